@@ -1,0 +1,262 @@
+// The repository, checked as a whole: who imports whom, how long things get, and whether files, exports and docs agree.
+// Reads only. Works without git, so that a fresh download can be tested; it ignores what .gitignore ignores.
+// Every rule reports all its findings at once, each as `file:line: what is wrong and what to do`.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import ts from "ts59";
+import { describe, expect, it } from "vitest";
+
+const FILE_LINES_MAX = 400;
+const FUNCTION_LINES_MAX = 70;
+
+/** Who may import whom: a folder, or a module without its `.ts`. A folder may always import itself. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  "src/base": [],
+  "src/lease": ["src/base"],
+  "src/protocols": ["src/base"],
+  "src/simulator": ["src/base", "src/lease", "src/protocols"],
+  "src/fencing": ["src/base"],
+  "src/clients": ["src/base"],
+  "src/stores": ["src/base", "src/lease", "src/clients", "src/simulator/models"],
+  "src/election": ["src/base", "src/lease", "src/fencing", "src/stores/contract"],
+  "src/transport": ["src/base"],
+  "src/supervisor": ["src/election"],
+  "src/cluster": ["src/base", "src/protocols", "src/transport"],
+  "src/telemetry": ["src/base", "src/lease/events"],
+  "src/testing": ["src/base", "src/lease", "src/stores", "src/election", "src/simulator/models"],
+  "src/cli": ["src/index", "src/testing/index", "src/stores", "src/simulator/index"],
+  "src/index": ["src/election", "src/stores/contract", "src/stores/open-store", "src/base", "src/lease", "src/fencing"],
+};
+
+/** Files of src/stores that are not drivers, and so have no subpath of their own. */
+const NOT_A_DRIVER = ["src/stores/contract.ts", "src/stores/open-store.ts"];
+
+/** What no file may hold. Written with [brackets], so that this file does not hold it either. */
+const UNWANTED: readonly (readonly [what: string, pattern: RegExp])[] = [
+  ["a path of one machine; write a relative one", /(?<![\w.-])[/](?:work|farm)[/]/g],
+  [
+    "a registry host; npm knows its own",
+    /registry[.](?:npmjs|yarnpkg|npmmirror)[.]|npm[.]pkg[.]github[.]|"resolved": "[h]ttp/g,
+  ],
+  ["an unfinished thought; finish it", /\b(?:TO[D]O|FIX[M]E)\b/g],
+];
+const UNWANTED_IN_TESTS: typeof UNWANTED = [
+  ["a test left out or singled out", /\b(?:it|test|describe|suite)[.](?:only|skip|todo)\b/g],
+];
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const read = (file: string): string => readFileSync(path.join(root, file), "utf8");
+const lineOf = (text: string, offset: number): number => text.slice(0, offset).split("\n").length;
+
+/** Plain names and `*.suffix`, which is all that our .gitignore uses. */
+const ignored = read(".gitignore").split("\n");
+const files = listFiles("");
+const sources = files.filter((file) => file.startsWith("src/") && file.endsWith(".ts")).map(parse);
+
+/** Every file that git would see, as a path with `/` from the root. */
+function listFiles(folder: string): readonly string[] {
+  return readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    if (entry.name === ".git" || isIgnored(entry.name)) return [];
+    const name = path.posix.join(folder, entry.name);
+    if (entry.isDirectory()) return listFiles(name);
+    return entry.isFile() ? [name] : [];
+  });
+}
+
+function isIgnored(name: string): boolean {
+  return ignored.some((pattern) => pattern === name || (/^\*\.\w+$/.test(pattern) && name.endsWith(pattern.slice(1))));
+}
+
+function parse(file: string): ts.SourceFile {
+  return ts.createSourceFile(file, read(file), ts.ScriptTarget.ESNext, true);
+}
+
+/** Visits every node below; does not go into a node for which `visit` returns `false`. */
+function walk(node: ts.Node, visit: (node: ts.Node) => boolean | void): void {
+  ts.forEachChild(node, (child) => {
+    if (visit(child) !== false) walk(child, visit);
+  });
+}
+
+const at = (source: ts.SourceFile, node: ts.Node): string =>
+  `${source.fileName}:${lineOf(source.text, node.getStart(source))}`;
+
+/** `src/lease/deadline.ts` → `src/lease`; `src/index.ts` → `src/index`. */
+const folderOf = (file: string): string => file.split("/").slice(0, 2).join("/").replace(/\.ts$/, "");
+
+const isWithin = (file: string, place: string): boolean => file === `${place}.ts` || file.startsWith(`${place}/`);
+
+function findImports(source: ts.SourceFile): readonly { readonly specifier: string; readonly at: string }[] {
+  const imports = ts.preProcessFile(source.text, true, true).importedFiles;
+  return imports.map(({ fileName, pos }) => ({
+    specifier: fileName,
+    at: `${source.fileName}:${lineOf(source.text, pos)}`,
+  }));
+}
+
+function findUnwanted(file: string, unwanted: typeof UNWANTED): readonly string[] {
+  const text = read(file);
+  if (text.includes("\0")) return [];
+  return unwanted.flatMap(([what, pattern]) =>
+    [...text.matchAll(pattern)].map((match) => `${file}:${lineOf(text, match.index)}: "${match[0]}" is ${what}`),
+  );
+}
+
+/** Both ways: each file is named in the page by its path, and each path in the page is a file. */
+function compareWithPage(folder: string, isListed: (name: string) => boolean, page: string): readonly string[] {
+  if (!existsSync(path.join(root, folder))) return [`${folder}/: this folder is missing`];
+  if (!existsSync(path.join(root, page))) return [`${page}: this page is missing`];
+  const present = readdirSync(path.join(root, folder)).filter(isListed);
+  const mentions = read(page).matchAll(new RegExp(`\\b${folder}/([\\w.-]*\\w)`, "g"));
+  const named = [...mentions].map((match) => match[1] ?? "").filter(isListed);
+  return [
+    ...present.filter((name) => !named.includes(name)).map((name) => `${page}: does not name ${folder}/${name}`),
+    ...named.filter((name) => !present.includes(name)).map((name) => `${page}: names ${folder}/${name}, which is gone`),
+  ];
+}
+
+/** The public modules of package.json: `conclave/stores/memory` and the two files it is built into. */
+function readExports(): readonly { readonly name: string; readonly types: string; readonly default: string }[] {
+  type Target = string | { readonly types: string; readonly default: string };
+  const manifest = JSON.parse(read("package.json")) as { readonly exports: Readonly<Record<string, Target>> };
+  return Object.entries(manifest.exports).flatMap(([subpath, target]) =>
+    typeof target === "string" ? [] : [{ name: `conclave${subpath.slice(1)}`, ...target }],
+  );
+}
+
+const sourceOf = (built: string): string => built.replace("./dist/", "src/").replace(/\.js$/, ".ts");
+
+describe("the folders of src", () => {
+  it("import each other only in the agreed directions", () => {
+    const problems = sources.flatMap((source) => {
+      const from = folderOf(source.fileName);
+      const allowed = MAY_IMPORT[from];
+      if (!allowed) return [`${source.fileName}: no rule says what ${from} may import; add it to MAY_IMPORT`];
+      return findImports(source)
+        .filter(({ specifier }) => specifier.startsWith("."))
+        .map(({ specifier, at }) => ({ at, to: path.posix.join(path.posix.dirname(source.fileName), specifier) }))
+        .filter(({ to }) => ![from, ...allowed].some((place) => isWithin(to, place)))
+        .map(({ to, at }) => `${at}: imports ${to}; ${from} may import ${allowed.join(", ") || "nothing"}`);
+    });
+    expect(problems).toEqual([]);
+  });
+
+  it("import nothing from npm: there are no runtime dependencies", () => {
+    const problems = sources.flatMap((source) =>
+      findImports(source)
+        .filter(({ specifier }) => !/^(?:\.|node:)/.test(specifier))
+        .map(({ specifier, at }) => `${at}: imports ${specifier}; only own files and node: built-ins may be imported`),
+    );
+    expect(problems).toEqual([]);
+  });
+});
+
+describe("a file of src", () => {
+  it("begins with a comment that says what it promises", () => {
+    const problems = sources
+      .filter((source) => !/^(?:#!.*\n)?\s*(?:\/\/|\/\*)/.test(source.text))
+      .map((source) => `${source.fileName}: begins without a comment; say in two to ten lines what it promises`);
+    expect(problems).toEqual([]);
+  });
+
+  it(`has at most ${FILE_LINES_MAX} lines`, () => {
+    const problems = sources
+      .map((source) => ({ file: source.fileName, lines: source.text.trimEnd().split("\n").length }))
+      .filter(({ lines }) => lines > FILE_LINES_MAX)
+      .map(({ file, lines }) => `${file}: has ${lines} lines; which concept in it has no name yet?`);
+    expect(problems).toEqual([]);
+  });
+
+  it(`has functions of at most ${FUNCTION_LINES_MAX} lines`, () => {
+    const problems: string[] = [];
+    for (const source of sources) {
+      walk(source, (node) => {
+        if (!ts.isFunctionLike(node)) return;
+        const lines = node.getText(source).split("\n").length;
+        if (lines > FUNCTION_LINES_MAX)
+          problems.push(`${at(source, node)}: a function of ${lines} lines; cut it by thought`);
+      });
+    }
+    expect(problems).toEqual([]);
+  });
+
+  it("has no top-level await, which would hold up whoever imports it", () => {
+    const problems: string[] = [];
+    for (const source of sources) {
+      walk(source, (node) => {
+        if (ts.isFunctionLike(node)) return false;
+        const isAwait =
+          ts.isAwaitExpression(node) ||
+          (ts.isForOfStatement(node) && node.awaitModifier !== undefined) ||
+          (ts.isVariableDeclarationList(node) && /^await\b/.test(node.getText(source)));
+        if (isAwait) problems.push(`${at(source, node)}: awaits while the module loads; move it into a function`);
+        return true;
+      });
+    }
+    expect(problems).toEqual([]);
+  });
+
+  it("has no default export: a thing has one name everywhere", () => {
+    const problems: string[] = [];
+    for (const source of sources) {
+      walk(source, (node) => {
+        const isDefault =
+          ts.isExportAssignment(node) ||
+          (node.kind === ts.SyntaxKind.DefaultKeyword && ts.canHaveModifiers(node.parent)) ||
+          (ts.isExportSpecifier(node) && node.name.text === "default");
+        if (isDefault) problems.push(`${at(source, node)}: exports by default; export it by name`);
+      });
+    }
+    expect(problems).toEqual([]);
+  });
+});
+
+describe("package.json", () => {
+  it("exports only modules that exist in src, types and code from the same one", () => {
+    const problems = readExports().flatMap(({ name, types, default: code }) => [
+      ...(files.includes(sourceOf(code))
+        ? []
+        : [`package.json: ${name} needs ${sourceOf(code)}, which does not exist`]),
+      ...(types === code.replace(/\.js$/, ".d.ts") ? [] : [`package.json: ${name} has types ${types} for ${code}`]),
+    ]);
+    expect(problems).toEqual([]);
+  });
+
+  it("exports every driver in src/stores", () => {
+    const exported = readExports().map(({ default: code }) => sourceOf(code));
+    const problems = files
+      .filter((file) => /^src\/stores\/[^/]+\.ts$/.test(file) && !NOT_A_DRIVER.includes(file))
+      .filter((file) => !exported.includes(file))
+      .map((file) => `${file}: has no subpath in package.json; export it, or add it to NOT_A_DRIVER`);
+    expect(problems).toEqual([]);
+  });
+
+  it("exports only what docs/ARCHITECTURE.md speaks of", () => {
+    expect(files).toContain("docs/ARCHITECTURE.md");
+    const page = read("docs/ARCHITECTURE.md");
+    const problems = readExports()
+      .filter(({ name }) => !new RegExp(`(?<![\\w/-])${name}(?![\\w/-])`).test(page))
+      .map(({ name }) => `docs/ARCHITECTURE.md: does not mention ${name}`);
+    expect(problems).toEqual([]);
+  });
+});
+
+describe("the repository", () => {
+  it("holds no machine paths, registry hosts or unfinished thoughts", () => {
+    expect(files.flatMap((file) => findUnwanted(file, UNWANTED))).toEqual([]);
+  });
+
+  it("leaves out no test and singles out none", () => {
+    const tests = files.filter((file) => file.startsWith("test/") && /\.m?ts$/.test(file));
+    expect(tests.flatMap((file) => findUnwanted(file, UNWANTED_IN_TESTS))).toEqual([]);
+  });
+
+  it("lists every incident of test/incidents in docs/INCIDENTS.md, and no other", () => {
+    expect(compareWithPage("test/incidents", () => true, "docs/INCIDENTS.md")).toEqual([]);
+  });
+
+  it("lists every patch of test/mutants in docs/MUTANTS.md, and no other", () => {
+    expect(compareWithPage("test/mutants", (name) => name.endsWith(".patch"), "docs/MUTANTS.md")).toEqual([]);
+  });
+});
