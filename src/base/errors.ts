@@ -1,0 +1,124 @@
+// Every error of conclave: one base, a stable code, whether trying again can help, and the cause.
+// A message says what, why and what next. docs/ERRORS.md lists the same codes; a test compares the two.
+// Recognised by a brand rather than by class, so that two copies of the package in one process agree (`isConclaveError`).
+
+export type ErrorCode =
+  | "TERM_LOST"
+  | "TERM_OVERSTAYED"
+  | "TOKEN_STALE"
+  | "TOKEN_FOREIGN"
+  | "TOKEN_REGRESSED"
+  | "TOKEN_MALFORMED"
+  | "STORE_UNREACHABLE"
+  | "STORE_TIMEOUT"
+  | "STORE_DENIED"
+  | "STORE_FOREIGN_DATA"
+  | "STORE_UNSUPPORTED"
+  | "STORE_FULL"
+  | "CONFIG_INVALID"
+  | "LOCK_TIMEOUT"
+  | "CLOSED";
+
+/** code → may the same call succeed later without anybody changing anything? */
+export const ERROR_CODES: Readonly<Record<ErrorCode, boolean>> = {
+  /** The term is over: its deadline has passed, the store named another, or it was resigned. */
+  TERM_LOST: false,
+  /** The work of a term still ran when the term was no longer held. */
+  TERM_OVERSTAYED: false,
+  /** A guarded resource has seen a newer token of the same domain, or the same value of another bid. */
+  TOKEN_STALE: false,
+  /** A guarded resource knows tokens of another domain: another cluster, database or file. */
+  TOKEN_FOREIGN: false,
+  /** The store granted a token that is not greater than one it granted before: it has forgotten. */
+  TOKEN_REGRESSED: false,
+  /** A token written as text could not be read. */
+  TOKEN_MALFORMED: false,
+  /** The store could not be reached: definitely not applied. */
+  STORE_UNREACHABLE: true,
+  /** No answer in time: unknown whether it was applied. */
+  STORE_TIMEOUT: true,
+  /** The store refused for want of a right or a password. */
+  STORE_DENIED: false,
+  /** Something that is not ours stands where our record should be. Nothing was written. */
+  STORE_FOREIGN_DATA: false,
+  /** This store cannot do what was asked. */
+  STORE_UNSUPPORTED: false,
+  /** The session carries as many holds as the store allows. */
+  STORE_FULL: false,
+  /** Options that cannot work; the message lists every problem. */
+  CONFIG_INVALID: false,
+  /** The lock was not free within `waitMs`. */
+  LOCK_TIMEOUT: true,
+  /** The election or candidate was closed while, or before, this was asked. */
+  CLOSED: false,
+};
+
+/** Why a term ended. */
+export type LossReason =
+  /** The deadline came and no keep had been proven in time. */
+  | "expired"
+  /** The store named another holder, or the record was gone. */
+  | "superseded"
+  /** Given up on purpose: `resign`, `close`, a signal, or the work ended. */
+  | "resigned"
+  /** The store no longer knows the session. */
+  | "session-lost"
+  /** The host slept past the deadline: boot time passed it, the monotonic clock did not. */
+  | "suspended"
+  /** The main loop has not turned for too long, so the renewal thread stopped. */
+  | "stalled";
+
+const brand = Symbol.for("conclave.error");
+
+export interface ErrorDetails {
+  readonly retryable?: boolean | undefined;
+  readonly cause?: unknown;
+}
+
+export class ConclaveError extends Error {
+  override readonly name: string = "ConclaveError";
+  readonly code: ErrorCode;
+  readonly retryable: boolean;
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.code = code;
+    this.retryable = details.retryable ?? ERROR_CODES[code];
+    Object.defineProperty(this, brand, { value: true });
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isConclaveError(value);
+  }
+}
+
+/** The reason of an aborted `term.signal`, and what a lost term's methods throw. */
+export class TermLostError extends ConclaveError {
+  override readonly name: string = "TermLostError";
+  declare readonly code: "TERM_LOST";
+  readonly election: string;
+  readonly reason: LossReason;
+
+  constructor(election: string, reason: LossReason) {
+    super("TERM_LOST", `"${election}": ${LOSS_SENTENCES[reason]}`);
+    this.election = election;
+    this.reason = reason;
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isConclaveError(value) && value.code === "TERM_LOST";
+  }
+}
+
+const LOSS_SENTENCES: Record<LossReason, string> = {
+  expired: "the term ended at its deadline because no renewal was proven in time. Stop this work; the candidate campaigns again.",
+  superseded: "the store names another holder, or the record was deleted. Stop this work now; another process may lead already.",
+  resigned: "the term was given up on purpose. Finish this work; the store is told when it has settled.",
+  "session-lost": "the store no longer knows this session. Stop this work now; another process may lead already.",
+  suspended: "this host slept past the deadline. Stop this work now; another process may lead already.",
+  stalled: "the main loop has not turned for too long, so renewals stopped. Look for blocking code; the candidate campaigns again.",
+};
+
+export function isConclaveError(value: unknown): value is ConclaveError {
+  return typeof value === "object" && value !== null && brand in value;
+}

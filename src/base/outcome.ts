@@ -1,0 +1,26 @@
+// Done, not done, unknown. A request that got no answer is unknown: it may have happened, may still happen,
+// and may happen after later requests. Nothing in conclave treats unknown as failed.
+
+/** No answer. */
+export interface Unknown {
+  readonly kind: "unknown";
+  readonly cause: unknown;
+}
+
+/**
+ * Definitely not applied, and not because of a rival: wrong password, quota, foreign data under the key, read-only, wrong version.
+ * `code` is one of the STORE_ codes of errors.ts; `message` says what, why and what next.
+ */
+export interface Refused {
+  readonly kind: "refused";
+  readonly code: RefusalCode;
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly cause?: unknown;
+}
+
+export type RefusalCode = "STORE_UNREACHABLE" | "STORE_DENIED" | "STORE_FOREIGN_DATA" | "STORE_UNSUPPORTED" | "STORE_FULL";
+
+export function unknown(cause: unknown): Unknown {
+  return { kind: "unknown", cause };
+}

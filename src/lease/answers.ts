@@ -1,0 +1,230 @@
+// What the store said, taken to whom it concerns. Three-valued throughout: an answer, a refusal (definitely not applied), or unknown.
+// An answer meant for an earlier session, or for an attempt that was given up, extends nothing and announces nothing: what it may have left at
+// the store is given back.
+import { schedule } from "../base/agenda.ts";
+import type { Reading } from "../base/clock.ts";
+import type { ConclaveError } from "../base/errors.ts";
+import type { Refused, Unknown } from "../base/outcome.ts";
+import { retryAfterMs } from "./backoff.ts";
+import { becomeLost, type CampaignIn, grant, heldTerm, isIn, released, restartPursuit } from "./campaign.ts";
+import type { Claimed, Hold, Kept, Looked, Name, Released } from "./exchange.ts";
+import { endSession, expire } from "./expiry.ts";
+import { extend } from "./lifeline.ts";
+import { handleLineSeat, handleWaiting } from "./line.ts";
+import { handleRaceSeat } from "./race.ts";
+import { emit, emitError, errorOf, isFatal } from "./report.ts";
+import { disprove, establish, leaveBehind, prove, sendFarewell } from "./session.ts";
+import type { Answer, Effect, Errand, Machine, Open, Opening, Standing } from "./state.ts";
+
+type ErrandOf<K extends Errand["kind"]> = Extract<Errand, { kind: K }>;
+
+export function handleAnswer(machine: Machine, id: number, answer: Answer, now: Reading, effects: Effect[]): void {
+  const errand = machine.errands.get(id);
+  if (errand === undefined) return;
+  machine.errands.delete(id);
+  if (answer.kind !== "unknown" && answer.kind !== "refused") machine.reached = true;
+  switch (errand.kind) {
+    case "keep":
+      return handleKept(machine, errand, answer as Kept, now, effects);
+    case "claim":
+      return handleClaims(machine, errand, answer, now, effects);
+    case "announce":
+      return handleAnnounced(machine, errand, answer, effects);
+    case "release":
+      return handleReleased(machine, errand, answer as Released, now, effects);
+    case "look":
+      return handleLooked(machine, id, errand, answer as Looked, now, effects);
+  }
+}
+
+// ---- keep ----------------------------------------------------------------------------------------------------------------------------
+
+function handleKept(machine: Machine, errand: ErrandOf<"keep">, kept: Kept, now: Reading, effects: Effect[]): void {
+  const { session } = machine;
+  if (session.kind === "none" || session.opened !== errand.opened) return;
+  session.errand = 0;
+  if (session.kind === "opening") return handleOpened(machine, session, kept, now, effects);
+  if (kept.kind === "session-lost") return endSession(machine, session, "session-lost", now, effects);
+  if (kept.kind !== "kept") return disprove(machine, session, errand.keep, kept, now, effects);
+  const proven = prove(machine, session, errand.keep, errand.sentAt, now, effects);
+  if (machine.settings.guarantee.keep === "per-hold") extendRecords(machine, session, errand.keep, proven, kept.unsure);
+  for (const hold of kept.lost) loseHold(machine, errand.keep, hold, now, effects);
+  for (const hold of kept.strays) giveBackStray(machine, session, hold, now);
+  expire(machine, now, effects);
+}
+
+function handleOpened(machine: Machine, opening: Opening, kept: Kept, now: Reading, effects: Effect[]): void {
+  if (kept.kind === "session-lost") {
+    // The opening was applied and has run out since: that nonce is spent.
+    machine.session = { kind: "none", opened: opening.opened };
+    return;
+  }
+  const failure = kept.kind === "kept" ? establish(machine, opening, kept.session, now, effects) : kept;
+  if (failure !== undefined) return failOpening(machine, opening, failure, now, effects);
+  for (const campaign of machine.campaigns.values())
+    if (isIn(campaign, "standing") && campaign.place < 0) schedule(machine.agenda, campaign, now.mono);
+}
+
+function failOpening(machine: Machine, opening: Opening, failure: Unknown | Refused, now: Reading, effects: Effect[]): void {
+  const error = errorOf("opening a session", failure, machine);
+  emitError(effects, error);
+  if (isFatal(machine, failure)) return failAll(machine, error, effects);
+  opening.failures++;
+  opening.retryAt = now.mono + retryAfterMs(machine, opening.failures);
+}
+
+/** LAW 9: cannot succeed as things are, and never has. Nothing stands any more; whoever waits is told. */
+function failAll(machine: Machine, error: ConclaveError, effects: Effect[]): void {
+  machine.session = { kind: "none", opened: machine.session.opened };
+  machine.campaigns.clear();
+  for (const campaign of machine.agenda.splice(0)) campaign.place = -1;
+  effects.push({ type: "failed", error });
+}
+
+/** Stores that renew record by record: each hold that this keep carried and proved. */
+function extendRecords(machine: Machine, open: Open, keep: number, proven: Reading, unsure: readonly Hold[]): void {
+  const { settings } = machine;
+  const not = new Set(unsure.map(({ bid }) => bid));
+  for (const campaign of machine.campaigns.values()) {
+    const term = heldTerm(campaign);
+    if (term === undefined || term.carriedFrom > keep || term.lifeline === open.lifeline || not.has(term.hold.bid)) continue;
+    extend(term.lifeline, proven, open.session.ttlMs, open.pace, settings);
+  }
+}
+
+/** The store no longer has this hold. A keep that left before the hold was won says nothing about it. */
+function loseHold(machine: Machine, keep: number, hold: Hold, now: Reading, effects: Effect[]): void {
+  const campaign = machine.campaigns.get(hold.name);
+  if (campaign === undefined) return;
+  if (isIn(campaign, "standing")) {
+    const { pursuit } = campaign.stage;
+    if (pursuit.shape === "line" && pursuit.place?.bid === hold.bid && pursuit.errand === 0) restartPursuit(machine, campaign, now);
+    return;
+  }
+  const term = heldTerm(campaign);
+  if (term === undefined || term.hold.bid !== hold.bid || term.carriedFrom > keep) return;
+  if (isIn(campaign, "leading") || isIn(campaign, "ending")) becomeLost(machine, campaign, "superseded", now, effects);
+}
+
+/**
+ * An entry of this session that no keep carried: a claim that was given up and committed later. Unless it is being pursued or held right now,
+ * or its work has not settled (law 8): the next keep will show it again.
+ */
+function giveBackStray(machine: Machine, open: Open, stray: Hold, now: Reading): void {
+  const stage = machine.campaigns.get(stray.name)?.stage;
+  const current = stage?.kind === "standing" ? stage.pursuit.bid : stage?.term.hold.bid;
+  if (current !== stray.bid) leaveBehind(open, stray, now);
+}
+
+// ---- claim ---------------------------------------------------------------------------------------------------------------------------
+
+function handleClaims(machine: Machine, errand: ErrandOf<"claim">, answer: Answer, now: Reading, effects: Effect[]): void {
+  errand.bids.forEach(({ name, bid }, index) => {
+    const claimed = answer.kind === "claimed" ? answer.claimed[index] : (answer as Unknown | Refused);
+    const { session } = machine;
+    if (session.kind !== "open" || session.opened !== errand.opened) return;
+    const campaign = machine.campaigns.get(name);
+    if (campaign !== undefined && isIn(campaign, "standing") && campaign.stage.pursuit.bid === bid)
+      return handleClaimed(machine, session, campaign, claimed ?? MISSING, now, effects);
+    // Given up meanwhile. What was granted is not wanted.
+    if (claimed?.kind !== "granted" && claimed?.kind !== "waiting") return;
+    emit(effects, { type: "handed-back", election: name, why: "unwanted" });
+    leaveBehind(session, claimed.hold, now);
+  });
+}
+
+const MISSING: Unknown = { kind: "unknown", cause: "the driver answered fewer claims than were sent" };
+
+function handleClaimed(machine: Machine, open: Open, campaign: CampaignIn<Standing>, claimed: Claimed, now: Reading, effects: Effect[]): void {
+  const { pursuit } = campaign.stage;
+  pursuit.errand = 0;
+  if (claimed.kind !== "unknown" && claimed.kind !== "refused") pursuit.failures = 0;
+  switch (claimed.kind) {
+    case "granted":
+      return grant(machine, open, campaign, claimed.hold, now, effects);
+    case "waiting":
+      if (pursuit.shape === "line") handleWaiting(machine, open, campaign, pursuit, claimed.hold, now, effects);
+      return;
+    case "beaten":
+      pursuit.bid = undefined;
+      if (pursuit.shape === "race") handleRaceSeat(machine, campaign, pursuit, claimed.seat, now, effects);
+      return;
+    case "leftover":
+      leaveBehind(open, { name: campaign.name, bid: claimed.bid }, now);
+      restartPursuit(machine, campaign, now);
+      schedule(machine.agenda, campaign, now.mono + retryAfterMs(machine, 0));
+      return;
+    case "session-lost":
+      return endSession(machine, open, "session-lost", now, effects);
+    case "unknown":
+    case "refused":
+      return failPursuit(machine, campaign, "a claim", claimed, now, effects);
+  }
+}
+
+/** No answer, or a refusal: the same again after a pause. An attempt without an answer keeps its bid (law 7); a refused one was not applied. */
+function failPursuit(machine: Machine, campaign: CampaignIn<Standing>, what: string, failure: Unknown | Refused, now: Reading, effects: Effect[]): void {
+  const { pursuit } = campaign.stage;
+  const error = errorOf(what, failure, machine);
+  emitError(effects, error, campaign.name);
+  if (isFatal(machine, failure)) return failAll(machine, error, effects);
+  pursuit.failures++;
+  schedule(machine.agenda, campaign, now.mono + retryAfterMs(machine, pursuit.failures));
+}
+
+function handleAnnounced(machine: Machine, errand: ErrandOf<"announce">, answer: Answer, effects: Effect[]): void {
+  const claimed = answer.kind === "claimed" ? answer.claimed[0] : (answer as Unknown | Refused);
+  const failed = claimed?.kind === "unknown" || claimed?.kind === "refused";
+  effects.push({ type: "announced", name: errand.name, error: failed ? errorOf("an announcement", claimed, machine) : undefined });
+}
+
+// ---- release -------------------------------------------------------------------------------------------------------------------------
+
+function handleReleased(machine: Machine, errand: ErrandOf<"release">, answer: Released, now: Reading, effects: Effect[]): void {
+  const { session } = machine;
+  const done = answer.kind === "released";
+  if (!done) emitError(effects, errorOf("a release", answer, machine));
+  if (errand.last) return handleFarewell(machine, errand, done, effects);
+  if (session.kind !== "open" || session.opened !== errand.opened) return;
+  if (errand.holds.length > 0) session.leftoversErrand = 0;
+  if (!done) session.leftoversAt = now.mono + retryAfterMs(machine, 3);
+  for (const hold of errand.holds) {
+    if (done) strikeLeftover(session, hold);
+    const campaign = machine.campaigns.get(hold.name);
+    if (campaign !== undefined && isIn(campaign, "settling") && campaign.stage.awaits === "release" && campaign.stage.term.hold.bid === hold.bid)
+      released(machine, campaign, done ? "released" : "unknown", now, effects);
+  }
+}
+
+function strikeLeftover(open: Open, hold: Hold): void {
+  const index = open.leftovers.findIndex(({ name, bid }) => name === hold.name && bid === hold.bid);
+  if (index >= 0) open.leftovers.splice(index, 1);
+}
+
+/** The session was ended, or could not be: said again while it can matter, then left to run out. */
+function handleFarewell(machine: Machine, errand: ErrandOf<"release">, done: boolean, effects: Effect[]): void {
+  const { session } = machine;
+  if (!done && session.kind === "open" && session.opened === errand.opened && session.failures++ < 2)
+    return sendFarewell(machine, session, true, effects);
+  if (session.kind === "open") emit(effects, { type: "session", state: "ended", session: session.session.id });
+  machine.session = { kind: "none", opened: errand.opened };
+  effects.push({ type: "closed" });
+}
+
+// ---- look ----------------------------------------------------------------------------------------------------------------------------
+
+function handleLooked(machine: Machine, id: number, errand: ErrandOf<"look">, looked: Looked, now: Reading, effects: Effect[]): void {
+  errand.names.forEach((name: Name, index) => {
+    const campaign = machine.campaigns.get(name);
+    if (campaign === undefined || !isIn(campaign, "standing")) return;
+    const { pursuit } = campaign.stage;
+    if (pursuit.errand !== id) return;
+    pursuit.errand = 0;
+    if (looked.kind !== "seen") return failPursuit(machine, campaign, "a look", looked, now, effects);
+    pursuit.failures = 0;
+    const seat = looked.seats[index];
+    if (seat === undefined) return failPursuit(machine, campaign, "a look", MISSING, now, effects);
+    if (pursuit.shape === "race") handleRaceSeat(machine, campaign, pursuit, seat, now, effects);
+    else handleLineSeat(machine, campaign, pursuit, seat, now, effects);
+  });
+}

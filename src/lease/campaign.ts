@@ -1,0 +1,225 @@
+// One name, one campaign. The transitions of a campaign, each a named verb; no other file changes `stage`.
+//
+//   (idle)    no entry: neither wanted nor held
+//   standing  wants the name and pursues it (race.ts, line.ts)
+//   leading   holds it; the signal has not aborted
+//   ending    the signal has aborted; still held, so that the work can stop while nobody else may lead
+//   settling  no longer held; waits for the work to settle, or for the store to have been told
+//
+//   idle      stand                → standing
+//   standing  granted              → leading          unless too late, no longer wanted or regressed: handed back (law 7)
+//   standing  withdraw             → idle             what may stand at the store is given back
+//   leading   signal instant       → ending(expired)
+//   leading   resign, withdraw     → ending(resigned)
+//   leading   work settles         → ending(resigned) → settling(release)
+//   ending    work settles         → settling(release)           law 8: drain, then release; not held from here on
+//   leading, ending  deadline, or the store says so → settling(work)     law 5: abort and loss at once
+//   settling  all done             → standing if still wanted, else idle
+//
+// LAW 8. The store is told only in `becomeReleasing`, which only `settle` reaches: after the work has ended. Work that has not settled
+//   when the term is lost keeps the campaign in `settling`, and a settling campaign does not stand: a process whose old work still
+//   runs is never elected again for that name.
+// LAW 11. One campaign per name (the map's key), so one machine cannot hold a name twice.
+import { schedule, strike } from "../base/agenda.ts";
+import type { Reading } from "../base/clock.ts";
+import { ConclaveError, type LossReason } from "../base/errors.ts";
+import { coolDownAfterMs } from "./backoff.ts";
+import { isPast } from "./deadline.ts";
+import type { Hold, Name, Seat } from "./exchange.ts";
+import { createLifeline, type Lifeline, stateOf } from "./lifeline.ts";
+import { emit, emitError } from "./report.ts";
+import { leaveBehind } from "./session.ts";
+import type { Campaign, Effect, Ending, Leading, Machine, Open, Pursuit, Settling, Stage, Standing, TermRecord } from "./state.ts";
+
+export type CampaignIn<S> = Campaign & { stage: S };
+
+export function isIn<K extends Campaign["stage"]["kind"]>(campaign: Campaign, kind: K): campaign is CampaignIn<Extract<Campaign["stage"], { kind: K }>> {
+  return campaign.stage.kind === kind;
+}
+
+function enter(campaign: Campaign, stage: Stage): void {
+  campaign.stage = stage;
+}
+
+/** The term, while it is held in the machine's books; the clock may know better (`isHeldAt`). */
+export function heldTerm(campaign: Campaign): TermRecord | undefined {
+  return campaign.stage.kind === "leading" || campaign.stage.kind === "ending" ? campaign.stage.term : undefined;
+}
+
+/** LAW 3: by the clock, at the moment of the question. */
+export function isHeldAt(campaign: Campaign, now: Reading): boolean {
+  const term = heldTerm(campaign);
+  return term !== undefined && !isPast(term.lifeline.deadline, now);
+}
+
+// ---- standing ------------------------------------------------------------------------------------------------------------------------
+
+export function createCampaign(machine: Machine, name: Name, value: string, now: Reading, effects: Effect[]): Campaign {
+  const stage = standing(machine);
+  const campaign: Campaign = { name, wanted: true, value, stage, shortTerms: 0, greatest: undefined, reported: undefined, dueAt: 0, place: -1 };
+  machine.campaigns.set(name, campaign);
+  becomeStanding(machine, campaign, now.mono, effects);
+  return campaign;
+}
+
+function becomeStanding(machine: Machine, campaign: Campaign, dueAt: number, effects: Effect[]): void {
+  enter(campaign, standing(machine));
+  schedule(machine.agenda, campaign, dueAt);
+  emit(effects, { type: "standing", election: campaign.name });
+  if (machine.settings.guarantee.shape === "race") effects.push({ type: "watch", question: { name: campaign.name } });
+}
+
+function standing(machine: Machine): Standing {
+  const { session, settings } = machine;
+  const attempt = { bid: undefined, firstSentAt: undefined, errand: 0, failures: 0 };
+  const pursuit: Pursuit =
+    settings.guarantee.shape === "race"
+      ? { shape: "race", over: undefined, seen: undefined, ...attempt }
+      : { shape: "line", place: undefined, first: false, ...attempt };
+  // Law 4: with manual renewal, only a keep sent from now on makes a term count.
+  const afterKeep = settings.renewal === "manual" && session.kind === "open" ? session.keepsSent + 1 : 0;
+  return { kind: "standing", pursuit, afterKeep };
+}
+
+/** The session that the attempt was made with is over: begin anew with the next one. What was seen of the seat stays seen. */
+export function restartPursuit(machine: Machine, campaign: CampaignIn<Standing>, now: Reading): void {
+  const { pursuit } = campaign.stage;
+  pursuit.bid = undefined;
+  pursuit.firstSentAt = undefined;
+  pursuit.errand = 0;
+  if (pursuit.shape === "race") pursuit.over = undefined;
+  else {
+    pursuit.place = undefined;
+    pursuit.first = false;
+  }
+  schedule(machine.agenda, campaign, now.mono);
+}
+
+/** Stops wanting. */
+export function withdraw(machine: Machine, campaign: Campaign, now: Reading, effects: Effect[]): void {
+  campaign.wanted = false;
+  if (isIn(campaign, "leading")) becomeEnding(campaign, "resigned", effects);
+  if (!isIn(campaign, "standing")) return;
+  const { bid } = campaign.stage.pursuit;
+  if (bid !== undefined && machine.session.kind === "open") leaveBehind(machine.session, { name: campaign.name, bid }, now);
+  finish(machine, campaign, now, effects);
+}
+
+// ---- leading -------------------------------------------------------------------------------------------------------------------------
+
+/** The store has granted `hold` to the attempt of a standing campaign. */
+export function grant(machine: Machine, open: Open, campaign: CampaignIn<Standing>, hold: Hold, now: Reading, effects: Effect[]): void {
+  const { settings } = machine;
+  const lifeline = lifelineOf(machine, open, campaign.stage);
+  const state = stateOf(lifeline, now);
+  // Law 7: a grant that arrives when its own signal would have aborted is handed back, never announced.
+  if (state === "ending" || state === "lost") return handBack(machine, open, campaign, hold, "late", now, effects);
+  if (hasRegressed(campaign, hold)) {
+    const token = hold.token?.value;
+    const message = `"${campaign.name}": ${settings.guarantee.store} granted token ${token}, but ${campaign.greatest} was seen before: the store has forgotten. The grant was given back; look for a restore, a failover without the last writes, or a deleted counter.`;
+    emitError(effects, new ConclaveError("TOKEN_REGRESSED", message), campaign.name);
+    return handBack(machine, open, campaign, hold, "regressed", now, effects);
+  }
+  campaign.greatest = hold.token?.value;
+  const term = { hold, opened: open.opened, carriedFrom: open.keepsSent + 1, lifeline, electedAt: now.mono };
+  enter(campaign, { kind: "leading", term });
+  strike(machine.agenda, campaign);
+  emit(effects, { type: "elected", election: campaign.name, token: hold.token, ttlMs: open.session.ttlMs });
+}
+
+/** Where one keep extends all, the session's; where each record is renewed by itself, one dated at the FIRST send of this claim. */
+function lifelineOf(machine: Machine, open: Open, stage: Standing): Lifeline {
+  const { firstSentAt } = stage.pursuit;
+  if (machine.settings.guarantee.keep === "one-request" || firstSentAt === undefined) return open.lifeline;
+  return createLifeline(firstSentAt, open.session.ttlMs, open.pace, machine.settings);
+}
+
+function hasRegressed(campaign: Campaign, hold: Hold): boolean {
+  return hold.token !== undefined && campaign.greatest !== undefined && hold.token.value <= campaign.greatest;
+}
+
+function handBack(machine: Machine, open: Open, campaign: CampaignIn<Standing>, hold: Hold, why: "late" | "regressed", now: Reading, effects: Effect[]): void {
+  emit(effects, { type: "handed-back", election: campaign.name, why });
+  leaveBehind(open, hold, now);
+  restartPursuit(machine, campaign, now);
+  schedule(machine.agenda, campaign, now.mono + coolDownAfterMs(machine, 0));
+}
+
+// ---- ending and settling -------------------------------------------------------------------------------------------------------------
+
+export function becomeEnding(campaign: CampaignIn<Leading>, reason: LossReason, effects: Effect[]): void {
+  enter(campaign, { kind: "ending", term: campaign.stage.term, reason });
+  emit(effects, { type: "state", election: campaign.name, state: "ending", reason });
+}
+
+/** Law 5: the deadline has passed, or the store has said so. Not held from here on. */
+export function becomeLost(machine: Machine, campaign: CampaignIn<Leading | Ending>, reason: LossReason, now: Reading, effects: Effect[]): void {
+  const { term } = campaign.stage;
+  if (isIn(campaign, "leading")) becomeEnding(campaign, reason, effects);
+  enter(campaign, { kind: "settling", term, reason, awaits: "work" });
+  emit(effects, { type: "lost", election: campaign.name, reason });
+  // At a deadline the work has had its drain; where the store ended the term at once, it gets one now before that is called overstaying.
+  const grace = reason === "expired" || reason === "suspended" ? 0 : machine.settings.drainMs;
+  schedule(machine.agenda, campaign, now.mono + grace);
+}
+
+/** The work has settled while the term was held: now, and only now, the store is told. */
+function becomeReleasing(machine: Machine, open: Open, campaign: CampaignIn<Ending>, now: Reading): void {
+  const { term, reason } = campaign.stage;
+  enter(campaign, { kind: "settling", term, reason, awaits: "release" });
+  strike(machine.agenda, campaign);
+  leaveBehind(open, term.hold, now);
+}
+
+/** The work of the present term has ended. */
+export function settle(machine: Machine, campaign: Campaign, now: Reading, effects: Effect[]): void {
+  if (isIn(campaign, "leading")) becomeEnding(campaign, "resigned", effects);
+  if (isIn(campaign, "ending")) {
+    const { session } = machine;
+    emit(effects, { type: "settled", election: campaign.name, reason: campaign.stage.reason });
+    if (session.kind === "open" && session.opened === campaign.stage.term.opened) return becomeReleasing(machine, session, campaign, now);
+    return finish(machine, campaign, now, effects);
+  }
+  if (isIn(campaign, "settling") && campaign.stage.awaits === "work") {
+    emit(effects, { type: "settled", election: campaign.name, reason: campaign.stage.reason });
+    finish(machine, campaign, now, effects);
+  }
+}
+
+/** The store has been told, or could not be: the term is over either way, and a release without an answer is sent again. */
+export function released(machine: Machine, campaign: CampaignIn<Settling>, outcome: "released" | "unknown", now: Reading, effects: Effect[]): void {
+  emit(effects, { type: "released", election: campaign.name, outcome });
+  finish(machine, campaign, now, effects);
+}
+
+/** A lost term whose work has not settled in time. Reported once. */
+export function overstay(campaign: CampaignIn<Settling>, now: Reading, effects: Effect[]): void {
+  const byMs = Math.max(0, now.mono - campaign.stage.term.lifeline.deadline.mono);
+  emit(effects, { type: "overstayed", election: campaign.name, byMs });
+}
+
+function finish(machine: Machine, campaign: Campaign, now: Reading, effects: Effect[]): void {
+  if (campaign.wanted && machine.closing === "no") {
+    const short = campaign.stage.kind === "settling" && now.mono - campaign.stage.term.electedAt < machine.settings.ttlMs;
+    campaign.shortTerms = short ? campaign.shortTerms + 1 : 0;
+    becomeStanding(machine, campaign, now.mono + coolDownAfterMs(machine, campaign.shortTerms), effects);
+    return;
+  }
+  strike(machine.agenda, campaign);
+  machine.campaigns.delete(campaign.name);
+  effects.push({ type: "unwatch", name: campaign.name }, { type: "free", name: campaign.name });
+}
+
+// ---- what others show ----------------------------------------------------------------------------------------------------------------
+
+/** Remembers the greatest token of another attempt, and reports a change of leader. */
+export function noteSeat(campaign: CampaignIn<Standing>, seat: Seat, effects: Effect[]): void {
+  const { holder } = seat;
+  const mine = holder?.bid !== undefined && holder.bid === campaign.stage.pursuit.bid;
+  if (holder?.token !== undefined && !mine && (campaign.greatest === undefined || holder.token > campaign.greatest))
+    campaign.greatest = holder.token;
+  const leader = holder?.bid ?? holder?.candidate;
+  if (leader === campaign.reported) return;
+  campaign.reported = leader;
+  emit(effects, { type: "leader", election: campaign.name, leader: holder });
+}

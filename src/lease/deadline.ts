@@ -1,0 +1,71 @@
+// Deadline arithmetic, and nothing else. Laws 1, 2 and 4 of a term.
+//
+// ρ bounds how far a running clock's rate is from real time; g how far a hand may lag behind the true instant (base/clock.ts).
+//
+// LAW 1, deadline from send.   believes until   D = ttl·(1−ρ)/(1+ρ) − g − extra   after `sentAt`, on the holder's clock.
+//   Argument: the keep was sent at true time s and reached the judge at c ≥ s. The judge counts ttl on its own clock, whose rate is at
+//   most 1+ρ, so it frees nothing before c + ttl/(1+ρ). The holder's clock runs at least at 1−ρ, so that D + g of its milliseconds are at
+//   most (D+g)/(1−ρ) ≤ ttl/(1+ρ) of true time; g pays for the hand that lags when the check is made. Hence the holder has stopped
+//   believing at s + ttl/(1+ρ) ≤ c + ttl/(1+ρ). The argument needs a judge that counts from receipt, on a clock that neither jumps nor
+//   forgets, and that nothing else ends the lease early: `Guarantee.judge` and `earlyEnds` say whether that holds.
+//
+// LAW 2, the taker's silence.  W = ttl·(1+2ρ) + g   on the taker's monotonic hand, from the RECEIPT of the first look that showed the version.
+//   Argument: that version was written at c, before the receipt r. The taker's clock runs at most at 1+ρ and its hand lagged by at most g at
+//   r, so the silence ended no earlier than r + ttl·(1+2ρ)/(1+ρ) ≥ c + ttl/(1+ρ): the taker is a judge as law 1 wants one, with 2ρ to spare.
+//
+// LAW 4, suspend counts. The deadline stands on both hands; whichever passes first ends the term.
+import type { Grain, Reading } from "../base/clock.ts";
+
+export interface Margins {
+  /** Bound on the relative error of a running clock's rate. */
+  readonly rho: number;
+  readonly grain: Grain;
+  readonly extraMarginMs: number;
+}
+
+/** How long a holder may believe after the send of a proven keep, before grain is taken off. */
+function beliefMs(ttlMs: number, margins: Margins): number {
+  return (ttlMs * (1 - margins.rho)) / (1 + margins.rho) - margins.extraMarginMs;
+}
+
+/** Law 1 on both hands. */
+export function deadlineOf(sentAt: Reading, ttlMs: number, margins: Margins): Reading {
+  const belief = beliefMs(ttlMs, margins);
+  return {
+    mono: sentAt.mono + belief - margins.grain.monoMs,
+    boot: sentAt.boot + belief - margins.grain.bootMs,
+  };
+}
+
+/** The shortest belief a keep can give: what settings must fit renewals and drain into. */
+export function shortestBeliefMs(ttlMs: number, margins: Margins): number {
+  return beliefMs(ttlMs, margins) - Math.max(margins.grain.monoMs, margins.grain.bootMs);
+}
+
+/** Law 2: how long a taker watches an unchanged version before it may swap over it. */
+export function silenceMs(recordedTtlMs: number, margins: Margins): number {
+  return recordedTtlMs * (1 + 2 * margins.rho) + margins.grain.monoMs;
+}
+
+/** Law 4: passed as soon as either hand has passed. */
+export function isPast(instant: Reading, now: Reading): boolean {
+  return now.mono >= instant.mono || now.boot >= instant.boot;
+}
+
+/** Passed on boot time alone: the host slept. */
+export function sleptPast(instant: Reading, now: Reading): boolean {
+  return now.boot >= instant.boot && now.mono < instant.mono;
+}
+
+/** Milliseconds until `instant`, on whichever hand is nearer; 0 when past. */
+export function remainingMs(instant: Reading, now: Reading): number {
+  return Math.max(0, Math.min(instant.mono - now.mono, instant.boot - now.boot));
+}
+
+export function earlier(instant: Reading, byMs: number): Reading {
+  return { mono: instant.mono - byMs, boot: instant.boot - byMs };
+}
+
+export function later(instant: Reading, byMs: number): Reading {
+  return { mono: instant.mono + byMs, boot: instant.boot + byMs };
+}

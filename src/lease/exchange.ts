@@ -1,0 +1,153 @@
+// The values that pass between the lease machine and a store, in both directions: plain data, safe to send to another thread or process.
+// Versions and tokens travel in values; neither side remembers anything for the other.
+import type { Refused, Unknown } from "../base/outcome.ts";
+
+declare const brand: unique symbol;
+
+export type Name = string;
+
+/**
+ * The id of one attempt of one candidate, unique for ever: the machine's nonce and a counter. Sending a claim again with the same bid
+ * is the same attempt. Bids of one machine share its nonce, so that it knows its own old records.
+ */
+export type Bid = string & { readonly [brand]: "bid" };
+
+/**
+ * Compare for equality only.
+ * INVARIANT: for one name a version never repeats: not after delete and re-create, not for absence (absence is versioned too:
+ * "gone after token N"), and it changes with every keep of the holder. Otherwise silence cannot be told from a change and back.
+ */
+export type Version = string & { readonly [brand]: "version" };
+
+/**
+ * INVARIANT: chosen by the granting write itself; of two grants of one name in one domain, the later has the greater value.
+ * The counter outlives the record. Values of different domains do not compare; equal values of different bids are different terms.
+ */
+export interface Token {
+  readonly domain: string;
+  readonly value: bigint;
+  readonly bid: Bid;
+}
+
+export interface SessionSpec {
+  /** Unique for ever; opening again with the same nonce is the same opening. */
+  readonly nonce: string;
+  /** Who, for people: shown as the leader's id. */
+  readonly candidate: string;
+  readonly ttlMs: number;
+}
+
+export interface Session {
+  readonly id: string;
+  readonly candidate: string;
+  /** As GRANTED by the store, not as asked. INVARIANT: fixed by the opening; no keep changes it. */
+  readonly ttlMs: number;
+  /** What re-attaches from elsewhere (a ZooKeeper password). */
+  readonly secret?: string;
+}
+
+/** My place at a name. In a line: my entry, token known since joining. In a race: the record I wrote. */
+export interface Hold {
+  readonly name: Name;
+  readonly bid: Bid;
+  /** Present exactly if the store declares `fencing: "fenced"`. */
+  readonly token?: Token | undefined;
+}
+
+/** What stands at a name. A hint: safety rests only on the claim that follows, never on a look. */
+export interface Seat {
+  readonly name: Name;
+  readonly version: Version;
+  /**
+   * vacant     never held, or given back on purpose: may be claimed at once
+   * held       somebody's
+   * missing    was held and the record is gone without having been given back: wait as if held
+   * abandoned  held, and the holder is proven dead (by the kernel, never by silence): fenced candidates may claim at once
+   */
+  readonly state: "vacant" | "held" | "missing" | "abandoned";
+  readonly holder?: Holder | undefined;
+  /** The HOLDER's ttl as recorded; for `missing` the last one known. A taker waits this, never its own. */
+  readonly ttlMs?: number | undefined;
+  /**
+   * On the asker's own monotonic clock: when the holder's ttl runs out. Given only where holder and asker provably read the same clock
+   * (one kernel, one time namespace); then nothing needs to be watched in silence.
+   */
+  readonly heldUntilMs?: number | undefined;
+  /** Line, when asked with a bid: whether my entry is there, bound to my session, and how many stand before it. */
+  readonly place?: { readonly present: boolean; readonly ahead: number } | undefined;
+}
+
+export interface Holder {
+  readonly candidate: string;
+  readonly bid?: Bid | undefined;
+  readonly token?: bigint | undefined;
+  readonly value?: string | undefined;
+}
+
+export type Kept =
+  /**
+   * `lost`: of the holds sent along, those that are no longer there.
+   * `unsure`: of the holds sent along, those not proven renewed (stores that renew record by record).
+   * `strays`: entries of this session that were not sent along: a claim that committed after its caller had given up.
+   */
+  | {
+      readonly kind: "kept";
+      readonly session: Session;
+      readonly lost: readonly Hold[];
+      readonly unsure: readonly Hold[];
+      readonly strays: readonly Hold[];
+    }
+  /** The store does not know the session, or has declared it dead. Final. */
+  | { readonly kind: "session-lost" }
+  | Unknown
+  | Refused;
+
+export interface Claim {
+  readonly session: Session;
+  readonly name: Name;
+  readonly bid: Bid;
+  /** Race: exactly the version being replaced; the recipe vouches that it may be. Line: ignored, the store judges. */
+  readonly over?: Version | undefined;
+  /** What leader() shows beside the id. A claim of the bid that holds the name already only changes this. */
+  readonly value: string;
+}
+
+export type Claimed =
+  /** Mine. Also the answer to a re-sent claim whose first try was applied. */
+  | { readonly kind: "granted"; readonly hold: Hold }
+  /** Line: I stand in it, `ahead` > 0 before me. */
+  | { readonly kind: "waiting"; readonly hold: Hold; readonly ahead: number }
+  /** Race: not applied, and this bid never will be: the version has moved. */
+  | { readonly kind: "beaten"; readonly seat: Seat }
+  /** Line: not applied: this session still stands there under an older bid. Release that first: a new term needs a new token. */
+  | { readonly kind: "leftover"; readonly bid: Bid }
+  /** Not applied: the session is gone. */
+  | { readonly kind: "session-lost" }
+  | Unknown
+  | Refused;
+
+/** What to give back. Conditioned on session and bid, NEVER on version: renewals still in flight move versions. */
+export interface Will {
+  readonly session: Session;
+  readonly holds: readonly Hold[];
+  /** End the session too, so that requests of it still in flight are refused by the store. */
+  readonly endSession: boolean;
+}
+
+/** `released`: nothing of the will stands any more, whether this call removed it or an earlier one. */
+export type Released = { readonly kind: "released" } | Unknown | Refused;
+
+export interface Question {
+  readonly name: Name;
+  /** Line: asks for `place`. */
+  readonly bid?: Bid | undefined;
+  readonly session?: Session | undefined;
+}
+
+export type Looked = { readonly kind: "seen"; readonly seats: readonly Seat[] } | Unknown | Refused;
+
+/** Says that a look is worth while. May be late, doubled, lost. */
+export interface Hint {
+  readonly name: Name;
+  readonly seat?: Seat | undefined;
+}

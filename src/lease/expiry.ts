@@ -1,0 +1,74 @@
+// What passes by itself: lifelines. Run before anything else at every step, so that no answer, however good, is looked at by a machine that
+// has not yet noticed that its deadline is past. LAW 1: success never re-dates; LAW 3: the clock decides, not the timer.
+import type { Reading } from "../base/clock.ts";
+import type { LossReason } from "../base/errors.ts";
+import { becomeEnding, becomeLost, heldTerm, isIn, released, restartPursuit } from "./campaign.ts";
+import { sleptPast } from "./deadline.ts";
+import { type Lifeline, nextInstant, stateOf } from "./lifeline.ts";
+import { emit } from "./report.ts";
+import { sendFarewell } from "./session.ts";
+import type { Campaign, Effect, Machine, Open } from "./state.ts";
+
+/** Brings books and clock together. */
+export function expire(machine: Machine, now: Reading, effects: Effect[]): void {
+  const { session } = machine;
+  if (session.kind !== "open") return;
+  if (machine.settings.guarantee.keep === "per-hold")
+    for (const campaign of machine.campaigns.values()) {
+      const term = heldTerm(campaign);
+      if (term !== undefined && stateOf(term.lifeline, now) !== term.lifeline.announced) cross(machine, term.lifeline, [campaign], now, effects);
+    }
+  if (stateOf(session.lifeline, now) === session.lifeline.announced) return;
+  const reason = sleptPast(session.lifeline.deadline, now) ? "suspended" : "expired";
+  const state = cross(machine, session.lifeline, machine.campaigns.values(), now, effects);
+  if (state === "lost") endSession(machine, session, reason, now, effects);
+}
+
+/** A lifeline has come into another state: says so for each of its terms. */
+function cross(machine: Machine, lifeline: Lifeline, campaigns: Iterable<Campaign>, now: Reading, effects: Effect[]): Lifeline["announced"] {
+  const state = stateOf(lifeline, now);
+  lifeline.announced = state;
+  for (const campaign of campaigns) {
+    if (heldTerm(campaign)?.lifeline !== lifeline) continue;
+    if (isIn(campaign, "leading") && (state === "safe" || state === "jeopardy"))
+      emit(effects, { type: "state", election: campaign.name, state });
+    if (isIn(campaign, "leading") && state === "ending")
+      becomeEnding(campaign, sleptPast(lifeline.signalAt, now) ? "suspended" : "expired", effects);
+    if (state === "lost" && (isIn(campaign, "leading") || isIn(campaign, "ending")))
+      becomeLost(machine, campaign, sleptPast(lifeline.deadline, now) ? "suspended" : "expired", now, effects);
+  }
+  return state;
+}
+
+/**
+ * LAW 15: the session is over, and everything that hung on it. `session-lost`: the store said so. Otherwise our own deadline has passed: the
+ * store may still know it, so it is bidden farewell, unless work of its terms still runs: then it is left to run out (law 8).
+ */
+export function endSession(machine: Machine, open: Open, reason: LossReason, now: Reading, effects: Effect[]): void {
+  machine.session = { kind: "none", opened: open.opened };
+  emit(effects, { type: "session", state: "lost", session: open.session.id });
+  for (const campaign of machine.campaigns.values()) {
+    if (isIn(campaign, "standing")) restartPursuit(machine, campaign, now);
+    else if (isIn(campaign, "leading") || isIn(campaign, "ending")) becomeLost(machine, campaign, reason, now, effects);
+    else if (isIn(campaign, "settling") && campaign.stage.awaits === "release") released(machine, campaign, "unknown", now, effects);
+  }
+  if (reason !== "session-lost" && !hasUnsettledWork(machine)) sendFarewell(machine, open, false, effects);
+}
+
+function hasUnsettledWork(machine: Machine): boolean {
+  for (const campaign of machine.campaigns.values()) if (isIn(campaign, "settling") && campaign.stage.awaits === "work") return true;
+  return false;
+}
+
+/** The monotonic instant at which `expire` next has something to do. */
+export function nextExpiry(machine: Machine, now: Reading): number {
+  const { session } = machine;
+  if (session.kind !== "open" || machine.campaigns.size === 0) return Infinity;
+  let next = nextInstant(session.lifeline, now);
+  if (machine.settings.guarantee.keep === "per-hold")
+    for (const campaign of machine.campaigns.values()) {
+      const term = heldTerm(campaign);
+      if (term !== undefined) next = Math.min(next, nextInstant(term.lifeline, now));
+    }
+  return next;
+}

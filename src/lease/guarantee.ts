@@ -1,0 +1,51 @@
+// What a store promises, as data: read by the machine, by `resolve()`, by the docs, by the conformance suite. No code.
+
+export type Fencing = "fenced" | "unfenced";
+
+export type Fault =
+  | "processPause"
+  | "partition"
+  | "storeLeaderChange"
+  | "storeRestart"
+  | "clockJump"
+  | "clockDrift"
+  | "recordDeleted";
+
+export interface Guarantee<F extends Fencing = Fencing> {
+  /** The store's name in messages: "memory", "etcd". */
+  readonly store: string;
+  /** How far it reaches. */
+  readonly scope: "process" | "host" | "network";
+  /** Survives the loss of a minority of its servers. */
+  readonly quorum: boolean;
+  /** What the store can grant; anything else is refused with `why`. */
+  readonly ttl: { readonly minMs: number; readonly maxMs: number; readonly stepMs: number; readonly why: string };
+  /** Whether `watch` says something, or waiters must look from time to time. */
+  readonly wakes: "watch" | "poll";
+  /** CP or AP, and the use it is fit for, in a sentence. */
+  readonly cap: string;
+  readonly fencing: F;
+  readonly token: {
+    readonly source: string;
+    readonly domain: string;
+    readonly survivesDeletion: boolean;
+    readonly survivesRestore: boolean;
+  };
+  /** line: the store orders candidates. race: the first swap wins. */
+  readonly shape: "line" | "race";
+  /** Who decides that silence is death, and on which clock. `taker`: the rival, by the law of the taker (lease/race.ts). */
+  readonly judge: "store-monotonic" | "store-wall" | "taker" | "kernel";
+  /** Which keep a `kept` answer proves to have reached the judge: this one, or only the last one answered before it. */
+  readonly keepProves: "this-send" | "previous-send";
+  /** An answer later than this after its send proves nothing (the judge may have stalled). Infinity: always proves. */
+  readonly proofWithinMs: number;
+  /** Subtracted on top of drift and grain (relay ticks). */
+  readonly extraMarginMs: number;
+  /** Ways in which a lease may end before its ttl. Not empty ⇒ the deadline alone does not exclude an overlap. */
+  readonly earlyEnds: readonly string[];
+  /** one-request: one keep extends the session and all its holds. per-hold: each record is renewed by itself. */
+  readonly keep: "one-request" | "per-hold";
+  readonly holdsPerSession: number;
+  /** A sentence per fault that a tired operator understands. */
+  readonly under: Readonly<Record<Fault, string>>;
+}

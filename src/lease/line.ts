@@ -1,0 +1,41 @@
+// The line: the store orders candidates by when they joined, and the first one leads. Each waits only for those before it.
+//
+// Why at most one leads: the store puts each entry once into a total order and removes an entry only when it was given back or its
+//   session is over by the store's own judgement, after which law 1 has ended that holder's belief. `granted` is the store's word, given by
+//   the same kind of request that joins, that my entry is the first. A look that shows nobody ahead proves nothing (it may be
+//   stale): it only makes the candidate ask again by a claim with the same bid.
+// An entry that is gone, or that belongs to another session, is never waited on: the line is joined anew with a new bid.
+import { schedule } from "../base/agenda.ts";
+import type { Reading } from "../base/clock.ts";
+import { nextPollAt } from "./backoff.ts";
+import { type CampaignIn, noteSeat, restartPursuit } from "./campaign.ts";
+import type { Hold, Seat } from "./exchange.ts";
+import { leaveBehind } from "./session.ts";
+import type { Effect, LinePursuit, Machine, Open, Standing } from "./state.ts";
+
+/** What a due pursuit does next. */
+export function nextLineMove(pursuit: LinePursuit): "claim" | "look" {
+  return pursuit.place === undefined || pursuit.first ? "claim" : "look";
+}
+
+/** The store has put me in line, behind others. */
+export function handleWaiting(machine: Machine, open: Open, campaign: CampaignIn<Standing>, pursuit: LinePursuit, hold: Hold, now: Reading, effects: Effect[]): void {
+  pursuit.place = hold;
+  pursuit.first = false;
+  effects.push({ type: "watch", question: { name: campaign.name, bid: hold.bid, session: open.session } });
+  effects.push({ type: "contested", name: campaign.name });
+  schedule(machine.agenda, campaign, nextPollAt(machine, now.mono));
+}
+
+/** A look answered where I stand. */
+export function handleLineSeat(machine: Machine, campaign: CampaignIn<Standing>, pursuit: LinePursuit, seat: Seat, now: Reading, effects: Effect[]): void {
+  noteSeat(campaign, seat, effects);
+  if (pursuit.place === undefined) return;
+  if (seat.place?.present === false) {
+    // Or the look was stale: then the entry is still there, and would stand before my next one.
+    if (machine.session.kind === "open") leaveBehind(machine.session, pursuit.place, now);
+    return restartPursuit(machine, campaign, now);
+  }
+  pursuit.first = seat.place?.ahead === 0;
+  schedule(machine.agenda, campaign, pursuit.first ? now.mono : nextPollAt(machine, now.mono));
+}

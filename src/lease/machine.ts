@@ -1,0 +1,264 @@
+// The lease machine: everything a candidate decides, and nothing it does. `(machine, input, now) → effects`: a step changes the machine in
+// place and appends what is to be done. No clock, no randomness of its own, no I/O: the same machine, inputs and readings give the same effects.
+//
+// The host's duties:
+//   - call `step` with a reading of both clock hands taken at that moment; readings never go back;
+//   - carry out every `call` effect and answer it exactly once: with the store's answer, or `unknown` when `timeoutMs` have passed or it threw;
+//   - send a `tick` no later than `nextWake` says, as soon as timers allow; being late costs availability, never exclusion;
+//   - before trusting a term, ask `isHeld` with a fresh reading;
+//   - say `settle` when, and only when, the work of a term has ended.
+//
+// Cut: deadline (arithmetic) · lifeline · session (keeps) · campaign (one name) · race and line (how to win) · expiry (what passes by itself) ·
+// answers (what the store said) · this file (inputs, and what is due).
+import { earliest, schedule, takeDue } from "../base/agenda.ts";
+import { unreachable } from "../base/assert.ts";
+import type { Reading } from "../base/clock.ts";
+import { createRng, nextFraction } from "../base/rng.ts";
+import { handleAnswer } from "./answers.ts";
+import { retryAfterMs } from "./backoff.ts";
+import { becomeEnding, type CampaignIn, createCampaign, heldTerm, isHeldAt, isIn, overstay, settle, withdraw } from "./campaign.ts";
+import { remainingMs } from "./deadline.ts";
+import type { TermState } from "./events.ts";
+import type { Bid, Claim, Hint, Hold, Name, Question } from "./exchange.ts";
+import { expire, nextExpiry } from "./expiry.ts";
+import { nextLineMove } from "./line.ts";
+import { stateOf } from "./lifeline.ts";
+import { nextRaceMove } from "./race.ts";
+import { send } from "./report.ts";
+import { askRenewal, openSession, sendFarewell, sendKeep, sendLeftovers } from "./session.ts";
+import type { Settings } from "./settings.ts";
+import type { Campaign, Effect, Input, Machine, Open, Pursuit, Standing } from "./state.ts";
+
+export function createMachine(settings: Settings, nonce: string, seed: number): Machine {
+  const rng = createRng(seed);
+  return {
+    settings,
+    nonce,
+    rng,
+    pollPhase: nextFraction(rng),
+    session: { kind: "none", opened: 0 },
+    campaigns: new Map(),
+    agenda: [],
+    errands: new Map(),
+    errandsSent: 0,
+    bidsMade: 0,
+    reached: false,
+    closing: "no",
+  };
+}
+
+export function step(machine: Machine, input: Input, now: Reading, effects: Effect[]): void {
+  expire(machine, now, effects);
+  switch (input.type) {
+    case "tick":
+      return act(machine, now, effects);
+    case "answer":
+      return handleAnswer(machine, input.errand, input.answer, now, effects);
+    case "hint":
+      return handleHint(machine, input.hint, now);
+    case "stand":
+      return handleStand(machine, input.name, input.value, now, effects);
+    case "withdraw":
+      return withCampaign(machine, input.name, (campaign) => withdraw(machine, campaign, now, effects));
+    case "settle":
+      return withCampaign(machine, input.name, (campaign) => settle(machine, campaign, now, effects));
+    case "resign":
+      return withCampaign(machine, input.name, (campaign) => {
+        if (isIn(campaign, "leading")) becomeEnding(campaign, "resigned", effects);
+      });
+    case "renew":
+      return machine.session.kind === "open" ? askRenewal(machine.session, now) : undefined;
+    case "announce":
+      return handleAnnounce(machine, input.name, input.value, effects);
+    case "close":
+      return handleClose(machine, now, effects);
+    default:
+      return unreachable(input);
+  }
+}
+
+/** The monotonic instant of the next tick; Infinity while nothing but an answer, a hint or the user can change anything. */
+export function nextWake(machine: Machine, now: Reading): number {
+  const { session } = machine;
+  if (machine.closing === "yes" && machine.campaigns.size === 0) return now.mono;
+  const next = Math.min(earliest(machine.agenda), nextExpiry(machine, now));
+  if (session.kind === "opening") return Math.min(next, session.retryAt);
+  if (session.kind === "none") return machine.campaigns.size > 0 && needsSession(machine) ? Math.min(next, now.mono) : next;
+  const renewAt = session.errand === 0 && machine.campaigns.size > 0 ? session.renewAt : Infinity;
+  const leftoversAt = session.leftoversErrand === 0 ? session.leftoversAt : Infinity;
+  return Math.min(next, renewAt, leftoversAt);
+}
+
+// ---- questions, answered by the clock ------------------------------------------------------------------------------------------------
+
+/** LAW 3: is the term of `bid` held at `now`? */
+export function isHeld(machine: Machine, name: Name, bid: Bid, now: Reading): boolean {
+  const campaign = machine.campaigns.get(name);
+  return campaign !== undefined && heldTerm(campaign)?.hold.bid === bid && isHeldAt(campaign, now);
+}
+
+export function termState(machine: Machine, name: Name, bid: Bid, now: Reading): TermState {
+  const campaign = machine.campaigns.get(name);
+  const term = campaign && heldTerm(campaign);
+  if (campaign === undefined || term === undefined || term.hold.bid !== bid) return "lost";
+  const state = stateOf(term.lifeline, now);
+  return isIn(campaign, "ending") && state !== "lost" ? "ending" : state;
+}
+
+/** Milliseconds of certainty left. */
+export function termRemainingMs(machine: Machine, name: Name, bid: Bid, now: Reading): number {
+  const campaign = machine.campaigns.get(name);
+  const term = campaign && heldTerm(campaign);
+  return term === undefined || term.hold.bid !== bid ? 0 : remainingMs(term.lifeline.deadline, now);
+}
+
+// ---- inputs --------------------------------------------------------------------------------------------------------------------------
+
+function withCampaign(machine: Machine, name: Name, then: (campaign: Campaign) => void): void {
+  const campaign = machine.campaigns.get(name);
+  if (campaign !== undefined) then(campaign);
+}
+
+function handleStand(machine: Machine, name: Name, value: string, now: Reading, effects: Effect[]): void {
+  if (machine.closing !== "no") return;
+  const campaign = machine.campaigns.get(name);
+  if (campaign === undefined) {
+    createCampaign(machine, name, value, now, effects);
+    return;
+  }
+  campaign.wanted = true;
+  campaign.value = value;
+}
+
+/** A hint proves nothing. It makes a waiting candidate look, and a leading one whose seat shows another ask by a keep. */
+function handleHint(machine: Machine, hint: Hint, now: Reading): void {
+  const campaign = machine.campaigns.get(hint.name);
+  if (campaign === undefined) return;
+  if (isIn(campaign, "standing")) {
+    const { pursuit } = campaign.stage;
+    if (pursuit.errand === 0 && pursuit.failures === 0) schedule(machine.agenda, campaign, now.mono);
+    return;
+  }
+  const term = heldTerm(campaign);
+  const { session } = machine;
+  const other = hint.seat !== undefined && hint.seat.holder?.bid !== term?.hold.bid;
+  if (other && term !== undefined && session.kind === "open") askRenewal(session, now);
+}
+
+function handleAnnounce(machine: Machine, name: Name, value: string, effects: Effect[]): void {
+  const campaign = machine.campaigns.get(name);
+  const term = campaign && heldTerm(campaign);
+  const { session } = machine;
+  if (campaign === undefined || term === undefined || session.kind !== "open" || term.opened !== session.opened) {
+    effects.push({ type: "announced", name, error: undefined });
+    return;
+  }
+  campaign.value = value;
+  const claims = [{ session: session.session, name, bid: term.hold.bid, value }];
+  send(machine, { kind: "announce", name }, session.pace.requestTimeoutMs, { method: "claim", claims }, effects);
+}
+
+function handleClose(machine: Machine, now: Reading, effects: Effect[]): void {
+  if (machine.closing !== "no") return;
+  machine.closing = "yes";
+  for (const campaign of machine.campaigns.values()) withdraw(machine, campaign, now, effects);
+}
+
+// ---- what is due ---------------------------------------------------------------------------------------------------------------------
+
+function act(machine: Machine, now: Reading, effects: Effect[]): void {
+  const { session } = machine;
+  if (session.kind === "opening" && session.errand === 0 && now.mono >= session.retryAt) openSession(machine, now, effects);
+  if (session.kind === "none" && needsSession(machine)) openSession(machine, now, effects);
+  if (session.kind === "open") {
+    if (session.errand === 0 && now.mono >= session.renewAt && machine.campaigns.size > 0) sendKeep(machine, session, holdsOf(machine), now, effects);
+    if (session.leftoversErrand === 0 && now.mono >= session.leftoversAt) sendLeftovers(machine, session, effects);
+  }
+  actOnAgenda(machine, now, effects);
+  if (machine.closing === "yes" && machine.campaigns.size === 0) conclude(machine, effects);
+}
+
+function needsSession(machine: Machine): boolean {
+  for (const campaign of machine.campaigns.values()) if (isIn(campaign, "standing")) return true;
+  return false;
+}
+
+/** Every entry of this session at the store that we know of: held, and waiting in line. */
+function holdsOf(machine: Machine): Hold[] {
+  const holds: Hold[] = [];
+  for (const campaign of machine.campaigns.values()) {
+    const term = heldTerm(campaign);
+    if (term !== undefined) holds.push(term.hold);
+    else if (isIn(campaign, "standing") && campaign.stage.pursuit.shape === "line" && campaign.stage.pursuit.place !== undefined)
+      holds.push(campaign.stage.pursuit.place);
+  }
+  return holds;
+}
+
+/** All due campaigns at once: one batch of claims, one batch of looks. */
+function actOnAgenda(machine: Machine, now: Reading, effects: Effect[]): void {
+  const claims: Claim[] = [];
+  const questions: Question[] = [];
+  for (let campaign = takeDue(machine.agenda, now.mono); campaign !== undefined; campaign = takeDue(machine.agenda, now.mono)) {
+    if (isIn(campaign, "settling")) overstay(campaign, now, effects);
+    if (isIn(campaign, "standing")) pursue(machine, campaign, now, claims, questions);
+  }
+  const { session } = machine;
+  if (claims.length > 0 && session.kind === "open") {
+    const bids = claims.map(({ name, bid }) => ({ name, bid }));
+    const errand = send(machine, { kind: "claim", opened: session.opened, bids }, session.pace.requestTimeoutMs, { method: "claim", claims }, effects);
+    for (const { name } of claims) markSent(machine, name, errand);
+  }
+  if (questions.length > 0) {
+    const names = questions.map(({ name }) => name);
+    const errand = send(machine, { kind: "look", names }, machine.settings.pace.requestTimeoutMs, { method: "look", questions }, effects);
+    for (const name of names) markSent(machine, name, errand);
+  }
+}
+
+function markSent(machine: Machine, name: Name, errand: number): void {
+  const campaign = machine.campaigns.get(name);
+  if (campaign !== undefined && isIn(campaign, "standing")) campaign.stage.pursuit.errand = errand;
+}
+
+function pursue(machine: Machine, campaign: CampaignIn<Standing>, now: Reading, claims: Claim[], questions: Question[]): void {
+  const { pursuit, afterKeep } = campaign.stage;
+  const { session } = machine;
+  if (pursuit.errand !== 0) return;
+  if (session.kind !== "open") return; // answers.ts puts it back on the agenda when a session is there
+  const move = pursuit.shape === "race" ? nextRaceMove(pursuit, now) : nextLineMove(pursuit);
+  if (move === "look") {
+    questions.push(pursuit.shape === "race" ? { name: campaign.name } : { name: campaign.name, bid: pursuit.bid, session: session.session });
+    return;
+  }
+  // A claim granted now could not be announced, or (manual renewal) proves nothing in this invocation: first a keep.
+  if (session.keepProven < afterKeep || !hasTimeToWin(session, now)) {
+    if (session.errand === 0) askRenewal(session, now);
+    schedule(machine.agenda, campaign, now.mono + retryAfterMs(machine, session.failures));
+    return;
+  }
+  claims.push(claimOf(machine, session, campaign, pursuit, now));
+}
+
+function hasTimeToWin(open: Open, now: Reading): boolean {
+  const state = stateOf(open.lifeline, now);
+  return state === "safe" || state === "jeopardy";
+}
+
+/** LAW 7: the same attempt while its outcome is unknown, dated at its first send; else a new one. */
+function claimOf(machine: Machine, open: Open, campaign: Campaign, pursuit: Pursuit, now: Reading): Claim {
+  if (pursuit.bid === undefined) {
+    pursuit.bid = `${machine.nonce}.${++machine.bidsMade}` as Bid;
+    pursuit.firstSentAt = now;
+    if (pursuit.shape === "race") pursuit.over = pursuit.seen?.version;
+  }
+  const over = pursuit.shape === "race" ? pursuit.over : undefined;
+  return { session: open.session, name: campaign.name, bid: pursuit.bid, over, value: campaign.value };
+}
+
+/** Everything has settled: end the session at the store, and be done. */
+function conclude(machine: Machine, effects: Effect[]): void {
+  machine.closing = "ended";
+  if (machine.session.kind === "open") sendFarewell(machine, machine.session, true, effects);
+  else effects.push({ type: "closed" });
+}

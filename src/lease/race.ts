@@ -1,0 +1,56 @@
+// The race: whoever first swaps a record that may be replaced holds it. Looks find out whether it may; only the swap decides.
+//
+// When a version may be replaced:
+//   vacant      at once: it was never held, or given back on purpose
+//   mine        at once: an older attempt of this very machine, whose term is over (it would not stand otherwise). With a new bid, so a new token
+//   abandoned   at once where terms are fenced; where not, after a quiet period, because statements outlive a process (law 13)
+//   held        after silence, where a taker or the kernel judges (law 2). Where the store judges, never: it will show the seat vacant
+//   missing     after silence, whoever judges: a deletion is a forced takeover, and the old holder learns of it only by its next keep (law 14)
+//
+// LAW 2. Silence starts at the RECEIPT of the first look that showed this version, lasts the RECORDED ttl, and ends in a swap over exactly
+//   that version. Any other version starts anew, and so does a restart of this process, because `seen` lives here and nowhere else.
+//   Why at most one leads: the swap succeeds only if the version is still the one watched. Every keep of the holder changes the version,
+//   and versions never repeat, so the holder's last keep that the store applied was applied before the first look came back. From there
+//   law 1 ends its belief no later than silence ends (lease/deadline.ts). Two takers swap over the same version: one of them wins.
+// LAW 7. A claim without an answer is sent again with the same bid over the same version, until the answer is definite.
+import { schedule } from "../base/agenda.ts";
+import type { Reading } from "../base/clock.ts";
+import { nextPollAt } from "./backoff.ts";
+import { type CampaignIn, noteSeat } from "./campaign.ts";
+import { silenceMs } from "./deadline.ts";
+import type { Bid, Seat } from "./exchange.ts";
+import type { Effect, Machine, RacePursuit, Standing } from "./state.ts";
+
+/** What a due pursuit does next. */
+export function nextRaceMove(pursuit: RacePursuit, now: Reading): "claim" | "look" {
+  if (pursuit.bid !== undefined) return "claim";
+  return now.mono >= (pursuit.seen?.takeAt ?? Infinity) ? "claim" : "look";
+}
+
+/** A look, or a lost swap, showed this seat; the answer has just been received. */
+export function handleRaceSeat(machine: Machine, campaign: CampaignIn<Standing>, pursuit: RacePursuit, seat: Seat, now: Reading, effects: Effect[]): void {
+  noteSeat(campaign, seat, effects);
+  const { seen } = pursuit;
+  if (seen === undefined || seen.version !== seat.version)
+    pursuit.seen = { version: seat.version, takeAt: takeAtMs(machine, seat, now) };
+  // A death is noticed without a write, so the version stays: it can only bring the instant forward.
+  else if (seat.state === "abandoned") pursuit.seen = { ...seen, takeAt: Math.min(seen.takeAt, takeAtMs(machine, seat, now)) };
+  const takeAt = pursuit.seen?.takeAt ?? Infinity;
+  if (takeAt > now.mono) effects.push({ type: "contested", name: campaign.name });
+  schedule(machine.agenda, campaign, Math.max(now.mono, Math.min(takeAt, nextPollAt(machine, now.mono))));
+}
+
+/** On the monotonic hand: from when on this version, first seen now, may be swapped over. */
+function takeAtMs(machine: Machine, seat: Seat, now: Reading): number {
+  const { guarantee, margins, quietMs, ttlMs } = machine.settings;
+  if (seat.state === "vacant" || isOwn(machine, seat.holder?.bid)) return now.mono;
+  if (seat.state === "abandoned") return guarantee.fencing === "fenced" ? now.mono : now.mono + quietMs;
+  if (seat.state === "held" && guarantee.judge !== "taker" && guarantee.judge !== "kernel") return Infinity;
+  if (seat.heldUntilMs !== undefined) return seat.heldUntilMs + margins.grain.monoMs;
+  return now.mono + silenceMs(seat.ttlMs ?? ttlMs, margins);
+}
+
+/** An attempt of this machine; of this process and no other, since the nonce is. */
+function isOwn(machine: Machine, bid: Bid | undefined): boolean {
+  return bid !== undefined && bid.startsWith(`${machine.nonce}.`);
+}

@@ -1,0 +1,36 @@
+// How the machine speaks: effects, and the errors that go with an outcome that is not an answer.
+import { ConclaveError } from "../base/errors.ts";
+import type { Refused, Unknown } from "../base/outcome.ts";
+import type { ConclaveEvent } from "./events.ts";
+import type { Name } from "./exchange.ts";
+import type { Effect, Errand, Machine, Request } from "./state.ts";
+
+export function emit(effects: Effect[], event: ConclaveEvent): void {
+  effects.push({ type: "event", event });
+}
+
+/** Sends `request`; its answer will find `errand`. */
+export function send(machine: Machine, errand: Errand, timeoutMs: number, request: Request, effects: Effect[]): number {
+  const id = ++machine.errandsSent;
+  machine.errands.set(id, errand);
+  effects.push({ type: "call", errand: id, timeoutMs, request });
+  return id;
+}
+
+export function errorOf(what: string, outcome: Unknown | Refused, machine: Machine): ConclaveError {
+  const store = machine.settings.guarantee.store;
+  if (outcome.kind === "refused")
+    return new ConclaveError(outcome.code, outcome.message, { retryable: outcome.retryable, cause: outcome.cause });
+  return new ConclaveError("STORE_TIMEOUT", `${store}: no answer to ${what}; it may or may not have been applied. It is tried again.`, {
+    cause: outcome.cause,
+  });
+}
+
+export function emitError(effects: Effect[], error: ConclaveError, election?: Name): void {
+  emit(effects, election === undefined ? { type: "error", error } : { type: "error", error, election });
+}
+
+/** Law 9: before the first successful exchange a refusal that trying again cannot help ends everything. */
+export function isFatal(machine: Machine, outcome: Unknown | Refused): boolean {
+  return !machine.reached && outcome.kind === "refused" && !outcome.retryable;
+}

@@ -1,0 +1,117 @@
+// What a candidate runs with: complete, frozen, every number derived once and its relations checked. `resolveSettings` is pure, changes
+// nothing, and either returns the whole or throws one CONFIG_INVALID that lists every problem.
+import type { Grain } from "../base/clock.ts";
+import { ConclaveError } from "../base/errors.ts";
+import { type Margins, shortestBeliefMs } from "./deadline.ts";
+import type { Guarantee } from "./guarantee.ts";
+
+/** Bound on the rate error of a running clock. Quartz is good to 0.01 %, a virtual machine under load to 0.1 %. */
+const DEFAULT_RHO = 0.005;
+const DEFAULT_TTL_MS = 15_000;
+/** A renewal must have at least this long, or a busy event loop alone costs the term. */
+const LEAST_REQUEST_MS = 10;
+
+export interface Settings {
+  readonly candidate: string;
+  readonly ttlMs: number;
+  readonly drainMs: number;
+  readonly renewal: "loop" | "manual";
+  readonly margins: Margins;
+  /** For the ttl that was asked for; a session granted another has its own (`paceOf`). */
+  readonly pace: Pace;
+  /** How often a waiting candidate looks when no hint comes. */
+  readonly pollMs: number;
+  /** Law 13: how long a proven death is waited for where the term is unfenced. */
+  readonly quietMs: number;
+  /** First pause after a lost term; doubles while terms stay short. */
+  readonly coolDownMs: number;
+  readonly guarantee: Guarantee;
+}
+
+/** The rhythm of a session of a given ttl. INVARIANT  renewEveryMs + requestTimeoutMs < belief − drainMs */
+export interface Pace {
+  /** From the send of a proven keep to the send of the next. */
+  readonly renewEveryMs: number;
+  /** Without an answer for this long a request counts as unknown. */
+  readonly requestTimeoutMs: number;
+}
+
+/** 1/3 + 1/4 of the room, so that one hung request leaves time for another before the signal. */
+export function paceOf(ttlMs: number, drainMs: number, margins: Margins): Pace | undefined {
+  const roomMs = shortestBeliefMs(ttlMs, margins) - drainMs;
+  if (roomMs / 4 < LEAST_REQUEST_MS) return undefined;
+  return { renewEveryMs: roomMs / 3, requestTimeoutMs: roomMs / 4 };
+}
+
+export interface SettingsInput {
+  readonly id: string;
+  readonly ttlMs?: number | undefined;
+  readonly drainMs?: number | undefined;
+  readonly renewal?: "loop" | "manual" | undefined;
+  readonly rho?: number | undefined;
+}
+
+export function resolveSettings(input: SettingsInput, guarantee: Guarantee, grain: Grain, call: string): Settings {
+  const ttlMs = input.ttlMs ?? DEFAULT_TTL_MS;
+  const drainMs = input.drainMs ?? Math.floor(ttlMs / 5);
+  const renewal = input.renewal ?? "loop";
+  const margins: Margins = Object.freeze({
+    rho: input.rho ?? DEFAULT_RHO,
+    grain,
+    extraMarginMs: guarantee.extraMarginMs,
+  });
+  const pace = paceOf(ttlMs, drainMs, margins);
+  const problems = [
+    ...problemsOfId(input.id),
+    ...problemsOfTtl(ttlMs, guarantee),
+    ...problemsOfDrain(ttlMs, drainMs, pace),
+    ...(renewal === "loop" || renewal === "manual"
+      ? []
+      : [`renewal ${JSON.stringify(renewal)} is not known here: "loop" renews by timers, "manual" only when term.renew() is called`]),
+    ...(margins.rho >= 0 && margins.rho < 0.5 ? [] : [`rho ${margins.rho} is not a rate error: between 0 and 0.5`]),
+  ];
+  if (problems.length > 0 || pace === undefined) throw invalid(call, problems);
+  return Object.freeze({
+    candidate: input.id,
+    ttlMs,
+    drainMs,
+    renewal,
+    margins,
+    pace,
+    pollMs: guarantee.wakes === "watch" ? pace.renewEveryMs : Math.min(1000, Math.max(LEAST_REQUEST_MS, ttlMs / 10)),
+    quietMs: ttlMs,
+    coolDownMs: Math.min(500, ttlMs / 20),
+    guarantee,
+  });
+}
+
+function invalid(call: string, problems: readonly string[]): ConclaveError {
+  const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
+  return new ConclaveError("CONFIG_INVALID", [`${call}: ${count}`, ...problems].join(" · "));
+}
+
+function problemsOfId(id: unknown): string[] {
+  if (typeof id === "string" && id.length > 0 && id.length <= 200 && !hasControlCharacter(id)) return [];
+  return [`id ${JSON.stringify(id)} is not a name: 1 to 200 characters, no control characters`];
+}
+
+function problemsOfTtl(ttlMs: unknown, guarantee: Guarantee): string[] {
+  const { minMs, maxMs, stepMs, why } = guarantee.ttl;
+  if (typeof ttlMs !== "number" || !Number.isFinite(ttlMs)) return [`ttlMs ${String(ttlMs)} is not a number of milliseconds`];
+  if (ttlMs < minMs) return [`ttlMs ${ttlMs} is below what ${guarantee.store} grants (${why}, at least ${minMs})`];
+  if (ttlMs > maxMs) return [`ttlMs ${ttlMs} is above what ${guarantee.store} grants (${why}, at most ${maxMs})`];
+  if (ttlMs % stepMs !== 0) return [`ttlMs ${ttlMs} is not what ${guarantee.store} can grant (${why}, multiples of ${stepMs})`];
+  return [];
+}
+
+function problemsOfDrain(ttlMs: number, drainMs: unknown, pace: Pace | undefined): string[] {
+  if (typeof drainMs !== "number" || !Number.isFinite(drainMs) || drainMs < 0)
+    return [`drainMs ${String(drainMs)} is not a number of milliseconds`];
+  if (pace !== undefined || !(ttlMs > 0)) return [];
+  return [`drainMs ${drainMs} leaves no time to renew: of ttlMs ${ttlMs} drift, clock grain and drain take nearly all. Raise ttlMs or lower drainMs`];
+}
+
+export function hasControlCharacter(text: string): boolean {
+  for (let index = 0; index < text.length; index++) if (text.charCodeAt(index) < 0x20 || text.charCodeAt(index) === 0x7f) return true;
+  return false;
+}

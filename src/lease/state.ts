@@ -1,0 +1,215 @@
+// What the machine remembers, what it is told, and what it asks for. Plain data throughout: a machine is copied with structuredClone, and the
+// copy behaves as the original.
+import type { Agenda, Entry } from "../base/agenda.ts";
+import type { Reading } from "../base/clock.ts";
+import type { ConclaveError, LossReason } from "../base/errors.ts";
+import type { Rng } from "../base/rng.ts";
+import type { ConclaveEvent } from "./events.ts";
+import type { Bid, Claim, Claimed, Hint, Hold, Kept, Looked, Name, Question, Released, Session, SessionSpec, Version, Will } from "./exchange.ts";
+import type { Lifeline } from "./lifeline.ts";
+import type { Pace, Settings } from "./settings.ts";
+
+export interface Machine {
+  readonly settings: Settings;
+  /** Begins every bid and session nonce of this machine. Unique for ever: a process nonce and a counter. */
+  readonly nonce: string;
+  readonly rng: Rng;
+  /** In [0, 1): where in the poll interval this machine looks. */
+  readonly pollPhase: number;
+  session: SessionStage;
+  /** Only names that are wanted, held or not yet settled; an idle name has no entry. */
+  readonly campaigns: Map<Name, Campaign>;
+  /** When each campaign next acts by itself. */
+  readonly agenda: Agenda<Campaign>;
+  /** Requests without an answer. */
+  readonly errands: Map<number, Errand>;
+  errandsSent: number;
+  bidsMade: number;
+  /** Some exchange with the store has succeeded: from then on nothing rejects, everything is retried and reported. */
+  reached: boolean;
+  closing: "no" | "yes" | "ended";
+}
+
+// ---- session -------------------------------------------------------------------------------------------------------------------------
+
+export type SessionStage = NoSession | Opening | Open;
+
+/** `opened` counts sessions of this machine, so that an answer meant for an earlier one is known as such. */
+export interface NoSession {
+  readonly kind: "none";
+  readonly opened: number;
+}
+
+export interface Opening {
+  readonly kind: "opening";
+  readonly opened: number;
+  readonly spec: SessionSpec;
+  /** Before the FIRST try: tries with one nonce are one opening. */
+  readonly firstSentAt: Reading;
+  errand: number;
+  retryAt: number;
+  failures: number;
+}
+
+export interface Open {
+  readonly kind: "open";
+  readonly opened: number;
+  readonly session: Session;
+  readonly pace: Pace;
+  readonly lifeline: Lifeline;
+  /** The keep in flight, 0 for none: one at a time. */
+  errand: number;
+  keepsSent: number;
+  /** Number of the latest keep that was proven. */
+  keepProven: number;
+  /** When the last answered keep was sent: what `previous-send` stores prove. */
+  answeredSentAt: Reading;
+  renewAt: number;
+  /** A keep of at least this number was asked for, beyond the rhythm. */
+  renewalAsked: number;
+  failures: number;
+  /** To be given back as soon as the store listens. */
+  readonly leftovers: Hold[];
+  leftoversAt: number;
+  leftoversErrand: number;
+}
+
+// ---- campaign ------------------------------------------------------------------------------------------------------------------------
+
+export interface Campaign extends Entry {
+  readonly name: Name;
+  /** Stand again when the present term has ended. */
+  wanted: boolean;
+  /** What leader() shows beside the id. */
+  value: string;
+  stage: Stage;
+  /** Terms in a row that ended sooner than one ttl: the cool-down doubles with each. */
+  shortTerms: number;
+  /** The greatest token seen at this name, as granted or looked at. */
+  greatest: bigint | undefined;
+  /** The bid of the leader that was reported last. */
+  reported: Bid | string | undefined;
+}
+
+export type Stage = Standing | Leading | Ending | Settling;
+
+export interface Standing {
+  readonly kind: "standing";
+  readonly pursuit: Pursuit;
+  /** Manual renewal: a keep of at least this number must be proven before anything is claimed. */
+  readonly afterKeep: number;
+}
+
+export interface Leading {
+  readonly kind: "leading";
+  readonly term: TermRecord;
+}
+
+/** The signal has aborted; still held until the work has settled or the deadline comes. */
+export interface Ending {
+  readonly kind: "ending";
+  readonly term: TermRecord;
+  readonly reason: LossReason;
+}
+
+/** No longer held. Waits for the work (`lost`) or for the store's answer (`releasing`). */
+export interface Settling {
+  readonly kind: "settling";
+  readonly term: TermRecord;
+  readonly reason: LossReason;
+  readonly awaits: "work" | "release";
+}
+
+export interface TermRecord {
+  readonly hold: Hold;
+  /** The session it was granted to: `Open.opened`. */
+  readonly opened: number;
+  /** Keeps of at least this number carried the hold. */
+  readonly carriedFrom: number;
+  readonly lifeline: Lifeline;
+  readonly electedAt: number;
+}
+
+// ---- pursuit: how a standing campaign tries ------------------------------------------------------------------------------------------
+
+export type Pursuit = RacePursuit | LinePursuit;
+
+interface Attempt {
+  /** Set from the first send of a claim until its definite answer. */
+  bid: Bid | undefined;
+  firstSentAt: Reading | undefined;
+  errand: number;
+  failures: number;
+}
+
+export interface RacePursuit extends Attempt {
+  readonly shape: "race";
+  /** The version the unanswered claim replaces. */
+  over: Version | undefined;
+  seen: Seen | undefined;
+}
+
+/** A version that was looked at, and from when on it may be replaced (Infinity: never while it stands). */
+export interface Seen {
+  readonly version: Version;
+  readonly takeAt: number;
+}
+
+export interface LinePursuit extends Attempt {
+  readonly shape: "line";
+  /** My entry, once the store has named it. */
+  place: Hold | undefined;
+  /** A look found nobody ahead: ask by a claim, which proves. */
+  first: boolean;
+}
+
+// ---- told, and asked for -------------------------------------------------------------------------------------------------------------
+
+export type Input =
+  /** Time has passed; act on what is due. Every other input only takes note: a tick follows when `nextWake` says so. */
+  | { readonly type: "tick" }
+  | { readonly type: "stand"; readonly name: Name; readonly value: string }
+  /** Stop wanting. A held term begins to end; its work is waited for. */
+  | { readonly type: "withdraw"; readonly name: Name }
+  /** Give up the present term, but stay a candidate. */
+  | { readonly type: "resign"; readonly name: Name }
+  /** The work of the present term has ended. */
+  | { readonly type: "settle"; readonly name: Name }
+  | { readonly type: "renew" }
+  | { readonly type: "announce"; readonly name: Name; readonly value: string }
+  | { readonly type: "hint"; readonly hint: Hint }
+  | { readonly type: "answer"; readonly errand: number; readonly answer: Answer }
+  | { readonly type: "close" };
+
+export type Answer = Kept | Released | Looked | { readonly kind: "claimed"; readonly claimed: readonly Claimed[] };
+
+export type Request =
+  | { readonly method: "keep"; readonly session: Session | SessionSpec; readonly holds: readonly Hold[] }
+  | { readonly method: "claim"; readonly claims: readonly Claim[] }
+  | { readonly method: "release"; readonly will: Will }
+  | { readonly method: "look"; readonly questions: readonly Question[] };
+
+export type Effect =
+  /** Send this to the store; answer exactly once, `unknown` after `timeoutMs`. */
+  | { readonly type: "call"; readonly errand: number; readonly timeoutMs: number; readonly request: Request }
+  | { readonly type: "event"; readonly event: ConclaveEvent }
+  | { readonly type: "watch"; readonly question: Question }
+  | { readonly type: "unwatch"; readonly name: Name }
+  /** Keep number `keep` was proven, or was not. */
+  | { readonly type: "kept"; readonly keep: number }
+  | { readonly type: "unkept"; readonly keep: number; readonly error: ConclaveError }
+  | { readonly type: "announced"; readonly name: Name; readonly error: ConclaveError | undefined }
+  /** A definite answer: another stands before this candidate. */
+  | { readonly type: "contested"; readonly name: Name }
+  /** The name is neither wanted nor held any more, and its work has settled. */
+  | { readonly type: "free"; readonly name: Name }
+  /** Before the first exchange: cannot succeed as things are. Nothing stands any more. */
+  | { readonly type: "failed"; readonly error: ConclaveError }
+  | { readonly type: "closed" };
+
+export type Errand =
+  | { readonly kind: "keep"; readonly opened: number; readonly keep: number; readonly sentAt: Reading }
+  | { readonly kind: "claim"; readonly opened: number; readonly bids: readonly { readonly name: Name; readonly bid: Bid }[] }
+  | { readonly kind: "announce"; readonly name: Name }
+  | { readonly kind: "release"; readonly opened: number; readonly holds: readonly Hold[]; readonly last: boolean }
+  | { readonly kind: "look"; readonly names: readonly Name[] };

@@ -1,0 +1,139 @@
+// The line as a store keeps it: sessions with a ttl that the store itself judges, and per name the entries in order of joining, each bound to
+// a session, at most one per session. The token is the store's revision at joining.
+//
+// INVARIANT  revision grows with every join, whatever is deleted; an entry's place is its token.
+// INVARIANT  an entry leaves only by release, deletion, or the end of its session.
+import type { Bid, Claim, Claimed, Hold, Kept, Name, Question, Seat, Session, SessionSpec, Version, Will } from "../../lease/exchange.ts";
+import type { Shelf, ShelfOptions } from "./shelf.ts";
+
+interface SessionRow {
+  readonly candidate: string;
+  readonly ttlMs: number;
+  expiresAt: number;
+  over: boolean;
+}
+
+interface EntryRow {
+  readonly session: string;
+  readonly candidate: string;
+  readonly bid: Bid;
+  readonly revision: bigint;
+  readonly ttlMs: number;
+  value: string;
+}
+
+export class LineShelf implements Shelf {
+  readonly #options: ShelfOptions;
+  #sessions = new Map<string, SessionRow>();
+  #lines = new Map<Name, EntryRow[]>();
+  #revision = 0n;
+
+  constructor(options: ShelfOptions) {
+    this.#options = options;
+  }
+
+  keep(session: Session | SessionSpec, holds: readonly Hold[], nowMs: number): Kept {
+    const id = "id" in session ? session.id : session.nonce;
+    let row = this.#sessions.get(id);
+    if ("nonce" in session && row === undefined) {
+      const ttlMs = this.#options.grant?.(session.ttlMs) ?? session.ttlMs;
+      row = { candidate: session.candidate, ttlMs, expiresAt: this.#expiry(ttlMs, nowMs), over: false };
+      this.#sessions.set(id, row);
+    }
+    if (row === undefined || row.over) return { kind: "session-lost" };
+    if ("id" in session) row.expiresAt = this.#expiry(row.ttlMs, nowMs);
+    const lost = holds.filter((hold) => !this.#line(hold.name).some(({ bid }) => bid === hold.bid));
+    const granted = { id, candidate: row.candidate, ttlMs: row.ttlMs };
+    return { kind: "kept", session: granted, lost, unsure: [], strays: this.#strays(id, holds) };
+  }
+
+  #strays(id: string, holds: readonly Hold[]): readonly Hold[] {
+    const known = new Set(holds.map(({ bid }) => bid));
+    const strays: Hold[] = [];
+    for (const [name, line] of this.#lines) for (const entry of line) if (entry.session === id && !known.has(entry.bid)) strays.push({ name, bid: entry.bid });
+    return strays;
+  }
+
+  claim(claim: Claim): Claimed {
+    const mine = this.#sessions.get(claim.session.id);
+    if (mine === undefined || mine.over) return { kind: "session-lost" };
+    const line = this.#line(claim.name);
+    let entry = line.find(({ session }) => session === claim.session.id);
+    if (entry !== undefined && entry.bid !== claim.bid) return { kind: "leftover", bid: entry.bid };
+    if (entry === undefined) {
+      entry = { session: claim.session.id, candidate: mine.candidate, bid: claim.bid, revision: ++this.#revision, ttlMs: mine.ttlMs, value: claim.value };
+      line.push(entry);
+    }
+    entry.value = claim.value;
+    const hold: Hold = { name: claim.name, bid: claim.bid, token: { domain: this.#options.domain, value: entry.revision, bid: claim.bid } };
+    const ahead = line.indexOf(entry);
+    return ahead === 0 ? { kind: "granted", hold } : { kind: "waiting", hold, ahead };
+  }
+
+  release(will: Will): void {
+    for (const { name, bid } of will.holds) this.#keepOnly(name, (entry) => entry.bid !== bid || entry.session !== will.session.id);
+    if (will.endSession) this.endSession(will.session.id);
+  }
+
+  look(question: Question): Seat {
+    const { name, bid, session } = question;
+    const line = this.#line(name);
+    const first = line[0];
+    const version = `${first?.revision ?? `gone@${this.#revision}`}` as Version;
+    const index = line.findIndex((entry) => entry.bid === bid && entry.session === session?.id);
+    const place = bid === undefined ? undefined : { present: index >= 0, ahead: Math.max(0, index) };
+    if (first === undefined) return { name, version, state: "vacant", place };
+    const holder = { candidate: first.candidate, bid: first.bid, token: first.revision, value: first.value };
+    return { name, version, state: "held", holder, ttlMs: first.ttlMs, place };
+  }
+
+  deleteRecord(name: Name): void {
+    this.#line(name).shift();
+  }
+
+  endSession(id: string): void {
+    const row = this.#sessions.get(id);
+    if (row === undefined) this.#sessions.set(id, { candidate: "", ttlMs: 0, expiresAt: Infinity, over: true });
+    else row.over = true;
+    for (const name of this.#lines.keys()) this.#keepOnly(name, ({ session }) => session !== id);
+  }
+
+  nextExpiry(): number {
+    let next = Infinity;
+    for (const row of this.#sessions.values()) if (!row.over) next = Math.min(next, row.expiresAt);
+    return next;
+  }
+
+  expire(nowMs: number): readonly Name[] {
+    const names = new Set<Name>();
+    for (const [id, row] of this.#sessions) {
+      if (row.over || row.expiresAt > nowMs) continue;
+      for (const [name, line] of this.#lines) if (line.some(({ session }) => session === id)) names.add(name);
+      this.endSession(id);
+    }
+    return [...names];
+  }
+
+  copy(): LineShelf {
+    const twin = new LineShelf(this.#options);
+    twin.#revision = this.#revision;
+    for (const [id, row] of this.#sessions) twin.#sessions.set(id, { ...row });
+    for (const [name, line] of this.#lines) twin.#lines.set(name, line.map((entry) => ({ ...entry })));
+    return twin;
+  }
+
+  #line(name: Name): EntryRow[] {
+    const line = this.#lines.get(name) ?? [];
+    this.#lines.set(name, line);
+    return line;
+  }
+
+  #keepOnly(name: Name, stays: (entry: EntryRow) => boolean): void {
+    const line = this.#line(name);
+    if (!line.every(stays)) this.#lines.set(name, line.filter(stays));
+  }
+
+  #expiry(ttlMs: number, nowMs: number): number {
+    return nowMs + ttlMs + (this.#options.lateMs?.() ?? 0);
+  }
+}

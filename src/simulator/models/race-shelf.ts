@@ -1,0 +1,210 @@
+// The race as a store keeps it: a session record per candidate, renewed alone; a seat per name that points to a session; a counter per name that
+// is never deleted. In the layout "record" each seat is renewed by itself, as foreign layouts do.
+//
+// INVARIANT  versions of a name never repeat: a version is drawn from one counter for the whole shelf, absence included.
+// INVARIANT  counter[name] ≥ every token ever granted for name, and the grant takes it in the same step.
+// INVARIANT  dead is stable: once a session is dead, no keep and no claim of it succeeds.
+import type { Bid, Claim, Claimed, Hold, Kept, Name, Question, Seat, Session, SessionSpec, Version, Will } from "../../lease/exchange.ts";
+import type { Shelf, ShelfOptions } from "./shelf.ts";
+
+interface SessionRow {
+  readonly candidate: string;
+  readonly ttlMs: number;
+  beat: number;
+  dead: boolean;
+  expiresAt: number;
+}
+
+interface SeatRow {
+  readonly session: string;
+  readonly candidate: string;
+  readonly bid: Bid;
+  readonly token: bigint;
+  readonly ttlMs: number;
+  value: string;
+  /** Given back on purpose: the row stays. */
+  vacant: boolean;
+  beat: number;
+  expiresAt: number;
+}
+
+interface CounterRow {
+  last: bigint;
+  ttlMs: number;
+  /** Changes when a seat appears, is given back or is deleted: versions absence and presence alike. */
+  change: number;
+}
+
+export interface RaceShelfOptions extends ShelfOptions {
+  readonly layout: "session" | "record";
+}
+
+export class RaceShelf implements Shelf {
+  readonly #options: RaceShelfOptions;
+  #sessions = new Map<string, SessionRow>();
+  #seats = new Map<Name, SeatRow>();
+  #counters = new Map<Name, CounterRow>();
+  #beats = 0;
+
+  constructor(options: RaceShelfOptions) {
+    this.#options = options;
+  }
+
+  keep(session: Session | SessionSpec, holds: readonly Hold[], nowMs: number): Kept {
+    const id = "id" in session ? session.id : session.nonce;
+    const row = this.#sessions.get(id);
+    if ("nonce" in session && row === undefined) return kept(id, this.#open(session, nowMs));
+    if (row === undefined || row.dead) return { kind: "session-lost" };
+    if ("nonce" in session) return kept(id, row);
+    row.beat = ++this.#beats;
+    row.expiresAt = this.#expiry(row.ttlMs, nowMs);
+    const lost = holds.filter((hold) => !this.#renewSeat(hold, nowMs));
+    return { ...kept(id, row), lost, strays: this.#strays(id, holds) };
+  }
+
+  #open(spec: SessionSpec, nowMs: number): SessionRow {
+    const ttlMs = this.#options.grant?.(spec.ttlMs) ?? spec.ttlMs;
+    const row = { candidate: spec.candidate, ttlMs, beat: ++this.#beats, dead: false, expiresAt: this.#expiry(ttlMs, nowMs) };
+    this.#sessions.set(spec.nonce, row);
+    return row;
+  }
+
+  /** Whether the seat is still this bid's. In the layout "record" this is what renews it. */
+  #renewSeat(hold: Hold, nowMs: number): boolean {
+    const seat = this.#seats.get(hold.name);
+    if (seat === undefined || seat.vacant || seat.bid !== hold.bid) return false;
+    if (this.#options.layout === "record") {
+      seat.beat = ++this.#beats;
+      seat.expiresAt = this.#expiry(seat.ttlMs, nowMs);
+    }
+    return true;
+  }
+
+  #strays(id: string, holds: readonly Hold[]): readonly Hold[] {
+    let count = 0;
+    for (const seat of this.#seats.values()) if (seat.session === id && !seat.vacant) count++;
+    if (count <= holds.length) return [];
+    const known = new Set(holds.map(({ bid }) => bid));
+    const strays: Hold[] = [];
+    for (const [name, seat] of this.#seats) if (seat.session === id && !seat.vacant && !known.has(seat.bid)) strays.push({ name, bid: seat.bid });
+    return strays;
+  }
+
+  claim(claim: Claim, nowMs: number): Claimed {
+    const mine = this.#sessions.get(claim.session.id);
+    const seat = this.#seats.get(claim.name);
+    if (mine === undefined || mine.dead) return { kind: "session-lost" };
+    if (seat !== undefined && !seat.vacant && seat.bid === claim.bid) {
+      seat.value = claim.value;
+      return { kind: "granted", hold: this.#hold(claim.name, seat) };
+    }
+    if (this.#version(claim.name) !== claim.over) return { kind: "beaten", seat: this.look({ name: claim.name }) };
+    if (seat !== undefined && !seat.vacant && this.#options.layout === "session" && seat.session !== claim.session.id) this.endSession(seat.session);
+    const counter = this.#counter(claim.name);
+    const next: SeatRow = {
+      session: claim.session.id,
+      candidate: mine.candidate,
+      bid: claim.bid,
+      token: ++counter.last,
+      ttlMs: mine.ttlMs,
+      value: claim.value,
+      vacant: false,
+      beat: ++this.#beats,
+      expiresAt: this.#expiry(mine.ttlMs, nowMs),
+    };
+    counter.ttlMs = mine.ttlMs;
+    counter.change = ++this.#beats;
+    this.#seats.set(claim.name, next);
+    return { kind: "granted", hold: this.#hold(claim.name, next) };
+  }
+
+  release(will: Will): void {
+    for (const { name, bid } of will.holds) {
+      const seat = this.#seats.get(name);
+      if (seat === undefined || seat.bid !== bid || seat.session !== will.session.id) continue;
+      seat.vacant = true;
+      this.#counter(name).change = ++this.#beats;
+    }
+    if (will.endSession) this.endSession(will.session.id);
+  }
+
+  look(question: Question): Seat {
+    const { name } = question;
+    const version = this.#version(name);
+    const seat = this.#seats.get(name);
+    const counter = this.#counters.get(name);
+    if (seat === undefined) return counter === undefined ? { name, version, state: "vacant" } : { name, version, state: "missing", ttlMs: counter.ttlMs };
+    const row = this.#sessions.get(seat.session);
+    if (seat.vacant || (row?.dead ?? true)) return { name, version, state: "vacant" };
+    const holder = { candidate: seat.candidate, bid: seat.bid, token: seat.token, value: seat.value };
+    return { name, version, state: "held", holder, ttlMs: seat.ttlMs };
+  }
+
+  deleteRecord(name: Name): void {
+    if (this.#seats.delete(name)) this.#counter(name).change = ++this.#beats;
+  }
+
+  endSession(id: string): void {
+    const row = this.#sessions.get(id);
+    if (row !== undefined) row.dead = true;
+    else this.#sessions.set(id, { candidate: "", ttlMs: 0, beat: 0, dead: true, expiresAt: Infinity });
+  }
+
+  nextExpiry(): number {
+    if (this.#options.judge === "taker") return Infinity;
+    let next = Infinity;
+    for (const row of this.#sessions.values()) if (!row.dead) next = Math.min(next, row.expiresAt);
+    if (this.#options.layout === "record") for (const seat of this.#seats.values()) if (!seat.vacant) next = Math.min(next, seat.expiresAt);
+    return next;
+  }
+
+  expire(nowMs: number): readonly Name[] {
+    if (this.#options.judge === "taker") return [];
+    const freed: Name[] = [];
+    for (const [id, row] of this.#sessions) if (!row.dead && row.expiresAt <= nowMs) this.endSession(id);
+    for (const [name, seat] of this.#seats) {
+      const over = (this.#sessions.get(seat.session)?.dead ?? true) || (this.#options.layout === "record" && seat.expiresAt <= nowMs);
+      if (seat.vacant || !over) continue;
+      seat.vacant = true;
+      this.#counter(name).change = ++this.#beats;
+      freed.push(name);
+    }
+    return freed;
+  }
+
+  copy(): RaceShelf {
+    const twin = new RaceShelf(this.#options);
+    twin.#beats = this.#beats;
+    for (const [id, row] of this.#sessions) twin.#sessions.set(id, { ...row });
+    for (const [name, seat] of this.#seats) twin.#seats.set(name, { ...seat });
+    for (const [name, counter] of this.#counters) twin.#counters.set(name, { ...counter });
+    return twin;
+  }
+
+  #version(name: Name): Version {
+    const seat = this.#seats.get(name);
+    const change = this.#counters.get(name)?.change ?? 0;
+    if (seat === undefined || seat.vacant) return `free@${change}` as Version;
+    if (this.#options.layout === "record") return `${change}:${seat.beat}` as Version;
+    const row = this.#sessions.get(seat.session);
+    return `${change}:${row?.beat ?? 0}:${row?.dead === false ? "alive" : "dead"}` as Version;
+  }
+
+  #hold(name: Name, seat: SeatRow): Hold {
+    return { name, bid: seat.bid, token: { domain: this.#options.domain, value: seat.token, bid: seat.bid } };
+  }
+
+  #counter(name: Name): CounterRow {
+    const counter = this.#counters.get(name) ?? { last: 0n, ttlMs: 0, change: 0 };
+    this.#counters.set(name, counter);
+    return counter;
+  }
+
+  #expiry(ttlMs: number, nowMs: number): number {
+    return this.#options.judge === "taker" ? Infinity : nowMs + ttlMs + (this.#options.lateMs?.() ?? 0);
+  }
+}
+
+function kept(id: string, row: SessionRow): Extract<Kept, { kind: "kept" }> {
+  return { kind: "kept", session: { id, candidate: row.candidate, ttlMs: row.ttlMs }, lost: [], unsure: [], strays: [] };
+}

@@ -1,0 +1,31 @@
+// A modelled store: what the six methods do, as pure functions of the store's own time. The simulator puts a network and faults around it,
+// `memory:` puts promises around it; both mean the same by a session, a seat and a line.
+import type { Claim, Claimed, Hold, Kept, Name, Question, Seat, Session, SessionSpec, Will } from "../../lease/exchange.ts";
+
+export interface Shelf {
+  keep(session: Session | SessionSpec, holds: readonly Hold[], nowMs: number): Kept;
+  claim(claim: Claim, nowMs: number): Claimed;
+  release(will: Will, nowMs: number): void;
+  look(question: Question, nowMs: number): Seat;
+  /** An operator deletes what stands at `name`. */
+  deleteRecord(name: Name, nowMs: number): void;
+  /** An operator ends a session: every hold of it falls. */
+  endSession(id: string): void;
+  /** The earliest instant at which the store itself will end a session; Infinity if it never does. */
+  nextExpiry(): number;
+  /** Ends what has run out. Returns the names whose seats changed. */
+  expire(nowMs: number): readonly Name[];
+  /** A copy that shares nothing: for stale reads and failovers that forget. */
+  copy(): Shelf;
+}
+
+export interface ShelfOptions {
+  /** Token domain. */
+  readonly domain: string;
+  /** store: the shelf ends a silent session by its own clock. taker: it never does, rivals judge. */
+  readonly judge: "store" | "taker";
+  /** How much later than its ttl the store may end a session, in ms of its own clock; never earlier. */
+  readonly lateMs?: (() => number) | undefined;
+  /** What it grants for what is asked. */
+  readonly grant?: ((askedMs: number) => number) | undefined;
+}

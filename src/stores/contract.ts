@@ -1,0 +1,71 @@
+// What a store must do for an election: six methods, plain values, three-valued outcomes.
+//
+// A driver adapts, it does not decide. It reads no clock, retries nothing, caches nothing, computes no deadline: the lease machine
+// (src/lease) owns time, and dates every success at the instant before the call. One call is one request, or one batch. The
+// client library's own retries must be off, or idempotent by bid.
+//
+// `unknown`: it may have happened, may still happen, and may happen AFTER later calls. `refused`: definitely not applied. A method that
+// throws or rejects counts as unknown. Prove a driver with `storeConformance` of conclave/testing.
+import { ConclaveError } from "../base/errors.ts";
+import type { Claim, Claimed, Hint, Hold, Kept, Looked, Question, Released, Session, SessionSpec, Will } from "../lease/exchange.ts";
+import type { Fencing, Guarantee } from "../lease/guarantee.ts";
+
+export interface Call {
+  /** Aborts when the caller has given up. Stop waiting; what was sent may still be applied. */
+  readonly signal: AbortSignal;
+  /** The caller's monotonic clock just before this call, for stores whose takers read the same clock (one kernel). */
+  readonly sentAtMs: number;
+}
+
+export interface Store<F extends Fencing = Fencing> {
+  readonly guarantee: Guarantee<F>;
+
+  /**
+   * 1. Opens a session, or extends it and every hold bound to it: one request for all holds where `guarantee.keep` says so.
+   * Opening again with the same nonce is the same opening and extends nothing. A session that is over stays over: `session-lost`.
+   */
+  keep(session: Session | SessionSpec, holds: readonly Hold[], call: Call): Promise<Kept>;
+
+  /**
+   * 2. One conditional write per name: join the line, or swap the record. Answers in the order of `claims`.
+   * A bid that holds the name already, or stands in its line, is answered as it stands, and its value is recorded. A race swaps over
+   * exactly `over`, in the same step takes the next token from the name's counter, and ends the silent session whose seat it took
+   * (unless that is its own): dead is stable, no keep of it can succeed any more.
+   */
+  claim(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]>;
+
+  /** 3. Gives back, conditioned on session and bid. Idempotent. */
+  release(will: Will, call: Call): Promise<Released>;
+
+  /** 4. What stands at these names, in their order. Extends nothing, proves nothing. */
+  look(questions: readonly Question[], call: Call): Promise<Looked>;
+
+  /** 5. Hints that a look is worth while, until `signal` aborts or the source breaks. May be late, doubled, lost. */
+  watch(questions: readonly Question[], call: Call): AsyncIterable<Hint>;
+
+  /** 6. Closes what the driver itself opened. Releases nothing. */
+  close(): Promise<void>;
+}
+
+export type FencedStore = Store<"fenced">;
+export type UnfencedStore = Store<"unfenced">;
+
+/** Made from a URL, so that another thread or process can open it again. */
+export interface Reopenable {
+  readonly url: string;
+}
+
+export function isFenced<S extends Store>(store: S): store is S & FencedStore {
+  return store.guarantee.fencing === "fenced";
+}
+
+/** For a store known only at run time: narrows, or throws with the store's own sentence. */
+export function requireFenced<S extends Store>(store: S): asserts store is S & FencedStore {
+  if (!isFenced(store)) throw cannotFence(store);
+}
+
+/** The error for a store without tokens that nobody accepted in words. */
+export function cannotFence(store: Store): ConclaveError {
+  const message = `${store.guarantee.store} cannot fence: ${store.guarantee.under.processPause} Pass unfenced: true if duplicate work is only wasteful, or use a store with tokens (docs/GUARANTEES.md lists them).`;
+  return new ConclaveError("STORE_UNSUPPORTED", message);
+}
