@@ -124,7 +124,7 @@ export function grant(machine: Machine, open: Open, campaign: CampaignIn<Standin
   const term = { hold, opened: open.opened, carriedFrom: open.keepsSent + 1, lifeline, electedAt: now.mono };
   enter(campaign, { kind: "leading", term });
   strike(machine.agenda, campaign);
-  emit(effects, { type: "elected", election: campaign.name, token: hold.token, ttlMs: open.session.ttlMs });
+  emit(effects, { type: "elected", election: campaign.name, bid: hold.bid, token: hold.token, ttlMs: open.session.ttlMs });
 }
 
 /** Where one keep extends all, the session's; where each record is renewed by itself, one dated at the FIRST send of this claim. */

@@ -52,9 +52,9 @@ export function isPast(instant: Reading, now: Reading): boolean {
   return now.mono >= instant.mono || now.boot >= instant.boot;
 }
 
-/** Passed on boot time alone: the host slept. */
-export function sleptPast(instant: Reading, now: Reading): boolean {
-  return now.boot >= instant.boot && now.mono < instant.mono;
+/** Boot time has gone further than the monotonic hand since then, by more than both could lag: the host slept. For the reason only. */
+export function sleptSince(then: Reading, now: Reading, grain: Grain): boolean {
+  return now.boot - then.boot - (now.mono - then.mono) > 2 * (grain.monoMs + grain.bootMs);
 }
 
 /** Milliseconds until `instant`, on whichever hand is nearer; 0 when past. */

@@ -1,7 +1,7 @@
 // Everything that happens to a candidate, as one typed union. The same values are log lines, metrics, diagnostics_channel messages,
 // and what the lab draws. The host itself acts on them too (aborts a signal, makes a term), so what is reported is what happened.
 import type { ConclaveError, LossReason } from "../base/errors.ts";
-import type { Holder, Name, Token } from "./exchange.ts";
+import type { Bid, Holder, Name, Token } from "./exchange.ts";
 
 /**
  * safe      renewals are proven in time
@@ -16,7 +16,13 @@ export type ConclaveEvent =
   | { readonly type: "session"; readonly state: "opened" | "lost" | "ended"; readonly session: string }
   /** Wants to lead, and tries. */
   | { readonly type: "standing"; readonly election: Name }
-  | { readonly type: "elected"; readonly election: Name; readonly token: Token | undefined; readonly ttlMs: number }
+  | {
+      readonly type: "elected";
+      readonly election: Name;
+      readonly bid: Bid;
+      readonly token: Token | undefined;
+      readonly ttlMs: number;
+    }
   /** The state of a held term changed. `ending` carries the reason with which the signal aborts. */
   | {
       readonly type: "state";

@@ -3,7 +3,7 @@
 import type { Reading } from "../base/clock.ts";
 import type { LossReason } from "../base/errors.ts";
 import { becomeEnding, becomeLost, heldTerm, isIn, released, restartPursuit } from "./campaign.ts";
-import { sleptPast } from "./deadline.ts";
+import { sleptSince } from "./deadline.ts";
 import { type Lifeline, nextInstant, stateOf } from "./lifeline.ts";
 import { emit } from "./report.ts";
 import { sendFarewell } from "./session.ts";
@@ -19,9 +19,22 @@ export function expire(machine: Machine, now: Reading, effects: Effect[]): void 
       if (term !== undefined && stateOf(term.lifeline, now) !== term.lifeline.announced) cross(machine, term.lifeline, [campaign], now, effects);
     }
   if (stateOf(session.lifeline, now) === session.lifeline.announced) return;
-  const reason = sleptPast(session.lifeline.deadline, now) ? "suspended" : "expired";
+  const reason = whyExpired(machine, session.lifeline, now);
   const state = cross(machine, session.lifeline, machine.campaigns.values(), now, effects);
   if (state === "lost") endSession(machine, session, reason, now, effects);
+}
+
+/** Whether time alone has changed something that the books do not show yet. Cheap: asked at every `isHeld`. */
+export function isBehindClock(machine: Machine, now: Reading): boolean {
+  const { session } = machine;
+  if (session.kind !== "open") return false;
+  if (stateOf(session.lifeline, now) !== session.lifeline.announced) return true;
+  if (machine.settings.guarantee.keep === "one-request") return false;
+  for (const campaign of machine.campaigns.values()) {
+    const term = heldTerm(campaign);
+    if (term !== undefined && stateOf(term.lifeline, now) !== term.lifeline.announced) return true;
+  }
+  return false;
 }
 
 /** A lifeline has come into another state: says so for each of its terms. */
@@ -33,11 +46,15 @@ function cross(machine: Machine, lifeline: Lifeline, campaigns: Iterable<Campaig
     if (isIn(campaign, "leading") && (state === "safe" || state === "jeopardy"))
       emit(effects, { type: "state", election: campaign.name, state });
     if (isIn(campaign, "leading") && state === "ending")
-      becomeEnding(campaign, sleptPast(lifeline.signalAt, now) ? "suspended" : "expired", effects);
+      becomeEnding(campaign, whyExpired(machine, lifeline, now), effects);
     if (state === "lost" && (isIn(campaign, "leading") || isIn(campaign, "ending")))
-      becomeLost(machine, campaign, sleptPast(lifeline.deadline, now) ? "suspended" : "expired", now, effects);
+      becomeLost(machine, campaign, whyExpired(machine, lifeline, now), now, effects);
   }
   return state;
+}
+
+function whyExpired(machine: Machine, lifeline: Lifeline, now: Reading): "expired" | "suspended" {
+  return sleptSince(lifeline.provenAt, now, machine.settings.margins.grain) ? "suspended" : "expired";
 }
 
 /**

@@ -89,6 +89,8 @@ export function nextWake(machine: Machine, now: Reading): number {
   return Math.min(next, renewAt, leftoversAt);
 }
 
+export { isBehindClock } from "./expiry.ts";
+
 // ---- questions, answered by the clock ------------------------------------------------------------------------------------------------
 
 /** LAW 3: is the term of `bid` held at `now`? */

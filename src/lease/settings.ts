@@ -51,7 +51,9 @@ export interface SettingsInput {
   readonly rho?: number | undefined;
 }
 
-export function resolveSettings(input: SettingsInput, guarantee: Guarantee, grain: Grain, call: string): Settings {
+/** `found`: what the caller has found already. With any of those, `guarantee` is not looked at: there may be none. */
+export function resolveSettings(input: SettingsInput, guarantee: Guarantee, grain: Grain, call: string, found: readonly string[] = []): Settings {
+  if (typeof guarantee !== "object") throw invalid(call, found);
   const ttlMs = input.ttlMs ?? DEFAULT_TTL_MS;
   const drainMs = input.drainMs ?? Math.floor(ttlMs / 5);
   const renewal = input.renewal ?? "loop";
@@ -62,6 +64,7 @@ export function resolveSettings(input: SettingsInput, guarantee: Guarantee, grai
   });
   const pace = paceOf(ttlMs, drainMs, margins);
   const problems = [
+    ...found,
     ...problemsOfId(input.id),
     ...problemsOfTtl(ttlMs, guarantee),
     ...problemsOfDrain(ttlMs, drainMs, pace),

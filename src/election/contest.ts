@@ -1,0 +1,240 @@
+// One asker's stand for one name, from its turn in the process to the moment when nothing of it remains. Two kinds:
+//
+//   WorkContest   `lead` and `withLock`: the work is ours to await, so the store is told exactly when it has settled (law 8)
+//   HoldContest   `campaign`, `tryCampaign` and `start`: the user works on their own. Such a term counts as settled when the user resigns it, when it
+//                 is lost, or `drainMs` after its signal aborted: that is what the drain is for
+import type { Timer } from "../base/clock.ts";
+import { ConclaveError, type LossReason, TermLostError } from "../base/errors.ts";
+import type { Bid, Name, Token } from "../lease/exchange.ts";
+import { HeldTerm } from "./held-term.ts";
+import type { Contender, Runner } from "./runner.ts";
+import type { Turn, Turns } from "./turns.ts";
+
+export interface Arena {
+  readonly runner: Runner;
+  readonly turns: Turns;
+  readonly id: string;
+  readonly drainMs: number;
+  /** Says what became of an error that has nobody to be thrown at. */
+  readonly report: (error: ConclaveError, election: Name) => void;
+}
+
+export abstract class Contest implements Contender {
+  readonly name: Name;
+  /** Resolves when nothing of it remains; never rejects. */
+  readonly over: Promise<void>;
+  term: HeldTerm | undefined;
+  protected readonly arena: Arena;
+  protected stopping = false;
+  #turn: Turn | undefined;
+  #stopWaiting: (() => void) | undefined;
+  #resolveOver!: () => void;
+
+  constructor(arena: Arena, name: Name) {
+    this.arena = arena;
+    this.name = name;
+    this.over = new Promise((resolve) => (this.#resolveOver = resolve));
+  }
+
+  /** Waits for this asker's turn in the process, then stands. */
+  begin(): void {
+    this.#stopWaiting = this.arena.turns.take(this.name, (turn) => {
+      this.#turn = turn;
+      this.arena.runner.stand(this.name, "", this);
+    });
+  }
+
+  /** Stands only if it is this asker's turn now. */
+  beginNow(): boolean {
+    this.#turn = this.arena.turns.tryTake(this.name);
+    if (this.#turn === undefined) return false;
+    this.arena.runner.stand(this.name, "", this);
+    return true;
+  }
+
+  /** Stops wanting; a held term begins to end. */
+  stop(): void {
+    if (this.stopping) return;
+    this.stopping = true;
+    if (this.#turn !== undefined) return this.arena.runner.input({ type: "withdraw", name: this.name });
+    this.#stopWaiting?.();
+    this.free();
+  }
+
+  elected(bid: Bid, token: Token | undefined): void {
+    this.term = new HeldTerm(this.arena.runner, this.name, this.arena.id, bid, token, () => this.giveUp());
+    this.begun(this.term);
+  }
+
+  ending(reason: LossReason): void {
+    this.term?.abort(reason);
+  }
+
+  lost(reason: LossReason): void {
+    this.term?.abort(reason);
+  }
+
+  contested(): void {}
+
+  released(): void {}
+
+  free(error?: ConclaveError): void {
+    this.finished(error);
+    this.#resolveOver();
+    this.#turn?.done();
+  }
+
+  protected settle(): void {
+    this.arena.runner.input({ type: "settle", name: this.name });
+  }
+
+  protected abstract begun(term: HeldTerm): void;
+  protected abstract giveUp(): Promise<void>;
+  /** Everything is over; say so to whoever waits. */
+  protected abstract finished(error: ConclaveError | undefined): void;
+}
+
+interface Promised<R> {
+  readonly resolve: (value: R) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** What a work contest ends with, once that is decided. */
+type Verdict<R> = { readonly kind: "value"; readonly value: R } | { readonly kind: "error"; readonly error: unknown };
+
+export class WorkContest<R> extends Contest {
+  readonly #work: (term: HeldTerm) => Promise<R>;
+  /** `lead` campaigns again after a lost term; a lock does not. */
+  readonly #again: boolean;
+  readonly #promised: Promised<R | undefined>;
+  #verdict: Verdict<R> | undefined;
+
+  constructor(arena: Arena, name: Name, work: (term: HeldTerm) => Promise<R>, again: boolean, promised: Promised<R | undefined>) {
+    super(arena, name);
+    this.#work = work;
+    this.#again = again;
+    this.#promised = promised;
+  }
+
+  /** Gives up with an error, if it has not been elected yet. */
+  fail(error: unknown): void {
+    if (this.term === undefined) this.#verdict ??= { kind: "error", error };
+    this.stop();
+  }
+
+  protected begun(term: HeldTerm): void {
+    void this.#run(term);
+  }
+
+  /** Never rejects. */
+  async #run(term: HeldTerm): Promise<void> {
+    let verdict: Verdict<R>;
+    try {
+      verdict = { kind: "value", value: await this.#work(term) };
+    } catch (error) {
+      verdict = { kind: "error", error };
+    }
+    // By the clock: a blocked loop may have passed the deadline without a timer having fired.
+    const whole = term.isHeld() && term.reason === undefined;
+    if (whole || !this.#again) {
+      this.#verdict = whole || verdict.kind === "error" || term.reason === "resigned" ? verdict : { kind: "error", error: new TermLostError(this.name, term.reason ?? "expired") };
+      this.stop();
+    } else if (verdict.kind === "error") this.#reportLateError(verdict.error, term);
+    this.settle();
+  }
+
+  /** The work threw after its term had begun to end. If that was not just its way to stop, somebody wants to know. */
+  #reportLateError(error: unknown, term: HeldTerm): void {
+    const stopped = error === term.signal.reason || (error instanceof Error && error.name === "AbortError");
+    if (stopped || error instanceof TermLostError) return;
+    const message = `"${this.name}": the work rejected after its term had ended (${term.reason ?? "expired"}): ${String(error)}. Its error is the cause of this one.`;
+    this.arena.report(new ConclaveError("TERM_LOST", message, { cause: error }), this.name);
+  }
+
+  /** Inside the work: the signal aborts now; the store is told when the work has settled. */
+  protected giveUp(): Promise<void> {
+    this.arena.runner.input({ type: "resign", name: this.name });
+    return Promise.resolve();
+  }
+
+  protected finished(error: ConclaveError | undefined): void {
+    const verdict: Verdict<R> | undefined = error === undefined ? this.#verdict : { kind: "error", error };
+    if (verdict?.kind === "error") this.#promised.reject(verdict.error);
+    else this.#promised.resolve(verdict?.value);
+  }
+}
+
+export class HoldContest extends Contest {
+  /** once: until elected. try: as once, unless another stands before. always: again and again. */
+  readonly #mode: "once" | "try" | "always";
+  readonly #promised: Promised<HeldTerm | undefined>;
+  #drain: Timer | undefined;
+  /** The present term has settled; what the machine says of it from now on starts no drain. */
+  #userIsDone = false;
+  #givenUp: { readonly done: Promise<void>; readonly resolve: () => void } | undefined;
+  #why: unknown;
+
+  constructor(arena: Arena, name: Name, mode: "once" | "try" | "always", promised: Promised<HeldTerm | undefined>) {
+    super(arena, name);
+    this.#mode = mode;
+    this.#promised = promised;
+  }
+
+  /** Gives up with an error, if it has not been elected yet. */
+  fail(error: unknown): void {
+    this.#why ??= error;
+    this.stop();
+  }
+
+  protected begun(term: HeldTerm): void {
+    this.#userIsDone = false;
+    this.#givenUp = undefined;
+    this.#promised.resolve(term);
+  }
+
+  override contested(): void {
+    if (this.#mode === "try" && this.term === undefined) this.stop();
+  }
+
+  override ending(reason: LossReason): void {
+    super.ending(reason);
+    if (!this.#userIsDone) this.#drain ??= this.arena.runner.timer(this.arena.drainMs, () => this.#settled());
+  }
+
+  override lost(reason: LossReason): void {
+    super.lost(reason);
+    this.#settled();
+  }
+
+  override released(): void {
+    this.#givenUp?.resolve();
+  }
+
+  protected giveUp(): Promise<void> {
+    if (this.#givenUp === undefined) {
+      let resolve: () => void = () => {};
+      const done = new Promise<void>((settle) => (resolve = settle));
+      this.#givenUp = { done, resolve };
+      if (this.term?.isHeld() === true) this.#settled();
+      else resolve();
+    }
+    return this.#givenUp.done;
+  }
+
+  /** The term is over for its user. Only `start` stays a candidate. */
+  #settled(): void {
+    this.#userIsDone = true;
+    this.#drain?.cancel();
+    this.#drain = undefined;
+    if (this.#mode !== "always") this.stop();
+    this.settle();
+  }
+
+  protected finished(error: ConclaveError | undefined): void {
+    this.#drain?.cancel();
+    this.#givenUp?.resolve();
+    if (error !== undefined) this.#promised.reject(error);
+    else if (this.#why !== undefined) this.#promised.reject(this.#why);
+    else this.#promised.resolve(undefined);
+  }
+}

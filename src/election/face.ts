@@ -1,0 +1,81 @@
+// The public face: what users name, and nothing else. Bodies are in candidate.ts and election.ts.
+//
+// A candidate is this process's standing at one store: one identity, one session, one deadline, any number of elections and locks.
+import type { ConclaveEvent } from "../lease/events.ts";
+import type { FencedStore, Store } from "../stores/contract.ts";
+import type { FencedTerm, Term } from "./term.ts";
+
+export type TermOf<S extends Store> = S extends FencedStore ? FencedTerm : Term;
+
+export interface CandidateSettings {
+  /** @default hostname; a nonce of this process is always added */
+  readonly id?: string | undefined;
+  /** @default 15_000 */
+  readonly ttlMs?: number | undefined;
+  /** The signal aborts this long before the deadline, so that work can stop while nobody else may lead yet. @default a fifth of ttlMs */
+  readonly drainMs?: number | undefined;
+  /** "loop" renews by timers of this process; "manual" only when `term.renew()` is called. @default "loop" */
+  readonly renewal?: "loop" | "manual" | undefined;
+  /** What happens when work still runs although its term is lost. @default "report": an event, and no new term here until the work has settled */
+  readonly onOverstay?: "report" | "exit" | ((election: string) => void) | undefined;
+}
+
+/** A store without tokens must be accepted in words, once, where it is named. */
+export type CandidateOptions<S extends Store> = CandidateSettings & { readonly store: S } & ([S] extends [FencedStore]
+    ? { readonly unfenced?: false | undefined }
+    : {
+        /** This store cannot fence: a paused holder may still write after a successor has begun. See docs/GUARANTEES.md. */
+        readonly unfenced: true;
+      });
+
+export interface Until {
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Within extends Until {
+  readonly waitMs?: number | undefined;
+}
+
+export interface Leader {
+  readonly id: string;
+  readonly token?: bigint | undefined;
+  readonly value?: string | undefined;
+}
+
+export interface Candidate<T extends Term = FencedTerm> extends AsyncDisposable {
+  /** With the nonce of this process. */
+  readonly id: string;
+  election(name: string): Election<T>;
+  /** Runs `work` under the lock `name`. Rejects `LOCK_TIMEOUT` after `waitMs`, `signal.reason` on abort, `TERM_LOST` if the lock was lost before `work` resolved. */
+  withLock<R>(name: string, work: (term: T) => Promise<R>, options?: Within): Promise<R>;
+  /** Every event, in order. A listener that throws is reported and does no harm. Returns how to stop. */
+  subscribe(listener: (event: ConclaveEvent) => void): () => void;
+  /** Stops campaigning, aborts every term's signal with `resigned`, waits for the work, releases, ends the session. The user's client stays open. */
+  close(): Promise<void>;
+}
+
+export interface Election<T extends Term = FencedTerm> extends AsyncDisposable {
+  readonly name: string;
+  /**
+   * Leads while `work` runs, each time this process is elected.
+   * - `work` resolves while the term is held: resign; resolves with its value.
+   * - `work` rejects while the term is held: resign; rejects with its error.
+   * - the term is lost: waits for `work` to settle, then campaigns again.
+   * - `signal` aborts or `close()`: waits for `work`, resigns, resolves `undefined`.
+   */
+  lead<R>(work: (term: T) => Promise<R>, options?: Until): Promise<R | undefined>;
+  /** Campaigns in the background and keeps what it wins until `close()`. Ask `term()`. */
+  start(): void;
+  /** The term this election holds at this moment, by the clock. */
+  term(): T | undefined;
+  /** Resolves when elected. The caller ends the term: `resign()`, or `await using`. */
+  campaign(options?: Until): Promise<T>;
+  /** As `campaign`, but gives up at the first definite answer that another stands before this candidate. */
+  tryCampaign(options?: Until): Promise<T | undefined>;
+  /** A hint for routing and dashboards; never a proof. */
+  leader(options?: Until): Promise<Leader | undefined>;
+  /** The present leader first, then each change; a slow reader sees the latest. Ends when `signal` aborts or `close()` is called. */
+  observe(options?: Until): AsyncIterable<Leader | undefined>;
+  /** Stops campaigning, waits for the work of a held term, releases it. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,95 @@
+// A term as the user holds it: a thin view on the machine's books, by the clock. The abort signal and the promises are made only when asked for: ten
+// thousand held terms must stay cheap.
+import { type LossReason, TermLostError } from "../base/errors.ts";
+import { type FencingToken, makeToken } from "../fencing/token.ts";
+import type { TermState } from "../lease/events.ts";
+import type { Bid, Token } from "../lease/exchange.ts";
+import type { Runner } from "./runner.ts";
+import type { Term } from "./term.ts";
+
+export class HeldTerm implements Term {
+  readonly election: string;
+  readonly candidate: string;
+  /** Only where the store fences: an unfenced term has no such property. */
+  declare readonly token?: FencingToken;
+  readonly #runner: Runner;
+  readonly #bid: Bid;
+  readonly #giveUp: () => Promise<void>;
+  #controller: AbortController | undefined;
+  #ended: Promise<LossReason> | undefined;
+  #tellEnded: ((reason: LossReason) => void) | undefined;
+  #reason: LossReason | undefined;
+
+  constructor(runner: Runner, election: string, candidate: string, bid: Bid, token: Token | undefined, giveUp: () => Promise<void>) {
+    this.#runner = runner;
+    this.election = election;
+    this.candidate = candidate;
+    this.#bid = bid;
+    this.#giveUp = giveUp;
+    if (token !== undefined) this.token = makeToken(token);
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      this.isHeld();
+      if (this.#reason !== undefined) this.#controller.abort(new TermLostError(this.election, this.#reason));
+    }
+    return this.#controller.signal;
+  }
+
+  get ended(): Promise<LossReason> {
+    this.#ended ??= this.#reason === undefined ? new Promise((resolve) => (this.#tellEnded = resolve)) : Promise.resolve(this.#reason);
+    return this.#ended;
+  }
+
+  /** The reason of the abort, once there is one. */
+  get reason(): LossReason | undefined {
+    return this.#reason;
+  }
+
+  isHeld(): boolean {
+    return this.#runner.isHeld(this.election, this.#bid);
+  }
+
+  throwIfLost(): void {
+    const held = this.isHeld();
+    if (this.#reason !== undefined || !held) throw new TermLostError(this.election, this.#reason ?? "expired");
+  }
+
+  state(): TermState {
+    return this.#runner.state(this.election, this.#bid);
+  }
+
+  remainingMs(): number {
+    return this.#runner.remainingMs(this.election, this.#bid);
+  }
+
+  async renew(): Promise<void> {
+    this.throwIfLost();
+    await this.#runner.renew(this.election, this.#bid);
+    this.throwIfLost();
+  }
+
+  async announce(value: string): Promise<void> {
+    this.throwIfLost();
+    await this.#runner.announce(this.election, String(value));
+    this.throwIfLost();
+  }
+
+  resign(): Promise<void> {
+    return this.#giveUp();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.resign();
+  }
+
+  /** The machine says that the term is ending, or lost. The first reason stays. */
+  abort(reason: LossReason): void {
+    if (this.#reason !== undefined) return;
+    this.#reason = reason;
+    this.#controller?.abort(new TermLostError(this.election, reason));
+    this.#tellEnded?.(reason);
+  }
+}

@@ -1,0 +1,89 @@
+// Who leads, for routing and dashboards. Looks and hints only: a hint, never a proof, and nothing here touches a term.
+import type { Clock, Timer } from "../base/clock.ts";
+import { ConclaveError } from "../base/errors.ts";
+import type { Name, Seat } from "../lease/exchange.ts";
+import type { Store } from "../stores/contract.ts";
+import { exchange } from "./exchange.ts";
+import type { Leader } from "./face.ts";
+import { Watches } from "./watches.ts";
+
+export interface Lookout {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly requestTimeoutMs: number;
+  readonly pollMs: number;
+}
+
+/** Looks once. */
+export function lookUp(lookout: Lookout, name: Name): Promise<Leader | undefined> {
+  const { store, clock, requestTimeoutMs } = lookout;
+  return new Promise((resolve, reject) => {
+    const request = { method: "look", questions: [{ name }] } as const;
+    exchange(store, clock, request, requestTimeoutMs, clock.now(), (answer) => {
+      if (answer.kind === "seen") return resolve(leaderOf(answer.seats[0]));
+      if (answer.kind === "refused") return reject(new ConclaveError(answer.code, answer.message, { retryable: answer.retryable, cause: answer.cause }));
+      const cause = answer.kind === "unknown" ? answer.cause : undefined;
+      return reject(new ConclaveError("STORE_TIMEOUT", `${store.guarantee.store}: no answer to a look at "${name}". Try again.`, { cause }));
+    });
+  });
+}
+
+function leaderOf(seat: Seat | undefined): Leader | undefined {
+  if (seat?.holder === undefined) return undefined;
+  const { candidate, token, value } = seat.holder;
+  return { id: candidate, token, value: value === "" ? undefined : value };
+}
+
+/** The present leader first, then each change; whoever reads slowly sees the latest. Ends when `signal` aborts. Errors are retried at the next look. */
+export async function* observe(lookout: Lookout, name: Name, signal: AbortSignal): AsyncGenerator<Leader | undefined, void> {
+  const bell = new Bell(lookout.clock, signal);
+  const watches = new Watches(lookout.store, lookout.clock, () => bell.ring());
+  watches.add({ name });
+  let shown: string | undefined;
+  try {
+    while (!signal.aborted) {
+      try {
+        const leader = await lookUp(lookout, name);
+        const key = leader === undefined ? "nobody" : `${leader.id} ${leader.token ?? ""} ${leader.value ?? ""}`;
+        if (key !== shown && !signal.aborted) yield leader;
+        shown = key;
+      } catch (error) {
+        if (error instanceof ConclaveError && !error.retryable && shown === undefined) throw error;
+      }
+      await bell.wait(lookout.pollMs);
+    }
+  } finally {
+    watches.close();
+  }
+}
+
+/** Wakes a reader: when rung, after a while, or when told to stop. */
+class Bell {
+  readonly #clock: Clock;
+  readonly #signal: AbortSignal;
+  #rung = false;
+  #wake: (() => void) | undefined;
+
+  constructor(clock: Clock, signal: AbortSignal) {
+    this.#clock = clock;
+    this.#signal = signal;
+    signal.addEventListener("abort", () => this.ring(), { once: true });
+  }
+
+  ring(): void {
+    this.#rung = true;
+    this.#wake?.();
+  }
+
+  async wait(ms: number): Promise<void> {
+    let timer: Timer | undefined;
+    if (!this.#rung && !this.#signal.aborted)
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+        timer = this.#clock.timer(ms, resolve);
+      });
+    timer?.cancel();
+    this.#wake = undefined;
+    this.#rung = false;
+  }
+}

@@ -1,0 +1,39 @@
+// Options of a candidate, checked whole: one error lists every problem. JavaScript users have no compiler, so what the types forbid is refused here too.
+import { hostname } from "node:os";
+import type { Clock } from "../base/clock.ts";
+import { resolveSettings, type Settings } from "../lease/settings.ts";
+import { cannotFence, type Store } from "../stores/contract.ts";
+import type { CandidateOptions, CandidateSettings } from "./face.ts";
+
+const METHODS = ["keep", "claim", "release", "look", "watch", "close"] as const;
+const KNOWN: readonly (keyof CandidateSettings | "store" | "unfenced")[] = ["store", "unfenced", "id", "ttlMs", "drainMs", "renewal", "onOverstay"];
+
+export function resolveOptions<S extends Store>(options: CandidateOptions<S>, clock: Clock, call: string): Settings {
+  const { store } = options;
+  const problems = [...problemsOfStore(store), ...problemsOfKeys(options), ...problemsOfOverstay(options.onOverstay)];
+  const guarantee = store?.guarantee;
+  if (problems.length === 0 && guarantee.fencing === "unfenced" && options.unfenced !== true) throw cannotFence(store);
+  const input = { id: options.id ?? hostname(), ttlMs: options.ttlMs, drainMs: options.drainMs, renewal: options.renewal };
+  return resolveSettings(input, guarantee, clock.grain, call, problems);
+}
+
+function problemsOfStore(store: unknown): string[] {
+  const candidate = store as Partial<Store> | undefined | null;
+  const missing = METHODS.filter((method) => typeof candidate?.[method] !== "function");
+  if (missing.length === 0 && typeof candidate?.guarantee === "object") return [];
+  return [`store is not a store: it has no ${missing.join(", ") || "guarantee"}. Pass what memory(), or another driver of conclave/stores, returns; for a URL: await openStore(url)`];
+}
+
+function problemsOfKeys(options: object): string[] {
+  return Object.keys(options)
+    .filter((key) => !(KNOWN as readonly string[]).includes(key))
+    .map((key) => {
+      const near = KNOWN.find((known) => known.toLowerCase().startsWith(key.toLowerCase()));
+      return `${key} is not an option${near === undefined ? "" : `; did you mean ${near}?`}`;
+    });
+}
+
+function problemsOfOverstay(onOverstay: unknown): string[] {
+  if (onOverstay === undefined || onOverstay === "report" || onOverstay === "exit" || typeof onOverstay === "function") return [];
+  return [`onOverstay ${JSON.stringify(onOverstay)} is neither "report", "exit" nor a function`];
+}

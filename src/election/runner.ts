@@ -1,0 +1,248 @@
+// Runs one lease machine on a real clock and a real store: hands it readings, carries out its effects, wakes it in time. It decides nothing.
+//
+// Effects are carried out in order, and all of them before `input` returns, also when a listener calls back into it: so `isHeld()` that finds the
+// deadline passed has aborted the signal before it answers (law 3).
+import type { Clock, Reading, Timer } from "../base/clock.ts";
+import { type ConclaveError, type LossReason, TermLostError } from "../base/errors.ts";
+import type { ConclaveEvent, TermState } from "../lease/events.ts";
+import type { Bid, Name, Token } from "../lease/exchange.ts";
+import { createMachine, isBehindClock, isHeld, nextWake, step, termRemainingMs, termState } from "../lease/machine.ts";
+import type { Settings } from "../lease/settings.ts";
+import type { Effect, Input, Machine } from "../lease/state.ts";
+import type { Store } from "../stores/contract.ts";
+import { type Exchange, exchange } from "./exchange.ts";
+import { Watches } from "./watches.ts";
+
+/** Who stands for a name: told what becomes of it. */
+export interface Contender {
+  elected(bid: Bid, token: Token | undefined): void;
+  ending(reason: LossReason): void;
+  lost(reason: LossReason): void;
+  contested(): void;
+  /** The store was told of the end of a term, or could not be. */
+  released(): void;
+  /** Neither wanted nor held any more, and settled. Or it could never have been (`error`). */
+  free(error?: ConclaveError): void;
+}
+
+export interface RunnerOptions {
+  readonly store: Store;
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly nonce: string;
+  readonly seed: number;
+  readonly publish: (event: ConclaveEvent) => void;
+}
+
+interface Waiter {
+  readonly keep: number;
+  readonly resolve: () => void;
+  readonly reject: (error: ConclaveError) => void;
+}
+
+const TICK: Input = { type: "tick" };
+
+export class Runner {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #machine: Machine;
+  readonly #publish: (event: ConclaveEvent) => void;
+  readonly #watches: Watches;
+  readonly #contenders = new Map<Name, Contender>();
+  readonly #exchanges = new Map<number, Exchange>();
+  readonly #renewals: Waiter[] = [];
+  readonly #announcements = new Map<Name, ((error: ConclaveError | undefined) => void)[]>();
+  readonly #effects: Effect[] = [];
+  #performed = 0;
+  #timer: Timer | undefined;
+  #timerAt = Infinity;
+  #tickComing = false;
+  #closed: (() => void) | undefined;
+
+  constructor(options: RunnerOptions) {
+    this.#store = options.store;
+    this.#clock = options.clock;
+    this.#machine = createMachine(options.settings, options.nonce, options.seed);
+    this.#publish = options.publish;
+    this.#watches = new Watches(options.store, options.clock, (hint) => this.input({ type: "hint", hint }));
+  }
+
+  // ---- what contenders say
+
+  stand(name: Name, value: string, contender: Contender): void {
+    this.#contenders.set(name, contender);
+    this.input({ type: "stand", name, value });
+  }
+
+  input(input: Input): void {
+    const now = this.#clock.now();
+    step(this.#machine, input, now, this.#effects);
+    this.#perform(now);
+    this.#arrangeTick(input.type === "tick");
+  }
+
+  /** Law 3: brings the books up to the clock, aborts what has passed, and only then answers. */
+  isHeld(name: Name, bid: Bid): boolean {
+    return isHeld(this.#machine, name, bid, this.#upToDate());
+  }
+
+  state(name: Name, bid: Bid): TermState {
+    return termState(this.#machine, name, bid, this.#upToDate());
+  }
+
+  remainingMs(name: Name, bid: Bid): number {
+    return termRemainingMs(this.#machine, name, bid, this.#upToDate());
+  }
+
+  /** One keep sent from now on, proven. */
+  renew(name: Name, bid: Bid): Promise<void> {
+    const { session } = this.#machine;
+    if (!this.isHeld(name, bid) || session.kind !== "open") return Promise.reject(new TermLostError(name, "expired"));
+    const proven = new Promise<void>((resolve, reject) => this.#renewals.push({ keep: session.keepsSent + 1, resolve, reject }));
+    this.input({ type: "renew" });
+    return proven;
+  }
+
+  announce(name: Name, value: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const waiting = this.#announcements.get(name) ?? [];
+      waiting.push((error) => (error === undefined ? resolve() : reject(error)));
+      this.#announcements.set(name, waiting);
+      this.input({ type: "announce", name, value });
+    });
+  }
+
+  /** Resolves when every term has settled, been released, and the session has ended. */
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#closed = resolve;
+      this.input({ type: "close" });
+    });
+  }
+
+  timer(afterMs: number, wake: () => void): Timer {
+    return this.#clock.timer(afterMs, wake);
+  }
+
+  #upToDate(): Reading {
+    const now = this.#clock.now();
+    if (isBehindClock(this.#machine, now)) {
+      step(this.#machine, TICK, now, this.#effects);
+      this.#perform(now);
+      this.#arrangeTick(true);
+    }
+    return now;
+  }
+
+  // ---- what the machine asks for
+
+  #perform(now: Reading): void {
+    while (this.#performed < this.#effects.length) {
+      const effect = this.#effects[this.#performed++];
+      if (effect !== undefined) this.#carryOut(effect, now);
+    }
+    this.#effects.length = 0;
+    this.#performed = 0;
+  }
+
+  #carryOut(effect: Effect, now: Reading): void {
+    switch (effect.type) {
+      case "call":
+        return this.#call(effect, now);
+      case "event":
+        this.#tell(effect.event);
+        return this.#publish(effect.event);
+      case "watch":
+        return this.#watches.add(effect.question);
+      case "unwatch":
+        return this.#watches.remove(effect.name);
+      case "kept":
+        return this.#settleRenewals(effect.keep, undefined);
+      case "unkept":
+        return this.#settleRenewals(effect.keep, effect.error);
+      case "announced":
+        this.#announcements.get(effect.name)?.shift()?.(effect.error);
+        return;
+      case "contested":
+        return this.#contenders.get(effect.name)?.contested();
+      case "free":
+        return this.#free(effect.name);
+      case "failed":
+        for (const name of [...this.#contenders.keys()]) this.#free(name, effect.error);
+        return;
+      case "closed":
+        return this.#shut();
+    }
+  }
+
+  #call(effect: Extract<Effect, { type: "call" }>, now: Reading): void {
+    const { errand } = effect;
+    const answered = exchange(this.#store, this.#clock, effect.request, effect.timeoutMs, now, (answer) => {
+      this.#exchanges.delete(errand);
+      this.input({ type: "answer", errand, answer });
+    });
+    this.#exchanges.set(errand, answered);
+  }
+
+  #tell(event: ConclaveEvent): void {
+    if (event.type === "elected") this.#contenders.get(event.election)?.elected(event.bid, event.token);
+    if (event.type === "state" && event.state === "ending") this.#contenders.get(event.election)?.ending(event.reason ?? "expired");
+    if (event.type === "lost") this.#contenders.get(event.election)?.lost(event.reason);
+    if (event.type === "released") this.#contenders.get(event.election)?.released();
+    if (event.type === "session" && event.state === "lost") this.#settleRenewals(Infinity, new TermLostError("every election", "session-lost"));
+  }
+
+  #free(name: Name, error?: ConclaveError): void {
+    const contender = this.#contenders.get(name);
+    this.#contenders.delete(name);
+    contender?.free(error);
+  }
+
+  #settleRenewals(keep: number, error: ConclaveError | undefined): void {
+    for (let index = this.#renewals.length - 1; index >= 0; index--) {
+      const waiter = this.#renewals[index];
+      if (waiter === undefined || waiter.keep > keep) continue;
+      this.#renewals.splice(index, 1);
+      if (error === undefined) waiter.resolve();
+      else waiter.reject(error);
+    }
+  }
+
+  #shut(): void {
+    this.#timer?.cancel();
+    this.#watches.close();
+    for (const pending of this.#exchanges.values()) pending.cancel();
+    this.#exchanges.clear();
+    this.#closed?.();
+  }
+
+  // ---- waking
+
+  /**
+   * What is due now is done in a microtask, so that askers of one turn of the loop share one request. Directly after a tick a timer is used
+   * instead: a machine that always had something due could otherwise keep the loop from turning.
+   */
+  #arrangeTick(afterTick: boolean): void {
+    const now = this.#clock.now();
+    const wakeAt = nextWake(this.#machine, now);
+    if (wakeAt <= now.mono && !afterTick) {
+      if (!this.#tickComing) queueMicrotask(() => this.#tick());
+      this.#tickComing = true;
+      return;
+    }
+    if (this.#timer !== undefined && this.#timerAt <= wakeAt && wakeAt !== Infinity) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (wakeAt === Infinity) return;
+    this.#timerAt = wakeAt;
+    this.#timer = this.#clock.timer(wakeAt - now.mono, () => {
+      this.#timer = undefined;
+      this.#tick();
+    });
+  }
+
+  #tick(): void {
+    this.#tickComing = false;
+    this.input(TICK);
+  }
+}

@@ -1,0 +1,37 @@
+// What a leader holds. Everything that can change by itself is a method, never a property: TypeScript keeps the narrowing of a property across
+// `await`, so a second `if (!term.held)` would be typed as dead code.
+//
+// The deadline is about belief, the token about effects: `isHeld()` says whether this process may think that it leads; only the token, checked at
+// the resource, makes a write of a process that thinks wrongly harmless.
+import type { LossReason } from "../base/errors.ts";
+import type { Fenced } from "../fencing/token.ts";
+import type { TermState } from "../lease/events.ts";
+
+export interface Term extends AsyncDisposable {
+  readonly election: string;
+  /** The candidate that holds it, with the nonce of this process: `web-1_8f3a…`. */
+  readonly candidate: string;
+  /** Aborts `drainMs` before the deadline, or at once when the store names another; its reason is a `TermLostError`. Never un-aborts. */
+  readonly signal: AbortSignal;
+  /** Settles when `signal` aborts; never rejects. */
+  readonly ended: Promise<LossReason>;
+  /** Reads the clocks now. False from the local deadline on, even if no timer has fired yet. */
+  isHeld(): boolean;
+  /** As `signal.throwIfAborted()`, but by the clock. */
+  throwIfLost(): void;
+  state(): TermState;
+  /** Milliseconds of certainty left, 0 when lost: the bound for the next request. */
+  remainingMs(): number;
+  /** One proven renewal now. Rejects `TERM_LOST` when refused; another code when unknown: the term is then still in jeopardy. */
+  renew(): Promise<void>;
+  /** What `leader()` and `observe()` show beside the id, e.g. this process's address. */
+  announce(value: string): Promise<void>;
+  /**
+   * Gives the term up. Of a term from `campaign`: the store is told now, and this resolves when it has answered. Inside `lead` or `withLock`: the
+   * signal aborts now, and the store is told when the work has settled. Idempotent. Also what `await using` does.
+   */
+  resign(): Promise<void>;
+}
+
+/** A term whose token a resource can compare. Only stores with a durable, growing counter give one. */
+export interface FencedTerm extends Term, Fenced {}

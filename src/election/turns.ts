@@ -1,0 +1,47 @@
+// LAW 11, in the process. A session grants a name to whoever of it asks, so two askers of one candidate must never reach the store together: they
+// take turns here, first come first served, before the store is touched.
+
+export interface Turn {
+  /** Lets the next one in. Idempotent. */
+  done(): void;
+}
+
+export class Turns {
+  /** name → those who wait; the one whose turn it is has left the list. */
+  readonly #waiting = new Map<string, ((turn: Turn) => void)[]>();
+
+  /** At once, or not at all. */
+  tryTake(name: string): Turn | undefined {
+    if (this.#waiting.has(name)) return undefined;
+    this.#waiting.set(name, []);
+    return this.#turn(name);
+  }
+
+  /** Calls `begin` when the turn comes, perhaps at once. Returns how to stop waiting; after `begin` that does nothing. */
+  take(name: string, begin: (turn: Turn) => void): () => void {
+    const turn = this.tryTake(name);
+    if (turn !== undefined) {
+      begin(turn);
+      return () => {};
+    }
+    this.#waiting.get(name)?.push(begin);
+    return () => {
+      const line = this.#waiting.get(name);
+      const index = line?.indexOf(begin) ?? -1;
+      if (index >= 0) line?.splice(index, 1);
+    };
+  }
+
+  #turn(name: string): Turn {
+    let over = false;
+    return {
+      done: () => {
+        if (over) return;
+        over = true;
+        const next = this.#waiting.get(name)?.shift();
+        if (next === undefined) this.#waiting.delete(name);
+        else next(this.#turn(name));
+      },
+    };
+  }
+}

@@ -1,0 +1,60 @@
+// A fencing token as users and resources see it, and as text. On every wire: `domain:value:bid`, the value in decimal, domain and bid with
+// `%` escapes for what would break the form.
+//
+// A token is (domain, value, bid): values of different domains do not compare, equal values of different bids are different terms.
+import { ConclaveError } from "../base/errors.ts";
+
+declare const fencingToken: unique symbol;
+
+/**
+ * Grows with every term of one election, within one domain (a cluster, a database, a file). Chosen by the granting write itself.
+ * Made by a store; read back with `parseToken`.
+ */
+export interface FencingToken {
+  readonly domain: string;
+  readonly value: bigint;
+  readonly bid: string;
+  readonly [fencingToken]: true;
+}
+
+/** All a guarded resource needs to know. A `FencedTerm` is one; so is a parsed request. */
+export interface Fenced {
+  readonly token: FencingToken;
+}
+
+export function makeToken(token: { readonly domain: string; readonly value: bigint; readonly bid: string }): FencingToken {
+  return Object.freeze({ domain: token.domain, value: token.value, bid: token.bid }) as FencingToken;
+}
+
+export function formatToken(token: FencingToken): string {
+  return `${escapePart(token.domain)}:${token.value}:${escapePart(token.bid)}`;
+}
+
+const FORM = /^([^:]*):([0-9]{1,39}):([^:]*)$/;
+
+/** Refuses (`TOKEN_MALFORMED`) anything that `formatToken` would not have written. */
+export function parseToken(text: string): FencingToken {
+  const match = typeof text === "string" ? FORM.exec(text) : null;
+  if (match === null) throw malformed(text);
+  const [, domain = "", value = "", bid = ""] = match;
+  const token = makeToken({ domain: unescapePart(domain, text), value: BigInt(value), bid: unescapePart(bid, text) });
+  if (formatToken(token) !== text) throw malformed(text);
+  return token;
+}
+
+function escapePart(part: string): string {
+  return encodeURIComponent(part).replaceAll("%2F", "/");
+}
+
+function unescapePart(part: string, whole: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw malformed(whole);
+  }
+}
+
+function malformed(text: unknown): ConclaveError {
+  const shown = JSON.stringify(String(text).slice(0, 80));
+  return new ConclaveError("TOKEN_MALFORMED", `${shown} is not a token: domain:value:bid was expected, the value in decimal. Send formatToken(term.token) unchanged.`);
+}

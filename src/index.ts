@@ -1,0 +1,20 @@
+// The public face of conclave. Stores, the testing kit and the simulator have subpaths of their own.
+export { ConclaveError, type ErrorCode, isConclaveError, type LossReason, TermLostError } from "./base/errors.ts";
+export { createCandidate, elect } from "./election/candidate.ts";
+export type {
+  Candidate,
+  CandidateOptions,
+  CandidateSettings,
+  Election,
+  Leader,
+  TermOf,
+  Until,
+  Within,
+} from "./election/face.ts";
+export { shutdownSignal } from "./election/shutdown.ts";
+export type { FencedTerm, Term } from "./election/term.ts";
+export { type Fenced, type FencingToken, formatToken, parseToken } from "./fencing/token.ts";
+export type { ConclaveEvent, TermState } from "./lease/events.ts";
+export type { Fencing, Guarantee } from "./lease/guarantee.ts";
+export { type FencedStore, isFenced, type Reopenable, requireFenced, type Store, type UnfencedStore } from "./stores/contract.ts";
+export { openStore } from "./stores/open-store.ts";
