@@ -111,12 +111,15 @@ export class TermLostError extends ConclaveError {
 }
 
 const LOSS_SENTENCES: Record<LossReason, string> = {
-  expired: "the term ended at its deadline because no renewal was proven in time. Stop this work; the candidate campaigns again.",
-  superseded: "the store names another holder, or the record was deleted. Stop this work now; another process may lead already.",
+  expired:
+    "the term ended at its deadline because no renewal was proven in time. Stop this work; the candidate campaigns again.",
+  superseded:
+    "the store names another holder, or the record was deleted. Stop this work now; another process may lead already.",
   resigned: "the term was given up on purpose. Finish this work; the store is told when it has settled.",
   "session-lost": "the store no longer knows this session. Stop this work now; another process may lead already.",
   suspended: "this host slept past the deadline. Stop this work now; another process may lead already.",
-  stalled: "the main loop has not turned for too long, so renewals stopped. Look for blocking code; the candidate campaigns again.",
+  stalled:
+    "the main loop has not turned for too long, so renewals stopped. Look for blocking code; the candidate campaigns again.",
 };
 
 export function isConclaveError(value: unknown): value is ConclaveError {

@@ -19,7 +19,12 @@ export interface Refused {
   readonly cause?: unknown;
 }
 
-export type RefusalCode = "STORE_UNREACHABLE" | "STORE_DENIED" | "STORE_FOREIGN_DATA" | "STORE_UNSUPPORTED" | "STORE_FULL";
+export type RefusalCode =
+  | "STORE_UNREACHABLE"
+  | "STORE_DENIED"
+  | "STORE_FOREIGN_DATA"
+  | "STORE_UNSUPPORTED"
+  | "STORE_FULL";
 
 export function unknown(cause: unknown): Unknown {
   return { kind: "unknown", cause };

@@ -135,7 +135,7 @@ export class WorkContest<R> extends Contest {
       verdict = { kind: "error", error };
     }
     // By the clock: a blocked loop may have passed the deadline without a timer having fired.
-    const whole = term.isHeld() && term.reason === undefined;
+    const whole = term.isLeading();
     if (whole || !this.#again) {
       this.#verdict = whole || verdict.kind === "error" || term.reason === "resigned" ? verdict : { kind: "error", error: new TermLostError(this.name, term.reason ?? "expired") };
       this.stop();

@@ -45,7 +45,7 @@ export class NamedElection<T extends Term> implements Election<T> {
   }
 
   term(): T | undefined {
-    for (const { term } of this.#contests) if (term?.isHeld() === true && term.reason === undefined) return asTerm<T>(term);
+    for (const { term } of this.#contests) if (term?.isLeading() === true) return asTerm<T>(term);
     return undefined;
   }
 

@@ -58,15 +58,15 @@ export interface Election<T extends Term = FencedTerm> extends AsyncDisposable {
   readonly name: string;
   /**
    * Leads while `work` runs, each time this process is elected.
-   * - `work` resolves while the term is held: resign; resolves with its value.
-   * - `work` rejects while the term is held: resign; rejects with its error.
-   * - the term is lost: waits for `work` to settle, then campaigns again.
+   * - `work` resolves before the term's signal aborts: resign; resolves with its value.
+   * - `work` rejects before the term's signal aborts: resign; rejects with its error.
+   * - the signal aborts because the term runs out or is lost: waits for `work` to settle, then campaigns again.
    * - `signal` aborts or `close()`: waits for `work`, resigns, resolves `undefined`.
    */
   lead<R>(work: (term: T) => Promise<R>, options?: Until): Promise<R | undefined>;
   /** Campaigns in the background and keeps what it wins until `close()`. Ask `term()`. */
   start(): void;
-  /** The term this election holds at this moment, by the clock. */
+  /** The term in which this election leads at this moment, by the clock; none from its signal on, so that nothing new is begun. */
   term(): T | undefined;
   /** Resolves when elected. The caller ends the term: `resign()`, or `await using`. */
   campaign(options?: Until): Promise<T>;

@@ -52,9 +52,12 @@ export class HeldTerm implements Term {
     return this.#runner.isHeld(this.election, this.#bid);
   }
 
+  isLeading(): boolean {
+    return this.isHeld() && this.#reason === undefined;
+  }
+
   throwIfLost(): void {
-    const held = this.isHeld();
-    if (this.#reason !== undefined || !held) throw new TermLostError(this.election, this.#reason ?? "expired");
+    if (!this.isLeading()) throw new TermLostError(this.election, this.#reason ?? "expired");
   }
 
   state(): TermState {

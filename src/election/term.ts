@@ -15,7 +15,12 @@ export interface Term extends AsyncDisposable {
   readonly signal: AbortSignal;
   /** Settles when `signal` aborts; never rejects. */
   readonly ended: Promise<LossReason>;
-  /** Reads the clocks now. False from the local deadline on, even if no timer has fired yet. */
+  /** Reads the clocks now. True until `signal` aborts: begin another piece of work while this holds. */
+  isLeading(): boolean;
+  /**
+   * Reads the clocks now. False from the local deadline on, even if no timer has fired yet. Between the signal and the deadline it is still true:
+   * nobody else may lead, so that work which has begun can end. A loop over `isHeld()` would never stop for a shutdown; loop over `isLeading()`.
+   */
   isHeld(): boolean;
   /** As `signal.throwIfAborted()`, but by the clock. */
   throwIfLost(): void;

@@ -6,8 +6,9 @@ import type { Reading } from "../base/clock.ts";
 import type { ConclaveError } from "../base/errors.ts";
 import type { Refused, Unknown } from "../base/outcome.ts";
 import { retryAfterMs } from "./backoff.ts";
-import { becomeLost, type CampaignIn, grant, heldTerm, isIn, released, restartPursuit } from "./campaign.ts";
+import { becomeLost, type CampaignIn, grant, hasten, heldTerm, isIn, released, restartPursuit } from "./campaign.ts";
 import type { Claimed, Hold, Kept, Looked, Name, Released } from "./exchange.ts";
+import { earlierOf } from "./deadline.ts";
 import { endSession, expire } from "./expiry.ts";
 import { extend } from "./lifeline.ts";
 import { handleLineSeat, handleWaiting } from "./line.ts";
@@ -62,10 +63,16 @@ function handleOpened(machine: Machine, opening: Opening, kept: Kept, now: Readi
   const failure = kept.kind === "kept" ? establish(machine, opening, kept.session, now, effects) : kept;
   if (failure !== undefined) return failOpening(machine, opening, failure, now, effects);
   for (const campaign of machine.campaigns.values())
-    if (isIn(campaign, "standing") && campaign.place < 0) schedule(machine.agenda, campaign, now.mono);
+    if (isIn(campaign, "standing") && campaign.place < 0) hasten(machine, campaign, now);
 }
 
-function failOpening(machine: Machine, opening: Opening, failure: Unknown | Refused, now: Reading, effects: Effect[]): void {
+function failOpening(
+  machine: Machine,
+  opening: Opening,
+  failure: Unknown | Refused,
+  now: Reading,
+  effects: Effect[],
+): void {
   const error = errorOf("opening a session", failure, machine);
   emitError(effects, error);
   if (isFatal(machine, failure)) return failAll(machine, error, effects);
@@ -81,14 +88,24 @@ function failAll(machine: Machine, error: ConclaveError, effects: Effect[]): voi
   effects.push({ type: "failed", error });
 }
 
-/** Stores that renew record by record: each hold that this keep carried and proved. */
+/**
+ * Stores that renew record by record: each hold that this keep carried and proved. Of the others it proves only that the session lives, so that
+ * what held them back by an older proof of the session (campaign.ts, `lifelineOf`) moves on to their own.
+ */
 function extendRecords(machine: Machine, open: Open, keep: number, proven: Reading, unsure: readonly Hold[]): void {
   const { settings } = machine;
   const not = new Set(unsure.map(({ bid }) => bid));
   for (const campaign of machine.campaigns.values()) {
     const term = heldTerm(campaign);
-    if (term === undefined || term.carriedFrom > keep || term.lifeline === open.lifeline || not.has(term.hold.bid)) continue;
-    extend(term.lifeline, proven, open.session.ttlMs, open.pace, settings);
+    if (term === undefined || term.lifeline === open.lifeline) continue;
+    const isRenewed = term.carriedFrom <= keep && !not.has(term.hold.bid);
+    extend(
+      term.lifeline,
+      isRenewed ? proven : earlierOf(term.claimedAt, proven),
+      open.session.ttlMs,
+      open.pace,
+      settings,
+    );
   }
 }
 
@@ -98,7 +115,8 @@ function loseHold(machine: Machine, keep: number, hold: Hold, now: Reading, effe
   if (campaign === undefined) return;
   if (isIn(campaign, "standing")) {
     const { pursuit } = campaign.stage;
-    if (pursuit.shape === "line" && pursuit.place?.bid === hold.bid && pursuit.errand === 0) restartPursuit(machine, campaign, now);
+    if (pursuit.shape === "line" && pursuit.place?.bid === hold.bid && pursuit.errand === 0)
+      restartPursuit(machine, campaign, now);
     return;
   }
   const term = heldTerm(campaign);
@@ -118,7 +136,13 @@ function giveBackStray(machine: Machine, open: Open, stray: Hold, now: Reading):
 
 // ---- claim ---------------------------------------------------------------------------------------------------------------------------
 
-function handleClaims(machine: Machine, errand: ErrandOf<"claim">, answer: Answer, now: Reading, effects: Effect[]): void {
+function handleClaims(
+  machine: Machine,
+  errand: ErrandOf<"claim">,
+  answer: Answer,
+  now: Reading,
+  effects: Effect[],
+): void {
   errand.bids.forEach(({ name, bid }, index) => {
     const claimed = answer.kind === "claimed" ? answer.claimed[index] : (answer as Unknown | Refused);
     const { session } = machine;
@@ -135,7 +159,14 @@ function handleClaims(machine: Machine, errand: ErrandOf<"claim">, answer: Answe
 
 const MISSING: Unknown = { kind: "unknown", cause: "the driver answered fewer claims than were sent" };
 
-function handleClaimed(machine: Machine, open: Open, campaign: CampaignIn<Standing>, claimed: Claimed, now: Reading, effects: Effect[]): void {
+function handleClaimed(
+  machine: Machine,
+  open: Open,
+  campaign: CampaignIn<Standing>,
+  claimed: Claimed,
+  now: Reading,
+  effects: Effect[],
+): void {
   const { pursuit } = campaign.stage;
   pursuit.errand = 0;
   if (claimed.kind !== "unknown" && claimed.kind !== "refused") pursuit.failures = 0;
@@ -163,7 +194,14 @@ function handleClaimed(machine: Machine, open: Open, campaign: CampaignIn<Standi
 }
 
 /** No answer, or a refusal: the same again after a pause. An attempt without an answer keeps its bid (law 7); a refused one was not applied. */
-function failPursuit(machine: Machine, campaign: CampaignIn<Standing>, what: string, failure: Unknown | Refused, now: Reading, effects: Effect[]): void {
+function failPursuit(
+  machine: Machine,
+  campaign: CampaignIn<Standing>,
+  what: string,
+  failure: Unknown | Refused,
+  now: Reading,
+  effects: Effect[],
+): void {
   const { pursuit } = campaign.stage;
   const error = errorOf(what, failure, machine);
   emitError(effects, error, campaign.name);
@@ -175,23 +213,38 @@ function failPursuit(machine: Machine, campaign: CampaignIn<Standing>, what: str
 function handleAnnounced(machine: Machine, errand: ErrandOf<"announce">, answer: Answer, effects: Effect[]): void {
   const claimed = answer.kind === "claimed" ? answer.claimed[0] : (answer as Unknown | Refused);
   const failed = claimed?.kind === "unknown" || claimed?.kind === "refused";
-  effects.push({ type: "announced", name: errand.name, error: failed ? errorOf("an announcement", claimed, machine) : undefined });
+  effects.push({
+    type: "announced",
+    name: errand.name,
+    error: failed ? errorOf("an announcement", claimed, machine) : undefined,
+  });
 }
 
 // ---- release -------------------------------------------------------------------------------------------------------------------------
 
-function handleReleased(machine: Machine, errand: ErrandOf<"release">, answer: Released, now: Reading, effects: Effect[]): void {
+function handleReleased(
+  machine: Machine,
+  errand: ErrandOf<"release">,
+  answer: Released,
+  now: Reading,
+  effects: Effect[],
+): void {
   const { session } = machine;
   const done = answer.kind === "released";
   if (!done) emitError(effects, errorOf("a release", answer, machine));
   if (errand.last) return handleFarewell(machine, errand, done, effects);
   if (session.kind !== "open" || session.opened !== errand.opened) return;
-  if (errand.holds.length > 0) session.leftoversErrand = 0;
+  session.leftoversErrand = 0;
   if (!done) session.leftoversAt = now.mono + retryAfterMs(machine, 3);
   for (const hold of errand.holds) {
     if (done) strikeLeftover(session, hold);
     const campaign = machine.campaigns.get(hold.name);
-    if (campaign !== undefined && isIn(campaign, "settling") && campaign.stage.awaits === "release" && campaign.stage.term.hold.bid === hold.bid)
+    if (
+      campaign !== undefined &&
+      isIn(campaign, "settling") &&
+      campaign.stage.awaits === "release" &&
+      campaign.stage.term.hold.bid === hold.bid
+    )
       released(machine, campaign, done ? "released" : "unknown", now, effects);
   }
 }
@@ -213,7 +266,14 @@ function handleFarewell(machine: Machine, errand: ErrandOf<"release">, done: boo
 
 // ---- look ----------------------------------------------------------------------------------------------------------------------------
 
-function handleLooked(machine: Machine, id: number, errand: ErrandOf<"look">, looked: Looked, now: Reading, effects: Effect[]): void {
+function handleLooked(
+  machine: Machine,
+  id: number,
+  errand: ErrandOf<"look">,
+  looked: Looked,
+  now: Reading,
+  effects: Effect[],
+): void {
   errand.names.forEach((name: Name, index) => {
     const campaign = machine.campaigns.get(name);
     if (campaign === undefined || !isIn(campaign, "standing")) return;

@@ -20,7 +20,9 @@ export function coolDownAfterMs(machine: Machine, shortTerms: number): number {
 export function nextPollAt(machine: Machine, nowMs: number): number {
   const { pollMs } = machine.settings;
   const phaseMs = machine.pollPhase * pollMs;
-  return (Math.floor((nowMs - phaseMs) / pollMs) + 1) * pollMs + phaseMs;
+  const next = (Math.floor((nowMs - phaseMs) / pollMs) + 1) * pollMs + phaseMs;
+  // On the beat itself rounding may give this very instant again.
+  return next - nowMs < pollMs / 100 ? next + pollMs : next;
 }
 
 function jittered(machine: Machine, ms: number): number {

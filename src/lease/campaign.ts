@@ -24,16 +24,31 @@ import { schedule, strike } from "../base/agenda.ts";
 import type { Reading } from "../base/clock.ts";
 import { ConclaveError, type LossReason } from "../base/errors.ts";
 import { coolDownAfterMs } from "./backoff.ts";
-import { isPast } from "./deadline.ts";
+import { earlierOf, isPast } from "./deadline.ts";
 import type { Hold, Name, Seat } from "./exchange.ts";
 import { createLifeline, type Lifeline, stateOf } from "./lifeline.ts";
 import { emit, emitError } from "./report.ts";
 import { leaveBehind } from "./session.ts";
-import type { Campaign, Effect, Ending, Leading, Machine, Open, Pursuit, Settling, Stage, Standing, TermRecord } from "./state.ts";
+import type {
+  Campaign,
+  Effect,
+  Ending,
+  Leading,
+  Machine,
+  Open,
+  Pursuit,
+  Settling,
+  Stage,
+  Standing,
+  TermRecord,
+} from "./state.ts";
 
 export type CampaignIn<S> = Campaign & { stage: S };
 
-export function isIn<K extends Campaign["stage"]["kind"]>(campaign: Campaign, kind: K): campaign is CampaignIn<Extract<Campaign["stage"], { kind: K }>> {
+export function isIn<K extends Campaign["stage"]["kind"]>(
+  campaign: Campaign,
+  kind: K,
+): campaign is CampaignIn<Extract<Campaign["stage"], { kind: K }>> {
   return campaign.stage.kind === kind;
 }
 
@@ -55,21 +70,31 @@ export function isHeldAt(campaign: Campaign, now: Reading): boolean {
 // ---- standing ------------------------------------------------------------------------------------------------------------------------
 
 export function createCampaign(machine: Machine, name: Name, value: string, now: Reading, effects: Effect[]): Campaign {
-  const stage = standing(machine);
-  const campaign: Campaign = { name, wanted: true, value, stage, shortTerms: 0, greatest: undefined, reported: undefined, dueAt: 0, place: -1 };
+  const stage = standing(machine, now.mono);
+  const campaign: Campaign = {
+    name,
+    wanted: true,
+    value,
+    stage,
+    shortTerms: 0,
+    greatest: undefined,
+    reported: undefined,
+    dueAt: 0,
+    place: -1,
+  };
   machine.campaigns.set(name, campaign);
   becomeStanding(machine, campaign, now.mono, effects);
   return campaign;
 }
 
 function becomeStanding(machine: Machine, campaign: Campaign, dueAt: number, effects: Effect[]): void {
-  enter(campaign, standing(machine));
+  enter(campaign, standing(machine, dueAt));
   schedule(machine.agenda, campaign, dueAt);
   emit(effects, { type: "standing", election: campaign.name });
   if (machine.settings.guarantee.shape === "race") effects.push({ type: "watch", question: { name: campaign.name } });
 }
 
-function standing(machine: Machine): Standing {
+function standing(machine: Machine, notBefore: number): Standing {
   const { session, settings } = machine;
   const attempt = { bid: undefined, firstSentAt: undefined, errand: 0, failures: 0 };
   const pursuit: Pursuit =
@@ -78,7 +103,7 @@ function standing(machine: Machine): Standing {
       : { shape: "line", place: undefined, first: false, ...attempt };
   // Law 4: with manual renewal, only a keep sent from now on makes a term count.
   const afterKeep = settings.renewal === "manual" && session.kind === "open" ? session.keepsSent + 1 : 0;
-  return { kind: "standing", pursuit, afterKeep };
+  return { kind: "standing", pursuit, afterKeep, notBefore };
 }
 
 /** The session that the attempt was made with is over: begin anew with the next one. What was seen of the seat stays seen. */
@@ -92,7 +117,12 @@ export function restartPursuit(machine: Machine, campaign: CampaignIn<Standing>,
     pursuit.place = undefined;
     pursuit.first = false;
   }
-  schedule(machine.agenda, campaign, now.mono);
+  hasten(machine, campaign, now);
+}
+
+/** Acts as soon as it may: now, or when it has cooled down. */
+export function hasten(machine: Machine, campaign: CampaignIn<Standing>, now: Reading): void {
+  schedule(machine.agenda, campaign, Math.max(now.mono, campaign.stage.notBefore));
 }
 
 /** Stops wanting. */
@@ -101,14 +131,22 @@ export function withdraw(machine: Machine, campaign: Campaign, now: Reading, eff
   if (isIn(campaign, "leading")) becomeEnding(campaign, "resigned", effects);
   if (!isIn(campaign, "standing")) return;
   const { bid } = campaign.stage.pursuit;
-  if (bid !== undefined && machine.session.kind === "open") leaveBehind(machine.session, { name: campaign.name, bid }, now);
+  if (bid !== undefined && machine.session.kind === "open")
+    leaveBehind(machine.session, { name: campaign.name, bid }, now);
   finish(machine, campaign, now, effects);
 }
 
 // ---- leading -------------------------------------------------------------------------------------------------------------------------
 
 /** The store has granted `hold` to the attempt of a standing campaign. */
-export function grant(machine: Machine, open: Open, campaign: CampaignIn<Standing>, hold: Hold, now: Reading, effects: Effect[]): void {
+export function grant(
+  machine: Machine,
+  open: Open,
+  campaign: CampaignIn<Standing>,
+  hold: Hold,
+  now: Reading,
+  effects: Effect[],
+): void {
   const { settings } = machine;
   const lifeline = lifelineOf(machine, open, campaign.stage);
   const state = stateOf(lifeline, now);
@@ -121,28 +159,51 @@ export function grant(machine: Machine, open: Open, campaign: CampaignIn<Standin
     return handBack(machine, open, campaign, hold, "regressed", now, effects);
   }
   campaign.greatest = hold.token?.value;
-  const term = { hold, opened: open.opened, carriedFrom: open.keepsSent + 1, lifeline, electedAt: now.mono };
+  const claimedAt = campaign.stage.pursuit.firstSentAt ?? open.lifeline.provenAt;
+  const term = { hold, opened: open.opened, claimedAt, carriedFrom: open.keepsSent + 1, lifeline, electedAt: now.mono };
   enter(campaign, { kind: "leading", term });
   strike(machine.agenda, campaign);
-  emit(effects, { type: "elected", election: campaign.name, bid: hold.bid, token: hold.token, ttlMs: open.session.ttlMs });
+  emit(effects, {
+    type: "elected",
+    election: campaign.name,
+    bid: hold.bid,
+    token: hold.token,
+    ttlMs: open.session.ttlMs,
+  });
 }
 
-/** Where one keep extends all, the session's; where each record is renewed by itself, one dated at the FIRST send of this claim. */
+/**
+ * Where one keep extends all, the session's; where each record is renewed by itself, one dated at the FIRST send of this claim. A record falls
+ * with its session, so it is never dated later than the session's last proven keep: its drain must fit in before either ends.
+ */
 function lifelineOf(machine: Machine, open: Open, stage: Standing): Lifeline {
   const { firstSentAt } = stage.pursuit;
   if (machine.settings.guarantee.keep === "one-request" || firstSentAt === undefined) return open.lifeline;
-  return createLifeline(firstSentAt, open.session.ttlMs, open.pace, machine.settings);
+  return createLifeline(
+    earlierOf(firstSentAt, open.lifeline.provenAt),
+    open.session.ttlMs,
+    open.pace,
+    machine.settings,
+  );
 }
 
 function hasRegressed(campaign: Campaign, hold: Hold): boolean {
   return hold.token !== undefined && campaign.greatest !== undefined && hold.token.value <= campaign.greatest;
 }
 
-function handBack(machine: Machine, open: Open, campaign: CampaignIn<Standing>, hold: Hold, why: "late" | "regressed", now: Reading, effects: Effect[]): void {
+function handBack(
+  machine: Machine,
+  open: Open,
+  campaign: CampaignIn<Standing>,
+  hold: Hold,
+  why: "late" | "regressed",
+  now: Reading,
+  effects: Effect[],
+): void {
   emit(effects, { type: "handed-back", election: campaign.name, why });
   leaveBehind(open, hold, now);
+  campaign.stage.notBefore = now.mono + coolDownAfterMs(machine, 0);
   restartPursuit(machine, campaign, now);
-  schedule(machine.agenda, campaign, now.mono + coolDownAfterMs(machine, 0));
 }
 
 // ---- ending and settling -------------------------------------------------------------------------------------------------------------
@@ -153,7 +214,13 @@ export function becomeEnding(campaign: CampaignIn<Leading>, reason: LossReason, 
 }
 
 /** Law 5: the deadline has passed, or the store has said so. Not held from here on. */
-export function becomeLost(machine: Machine, campaign: CampaignIn<Leading | Ending>, reason: LossReason, now: Reading, effects: Effect[]): void {
+export function becomeLost(
+  machine: Machine,
+  campaign: CampaignIn<Leading | Ending>,
+  reason: LossReason,
+  now: Reading,
+  effects: Effect[],
+): void {
   const { term } = campaign.stage;
   if (isIn(campaign, "leading")) becomeEnding(campaign, reason, effects);
   enter(campaign, { kind: "settling", term, reason, awaits: "work" });
@@ -177,7 +244,8 @@ export function settle(machine: Machine, campaign: Campaign, now: Reading, effec
   if (isIn(campaign, "ending")) {
     const { session } = machine;
     emit(effects, { type: "settled", election: campaign.name, reason: campaign.stage.reason });
-    if (session.kind === "open" && session.opened === campaign.stage.term.opened) return becomeReleasing(machine, session, campaign, now);
+    if (session.kind === "open" && session.opened === campaign.stage.term.opened)
+      return becomeReleasing(machine, session, campaign, now);
     return finish(machine, campaign, now, effects);
   }
   if (isIn(campaign, "settling") && campaign.stage.awaits === "work") {
@@ -187,7 +255,13 @@ export function settle(machine: Machine, campaign: Campaign, now: Reading, effec
 }
 
 /** The store has been told, or could not be: the term is over either way, and a release without an answer is sent again. */
-export function released(machine: Machine, campaign: CampaignIn<Settling>, outcome: "released" | "unknown", now: Reading, effects: Effect[]): void {
+export function released(
+  machine: Machine,
+  campaign: CampaignIn<Settling>,
+  outcome: "released" | "unknown",
+  now: Reading,
+  effects: Effect[],
+): void {
   emit(effects, { type: "released", election: campaign.name, outcome });
   finish(machine, campaign, now, effects);
 }
@@ -200,7 +274,8 @@ export function overstay(campaign: CampaignIn<Settling>, now: Reading, effects: 
 
 function finish(machine: Machine, campaign: Campaign, now: Reading, effects: Effect[]): void {
   if (campaign.wanted && machine.closing === "no") {
-    const short = campaign.stage.kind === "settling" && now.mono - campaign.stage.term.electedAt < machine.settings.ttlMs;
+    const short =
+      campaign.stage.kind === "settling" && now.mono - campaign.stage.term.electedAt < machine.settings.ttlMs;
     campaign.shortTerms = short ? campaign.shortTerms + 1 : 0;
     becomeStanding(machine, campaign, now.mono + coolDownAfterMs(machine, campaign.shortTerms), effects);
     return;

@@ -66,6 +66,16 @@ export function earlier(instant: Reading, byMs: number): Reading {
   return { mono: instant.mono - byMs, boot: instant.boot - byMs };
 }
 
+/** Hands never go back, so of two readings of one clock the later has no hand behind and one ahead; a coarse hand may show both the same. */
+export function isLater(a: Reading, b: Reading): boolean {
+  return a.mono > b.mono || a.boot > b.boot;
+}
+
+/** Whichever of two readings of one clock was taken first. */
+export function earlierOf(a: Reading, b: Reading): Reading {
+  return isLater(b, a) ? a : b;
+}
+
 export function later(instant: Reading, byMs: number): Reading {
   return { mono: instant.mono + byMs, boot: instant.boot + byMs };
 }

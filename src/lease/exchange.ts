@@ -50,7 +50,7 @@ export interface Session {
 export interface Hold {
   readonly name: Name;
   readonly bid: Bid;
-  /** Present exactly if the store declares `fencing: "fenced"`. */
+  /** In a grant: present exactly if the store declares `fencing: "fenced"`. In a will or among strays it need not be: session and bid decide. */
   readonly token?: Token | undefined;
 }
 

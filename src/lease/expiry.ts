@@ -16,7 +16,8 @@ export function expire(machine: Machine, now: Reading, effects: Effect[]): void 
   if (machine.settings.guarantee.keep === "per-hold")
     for (const campaign of machine.campaigns.values()) {
       const term = heldTerm(campaign);
-      if (term !== undefined && stateOf(term.lifeline, now) !== term.lifeline.announced) cross(machine, term.lifeline, [campaign], now, effects);
+      if (term !== undefined && stateOf(term.lifeline, now) !== term.lifeline.announced)
+        cross(machine, term.lifeline, [campaign], now, effects);
     }
   if (stateOf(session.lifeline, now) === session.lifeline.announced) return;
   const reason = whyExpired(machine, session.lifeline, now);
@@ -38,7 +39,13 @@ export function isBehindClock(machine: Machine, now: Reading): boolean {
 }
 
 /** A lifeline has come into another state: says so for each of its terms. */
-function cross(machine: Machine, lifeline: Lifeline, campaigns: Iterable<Campaign>, now: Reading, effects: Effect[]): Lifeline["announced"] {
+function cross(
+  machine: Machine,
+  lifeline: Lifeline,
+  campaigns: Iterable<Campaign>,
+  now: Reading,
+  effects: Effect[],
+): Lifeline["announced"] {
   const state = stateOf(lifeline, now);
   lifeline.announced = state;
   for (const campaign of campaigns) {
@@ -67,13 +74,15 @@ export function endSession(machine: Machine, open: Open, reason: LossReason, now
   for (const campaign of machine.campaigns.values()) {
     if (isIn(campaign, "standing")) restartPursuit(machine, campaign, now);
     else if (isIn(campaign, "leading") || isIn(campaign, "ending")) becomeLost(machine, campaign, reason, now, effects);
-    else if (isIn(campaign, "settling") && campaign.stage.awaits === "release") released(machine, campaign, "unknown", now, effects);
+    else if (isIn(campaign, "settling") && campaign.stage.awaits === "release")
+      released(machine, campaign, "unknown", now, effects);
   }
   if (reason !== "session-lost" && !hasUnsettledWork(machine)) sendFarewell(machine, open, false, effects);
 }
 
 function hasUnsettledWork(machine: Machine): boolean {
-  for (const campaign of machine.campaigns.values()) if (isIn(campaign, "settling") && campaign.stage.awaits === "work") return true;
+  for (const campaign of machine.campaigns.values())
+    if (isIn(campaign, "settling") && campaign.stage.awaits === "work") return true;
   return false;
 }
 

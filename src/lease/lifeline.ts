@@ -5,7 +5,7 @@
 //   INVARIANT  provenAt never decreases                          success never re-dates, a late answer never moves it back
 import { assert } from "../base/assert.ts";
 import type { Reading } from "../base/clock.ts";
-import { deadlineOf, earlier, isPast, later } from "./deadline.ts";
+import { deadlineOf, earlier, isLater, isPast, later } from "./deadline.ts";
 import type { TermState } from "./events.ts";
 import type { Pace, Settings } from "./settings.ts";
 
@@ -23,7 +23,7 @@ export function createLifeline(sentAt: Reading, ttlMs: number, pace: Pace, setti
   const deadline = deadlineOf(sentAt, ttlMs, settings.margins);
   return {
     provenAt: sentAt,
-    jeopardyAt: later(sentAt, pace.renewEveryMs + pace.requestTimeoutMs),
+    jeopardyAt: later(sentAt, pace.overdueAfterMs),
     signalAt: earlier(deadline, settings.drainMs),
     deadline,
     announced: "safe",
@@ -32,7 +32,7 @@ export function createLifeline(sentAt: Reading, ttlMs: number, pace: Pace, setti
 
 /** A keep sent at `sentAt` is proven. */
 export function extend(lifeline: Lifeline, sentAt: Reading, ttlMs: number, pace: Pace, settings: Settings): void {
-  if (sentAt.mono <= lifeline.provenAt.mono) return;
+  if (!isLater(sentAt, lifeline.provenAt)) return;
   const next = createLifeline(sentAt, ttlMs, pace, settings);
   assert(next.deadline.mono >= lifeline.deadline.mono, "a later keep of the same ttl gives a later deadline");
   lifeline.provenAt = next.provenAt;

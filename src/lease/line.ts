@@ -19,7 +19,15 @@ export function nextLineMove(pursuit: LinePursuit): "claim" | "look" {
 }
 
 /** The store has put me in line, behind others. */
-export function handleWaiting(machine: Machine, open: Open, campaign: CampaignIn<Standing>, pursuit: LinePursuit, hold: Hold, now: Reading, effects: Effect[]): void {
+export function handleWaiting(
+  machine: Machine,
+  open: Open,
+  campaign: CampaignIn<Standing>,
+  pursuit: LinePursuit,
+  hold: Hold,
+  now: Reading,
+  effects: Effect[],
+): void {
   pursuit.place = hold;
   pursuit.first = false;
   effects.push({ type: "watch", question: { name: campaign.name, bid: hold.bid, session: open.session } });
@@ -28,7 +36,14 @@ export function handleWaiting(machine: Machine, open: Open, campaign: CampaignIn
 }
 
 /** A look answered where I stand. */
-export function handleLineSeat(machine: Machine, campaign: CampaignIn<Standing>, pursuit: LinePursuit, seat: Seat, now: Reading, effects: Effect[]): void {
+export function handleLineSeat(
+  machine: Machine,
+  campaign: CampaignIn<Standing>,
+  pursuit: LinePursuit,
+  seat: Seat,
+  now: Reading,
+  effects: Effect[],
+): void {
   noteSeat(campaign, seat, effects);
   if (pursuit.place === undefined) return;
   if (seat.place?.present === false) {

@@ -16,7 +16,18 @@ import type { Reading } from "../base/clock.ts";
 import { createRng, nextFraction } from "../base/rng.ts";
 import { handleAnswer } from "./answers.ts";
 import { retryAfterMs } from "./backoff.ts";
-import { becomeEnding, type CampaignIn, createCampaign, heldTerm, isHeldAt, isIn, overstay, settle, withdraw } from "./campaign.ts";
+import {
+  becomeEnding,
+  type CampaignIn,
+  createCampaign,
+  hasten,
+  heldTerm,
+  isHeldAt,
+  isIn,
+  overstay,
+  settle,
+  withdraw,
+} from "./campaign.ts";
 import { remainingMs } from "./deadline.ts";
 import type { TermState } from "./events.ts";
 import type { Bid, Claim, Hint, Hold, Name, Question } from "./exchange.ts";
@@ -83,7 +94,8 @@ export function nextWake(machine: Machine, now: Reading): number {
   if (machine.closing === "yes" && machine.campaigns.size === 0) return now.mono;
   const next = Math.min(earliest(machine.agenda), nextExpiry(machine, now));
   if (session.kind === "opening") return Math.min(next, session.retryAt);
-  if (session.kind === "none") return machine.campaigns.size > 0 && needsSession(machine) ? Math.min(next, now.mono) : next;
+  if (session.kind === "none")
+    return machine.campaigns.size > 0 && needsSession(machine) ? Math.min(next, now.mono) : next;
   const renewAt = session.errand === 0 && machine.campaigns.size > 0 ? session.renewAt : Infinity;
   const leftoversAt = session.leftoversErrand === 0 ? session.leftoversAt : Infinity;
   return Math.min(next, renewAt, leftoversAt);
@@ -138,7 +150,7 @@ function handleHint(machine: Machine, hint: Hint, now: Reading): void {
   if (campaign === undefined) return;
   if (isIn(campaign, "standing")) {
     const { pursuit } = campaign.stage;
-    if (pursuit.errand === 0 && pursuit.failures === 0) schedule(machine.agenda, campaign, now.mono);
+    if (pursuit.errand === 0 && pursuit.failures === 0) hasten(machine, campaign, now);
     return;
   }
   const term = heldTerm(campaign);
@@ -170,10 +182,12 @@ function handleClose(machine: Machine, now: Reading, effects: Effect[]): void {
 
 function act(machine: Machine, now: Reading, effects: Effect[]): void {
   const { session } = machine;
-  if (session.kind === "opening" && session.errand === 0 && now.mono >= session.retryAt) openSession(machine, now, effects);
+  if (session.kind === "opening" && session.errand === 0 && now.mono >= session.retryAt)
+    openSession(machine, now, effects);
   if (session.kind === "none" && needsSession(machine)) openSession(machine, now, effects);
   if (session.kind === "open") {
-    if (session.errand === 0 && now.mono >= session.renewAt && machine.campaigns.size > 0) sendKeep(machine, session, holdsOf(machine), now, effects);
+    if (session.errand === 0 && now.mono >= session.renewAt && machine.campaigns.size > 0)
+      sendKeep(machine, session, holdsOf(machine), now, effects);
     if (session.leftoversErrand === 0 && now.mono >= session.leftoversAt) sendLeftovers(machine, session, effects);
   }
   actOnAgenda(machine, now, effects);
@@ -191,7 +205,11 @@ function holdsOf(machine: Machine): Hold[] {
   for (const campaign of machine.campaigns.values()) {
     const term = heldTerm(campaign);
     if (term !== undefined) holds.push(term.hold);
-    else if (isIn(campaign, "standing") && campaign.stage.pursuit.shape === "line" && campaign.stage.pursuit.place !== undefined)
+    else if (
+      isIn(campaign, "standing") &&
+      campaign.stage.pursuit.shape === "line" &&
+      campaign.stage.pursuit.place !== undefined
+    )
       holds.push(campaign.stage.pursuit.place);
   }
   return holds;
@@ -201,19 +219,35 @@ function holdsOf(machine: Machine): Hold[] {
 function actOnAgenda(machine: Machine, now: Reading, effects: Effect[]): void {
   const claims: Claim[] = [];
   const questions: Question[] = [];
-  for (let campaign = takeDue(machine.agenda, now.mono); campaign !== undefined; campaign = takeDue(machine.agenda, now.mono)) {
+  for (
+    let campaign = takeDue(machine.agenda, now.mono);
+    campaign !== undefined;
+    campaign = takeDue(machine.agenda, now.mono)
+  ) {
     if (isIn(campaign, "settling")) overstay(campaign, now, effects);
     if (isIn(campaign, "standing")) pursue(machine, campaign, now, claims, questions);
   }
   const { session } = machine;
   if (claims.length > 0 && session.kind === "open") {
     const bids = claims.map(({ name, bid }) => ({ name, bid }));
-    const errand = send(machine, { kind: "claim", opened: session.opened, bids }, session.pace.requestTimeoutMs, { method: "claim", claims }, effects);
+    const errand = send(
+      machine,
+      { kind: "claim", opened: session.opened, bids },
+      session.pace.requestTimeoutMs,
+      { method: "claim", claims },
+      effects,
+    );
     for (const { name } of claims) markSent(machine, name, errand);
   }
   if (questions.length > 0) {
     const names = questions.map(({ name }) => name);
-    const errand = send(machine, { kind: "look", names }, machine.settings.pace.requestTimeoutMs, { method: "look", questions }, effects);
+    const errand = send(
+      machine,
+      { kind: "look", names },
+      machine.settings.pace.requestTimeoutMs,
+      { method: "look", questions },
+      effects,
+    );
     for (const name of names) markSent(machine, name, errand);
   }
 }
@@ -223,14 +257,24 @@ function markSent(machine: Machine, name: Name, errand: number): void {
   if (campaign !== undefined && isIn(campaign, "standing")) campaign.stage.pursuit.errand = errand;
 }
 
-function pursue(machine: Machine, campaign: CampaignIn<Standing>, now: Reading, claims: Claim[], questions: Question[]): void {
+function pursue(
+  machine: Machine,
+  campaign: CampaignIn<Standing>,
+  now: Reading,
+  claims: Claim[],
+  questions: Question[],
+): void {
   const { pursuit, afterKeep } = campaign.stage;
   const { session } = machine;
   if (pursuit.errand !== 0) return;
   if (session.kind !== "open") return; // answers.ts puts it back on the agenda when a session is there
   const move = pursuit.shape === "race" ? nextRaceMove(pursuit, now) : nextLineMove(pursuit);
   if (move === "look") {
-    questions.push(pursuit.shape === "race" ? { name: campaign.name } : { name: campaign.name, bid: pursuit.bid, session: session.session });
+    questions.push(
+      pursuit.shape === "race"
+        ? { name: campaign.name }
+        : { name: campaign.name, bid: pursuit.bid, session: session.session },
+    );
     return;
   }
   // A claim granted now could not be announced, or (manual renewal) proves nothing in this invocation: first a keep.

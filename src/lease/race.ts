@@ -28,13 +28,21 @@ export function nextRaceMove(pursuit: RacePursuit, now: Reading): "claim" | "loo
 }
 
 /** A look, or a lost swap, showed this seat; the answer has just been received. */
-export function handleRaceSeat(machine: Machine, campaign: CampaignIn<Standing>, pursuit: RacePursuit, seat: Seat, now: Reading, effects: Effect[]): void {
+export function handleRaceSeat(
+  machine: Machine,
+  campaign: CampaignIn<Standing>,
+  pursuit: RacePursuit,
+  seat: Seat,
+  now: Reading,
+  effects: Effect[],
+): void {
   noteSeat(campaign, seat, effects);
   const { seen } = pursuit;
   if (seen === undefined || seen.version !== seat.version)
     pursuit.seen = { version: seat.version, takeAt: takeAtMs(machine, seat, now) };
   // A death is noticed without a write, so the version stays: it can only bring the instant forward.
-  else if (seat.state === "abandoned") pursuit.seen = { ...seen, takeAt: Math.min(seen.takeAt, takeAtMs(machine, seat, now)) };
+  else if (seat.state === "abandoned")
+    pursuit.seen = { ...seen, takeAt: Math.min(seen.takeAt, takeAtMs(machine, seat, now)) };
   const takeAt = pursuit.seen?.takeAt ?? Infinity;
   if (takeAt > now.mono) effects.push({ type: "contested", name: campaign.name });
   schedule(machine.agenda, campaign, Math.max(now.mono, Math.min(takeAt, nextPollAt(machine, now.mono))));

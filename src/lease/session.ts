@@ -27,7 +27,11 @@ export function openSession(machine: Machine, now: Reading, effects: Effect[]): 
       : {
           kind: "opening",
           opened: session.opened + 1,
-          spec: { nonce: `${machine.nonce}.s${session.opened + 1}`, candidate: settings.candidate, ttlMs: settings.ttlMs },
+          spec: {
+            nonce: `${machine.nonce}.s${session.opened + 1}`,
+            candidate: settings.candidate,
+            ttlMs: settings.ttlMs,
+          },
           firstSentAt: now,
           errand: 0,
           retryAt: Infinity,
@@ -36,13 +40,25 @@ export function openSession(machine: Machine, now: Reading, effects: Effect[]): 
   machine.session = opening;
   opening.retryAt = Infinity;
   const errand = { kind: "keep", opened: opening.opened, keep: 0, sentAt: opening.firstSentAt } as const;
-  opening.errand = send(machine, errand, settings.pace.requestTimeoutMs, { method: "keep", session: opening.spec, holds: [] }, effects);
+  opening.errand = send(
+    machine,
+    errand,
+    settings.pace.requestTimeoutMs,
+    { method: "keep", session: opening.spec, holds: [] },
+    effects,
+  );
 }
 
 /** The store has granted a session; by the ttl it granted, not the one asked for. Refused if that leaves no room to renew. */
-export function establish(machine: Machine, opening: Opening, session: Session, now: Reading, effects: Effect[]): Refused | undefined {
+export function establish(
+  machine: Machine,
+  opening: Opening,
+  session: Session,
+  now: Reading,
+  effects: Effect[],
+): Refused | undefined {
   const { settings } = machine;
-  const pace = paceOf(session.ttlMs, settings.drainMs, settings.margins);
+  const pace = paceOf(session.ttlMs, settings.drainMs, settings.margins, settings.guarantee.keepProves);
   if (pace === undefined) {
     const { store } = settings.guarantee;
     const message = `${store} granted a ttl of ${session.ttlMs} ms where ${settings.ttlMs} were asked for: too short for drainMs ${settings.drainMs}. Lower drainMs, or let the store grant more.`;
@@ -59,7 +75,8 @@ export function establish(machine: Machine, opening: Opening, session: Session, 
     keepsSent: 0,
     keepProven: 0,
     answeredSentAt: opening.firstSentAt,
-    renewAt: settings.renewal === "manual" ? Infinity : Math.max(now.mono, opening.firstSentAt.mono + pace.renewEveryMs),
+    renewAt:
+      settings.renewal === "manual" ? Infinity : Math.max(now.mono, opening.firstSentAt.mono + pace.renewEveryMs),
     renewalAsked: 0,
     failures: 0,
     leftovers: [],
@@ -81,14 +98,31 @@ export function sendKeep(machine: Machine, open: Open, holds: readonly Hold[], n
   const keep = ++open.keepsSent;
   open.renewAt = Infinity;
   const errand = { kind: "keep", opened: open.opened, keep, sentAt: now } as const;
-  open.errand = send(machine, errand, open.pace.requestTimeoutMs, { method: "keep", session: open.session, holds }, effects);
+  open.errand = send(
+    machine,
+    errand,
+    open.pace.requestTimeoutMs,
+    { method: "keep", session: open.session, holds },
+    effects,
+  );
 }
 
 /** A keep of this session was answered `kept`: extends the session's lifeline by what it proves, and returns that date. */
-export function prove(machine: Machine, open: Open, keep: number, sentAt: Reading, now: Reading, effects: Effect[]): Reading {
+export function prove(
+  machine: Machine,
+  open: Open,
+  keep: number,
+  sentAt: Reading,
+  now: Reading,
+  effects: Effect[],
+): Reading {
   const { settings } = machine;
   const inTime = now.mono - sentAt.mono <= settings.guarantee.proofWithinMs;
-  const proven = !inTime ? open.lifeline.provenAt : settings.guarantee.keepProves === "this-send" ? sentAt : open.answeredSentAt;
+  const proven = !inTime
+    ? open.lifeline.provenAt
+    : settings.guarantee.keepProves === "this-send"
+      ? sentAt
+      : open.answeredSentAt;
   if (inTime) open.answeredSentAt = sentAt;
   extend(open.lifeline, proven, open.session.ttlMs, open.pace, settings);
   open.keepProven = keep;
@@ -100,7 +134,14 @@ export function prove(machine: Machine, open: Open, keep: number, sentAt: Readin
 }
 
 /** A keep was not answered, or refused: nothing is proven; it is tried again soon. */
-export function disprove(machine: Machine, open: Open, keep: number, kept: Exclude<Kept, { kind: "kept" | "session-lost" }>, now: Reading, effects: Effect[]): void {
+export function disprove(
+  machine: Machine,
+  open: Open,
+  keep: number,
+  kept: Exclude<Kept, { kind: "kept" | "session-lost" }>,
+  now: Reading,
+  effects: Effect[],
+): void {
   const error = errorOf("a renewal", kept, machine);
   emitError(effects, error);
   effects.push({ type: "unkept", keep, error });
@@ -119,6 +160,7 @@ export function leaveBehind(open: Open, hold: Hold, now: Reading): void {
 export function sendLeftovers(machine: Machine, open: Open, effects: Effect[]): void {
   const holds = open.leftovers.slice();
   open.leftoversAt = Infinity;
+  if (holds.length === 0) return; // what was left behind again meanwhile has been given back by the release in flight
   const errand = { kind: "release", opened: open.opened, holds, last: false } as const;
   const request = { method: "release", will: { session: open.session, holds, endSession: false } } as const;
   open.leftoversErrand = send(machine, errand, open.pace.requestTimeoutMs, request, effects);

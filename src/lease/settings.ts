@@ -28,19 +28,28 @@ export interface Settings {
   readonly guarantee: Guarantee;
 }
 
-/** The rhythm of a session of a given ttl. INVARIANT  renewEveryMs + requestTimeoutMs < belief − drainMs */
+/** The rhythm of a session of a given ttl. INVARIANT  renewEveryMs + requestTimeoutMs ≤ overdueAfterMs < belief − drainMs */
 export interface Pace {
   /** From the send of a proven keep to the send of the next. */
   readonly renewEveryMs: number;
   /** Without an answer for this long a request counts as unknown. */
   readonly requestTimeoutMs: number;
+  /** From the send of a proven keep to the moment at which the next proof should have come. */
+  readonly overdueAfterMs: number;
 }
 
 /** 1/3 + 1/4 of the room, so that one hung request leaves time for another before the signal. */
-export function paceOf(ttlMs: number, drainMs: number, margins: Margins): Pace | undefined {
+export function paceOf(
+  ttlMs: number,
+  drainMs: number,
+  margins: Margins,
+  keepProves: Guarantee["keepProves"] = "this-send",
+): Pace | undefined {
   const roomMs = shortestBeliefMs(ttlMs, margins) - drainMs;
   if (roomMs / 4 < LEAST_REQUEST_MS) return undefined;
-  return { renewEveryMs: roomMs / 3, requestTimeoutMs: roomMs / 4 };
+  // Where an answer proves the keep before it, a proof is one beat older when it comes: 2/3 + 1/4, still before the signal.
+  const beats = keepProves === "previous-send" ? 2 : 1;
+  return { renewEveryMs: roomMs / 3, requestTimeoutMs: roomMs / 4, overdueAfterMs: (beats * roomMs) / 3 + roomMs / 4 };
 }
 
 export interface SettingsInput {
@@ -52,7 +61,13 @@ export interface SettingsInput {
 }
 
 /** `found`: what the caller has found already. With any of those, `guarantee` is not looked at: there may be none. */
-export function resolveSettings(input: SettingsInput, guarantee: Guarantee, grain: Grain, call: string, found: readonly string[] = []): Settings {
+export function resolveSettings(
+  input: SettingsInput,
+  guarantee: Guarantee,
+  grain: Grain,
+  call: string,
+  found: readonly string[] = [],
+): Settings {
   if (typeof guarantee !== "object") throw invalid(call, found);
   const ttlMs = input.ttlMs ?? DEFAULT_TTL_MS;
   const drainMs = input.drainMs ?? Math.floor(ttlMs / 5);
@@ -62,7 +77,7 @@ export function resolveSettings(input: SettingsInput, guarantee: Guarantee, grai
     grain,
     extraMarginMs: guarantee.extraMarginMs,
   });
-  const pace = paceOf(ttlMs, drainMs, margins);
+  const pace = paceOf(ttlMs, drainMs, margins, guarantee.keepProves);
   const problems = [
     ...found,
     ...problemsOfId(input.id),
@@ -70,7 +85,9 @@ export function resolveSettings(input: SettingsInput, guarantee: Guarantee, grai
     ...problemsOfDrain(ttlMs, drainMs, pace),
     ...(renewal === "loop" || renewal === "manual"
       ? []
-      : [`renewal ${JSON.stringify(renewal)} is not known here: "loop" renews by timers, "manual" only when term.renew() is called`]),
+      : [
+          `renewal ${JSON.stringify(renewal)} is not known here: "loop" renews by timers, "manual" only when term.renew() is called`,
+        ]),
     ...(margins.rho >= 0 && margins.rho < 0.5 ? [] : [`rho ${margins.rho} is not a rate error: between 0 and 0.5`]),
   ];
   if (problems.length > 0 || pace === undefined) throw invalid(call, problems);
@@ -100,10 +117,12 @@ function problemsOfId(id: unknown): string[] {
 
 function problemsOfTtl(ttlMs: unknown, guarantee: Guarantee): string[] {
   const { minMs, maxMs, stepMs, why } = guarantee.ttl;
-  if (typeof ttlMs !== "number" || !Number.isFinite(ttlMs)) return [`ttlMs ${String(ttlMs)} is not a number of milliseconds`];
+  if (typeof ttlMs !== "number" || !Number.isFinite(ttlMs))
+    return [`ttlMs ${String(ttlMs)} is not a number of milliseconds`];
   if (ttlMs < minMs) return [`ttlMs ${ttlMs} is below what ${guarantee.store} grants (${why}, at least ${minMs})`];
   if (ttlMs > maxMs) return [`ttlMs ${ttlMs} is above what ${guarantee.store} grants (${why}, at most ${maxMs})`];
-  if (ttlMs % stepMs !== 0) return [`ttlMs ${ttlMs} is not what ${guarantee.store} can grant (${why}, multiples of ${stepMs})`];
+  if (ttlMs % stepMs !== 0)
+    return [`ttlMs ${ttlMs} is not what ${guarantee.store} can grant (${why}, multiples of ${stepMs})`];
   return [];
 }
 
@@ -111,10 +130,13 @@ function problemsOfDrain(ttlMs: number, drainMs: unknown, pace: Pace | undefined
   if (typeof drainMs !== "number" || !Number.isFinite(drainMs) || drainMs < 0)
     return [`drainMs ${String(drainMs)} is not a number of milliseconds`];
   if (pace !== undefined || !(ttlMs > 0)) return [];
-  return [`drainMs ${drainMs} leaves no time to renew: of ttlMs ${ttlMs} drift, clock grain and drain take nearly all. Raise ttlMs or lower drainMs`];
+  return [
+    `drainMs ${drainMs} leaves no time to renew: of ttlMs ${ttlMs} drift, clock grain and drain take nearly all. Raise ttlMs or lower drainMs`,
+  ];
 }
 
 export function hasControlCharacter(text: string): boolean {
-  for (let index = 0; index < text.length; index++) if (text.charCodeAt(index) < 0x20 || text.charCodeAt(index) === 0x7f) return true;
+  for (let index = 0; index < text.length; index++)
+    if (text.charCodeAt(index) < 0x20 || text.charCodeAt(index) === 0x7f) return true;
   return false;
 }

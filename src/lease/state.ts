@@ -5,7 +5,22 @@ import type { Reading } from "../base/clock.ts";
 import type { ConclaveError, LossReason } from "../base/errors.ts";
 import type { Rng } from "../base/rng.ts";
 import type { ConclaveEvent } from "./events.ts";
-import type { Bid, Claim, Claimed, Hint, Hold, Kept, Looked, Name, Question, Released, Session, SessionSpec, Version, Will } from "./exchange.ts";
+import type {
+  Bid,
+  Claim,
+  Claimed,
+  Hint,
+  Hold,
+  Kept,
+  Looked,
+  Name,
+  Question,
+  Released,
+  Session,
+  SessionSpec,
+  Version,
+  Will,
+} from "./exchange.ts";
 import type { Lifeline } from "./lifeline.ts";
 import type { Pace, Settings } from "./settings.ts";
 
@@ -98,6 +113,8 @@ export interface Standing {
   readonly pursuit: Pursuit;
   /** Manual renewal: a keep of at least this number must be proven before anything is claimed. */
   readonly afterKeep: number;
+  /** Cooling down until then: no hint and no new session brings it forward. */
+  notBefore: number;
 }
 
 export interface Leading {
@@ -124,6 +141,8 @@ export interface TermRecord {
   readonly hold: Hold;
   /** The session it was granted to: `Open.opened`. */
   readonly opened: number;
+  /** The first send of the claim that won it. */
+  readonly claimedAt: Reading;
   /** Keeps of at least this number carried the hold. */
   readonly carriedFrom: number;
   readonly lifeline: Lifeline;
@@ -209,7 +228,11 @@ export type Effect =
 
 export type Errand =
   | { readonly kind: "keep"; readonly opened: number; readonly keep: number; readonly sentAt: Reading }
-  | { readonly kind: "claim"; readonly opened: number; readonly bids: readonly { readonly name: Name; readonly bid: Bid }[] }
+  | {
+      readonly kind: "claim";
+      readonly opened: number;
+      readonly bids: readonly { readonly name: Name; readonly bid: Bid }[];
+    }
   | { readonly kind: "announce"; readonly name: Name }
   | { readonly kind: "release"; readonly opened: number; readonly holds: readonly Hold[]; readonly last: boolean }
   | { readonly kind: "look"; readonly names: readonly Name[] };

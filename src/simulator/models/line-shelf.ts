@@ -3,7 +3,20 @@
 //
 // INVARIANT  revision grows with every join, whatever is deleted; an entry's place is its token.
 // INVARIANT  an entry leaves only by release, deletion, or the end of its session.
-import type { Bid, Claim, Claimed, Hold, Kept, Name, Question, Seat, Session, SessionSpec, Version, Will } from "../../lease/exchange.ts";
+import type {
+  Bid,
+  Claim,
+  Claimed,
+  Hold,
+  Kept,
+  Name,
+  Question,
+  Seat,
+  Session,
+  SessionSpec,
+  Version,
+  Will,
+} from "../../lease/exchange.ts";
 import type { Shelf, ShelfOptions } from "./shelf.ts";
 
 interface SessionRow {
@@ -42,7 +55,7 @@ export class LineShelf implements Shelf {
     }
     if (row === undefined || row.over) return { kind: "session-lost" };
     if ("id" in session) row.expiresAt = this.#expiry(row.ttlMs, nowMs);
-    const lost = holds.filter((hold) => !this.#line(hold.name).some(({ bid }) => bid === hold.bid));
+    const lost = holds.filter((hold) => !this.#line(hold.name).some((entry) => isSame(entry, hold)));
     const granted = { id, candidate: row.candidate, ttlMs: row.ttlMs };
     return { kind: "kept", session: granted, lost, unsure: [], strays: this.#strays(id, holds) };
   }
@@ -50,7 +63,9 @@ export class LineShelf implements Shelf {
   #strays(id: string, holds: readonly Hold[]): readonly Hold[] {
     const known = new Set(holds.map(({ bid }) => bid));
     const strays: Hold[] = [];
-    for (const [name, line] of this.#lines) for (const entry of line) if (entry.session === id && !known.has(entry.bid)) strays.push({ name, bid: entry.bid });
+    for (const [name, line] of this.#lines)
+      for (const entry of line)
+        if (entry.session === id && !known.has(entry.bid)) strays.push({ name, bid: entry.bid });
     return strays;
   }
 
@@ -61,17 +76,29 @@ export class LineShelf implements Shelf {
     let entry = line.find(({ session }) => session === claim.session.id);
     if (entry !== undefined && entry.bid !== claim.bid) return { kind: "leftover", bid: entry.bid };
     if (entry === undefined) {
-      entry = { session: claim.session.id, candidate: mine.candidate, bid: claim.bid, revision: ++this.#revision, ttlMs: mine.ttlMs, value: claim.value };
+      entry = {
+        session: claim.session.id,
+        candidate: mine.candidate,
+        bid: claim.bid,
+        revision: ++this.#revision,
+        ttlMs: mine.ttlMs,
+        value: claim.value,
+      };
       line.push(entry);
     }
     entry.value = claim.value;
-    const hold: Hold = { name: claim.name, bid: claim.bid, token: { domain: this.#options.domain, value: entry.revision, bid: claim.bid } };
+    const hold: Hold = {
+      name: claim.name,
+      bid: claim.bid,
+      token: { domain: this.#options.domain, value: entry.revision, bid: claim.bid },
+    };
     const ahead = line.indexOf(entry);
     return ahead === 0 ? { kind: "granted", hold } : { kind: "waiting", hold, ahead };
   }
 
   release(will: Will): void {
-    for (const { name, bid } of will.holds) this.#keepOnly(name, (entry) => entry.bid !== bid || entry.session !== will.session.id);
+    for (const { name, bid } of will.holds)
+      this.#keepOnly(name, (entry) => entry.bid !== bid || entry.session !== will.session.id);
     if (will.endSession) this.endSession(will.session.id);
   }
 
@@ -118,7 +145,11 @@ export class LineShelf implements Shelf {
     const twin = new LineShelf(this.#options);
     twin.#revision = this.#revision;
     for (const [id, row] of this.#sessions) twin.#sessions.set(id, { ...row });
-    for (const [name, line] of this.#lines) twin.#lines.set(name, line.map((entry) => ({ ...entry })));
+    for (const [name, line] of this.#lines)
+      twin.#lines.set(
+        name,
+        line.map((entry) => ({ ...entry })),
+      );
     return twin;
   }
 
@@ -136,4 +167,9 @@ export class LineShelf implements Shelf {
   #expiry(ttlMs: number, nowMs: number): number {
     return nowMs + ttlMs + (this.#options.lateMs?.() ?? 0);
   }
+}
+
+/** Not by the bid alone: a claim that is applied twice, the second time after a deletion, makes another entry with another token. */
+function isSame({ bid, revision }: EntryRow, hold: Hold): boolean {
+  return bid === hold.bid && revision === (hold.token?.value ?? revision);
 }

@@ -4,7 +4,20 @@
 // INVARIANT  versions of a name never repeat: a version is drawn from one counter for the whole shelf, absence included.
 // INVARIANT  counter[name] ≥ every token ever granted for name, and the grant takes it in the same step.
 // INVARIANT  dead is stable: once a session is dead, no keep and no claim of it succeeds.
-import type { Bid, Claim, Claimed, Hold, Kept, Name, Question, Seat, Session, SessionSpec, Version, Will } from "../../lease/exchange.ts";
+import type {
+  Bid,
+  Claim,
+  Claimed,
+  Hold,
+  Kept,
+  Name,
+  Question,
+  Seat,
+  Session,
+  SessionSpec,
+  Version,
+  Will,
+} from "../../lease/exchange.ts";
 import type { Shelf, ShelfOptions } from "./shelf.ts";
 
 interface SessionRow {
@@ -64,7 +77,13 @@ export class RaceShelf implements Shelf {
 
   #open(spec: SessionSpec, nowMs: number): SessionRow {
     const ttlMs = this.#options.grant?.(spec.ttlMs) ?? spec.ttlMs;
-    const row = { candidate: spec.candidate, ttlMs, beat: ++this.#beats, dead: false, expiresAt: this.#expiry(ttlMs, nowMs) };
+    const row = {
+      candidate: spec.candidate,
+      ttlMs,
+      beat: ++this.#beats,
+      dead: false,
+      expiresAt: this.#expiry(ttlMs, nowMs),
+    };
     this.#sessions.set(spec.nonce, row);
     return row;
   }
@@ -86,7 +105,8 @@ export class RaceShelf implements Shelf {
     if (count <= holds.length) return [];
     const known = new Set(holds.map(({ bid }) => bid));
     const strays: Hold[] = [];
-    for (const [name, seat] of this.#seats) if (seat.session === id && !seat.vacant && !known.has(seat.bid)) strays.push({ name, bid: seat.bid });
+    for (const [name, seat] of this.#seats)
+      if (seat.session === id && !seat.vacant && !known.has(seat.bid)) strays.push({ name, bid: seat.bid });
     return strays;
   }
 
@@ -99,7 +119,8 @@ export class RaceShelf implements Shelf {
       return { kind: "granted", hold: this.#hold(claim.name, seat) };
     }
     if (this.#version(claim.name) !== claim.over) return { kind: "beaten", seat: this.look({ name: claim.name }) };
-    if (seat !== undefined && !seat.vacant && this.#options.layout === "session" && seat.session !== claim.session.id) this.endSession(seat.session);
+    if (seat !== undefined && !seat.vacant && this.#options.layout === "session" && seat.session !== claim.session.id)
+      this.endSession(seat.session);
     const counter = this.#counter(claim.name);
     const next: SeatRow = {
       session: claim.session.id,
@@ -133,7 +154,10 @@ export class RaceShelf implements Shelf {
     const version = this.#version(name);
     const seat = this.#seats.get(name);
     const counter = this.#counters.get(name);
-    if (seat === undefined) return counter === undefined ? { name, version, state: "vacant" } : { name, version, state: "missing", ttlMs: counter.ttlMs };
+    if (seat === undefined)
+      return counter === undefined
+        ? { name, version, state: "vacant" }
+        : { name, version, state: "missing", ttlMs: counter.ttlMs };
     const row = this.#sessions.get(seat.session);
     if (seat.vacant || (row?.dead ?? true)) return { name, version, state: "vacant" };
     const holder = { candidate: seat.candidate, bid: seat.bid, token: seat.token, value: seat.value };
@@ -154,7 +178,8 @@ export class RaceShelf implements Shelf {
     if (this.#options.judge === "taker") return Infinity;
     let next = Infinity;
     for (const row of this.#sessions.values()) if (!row.dead) next = Math.min(next, row.expiresAt);
-    if (this.#options.layout === "record") for (const seat of this.#seats.values()) if (!seat.vacant) next = Math.min(next, seat.expiresAt);
+    if (this.#options.layout === "record")
+      for (const seat of this.#seats.values()) if (!seat.vacant) next = Math.min(next, seat.expiresAt);
     return next;
   }
 
@@ -163,7 +188,9 @@ export class RaceShelf implements Shelf {
     const freed: Name[] = [];
     for (const [id, row] of this.#sessions) if (!row.dead && row.expiresAt <= nowMs) this.endSession(id);
     for (const [name, seat] of this.#seats) {
-      const over = (this.#sessions.get(seat.session)?.dead ?? true) || (this.#options.layout === "record" && seat.expiresAt <= nowMs);
+      const over =
+        (this.#sessions.get(seat.session)?.dead ?? true) ||
+        (this.#options.layout === "record" && seat.expiresAt <= nowMs);
       if (seat.vacant || !over) continue;
       seat.vacant = true;
       this.#counter(name).change = ++this.#beats;
@@ -206,5 +233,11 @@ export class RaceShelf implements Shelf {
 }
 
 function kept(id: string, row: SessionRow): Extract<Kept, { kind: "kept" }> {
-  return { kind: "kept", session: { id, candidate: row.candidate, ttlMs: row.ttlMs }, lost: [], unsure: [], strays: [] };
+  return {
+    kind: "kept",
+    session: { id, candidate: row.candidate, ttlMs: row.ttlMs },
+    lost: [],
+    unsure: [],
+    strays: [],
+  };
 }

@@ -1,6 +1,17 @@
 // A modelled store: what the six methods do, as pure functions of the store's own time. The simulator puts a network and faults around it,
 // `memory:` puts promises around it; both mean the same by a session, a seat and a line.
-import type { Claim, Claimed, Hold, Kept, Name, Question, Seat, Session, SessionSpec, Will } from "../../lease/exchange.ts";
+import type {
+  Claim,
+  Claimed,
+  Hold,
+  Kept,
+  Name,
+  Question,
+  Seat,
+  Session,
+  SessionSpec,
+  Will,
+} from "../../lease/exchange.ts";
 
 export interface Shelf {
   keep(session: Session | SessionSpec, holds: readonly Hold[], nowMs: number): Kept;

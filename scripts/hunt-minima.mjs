@@ -1,0 +1,56 @@
+// What a hunt must really have exercised, for every thousand seeds; about half of what it does exercise. A hunt below that has gone blind, and
+// its silence proves nothing.
+
+/** @type {Partial<Record<import("conclave/simulator").CountName, number>>} */
+export const MINIMA_PER_THOUSAND = {
+  events: 500_000,
+  elected: 5000,
+  takeovers: 3500,
+  closeTakeovers: 60,
+  lateGrantsHandedBack: 25,
+  unwantedGrantsHandedBack: 3,
+  regressedGrantsHandedBack: 60,
+  unknownsWhileHeld: 2000,
+  pausesAcrossDeadline: 200,
+  suspendsAcrossDeadline: 200,
+  freezesWhileHeld: 50,
+  jeopardies: 4000,
+  endedByDeadline: 1000,
+  endedByStore: 250,
+  overstays: 800,
+  releases: 2500,
+  crashesWhileHeld: 150,
+  lateCommits: 8000,
+  overtakenCommits: 8000,
+  staleLooks: 5000,
+  unsureKeeps: 400,
+  missingSeats: 1000,
+  recordsDeleted: 80,
+  sessionsEnded: 70,
+  forgettings: 180,
+  clockJumps: 50,
+  writesAccepted: 12_000,
+  staleWritesRefused: 300,
+  equalWritesRefused: 40,
+  manualTerms: 400,
+  successions: 2000,
+};
+
+/** Of control seeds, at least one in so many must show an overlap. */
+export const CONTROL_ONE_IN = 25;
+
+/**
+ * @param {Readonly<import("conclave/simulator").Counts>} counts
+ * @param {number} seeds
+ * @param {number} distinctHashes
+ * @returns {string[]} what was missed, in words
+ */
+export function missedMinima(counts, seeds, distinctHashes) {
+  const missed = Object.entries(MINIMA_PER_THOUSAND).flatMap(([name, perThousand]) => {
+    const least = Math.floor((perThousand * seeds) / 1000 - 3 * Math.sqrt((perThousand * seeds) / 1000));
+    const count = counts[/** @type {import("conclave/simulator").CountName} */ (name)];
+    return count < least ? [`${name}: ${count}, and at least ${least} were expected of ${seeds} seeds`] : [];
+  });
+  if (distinctHashes < seeds) missed.push(`distinct traces: ${distinctHashes} of ${seeds} seeds`);
+  return missed;
+}

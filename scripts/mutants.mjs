@@ -1,0 +1,248 @@
+// Mutants: takes defences out of a copy of src, one patch at a time, and hunts in the copy until an invariant breaks. A mutant that survives says
+// that the hunt cannot see what the defence is for. src itself has no switches for this.
+// Exit: 0 every mutant was found, 1 one survived or a patch no longer applies, 2 wrong usage.
+import { spawn } from "node:child_process";
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { availableParallelism, tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
+import { applyToText, parsePatch } from "./apply-patch.mjs";
+import { HuntThread } from "./hunt-pool.mjs";
+
+const HELP = `Takes defences out, one at a time, and hunts until the loss is noticed.
+
+  npm run mutants -- [options]
+
+  --only NAME      one mutant of test/mutants (may be given several times)
+  --patch FILE     your own patch: a unified diff against src
+  --seeds N        give up after so many seeds (default 5000)
+  --seed-base B    the first seed (default 1)
+  --write-table    rewrite the table of docs/MUTANTS.md
+  --json           one JSON object
+  --help           this text
+
+Exit: 0 every mutant was found, 1 one survived or does not apply, 2 wrong usage.
+`;
+
+/**
+ * @typedef {object} Mutant
+ * @property {string} name
+ * @property {string} what is taken out
+ * @property {string} law
+ * @property {string[] | undefined} judgedBy only this invariant may find it; any, if undefined
+ * @property {string} patch its text
+ *
+ * @typedef {Mutant & { seed: number | undefined, invariant: string, story: string, seconds: number }} Outcome
+ */
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const write = (/** @type {string} */ text) => void process.stdout.write(text);
+
+process.exitCode = await main(process.argv.slice(2));
+
+/** @param {string[]} argv */
+async function main(argv) {
+  const options = readOptions(argv);
+  if (typeof options === "string") {
+    process.stderr.write(`${options}\n\n${HELP}`);
+    return 2;
+  }
+  if (options.help) {
+    write(HELP);
+    return 0;
+  }
+  const mutants = options.patch === undefined ? await readMutants(options.only) : [await readMutant(options.patch)];
+  if (mutants.length === 0) {
+    process.stderr.write(`no such mutant: ${options.only.join(", ")}\n`);
+    return 2;
+  }
+  const startedAt = performance.now();
+  const outcomes = await tryAll(mutants, options);
+  const survivors = outcomes.filter(({ seed }) => seed === undefined);
+  const seconds = (performance.now() - startedAt) / 1000;
+  if (options.json) write(`${JSON.stringify({ seconds, outcomes: outcomes.map(({ patch: _, ...rest }) => rest) })}\n`);
+  else {
+    write(`${outcomes.length - survivors.length} of ${outcomes.length} mutants found in ${seconds.toFixed(1)} s\n`);
+    for (const { name, story } of survivors) write(`NOT FOUND  ${name}: ${story}\n`);
+  }
+  if (options["write-table"]) await writeTable(outcomes);
+  return survivors.length === 0 ? 0 : 1;
+}
+
+/** @param {string[]} argv */
+function readOptions(argv) {
+  try {
+    const { values } = parseArgs({
+      args: argv,
+      options: {
+        only: { type: "string", multiple: true, default: [] },
+        patch: { type: "string" },
+        seeds: { type: "string", default: "5000" },
+        "seed-base": { type: "string", default: "1" },
+        "write-table": { type: "boolean", default: false },
+        json: { type: "boolean", default: false },
+        help: { type: "boolean", default: false },
+      },
+    });
+    for (const option of /** @type {const} */ (["seeds", "seed-base"]))
+      if (!/^\d+$/.test(values[option])) return `--${option} ${values[option]}: a whole number is needed`;
+    if (values["write-table"] && (values.patch !== undefined || values.only.length > 0))
+      return "--write-table needs all mutants";
+    return { ...values, seeds: Number(values.seeds), seedBase: Number(values["seed-base"]) };
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/**
+ * @param {string[]} only
+ * @returns {Promise<Mutant[]>}
+ */
+async function readMutants(only) {
+  const folder = path.join(root, "test/mutants");
+  const files = (await readdir(folder)).filter((file) => file.endsWith(".patch")).toSorted();
+  const wanted = only.length === 0 ? files : files.filter((file) => only.includes(path.basename(file, ".patch")));
+  return Promise.all(wanted.map((file) => readMutant(path.join(folder, file))));
+}
+
+/**
+ * @param {string} file
+ * @returns {Promise<Mutant>}
+ */
+async function readMutant(file) {
+  const patch = await readFile(file, "utf8");
+  const what = /^# Takes out: (.*?)\.?$/m.exec(patch)?.[1] ?? "";
+  const law = /^# Law: (.*)$/m.exec(patch)?.[1] ?? "";
+  const judge = /^# Must be found by: (.*)$/m.exec(patch)?.[1];
+  return { name: path.basename(file, ".patch"), what, law, judgedBy: judge === undefined ? undefined : [judge], patch };
+}
+
+// ---- trying them -----------------------------------------------------------------------------------------------------------------------
+
+/**
+ * @param {Mutant[]} mutants
+ * @param {{ seeds: number, seedBase: number, json: boolean }} options
+ * @returns {Promise<Outcome[]>}
+ */
+async function tryAll(mutants, options) {
+  /** @type {Outcome[]} */
+  const outcomes = [];
+  const waiting = mutants.slice();
+  const width = Math.max(...mutants.map(({ name }) => name.length)) + 2;
+  await Promise.all(
+    Array.from({ length: Math.min(availableParallelism(), mutants.length) }, async () => {
+      for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
+        const outcome = await tryOne(mutant, options);
+        outcomes.push(outcome);
+        const found = outcome.seed === undefined ? "SURVIVES" : `seed ${outcome.seed}`;
+        if (!options.json)
+          write(
+            `${mutant.name.padEnd(width)}${found.padEnd(12)}${outcome.invariant.padEnd(18)}${outcome.seconds.toFixed(1)} s\n`,
+          );
+      }
+    }),
+  );
+  return outcomes.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/**
+ * @param {Mutant} mutant
+ * @param {{ seeds: number, seedBase: number }} options
+ * @returns {Promise<Outcome>}
+ */
+async function tryOne(mutant, { seeds, seedBase }) {
+  const startedAt = performance.now();
+  const folder = await mkdtemp(path.join(tmpdir(), "conclave-mutant-"));
+  const since = () => (performance.now() - startedAt) / 1000;
+  try {
+    await build(mutant, folder);
+    const finding = await huntIn(folder, mutant.judgedBy, seeds, seedBase);
+    const story = finding?.story ?? `no invariant was broken in ${seeds} seeds`;
+    return { ...mutant, seed: finding?.seed, invariant: finding?.invariant ?? "", story, seconds: since() };
+  } catch (error) {
+    const story = error instanceof Error ? error.message : String(error);
+    return { ...mutant, seed: undefined, invariant: "", story, seconds: since() };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Copies src, takes the defence out, compiles without checking types.
+ * @param {Mutant} mutant
+ * @param {string} folder
+ */
+async function build(mutant, folder) {
+  await cp(path.join(root, "src"), path.join(folder, "src"), { recursive: true });
+  for (const patch of parsePatch(mutant.patch)) {
+    const file = path.join(folder, patch.file);
+    await writeFile(file, applyToText(await readFile(file, "utf8"), patch));
+  }
+  const config = {
+    extends: path.join(root, "tsconfig.base.json"),
+    compilerOptions: {
+      rootDir: "src",
+      outDir: "dist",
+      types: [],
+      declaration: false,
+      isolatedDeclarations: false,
+      noCheck: true,
+    },
+    files: ["src/simulator/index.ts"],
+  };
+  await writeFile(path.join(folder, "tsconfig.json"), JSON.stringify(config));
+  await writeFile(path.join(folder, "package.json"), JSON.stringify({ type: "module" }));
+  await compile(folder);
+}
+
+/**
+ * @param {string} folder
+ * @returns {Promise<void>}
+ */
+function compile(folder) {
+  const compiler = spawn(process.execPath, [path.join(root, "node_modules/typescript/bin/tsc"), "-p", folder]);
+  let output = "";
+  compiler.stdout.on("data", (data) => (output += data));
+  compiler.stderr.on("data", (data) => (output += data));
+  return new Promise((resolve, reject) => {
+    compiler.once("error", reject);
+    compiler.once("close", (code) => (code === 0 ? resolve() : reject(new Error(`does not compile: ${output}`))));
+  });
+}
+
+/**
+ * @param {string} folder
+ * @param {string[] | undefined} judgedBy
+ * @param {number} seeds
+ * @param {number} seedBase
+ */
+async function huntIn(folder, judgedBy, seeds, seedBase) {
+  const thread = new HuntThread(pathToFileURL(path.join(folder, "dist/simulator/index.js")).href);
+  try {
+    const report = await thread.run({ from: seedBase, count: seeds, isControl: false, stopsAtFirst: true, judgedBy });
+    return report.findings[0];
+  } finally {
+    await thread.end();
+  }
+}
+
+// ---- the page --------------------------------------------------------------------------------------------------------------------------
+
+const BEGIN = "<!-- table: written by scripts/mutants.mjs --write-table -->";
+const END = "<!-- end of table -->";
+
+/** @param {Outcome[]} outcomes */
+async function writeTable(outcomes) {
+  const file = path.join(root, "docs/MUTANTS.md");
+  const page = await readFile(file, "utf8");
+  const from = page.indexOf(BEGIN);
+  const to = page.indexOf(END);
+  if (from < 0 || to < from) throw new Error("docs/MUTANTS.md has lost the marks of its table");
+  const rows = outcomes.map(
+    ({ name, law, what, seed, invariant }) =>
+      `| \`test/mutants/${name}.patch\` | ${law} | ${what} | ${seed === undefined ? "NOT FOUND" : `${invariant}, seed ${seed}`} |`,
+  );
+  const table = ["| patch | law | what is taken out | found by |", "|---|---|---|---|", ...rows].join("\n");
+  await writeFile(file, `${page.slice(0, from)}${BEGIN}\n${table}\n${page.slice(to)}`);
+}

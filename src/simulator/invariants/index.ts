@@ -1,0 +1,36 @@
+// Every invariant, in one list. Each is a file: its property, the law it comes from, and what it deliberately does not check.
+import type { Invariant, Judgement } from "../observation.ts";
+import { DrainedRelease } from "./drained-release.ts";
+import { Exclusion } from "./exclusion.ts";
+import { Fencing } from "./fencing.ts";
+import { Finality } from "./finality.ts";
+import { OneAtATime } from "./one-at-a-time.ts";
+import { Proofs } from "./proofs.ts";
+import { Succession } from "./succession.ts";
+import { Tokens } from "./tokens.ts";
+import { TruthfulLoss } from "./truthful-loss.ts";
+import { TwoInstants } from "./two-instants.ts";
+
+export interface InvariantSet {
+  /** Must hear of everything before the invariants do. */
+  readonly proofs: Proofs;
+  readonly succession: Succession;
+  readonly listeners: readonly Invariant[];
+}
+
+export function createInvariants(judgement: Judgement): InvariantSet {
+  const proofs = new Proofs(judgement.promises);
+  const succession = new Succession(judgement);
+  const listeners = [
+    new Exclusion(judgement),
+    new Tokens(judgement),
+    new Fencing(judgement),
+    new Finality(judgement),
+    new TwoInstants(judgement, proofs),
+    new DrainedRelease(judgement, proofs),
+    new OneAtATime(judgement),
+    new TruthfulLoss(judgement, proofs),
+    succession,
+  ];
+  return { proofs, succession, listeners };
+}

@@ -1,0 +1,202 @@
+// Draws a world from a seed. Every seed draws which weaknesses it has at all, so that each is met alone, in pairs and in crowds; a world with
+// everything on hides what a quieter one shows. Three moods:
+//
+//   still   0–1 ms everywhere, clocks at the edge of ρ: margins are all that is left between two leaders (drift hides behind latency)
+//   plain   a local network
+//   rough   slow, lossy, doubling, reordering: requests commit after their caller gave up, and after later ones
+//
+// The control run draws still worlds with clocks at TWICE the declared bound: there, overlaps must be found, or the hunt is blind.
+import { nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../base/rng.ts";
+import type { Margins } from "../lease/deadline.ts";
+import { paceOf } from "../lease/settings.ts";
+import type { ClockSpec } from "./clock.ts";
+import { drawFaults, type FaultKind } from "./faults.ts";
+import { CALM_NETWORK, type NetworkSpec } from "./network.ts";
+import type { CandidateSpec, StoreSpec, WorldSpec } from "./spec.ts";
+import { grantedMs } from "./models/create-shelf.ts";
+import { streamOf } from "./streams.ts";
+
+export interface SwarmOptions {
+  /** Clocks at twice the declared bound, where the store judges and nothing takes time. */
+  readonly isControl?: boolean;
+}
+
+/** Of the ttl. */
+const DRAIN_MAX = 0.2;
+
+type Mood = "still" | "plain" | "rough";
+
+interface Draw {
+  readonly rng: Rng;
+  readonly mood: Mood;
+  readonly isControl: boolean;
+  readonly ttlMs: number;
+  readonly rho: number;
+}
+
+export function drawWorld(seed: number, options: SwarmOptions = {}): WorldSpec {
+  const rng = streamOf(seed, "swarm");
+  const isControl = options.isControl ?? false;
+  const mood: Mood = isControl ? "still" : nextOf(rng, ["still", "still", "plain", "rough", "rough"]);
+  const draw: Draw = {
+    rng,
+    mood,
+    isControl,
+    ttlMs: nextOf(rng, [300, 600, 1000, 2000]),
+    rho: nextOf(rng, [0.005, 0.005, 0.02, 0.05]),
+  };
+  const elections = ["alpha", "beta", "gamma", "delta"].slice(0, nextOf(rng, [1, 1, 1, 2, 2, 3, 4]));
+  const store = drawStore(draw);
+  const sharesId = nextChance(rng, 0.3);
+  const count = nextOf(rng, [2, 2, 3, 3, 3, 4, 5, 6]);
+  const candidates = Array.from({ length: count }, (_, slot) =>
+    drawCandidate(draw, store, sharesId ? "shared" : `candidate-${slot}`),
+  );
+  const calmAtMs = draw.ttlMs * nextBetween(rng, 6, 12);
+  const kinds = drawKinds(draw, store);
+  const plan = {
+    untilMs: calmAtMs * 0.95,
+    durationMinMs: 0.1 * draw.ttlMs,
+    durationMaxMs: 2.5 * draw.ttlMs,
+    slots: count,
+    elections: elections.length,
+  };
+  const faults = drawFaults(streamOf(seed, "faults"), { ...plan, kinds, count: nextInteger(rng, 4, 12) });
+  return {
+    seed,
+    label: `${mood} ${store.shape} ${store.layout} ${store.judge}`,
+    rho: draw.rho,
+    elections,
+    candidates,
+    store,
+    network: drawNetwork(draw),
+    resource: { delayMaxMs: nextOf(rng, [0, 5]), slowChance: nextOf(rng, [0, 0.2]), slowMaxMs: 2 * draw.ttlMs },
+    calmAtMs,
+    faults,
+    alone: nextChance(rng, 0.25) ? candidates.map((_, slot) => slot) : [nextInteger(rng, 0, count - 1)],
+  };
+}
+
+function drawStore(draw: Draw): StoreSpec {
+  const { rng, ttlMs, isControl } = draw;
+  const shape = nextOf(rng, ["line", "race", "race", "race"] as const);
+  const isJudge = isControl || shape === "line" || nextChance(rng, 0.5);
+  const judge = !isJudge ? "taker" : !isControl && nextChance(rng, 0.15) ? "store-wall" : "store-monotonic";
+  const layout = shape === "line" ? "session" : nextOf(rng, ["session", "record"] as const);
+  const sometimes = (chance: number, value: number): number => (!isControl && nextChance(rng, chance) ? value : 0);
+  return {
+    shape,
+    judge,
+    layout,
+    // Relays are modelled where the judge counts sessions; a record that is claimed anew would have no keep before it to count from.
+    keepProves: isJudge && layout === "session" && !isControl && nextChance(rng, 0.3) ? "previous-send" : "this-send",
+    wakes: nextOf(rng, ["watch", "watch", "poll"] as const),
+    clock: { ...drawClock(draw), monoQuantumMs: 0, bootQuantumMs: 0 },
+    extraMarginMs: isJudge ? sometimes(0.25, nextOf(rng, [10, 40])) : 0,
+    lateMaxMs: isJudge ? sometimes(0.3, 0.3 * ttlMs) : 0,
+    grantFactor: nextOf(rng, [1, 1, 1, 0.7, 1.4]),
+    grantStepMs: nextOf(rng, [1, 1, 50]),
+    staleMs: sometimes(0.3, nextBetween(rng, 0.1, 1) * ttlMs),
+    forgetMs: sometimes(0.2, nextBetween(rng, 0.1, 1) * ttlMs),
+    unsureChance: layout === "record" ? sometimes(0.4, 0.15) : 0,
+    refuseChance: sometimes(0.2, 0.03),
+    isPunctual: nextChance(rng, 0.5),
+  };
+}
+
+function drawCandidate(draw: Draw, store: StoreSpec, id: string): CandidateSpec {
+  const { rng, mood } = draw;
+  const monoGrainMs = nextOf(rng, [1, 5, 5]);
+  const bootGrainMs = nextOf(rng, [5, 20]);
+  const margins = {
+    rho: draw.rho,
+    grain: { monoMs: monoGrainMs, bootMs: bootGrainMs },
+    extraMarginMs: store.extraMarginMs,
+  };
+  const ttlMs = workableTtlMs(store, margins, Math.round(draw.ttlMs * nextOf(rng, [1, 1, 1, 0.6, 1.7])));
+  const clock = drawClock(draw);
+  const isCoarse = nextChance(rng, 0.6);
+  return {
+    id,
+    ttlMs,
+    drainMs: Math.floor(ttlMs * nextOf(rng, [0, 0.1, DRAIN_MAX])),
+    renewal: nextChance(rng, 0.1) ? "manual" : "loop",
+    clock: isCoarse ? { ...clock, monoQuantumMs: monoGrainMs, bootQuantumMs: bootGrainMs } : clock,
+    monoGrainMs,
+    bootGrainMs,
+    timerLateMs: mood === "still" ? nextOf(rng, [0, 1]) : nextOf(rng, [1, 5, 0.1 * ttlMs]),
+    work: {
+      writeEveryMs: ttlMs * nextBetween(rng, 0.2, 0.8),
+      isCareless: nextChance(rng, 0.2),
+      overstayChance: nextOf(rng, [0, 0.2]),
+      overstayMaxMs: 2.5 * ttlMs,
+    },
+  };
+}
+
+/** At least what leaves room to renew, asked for or granted: a candidate that its store cannot serve only says so, for ever. */
+function workableTtlMs(store: StoreSpec, margins: Margins, wishedMs: number): number {
+  let ttlMs = wishedMs;
+  while (!isWorkable(ttlMs) || !isWorkable(grantedMs(store, ttlMs))) ttlMs += 50;
+  return ttlMs;
+
+  function isWorkable(ms: number): boolean {
+    return paceOf(ms, ttlMs * DRAIN_MAX, margins) !== undefined;
+  }
+}
+
+function drawClock({ rng, rho, mood, isControl }: Draw): ClockSpec {
+  const isAtEdge = isControl || nextChance(rng, mood === "still" ? 0.8 : 0.3);
+  const drift = isAtEdge ? nextOf(rng, [-rho, rho]) : nextBetween(rng, -rho, rho);
+  return {
+    rate: 1 + (isControl ? 2 : 1) * drift,
+    startMs: nextInteger(rng, 0, 1_000_000),
+    monoQuantumMs: 0,
+    bootQuantumMs: 0,
+  };
+}
+
+function drawNetwork({ rng, mood, ttlMs }: Draw): NetworkSpec {
+  if (mood === "still") return { ...CALM_NETWORK, delayMaxMs: nextOf(rng, [0, 1]) };
+  if (mood === "plain")
+    return {
+      delayMinMs: 0.2,
+      delayMaxMs: 5,
+      slowChance: 0.02,
+      slowMaxMs: 0.3 * ttlMs,
+      lossChance: 0.01,
+      duplicateChance: 0.01,
+    };
+  return {
+    delayMinMs: 0.5,
+    delayMaxMs: nextOf(rng, [5, 0.05 * ttlMs, 0.12 * ttlMs]),
+    slowChance: nextOf(rng, [0.05, 0.15]),
+    slowMaxMs: nextOf(rng, [0.4, 1, 2.5]) * ttlMs,
+    lossChance: nextOf(rng, [0, 0.04]),
+    duplicateChance: nextOf(rng, [0, 0.05]),
+  };
+}
+
+/** Which kinds of fault this world has at all. A kind listed twice is drawn twice as often. */
+function drawKinds({ rng, isControl }: Draw, store: StoreSpec): readonly FaultKind[] {
+  if (isControl) return ["cut", "cut", "pause"];
+  const kinds: FaultKind[] = [
+    "cut",
+    "cut-up",
+    "cut-down",
+    "pause",
+    "suspend",
+    "crash",
+    "store-pause",
+    "store-cut",
+    "resign",
+    "withdraw",
+    "finish",
+  ];
+  const chosen = kinds.filter(() => nextChance(rng, 0.5));
+  const rare: FaultKind[] = ["store-freeze", "delete-record", "end-session", "freeze"];
+  chosen.push(...rare.filter(() => nextChance(rng, 0.15)));
+  if (store.judge === "store-wall") chosen.push("jump");
+  if (store.forgetMs > 0) chosen.push("forget", "forget");
+  return chosen.length === 0 ? ["cut"] : chosen;
+}

@@ -1,0 +1,116 @@
+// `memory:` is a store inside this process (inside this thread: another has its own). For tests and demonstrations, and for taking turns between
+// parts of one program. It means by a session, a seat and a line what the simulator means, because it is the simulator's model with promises
+// around it; a call is applied at once, answered in a later job, and never unknown unless its signal had aborted before.
+//
+// By default a race that the store judges: most real stores are races, each hold costs one look-up, and nobody has to watch silence.
+// Clock: sessions run out on the monotonic hand of the clock it was made with, by default that of the process, never before their ttl.
+import { randomUUID } from "node:crypto";
+import type { Clock } from "../base/clock.ts";
+import { ConclaveError } from "../base/errors.ts";
+import type { Guarantee } from "../lease/guarantee.ts";
+import { LineShelf } from "../simulator/models/line-shelf.ts";
+import { RaceShelf } from "../simulator/models/race-shelf.ts";
+import type { FencedStore, Reopenable } from "./contract.ts";
+import { hostClock } from "./host-clock.ts";
+import { guaranteeOf, type Judge, type Shape, TTL_MAX_MS } from "./memory/guarantee.ts";
+import { MemoryStore } from "./memory/memory-store.ts";
+import { processClock } from "./memory/process-clock.ts";
+import { SharedShelf } from "./memory/shared-shelf.ts";
+
+export interface MemoryOptions {
+  /** Stores of one name in one process are one store. Without a name it is nobody else's. */
+  readonly name?: string | undefined;
+  /** line: candidates are served in the order in which they came. race: the first swap wins. @default "race" */
+  readonly shape?: Shape | undefined;
+  /** Who ends a silent session: the store by its own clock, or a rival that has watched it (races only). @default "store" */
+  readonly judge?: Judge | undefined;
+  /** Also the clock of the candidates made with this store: for tests. @default the process's monotonic clock */
+  readonly clock?: Clock | undefined;
+}
+
+/** A store in this process: by options, or by a URL such as `memory:`, `memory:jobs` or `memory:jobs?shape=line`. */
+export function memory(options: MemoryOptions | string = {}): FencedStore & Reopenable {
+  const asked = typeof options === "string" ? parseUrl(options) : options;
+  const { name = "", clock } = asked;
+  const shared = name === "" ? createShelf(asked) : findShelf(name, asked);
+  const store = new MemoryStore(shared, urlOf(name, shared.guarantee));
+  return clock === undefined ? store : Object.assign(store, { [hostClock]: clock });
+}
+
+const named = new Map<string, SharedShelf>();
+
+/** The shelf of that name, which later openers take as it is: options that contradict it are refused. */
+function findShelf(name: string, asked: MemoryOptions): SharedShelf {
+  const found = named.get(name);
+  if (found === undefined) {
+    const made = createShelf(asked);
+    named.set(name, made);
+    return made;
+  }
+  const { shape, judge } = found.guarantee;
+  const problems = [
+    ...(asked.shape === undefined || asked.shape === shape
+      ? []
+      : [`it is a ${shape}, and a ${asked.shape} was asked for`]),
+    ...(asked.judge === undefined || (asked.judge === "taker") === (judge === "taker")
+      ? []
+      : [`it is judged by the ${judge === "taker" ? "taker" : "store"}`]),
+    ...(asked.clock === undefined || asked.clock === found.clock ? [] : ["it lives by another clock"]),
+  ];
+  if (problems.length > 0) throw invalid(`a store named ${JSON.stringify(name)} exists`, problems);
+  return found;
+}
+
+function createShelf({ shape = "race", judge = "store", clock = processClock }: MemoryOptions): SharedShelf {
+  const problems = [
+    ...(["line", "race"].includes(shape) ? [] : [`shape ${JSON.stringify(shape)} is not known: "line" or "race"`]),
+    ...(["store", "taker"].includes(judge) ? [] : [`judge ${JSON.stringify(judge)} is not known: "store" or "taker"`]),
+    ...(shape === "line" && judge === "taker" ? ["in a line the store judges: leave judge out, or use a race"] : []),
+  ];
+  if (problems.length > 0) throw invalid("memory", problems);
+  const domain = `memory-${randomUUID()}`;
+  const grant = (askedMs: number): number => Math.min(TTL_MAX_MS, Math.max(1, Math.ceil(askedMs)));
+  const shelf =
+    shape === "line"
+      ? new LineShelf({ domain, judge, grant })
+      : new RaceShelf({ domain, judge, grant, layout: "session" });
+  return new SharedShelf(shelf, guaranteeOf(shape, judge, domain), clock);
+}
+
+function parseUrl(url: string): MemoryOptions {
+  const match = /^memory:(?:\/\/)?([^?]*)\??(.*)$/is.exec(url);
+  if (match === null) throw invalid("memory", ["the URL does not begin with memory:"]);
+  const [, path = "", query = ""] = match;
+  const { shape, judge, ...others } = Object.fromEntries(new URLSearchParams(query)) as Record<string, string>;
+  const unknowns = Object.keys(others).map(
+    (key) => `${JSON.stringify(key)} is not a setting of it: shape and judge are`,
+  );
+  if (unknowns.length > 0) throw invalid("memory", unknowns);
+  return {
+    name: path === "" ? undefined : decodeName(path),
+    shape: shape as Shape | undefined,
+    judge: judge as Judge | undefined,
+  };
+}
+
+function decodeName(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    throw invalid("memory", [
+      "a % in the name of a URL begins an escape of two hexadecimal digits; write %25 for the sign itself",
+    ]);
+  }
+}
+
+function urlOf(name: string, { shape, judge }: Guarantee): string {
+  const query = [...(shape === "line" ? ["shape=line"] : []), ...(judge === "taker" ? ["judge=taker"] : [])].join("&");
+  return `memory:${encodeURIComponent(name)}${query === "" ? "" : `?${query}`}`;
+}
+
+function invalid(what: string, problems: readonly string[]): ConclaveError {
+  return new ConclaveError(
+    "CONFIG_INVALID",
+    [`${what}: ${problems.length === 1 ? "1 problem" : `${problems.length} problems`}`, ...problems].join(" · "),
+  );
+}

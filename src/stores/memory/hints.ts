@@ -1,0 +1,114 @@
+// Who watches which names, and what each has been told. A hint is given for a change that matters: another holder, none, or another value; not for
+// keeps, which move the version only. An entry of a line is woken when it becomes the first, or ceases to be; everybody else when anything changes.
+//
+// INVARIANT  a name has a post exactly while somebody watches it
+// INVARIANT  a mailbox holds at most one hint a name, the latest: a slow reader costs no memory
+import type { Bid, Hint, Name, Question, Seat } from "../../lease/exchange.ts";
+
+interface Post {
+  seat: Seat;
+  readonly watchers: Set<Watcher>;
+}
+
+interface Watcher {
+  readonly bid: Bid | undefined;
+  readonly mailbox: Mailbox;
+}
+
+export class Hints {
+  readonly #look: (name: Name) => Seat;
+  readonly #posts = new Map<Name, Post>();
+
+  constructor(look: (name: Name) => Seat) {
+    this.#look = look;
+  }
+
+  get watched(): boolean {
+    return this.#posts.size > 0;
+  }
+
+  /** Something may have changed at `names`, or anywhere. */
+  tell(names: Iterable<Name> = this.#posts.keys()): void {
+    for (const name of names) {
+      const post = this.#posts.get(name);
+      if (post !== undefined) this.#tellPost(name, post);
+    }
+  }
+
+  #tellPost(name: Name, post: Post): void {
+    const before = post.seat;
+    const seat = this.#look(name);
+    post.seat = seat;
+    if (isSame(before, seat)) return;
+    for (const { bid, mailbox } of post.watchers)
+      if (bid === undefined || bid === seat.holder?.bid || bid === before.holder?.bid) mailbox.put({ name, seat });
+  }
+
+  /** Returns how to stop. */
+  add(questions: readonly Question[], mailbox: Mailbox): () => void {
+    const added = questions.map(({ name, bid }) => ({ name, watcher: { bid, mailbox } }));
+    for (const { name, watcher } of added) {
+      const post = this.#posts.get(name) ?? { seat: this.#look(name), watchers: new Set() };
+      this.#posts.set(name, post);
+      post.watchers.add(watcher);
+      // It became the first between its claim and this watch.
+      if (watcher.bid !== undefined && watcher.bid === post.seat.holder?.bid) mailbox.put({ name, seat: post.seat });
+    }
+    return () => {
+      for (const { name, watcher } of added) this.#remove(name, watcher);
+    };
+  }
+
+  #remove(name: Name, watcher: Watcher): void {
+    const post = this.#posts.get(name);
+    post?.watchers.delete(watcher);
+    if (post?.watchers.size === 0) this.#posts.delete(name);
+  }
+}
+
+function isSame(a: Seat, b: Seat): boolean {
+  return a.state === b.state && a.holder?.bid === b.holder?.bid && a.holder?.value === b.holder?.value;
+}
+
+const END: IteratorResult<Hint> = { done: true, value: undefined };
+
+/** Hints on their way to one reader. Ends by `end`, or when the reader stops; both are final. */
+export class Mailbox implements AsyncIterator<Hint> {
+  readonly #hints = new Map<Name, Hint>();
+  readonly #readers: ((result: IteratorResult<Hint>) => void)[] = [];
+  readonly #whenEnded: () => void;
+  #ended = false;
+
+  constructor(whenEnded: () => void) {
+    this.#whenEnded = whenEnded;
+  }
+
+  put(hint: Hint): void {
+    if (this.#ended) return;
+    const reader = this.#readers.shift();
+    if (reader === undefined) this.#hints.set(hint.name, hint);
+    else reader({ done: false, value: hint });
+  }
+
+  end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#hints.clear();
+    for (const reader of this.#readers.splice(0)) reader(END);
+    this.#whenEnded();
+  }
+
+  next(): Promise<IteratorResult<Hint>> {
+    if (this.#ended) return Promise.resolve(END);
+    for (const [name, hint] of this.#hints) {
+      this.#hints.delete(name);
+      return Promise.resolve({ done: false, value: hint });
+    }
+    return new Promise((resolve) => this.#readers.push(resolve));
+  }
+
+  return(): Promise<IteratorResult<Hint>> {
+    this.end();
+    return Promise.resolve(END);
+  }
+}

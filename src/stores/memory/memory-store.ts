@@ -1,0 +1,92 @@
+// One handle on a shelf: the six methods of the contract, promises around the model. A call is applied at once and answered in a later job; it is
+// unknown only if its signal had aborted before. Closing ends the watches of this handle, which are all that it opened; it can be used again.
+import { unknown } from "../../base/outcome.ts";
+import type {
+  Claim,
+  Claimed,
+  Hint,
+  Hold,
+  Kept,
+  Looked,
+  Question,
+  Released,
+  Session,
+  SessionSpec,
+  Will,
+} from "../../lease/exchange.ts";
+import type { Guarantee } from "../../lease/guarantee.ts";
+import type { Call, FencedStore, Reopenable } from "../contract.ts";
+import { Mailbox } from "./hints.ts";
+import type { SharedShelf } from "./shared-shelf.ts";
+
+export class MemoryStore implements FencedStore, Reopenable {
+  readonly url: string;
+  readonly guarantee: Guarantee<"fenced">;
+  readonly #shared: SharedShelf;
+  readonly #mailboxes = new Set<Mailbox>();
+
+  constructor(shared: SharedShelf, url: string) {
+    this.url = url;
+    this.guarantee = shared.guarantee;
+    this.#shared = shared;
+  }
+
+  async keep(session: Session | SessionSpec, holds: readonly Hold[], call: Call): Promise<Kept> {
+    if (call.signal.aborted) return unknown(call.signal.reason);
+    return this.#shared.access((shelf, nowMs) => {
+      const kept = shelf.keep(session, holds, nowMs);
+      if ("nonce" in session && kept.kind === "kept") this.#shared.expectEnd(nowMs + kept.session.ttlMs);
+      return kept;
+    });
+  }
+
+  async claim(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]> {
+    if (call.signal.aborted) return claims.map(() => unknown(call.signal.reason));
+    return this.#shared.access((shelf, nowMs) => {
+      const claimed = claims.map((claim) => shelf.claim(claim, nowMs));
+      // A swap over a silent session's seat ends that session, and so changes seats that were not claimed.
+      this.#shared.tell(this.guarantee.judge === "taker" ? undefined : claims.map(({ name }) => name));
+      return claimed;
+    });
+  }
+
+  async release(will: Will, call: Call): Promise<Released> {
+    if (call.signal.aborted) return unknown(call.signal.reason);
+    return this.#shared.access((shelf, nowMs) => {
+      shelf.release(will, nowMs);
+      this.#shared.tell(will.endSession ? undefined : will.holds.map(({ name }) => name));
+      return { kind: "released" };
+    });
+  }
+
+  async look(questions: readonly Question[], call: Call): Promise<Looked> {
+    if (call.signal.aborted) return unknown(call.signal.reason);
+    return this.#shared.access((shelf, nowMs) => ({
+      kind: "seen",
+      seats: questions.map((question) => shelf.look(question, nowMs)),
+    }));
+  }
+
+  watch(questions: readonly Question[], call: Call): AsyncIterable<Hint> {
+    return { [Symbol.asyncIterator]: () => this.#startWatch(questions, call.signal) };
+  }
+
+  #startWatch(questions: readonly Question[], signal: AbortSignal): AsyncIterator<Hint> {
+    let stop = (): void => {};
+    const mailbox = new Mailbox(() => {
+      stop();
+      this.#mailboxes.delete(mailbox);
+      signal.removeEventListener("abort", end);
+    });
+    const end = (): void => mailbox.end();
+    stop = this.#shared.watch(questions, mailbox);
+    this.#mailboxes.add(mailbox);
+    signal.addEventListener("abort", end);
+    if (signal.aborted) mailbox.end();
+    return mailbox;
+  }
+
+  async close(): Promise<void> {
+    for (const mailbox of this.#mailboxes) mailbox.end();
+  }
+}

@@ -1,0 +1,70 @@
+// The suite that proves a driver: what the contract (stores/contract.ts) and the values (lease/exchange.ts) ask of a store, as claims. It reads the
+// store's guarantee and holds it to what it declares; a claim that a line and a race, or a judge and another, read differently checks the reading
+// that applies, so that every case checks something of every store. Needs no test runner:
+//
+//   for (const { name, run } of storeConformance(async () => sqlite(":memory:"))) test(name, run);
+//
+// Not checked: what only the outside can see (a restart, a failover, a deleted record), and how a store behaves under concurrent load.
+import type { Store } from "../stores/contract.ts";
+import { Bench, type Case } from "./conformance/bench.ts";
+import { claimCases } from "./conformance/claims.ts";
+import { guaranteeCases } from "./conformance/guarantee.ts";
+import { lookCases } from "./conformance/looks.ts";
+import { orderCases } from "./conformance/order.ts";
+import { releaseCases } from "./conformance/releases.ts";
+import { sessionCases } from "./conformance/sessions.ts";
+import { silenceCases } from "./conformance/silence.ts";
+import { tokenCases } from "./conformance/tokens.ts";
+import { watchCases } from "./conformance/watches.ts";
+
+export interface ConformanceCase {
+  /** What is claimed of the store. */
+  readonly name: string;
+  /** Opens a store of its own, closes it, and rejects if the claim does not hold. */
+  readonly run: () => Promise<void>;
+}
+
+export interface ConformanceOptions {
+  /** Cases left out, by their whole name, each with the reason why this store cannot do it. */
+  readonly skip?: readonly { readonly name: string; readonly reason: string }[] | undefined;
+}
+
+const CASES: readonly Case[] = [
+  ...guaranteeCases,
+  ...sessionCases,
+  ...claimCases,
+  ...orderCases,
+  ...tokenCases,
+  ...releaseCases,
+  ...silenceCases,
+  ...lookCases,
+  ...watchCases,
+];
+
+/** The cases for the store that `open` opens; each run opens one. Names and nonces are new in every run, so that a store may be used again. */
+export function storeConformance(
+  open: () => Promise<Store>,
+  options: ConformanceOptions = {},
+): readonly ConformanceCase[] {
+  const skipped = new Set((options.skip ?? []).map(checkSkip));
+  return CASES.filter(({ name }) => !skipped.has(name)).map(({ name, run }) => ({
+    name,
+    run: () => runCase(open, run),
+  }));
+}
+
+function checkSkip({ name, reason }: { readonly name: string; readonly reason: string }): string {
+  if (!CASES.some((known) => known.name === name))
+    throw new TypeError(`storeConformance: there is no case ${JSON.stringify(name)} to skip`);
+  if (reason.trim() === "") throw new TypeError(`storeConformance: say why ${JSON.stringify(name)} is skipped`);
+  return name;
+}
+
+async function runCase(open: () => Promise<Store>, run: Case["run"]): Promise<void> {
+  const store = await open();
+  try {
+    await run(new Bench(store));
+  } finally {
+    await store.close();
+  }
+}

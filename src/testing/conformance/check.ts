@@ -1,0 +1,52 @@
+// How a case of the suite says that a store is wrong: what the contract asks, what was expected, what came.
+import type { Claimed, Hold, Kept, Looked, Released } from "../../lease/exchange.ts";
+
+type Outcome = Kept | Claimed | Released | Looked;
+
+export class NotConforming extends Error {
+  override readonly name: string = "NotConforming";
+
+  constructor(line: string, expected: string, actual: unknown) {
+    super(`the contract says: ${line}\n  expected: ${expected}\n  actual:   ${show(actual)}`);
+  }
+}
+
+/** `line` is what the contract says, in words. */
+export function check(condition: boolean, line: string, expected: string, actual: unknown): asserts condition {
+  if (!condition) throw new NotConforming(line, expected, actual);
+}
+
+export function checkEqual(actual: unknown, expected: unknown, line: string): void {
+  check(show(actual) === show(expected), line, show(expected), actual);
+}
+
+export function checkKind<O extends Outcome, K extends O["kind"]>(
+  outcome: O,
+  kind: K,
+  line: string,
+): Extract<O, { kind: K }> {
+  check(outcome.kind === kind, line, `an answer of kind "${kind}"`, outcome);
+  return outcome as Extract<O, { kind: K }>;
+}
+
+/** Holds by name and bid, in no particular order. */
+export function checkHolds(actual: readonly Hold[], expected: readonly Hold[], line: string): void {
+  const keys = (holds: readonly Hold[]): readonly string[] => holds.map(({ name, bid }) => `${name} ${bid}`).toSorted();
+  checkEqual(keys(actual), keys(expected), line);
+}
+
+/** For people, and for comparing plain values. Long text is cut only where it is shown in full length nowhere else. */
+export function show(value: unknown): string {
+  if (value === undefined) return "undefined";
+  const text = JSON.stringify(value, (_key, part: unknown) =>
+    typeof part === "bigint" ? `${part}n` : part instanceof Error ? String(part) : part,
+  );
+  return text.length > 2000 ? `${text.slice(0, 2000)}… (${text.length} characters, sum ${sumOf(text)})` : text;
+}
+
+/** Keeps two long texts that differ from looking alike. */
+function sumOf(text: string): number {
+  let sum = 0;
+  for (let index = 0; index < text.length; index++) sum = (Math.imul(sum, 31) + text.charCodeAt(index)) | 0;
+  return sum;
+}

@@ -1,0 +1,127 @@
+// Silence: who stops sending keeps loses everything, no earlier than its ttl, for good; and nothing but a keep ends the silence.
+// Where the store judges, these cases wait for it. Where a taker does, they take: the recipe vouches for the silence, not the store.
+import type { Hold, Session } from "../../lease/exchange.ts";
+import type { Bench, Case } from "./bench.ts";
+import { check, checkEqual, checkHolds, checkKind } from "./check.ts";
+
+export const silenceCases: readonly Case[] = [
+  { name: "a silent session loses its seats, and its keeps and claims are refused for ever", run: endsForGood },
+  { name: "no seat is freed before the ttl of its silent holder", run: waitsForTtl },
+  { name: "looking extends nothing", run: looksExtendNothing },
+  { name: "opening again extends nothing", run: openingsExtendNothing },
+  { name: "keeps hold a session for longer than its ttl", run: keepsExtend },
+];
+
+const FREED = "a session that is silent for its ttl is over";
+
+/** The seat of a silent holder, made free by whoever judges. Returns who has it then. */
+async function replace(bench: Bench, hold: Hold, ttlMs: number): Promise<Session> {
+  const taker = await bench.open();
+  if (!bench.isTaken)
+    await bench.until(async () => (await bench.seat(hold.name)).state === "vacant", ttlMs, FREED, "a vacant seat");
+  const next = await bench.win(taker, hold.name);
+  check(
+    next.token === undefined || next.token.value > (hold.token?.value ?? 0n),
+    "a successor's token is greater",
+    `more than ${hold.token?.value}`,
+    next.token?.value,
+  );
+  return taker;
+}
+
+async function endsForGood(bench: Bench): Promise<void> {
+  const silent = await bench.open(bench.spec(bench.isTaken ? undefined : bench.shortTtlMs));
+  const [taken, other] = [await bench.win(silent, bench.name()), await bench.win(silent, bench.name())];
+  const taker = await replace(bench, taken, silent.ttlMs);
+  await bench.checkHeldBy(taken.name, taker, "whoever swapped over a silent seat holds it");
+  if (bench.guarantee.keep === "per-hold") {
+    checkHolds(
+      (await bench.kept(silent, [taken, other])).lost,
+      [taken],
+      "a record that another holds is lost to its old holder",
+    );
+    return;
+  }
+  const line = "dead is stable: no keep and no claim of a session that was taken over, or ran out, can succeed";
+  checkKind(await bench.keep(silent, [taken, other]), "session-lost", line);
+  await bench.checkVacant(other.name, "one proof of death frees all seats of the session");
+  checkKind(await bench.stand(silent, other.name, other.bid), "session-lost", line);
+  checkKind(await bench.stand(silent, bench.name()), "session-lost", line);
+  checkKind(await bench.keep(silent), "session-lost", line);
+  await bench.checkHeldBy(taken.name, taker, "what a dead session sends changes nothing");
+}
+
+async function waitsForTtl(bench: Bench): Promise<void> {
+  const silent = await bench.open(bench.spec(bench.shortTtlMs));
+  const hold = await bench.win(silent, bench.name());
+  const sentAtMs = bench.nowMs();
+  await bench.kept(silent, [hold]);
+  if (bench.isTaken) {
+    // Nobody claims, so nobody judges: the seat stands, and shows by which ttl to judge it.
+    await bench.sleep(silent.ttlMs * 1.5);
+    const seat = await bench.seat(hold.name);
+    checkEqual(
+      [seat.state, seat.ttlMs],
+      ["held", silent.ttlMs],
+      "where takers judge, the store frees nothing by itself and records the holder's ttl",
+    );
+    return;
+  }
+  await bench.until(async () => (await bench.seat(hold.name)).state === "vacant", silent.ttlMs, FREED, "a vacant seat");
+  const elapsedMs = bench.nowMs() - sentAtMs;
+  const leastMs = silent.ttlMs * 0.99 - 5;
+  check(
+    bench.guarantee.earlyEnds.length > 0 || elapsedMs >= leastMs,
+    "the judge counts the granted ttl from the receipt of the last keep",
+    `at least ${leastMs} ms`,
+    elapsedMs,
+  );
+}
+
+async function looksExtendNothing(bench: Bench): Promise<void> {
+  const silent = await bench.open(bench.spec(bench.shortTtlMs));
+  const hold = await bench.win(silent, bench.name());
+  const line = "a look extends nothing";
+  const look = (): ReturnType<Bench["seat"]> => bench.seat(hold.name, { bid: hold.bid, session: silent });
+  if (bench.isTaken) checkEqual((await look()).version, (await look()).version, line);
+  else
+    await bench.until(
+      async () => (await look()).state === "vacant",
+      silent.ttlMs,
+      line,
+      "a session that runs out although it is looked at",
+    );
+}
+
+async function openingsExtendNothing(bench: Bench): Promise<void> {
+  const spec = bench.spec(bench.shortTtlMs);
+  const silent = await bench.open(spec);
+  const hold = await bench.win(silent, bench.name());
+  const line = "opening again with the same nonce extends nothing";
+  const before = await bench.seat(hold.name);
+  if (bench.isTaken) {
+    checkEqual((await bench.keep(spec)).kind, "kept", "opening again with the same nonce is the same opening");
+    checkEqual((await bench.seat(hold.name)).version, before.version, line);
+  } else
+    await bench.until(
+      async () => (await bench.keep(spec)).kind === "session-lost",
+      silent.ttlMs,
+      line,
+      "a session that runs out although it is opened again",
+    );
+}
+
+async function keepsExtend(bench: Bench): Promise<void> {
+  const session = await bench.open(bench.spec(bench.shortTtlMs));
+  const hold = await bench.win(session, bench.name());
+  const untilMs = bench.nowMs() + 1.5 * session.ttlMs;
+  while (bench.nowMs() < untilMs) {
+    await bench.sleep(session.ttlMs / 10);
+    checkHolds(
+      (await bench.kept(session, [hold])).lost,
+      [],
+      "a session that is kept in time goes on, with every hold bound to it",
+    );
+  }
+  await bench.checkHeldBy(hold.name, session, "a session that is kept in time goes on");
+}

@@ -1,0 +1,87 @@
+// A store with time in hand, for testing one's own code against the real election: `memory:` on a clock that moves only by `advance`, with faults on
+// request. Candidates made with it live by the same clock, so that a campaign, a lost term and a takeover happen inside `await store.advance(ms)`.
+//
+// The store stands for a server elsewhere: when this host sleeps (`suspend`), the store's time runs on.
+import type { Clock } from "../base/clock.ts";
+import type { Bid, Name } from "../lease/exchange.ts";
+import { RaceShelf } from "../simulator/models/race-shelf.ts";
+import type { Shelf } from "../simulator/models/shelf.ts";
+import type { FencedStore } from "../stores/contract.ts";
+import { hostClock, type WithClock } from "../stores/host-clock.ts";
+import { guaranteeOf } from "../stores/memory/guarantee.ts";
+import { MemoryStore } from "../stores/memory/memory-store.ts";
+import { SharedShelf } from "../stores/memory/shared-shelf.ts";
+import type { Faults } from "./faults.ts";
+import { faulty, type FaultyStore } from "./faulty.ts";
+import { ManualClock } from "./manual-clock.ts";
+
+export interface FakeStore extends FencedStore, WithClock {
+  /** Moves the clock of the store and of its candidates, from timer to timer; whatever they set off has settled when this resolves. */
+  advance(ms: number): Promise<void>;
+  /** This host sleeps: boot time and the store's time run on, the monotonic clock stands still. */
+  suspend(ms: number): void;
+  /** Another candidate takes the leadership, with the next token. It never renews: after the ttl of whom it deposed (15 s if nobody) the name is free. */
+  depose(election: string): void;
+  /** Nothing reaches the store any more, and nothing is answered. */
+  hang(): void;
+  heal(): void;
+  /** The next request, whichever it is, is applied but never answered. */
+  dropNextAnswer(): void;
+  /** For finer faults than the above. */
+  readonly faults: Faults;
+}
+
+export function fakeStore(): FakeStore {
+  const clock = new ManualClock();
+  const domain = "fake";
+  const shelf = new RaceShelf({ domain, judge: "store", layout: "session" });
+  const guarantee = { ...guaranteeOf("race", "store", domain), store: "fake" };
+  const shared = new SharedShelf(shelf, guarantee, serverClock(clock));
+  const front = faulty(new MemoryStore(shared, "memory:"), { clock });
+  return Object.assign(front, { [hostClock]: clock, ...hands(front.faults, clock, shared) });
+}
+
+type Hands = Omit<FakeStore, keyof FaultyStore<"fenced">>;
+
+/** What the tester moves. */
+function hands(faults: Faults, clock: ManualClock, shared: SharedShelf): Hands {
+  let rivals = 0;
+  return {
+    advance: (ms) => clock.advance(ms),
+    suspend: (ms) => {
+      clock.suspend(ms);
+      shared.access(() => {}); // the server has not slept: what ran out meanwhile is over
+    },
+    depose: (election) =>
+      shared.access((rows, nowMs) => {
+        shared.expectEnd(seize(rows, election, `rival-${++rivals}`, nowMs));
+        shared.tell([election]);
+      }),
+    hang: () => faults.hang(),
+    heal: () => faults.heal(),
+    dropNextAnswer: () => faults.next("any", { dropAnswer: true }),
+  };
+}
+
+const RIVAL_TTL_MS = 15_000;
+
+/** As an operator would: deletes the record, so that the holder loses this one name and not its session, and claims what is missing. Returns when the rival's session ends. */
+function seize(shelf: Shelf, name: Name, rival: string, nowMs: number): number {
+  const ttlMs = shelf.look({ name }, nowMs).ttlMs ?? RIVAL_TTL_MS;
+  shelf.deleteRecord(name, nowMs);
+  const kept = shelf.keep({ nonce: rival, candidate: rival, ttlMs }, [], nowMs);
+  if (kept.kind !== "kept") throw new Error("fakeStore: the rival could not open a session");
+  const { version } = shelf.look({ name }, nowMs);
+  const bid = `${rival}.1` as Bid;
+  shelf.claim({ session: kept.session, name, bid, over: version, value: "" }, nowMs);
+  return nowMs + ttlMs;
+}
+
+/** Counts what the host sleeps through. Its timers are those of the host, and may so be late: what counts is read at each access. */
+function serverClock(clock: ManualClock): Clock {
+  return {
+    grain: clock.grain,
+    now: () => ({ mono: clock.now().boot, boot: clock.now().boot }),
+    timer: (afterMs, wake) => clock.timer(afterMs, wake),
+  };
+}

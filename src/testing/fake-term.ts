@@ -1,0 +1,90 @@
+// A term for unit tests: held until `lose()`; no store, no timers, no deadline. For code that is given a term and must stop when it is lost.
+import { type LossReason, TermLostError } from "../base/errors.ts";
+import type { FencedTerm } from "../election/term.ts";
+import { type FencingToken, makeToken } from "../fencing/token.ts";
+import type { TermState } from "../lease/events.ts";
+
+export interface FakeTermOptions {
+  /** @default 1n */
+  readonly token?: bigint | undefined;
+  /** @default "fake" */
+  readonly election?: string | undefined;
+}
+
+export interface FakeTerm extends FencedTerm {
+  /** The term is over from now on. Only the first call counts. */
+  lose(reason?: LossReason): void;
+}
+
+/** What a fake term says is left while it is held: the default ttl, a bound that every timer takes. */
+const REMAINING_MS = 15_000;
+
+export function fakeTerm({ token = 1n, election = "fake" }: FakeTermOptions = {}): FakeTerm {
+  return new HeldUntilLost(election, fakeToken(token));
+}
+
+/** Equal values make equal tokens; the domain is "fake". */
+export function fakeToken(value: bigint): FencingToken {
+  return makeToken({ domain: "fake", value, bid: `fake.${value}` });
+}
+
+class HeldUntilLost implements FakeTerm {
+  readonly election: string;
+  readonly candidate = "fake";
+  readonly token: FencingToken;
+  readonly ended: Promise<LossReason>;
+  readonly #controller = new AbortController();
+
+  constructor(election: string, token: FencingToken) {
+    this.election = election;
+    this.token = token;
+    const { signal } = this.#controller;
+    this.ended = new Promise((resolve) => {
+      signal.addEventListener("abort", () => resolve((signal.reason as TermLostError).reason), { once: true });
+    });
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  lose(reason: LossReason = "expired"): void {
+    if (this.isHeld()) this.#controller.abort(new TermLostError(this.election, reason));
+  }
+
+  isLeading(): boolean {
+    return this.isHeld();
+  }
+
+  isHeld(): boolean {
+    return !this.signal.aborted;
+  }
+
+  throwIfLost(): void {
+    this.signal.throwIfAborted();
+  }
+
+  state(): TermState {
+    return this.isHeld() ? "safe" : "lost";
+  }
+
+  remainingMs(): number {
+    return this.isHeld() ? REMAINING_MS : 0;
+  }
+
+  async renew(): Promise<void> {
+    this.throwIfLost();
+  }
+
+  async announce(): Promise<void> {
+    this.throwIfLost();
+  }
+
+  async resign(): Promise<void> {
+    this.lose("resigned");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.resign();
+  }
+}

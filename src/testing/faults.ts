@@ -1,0 +1,126 @@
+// Which fault meets which request: those asked for, in order, then what chance says, then none. Decides only; faulty.ts does.
+import { createRng, nextChance, nextInteger, nextOf, type Rng } from "../base/rng.ts";
+
+export type Method = "keep" | "claim" | "release" | "look";
+
+export type Fault =
+  /** Reaches the store only after this long. */
+  | { readonly delayMs: number }
+  /** Never reaches the store, never answered. */
+  | { readonly hang: true }
+  /** Applied, never answered. */
+  | { readonly dropAnswer: true }
+  /** Not applied: refused as unreachable, or the driver throws. */
+  | { readonly error: "refused" | "thrown" }
+  /** Applied and answered only after the next request was applied. */
+  | { readonly reorder: true }
+  /** Applied only after its caller gave up, and after a later request was applied. */
+  | { readonly late: true }
+  /** A look shows what it showed this many looks ago. Of other methods: no fault. */
+  | { readonly stale: number };
+
+export interface RandomFaults {
+  /** The only source of chance: the same seed and the same requests meet the same faults. */
+  readonly seed: number;
+  /** Of each request to meet a fault. @default 0.2 */
+  readonly chance?: number | undefined;
+  /** @default 50 */
+  readonly delayMaxMs?: number | undefined;
+  /** @default all of them */
+  readonly kinds?: readonly FaultKind[] | undefined;
+}
+
+const KINDS = ["delayMs", "hang", "dropAnswer", "error", "reorder", "late", "stale"] as const;
+export type FaultKind = (typeof KINDS)[number];
+
+export interface Injected {
+  readonly method: Method;
+  readonly fault: Fault;
+}
+
+/** How a test says what goes wrong. */
+export interface Faults {
+  /** The next request of this method, or of any, meets `fault`. Several are met in their order. */
+  next(method: Method | "any", fault: Fault): void;
+  /** From now on nothing reaches the store, no hint comes through and nothing is answered, until `heal`. */
+  hang(): void;
+  /** No more faults, neither asked for nor by chance. What never reached the store is unknown now; what is held back is applied now. */
+  heal(): void;
+  /** Every fault that was met, in order. */
+  readonly injected: readonly Injected[];
+}
+
+/** The deciding half of `Faults`. */
+export class FaultSource {
+  readonly injected: Injected[] = [];
+  readonly #asked: { readonly method: Method | "any"; readonly fault: Fault }[];
+  #random: { readonly rng: Rng; readonly faults: RandomFaults } | undefined;
+  #hanging = false;
+
+  constructor(
+    asked: readonly { readonly method: Method | "any"; readonly fault: Fault }[],
+    random: RandomFaults | undefined,
+  ) {
+    this.#asked = [...asked];
+    this.#random = random && { rng: createRng(random.seed), faults: random };
+  }
+
+  ask(method: Method | "any", fault: Fault): void {
+    this.#asked.push({ method, fault });
+  }
+
+  hang(): void {
+    this.#hanging = true;
+  }
+
+  heal(): void {
+    this.#hanging = false;
+    this.#asked.length = 0;
+    this.#random = undefined;
+  }
+
+  /** What this request meets. */
+  draw(method: Method): Fault | undefined {
+    const fault = this.#hanging ? ({ hang: true } as const) : (this.#takeAsked(method) ?? this.#drawByChance(method));
+    if (fault !== undefined) this.injected.push({ method, fault });
+    return fault;
+  }
+
+  /** Whether a hint gets lost. */
+  losesHint(): boolean {
+    if (this.#hanging || this.#random === undefined) return this.#hanging;
+    return nextChance(this.#random.rng, this.#random.faults.chance ?? 0.2);
+  }
+
+  #takeAsked(method: Method): Fault | undefined {
+    const index = this.#asked.findIndex((asked) => asked.method === method || asked.method === "any");
+    return index < 0 ? undefined : this.#asked.splice(index, 1)[0]?.fault;
+  }
+
+  #drawByChance(method: Method): Fault | undefined {
+    if (this.#random === undefined) return undefined;
+    const { rng, faults } = this.#random;
+    if (!nextChance(rng, faults.chance ?? 0.2)) return undefined;
+    const kinds = (faults.kinds ?? KINDS).filter((kind) => kind !== "stale" || method === "look");
+    return kinds.length === 0 ? undefined : makeFault(nextOf(rng, kinds), rng, faults.delayMaxMs ?? 50);
+  }
+}
+
+function makeFault(kind: FaultKind, rng: Rng, delayMaxMs: number): Fault {
+  switch (kind) {
+    case "delayMs":
+      return { delayMs: nextInteger(rng, 1, delayMaxMs) };
+    case "hang":
+      return { hang: true };
+    case "dropAnswer":
+      return { dropAnswer: true };
+    case "error":
+      return { error: nextChance(rng, 0.5) ? "refused" : "thrown" };
+    case "reorder":
+      return { reorder: true };
+    case "late":
+      return { late: true };
+    case "stale":
+      return { stale: nextInteger(rng, 1, 4) };
+  }
+}

@@ -1,0 +1,8 @@
+// conclave/testing: for authors of programs, a term, a store and a clock in the tester's hand; for authors of stores, the suite that proves a driver
+// and a wrapper that lets things go wrong. Needs no test runner, and goes with any.
+export { type ConformanceCase, type ConformanceOptions, storeConformance } from "./conformance.ts";
+export { fakeStore, type FakeStore } from "./fake-store.ts";
+export { fakeTerm, type FakeTerm, type FakeTermOptions, fakeToken } from "./fake-term.ts";
+export type { Fault, FaultKind, Faults, Injected, Method, RandomFaults } from "./faults.ts";
+export { type FaultPlan, faulty, type FaultyStore } from "./faulty.ts";
+export { ManualClock } from "./manual-clock.ts";

@@ -1,0 +1,169 @@
+// The pages against the code: every code, event, link and command that they name exists, and none is missing. And what they show compiles.
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import type { ConclaveEvent } from "conclave";
+import ts from "ts59";
+import { describe, expect, it } from "vitest";
+import { ERROR_CODES } from "../src/base/errors.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const read = (file: string): string => readFileSync(path.join(root, file), "utf8");
+
+const pages = [
+  "README.md",
+  "CONTRIBUTING.md",
+  "SECURITY.md",
+  "CHANGELOG.md",
+  ...markdownIn("docs"),
+  ...markdownIn("examples"),
+];
+
+function markdownIn(folder: string): readonly string[] {
+  return readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const name = path.posix.join(folder, entry.name);
+    if (entry.isDirectory()) return markdownIn(name);
+    return name.endsWith(".md") ? [name] : [];
+  });
+}
+
+/** The headings that are nothing but `code`. */
+const headings = (page: string): readonly string[] =>
+  [...read(page).matchAll(/^## `([^`]+)`$/gm)].map(([, name]) => name ?? "");
+
+const sorted = (names: readonly string[]): readonly string[] => names.toSorted((a, b) => a.localeCompare(b));
+
+/** As a heading is linked to: lower case, no punctuation, hyphens for spaces. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+    .trim()
+    .replaceAll(/\s/g, "-");
+
+const withoutCode = (text: string): string => text.replaceAll(/^```[\s\S]*?^```/gm, "").replaceAll(/`[^`\n]*`/g, "");
+
+describe("docs/ERRORS.md", () => {
+  it("has a row for every code, with what the code says of retrying, and for no other", () => {
+    const rows = [...read("docs/ERRORS.md").matchAll(/^\| `([A-Z_]+)` \| (yes|no) \|/gm)];
+    const documented = Object.fromEntries(rows.map(([, code, retryable]) => [code, retryable === "yes"]));
+    expect(documented).toEqual(ERROR_CODES);
+  });
+
+  it("has a section for every code, and for no other", () => {
+    expect(sorted(headings("docs/ERRORS.md"))).toEqual(sorted(Object.keys(ERROR_CODES)));
+  });
+
+  it("says in every section what to do", () => {
+    const sections = read("docs/ERRORS.md").split(/^## /m).slice(1);
+    expect(sections.filter((section) => !section.includes("**What to do.**"))).toEqual([]);
+  });
+});
+
+describe("docs/EVENTS.md", () => {
+  /** Complete by its type: an event that is missing here, or that is gone, does not compile. */
+  const EVENTS: Readonly<Record<ConclaveEvent["type"], true>> = {
+    session: true,
+    standing: true,
+    elected: true,
+    state: true,
+    lost: true,
+    overstayed: true,
+    settled: true,
+    released: true,
+    "handed-back": true,
+    leader: true,
+    error: true,
+  };
+
+  it("has a section for every event, and for no other", () => {
+    expect(sorted(headings("docs/EVENTS.md"))).toEqual(sorted(Object.keys(EVENTS)));
+  });
+
+  it("knows the events that src/lease/events.ts declares", () => {
+    const declared = [...read("src/lease/events.ts").matchAll(/readonly type: "([^"]+)"/g)].map(
+      ([, type]) => type ?? "",
+    );
+    expect(sorted(declared)).toEqual(sorted(Object.keys(EVENTS)));
+  });
+});
+
+describe("README.md", () => {
+  it("gives its two commands in blocks of their own, and package.json has them", () => {
+    const { scripts } = JSON.parse(read("package.json")) as { readonly scripts: Readonly<Record<string, string>> };
+    const blocks = [...read("README.md").matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(([, block]) => block?.trim());
+    expect(blocks).toEqual(["npm ci && npm start", "npm ci && npm test"]);
+    expect(Object.keys(scripts)).toEqual(expect.arrayContaining(["start", "test"]));
+  });
+
+  it("names only npm scripts that exist, as do all pages", () => {
+    const { scripts } = JSON.parse(read("package.json")) as { readonly scripts: Readonly<Record<string, string>> };
+    const problems = pages.flatMap((page) =>
+      [...read(page).matchAll(/\bnpm run ([\w:-]+)/g)]
+        .filter(([, script]) => !(script !== undefined && script in scripts))
+        .map(([command]) => `${page}: ${command}`),
+    );
+    expect(problems).toEqual([]);
+  });
+});
+
+describe("a link in a page", () => {
+  it("leads to a file or a heading that exists", () => {
+    const problems = pages.flatMap((page) =>
+      [...withoutCode(read(page)).matchAll(/\]\(([^)\s]+)\)/g)]
+        .map(([, target]) => target ?? "")
+        .filter((target) => !/^[a-z]+:/.test(target) && !leads(page, target))
+        .map((target) => `${page}: ${target}`),
+    );
+    expect(problems).toEqual([]);
+  });
+
+  function leads(page: string, target: string): boolean {
+    const [file = "", anchor] = target.split("#");
+    const to = file === "" ? page : path.posix.join(path.posix.dirname(page), file);
+    if (!existsSync(path.join(root, to))) return false;
+    if (anchor === undefined) return true;
+    return [...read(to).matchAll(/^#+ (.*)$/gm)].some(([, heading]) => anchorOf(heading ?? "") === anchor);
+  }
+});
+
+describe("a TypeScript block in a page", () => {
+  it("compiles, with the names that users import", () => {
+    const folder = mkdtempSync(path.join(tmpdir(), "conclave-docs-"));
+    try {
+      expect(compileBlocks(folder)).toEqual([]);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
+  function compileBlocks(folder: string): readonly string[] {
+    const blocks = pages.flatMap((page) =>
+      [...read(page).matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(([, code], index) => ({
+        from: `${page}, block ${index + 1}`,
+        code: code ?? "",
+      })),
+    );
+    expect(blocks.length).toBeGreaterThanOrEqual(5);
+    writeFileSync(path.join(folder, "package.json"), `{ "type": "module" }`);
+    const files = blocks.map(({ code }, index) => {
+      const file = path.join(folder, `block-${index}.ts`);
+      writeFileSync(file, `${code}\nexport {};\n`);
+      return file;
+    });
+    const { config } = ts.readConfigFile(path.join(root, "tsconfig.json"), (file) => ts.sys.readFile(file));
+    const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root);
+    const program = ts.createProgram(files, { ...options, typeRoots: [path.join(root, "node_modules/@types")] });
+    return files.flatMap((file, index) => {
+      const source = program.getSourceFile(file);
+      return [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)]
+        .filter(({ messageText }) => !isOwnFile(messageText))
+        .map(({ messageText }) => `${blocks[index]?.from}: ${ts.flattenDiagnosticMessageText(messageText, " ")}`);
+    });
+  }
+
+  /** A block may import one of the reader's own files, which is whatever the block needs. */
+  const isOwnFile = (message: string | ts.DiagnosticMessageChain): boolean =>
+    typeof message === "string" && message.startsWith("Cannot find module './");
+});

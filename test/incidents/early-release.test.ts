@@ -1,0 +1,27 @@
+// Elsewhere: the lock was released before the work had ended, and two were active (client-go, nestjs locks).
+// Here: drain, then release: the store is told when the work has settled, and not before.
+// Taken out: test/defences/early-release.patch
+import { expect, it } from "vitest";
+import { createCandidate } from "conclave";
+import { memory } from "conclave/stores/memory";
+
+it("early-release: nobody else begins before the work of a resigning leader has settled", async () => {
+  const store = memory();
+  await using first = createCandidate({ store, id: "first", ttlMs: 2000 });
+  await using second = createCandidate({ store, id: "second", ttlMs: 2000 });
+  const story: string[] = [];
+  const stop = new AbortController();
+  const leading = first.election("x").lead(
+    async (term) => {
+      story.push("first begins");
+      void second.election("x").lead(async () => void story.push("second begins"));
+      setTimeout(() => stop.abort(), 50);
+      await term.ended;
+      await new Promise((resolve) => setTimeout(resolve, 250)); // slow to stop, but within the ttl
+      story.push("first has ended");
+    },
+    { signal: stop.signal },
+  );
+  await leading;
+  await expect.poll(() => story).toEqual(["first begins", "first has ended", "second begins"]);
+});

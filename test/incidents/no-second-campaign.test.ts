@@ -1,0 +1,24 @@
+// Elsewhere: after one loss nobody campaigned again, and there was no leader at all (client-go, safe-redis-leader).
+// Here: losing a term, or the store, never ends a candidate.
+// Taken out: test/defences/no-second-campaign.patch
+import { expect, it } from "vitest";
+import { elect } from "conclave";
+import { fakeStore } from "conclave/testing";
+
+it("no-second-campaign: a candidate that lost its term leads again, with a greater token", async () => {
+  const store = fakeStore();
+  const election = elect("x", { store, ttlMs: 10_000 });
+  const tokens: bigint[] = [];
+  void election.lead(async (term) => {
+    tokens.push(term.token.value);
+    await term.ended;
+  });
+  await store.advance(1);
+  expect(tokens).toHaveLength(1);
+  for (let round = 1; round <= 3; round++) {
+    store.depose("x");
+    await store.advance(60_000);
+    expect(tokens).toHaveLength(round + 1);
+  }
+  expect(tokens.every((token, index) => index === 0 || token > (tokens[index - 1] ?? 0n))).toBe(true);
+});

@@ -1,0 +1,41 @@
+// Elsewhere: a stop hook ran for a minute past the deadline, and an address was served twice (cilium).
+// Here: reported as soon as the deadline has passed; `onOverstay: "exit"` ends the process, a function decides itself.
+// Taken out: test/defences/overstay.patch
+import { expect, it, vi } from "vitest";
+import { type ConclaveEvent, createCandidate } from "conclave";
+import { fakeStore } from "conclave/testing";
+
+it("overstay: work that runs past the deadline is reported with its code, and onOverstay is called", async () => {
+  const store = fakeStore();
+  const overstayers: string[] = [];
+  const candidate = createCandidate({ store, ttlMs: 10_000, onOverstay: (election) => overstayers.push(election) });
+  const events: ConclaveEvent[] = [];
+  candidate.subscribe((event) => events.push(event));
+  const never = new Promise<void>(() => {});
+  void candidate.election("x").lead(() => never);
+  await store.advance(1);
+  store.hang();
+  await store.advance(9_700);
+  expect(overstayers).toEqual([]);
+  await store.advance(1_000);
+  expect(overstayers).toEqual(["x"]);
+  expect(events.filter(({ type }) => type === "overstayed")).toHaveLength(1);
+  expect(events.some((event) => event.type === "error" && event.error.code === "TERM_OVERSTAYED")).toBe(true);
+});
+
+it('overstay: with onOverstay "exit" the process ends, and says why', async () => {
+  const exits: unknown[] = [];
+  const said: string[] = [];
+  vi.spyOn(process, "exit").mockImplementation((code) => exits.push(code) as never);
+  vi.spyOn(process.stderr, "write").mockImplementation((text) => said.push(String(text)) > 0);
+  const store = fakeStore();
+  void createCandidate({ store, ttlMs: 10_000, onOverstay: "exit" })
+    .election("x")
+    .lead(() => new Promise<void>(() => {}));
+  await store.advance(1);
+  store.hang();
+  await store.advance(20_000);
+  vi.restoreAllMocks();
+  expect(exits).toEqual([1]);
+  expect(said.join("")).toMatch(/"x": work still running/);
+});

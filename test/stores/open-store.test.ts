@@ -1,0 +1,35 @@
+// Stores by URL: which schemes there are, what is said of others, and that no password gets into a message.
+import { describe, expect, it } from "vitest";
+import { openStore } from "../../src/stores/open-store.ts";
+import { call, hold, open } from "./moves.ts";
+
+describe("openStore", () => {
+  it("opens memory: stores, and the same one by the same name", async () => {
+    const store = await openStore("memory:demo");
+    await hold(store, await open(store), "x");
+    expect(await (await openStore("MEMORY:demo")).look([{ name: "x" }], call())).toMatchObject({
+      seats: [{ state: "held" }],
+    });
+    expect((await openStore("memory:demo?shape=race")).guarantee).toBe(store.guarantee);
+  });
+
+  it.each(["etcd://h", "postgres://u:secret@h/db", "sqlite:file", "zookeeper://h", "redis://:secret@h"])(
+    "says that this version has no driver for %s",
+    async (url) => {
+      const scheme = url.slice(0, url.indexOf(":"));
+      await expect(openStore(url)).rejects.toMatchObject({
+        code: "CONFIG_INVALID",
+        message: `openStore: this version has no driver for ${scheme}. Known here: memory:`,
+      });
+    },
+  );
+
+  it.each(["ftp://user:secret@host", "secret", "user:secret@host", "", "secret/with:colon"])(
+    "names the known schemes for %j, and nothing of what may be secret",
+    async (url) => {
+      const error: unknown = await openStore(url).catch((error: unknown) => error);
+      expect(error).toMatchObject({ code: "CONFIG_INVALID", message: expect.stringMatching(/Known here: memory:$/) });
+      expect(String(error)).not.toMatch(/secret|user/);
+    },
+  );
+});
