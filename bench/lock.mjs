@@ -11,7 +11,8 @@ async function operationsPerSecond(lock, names) {
   const each = async (/** @type {number} */ index, /** @type {number} */ rounds) => {
     for (let round = 0; round < rounds; round++) await lock(`lock/${index}`);
   };
-  const all = (/** @type {number} */ rounds) => Promise.all(Array.from({ length: names }, (_, index) => each(index, Math.ceil(rounds / names))));
+  const all = (/** @type {number} */ rounds) =>
+    Promise.all(Array.from({ length: names }, (_, index) => each(index, Math.ceil(rounds / names))));
   await all(WARM);
   const begun = performance.now();
   await all(ROUNDS);
@@ -35,10 +36,20 @@ export async function run() {
     const lock = (/** @type {string} */ name) => candidate.withLock(name, async () => {});
     for (const names of [1, 64]) {
       const value = await operationsPerSecond(lock, names);
-      rows.push({ name: `withLock on memory: (${shape}), ${names} name${names === 1 ? "" : "s"}`, value, unit: "ops/s", goal: "" });
+      rows.push({
+        name: `withLock on memory: (${shape}), ${names} name${names === 1 ? "" : "s"}`,
+        value,
+        unit: "ops/s",
+        goal: "",
+      });
     }
     await candidate.close();
   }
-  rows.push({ name: "bare promise-chain mutex, 1 name", value: await operationsPerSecond(bareMutex(), 1), unit: "ops/s", goal: "" });
+  rows.push({
+    name: "bare promise-chain mutex, 1 name",
+    value: await operationsPerSecond(bareMutex(), 1),
+    unit: "ops/s",
+    goal: "",
+  });
   return rows;
 }

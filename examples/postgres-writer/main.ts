@@ -18,7 +18,7 @@ async function append(rows: readonly string[], term: FencedTerm): Promise<void> 
 await elect("ledger-writer", { store: postgres(pool), ttlMs: 10_000 }).lead(
   async (term) => {
     // By the clock, and until told to stop: after SIGTERM the term is still held, so that this loop can end before the seat is given back.
-    while (term.isHeld() && !term.signal.aborted) await append(await nextRows(term.signal), term);
+    while (term.isLeading()) await append(await nextRows(term.signal), term);
   },
   { signal: shutdownSignal() },
 );

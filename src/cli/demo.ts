@@ -13,7 +13,11 @@ stale write is refused at the resource by its token. The same seed tells the sam
 `;
 
 export async function run(args: readonly string[]): Promise<number> {
-  const options = { seed: { type: "string", default: "1" }, json: { type: "boolean", default: false }, help: { type: "boolean", short: "h", default: false } } as const;
+  const options = {
+    seed: { type: "string", default: "1" },
+    json: { type: "boolean", default: false },
+    help: { type: "boolean", short: "h", default: false },
+  } as const;
   const { values } = parse(() => parseArgs({ args: [...args], options, strict: true, allowPositionals: false }));
   if (values === undefined) return 2;
   if (values.help) {
@@ -41,7 +45,9 @@ function parse<T>(read: () => T): T | { readonly values: undefined } {
 
 function tell({ seed, lines, summary }: DemoResult): string {
   const width = Math.max(...lines.map(({ who }) => who.length));
-  const rows = lines.map(({ atMs, who, what }) => `${(atMs / 1000).toFixed(3).padStart(8)} s  ${who.padEnd(width)}  ${what}`);
+  const rows = lines.map(
+    ({ atMs, who, what }) => `${(atMs / 1000).toFixed(3).padStart(8)} s  ${who.padEnd(width)}  ${what}`,
+  );
   const { elected, takeovers, staleWritesRefused, overlaps } = summary;
   const end = `${elected} terms, ${takeovers} takeovers, ${staleWritesRefused} stale writes refused, ${overlaps} overlaps. Simulated time; the code that decides is the code you run.`;
   return ["", ...rows, "", end, `Again, the same: conclave demo --seed ${seed}`, ""].join("\n");

@@ -10,13 +10,25 @@ interface Command {
 }
 
 const COMMANDS: Readonly<Record<string, Command>> = {
-  demo: { summary: "a simulated election: a paused leader is replaced, and its stale write refused", load: () => import("./demo.ts") },
+  demo: {
+    summary: "a simulated election: a paused leader is replaced, and its stale write refused",
+    load: () => import("./demo.ts"),
+  },
 };
 
 function usage(): string {
   const width = Math.max(...Object.keys(COMMANDS).map(({ length }) => length));
   const rows = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(width)}   ${summary}`);
-  return ["conclave: one leader among many processes, and a stale one made harmless", "", "usage: conclave COMMAND [options]", "", ...rows, "", "conclave COMMAND --help says more. conclave --version prints the version.", ""].join("\n");
+  return [
+    "conclave: one leader among many processes, and a stale one made harmless",
+    "",
+    "usage: conclave COMMAND [options]",
+    "",
+    ...rows,
+    "",
+    "conclave COMMAND --help says more. conclave --version prints the version.",
+    "",
+  ].join("\n");
 }
 
 async function main(args: readonly string[]): Promise<number> {

@@ -23,7 +23,12 @@ const events = channel("conclave");
 
 export function createCandidate<S extends Store>(options: CandidateOptions<S>): Candidate<TermOf<S>> {
   const clock = hostClockOf(options.store) ?? nodeClock();
-  return new StoreCandidate<TermOf<S>>(options.store, resolveOptions(options, clock, "createCandidate"), clock, options.onOverstay);
+  return new StoreCandidate<TermOf<S>>(
+    options.store,
+    resolveOptions(options, clock, "createCandidate"),
+    clock,
+    options.onOverstay,
+  );
 }
 
 /** One election, one candidate of its own: `createCandidate(options).election(name)`, closed together. */
@@ -93,7 +98,10 @@ class StoreCandidate<T extends Term> implements Candidate<T> {
       const promised = { resolve: (value: R | undefined) => resolve(value as R), reject };
       const contest = new WorkContest<R>(this.#arena(), name, asWork<T, R>(work), false, promised);
       const abort = (): void => contest.fail(signal?.reason);
-      const timer = waitMs === undefined ? undefined : this.#clock.timer(waitMs, () => void (contest.term ?? contest.fail(lockTimeout(name, waitMs))));
+      const timer =
+        waitMs === undefined
+          ? undefined
+          : this.#clock.timer(waitMs, () => void (contest.term ?? contest.fail(lockTimeout(name, waitMs))));
       signal?.addEventListener("abort", abort, { once: true });
       this.#locks.add(contest);
       void contest.over.then(() => {
@@ -181,9 +189,15 @@ class StoreCandidate<T extends Term> implements Candidate<T> {
 
 function checkName(name: unknown): void {
   if (typeof name === "string" && name.length > 0 && name.length <= 500 && !hasControlCharacter(name)) return;
-  throw new ConclaveError("CONFIG_INVALID", `${JSON.stringify(name)} is not a name for an election: 1 to 500 characters, no control characters`);
+  throw new ConclaveError(
+    "CONFIG_INVALID",
+    `${JSON.stringify(name)} is not a name for an election: 1 to 500 characters, no control characters`,
+  );
 }
 
 function lockTimeout(name: string, waitMs: number): ConclaveError {
-  return new ConclaveError("LOCK_TIMEOUT", `"${name}" was not free within ${waitMs} ms. Wait longer (waitMs), or see who holds it: candidate.election("${name}").leader()`);
+  return new ConclaveError(
+    "LOCK_TIMEOUT",
+    `"${name}" was not free within ${waitMs} ms. Wait longer (waitMs), or see who holds it: candidate.election("${name}").leader()`,
+  );
 }

@@ -109,7 +109,13 @@ export class WorkContest<R> extends Contest {
   readonly #promised: Promised<R | undefined>;
   #verdict: Verdict<R> | undefined;
 
-  constructor(arena: Arena, name: Name, work: (term: HeldTerm) => Promise<R>, again: boolean, promised: Promised<R | undefined>) {
+  constructor(
+    arena: Arena,
+    name: Name,
+    work: (term: HeldTerm) => Promise<R>,
+    again: boolean,
+    promised: Promised<R | undefined>,
+  ) {
     super(arena, name);
     this.#work = work;
     this.#again = again;
@@ -137,7 +143,10 @@ export class WorkContest<R> extends Contest {
     // By the clock: a blocked loop may have passed the deadline without a timer having fired.
     const whole = term.isLeading();
     if (whole || !this.#again) {
-      this.#verdict = whole || verdict.kind === "error" || term.reason === "resigned" ? verdict : { kind: "error", error: new TermLostError(this.name, term.reason ?? "expired") };
+      this.#verdict =
+        whole || verdict.kind === "error" || term.reason === "resigned"
+          ? verdict
+          : { kind: "error", error: new TermLostError(this.name, term.reason ?? "expired") };
       this.stop();
     } else if (verdict.kind === "error") this.#reportLateError(verdict.error, term);
     this.settle();

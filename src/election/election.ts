@@ -122,7 +122,10 @@ export class NamedElection<T extends Term> implements Election<T> {
 }
 
 export function closedError(what: string): ConclaveError {
-  return new ConclaveError("CLOSED", `"${what}" was closed. Make a new election, or a new candidate, to campaign again.`);
+  return new ConclaveError(
+    "CLOSED",
+    `"${what}" was closed. Make a new election, or a new candidate, to campaign again.`,
+  );
 }
 
 /** `T` is what the store's type promises: a HeldTerm of a fenced store carries a token, one of an unfenced store does not. */

@@ -34,7 +34,14 @@ export interface Exchange {
   cancel(): void;
 }
 
-export function exchange(store: Store, clock: Clock, request: Request, timeoutMs: number, sentAt: Reading, answer: (answer: Answer) => void): Exchange {
+export function exchange(
+  store: Store,
+  clock: Clock,
+  request: Request,
+  timeoutMs: number,
+  sentAt: Reading,
+  answer: (answer: Answer) => void,
+): Exchange {
   const call = new LazyCall(sentAt.mono);
   let open = true;
   const close = (): boolean => {
@@ -75,18 +82,28 @@ async function invoke(store: Store, request: Request, call: Call): Promise<Answe
 /** A driver's bug must not become two leaders: what does not have the shape of an answer counts as none. */
 function checked(store: Store, request: Request, answer: Answer): Answer {
   if (typeof answer !== "object" || answer === null || typeof answer.kind !== "string")
-    return unknown(new TypeError(`${store.guarantee.store}.${request.method} answered ${JSON.stringify(answer)}, which is no outcome`));
+    return unknown(
+      new TypeError(
+        `${store.guarantee.store}.${request.method} answered ${JSON.stringify(answer)}, which is no outcome`,
+      ),
+    );
   if (answer.kind !== "claimed" || request.method !== "claim") return answer;
   if (!Array.isArray(answer.claimed) || answer.claimed.length !== request.claims.length)
-    return unknown(new TypeError(`${store.guarantee.store}.claim answered ${request.claims.length} claims with something else`));
-  return { kind: "claimed", claimed: answer.claimed.map((each, index) => checkedClaim(store, request.claims[index]?.bid, each)) };
+    return unknown(
+      new TypeError(`${store.guarantee.store}.claim answered ${request.claims.length} claims with something else`),
+    );
+  return {
+    kind: "claimed",
+    claimed: answer.claimed.map((each, index) => checkedClaim(store, request.claims[index]?.bid, each)),
+  };
 }
 
 function checkedClaim(store: Store, bid: string | undefined, claimed: Claimed): Claimed {
   if (claimed.kind !== "granted" && claimed.kind !== "waiting") return claimed;
   const { hold } = claimed;
   const fenced = store.guarantee.fencing === "fenced";
-  if (hold.bid === bid && (!fenced || (typeof hold.token?.value === "bigint" && hold.token.bid === bid))) return claimed;
+  if (hold.bid === bid && (!fenced || (typeof hold.token?.value === "bigint" && hold.token.bid === bid)))
+    return claimed;
   const message = `${store.guarantee.store}.claim granted bid ${String(bid)} without its ${fenced ? "token" : "bid"}. This is a bug of the driver: run storeConformance of conclave/testing on it.`;
   return { kind: "refused", code: "STORE_UNSUPPORTED", message, retryable: false };
 }

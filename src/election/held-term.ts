@@ -20,7 +20,14 @@ export class HeldTerm implements Term {
   #tellEnded: ((reason: LossReason) => void) | undefined;
   #reason: LossReason | undefined;
 
-  constructor(runner: Runner, election: string, candidate: string, bid: Bid, token: Token | undefined, giveUp: () => Promise<void>) {
+  constructor(
+    runner: Runner,
+    election: string,
+    candidate: string,
+    bid: Bid,
+    token: Token | undefined,
+    giveUp: () => Promise<void>,
+  ) {
     this.#runner = runner;
     this.election = election;
     this.candidate = candidate;
@@ -39,7 +46,10 @@ export class HeldTerm implements Term {
   }
 
   get ended(): Promise<LossReason> {
-    this.#ended ??= this.#reason === undefined ? new Promise((resolve) => (this.#tellEnded = resolve)) : Promise.resolve(this.#reason);
+    this.#ended ??=
+      this.#reason === undefined
+        ? new Promise((resolve) => (this.#tellEnded = resolve))
+        : Promise.resolve(this.#reason);
     return this.#ended;
   }
 

@@ -5,7 +5,9 @@ let candidates = 0;
 
 /** A name for one candidate of this process, unique for ever: 64 random bits and a counter. */
 export function nextCandidateNonce(): string {
-  drawn ??= Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  drawn ??= Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0")).join(
+    "",
+  );
   candidates += 1;
   return `${drawn}-${candidates}`;
 }

@@ -21,9 +21,16 @@ export function lookUp(lookout: Lookout, name: Name): Promise<Leader | undefined
     const request = { method: "look", questions: [{ name }] } as const;
     exchange(store, clock, request, requestTimeoutMs, clock.now(), (answer) => {
       if (answer.kind === "seen") return resolve(leaderOf(answer.seats[0]));
-      if (answer.kind === "refused") return reject(new ConclaveError(answer.code, answer.message, { retryable: answer.retryable, cause: answer.cause }));
+      if (answer.kind === "refused")
+        return reject(
+          new ConclaveError(answer.code, answer.message, { retryable: answer.retryable, cause: answer.cause }),
+        );
       const cause = answer.kind === "unknown" ? answer.cause : undefined;
-      return reject(new ConclaveError("STORE_TIMEOUT", `${store.guarantee.store}: no answer to a look at "${name}". Try again.`, { cause }));
+      return reject(
+        new ConclaveError("STORE_TIMEOUT", `${store.guarantee.store}: no answer to a look at "${name}". Try again.`, {
+          cause,
+        }),
+      );
     });
   });
 }
@@ -35,7 +42,11 @@ function leaderOf(seat: Seat | undefined): Leader | undefined {
 }
 
 /** The present leader first, then each change; whoever reads slowly sees the latest. Ends when `signal` aborts. Errors are retried at the next look. */
-export async function* observe(lookout: Lookout, name: Name, signal: AbortSignal): AsyncGenerator<Leader | undefined, void> {
+export async function* observe(
+  lookout: Lookout,
+  name: Name,
+  signal: AbortSignal,
+): AsyncGenerator<Leader | undefined, void> {
   const bell = new Bell(lookout.clock, signal);
   const watches = new Watches(lookout.store, lookout.clock, () => bell.ring());
   watches.add({ name });

@@ -6,14 +6,27 @@ import { cannotFence, type Store } from "../stores/contract.ts";
 import type { CandidateOptions, CandidateSettings } from "./face.ts";
 
 const METHODS = ["keep", "claim", "release", "look", "watch", "close"] as const;
-const KNOWN: readonly (keyof CandidateSettings | "store" | "unfenced")[] = ["store", "unfenced", "id", "ttlMs", "drainMs", "renewal", "onOverstay"];
+const KNOWN: readonly (keyof CandidateSettings | "store" | "unfenced")[] = [
+  "store",
+  "unfenced",
+  "id",
+  "ttlMs",
+  "drainMs",
+  "renewal",
+  "onOverstay",
+];
 
 export function resolveOptions<S extends Store>(options: CandidateOptions<S>, clock: Clock, call: string): Settings {
   const { store } = options;
   const problems = [...problemsOfStore(store), ...problemsOfKeys(options), ...problemsOfOverstay(options.onOverstay)];
   const guarantee = store?.guarantee;
   if (problems.length === 0 && guarantee.fencing === "unfenced" && options.unfenced !== true) throw cannotFence(store);
-  const input = { id: options.id ?? hostname(), ttlMs: options.ttlMs, drainMs: options.drainMs, renewal: options.renewal };
+  const input = {
+    id: options.id ?? hostname(),
+    ttlMs: options.ttlMs,
+    drainMs: options.drainMs,
+    renewal: options.renewal,
+  };
   return resolveSettings(input, guarantee, clock.grain, call, problems);
 }
 
@@ -21,7 +34,9 @@ function problemsOfStore(store: unknown): string[] {
   const candidate = store as Partial<Store> | undefined | null;
   const missing = METHODS.filter((method) => typeof candidate?.[method] !== "function");
   if (missing.length === 0 && typeof candidate?.guarantee === "object") return [];
-  return [`store is not a store: it has no ${missing.join(", ") || "guarantee"}. Pass what memory(), or another driver of conclave/stores, returns; for a URL: await openStore(url)`];
+  return [
+    `store is not a store: it has no ${missing.join(", ") || "guarantee"}. Pass what memory(), or another driver of conclave/stores, returns; for a URL: await openStore(url)`,
+  ];
 }
 
 function problemsOfKeys(options: object): string[] {
@@ -34,6 +49,7 @@ function problemsOfKeys(options: object): string[] {
 }
 
 function problemsOfOverstay(onOverstay: unknown): string[] {
-  if (onOverstay === undefined || onOverstay === "report" || onOverstay === "exit" || typeof onOverstay === "function") return [];
+  if (onOverstay === undefined || onOverstay === "report" || onOverstay === "exit" || typeof onOverstay === "function")
+    return [];
   return [`onOverstay ${JSON.stringify(onOverstay)} is neither "report", "exit" nor a function`];
 }

@@ -98,7 +98,9 @@ export class Runner {
   renew(name: Name, bid: Bid): Promise<void> {
     const { session } = this.#machine;
     if (!this.isHeld(name, bid) || session.kind !== "open") return Promise.reject(new TermLostError(name, "expired"));
-    const proven = new Promise<void>((resolve, reject) => this.#renewals.push({ keep: session.keepsSent + 1, resolve, reject }));
+    const proven = new Promise<void>((resolve, reject) =>
+      this.#renewals.push({ keep: session.keepsSent + 1, resolve, reject }),
+    );
     this.input({ type: "renew" });
     return proven;
   }
@@ -186,10 +188,12 @@ export class Runner {
 
   #tell(event: ConclaveEvent): void {
     if (event.type === "elected") this.#contenders.get(event.election)?.elected(event.bid, event.token);
-    if (event.type === "state" && event.state === "ending") this.#contenders.get(event.election)?.ending(event.reason ?? "expired");
+    if (event.type === "state" && event.state === "ending")
+      this.#contenders.get(event.election)?.ending(event.reason ?? "expired");
     if (event.type === "lost") this.#contenders.get(event.election)?.lost(event.reason);
     if (event.type === "released") this.#contenders.get(event.election)?.released();
-    if (event.type === "session" && event.state === "lost") this.#settleRenewals(Infinity, new TermLostError("every election", "session-lost"));
+    if (event.type === "session" && event.state === "lost")
+      this.#settleRenewals(Infinity, new TermLostError("every election", "session-lost"));
   }
 
   #free(name: Name, error?: ConclaveError): void {

@@ -5,10 +5,28 @@
 // client library's own retries must be off, or idempotent by bid.
 //
 // `unknown`: it may have happened, may still happen, and may happen AFTER later calls. `refused`: definitely not applied. A method that
-// throws or rejects counts as unknown. Prove a driver with `storeConformance` of conclave/testing.
+// throws or rejects counts as unknown. Everything a driver names is exported here (conclave/stores/contract). Prove a driver with `storeConformance` of conclave/testing.
 import { ConclaveError } from "../base/errors.ts";
-import type { Claim, Claimed, Hint, Hold, Kept, Looked, Question, Released, Session, SessionSpec, Will } from "../lease/exchange.ts";
+import type {
+  Bid,
+  Claim,
+  Claimed,
+  Hint,
+  Hold,
+  Kept,
+  Looked,
+  Question,
+  Released,
+  Session,
+  SessionSpec,
+  Version,
+  Will,
+} from "../lease/exchange.ts";
 import type { Fencing, Guarantee } from "../lease/guarantee.ts";
+
+export type * from "../lease/exchange.ts";
+export type { Fault, Fencing, Guarantee } from "../lease/guarantee.ts";
+export type { RefusalCode, Refused, Unknown } from "../base/outcome.ts";
 
 export interface Call {
   /** Aborts when the caller has given up. Stop waiting; what was sent may still be applied. */
@@ -68,4 +86,14 @@ export function requireFenced<S extends Store>(store: S): asserts store is S & F
 export function cannotFence(store: Store): ConclaveError {
   const message = `${store.guarantee.store} cannot fence: ${store.guarantee.under.processPause} Pass unfenced: true if duplicate work is only wasteful, or use a store with tokens (docs/GUARANTEES.md lists them).`;
   return new ConclaveError("STORE_UNSUPPORTED", message);
+}
+
+/** A version is the store's own text; only equality means anything. */
+export function asVersion(text: string): Version {
+  return text as Version;
+}
+
+/** Reads a bid back from where the store recorded it. */
+export function asBid(text: string): Bid {
+  return text as Bid;
 }

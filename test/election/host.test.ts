@@ -1,7 +1,15 @@
 // The host on a real clock and memory:, as a user meets it.
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { afterEach, describe, expect, it } from "vitest";
-import { type Candidate, ConclaveError, type ConclaveEvent, createCandidate, elect, type FencedTerm, TermLostError } from "conclave";
+import {
+  type Candidate,
+  ConclaveError,
+  type ConclaveEvent,
+  createCandidate,
+  elect,
+  type FencedTerm,
+  TermLostError,
+} from "conclave";
 import { memory } from "conclave/stores/memory";
 
 const SHAPES = [{ shape: "race" }, { shape: "race", judge: "taker" }, { shape: "line" }] as const;
@@ -47,7 +55,8 @@ describe.each(SHAPES)("on memory: %o", (options) => {
   it("gives tokens that grow from term to term", async () => {
     const candidate = closedLater(createCandidate({ store: memory(options), ttlMs: 2000 }));
     const tokens: bigint[] = [];
-    for (let round = 0; round < 3; round++) await candidate.withLock("x", async (term) => void tokens.push(term.token.value));
+    for (let round = 0; round < 3; round++)
+      await candidate.withLock("x", async (term) => void tokens.push(term.token.value));
     expect(tokens.every((token, index) => index === 0 || token > (tokens[index - 1] ?? 0n))).toBe(true);
   });
 });
@@ -180,7 +189,10 @@ describe("withLock", () => {
     let release: () => void = () => {};
     const holding = one.withLock("x", () => new Promise<void>((resolve) => (release = resolve)));
     await expect.poll(async () => (await one.election("x").leader())?.id).toBe(one.id);
-    await expect(two.withLock("x", async () => 1, { waitMs: 50 })).rejects.toMatchObject({ code: "LOCK_TIMEOUT", retryable: true });
+    await expect(two.withLock("x", async () => 1, { waitMs: 50 })).rejects.toMatchObject({
+      code: "LOCK_TIMEOUT",
+      retryable: true,
+    });
     release();
     await holding;
     await expect(two.withLock("x", async () => 2, { waitMs: 1000 })).resolves.toBe(2);
@@ -195,7 +207,8 @@ describe("observe", () => {
     const stop = new AbortController();
     const seen: (string | undefined)[] = [];
     const watching = (async () => {
-      for await (const leader of election.observe({ signal: stop.signal })) seen.push(leader && (leader.value ?? leader.id));
+      for await (const leader of election.observe({ signal: stop.signal }))
+        seen.push(leader && (leader.value ?? leader.id));
     })();
     await expect.poll(() => seen).toEqual([undefined]);
     await election.lead(async (term) => {
@@ -222,7 +235,11 @@ describe("events", () => {
     const stop = candidate.subscribe((event) => void heard.push(event));
     await candidate.election("x").lead(async () => {});
     unsubscribe("conclave", listen);
-    expect(heard.map(({ type }) => type)).toEqual(["standing", "session", "leader", "elected", "state", "settled", "released"].filter((type) => heard.some((event) => event.type === type)));
+    expect(heard.map(({ type }) => type)).toEqual(
+      ["standing", "session", "leader", "elected", "state", "settled", "released"].filter((type) =>
+        heard.some((event) => event.type === type),
+      ),
+    );
     expect(published).toEqual(heard);
     stop();
   });

@@ -1,6 +1,6 @@
 // Elsewhere: whoever can delay renewals on the network can make a valid lease run out (a timing attack on leases).
 // Here: it costs availability, never exclusion: the holder stops in time, whoever is next has a greater token, and nobody believes twice.
-// Taken out: test/defences/delayed-renewals-attack.patch
+// Taken out: test/mutants/deadline-from-receipt.patch
 import { expect, it } from "vitest";
 import { createCandidate } from "conclave";
 import { fakeStore, faulty } from "conclave/testing";
@@ -22,7 +22,8 @@ it("delayed-renewals-attack: with every renewal held up just so, two never lead 
   });
   for (let elapsedMs = 0; elapsedMs < 120_000; elapsedMs += 10) {
     // Each request is held up for as long as its caller still waits for it, and is applied after all.
-    if (elapsedMs % 100 === 0) for (const network of attacked) network.faults.next("keep", { delayMs: 200 + (elapsedMs % 1_700) });
+    if (elapsedMs % 100 === 0)
+      for (const network of attacked) network.faults.next("keep", { delayMs: 200 + (elapsedMs % 1_700) });
     await store.advance(10);
     expect([...terms.values()].filter((term) => term.isHeld()).length).toBeLessThanOrEqual(1);
   }

@@ -1,6 +1,6 @@
 // From the review of the design: a paused virtual machine stops every clock of its guest, so the old leader may believe for ever.
 // Here: it may believe, but its token is older, and the resource refuses it. The deadline is about belief, the token about effects.
-// Taken out: test/defences/frozen-clocks.patch
+// Taken out: test/mutants/guard-older-value.patch
 import { expect, it } from "vitest";
 import type { Bid, Token } from "../../src/lease/exchange.ts";
 import { RaceShelf } from "../../src/simulator/models/race-shelf.ts";
@@ -24,7 +24,11 @@ it("frozen-clocks: the old leader believes, its successor leads, and the old lea
   shelf.expire(60_000); // the world goes on for a minute, and the frozen guest's clocks do not
   const successor = win(rival, 60_000);
   expect(frozen.isHeld(old.bid as never)).toBe(true);
-  const tokenOf = (term: { readonly bid: string; readonly token: bigint }): Token => ({ domain: "table", value: term.token, bid: term.bid as Bid });
+  const tokenOf = (term: { readonly bid: string; readonly token: bigint }): Token => ({
+    domain: "table",
+    value: term.token,
+    bid: term.bid as Bid,
+  });
   expect(judgeToken(tokenOf(old), tokenOf(successor))).toBe("accepted");
   expect(judgeToken(tokenOf(successor), tokenOf(old))).toBe("stale");
 });

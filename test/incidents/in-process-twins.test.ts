@@ -5,27 +5,33 @@ import { expect, it } from "vitest";
 import { createCandidate } from "conclave";
 import { memory } from "conclave/stores/memory";
 
-it.each(["race", "line"] as const)("in-process-twins: elections and locks of one name never hold together (%s)", async (shape) => {
-  await using candidate = createCandidate({ store: memory({ shape }), ttlMs: 1000 });
-  let inside = 0;
-  const tokens: bigint[] = [];
-  const work = async (term: { readonly token: { readonly value: bigint }; isHeld(): boolean }): Promise<void> => {
-    expect(++inside).toBe(1);
-    tokens.push(term.token.value);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    expect(term.isHeld()).toBe(true);
-    inside--;
-  };
-  await Promise.all([
-    candidate.election("x").lead(work),
-    candidate.withLock("x", work),
-    candidate.election("x").lead(work),
-    candidate.withLock("x", work),
-    candidate.election("x").campaign().then(async (term) => {
-      await work(term);
-      await term.resign();
-    }),
-  ]);
-  expect(tokens).toHaveLength(5);
-  expect(new Set(tokens).size).toBe(5);
-});
+it.each(["race", "line"] as const)(
+  "in-process-twins: elections and locks of one name never hold together (%s)",
+  async (shape) => {
+    await using candidate = createCandidate({ store: memory({ shape }), ttlMs: 1000 });
+    let inside = 0;
+    const tokens: bigint[] = [];
+    const work = async (term: { readonly token: { readonly value: bigint }; isHeld(): boolean }): Promise<void> => {
+      expect(++inside).toBe(1);
+      tokens.push(term.token.value);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      expect(term.isHeld()).toBe(true);
+      inside--;
+    };
+    await Promise.all([
+      candidate.election("x").lead(work),
+      candidate.withLock("x", work),
+      candidate.election("x").lead(work),
+      candidate.withLock("x", work),
+      candidate
+        .election("x")
+        .campaign()
+        .then(async (term) => {
+          await work(term);
+          await term.resign();
+        }),
+    ]);
+    expect(tokens).toHaveLength(5);
+    expect(new Set(tokens).size).toBe(5);
+  },
+);

@@ -1,6 +1,6 @@
 // Elsewhere: a grant was answered after its own ttl, and the holder was told that it owned an expired lease (redlock).
 // Here: a grant that arrives when its signal would already have aborted is handed back, never announced.
-// Taken out: test/defences/late-grant.patch
+// Taken out: test/mutants/late-grant.patch
 import { expect, it } from "vitest";
 import { Rig } from "../lease/rig.ts";
 

@@ -1,6 +1,6 @@
 // Elsewhere: a renewal committed, its answer came 4 s late, then the store was gone: two leaders for 2 s, because validity counted from the answer (client-go).
 // Here: validity counts from the send. Checked against a store that judges by receipt.
-// Taken out: test/defences/late-renewal.patch
+// Taken out: test/mutants/deadline-from-receipt.patch
 import { expect, it } from "vitest";
 import { RaceShelf } from "../../src/simulator/models/race-shelf.ts";
 import { Rig, sessionOf } from "../lease/rig.ts";

@@ -1,6 +1,6 @@
 // Elsewhere: after one loss nobody campaigned again, and there was no leader at all (client-go, safe-redis-leader).
 // Here: losing a term, or the store, never ends a candidate.
-// Taken out: test/defences/no-second-campaign.patch
+// Taken out: test/mutants/no-second-campaign.patch
 import { expect, it } from "vitest";
 import { elect } from "conclave";
 import { fakeStore } from "conclave/testing";

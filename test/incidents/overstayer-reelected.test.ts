@@ -1,6 +1,6 @@
 // From the review of the design: a process whose old work still runs must not lead that name again: its two works would be two leaders in one process.
 // Here: a lost term's campaign waits until the work has settled.
-// Taken out: test/defences/overstayer-reelected.patch
+// Taken out: test/mutants/campaign-while-overstaying.patch
 import { expect, it } from "vitest";
 import { elect } from "conclave";
 import { fakeStore } from "conclave/testing";

@@ -16,6 +16,7 @@ it("resign-storm: terms that end at once come ever more rarely, and never two to
       .lead(async (term) => {
         expect(++inside).toBe(1);
         begins.push(nowMs);
+        if (begins.length > 2_000) await new Promise(() => {}); // a storm without end: let the test come to its end
         await term.resign();
         inside--;
       });

@@ -22,7 +22,11 @@ it("store-outage: jeopardy, ending, lost in their time; leads again soon after t
   await store.advance(30_000);
   expect(first?.state()).toBe("lost");
   expect(election.term()).toBeUndefined();
-  expect(events.filter((event) => event.type === "error").every(({ error }) => error.code === "STORE_TIMEOUT" && error.retryable)).toBe(true);
+  expect(
+    events
+      .filter((event) => event.type === "error")
+      .every(({ error }) => error.code === "STORE_TIMEOUT" && error.retryable),
+  ).toBe(true);
   store.heal();
   await store.advance(10_000);
   expect(election.term()?.token.value).toBeGreaterThan(first?.token.value ?? 0n);

@@ -1,6 +1,6 @@
 // Elsewhere: the host slept twice the ttl with its monotonic clock frozen, and the leader thought that no time had passed.
 // Here: the deadline stands on boot time too; whichever hand passes first ends the term.
-// Taken out: test/defences/suspended-host.patch
+// Taken out: test/mutants/one-clock-hand.patch
 import { expect, it } from "vitest";
 import { elect } from "conclave";
 import { fakeStore } from "conclave/testing";

@@ -1,6 +1,6 @@
 // From the review of the design: drift within ρ must never overlap, even where no latency hides it.
 // Here: the arithmetic alone, with no latency at all, every rate within ρ and every grain within g: the holder has stopped when the judge frees.
-// Taken out: test/defences/zero-latency-drift.patch
+// Taken out: test/mutants/no-margin.patch
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { deadlineOf, silenceMs } from "../../src/lease/deadline.ts";
@@ -19,7 +19,13 @@ function believesUntil(ttlMs: number, holderRate: number, lagMs: number): number
 }
 
 it("zero-latency-drift: a store that counts the ttl on its own clock frees nothing while the holder believes", () => {
-  const property = fc.property(ttl, rate, rate, lag, (ttlMs, holder, judge, lagMs) => believesUntil(ttlMs, holder, lagMs) <= ttlMs / judge + TINY);
+  const property = fc.property(
+    ttl,
+    rate,
+    rate,
+    lag,
+    (ttlMs, holder, judge, lagMs) => believesUntil(ttlMs, holder, lagMs) <= ttlMs / judge + TINY,
+  );
   expect(() => fc.assert(property, settings)).not.toThrow();
 });
 

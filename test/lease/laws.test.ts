@@ -66,7 +66,12 @@ describe("law 1, deadline from send", () => {
 });
 
 describe("law 2, the taker's law", () => {
-  const held = (label: string): object => ({ state: "held", version: version(label), ttlMs: 4000, holder: { candidate: "bob", bid: "bob.1" } });
+  const held = (label: string): object => ({
+    state: "held",
+    version: version(label),
+    ttlMs: 4000,
+    holder: { candidate: "bob", bid: "bob.1" },
+  });
 
   function standing(): Rig {
     const rig = new Rig({}, {}, "me");
@@ -227,7 +232,10 @@ describe("law 5, two instants", () => {
     rig.keep();
     rig.healthy(3000);
     expect(rig.state(bid)).toBe("safe");
-    expect(rig.happened("state").map((event) => (event.type === "state" ? event.state : ""))).toEqual(["jeopardy", "safe"]);
+    expect(rig.happened("state").map((event) => (event.type === "state" ? event.state : ""))).toEqual([
+      "jeopardy",
+      "safe",
+    ]);
   });
 });
 
@@ -445,7 +453,12 @@ describe("law 10, tokens", () => {
     rig.pass(0);
     rig.keep();
     rig.pass(0);
-    rig.see({ state: "held", version: version("v1"), ttlMs: 100, holder: { candidate: "bob", bid: "bob.1" as never, token: 7n } });
+    rig.see({
+      state: "held",
+      version: version("v1"),
+      ttlMs: 100,
+      holder: { candidate: "bob", bid: "bob.1" as never, token: 7n },
+    });
     while (!rig.has("claim")) {
       rig.pass(50);
       if (rig.has("look")) rig.see({ state: "vacant", version: version("v2") });
@@ -458,7 +471,12 @@ describe("law 10, tokens", () => {
 });
 
 describe("law 13, fast takeover only with fencing", () => {
-  const dead = { state: "abandoned", version: "v1" as Version, ttlMs: 4000, holder: { candidate: "bob", bid: "bob.1" } } as object;
+  const dead = {
+    state: "abandoned",
+    version: "v1" as Version,
+    ttlMs: 4000,
+    holder: { candidate: "bob", bid: "bob.1" },
+  } as object;
 
   it("takes a proven death at once where terms are fenced, after a quiet period where not", () => {
     const fenced = new Rig();

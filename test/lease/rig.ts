@@ -51,7 +51,12 @@ export class Rig {
   #granted = 0n;
 
   constructor(guarantee: Partial<Guarantee> = {}, input: Partial<SettingsInput> = {}, nonce = "me") {
-    const settings = resolveSettings({ id: "alice", ttlMs: 10_000, drainMs: 2000, ...input }, { ...promise, ...guarantee }, GRAIN, "rig");
+    const settings = resolveSettings(
+      { id: "alice", ttlMs: 10_000, drainMs: 2000, ...input },
+      { ...promise, ...guarantee },
+      GRAIN,
+      "rig",
+    );
     this.machine = createMachine(settings, nonce, 7);
   }
 
@@ -90,7 +95,10 @@ export class Rig {
   /** The oldest unanswered request of this method. */
   next<M extends Request["method"]>(method: M): PendingCall<M> {
     const index = this.pending.findIndex(({ request }) => request.method === method);
-    if (index < 0) throw new Error(`no ${method} is waiting; there are: ${this.pending.map(({ request }) => request.method).join(", ") || "none"}`);
+    if (index < 0)
+      throw new Error(
+        `no ${method} is waiting; there are: ${this.pending.map(({ request }) => request.method).join(", ") || "none"}`,
+      );
     return this.pending.splice(index, 1)[0] as unknown as PendingCall<M>;
   }
 
@@ -107,17 +115,32 @@ export class Rig {
   }
 
   keep(call = this.next("keep"), kept: Partial<Extract<Kept, { kind: "kept" }>> = {}): void {
-    this.answer(call, { kind: "kept", session: sessionOf(call.request.session), lost: [], unsure: [], strays: [], ...kept });
+    this.answer(call, {
+      kind: "kept",
+      session: sessionOf(call.request.session),
+      lost: [],
+      unsure: [],
+      strays: [],
+      ...kept,
+    });
   }
 
   see(seat: Partial<Seat> = {}): void {
     const call = this.next("look");
-    const seats = call.request.questions.map(({ name }): Seat => ({ name, version: "v1" as Version, state: "vacant", ...seat }));
+    const seats = call.request.questions.map(({ name }): Seat => ({
+      name,
+      version: "v1" as Version,
+      state: "vacant",
+      ...seat,
+    }));
     this.answer(call, { kind: "seen", seats });
   }
 
   grant(call = this.next("claim"), token = ++this.#granted): void {
-    this.answer(call, { kind: "claimed", claimed: call.request.claims.map((claim) => ({ kind: "granted", hold: holdOf(claim, token) })) });
+    this.answer(call, {
+      kind: "claimed",
+      claimed: call.request.claims.map((claim) => ({ kind: "granted", hold: holdOf(claim, token) })),
+    });
   }
 
   /** From nothing to leading, in no time at all. */

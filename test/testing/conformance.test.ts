@@ -3,6 +3,11 @@ import { memory } from "conclave/stores/memory";
 import { fakeStore, faulty, storeConformance } from "conclave/testing";
 import { describe, expect, it } from "vitest";
 import type { Store } from "../../src/stores/contract.ts";
+import { RaceShelf } from "../../src/simulator/models/race-shelf.ts";
+import { guaranteeOf } from "../../src/stores/memory/guarantee.ts";
+import { MemoryStore } from "../../src/stores/memory/memory-store.ts";
+import { processClock } from "../../src/stores/memory/process-clock.ts";
+import { SharedShelf } from "../../src/stores/memory/shared-shelf.ts";
 import { BREAKERS } from "./breakers.ts";
 import { unfenced } from "./broken-stores.ts";
 
@@ -16,6 +21,15 @@ describe.concurrent("conformance of a line behind faulty", () => {
 
 describe.concurrent("conformance of a store without tokens", () => {
   for (const { name, run } of storeConformance(async () => unfenced(memory({ judge: "taker" })))) it(name, run);
+});
+
+describe.concurrent("conformance of a store that renews record by record", () => {
+  const open = async (): Promise<Store> => {
+    const shelf = new RaceShelf({ domain: "records", judge: "taker", layout: "record" });
+    const guarantee = { ...guaranteeOf("race", "taker", "records"), keep: "per-hold" as const };
+    return new MemoryStore(new SharedShelf(shelf, guarantee, processClock), "memory:");
+  };
+  for (const { name, run } of storeConformance(open)) it(name, run);
 });
 
 describe.concurrent("a store in which", () => {

@@ -172,6 +172,10 @@ export class RaceShelf implements Shelf {
     const row = this.#sessions.get(id);
     if (row !== undefined) row.dead = true;
     else this.#sessions.set(id, { candidate: "", ttlMs: 0, beat: 0, dead: true, expiresAt: Infinity });
+    // In the layout "session" the row is part of the version; here a seat that shows vacant from now on needs a version of its own.
+    if (this.#options.layout === "session") return;
+    for (const [name, seat] of this.#seats)
+      if (seat.session === id && !seat.vacant) this.#counter(name).change = ++this.#beats;
   }
 
   nextExpiry(): number {

@@ -30,7 +30,7 @@ export interface Case {
 /** No answer for this long fails the case. */
 const ANSWER_WITHIN_MS = 15_000;
 /** Where a case waits for a session to run out: long enough for a few requests on a slow day. */
-const SHORT_TTL_MS = 1_000;
+const SHORT_TTL_MS = 500;
 /** Where none must run out meanwhile. */
 const LONG_TTL_MS = 30_000;
 
