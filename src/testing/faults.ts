@@ -6,6 +6,8 @@ export type Method = "keep" | "claim" | "release" | "look";
 export type Fault =
   /** Reaches the store only after this long. */
   | { readonly delayMs: number }
+  /** Applied at once, answered only after this long. */
+  | { readonly answerAfterMs: number }
   /** Never reaches the store, never answered. */
   | { readonly hang: true }
   /** Applied, never answered. */
@@ -30,7 +32,7 @@ export interface RandomFaults {
   readonly kinds?: readonly FaultKind[] | undefined;
 }
 
-const KINDS = ["delayMs", "hang", "dropAnswer", "error", "reorder", "late", "stale"] as const;
+const KINDS = ["delayMs", "answerAfterMs", "hang", "dropAnswer", "error", "reorder", "late", "stale"] as const;
 export type FaultKind = (typeof KINDS)[number];
 
 export interface Injected {
@@ -110,6 +112,8 @@ function makeFault(kind: FaultKind, rng: Rng, delayMaxMs: number): Fault {
   switch (kind) {
     case "delayMs":
       return { delayMs: nextInteger(rng, 1, delayMaxMs) };
+    case "answerAfterMs":
+      return { answerAfterMs: nextInteger(rng, 1, delayMaxMs) };
     case "hang":
       return { hang: true };
     case "dropAnswer":

@@ -153,7 +153,7 @@ class Front<F extends Fencing> implements FaultyStore<F> {
     giveUp: () => void,
   ): Promise<A> {
     if (fault === undefined || "stale" in fault) return await apply();
-    if ("delayMs" in fault) await new Promise<void>((resolve) => this.#clock.timer(fault.delayMs, resolve));
+    if ("delayMs" in fault) await this.#pause(fault.delayMs);
     if ("error" in fault && fault.error === "thrown")
       throw new Error("faulty: the test asked for a driver that throws");
     if ("error" in fault) return fail(UNREACHABLE);
@@ -161,10 +161,15 @@ class Front<F extends Fencing> implements FaultyStore<F> {
     if ("late" in fault || "reorder" in fault) await new Promise<void>((resolve) => this.#heldBack.push(resolve));
     if (!("hang" in fault)) {
       const answer = await apply();
+      if ("answerAfterMs" in fault) await this.#pause(fault.answerAfterMs);
       if (!("dropAnswer" in fault)) return answer;
     }
     this.#unanswered.push(giveUp);
     return await new Promise<never>(() => {});
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#clock.timer(ms, resolve));
   }
 
   /** A request was applied: those that were to come after it follow. */

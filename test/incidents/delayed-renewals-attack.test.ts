@@ -5,28 +5,27 @@ import { expect, it } from "vitest";
 import { createCandidate } from "conclave";
 import { fakeStore, faulty } from "conclave/testing";
 
-it("delayed-renewals-attack: with every renewal held up just so, two never lead at one instant", async () => {
+it("delayed-renewals-attack: with the leader's renewals held up just so, two never lead at one instant", async () => {
   const store = fakeStore();
-  const terms = new Map<string, { isHeld(): boolean; readonly token: { readonly value: bigint } }>();
+  const terms = new Map<string, { isHeld(): boolean }>();
   const tokens: bigint[] = [];
-  const attacked = ["a", "b"].map((id) => {
+  for (const id of ["a", "b", "c"]) {
     const network = faulty(store);
     void createCandidate({ store: network, id, ttlMs: 3_000, drainMs: 200 })
       .election("x")
       .lead(async (term) => {
         terms.set(id, term);
         tokens.push(term.token.value);
+        // One renewal is applied, and its answer held up until just before its caller gives up; those after it never arrive.
+        network.faults.next("keep", { answerAfterMs: 600 });
+        for (let lost = 0; lost < 5; lost++) network.faults.next("keep", { hang: true });
         await term.ended;
       });
-    return network;
-  });
+  }
   for (let elapsedMs = 0; elapsedMs < 120_000; elapsedMs += 10) {
-    // Each request is held up for as long as its caller still waits for it, and is applied after all.
-    if (elapsedMs % 100 === 0)
-      for (const network of attacked) network.faults.next("keep", { delayMs: 200 + (elapsedMs % 1_700) });
     await store.advance(10);
     expect([...terms.values()].filter((term) => term.isHeld()).length).toBeLessThanOrEqual(1);
   }
-  expect(tokens.length).toBeGreaterThan(3);
+  expect(tokens.length).toBeGreaterThan(10);
   expect(tokens.every((token, index) => index === 0 || token > (tokens[index - 1] ?? 0n))).toBe(true);
 });

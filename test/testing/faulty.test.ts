@@ -107,6 +107,20 @@ describe("hang", () => {
   });
 });
 
+describe("answerAfterMs", () => {
+  it("applies the request at once and answers it later", async () => {
+    const clock = new ManualClock();
+    const { store, behind, session } = await stage(clock);
+    store.faults.next("claim", { answerAfterMs: 40 });
+    const claimed = claim(store, session, NAME);
+    expect([await isSettled(claimed), await stateOf(behind)]).toEqual([false, "held"]);
+    await clock.advance(39);
+    expect(await isSettled(claimed)).toBe(false);
+    await clock.advance(1);
+    expect((await claimed)?.kind).toBe("granted");
+  });
+});
+
 describe("dropAnswer", () => {
   it("applies the request and never answers it", async () => {
     const { store, behind, session } = await stage();
@@ -183,7 +197,7 @@ describe("stale", () => {
 });
 
 describe("chance", () => {
-  const KINDS = ["delayMs", "error", "dropAnswer", "hang", "reorder", "late", "stale"] as const;
+  const KINDS = ["delayMs", "answerAfterMs", "error", "dropAnswer", "hang", "reorder", "late", "stale"] as const;
 
   async function run(seed: number): Promise<readonly { readonly method: string; readonly fault: Fault }[]> {
     const clock = new ManualClock();
