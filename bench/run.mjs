@@ -58,7 +58,7 @@ function readOptions() {
     });
     return parseArgs({ options, strict: true }).values;
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : error}\n\n${HELP}`);
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`);
     return undefined;
   }
 }

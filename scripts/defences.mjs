@@ -63,7 +63,7 @@ function readOptions() {
       strict: true,
     }).values;
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : error}\n\n${HELP}`);
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`);
     return undefined;
   }
 }

@@ -16,5 +16,12 @@ export type { FencedTerm, Term } from "./election/term.ts";
 export { type Fenced, type FencingToken, formatToken, parseToken } from "./fencing/token.ts";
 export type { ConclaveEvent, TermState } from "./lease/events.ts";
 export type { Fencing, Guarantee } from "./lease/guarantee.ts";
-export { type FencedStore, isFenced, type Reopenable, requireFenced, type Store, type UnfencedStore } from "./stores/contract.ts";
+export {
+  type FencedStore,
+  isFenced,
+  type Reopenable,
+  requireFenced,
+  type Store,
+  type UnfencedStore,
+} from "./stores/contract.ts";
 export { openStore } from "./stores/open-store.ts";

@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 
 interface Command {
   readonly summary: string;
-  readonly load: () => Promise<{ run(args: readonly string[]): Promise<number> }>;
+  readonly load: () => Promise<{ readonly run: (args: readonly string[]) => Promise<number> }>;
 }
 
 const COMMANDS: Readonly<Record<string, Command>> = {

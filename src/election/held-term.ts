@@ -86,7 +86,7 @@ export class HeldTerm implements Term {
 
   async announce(value: string): Promise<void> {
     this.throwIfLost();
-    await this.#runner.announce(this.election, String(value));
+    await this.#runner.announce(this.election, value);
     this.throwIfLost();
   }
 

@@ -170,8 +170,7 @@ export class Runner {
       case "free":
         return this.#free(effect.name);
       case "failed":
-        for (const name of [...this.#contenders.keys()]) this.#free(name, effect.error);
-        return;
+        return this.#fail(effect.error);
       case "closed":
         return this.#shut();
     }
@@ -200,6 +199,12 @@ export class Runner {
     const contender = this.#contenders.get(name);
     this.#contenders.delete(name);
     contender?.free(error);
+  }
+
+  /** Those who stand now; whoever waits behind one of them tries anew. */
+  #fail(error: ConclaveError): void {
+    const names = [...this.#contenders.keys()];
+    for (const name of names) this.#free(name, error);
   }
 
   #settleRenewals(keep: number, error: ConclaveError | undefined): void {

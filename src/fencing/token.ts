@@ -22,7 +22,11 @@ export interface Fenced {
   readonly token: FencingToken;
 }
 
-export function makeToken(token: { readonly domain: string; readonly value: bigint; readonly bid: string }): FencingToken {
+export function makeToken(token: {
+  readonly domain: string;
+  readonly value: bigint;
+  readonly bid: string;
+}): FencingToken {
   return Object.freeze({ domain: token.domain, value: token.value, bid: token.bid }) as FencingToken;
 }
 
@@ -56,5 +60,8 @@ function unescapePart(part: string, whole: string): string {
 
 function malformed(text: unknown): ConclaveError {
   const shown = JSON.stringify(String(text).slice(0, 80));
-  return new ConclaveError("TOKEN_MALFORMED", `${shown} is not a token: domain:value:bid was expected, the value in decimal. Send formatToken(term.token) unchanged.`);
+  return new ConclaveError(
+    "TOKEN_MALFORMED",
+    `${shown} is not a token: domain:value:bid was expected, the value in decimal. Send formatToken(term.token) unchanged.`,
+  );
 }

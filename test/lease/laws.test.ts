@@ -137,7 +137,7 @@ describe("law 2, the taker's law", () => {
 
   it("needs no silence where holder and taker read one clock", () => {
     const rig = standing();
-    rig.see({ ...held("v1"), heldUntilMs: rig.now.mono + 300 } as object);
+    rig.see({ ...held("v1"), heldUntilMs: rig.now.mono + 300 });
     rig.pass(304);
     expect(rig.has("claim")).toBe(false);
     rig.pass(2);

