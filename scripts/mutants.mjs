@@ -61,13 +61,18 @@ async function main(argv) {
   const outcomes = await tryAll(mutants, options);
   const survivors = outcomes.filter(({ seed }) => seed === undefined);
   const seconds = (performance.now() - startedAt) / 1000;
-  if (options.json) write(`${JSON.stringify({ seconds, outcomes: outcomes.map(({ patch: _, ...rest }) => rest) })}\n`);
+  if (options.json) write(`${JSON.stringify({ seconds, outcomes: outcomes.map(withoutPatch) })}\n`);
   else {
     write(`${outcomes.length - survivors.length} of ${outcomes.length} mutants found in ${seconds.toFixed(1)} s\n`);
     for (const { name, story } of survivors) write(`NOT FOUND  ${name}: ${story}\n`);
   }
   if (options["write-table"]) await writeTable(outcomes);
   return survivors.length === 0 ? 0 : 1;
+}
+
+/** @param {Outcome} outcome */
+function withoutPatch({ name, what, law, seed, invariant, story, seconds }) {
+  return { name, what, law, seed: seed ?? null, invariant, story, seconds };
 }
 
 /** @param {string[]} argv */

@@ -26,6 +26,8 @@ export abstract class Contest implements Contender {
   term: HeldTerm | undefined;
   protected readonly arena: Arena;
   protected stopping = false;
+  /** Meant to be over soon: a lock. */
+  protected readonly brief: boolean = false;
   #turn: Turn | undefined;
   #stopWaiting: (() => void) | undefined;
   #resolveOver!: () => void;
@@ -40,7 +42,7 @@ export abstract class Contest implements Contender {
   begin(): void {
     this.#stopWaiting = this.arena.turns.take(this.name, (turn) => {
       this.#turn = turn;
-      this.arena.runner.stand(this.name, "", this);
+      this.arena.runner.stand(this.name, this.brief, this);
     });
   }
 
@@ -48,7 +50,7 @@ export abstract class Contest implements Contender {
   beginNow(): boolean {
     this.#turn = this.arena.turns.tryTake(this.name);
     if (this.#turn === undefined) return false;
-    this.arena.runner.stand(this.name, "", this);
+    this.arena.runner.stand(this.name, this.brief, this);
     return true;
   }
 
@@ -106,6 +108,7 @@ export class WorkContest<R> extends Contest {
   readonly #work: (term: HeldTerm) => Promise<R>;
   /** `lead` campaigns again after a lost term; a lock does not. */
   readonly #again: boolean;
+  protected override readonly brief: boolean;
   readonly #promised: Promised<R | undefined>;
   #verdict: Verdict<R> | undefined;
 
@@ -119,6 +122,7 @@ export class WorkContest<R> extends Contest {
     super(arena, name);
     this.#work = work;
     this.#again = again;
+    this.brief = !again;
     this.#promised = promised;
   }
 

@@ -69,16 +69,16 @@ export class Runner {
 
   // ---- what contenders say
 
-  stand(name: Name, value: string, contender: Contender): void {
+  stand(name: Name, brief: boolean, contender: Contender): void {
     this.#contenders.set(name, contender);
-    this.input({ type: "stand", name, value });
+    this.input({ type: "stand", name, value: "", brief });
   }
 
   input(input: Input): void {
     const now = this.#clock.now();
     step(this.#machine, input, now, this.#effects);
     this.#perform(now);
-    this.#arrangeTick(input.type === "tick");
+    this.#arrangeTick(input.type === "tick", now);
   }
 
   /** Law 3: brings the books up to the clock, aborts what has passed, and only then answers. */
@@ -131,7 +131,7 @@ export class Runner {
     if (isBehindClock(this.#machine, now)) {
       step(this.#machine, TICK, now, this.#effects);
       this.#perform(now);
-      this.#arrangeTick(true);
+      this.#arrangeTick(true, now);
     }
     return now;
   }
@@ -231,8 +231,7 @@ export class Runner {
    * What is due now is done in a microtask, so that askers of one turn of the loop share one request. Directly after a tick a timer is used
    * instead: a machine that always had something due could otherwise keep the loop from turning.
    */
-  #arrangeTick(afterTick: boolean): void {
-    const now = this.#clock.now();
+  #arrangeTick(afterTick: boolean, now: Reading): void {
     const wakeAt = nextWake(this.#machine, now);
     if (wakeAt <= now.mono && !afterTick) {
       if (!this.#tickComing) queueMicrotask(() => this.#tick());

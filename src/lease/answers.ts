@@ -6,7 +6,17 @@ import type { Reading } from "../base/clock.ts";
 import type { ConclaveError } from "../base/errors.ts";
 import type { Refused, Unknown } from "../base/outcome.ts";
 import { retryAfterMs } from "./backoff.ts";
-import { becomeLost, type CampaignIn, grant, hasten, heldTerm, isIn, released, restartPursuit } from "./campaign.ts";
+import {
+  becomeLost,
+  type CampaignIn,
+  grant,
+  hasten,
+  heldTerm,
+  isIn,
+  released,
+  restartPursuit,
+  watchOwn,
+} from "./campaign.ts";
 import type { Claimed, Hold, Kept, Looked, Name, Released } from "./exchange.ts";
 import { earlierOf } from "./deadline.ts";
 import { endSession, expire } from "./expiry.ts";
@@ -49,6 +59,7 @@ function handleKept(machine: Machine, errand: ErrandOf<"keep">, kept: Kept, now:
   if (kept.kind !== "kept") return disprove(machine, session, errand.keep, kept, now, effects);
   const proven = prove(machine, session, errand.keep, errand.sentAt, now, effects);
   if (machine.settings.guarantee.keep === "per-hold") extendRecords(machine, session, errand.keep, proven, kept.unsure);
+  watchNewlyCarried(machine, session, errand.keep, effects);
   for (const hold of kept.lost) loseHold(machine, errand.keep, hold, now, effects);
   for (const hold of kept.strays) giveBackStray(machine, session, hold, now);
   expire(machine, now, effects);
@@ -106,6 +117,14 @@ function extendRecords(machine: Machine, open: Open, keep: number, proven: Readi
       open.pace,
       settings,
     );
+  }
+}
+
+/** A term that was meant to be brief and has outlasted a keep watches its record after all. */
+function watchNewlyCarried(machine: Machine, open: Open, keep: number, effects: Effect[]): void {
+  for (const campaign of machine.campaigns.values()) {
+    const term = heldTerm(campaign);
+    if (campaign.brief && term?.carriedFrom === keep) watchOwn(machine, open, term.hold, effects);
   }
 }
 

@@ -69,12 +69,20 @@ export function isHeldAt(campaign: Campaign, now: Reading): boolean {
 
 // ---- standing ------------------------------------------------------------------------------------------------------------------------
 
-export function createCampaign(machine: Machine, name: Name, value: string, now: Reading, effects: Effect[]): Campaign {
+export function createCampaign(
+  machine: Machine,
+  name: Name,
+  value: string,
+  brief: boolean,
+  now: Reading,
+  effects: Effect[],
+): Campaign {
   const stage = standing(machine, now.mono);
   const campaign: Campaign = {
     name,
     wanted: true,
     value,
+    brief,
     stage,
     shortTerms: 0,
     greatest: undefined,
@@ -91,7 +99,6 @@ function becomeStanding(machine: Machine, campaign: Campaign, dueAt: number, eff
   enter(campaign, standing(machine, dueAt));
   schedule(machine.agenda, campaign, dueAt);
   emit(effects, { type: "standing", election: campaign.name });
-  if (machine.settings.guarantee.shape === "race") effects.push({ type: "watch", question: { name: campaign.name } });
 }
 
 function standing(machine: Machine, notBefore: number): Standing {
@@ -163,6 +170,7 @@ export function grant(
   const term = { hold, opened: open.opened, claimedAt, carriedFrom: open.keepsSent + 1, lifeline, electedAt: now.mono };
   enter(campaign, { kind: "leading", term });
   strike(machine.agenda, campaign);
+  if (!campaign.brief) watchOwn(machine, open, hold, effects);
   emit(effects, {
     type: "elected",
     election: campaign.name,
@@ -170,6 +178,12 @@ export function grant(
     token: hold.token,
     ttlMs: open.session.ttlMs,
   });
+}
+
+/** Learns of a deletion before the next keep does. */
+export function watchOwn(machine: Machine, open: Open, { name, bid }: Hold, effects: Effect[]): void {
+  const question = machine.settings.guarantee.shape === "race" ? { name } : { name, bid, session: open.session };
+  effects.push({ type: "watch", question });
 }
 
 /**

@@ -68,7 +68,7 @@ export function step(machine: Machine, input: Input, now: Reading, effects: Effe
     case "hint":
       return handleHint(machine, input.hint, now);
     case "stand":
-      return handleStand(machine, input.name, input.value, now, effects);
+      return handleStand(machine, input, now, effects);
     case "withdraw":
       return withCampaign(machine, input.name, (campaign) => withdraw(machine, campaign, now, effects));
     case "settle":
@@ -126,6 +126,8 @@ export function termRemainingMs(machine: Machine, name: Name, bid: Bid, now: Rea
   return term === undefined || term.hold.bid !== bid ? 0 : remainingMs(term.lifeline.deadline, now);
 }
 
+type InputOf<T extends Input["type"]> = Extract<Input, { type: T }>;
+
 // ---- inputs --------------------------------------------------------------------------------------------------------------------------
 
 function withCampaign(machine: Machine, name: Name, then: (campaign: Campaign) => void): void {
@@ -133,15 +135,14 @@ function withCampaign(machine: Machine, name: Name, then: (campaign: Campaign) =
   if (campaign !== undefined) then(campaign);
 }
 
-function handleStand(machine: Machine, name: Name, value: string, now: Reading, effects: Effect[]): void {
+function handleStand(machine: Machine, input: InputOf<"stand">, now: Reading, effects: Effect[]): void {
   if (machine.closing !== "no") return;
+  const { name, value, brief = false } = input;
   const campaign = machine.campaigns.get(name);
-  if (campaign === undefined) {
-    createCampaign(machine, name, value, now, effects);
-    return;
-  }
+  if (campaign === undefined) return void createCampaign(machine, name, value, brief, now, effects);
   campaign.wanted = true;
   campaign.value = value;
+  campaign.brief = brief;
 }
 
 /** A hint proves nothing. It makes a waiting candidate look, and a leading one whose seat shows another ask by a keep. */

@@ -44,7 +44,8 @@ export function handleRaceSeat(
   else if (seat.state === "abandoned")
     pursuit.seen = { ...seen, takeAt: Math.min(seen.takeAt, takeAtMs(machine, seat, now)) };
   const takeAt = pursuit.seen?.takeAt ?? Infinity;
-  if (takeAt > now.mono) effects.push({ type: "contested", name: campaign.name });
+  if (takeAt > now.mono)
+    effects.push({ type: "contested", name: campaign.name }, { type: "watch", question: { name: campaign.name } });
   schedule(machine.agenda, campaign, Math.max(now.mono, Math.min(takeAt, nextPollAt(machine, now.mono))));
 }
 

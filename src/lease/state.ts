@@ -97,6 +97,8 @@ export interface Campaign extends Entry {
   wanted: boolean;
   /** What leader() shows beside the id. */
   value: string;
+  /** Its record is watched only once it has outlasted a keep. */
+  brief: boolean;
   stage: Stage;
   /** Terms in a row that ended sooner than one ttl: the cool-down doubles with each. */
   shortTerms: number;
@@ -187,7 +189,8 @@ export interface LinePursuit extends Attempt {
 export type Input =
   /** Time has passed; act on what is due. Every other input only takes note: a tick follows when `nextWake` says so. */
   | { readonly type: "tick" }
-  | { readonly type: "stand"; readonly name: Name; readonly value: string }
+  /** `brief`: meant to be held for less than a renewal, so that its record is not worth a watch. */
+  | { readonly type: "stand"; readonly name: Name; readonly value: string; readonly brief?: boolean }
   /** Stop wanting. A held term begins to end; its work is waited for. */
   | { readonly type: "withdraw"; readonly name: Name }
   /** Give up the present term, but stay a candidate. */

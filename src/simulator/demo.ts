@@ -48,6 +48,7 @@ function demoWorld(seed: number): WorldSpec {
     election: 0,
     slot: 0,
     aimsAtLeader: true,
+    waitsForElection: false,
   };
   const drift = (): number => 1 + nextBetween(rng, -0.004, 0.004);
   const candidate = (name: string): CandidateSpec => ({

@@ -35,6 +35,8 @@ export interface Fault {
   /** The process it hits, unless it aims at whoever leads `election` at that moment. */
   readonly slot: number;
   readonly aimsAtLeader: boolean;
+  /** Lies in wait from `atMs` on, and strikes when somebody is next elected in `election`. */
+  readonly waitsForElection: boolean;
 }
 
 export interface FaultPlan {
@@ -57,21 +59,17 @@ export function drawFaults(rng: Rng, plan: FaultPlan): readonly Fault[] {
     election: nextInteger(rng, 0, plan.elections - 1),
     slot: nextInteger(rng, 0, plan.slots - 1),
     aimsAtLeader: nextChance(rng, 0.75),
+    waitsForElection: nextChance(rng, 0.25),
   }));
   return drawn.toSorted((a, b) => a.atMs - b.atMs).map((fault, index) => ({ index, ...fault }));
 }
 
-export function describeFault({
-  index,
-  kind,
-  atMs,
-  durationMs,
-  amountMs,
-  election,
-  slot,
-  aimsAtLeader,
-}: Fault): string {
-  const whom = aimsAtLeader ? `whoever leads election ${election}, else candidate ${slot}` : `candidate ${slot}`;
+export function describeFault(fault: Fault): string {
+  const { index, kind, atMs, durationMs, amountMs, election, slot } = fault;
+  const whom = fault.aimsAtLeader ? `whoever leads election ${election}, else candidate ${slot}` : `candidate ${slot}`;
   const amount = kind === "jump" ? ` by ${amountMs.toFixed(0)} ms` : "";
-  return `fault ${index}: ${kind}${amount} at ${atMs.toFixed(0)} ms for ${durationMs.toFixed(0)} ms, ${whom}`;
+  const when = fault.waitsForElection
+    ? `at the first election ${election} after ${atMs.toFixed(0)} ms`
+    : `at ${atMs.toFixed(0)} ms`;
+  return `fault ${index}: ${kind}${amount} ${when} for ${durationMs.toFixed(0)} ms, ${whom}`;
 }

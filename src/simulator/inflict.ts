@@ -3,7 +3,7 @@ import type { Counts } from "./counts.ts";
 import type { Fault, FaultKind } from "./faults.ts";
 import type { Kernel } from "./kernel.ts";
 import { addressOf, STORE_ADDRESS } from "./messages.ts";
-import type { Victims } from "./nemesis.ts";
+import type { Nemesis, Victims } from "./nemesis.ts";
 import type { Network } from "./network.ts";
 import type { Observation } from "./observation.ts";
 import type { Process } from "./process.ts";
@@ -55,6 +55,22 @@ export class Inflictions implements Victims {
     const { processes } = this.#stage;
     const leader = aimsAtLeader ? processes.find((process) => process.leads(election)) : undefined;
     return leader ?? processes[slot];
+  }
+}
+
+/** Tells the nemesis of an election: faults that lie in wait for one strike now. */
+export class Ambush {
+  readonly hears: readonly Observation["type"][] = ["elected"];
+  readonly #nemesis: Nemesis;
+  readonly #elections: readonly string[];
+
+  constructor(nemesis: Nemesis, elections: readonly string[]) {
+    this.#nemesis = nemesis;
+    this.#elections = elections;
+  }
+
+  observe(observation: Observation): void {
+    if (observation.type === "elected") this.#nemesis.notice(this.#elections.indexOf(observation.election));
   }
 }
 

@@ -20,6 +20,8 @@ export interface NetworkSpec {
   readonly slowMaxMs: number;
   readonly lossChance: number;
   readonly duplicateChance: number;
+  /** What node 0 sends takes up to this much longer: requests are applied soon, answers are late. */
+  readonly lateAnswersMs: number;
 }
 
 /** As good as it gets: 0–1 ms, and nothing else. */
@@ -30,6 +32,7 @@ export const CALM_NETWORK: NetworkSpec = {
   slowMaxMs: 0,
   lossChance: 0,
   duplicateChance: 0,
+  lateAnswersMs: 0,
 };
 
 export class Network implements Actor {
@@ -77,11 +80,12 @@ export class Network implements Actor {
   }
 
   #dispatch(from: number, to: number, message: unknown): void {
-    const { delayMinMs, delayMaxMs, slowChance, slowMaxMs } = this.spec;
+    const { delayMinMs, delayMaxMs, slowChance, slowMaxMs, lateAnswersMs } = this.spec;
     const isSlow = nextChance(this.#rng, slowChance);
     const delayMs = isSlow
       ? nextBetween(this.#rng, delayMaxMs, slowMaxMs)
       : nextBetween(this.#rng, delayMinMs, delayMaxMs);
-    this.#kernel.schedule(this.#kernel.nowMs + delayMs, this, "message", from * NODES_MAX + to, message);
+    const lateMs = from === 0 && lateAnswersMs > 0 ? nextBetween(this.#rng, 0, lateAnswersMs) : 0;
+    this.#kernel.schedule(this.#kernel.nowMs + delayMs + lateMs, this, "message", from * NODES_MAX + to, message);
   }
 }

@@ -1,7 +1,8 @@
 // Draws a world from a seed. Every seed draws which weaknesses it has at all, so that each is met alone, in pairs and in crowds; a world with
-// everything on hides what a quieter one shows. Three moods:
+// everything on hides what a quieter one shows. Four moods:
 //
 //   still   0–1 ms everywhere, clocks at the edge of ρ: margins are all that is left between two leaders (drift hides behind latency)
+//   late    requests are applied at once, answers come late: whoever counts from the answer believes too long
 //   plain   a local network
 //   rough   slow, lossy, doubling, reordering: requests commit after their caller gave up, and after later ones
 //
@@ -24,7 +25,7 @@ export interface SwarmOptions {
 /** Of the ttl. */
 const DRAIN_MAX = 0.2;
 
-type Mood = "still" | "plain" | "rough";
+type Mood = "still" | "late" | "plain" | "rough";
 
 interface Draw {
   readonly rng: Rng;
@@ -37,7 +38,7 @@ interface Draw {
 export function drawWorld(seed: number, options: SwarmOptions = {}): WorldSpec {
   const rng = streamOf(seed, "swarm");
   const isControl = options.isControl ?? false;
-  const mood: Mood = isControl ? "still" : nextOf(rng, ["still", "still", "plain", "rough", "rough"]);
+  const mood: Mood = isControl ? "still" : nextOf(rng, ["still", "still", "late", "plain", "rough", "rough"]);
   const draw: Draw = {
     rng,
     mood,
@@ -47,7 +48,7 @@ export function drawWorld(seed: number, options: SwarmOptions = {}): WorldSpec {
   };
   const elections = ["alpha", "beta", "gamma", "delta"].slice(0, nextOf(rng, [1, 1, 1, 2, 2, 3, 4]));
   const store = drawStore(draw);
-  const sharesId = nextChance(rng, 0.3);
+  const sharesId = nextChance(rng, 0.4);
   const count = nextOf(rng, [2, 2, 3, 3, 3, 4, 5, 6]);
   const candidates = Array.from({ length: count }, (_, slot) =>
     drawCandidate(draw, store, sharesId ? "shared" : `candidate-${slot}`),
@@ -124,7 +125,7 @@ function drawCandidate(draw: Draw, store: StoreSpec, id: string): CandidateSpec 
     clock: isCoarse ? { ...clock, monoQuantumMs: monoGrainMs, bootQuantumMs: bootGrainMs } : clock,
     monoGrainMs,
     bootGrainMs,
-    timerLateMs: mood === "still" ? nextOf(rng, [0, 1]) : nextOf(rng, [1, 5, 0.1 * ttlMs]),
+    timerLateMs: mood === "still" || mood === "late" ? nextOf(rng, [0, 1]) : nextOf(rng, [1, 5, 0.1 * ttlMs]),
     work: {
       writeEveryMs: ttlMs * nextBetween(rng, 0.2, 0.8),
       isCareless: nextChance(rng, 0.2),
@@ -146,7 +147,7 @@ function workableTtlMs(store: StoreSpec, margins: Margins, wishedMs: number): nu
 }
 
 function drawClock({ rng, rho, mood, isControl }: Draw): ClockSpec {
-  const isAtEdge = isControl || nextChance(rng, mood === "still" ? 0.8 : 0.3);
+  const isAtEdge = isControl || nextChance(rng, mood === "still" || mood === "late" ? 0.8 : 0.3);
   const drift = isAtEdge ? nextOf(rng, [-rho, rho]) : nextBetween(rng, -rho, rho);
   return {
     rate: 1 + (isControl ? 2 : 1) * drift,
@@ -158,6 +159,7 @@ function drawClock({ rng, rho, mood, isControl }: Draw): ClockSpec {
 
 function drawNetwork({ rng, mood, ttlMs }: Draw): NetworkSpec {
   if (mood === "still") return { ...CALM_NETWORK, delayMaxMs: nextOf(rng, [0, 1]) };
+  if (mood === "late") return { ...CALM_NETWORK, lateAnswersMs: nextBetween(rng, 0.05, 0.18) * ttlMs };
   if (mood === "plain")
     return {
       delayMinMs: 0.2,
@@ -166,6 +168,7 @@ function drawNetwork({ rng, mood, ttlMs }: Draw): NetworkSpec {
       slowMaxMs: 0.3 * ttlMs,
       lossChance: 0.01,
       duplicateChance: 0.01,
+      lateAnswersMs: 0,
     };
   return {
     delayMinMs: 0.5,
@@ -174,6 +177,7 @@ function drawNetwork({ rng, mood, ttlMs }: Draw): NetworkSpec {
     slowMaxMs: nextOf(rng, [0.4, 1, 2.5]) * ttlMs,
     lossChance: nextOf(rng, [0, 0.04]),
     duplicateChance: nextOf(rng, [0, 0.05]),
+    lateAnswersMs: 0,
   };
 }
 
@@ -195,7 +199,7 @@ function drawKinds({ rng, isControl }: Draw, store: StoreSpec): readonly FaultKi
   ];
   const chosen = kinds.filter(() => nextChance(rng, 0.5));
   const rare: FaultKind[] = ["store-freeze", "delete-record", "end-session", "freeze"];
-  chosen.push(...rare.filter(() => nextChance(rng, 0.15)));
+  chosen.push(...rare.filter(() => nextChance(rng, 0.25)));
   if (store.judge === "store-wall") chosen.push("jump");
   if (store.forgetMs > 0) chosen.push("forget", "forget");
   return chosen.length === 0 ? ["cut"] : chosen;

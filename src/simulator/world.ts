@@ -11,7 +11,7 @@ import { resolveSettings, type Settings } from "../lease/settings.ts";
 import { VirtualClock } from "./clock.ts";
 import { type Counts, emptyCounts } from "./counts.ts";
 import { guaranteeOf } from "./guarantees.ts";
-import { Inflictions } from "./inflict.ts";
+import { Ambush, Inflictions } from "./inflict.ts";
 import { createInvariants } from "./invariants/index.ts";
 import { type Actor, Kernel, type KernelEvent } from "./kernel.ts";
 import { addressOf, STORE_ADDRESS } from "./messages.ts";
@@ -81,9 +81,12 @@ export class World implements Actor {
     this.#clocks = spec.candidates.map(({ clock }) => new VirtualClock(clock));
     const { listeners, succession, proofs } = createInvariants(this.#judgement());
     this.#succession = succession;
-    this.#listeners = byType([proofs, new Tally(this.counts, proofs, (who) => this.#read(who)), ...listeners]);
+    const nemesis = new Nemesis(this.kernel, new Inflictions(this), spec.calmAtMs);
+    const ambush = new Ambush(nemesis, spec.elections);
+    const tally = new Tally(this.counts, proofs, (who) => this.#read(who));
+    this.#listeners = byType([proofs, tally, ...listeners, ambush]);
+    nemesis.plan(spec.faults);
     spec.candidates.forEach((_candidate, slot) => this.restart(slot));
-    new Nemesis(this.kernel, new Inflictions(this), spec.calmAtMs).plan(spec.faults);
     this.kernel.schedule(spec.calmAtMs, this, "calm");
   }
 
@@ -98,10 +101,15 @@ export class World implements Actor {
       trace.mix(event.subject);
       event.actor?.handle(event);
       if (this.#isAwaiting && this.#succession.isComplete) this.#advance();
-      if (kernel.handled > EVENTS_MAX) this.#violate("progress", `${EVENTS_MAX} events and no end: something spins`);
+      if (kernel.handled > EVENTS_MAX) this.#giveUp();
     }
     this.counts.events = kernel.handled;
     return this.#violation;
+  }
+
+  #giveUp(): void {
+    this.#isDone = true;
+    this.#violate("progress", `${EVENTS_MAX} events and no end: something spins`);
   }
 
   observe(observation: Observation): void {

@@ -5,11 +5,12 @@
 //   session    an operator ended a session: its holder learns by its next keep, or its deadline, which is at most one ttl away (law 14)
 //   record     an operator deleted an entry of a line: the next in line is first at once, and the old first likewise learns within a ttl.
 //              In a race this is NO excuse: the seat shows `missing`, and takers wait the last ttl (law 14)
-//   forgot     a failover lost the last writes: what was granted or kept before it may end early
-//   jumped     the store judges by a wall clock that jumped forward: likewise
+//   forgot     a failover lost the last writes: what was granted or kept before it may end early. In a race versions may repeat after it, so that
+//              whoever looked before may swap over one that is alive again: void for the rest of the run; only tokens help
+//   jumped     the store judges by a wall clock that jumped forward: what was granted or kept before it may end early
 //
-// An excuse lasts for one ttl after the act: "detected within a ttl" is itself checked. The first two cover only terms granted before it; the
-// other two also a term granted later, whose session was kept before.
+// Otherwise an excuse lasts for one ttl after the act: "detected within a ttl" is itself checked. `session` and `record` cover only terms granted before
+// the act; `forgot` and `jumped` also a term granted later, whose session was kept before.
 import type { Bid, Name, Token } from "../../lease/exchange.ts";
 import type { Meddling, Observation, Promises, Who } from "../observation.ts";
 
@@ -17,6 +18,7 @@ interface Act {
   readonly atMs: number;
   readonly election: Name | undefined;
   readonly coversLater: boolean;
+  readonly untilMs: number;
 }
 
 export class Excuses {
@@ -42,7 +44,10 @@ export class Excuses {
     if (observation.type === "meddled") {
       if (observation.act === "forgot") this.#epoch++;
       const { act, atMs, election } = observation;
-      if (this.#isExcuse(act)) this.#acts.push({ atMs, election, coversLater: act === "forgot" || act === "jumped" });
+      const isForGood = act === "forgot" && this.#promises.shape === "race";
+      const untilMs = isForGood ? Infinity : atMs + this.#promises.ttlMaxMs;
+      const coversLater = act === "forgot" || act === "jumped";
+      if (this.#isExcuse(act)) this.#acts.push({ atMs, election, coversLater, untilMs });
     }
   }
 
@@ -59,9 +64,7 @@ export class Excuses {
     const grantedAtMs = this.#grantedAtMs.get(bid) ?? nowMs;
     return this.#acts.some(
       (act) =>
-        (act.election ?? election) === election &&
-        (act.coversLater || grantedAtMs <= act.atMs) &&
-        nowMs <= act.atMs + this.#promises.ttlMaxMs,
+        (act.election ?? election) === election && (act.coversLater || grantedAtMs <= act.atMs) && nowMs <= act.untilMs,
     );
   }
 

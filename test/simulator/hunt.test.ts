@@ -1,0 +1,124 @@
+// Whole worlds: the same seed gives the same bytes, clean seeds are clean, a broken world is found, shrunk and replayed.
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { demoElection, drawWorld, formatLine, runSeed, shrinkSeed } from "conclave/simulator";
+import { applyToText, parsePatch } from "../../scripts/apply-patch.mjs";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const transcriptOf = (seed: number): string => runSeed(seed, { isRecorded: true }).lines.map(formatLine).join("\n");
+
+describe("a seed", () => {
+  it("gives the same transcript and hash every time", () => {
+    for (const seed of [1, 2, 3]) {
+      expect(transcriptOf(seed)).toBe(transcriptOf(seed));
+      expect(runSeed(seed).hash).toBe(runSeed(seed).hash);
+    }
+  });
+
+  it("has the same hash whether it is written down or not", () => {
+    expect(runSeed(7, { isRecorded: true }).hash).toBe(runSeed(7).hash);
+  });
+
+  it("differs from every other seed", () => {
+    const hashes = new Set(Array.from({ length: 40 }, (_, seed) => runSeed(seed).hash));
+    expect(hashes.size).toBe(40);
+  });
+
+  it("draws its world and its faults up front", () => {
+    expect(drawWorld(11)).toEqual(drawWorld(11));
+    const { faults } = drawWorld(11);
+    expect(runSeed(11, { faults: [0, 2] }).spec.faults).toEqual(
+      faults.filter(({ index }) => index === 0 || index === 2),
+    );
+  });
+
+  it("breaks no invariant", () => {
+    const findings = Array.from({ length: 60 }, (_, index) => runSeed(index + 1)).filter(({ violation }) => violation);
+    expect(findings.map(({ seed, violation }) => `${seed}: ${violation?.story}`)).toEqual([]);
+  });
+});
+
+describe("the control run", () => {
+  it("finds overlaps where clocks drift twice as far as declared", () => {
+    const broken = Array.from({ length: 150 }, (_, seed) => runSeed(seed + 1, { isControl: true }).violation);
+    expect(broken.filter((violation) => violation?.invariant === "exclusion").length).toBeGreaterThan(3);
+  });
+});
+
+describe("the shrinker", () => {
+  it("leaves only faults that the finding needs", () => {
+    const seeds = Array.from({ length: 150 }, (_, index) => index + 1);
+    const seed = seeds.find((each) => runSeed(each, { isControl: true }).violation !== undefined) ?? 0;
+    const shrunk = shrinkSeed(seed, { isControl: true });
+    expect(shrunk?.faults.length).toBeLessThan(drawWorld(seed, { isControl: true }).faults.length);
+    const faults = shrunk?.faults ?? [];
+    expect(runSeed(seed, { isControl: true, faults }).violation?.invariant).toBe("exclusion");
+    for (const left of faults) {
+      const fewer = faults.filter((fault) => fault !== left);
+      expect(runSeed(seed, { isControl: true, faults: fewer }).violation?.invariant).not.toBe("exclusion");
+    }
+  });
+
+  it("has nothing to do with a clean seed", () => {
+    expect(shrinkSeed(1)).toBeUndefined();
+  });
+});
+
+describe("the demo", () => {
+  it("tells of a takeover and of a refused stale write, whatever the seed", () => {
+    for (const seed of [1, 2, 3, 4, 5]) {
+      const { lines, summary } = demoElection(seed);
+      expect(summary).toMatchObject({ overlaps: 0 });
+      expect(summary.takeovers).toBeGreaterThanOrEqual(1);
+      expect(summary.staleWritesRefused).toBeGreaterThanOrEqual(1);
+      expect(lines.some(({ what }) => what.startsWith("REFUSES a write"))).toBe(true);
+      expect(lines.map(({ atMs }) => atMs)).toEqual(lines.map(({ atMs }) => atMs).toSorted((a, b) => a - b));
+    }
+  });
+});
+
+describe("scripts/hunt.mjs", () => {
+  const hunt = (...args: string[]) =>
+    spawnSync(process.execPath, ["scripts/hunt.mjs", ...args], { cwd: root, encoding: "utf8" });
+
+  it.runIf(existsSync(`${root}/dist/simulator/index.js`))("replays a seed with the same output twice", () => {
+    const [first, second] = [hunt("--replay", "5"), hunt("--replay", "5")];
+    expect(first.status).toBe(0);
+    expect(first.stdout).toContain("every invariant holds");
+    expect(first.stdout).toBe(second.stdout);
+  });
+
+  it.runIf(existsSync(`${root}/dist/simulator/index.js`))("says what is wrong with its usage", () => {
+    expect(hunt("--help")).toMatchObject({ status: 0, stderr: "" });
+    expect(hunt("--seeds", "many").status).toBe(2);
+    expect(hunt("--unknown").status).toBe(2);
+    expect(hunt("--faults", "1").stderr).toContain("go with --replay");
+  });
+});
+
+describe("the patch applier", () => {
+  const patch = [
+    "# a comment",
+    "--- src/a.ts",
+    "+++ src/a.ts",
+    "@@ -1,3 +1,3 @@",
+    " one",
+    "-two",
+    "+2",
+    " three",
+    "",
+  ].join("\n");
+  const [parsed] = parsePatch(patch);
+
+  it("applies a hunk where it fits, even if it has moved", () => {
+    expect(parsed?.file).toBe("src/a.ts");
+    expect(applyToText("zero\none\ntwo\nthree\n", parsed!)).toBe("zero\none\n2\nthree\n");
+  });
+
+  it("refuses a hunk that fits nowhere, or twice", () => {
+    expect(() => applyToText("one\nTWO\nthree\n", parsed!)).toThrow("fits in 0 places");
+    expect(() => applyToText("one\ntwo\nthree\none\ntwo\nthree\n", parsed!)).toThrow("fits in 2 places");
+  });
+});
