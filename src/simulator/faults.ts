@@ -6,6 +6,7 @@ export const FAULT_KINDS = [
   "cut-up", // requests are lost, answers arrive
   "cut-down", // requests arrive, answers are lost
   "cut", // neither
+  "stall", // requests wait, and arrive all at once at the end: after their caller gave up
   "pause", // the process stands still, its clocks run
   "suspend", // the host sleeps: the mono hand stops
   "freeze", // the virtual machine is paused: every hand stops

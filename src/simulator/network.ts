@@ -1,5 +1,5 @@
 // The network between numbered nodes. A message may be delayed, lost, doubled, and overtaken by a later one; a link may be cut in one
-// direction. What is in flight when a link is cut still arrives: a cut is no recall.
+// direction, or stalled, which delivers everything in the end. What is in flight when a link is cut still arrives: a cut is no recall.
 // Knows nothing of stores or elections: a message is whatever one node sends and another understands.
 import { nextBetween, nextChance, type Rng } from "../base/rng.ts";
 import type { Actor, Kernel, KernelEvent } from "./kernel.ts";
@@ -44,6 +44,9 @@ export class Network implements Actor {
   /** Direction → how many cuts lie on it. */
   readonly #cuts = new Map<number, number>();
 
+  /** Direction → what waits there. */
+  readonly #stalled = new Map<number, unknown[]>();
+
   constructor(kernel: Kernel, rng: Rng, spec: NetworkSpec) {
     this.#kernel = kernel;
     this.#rng = rng;
@@ -65,10 +68,28 @@ export class Network implements Actor {
     this.#cuts.set(direction, Math.max(0, (this.#cuts.get(direction) ?? 0) - 1));
   }
 
+  /** From now on nothing gets through in this direction, and nothing is lost: it arrives when `flow` is called. */
+  stall(from: number, to: number): void {
+    const direction = from * NODES_MAX + to;
+    if (!this.#stalled.has(direction)) this.#stalled.set(direction, []);
+  }
+
+  flow(from: number, to: number): void {
+    const direction = from * NODES_MAX + to;
+    const messages = this.#stalled.get(direction) ?? [];
+    this.#stalled.delete(direction);
+    for (const message of messages) this.#dispatch(from, to, message);
+  }
+
   /** Whether anything is under way. False: it was lost, which the sender can learn only by waiting. */
   send(from: number, to: number, message: unknown): boolean {
     if ((this.#cuts.get(from * NODES_MAX + to) ?? 0) > 0) return false;
     if (nextChance(this.#rng, this.spec.lossChance)) return false;
+    const stalled = this.#stalled.get(from * NODES_MAX + to);
+    if (stalled !== undefined) {
+      stalled.push(message);
+      return true;
+    }
     this.#dispatch(from, to, message);
     if (nextChance(this.#rng, this.spec.duplicateChance)) this.#dispatch(from, to, message);
     return true;

@@ -188,6 +188,7 @@ function drawKinds({ rng, isControl }: Draw, store: StoreSpec): readonly FaultKi
     "cut",
     "cut-up",
     "cut-down",
+    "stall",
     "pause",
     "suspend",
     "crash",
