@@ -33,6 +33,7 @@ export function createCandidate<S extends Store>(options: CandidateOptions<S>): 
 
 /** One election, one candidate of its own: `createCandidate(options).election(name)`, closed together. */
 export function elect<S extends Store>(name: string, options: CandidateOptions<S>): Election<TermOf<S>> {
+  checkName(name);
   const clock = hostClockOf(options.store) ?? nodeClock();
   const settings = resolveOptions(options, clock, `elect(${JSON.stringify(name)})`);
   return new StoreCandidate<TermOf<S>>(options.store, settings, clock, options.onOverstay).onlyElection(name);
@@ -119,7 +120,8 @@ class StoreCandidate<T extends Term> implements Candidate<T> {
   }
 
   close(): Promise<void> {
-    this.#closed ??= this.#close();
+    // Not `??= this.#close()`: whoever is told by it may call close() again before it returns.
+    this.#closed ??= Promise.resolve().then(() => this.#close());
     return this.#closed;
   }
 
@@ -171,7 +173,7 @@ class StoreCandidate<T extends Term> implements Candidate<T> {
       try {
         listener(event);
       } catch (error) {
-        process.emitWarning(`a listener of conclave's events threw: ${String(error)}`, "ConclaveWarning");
+        warnOf("a listener of conclave's events", error);
       }
     }
     if (event.type === "overstayed") this.#overstayed(event.election, event.byMs);
@@ -181,17 +183,31 @@ class StoreCandidate<T extends Term> implements Candidate<T> {
     const message = `"${election}": work still running ${Math.round(byMs)} ms after the term was lost; another process may lead. Pass term.signal to what it awaits, or set onOverstay: "exit".`;
     this.#publish({ type: "error", error: new ConclaveError("TERM_OVERSTAYED", message), election });
     if (this.#onOverstay === "report") return;
-    if (this.#onOverstay !== "exit") return this.#onOverstay(election);
+    if (this.#onOverstay !== "exit") return this.#callOnOverstay(this.#onOverstay, election);
     process.stderr.write(`conclave: ${message} Exiting.\n`);
     process.exit(1);
   }
+
+  #callOnOverstay(onOverstay: (election: string) => unknown, election: string): void {
+    const warn = (error: unknown): void => warnOf("onOverstay", error);
+    try {
+      Promise.resolve(onOverstay(election)).catch(warn);
+    } catch (error) {
+      warn(error);
+    }
+  }
+}
+
+/** Law 16: what the user's function throws harms nobody. It may be asynchronous, whatever its type says. */
+function warnOf(what: string, error: unknown): void {
+  process.emitWarning(`${what} threw: ${String(error)}`, "ConclaveWarning");
 }
 
 function checkName(name: unknown): void {
   if (typeof name === "string" && name.length > 0 && name.length <= 500 && !hasControlCharacter(name)) return;
   throw new ConclaveError(
     "CONFIG_INVALID",
-    `${JSON.stringify(name)} is not a name for an election: 1 to 500 characters, no control characters`,
+    `${typeof name === "string" ? JSON.stringify(name) : String(name)} is not a name for an election: 1 to 500 characters, no control characters`,
   );
 }
 

@@ -60,7 +60,14 @@ function procUptime(): (() => number) | undefined {
       const length = readSync(file, text, 0, text.length, 0);
       return Number.parseFloat(text.toString("latin1", 0, length)) * 1000;
     };
-    return Number.isFinite(read()) ? read : undefined;
+    if (!Number.isFinite(read())) return undefined;
+    return () => {
+      try {
+        return read();
+      } catch {
+        return uptimeMs(); // the file was closed under us, or what serves it has gone
+      }
+    };
   } catch {
     return undefined; // no /proc here: os.uptime asks the kernel in another way
   }

@@ -26,6 +26,8 @@ export abstract class Contest implements Contender {
   term: HeldTerm | undefined;
   protected readonly arena: Arena;
   protected stopping = false;
+  /** Why the present term is no longer held, other than by being given back. */
+  protected lostFor: LossReason | undefined;
   /** Meant to be over soon: a lock. */
   protected readonly brief: boolean = false;
   #turn: Turn | undefined;
@@ -64,8 +66,11 @@ export abstract class Contest implements Contender {
   }
 
   elected(bid: Bid, token: Token | undefined): void {
-    this.term = new HeldTerm(this.arena.runner, this.name, this.arena.id, bid, token, () => this.giveUp());
-    this.begun(this.term);
+    const giveUp = (): Promise<void> => (this.term === term ? this.giveUp() : Promise.resolve()); // an earlier term is over
+    const term: HeldTerm = new HeldTerm(this.arena.runner, this.name, this.arena.id, bid, token, giveUp);
+    this.term = term;
+    this.lostFor = undefined;
+    this.begun(term);
   }
 
   ending(reason: LossReason): void {
@@ -73,6 +78,7 @@ export abstract class Contest implements Contender {
   }
 
   lost(reason: LossReason): void {
+    this.lostFor = reason;
     this.term?.abort(reason);
   }
 
@@ -81,9 +87,12 @@ export abstract class Contest implements Contender {
   released(): void {}
 
   free(error?: ConclaveError): void {
+    const turn = this.#turn;
+    this.#turn = undefined;
+    this.stopping = true; // from here on the name is the next asker's
     this.finished(error);
     this.#resolveOver();
-    this.#turn?.done();
+    turn?.done();
   }
 
   protected settle(): void {
@@ -132,13 +141,21 @@ export class WorkContest<R> extends Contest {
     this.stop();
   }
 
+  /** In a job of its own: the work of one term must not run inside the books of all. */
   protected begun(term: HeldTerm): void {
-    void this.#run(term);
+    queueMicrotask(() => void this.#run(term));
   }
 
   /** Never rejects. */
   async #run(term: HeldTerm): Promise<void> {
     let verdict: Verdict<R>;
+    // Law 7: what is lost before its work has begun is not begun.
+    if (!term.isHeld()) {
+      if (!this.#again)
+        this.#verdict = { kind: "error", error: new TermLostError(this.name, this.lostFor ?? "expired") };
+      if (!this.#again) this.stop();
+      return this.settle();
+    }
     try {
       verdict = { kind: "value", value: await this.#work(term) };
     } catch (error) {
@@ -148,9 +165,9 @@ export class WorkContest<R> extends Contest {
     const whole = term.isLeading();
     if (whole || !this.#again) {
       this.#verdict =
-        whole || verdict.kind === "error" || term.reason === "resigned"
+        whole || verdict.kind === "error" || term.isHeld()
           ? verdict
-          : { kind: "error", error: new TermLostError(this.name, term.reason ?? "expired") };
+          : { kind: "error", error: new TermLostError(this.name, this.lostFor ?? "expired") };
       this.stop();
     } else if (verdict.kind === "error") this.#reportLateError(verdict.error, term);
     this.settle();
@@ -216,6 +233,7 @@ export class HoldContest extends Contest {
 
   override lost(reason: LossReason): void {
     super.lost(reason);
+    this.#givenUp?.resolve();
     this.#settled();
   }
 

@@ -78,8 +78,7 @@ export class NamedElection<T extends Term> implements Election<T> {
     options.signal?.throwIfAborted();
     const looked = lookUp(this.#lookout, this.name);
     if (options.signal === undefined) return looked;
-    looked.catch(() => {}); // if the signal wins, nobody else hears of a late error
-    return Promise.race([looked, rejectionOf(options.signal)]);
+    return untilAborted(looked, options.signal);
   }
 
   observe(options: Until = {}): AsyncIterable<Leader | undefined> {
@@ -108,7 +107,7 @@ export class NamedElection<T extends Term> implements Election<T> {
   }
 
   #throwIfClosed(): void {
-    if (this.#closed !== undefined) throw closedError(this.name);
+    if (this.#closed !== undefined || this.#closing.signal.aborted) throw closedError(this.name);
   }
 
   #enter(contest: Contest, signal: AbortSignal | undefined, whenAborted: () => void): void {
@@ -137,8 +136,10 @@ export function asWork<T extends Term, R>(work: (term: T) => Promise<R>): (term:
   return (term) => work(asTerm<T>(term));
 }
 
-function rejectionOf(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+function untilAborted<V>(promise: Promise<V>, signal: AbortSignal): Promise<V> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    signal.addEventListener("abort", abort, { once: true });
+    void promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
   });
 }

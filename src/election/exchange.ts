@@ -1,9 +1,11 @@
 // One request of the machine, carried out at a store and answered exactly once: with the store's answer, or `unknown` when it takes too long, throws,
 // rejects, or answers something that is no answer. Late answers are dropped: whatever they say, the machine asks again.
+import { inspect } from "node:util";
 import type { Clock, Reading } from "../base/clock.ts";
 import { ConclaveError } from "../base/errors.ts";
 import { unknown } from "../base/outcome.ts";
-import type { Claimed } from "../lease/exchange.ts";
+import type { Claimed, Seat } from "../lease/exchange.ts";
+import type { Guarantee } from "../lease/guarantee.ts";
 import type { Answer, Request } from "../lease/state.ts";
 import type { Call, Store } from "../stores/contract.ts";
 
@@ -79,31 +81,61 @@ async function invoke(store: Store, request: Request, call: Call): Promise<Answe
   }
 }
 
-/** A driver's bug must not become two leaders: what does not have the shape of an answer counts as none. */
+/** A driver's bug must not become two leaders, nor a hung candidate: what does not have the shape of an answer counts as none. */
 function checked(store: Store, request: Request, answer: Answer): Answer {
-  if (typeof answer !== "object" || answer === null || typeof answer.kind !== "string")
-    return unknown(
-      new TypeError(
-        `${store.guarantee.store}.${request.method} answered ${JSON.stringify(answer)}, which is no outcome`,
-      ),
-    );
-  if (answer.kind !== "claimed" || request.method !== "claim") return answer;
-  if (!Array.isArray(answer.claimed) || answer.claimed.length !== request.claims.length)
-    return unknown(
-      new TypeError(`${store.guarantee.store}.claim answered ${request.claims.length} claims with something else`),
-    );
-  return {
-    kind: "claimed",
-    claimed: answer.claimed.map((each, index) => checkedClaim(store, request.claims[index]?.bid, each)),
-  };
+  if (answer?.kind === "claimed" && request.method === "claim" && answer.claimed?.length === request.claims.length)
+    return {
+      kind: "claimed",
+      claimed: answer.claimed.map((each, index) => checkedClaim(store, request.claims[index]?.bid, each)),
+    };
+  if (isAnswer(request, answer)) return answer;
+  return unknown(
+    new TypeError(`${store.guarantee.store}.${request.method} answered ${inspect(answer)}, which is no outcome`),
+  );
 }
 
+function isAnswer(request: Request, answer: Answer): boolean {
+  switch (answer?.kind) {
+    case "unknown":
+    case "refused":
+      return true;
+    case "kept":
+      return (
+        request.method === "keep" &&
+        typeof answer.session?.id === "string" &&
+        [answer.lost, answer.unsure, answer.strays].every((holds) => Array.isArray(holds))
+      );
+    case "session-lost":
+      return request.method === "keep";
+    case "released":
+      return request.method === "release";
+    case "seen":
+      return (
+        request.method === "look" && answer.seats?.length === request.questions.length && answer.seats.every(isSeat)
+      );
+    default:
+      return false;
+  }
+}
+
+function isSeat(seat: Seat): boolean {
+  return typeof seat?.version === "string" && (seat.ttlMs === undefined || seat.ttlMs > 0);
+}
+
+/** Which answers each shape of store can give to a claim. */
+const CLAIMED: Readonly<Record<Guarantee["shape"], readonly string[]>> = {
+  race: ["granted", "beaten", "session-lost", "unknown", "refused"],
+  line: ["granted", "waiting", "leftover", "session-lost", "unknown", "refused"],
+};
+
 function checkedClaim(store: Store, bid: string | undefined, claimed: Claimed): Claimed {
+  const { shape, fencing, store: name } = store.guarantee;
+  if (!CLAIMED[shape].includes(claimed?.kind) || (claimed.kind === "beaten" && !isSeat(claimed.seat)))
+    return unknown(new TypeError(`${name}.claim answered ${inspect(claimed)}, which is no outcome of a ${shape}`));
   if (claimed.kind !== "granted" && claimed.kind !== "waiting") return claimed;
-  const { hold } = claimed;
-  const fenced = store.guarantee.fencing === "fenced";
-  if (hold.bid === bid && (!fenced || (typeof hold.token?.value === "bigint" && hold.token.bid === bid)))
+  const token = claimed.hold?.token;
+  if (claimed.hold?.bid === bid && (fencing !== "fenced" || (typeof token?.value === "bigint" && token.bid === bid)))
     return claimed;
-  const message = `${store.guarantee.store}.claim granted bid ${String(bid)} without its ${fenced ? "token" : "bid"}. This is a bug of the driver: run storeConformance of conclave/testing on it.`;
+  const message = `${name}.claim granted bid ${String(bid)} without its ${fencing === "fenced" ? "token" : "bid"}. This is a bug of the driver: run storeConformance of conclave/testing on it.`;
   return { kind: "refused", code: "STORE_UNSUPPORTED", message, retryable: false };
 }

@@ -59,11 +59,14 @@ export class HeldTerm implements Term {
   }
 
   isHeld(): boolean {
-    return this.#runner.isHeld(this.election, this.#bid);
+    const held = this.#runner.isHeld(this.election, this.#bid);
+    // Law 3: also where the runner is still on its way to say so.
+    if (!held) this.abort(this.#runner.lossOf(this.election, this.#bid));
+    return held;
   }
 
   isLeading(): boolean {
-    return this.isHeld() && this.#reason === undefined;
+    return this.isHeld() && this.#reason === undefined && this.state() !== "ending";
   }
 
   throwIfLost(): void {

@@ -65,6 +65,7 @@ export async function* observe(
     }
   } finally {
     watches.close();
+    bell.close();
   }
 }
 
@@ -78,7 +79,13 @@ class Bell {
   constructor(clock: Clock, signal: AbortSignal) {
     this.#clock = clock;
     this.#signal = signal;
-    signal.addEventListener("abort", () => this.ring(), { once: true });
+    signal.addEventListener("abort", this.#stop, { once: true });
+  }
+
+  readonly #stop = (): void => this.ring();
+
+  close(): void {
+    this.#signal.removeEventListener("abort", this.#stop);
   }
 
   ring(): void {

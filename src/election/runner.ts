@@ -6,7 +6,16 @@ import type { Clock, Reading, Timer } from "../base/clock.ts";
 import { type ConclaveError, type LossReason, TermLostError } from "../base/errors.ts";
 import type { ConclaveEvent, TermState } from "../lease/events.ts";
 import type { Bid, Name, Token } from "../lease/exchange.ts";
-import { createMachine, isBehindClock, isHeld, nextWake, step, termRemainingMs, termState } from "../lease/machine.ts";
+import {
+  createMachine,
+  isBehindClock,
+  isHeld,
+  lossOf,
+  nextWake,
+  step,
+  termRemainingMs,
+  termState,
+} from "../lease/machine.ts";
 import type { Settings } from "../lease/settings.ts";
 import type { Effect, Input, Machine } from "../lease/state.ts";
 import type { Store } from "../stores/contract.ts";
@@ -35,7 +44,9 @@ export interface RunnerOptions {
 }
 
 interface Waiter {
-  readonly keep: number;
+  readonly name: Name;
+  /** The renewal or the announcement that is waited for. */
+  readonly id: number;
   readonly resolve: () => void;
   readonly reject: (error: ConclaveError) => void;
 }
@@ -50,10 +61,13 @@ export class Runner {
   readonly #watches: Watches;
   readonly #contenders = new Map<Name, Contender>();
   readonly #exchanges = new Map<number, Exchange>();
-  readonly #renewals: Waiter[] = [];
-  readonly #announcements = new Map<Name, ((error: ConclaveError | undefined) => void)[]>();
+  #renewals: Waiter[] = [];
+  #announcements: Waiter[] = [];
+  #announced = 0;
   readonly #effects: Effect[] = [];
   #performed = 0;
+  #performing = false;
+  readonly #outbox: ConclaveEvent[] = [];
   #timer: Timer | undefined;
   #timerAt = Infinity;
   #tickComing = false;
@@ -86,6 +100,10 @@ export class Runner {
     return isHeld(this.#machine, name, bid, this.#upToDate());
   }
 
+  lossOf(name: Name, bid: Bid): LossReason {
+    return lossOf(this.#machine, name, bid) ?? "expired";
+  }
+
   state(name: Name, bid: Bid): TermState {
     return termState(this.#machine, name, bid, this.#upToDate());
   }
@@ -99,7 +117,7 @@ export class Runner {
     const { session } = this.#machine;
     if (!this.isHeld(name, bid) || session.kind !== "open") return Promise.reject(new TermLostError(name, "expired"));
     const proven = new Promise<void>((resolve, reject) =>
-      this.#renewals.push({ keep: session.keepsSent + 1, resolve, reject }),
+      this.#renewals.push({ name, id: session.keepsSent + 1, resolve, reject }),
     );
     this.input({ type: "renew" });
     return proven;
@@ -107,10 +125,9 @@ export class Runner {
 
   announce(name: Name, value: string): Promise<void> {
     return new Promise((resolve, reject) => {
-      const waiting = this.#announcements.get(name) ?? [];
-      waiting.push((error) => (error === undefined ? resolve() : reject(error)));
-      this.#announcements.set(name, waiting);
-      this.input({ type: "announce", name, value });
+      const id = ++this.#announced;
+      this.#announcements.push({ name, id, resolve, reject });
+      this.input({ type: "announce", id, name, value });
     });
   }
 
@@ -139,12 +156,20 @@ export class Runner {
   // ---- what the machine asks for
 
   #perform(now: Reading): void {
-    while (this.#performed < this.#effects.length) {
-      const effect = this.#effects[this.#performed++];
-      if (effect !== undefined) this.#carryOut(effect, now);
+    const isOutermost = !this.#performing;
+    this.#performing = true;
+    try {
+      while (this.#performed < this.#effects.length) {
+        const effect = this.#effects[this.#performed++];
+        if (effect !== undefined) this.#carryOut(effect, now);
+      }
+      this.#effects.length = 0;
+      this.#performed = 0;
+      // Listeners hear in the order in which things happened, also where telling a contender made more happen.
+      if (isOutermost) while (this.#outbox.length > 0) for (const event of this.#outbox.splice(0)) this.#publish(event);
+    } finally {
+      if (isOutermost) this.#performing = false;
     }
-    this.#effects.length = 0;
-    this.#performed = 0;
   }
 
   #carryOut(effect: Effect, now: Reading): void {
@@ -152,18 +177,20 @@ export class Runner {
       case "call":
         return this.#call(effect, now);
       case "event":
-        this.#tell(effect.event);
-        return this.#publish(effect.event);
+        this.#outbox.push(effect.event);
+        return this.#tell(effect.event);
       case "watch":
         return this.#watches.add(effect.question);
       case "unwatch":
         return this.#watches.remove(effect.name);
       case "kept":
-        return this.#settleRenewals(effect.keep, undefined);
+        this.#renewals = settled(this.#renewals, ({ id }) => id <= effect.keep, undefined);
+        return;
       case "unkept":
-        return this.#settleRenewals(effect.keep, effect.error);
+        this.#renewals = settled(this.#renewals, ({ id }) => id <= effect.keep, effect.error);
+        return;
       case "announced":
-        this.#announcements.get(effect.name)?.shift()?.(effect.error);
+        this.#announcements = settled(this.#announcements, ({ id }) => id === effect.id, effect.error);
         return;
       case "contested":
         return this.#contenders.get(effect.name)?.contested();
@@ -192,12 +219,16 @@ export class Runner {
     if (event.type === "lost") this.#contenders.get(event.election)?.lost(event.reason);
     if (event.type === "released") this.#contenders.get(event.election)?.released();
     if (event.type === "session" && event.state === "lost")
-      this.#settleRenewals(Infinity, new TermLostError("every election", "session-lost"));
+      this.#renewals = settled(this.#renewals, () => true, new TermLostError("every election", "session-lost"));
   }
 
   #free(name: Name, error?: ConclaveError): void {
     const contender = this.#contenders.get(name);
     this.#contenders.delete(name);
+    // Nobody will answer them any more.
+    const over = new TermLostError(name, "resigned");
+    this.#renewals = settled(this.#renewals, (waiter) => waiter.name === name, over);
+    this.#announcements = settled(this.#announcements, (waiter) => waiter.name === name, over);
     contender?.free(error);
   }
 
@@ -205,16 +236,6 @@ export class Runner {
   #fail(error: ConclaveError): void {
     const names = [...this.#contenders.keys()];
     for (const name of names) this.#free(name, error);
-  }
-
-  #settleRenewals(keep: number, error: ConclaveError | undefined): void {
-    for (let index = this.#renewals.length - 1; index >= 0; index--) {
-      const waiter = this.#renewals[index];
-      if (waiter === undefined || waiter.keep > keep) continue;
-      this.#renewals.splice(index, 1);
-      if (error === undefined) waiter.resolve();
-      else waiter.reject(error);
-    }
   }
 
   #shut(): void {
@@ -253,4 +274,16 @@ export class Runner {
     this.#tickComing = false;
     this.input(TICK);
   }
+}
+
+/** Settles those of `waiters` that are meant, and returns the others. */
+function settled(waiters: Waiter[], isMeant: (waiter: Waiter) => boolean, error: ConclaveError | undefined): Waiter[] {
+  if (waiters.length === 0) return waiters;
+  const others: Waiter[] = [];
+  for (const waiter of waiters) {
+    if (!isMeant(waiter)) others.push(waiter);
+    else if (error === undefined) waiter.resolve();
+    else waiter.reject(error);
+  }
+  return others;
 }

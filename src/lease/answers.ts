@@ -24,7 +24,7 @@ import { extend } from "./lifeline.ts";
 import { handleLineSeat, handleWaiting } from "./line.ts";
 import { handleRaceSeat } from "./race.ts";
 import { emit, emitError, errorOf, isFatal } from "./report.ts";
-import { disprove, establish, leaveBehind, prove, sendFarewell } from "./session.ts";
+import { countBarren, disprove, establish, leaveBehind, prove, sendFarewell } from "./session.ts";
 import type { Answer, Effect, Errand, Machine, Open, Opening, Standing } from "./state.ts";
 
 type ErrandOf<K extends Errand["kind"]> = Extract<Errand, { kind: K }>;
@@ -33,14 +33,15 @@ export function handleAnswer(machine: Machine, id: number, answer: Answer, now: 
   const errand = machine.errands.get(id);
   if (errand === undefined) return;
   machine.errands.delete(id);
+  const reached = machine.reached;
   if (answer.kind !== "unknown" && answer.kind !== "refused") machine.reached = true;
   switch (errand.kind) {
     case "keep":
-      return handleKept(machine, errand, answer as Kept, now, effects);
+      return handleKept(machine, errand, answer as Kept, reached, now, effects);
     case "claim":
       return handleClaims(machine, errand, answer, now, effects);
     case "announce":
-      return handleAnnounced(machine, errand, answer, effects);
+      return handleAnnounced(machine, errand, answer, now, effects);
     case "release":
       return handleReleased(machine, errand, answer as Released, now, effects);
     case "look":
@@ -50,11 +51,18 @@ export function handleAnswer(machine: Machine, id: number, answer: Answer, now: 
 
 // ---- keep ----------------------------------------------------------------------------------------------------------------------------
 
-function handleKept(machine: Machine, errand: ErrandOf<"keep">, kept: Kept, now: Reading, effects: Effect[]): void {
+function handleKept(
+  machine: Machine,
+  errand: ErrandOf<"keep">,
+  kept: Kept,
+  reached: boolean,
+  now: Reading,
+  effects: Effect[],
+): void {
   const { session } = machine;
   if (session.kind === "none" || session.opened !== errand.opened) return;
   session.errand = 0;
-  if (session.kind === "opening") return handleOpened(machine, session, kept, now, effects);
+  if (session.kind === "opening") return handleOpened(machine, session, kept, reached, now, effects);
   if (kept.kind === "session-lost") return endSession(machine, session, "session-lost", now, effects);
   if (kept.kind !== "kept") return disprove(machine, session, errand.keep, kept, now, effects);
   const proven = prove(machine, session, errand.keep, errand.sentAt, now, effects);
@@ -65,14 +73,25 @@ function handleKept(machine: Machine, errand: ErrandOf<"keep">, kept: Kept, now:
   expire(machine, now, effects);
 }
 
-function handleOpened(machine: Machine, opening: Opening, kept: Kept, now: Reading, effects: Effect[]): void {
+function handleOpened(
+  machine: Machine,
+  opening: Opening,
+  kept: Kept,
+  reached: boolean,
+  now: Reading,
+  effects: Effect[],
+): void {
   if (kept.kind === "session-lost") {
     // The opening was applied and has run out since: that nonce is spent.
     machine.session = { kind: "none", opened: opening.opened };
-    return;
+    return countBarren(machine, false, now);
   }
   const failure = kept.kind === "kept" ? establish(machine, opening, kept.session, now, effects) : kept;
-  if (failure !== undefined) return failOpening(machine, opening, failure, now, effects);
+  // A grant that cannot be used is no success: the first one ends everything as a refusal does (law 9).
+  if (failure !== undefined) {
+    machine.reached = reached;
+    return failOpening(machine, opening, failure, now, effects);
+  }
   for (const campaign of machine.campaigns.values())
     if (isIn(campaign, "standing") && campaign.place < 0) hasten(machine, campaign, now);
 }
@@ -229,14 +248,38 @@ function failPursuit(
   schedule(machine.agenda, campaign, now.mono + retryAfterMs(machine, pursuit.failures));
 }
 
-function handleAnnounced(machine: Machine, errand: ErrandOf<"announce">, answer: Answer, effects: Effect[]): void {
-  const claimed = answer.kind === "claimed" ? answer.claimed[0] : (answer as Unknown | Refused);
-  const failed = claimed?.kind === "unknown" || claimed?.kind === "refused";
-  effects.push({
-    type: "announced",
-    name: errand.name,
-    error: failed ? errorOf("an announcement", claimed, machine) : undefined,
-  });
+function handleAnnounced(
+  machine: Machine,
+  errand: ErrandOf<"announce">,
+  answer: Answer,
+  now: Reading,
+  effects: Effect[],
+): void {
+  const { id, hold, opened } = errand;
+  const claimed = answer.kind === "claimed" ? (answer.claimed[0] ?? MISSING) : (answer as Unknown | Refused);
+  const failed = claimed.kind === "unknown" || claimed.kind === "refused";
+  const { session } = machine;
+  if (!failed && session.kind === "open" && session.opened === opened)
+    hearOfTerm(machine, session, hold, claimed, now, effects);
+  effects.push({ type: "announced", id, error: failed ? errorOf("an announcement", claimed, machine) : undefined });
+}
+
+/** LAW 5: an announcement is a claim of what is held; any answer but that very grant says that it is held no more. */
+function hearOfTerm(
+  machine: Machine,
+  open: Open,
+  hold: Hold,
+  claimed: Exclude<Claimed, Unknown | Refused>,
+  now: Reading,
+  effects: Effect[],
+): void {
+  if (claimed.kind === "session-lost") return endSession(machine, open, "session-lost", now, effects);
+  if (claimed.kind === "granted" && claimed.hold.token?.value === hold.token?.value) return;
+  const campaign = machine.campaigns.get(hold.name);
+  // In a line the claim has joined anew: that entry is nobody's.
+  if (claimed.kind === "granted" || claimed.kind === "waiting") leaveBehind(open, claimed.hold, now);
+  if (campaign === undefined || heldTerm(campaign)?.hold.bid !== hold.bid) return;
+  if (isIn(campaign, "leading") || isIn(campaign, "ending")) becomeLost(machine, campaign, "superseded", now, effects);
 }
 
 // ---- release -------------------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import { becomeEnding, becomeLost, heldTerm, isIn, released, restartPursuit } fr
 import { sleptSince } from "./deadline.ts";
 import { type Lifeline, nextInstant, stateOf } from "./lifeline.ts";
 import { emit } from "./report.ts";
-import { sendFarewell } from "./session.ts";
+import { countBarren, sendFarewell } from "./session.ts";
 import type { Campaign, Effect, Machine, Open } from "./state.ts";
 
 /** Brings books and clock together. */
@@ -70,10 +70,14 @@ function whyExpired(machine: Machine, lifeline: Lifeline, now: Reading): "expire
  */
 export function endSession(machine: Machine, open: Open, reason: LossReason, now: Reading, effects: Effect[]): void {
   machine.session = { kind: "none", opened: open.opened };
+  if (reason === "session-lost") countBarren(machine, open.keepProven > 0, now);
   emit(effects, { type: "session", state: "lost", session: open.session.id });
   for (const campaign of machine.campaigns.values()) {
-    if (isIn(campaign, "standing")) restartPursuit(machine, campaign, now);
-    else if (isIn(campaign, "leading") || isIn(campaign, "ending")) becomeLost(machine, campaign, reason, now, effects);
+    if (isIn(campaign, "standing")) {
+      campaign.stage.afterKeep = 0; // it counted keeps of this session
+      restartPursuit(machine, campaign, now);
+    } else if (isIn(campaign, "leading") || isIn(campaign, "ending"))
+      becomeLost(machine, campaign, reason, now, effects);
     else if (isIn(campaign, "settling") && campaign.stage.awaits === "release")
       released(machine, campaign, "unknown", now, effects);
   }

@@ -13,6 +13,7 @@
 import { earliest, schedule, takeDue } from "../base/agenda.ts";
 import { unreachable } from "../base/assert.ts";
 import type { Reading } from "../base/clock.ts";
+import type { LossReason } from "../base/errors.ts";
 import { createRng, nextFraction } from "../base/rng.ts";
 import { handleAnswer } from "./answers.ts";
 import { retryAfterMs } from "./backoff.ts";
@@ -54,6 +55,8 @@ export function createMachine(settings: Settings, nonce: string, seed: number): 
     errandsSent: 0,
     bidsMade: 0,
     reached: false,
+    barren: 0,
+    openAt: -Infinity,
     closing: "no",
   };
 }
@@ -80,7 +83,7 @@ export function step(machine: Machine, input: Input, now: Reading, effects: Effe
     case "renew":
       return machine.session.kind === "open" ? askRenewal(machine.session, now) : undefined;
     case "announce":
-      return handleAnnounce(machine, input.name, input.value, effects);
+      return handleAnnounce(machine, input, effects);
     case "close":
       return handleClose(machine, now, effects);
     default:
@@ -95,7 +98,9 @@ export function nextWake(machine: Machine, now: Reading): number {
   const next = Math.min(earliest(machine.agenda), nextExpiry(machine, now));
   if (session.kind === "opening") return Math.min(next, session.retryAt);
   if (session.kind === "none")
-    return machine.campaigns.size > 0 && needsSession(machine) ? Math.min(next, now.mono) : next;
+    return machine.campaigns.size > 0 && needsSession(machine)
+      ? Math.min(Math.max(next, now.mono), Math.max(now.mono, machine.openAt))
+      : next;
   const renewAt = session.errand === 0 && machine.campaigns.size > 0 ? session.renewAt : Infinity;
   const leftoversAt = session.leftoversErrand === 0 ? session.leftoversAt : Infinity;
   return Math.min(next, renewAt, leftoversAt);
@@ -117,6 +122,14 @@ export function termState(machine: Machine, name: Name, bid: Bid, now: Reading):
   if (campaign === undefined || term === undefined || term.hold.bid !== bid) return "lost";
   const state = stateOf(term.lifeline, now);
   return isIn(campaign, "ending") && state !== "lost" ? "ending" : state;
+}
+
+/** Why the term of `bid` ends or has ended, as far as the books still show it. */
+export function lossOf(machine: Machine, name: Name, bid: Bid): LossReason | undefined {
+  const stage = machine.campaigns.get(name)?.stage;
+  return (stage?.kind === "ending" || stage?.kind === "settling") && stage.term.hold.bid === bid
+    ? stage.reason
+    : undefined;
 }
 
 /** Milliseconds of certainty left. */
@@ -156,21 +169,25 @@ function handleHint(machine: Machine, hint: Hint, now: Reading): void {
   }
   const term = heldTerm(campaign);
   const { session } = machine;
-  const other = hint.seat !== undefined && hint.seat.holder?.bid !== term?.hold.bid;
+  const holder = hint.seat?.holder;
+  const mine =
+    holder?.bid === undefined ? holder?.candidate === machine.settings.candidate : holder.bid === term?.hold.bid;
+  const other = hint.seat !== undefined && !mine;
   if (other && term !== undefined && session.kind === "open") askRenewal(session, now);
 }
 
-function handleAnnounce(machine: Machine, name: Name, value: string, effects: Effect[]): void {
+function handleAnnounce(machine: Machine, { id, name, value }: InputOf<"announce">, effects: Effect[]): void {
   const campaign = machine.campaigns.get(name);
   const term = campaign && heldTerm(campaign);
   const { session } = machine;
   if (campaign === undefined || term === undefined || session.kind !== "open" || term.opened !== session.opened) {
-    effects.push({ type: "announced", name, error: undefined });
+    effects.push({ type: "announced", id, error: undefined });
     return;
   }
   campaign.value = value;
   const claims = [{ session: session.session, name, bid: term.hold.bid, value }];
-  send(machine, { kind: "announce", name }, session.pace.requestTimeoutMs, { method: "claim", claims }, effects);
+  const errand = { kind: "announce", id, opened: session.opened, hold: term.hold } as const;
+  send(machine, errand, session.pace.requestTimeoutMs, { method: "claim", claims }, effects);
 }
 
 function handleClose(machine: Machine, now: Reading, effects: Effect[]): void {
@@ -185,7 +202,8 @@ function act(machine: Machine, now: Reading, effects: Effect[]): void {
   const { session } = machine;
   if (session.kind === "opening" && session.errand === 0 && now.mono >= session.retryAt)
     openSession(machine, now, effects);
-  if (session.kind === "none" && needsSession(machine)) openSession(machine, now, effects);
+  if (session.kind === "none" && now.mono >= machine.openAt && needsSession(machine))
+    openSession(machine, now, effects);
   if (session.kind === "open") {
     if (session.errand === 0 && now.mono >= session.renewAt && machine.campaigns.size > 0)
       sendKeep(machine, session, holdsOf(machine), now, effects);

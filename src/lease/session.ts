@@ -10,6 +10,7 @@
 //   the last one answered before it. Looks, hints and refusals extend nothing; an unknown extends nothing; an answer later than
 //   `proofWithinMs` proves nothing.
 import type { Reading } from "../base/clock.ts";
+import { ConclaveError } from "../base/errors.ts";
 import type { Refused } from "../base/outcome.ts";
 import { retryAfterMs } from "./backoff.ts";
 import type { Hold, Kept, Session } from "./exchange.ts";
@@ -47,6 +48,12 @@ export function openSession(machine: Machine, now: Reading, effects: Effect[]): 
     { method: "keep", session: opening.spec, holds: [] },
     effects,
   );
+}
+
+/** The store ended a session. LAW 9: the first time nothing is waited for; then pauses grow, until a keep is proven. */
+export function countBarren(machine: Machine, wasProven: boolean, now: Reading): void {
+  machine.openAt = machine.barren === 0 ? now.mono : now.mono + retryAfterMs(machine, machine.barren);
+  machine.barren = wasProven ? 0 : machine.barren + 1;
 }
 
 /** The store has granted a session; by the ttl it granted, not the one asked for. Refused if that leaves no room to renew. */
@@ -125,11 +132,17 @@ export function prove(
       : open.answeredSentAt;
   if (inTime) open.answeredSentAt = sentAt;
   extend(open.lifeline, proven, open.session.ttlMs, open.pace, settings);
-  open.keepProven = keep;
   open.failures = 0;
+  machine.barren = 0;
   const rhythm = settings.renewal === "manual" ? Infinity : sentAt.mono + open.pace.renewEveryMs;
   open.renewAt = keep < open.renewalAsked ? now.mono : rhythm;
-  effects.push({ type: "kept", keep });
+  if (inTime) {
+    open.keepProven = keep;
+    effects.push({ type: "kept", keep });
+  } else {
+    const message = `${settings.guarantee.store}: a renewal was answered too late to prove anything. It is tried again.`;
+    effects.push({ type: "unkept", keep, error: new ConclaveError("STORE_TIMEOUT", message) });
+  }
   return proven;
 }
 

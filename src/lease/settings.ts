@@ -46,7 +46,8 @@ export function paceOf(
   keepProves: Guarantee["keepProves"] = "this-send",
 ): Pace | undefined {
   const roomMs = shortestBeliefMs(ttlMs, margins) - drainMs;
-  if (roomMs / 4 < LEAST_REQUEST_MS) return undefined;
+  // Not `<`: of a number that is none nothing is true, and a deadline that is none never comes.
+  if (!(roomMs / 4 >= LEAST_REQUEST_MS) || roomMs === Infinity) return undefined;
   // Where an answer proves the keep before it, a proof is one beat older when it comes: 2/3 + 1/4, still before the signal.
   const beats = keepProves === "previous-send" ? 2 : 1;
   return { renewEveryMs: roomMs / 3, requestTimeoutMs: roomMs / 4, overdueAfterMs: (beats * roomMs) / 3 + roomMs / 4 };
@@ -82,6 +83,7 @@ export function resolveSettings(
     ...found,
     ...problemsOfId(input.id),
     ...problemsOfTtl(ttlMs, guarantee),
+    ...problemsOfGuarantee(guarantee),
     ...problemsOfDrain(ttlMs, drainMs, pace),
     ...(renewal === "loop" || renewal === "manual"
       ? []
@@ -124,6 +126,21 @@ function problemsOfTtl(ttlMs: unknown, guarantee: Guarantee): string[] {
   if (ttlMs % stepMs !== 0)
     return [`ttlMs ${ttlMs} is not what ${guarantee.store} can grant (${why}, multiples of ${stepMs})`];
   return [];
+}
+
+/** What a driver written without a compiler may get wrong, and what no driver needs yet and nothing has tried. */
+function problemsOfGuarantee({ store, extraMarginMs, proofWithinMs, keep, keepProves, shape }: Guarantee): string[] {
+  return [
+    ...(Number.isFinite(extraMarginMs) && extraMarginMs >= 0
+      ? []
+      : [`guarantee.extraMarginMs ${String(extraMarginMs)} of ${store} is not a number of milliseconds`]),
+    ...(proofWithinMs > 0
+      ? []
+      : [`guarantee.proofWithinMs ${String(proofWithinMs)} of ${store} is not a number of milliseconds`]),
+    ...(keep === "per-hold" && (shape === "line" || keepProves === "previous-send")
+      ? [`guarantee of ${store}: keep "per-hold" goes with a race and keepProves "this-send" only`]
+      : []),
+  ];
 }
 
 function problemsOfDrain(ttlMs: number, drainMs: unknown, pace: Pace | undefined): string[] {

@@ -43,6 +43,10 @@ export interface Machine {
   /** Some exchange with the store has succeeded: from then on nothing rejects, everything is retried and reported. */
   reached: boolean;
   closing: "no" | "yes" | "ended";
+  /** Sessions in a row that the store ended before a keep of theirs was proven. */
+  barren: number;
+  /** The next session is not opened before. */
+  openAt: number;
 }
 
 // ---- session -------------------------------------------------------------------------------------------------------------------------
@@ -114,7 +118,7 @@ export interface Standing {
   readonly kind: "standing";
   readonly pursuit: Pursuit;
   /** Manual renewal: a keep of at least this number must be proven before anything is claimed. */
-  readonly afterKeep: number;
+  afterKeep: number;
   /** Cooling down until then: no hint and no new session brings it forward. */
   notBefore: number;
 }
@@ -198,7 +202,7 @@ export type Input =
   /** The work of the present term has ended. */
   | { readonly type: "settle"; readonly name: Name }
   | { readonly type: "renew" }
-  | { readonly type: "announce"; readonly name: Name; readonly value: string }
+  | { readonly type: "announce"; readonly id: number; readonly name: Name; readonly value: string }
   | { readonly type: "hint"; readonly hint: Hint }
   | { readonly type: "answer"; readonly errand: number; readonly answer: Answer }
   | { readonly type: "close" };
@@ -220,7 +224,7 @@ export type Effect =
   /** Keep number `keep` was proven, or was not. */
   | { readonly type: "kept"; readonly keep: number }
   | { readonly type: "unkept"; readonly keep: number; readonly error: ConclaveError }
-  | { readonly type: "announced"; readonly name: Name; readonly error: ConclaveError | undefined }
+  | { readonly type: "announced"; readonly id: number; readonly error: ConclaveError | undefined }
   /** A definite answer: another stands before this candidate. */
   | { readonly type: "contested"; readonly name: Name }
   /** The name is neither wanted nor held any more, and its work has settled. */
@@ -236,6 +240,6 @@ export type Errand =
       readonly opened: number;
       readonly bids: readonly { readonly name: Name; readonly bid: Bid }[];
     }
-  | { readonly kind: "announce"; readonly name: Name }
+  | { readonly kind: "announce"; readonly id: number; readonly opened: number; readonly hold: Hold }
   | { readonly kind: "release"; readonly opened: number; readonly holds: readonly Hold[]; readonly last: boolean }
   | { readonly kind: "look"; readonly names: readonly Name[] };

@@ -8,5 +8,5 @@ export interface WithClock {
 }
 
 export function hostClockOf(store: object | undefined | null): Clock | undefined {
-  return store !== undefined && store !== null && hostClock in store ? (store[hostClock] as Clock) : undefined;
+  return typeof store === "object" && store !== null && hostClock in store ? (store[hostClock] as Clock) : undefined;
 }
