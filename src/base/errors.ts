@@ -9,6 +9,7 @@ export type ErrorCode =
   | "TOKEN_FOREIGN"
   | "TOKEN_REGRESSED"
   | "TOKEN_MALFORMED"
+  | "FENCE_BUSY"
   | "STORE_UNREACHABLE"
   | "STORE_TIMEOUT"
   | "STORE_DENIED"
@@ -31,8 +32,10 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, boolean>> = {
   TOKEN_FOREIGN: false,
   /** The store granted a token that is not greater than one it granted before: it has forgotten. */
   TOKEN_REGRESSED: false,
-  /** A token written as text could not be read. */
+  /** A token written as text could not be read, or what was handed to a guard has none. */
   TOKEN_MALFORMED: false,
+  /** An operation with an older token has not ended, and a newer one may not begin beside it. */
+  FENCE_BUSY: true,
   /** The store could not be reached: definitely not applied. */
   STORE_UNREACHABLE: true,
   /** No answer in time: unknown whether it was applied. */

@@ -2,13 +2,15 @@
 import { channel } from "node:diagnostics_channel";
 import type { Clock } from "../base/clock.ts";
 import { ConclaveError } from "../base/errors.ts";
+import { show } from "../base/show.ts";
 import type { ConclaveEvent } from "../lease/events.ts";
 import { hasControlCharacter, type Settings } from "../lease/settings.ts";
 import type { Store } from "../stores/contract.ts";
 import { hostClockOf } from "../stores/host-clock.ts";
+import { onAbort } from "./abort.ts";
 import { nodeClock } from "./clock.ts";
 import { type Arena, type Contest, WorkContest } from "./contest.ts";
-import { asWork, closedError, NamedElection } from "./election.ts";
+import { asWork, checkWork, closedError, type Ends, NamedElection, signalOf } from "./election.ts";
 import type { Candidate, CandidateOptions, CandidateSettings, Election, TermOf, Within } from "./face.ts";
 import { nextCandidateNonce, randomSeed } from "./nonce.ts";
 import type { Lookout } from "./observe.ts";
@@ -22,19 +24,15 @@ import { Turns } from "./turns.ts";
 const events = channel("conclave");
 
 export function createCandidate<S extends Store>(options: CandidateOptions<S>): Candidate<TermOf<S>> {
-  const clock = hostClockOf(options.store) ?? nodeClock();
-  return new StoreCandidate<TermOf<S>>(
-    options.store,
-    resolveOptions(options, clock, "createCandidate"),
-    clock,
-    options.onOverstay,
-  );
+  const clock = hostClockOf(options?.store) ?? nodeClock();
+  const settings = resolveOptions(options, clock, "createCandidate");
+  return new StoreCandidate<TermOf<S>>(options.store, settings, clock, options.onOverstay);
 }
 
 /** One election, one candidate of its own: `createCandidate(options).election(name)`, closed together. */
 export function elect<S extends Store>(name: string, options: CandidateOptions<S>): Election<TermOf<S>> {
   checkName(name);
-  const clock = hostClockOf(options.store) ?? nodeClock();
+  const clock = hostClockOf(options?.store) ?? nodeClock();
   const settings = resolveOptions(options, clock, `elect(${JSON.stringify(name)})`);
   return new StoreCandidate<TermOf<S>>(options.store, settings, clock, options.onOverstay).onlyElection(name);
 }
@@ -45,7 +43,7 @@ class StoreCandidate<T extends Term> implements Candidate<T> {
   readonly #clock: Clock;
   readonly #onOverstay: NonNullable<CandidateSettings["onOverstay"]>;
   readonly #lookout: Lookout;
-  readonly #giveBackStore: () => Promise<void>;
+  #giveBackStore: (() => Promise<void>) | undefined;
   readonly #listeners = new Set<(event: ConclaveEvent) => void>();
   readonly #elections = new Map<string, NamedElection<T>>();
   readonly #locks = new Set<Contest>();
@@ -59,7 +57,6 @@ class StoreCandidate<T extends Term> implements Candidate<T> {
     this.#clock = clock;
     this.#onOverstay = onOverstay ?? "report";
     this.#lookout = { store, clock, requestTimeoutMs: settings.pace.requestTimeoutMs, pollMs: settings.pollMs };
-    this.#giveBackStore = borrowStore(store);
   }
 
   get id(): string {
@@ -68,49 +65,55 @@ class StoreCandidate<T extends Term> implements Candidate<T> {
   }
 
   election(name: string): Election<T> {
-    return this.#election(name, () => Promise.resolve());
+    return this.#election(name, { whenIdle: () => {}, whenClosed: () => Promise.resolve() });
   }
 
-  /** The election of `elect`: closing it closes this candidate. */
+  /**
+   * The election of `elect`: closing it closes this candidate. And when nothing is asked of it any more, the session is ended and the store given
+   * back, so that `await elect(…).lead(…)` leaves nothing open; whoever asks again begins anew.
+   */
   onlyElection(name: string): Election<T> {
-    return this.#election(name, () => this.#end());
+    return this.#election(name, { whenIdle: () => void this.#rest(), whenClosed: () => this.#end() });
   }
 
-  #election(name: string, whenClosed: () => Promise<void>): NamedElection<T> {
+  #election(name: string, ends: Ends): NamedElection<T> {
     checkName(name);
     if (this.#closed !== undefined) throw closedError(this.#settings.candidate);
     const present = this.#elections.get(name);
     if (present !== undefined) return present;
     const arena = (): Arena => this.#arena();
-    const election = new NamedElection<T>(name, arena, this.#lookout, () => {
+    const whenClosed = (): Promise<void> => {
       this.#elections.delete(name);
-      return whenClosed();
-    });
+      return ends.whenClosed();
+    };
+    const election = new NamedElection<T>(name, arena, this.#lookout, { ...ends, whenClosed });
     this.#elections.set(name, election);
     return election;
   }
 
   withLock<R>(name: string, work: (term: T) => Promise<R>, options: Within = {}): Promise<R> {
-    const { signal, waitMs } = options;
     return new Promise<R>((resolve, reject) => {
       checkName(name);
+      const signal = signalOf(options, "withLock");
+      const waitMs = checkedWait(options?.waitMs);
+      checkWork(work, "withLock");
       if (this.#closed !== undefined) throw closedError(this.#settings.candidate);
       signal?.throwIfAborted();
       const promised = { resolve: (value: R | undefined) => resolve(value as R), reject };
       const contest = new WorkContest<R>(this.#arena(), name, asWork<T, R>(work), false, promised);
-      const abort = (): void => contest.fail(signal?.reason);
-      const timer =
-        waitMs === undefined
-          ? undefined
-          : this.#clock.timer(waitMs, () => void (contest.term ?? contest.fail(lockTimeout(name, waitMs))));
-      signal?.addEventListener("abort", abort, { once: true });
+      const giveUp = (): void => {
+        if (contest.term === undefined) contest.fail(lockTimeout(name, waitMs));
+      };
+      const timer = waitMs === Infinity || waitMs === 0 ? undefined : this.#clock.timer(waitMs, giveUp);
+      const stopWaiting = onAbort(signal, () => contest.fail(signal?.reason));
       this.#locks.add(contest);
       void contest.over.then(() => {
         timer?.cancel();
-        signal?.removeEventListener("abort", abort);
+        stopWaiting();
         this.#locks.delete(contest);
       });
-      contest.begin();
+      if (waitMs > 0) contest.begin();
+      else contest.beginOnly(lockTimeout(name, waitMs));
     });
   }
 
@@ -142,10 +145,18 @@ class StoreCandidate<T extends Term> implements Candidate<T> {
   /** Nothing is held any more: ends the session. */
   async #end(): Promise<void> {
     this.#closed ??= Promise.resolve();
+    await this.#rest();
+  }
+
+  /** The next arena is another machine, and needs another nonce: bids are never used twice. */
+  async #rest(): Promise<void> {
     const arena = this.#made;
+    const giveBackStore = this.#giveBackStore;
     this.#made = undefined;
+    this.#giveBackStore = undefined;
+    this.#nonce = undefined;
     if (arena !== undefined) await arena.runner.close();
-    await this.#giveBackStore();
+    await giveBackStore?.();
   }
 
   #arena(): Arena {
@@ -155,6 +166,7 @@ class StoreCandidate<T extends Term> implements Candidate<T> {
 
   #makeArena(): Arena {
     const { id } = this;
+    this.#giveBackStore = borrowStore(this.#store);
     const runner = new Runner({
       store: this.#store,
       settings: { ...this.#settings, candidate: id },
@@ -207,8 +219,15 @@ function checkName(name: unknown): void {
   if (typeof name === "string" && name.length > 0 && name.length <= 500 && !hasControlCharacter(name)) return;
   throw new ConclaveError(
     "CONFIG_INVALID",
-    `${typeof name === "string" ? JSON.stringify(name) : String(name)} is not a name for an election: 1 to 500 characters, no control characters`,
+    `${show(name)} is not a name for an election: 1 to 500 characters, no control characters`,
   );
+}
+
+/** No bound: wait as long as it takes. 0: only if it is free now. */
+function checkedWait(waitMs: unknown): number {
+  if (waitMs === undefined || waitMs === null) return Infinity;
+  if (typeof waitMs === "number" && waitMs >= 0) return waitMs;
+  throw new ConclaveError("CONFIG_INVALID", `withLock: waitMs ${show(waitMs)} is not a number of milliseconds`);
 }
 
 function lockTimeout(name: string, waitMs: number): ConclaveError {

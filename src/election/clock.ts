@@ -11,6 +11,10 @@ import type { Clock, Grain, Reading, Timer } from "../base/clock.ts";
 /** setTimeout takes no more; whoever waits longer wakes early, looks at the clock and waits again. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
+/** Taken when this module is loaded: a test runner that puts fakes in their place must not turn a held term's clock back. */
+const { hrtime } = process;
+const { setTimeout, clearTimeout } = globalThis;
+
 let shared: Clock | undefined;
 
 /** One per process; made at first use, so that importing conclave opens nothing. */
@@ -37,7 +41,7 @@ function createNodeClock(platform: string): Clock {
 
 /** Since the host's start, the same for every process and thread of it (performance.now starts anew in each). */
 function monoMs(): number {
-  const [seconds, nanoseconds] = process.hrtime();
+  const [seconds, nanoseconds] = hrtime();
   return seconds * 1000 + nanoseconds / 1e6;
 }
 

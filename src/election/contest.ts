@@ -120,6 +120,7 @@ export class WorkContest<R> extends Contest {
   protected override readonly brief: boolean;
   readonly #promised: Promised<R | undefined>;
   #verdict: Verdict<R> | undefined;
+  #unless: unknown;
 
   constructor(
     arena: Arena,
@@ -133,6 +134,16 @@ export class WorkContest<R> extends Contest {
     this.#again = again;
     this.brief = !again;
     this.#promised = promised;
+  }
+
+  /** Only if nobody stands before it, in this process or at the store; otherwise it fails with `error`. */
+  beginOnly(error: unknown): void {
+    this.#unless = error;
+    if (!this.beginNow()) this.fail(error);
+  }
+
+  override contested(): void {
+    if (this.#unless !== undefined && this.term === undefined) this.fail(this.#unless);
   }
 
   /** Gives up with an error, if it has not been elected yet. */

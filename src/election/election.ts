@@ -1,32 +1,43 @@
 // The election of one name, as a user holds it: each call is a contest, and closing ends them all.
 import { ConclaveError } from "../base/errors.ts";
+import { show } from "../base/show.ts";
+import { onAbort, untilAborted } from "./abort.ts";
 import { type Arena, type Contest, HoldContest, WorkContest } from "./contest.ts";
 import type { Election, Leader, Until } from "./face.ts";
 import type { HeldTerm } from "./held-term.ts";
-import { type Lookout, lookUp, observe } from "./observe.ts";
+import { type Lookout, lookUp, observeUntil } from "./observe.ts";
 import type { Term } from "./term.ts";
+
+/** Who makes an election is told when nothing is asked of it any more. */
+export interface Ends {
+  readonly whenIdle: () => void;
+  readonly whenClosed: () => Promise<void>;
+}
 
 export class NamedElection<T extends Term> implements Election<T> {
   readonly name: string;
   /** Made when something is first asked of the store, not before. */
   readonly #arena: () => Arena;
   readonly #lookout: Lookout;
+  readonly #whenIdle: () => void;
   readonly #whenClosed: () => Promise<void>;
   readonly #contests = new Set<Contest>();
   readonly #closing = new AbortController();
   #started: HoldContest | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(name: string, arena: () => Arena, lookout: Lookout, whenClosed: () => Promise<void>) {
+  constructor(name: string, arena: () => Arena, lookout: Lookout, ends: Ends) {
     this.name = name;
     this.#arena = arena;
     this.#lookout = lookout;
-    this.#whenClosed = whenClosed;
+    this.#whenIdle = ends.whenIdle;
+    this.#whenClosed = ends.whenClosed;
   }
 
   lead<R>(work: (term: T) => Promise<R>, options: Until = {}): Promise<R | undefined> {
-    const { signal } = options;
     return new Promise<R | undefined>((resolve, reject) => {
+      const signal = signalOf(options, `election(${show(this.name)}).lead`);
+      checkWork(work, `election(${show(this.name)}).lead`);
       this.#throwIfClosed();
       if (signal?.aborted === true) return resolve(undefined);
       const contest = new WorkContest<R>(this.#arena(), this.name, asWork<T, R>(work), true, { resolve, reject });
@@ -58,8 +69,8 @@ export class NamedElection<T extends Term> implements Election<T> {
   }
 
   #hold(mode: "once" | "try", options: Until): Promise<T | undefined> {
-    const { signal } = options;
     return new Promise<T | undefined>((resolve, reject) => {
+      const signal = signalOf(options, `election(${show(this.name)}).campaign`);
       this.#throwIfClosed();
       signal?.throwIfAborted();
       const promised = { resolve: (term: HeldTerm | undefined) => resolve(term && asTerm<T>(term)), reject };
@@ -75,15 +86,14 @@ export class NamedElection<T extends Term> implements Election<T> {
   }
 
   async leader(options: Until = {}): Promise<Leader | undefined> {
-    options.signal?.throwIfAborted();
+    const signal = signalOf(options, "leader");
+    signal?.throwIfAborted();
     const looked = lookUp(this.#lookout, this.name);
-    if (options.signal === undefined) return looked;
-    return untilAborted(looked, options.signal);
+    return signal === undefined ? looked : untilAborted(looked, signal);
   }
 
   observe(options: Until = {}): AsyncIterable<Leader | undefined> {
-    const signals = options.signal === undefined ? [this.#closing.signal] : [this.#closing.signal, options.signal];
-    return observe(this.#lookout, this.name, AbortSignal.any(signals));
+    return observeUntil(this.#lookout, this.name, [this.#closing.signal, signalOf(options, "observe")]);
   }
 
   close(): Promise<void> {
@@ -112,10 +122,11 @@ export class NamedElection<T extends Term> implements Election<T> {
 
   #enter(contest: Contest, signal: AbortSignal | undefined, whenAborted: () => void): void {
     this.#contests.add(contest);
-    signal?.addEventListener("abort", whenAborted, { once: true });
+    const stopWaiting = onAbort(signal, whenAborted);
     void contest.over.then(() => {
       this.#contests.delete(contest);
-      signal?.removeEventListener("abort", whenAborted);
+      stopWaiting();
+      if (this.#contests.size === 0 && !this.#closing.signal.aborted) this.#whenIdle();
     });
   }
 }
@@ -127,6 +138,21 @@ export function closedError(what: string): ConclaveError {
   );
 }
 
+/** JavaScript users have no compiler: `lead(work, signal)` would otherwise ignore the signal. */
+export function signalOf(options: Until | null | undefined, call: string): AbortSignal | undefined {
+  if (options instanceof AbortSignal)
+    throw new ConclaveError("CONFIG_INVALID", `${call}: pass { signal }, not the signal itself`);
+  return options?.signal;
+}
+
+export function checkWork(work: unknown, call: string): void {
+  if (typeof work === "function") return;
+  throw new ConclaveError(
+    "CONFIG_INVALID",
+    `${call}: the work ${show(work)} is not a function. Pass async (term) => { … }`,
+  );
+}
+
 /** `T` is what the store's type promises: a HeldTerm of a fenced store carries a token, one of an unfenced store does not. */
 export function asTerm<T extends Term>(term: HeldTerm): T {
   return term as Term as T;
@@ -134,12 +160,4 @@ export function asTerm<T extends Term>(term: HeldTerm): T {
 
 export function asWork<T extends Term, R>(work: (term: T) => Promise<R>): (term: HeldTerm) => Promise<R> {
   return (term) => work(asTerm<T>(term));
-}
-
-function untilAborted<V>(promise: Promise<V>, signal: AbortSignal): Promise<V> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason as Error);
-    signal.addEventListener("abort", abort, { once: true });
-    void promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
 }

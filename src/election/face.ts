@@ -46,7 +46,11 @@ export interface Candidate<T extends Term = FencedTerm> extends AsyncDisposable 
   /** With the nonce of this process. */
   readonly id: string;
   election(name: string): Election<T>;
-  /** Runs `work` under the lock `name`. Rejects `LOCK_TIMEOUT` after `waitMs`, `signal.reason` on abort, `TERM_LOST` if the lock was lost before `work` resolved. */
+  /**
+   * Runs `work` under the lock `name`. While it waits: rejects `LOCK_TIMEOUT` after `waitMs` (0: only if it is free now), `signal.reason` on abort.
+   * While `work` runs, an abort aborts the term's signal, and `work` decides; rejects `TERM_LOST` if the lock was lost before `work` resolved.
+   * Not re-entrant: `work` that asks for the same name again waits for itself.
+   */
   withLock<R>(name: string, work: (term: T) => Promise<R>, options?: Within): Promise<R>;
   /** Every event, in order. A listener that throws is reported and does no harm. Returns how to stop. */
   subscribe(listener: (event: ConclaveEvent) => void): () => void;
@@ -62,6 +66,9 @@ export interface Election<T extends Term = FencedTerm> extends AsyncDisposable {
    * - `work` rejects before the term's signal aborts: resign; rejects with its error.
    * - the signal aborts because the term runs out or is lost: waits for `work` to settle, then campaigns again.
    * - `signal` aborts or `close()`: waits for `work`, resigns, resolves `undefined`.
+   * - `term.resign()` inside `work`: as if the term had been lost, after a pause.
+   *
+   * To end from inside `work`, return; awaiting `close()` there would wait for `work` itself.
    */
   lead<R>(work: (term: T) => Promise<R>, options?: Until): Promise<R | undefined>;
   /** Campaigns in the background and keeps what it wins until `close()`. Ask `term()`. */

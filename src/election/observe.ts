@@ -3,6 +3,7 @@ import type { Clock, Timer } from "../base/clock.ts";
 import { ConclaveError } from "../base/errors.ts";
 import type { Name, Seat } from "../lease/exchange.ts";
 import type { Store } from "../stores/contract.ts";
+import { onAbort, untilAborted } from "./abort.ts";
 import { exchange } from "./exchange.ts";
 import type { Leader } from "./face.ts";
 import { Watches } from "./watches.ts";
@@ -42,10 +43,33 @@ function leaderOf(seat: Seat | undefined): Leader | undefined {
 }
 
 /** The present leader first, then each change; whoever reads slowly sees the latest. Ends when `signal` aborts. Errors are retried at the next look. */
-export async function* observe(
+export function observeUntil(
+  lookout: Lookout,
+  name: Name,
+  ends: readonly (AbortSignal | undefined)[],
+): AsyncIterable<Leader | undefined> {
+  return {
+    [Symbol.asyncIterator]() {
+      const stop = new AbortController();
+      const offs = ends.map((end) => onAbort(end, () => stop.abort()));
+      if (ends.some((end) => end?.aborted === true)) stop.abort();
+      const leaders = observe(lookout, name, stop.signal, () => offs.forEach((off) => off()));
+      // A reader that leaves does not wait for a look that hangs.
+      const leave = leaders.return.bind(leaders);
+      leaders.return = (value) => {
+        stop.abort();
+        return leave(value);
+      };
+      return leaders;
+    },
+  };
+}
+
+async function* observe(
   lookout: Lookout,
   name: Name,
   signal: AbortSignal,
+  whenOver: () => void,
 ): AsyncGenerator<Leader | undefined, void> {
   const bell = new Bell(lookout.clock, signal);
   const watches = new Watches(lookout.store, lookout.clock, () => bell.ring());
@@ -54,11 +78,12 @@ export async function* observe(
   try {
     while (!signal.aborted) {
       try {
-        const leader = await lookUp(lookout, name);
+        const leader = await untilAborted(lookUp(lookout, name), signal);
         const key = leader === undefined ? "nobody" : `${leader.id} ${leader.token ?? ""} ${leader.value ?? ""}`;
         if (key !== shown && !signal.aborted) yield leader;
         shown = key;
       } catch (error) {
+        if (signal.aborted) return;
         if (error instanceof ConclaveError && !error.retryable && shown === undefined) throw error;
       }
       await bell.wait(lookout.pollMs);
@@ -66,6 +91,7 @@ export async function* observe(
   } finally {
     watches.close();
     bell.close();
+    whenOver();
   }
 }
 

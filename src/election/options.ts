@@ -1,6 +1,7 @@
 // Options of a candidate, checked whole: one error lists every problem. JavaScript users have no compiler, so what the types forbid is refused here too.
 import { hostname } from "node:os";
 import type { Clock } from "../base/clock.ts";
+import { show } from "../base/show.ts";
 import { resolveSettings, type Settings } from "../lease/settings.ts";
 import { cannotFence, type Store } from "../stores/contract.ts";
 import type { CandidateOptions, CandidateSettings } from "./face.ts";
@@ -16,7 +17,8 @@ const KNOWN: readonly (keyof CandidateSettings | "store" | "unfenced")[] = [
   "onOverstay",
 ];
 
-export function resolveOptions<S extends Store>(options: CandidateOptions<S>, clock: Clock, call: string): Settings {
+export function resolveOptions<S extends Store>(given: CandidateOptions<S>, clock: Clock, call: string): Settings {
+  const options = (given ?? {}) as CandidateOptions<S>;
   const { store } = options;
   const problems = [...problemsOfStore(store), ...problemsOfKeys(options), ...problemsOfOverstay(options.onOverstay)];
   const guarantee = store?.guarantee;
@@ -51,5 +53,5 @@ function problemsOfKeys(options: object): string[] {
 function problemsOfOverstay(onOverstay: unknown): string[] {
   if (onOverstay === undefined || onOverstay === "report" || onOverstay === "exit" || typeof onOverstay === "function")
     return [];
-  return [`onOverstay ${JSON.stringify(onOverstay)} is neither "report", "exit" nor a function`];
+  return [`onOverstay ${show(onOverstay)} is neither "report", "exit" nor a function`];
 }

@@ -195,7 +195,7 @@ export class Runner {
       case "contested":
         return this.#contenders.get(effect.name)?.contested();
       case "free":
-        return this.#free(effect.name);
+        return this.#free(effect.name, effect.error);
       case "failed":
         return this.#fail(effect.error);
       case "closed":

@@ -1,6 +1,4 @@
 // The signal of a process that was asked to stop.
-import { setMaxListeners } from "node:events";
-
 let shared: AbortSignal | undefined;
 
 /** Aborts on the first SIGTERM or SIGINT; a second one kills as usual, because nobody listens any more. One signal per process. */
@@ -13,7 +11,6 @@ export function shutdownSignal(): AbortSignal {
     controller.abort(new DOMException(`asked to stop by ${name}`, "AbortError"));
   };
   for (const each of names) process.on(each, stop);
-  setMaxListeners(0, controller.signal); // every election of the process may wait for it
   shared = controller.signal;
   return shared;
 }

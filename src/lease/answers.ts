@@ -8,6 +8,7 @@ import type { Refused, Unknown } from "../base/outcome.ts";
 import { retryAfterMs } from "./backoff.ts";
 import {
   becomeLost,
+  failCampaign,
   type CampaignIn,
   grant,
   hasten,
@@ -207,7 +208,10 @@ function handleClaimed(
 ): void {
   const { pursuit } = campaign.stage;
   pursuit.errand = 0;
-  if (claimed.kind !== "unknown" && claimed.kind !== "refused") pursuit.failures = 0;
+  if (claimed.kind !== "unknown" && claimed.kind !== "refused") {
+    pursuit.failures = 0;
+    campaign.answered = true;
+  }
   switch (claimed.kind) {
     case "granted":
       return grant(machine, open, campaign, claimed.hold, now, effects);
@@ -243,7 +247,8 @@ function failPursuit(
   const { pursuit } = campaign.stage;
   const error = errorOf(what, failure, machine);
   emitError(effects, error, campaign.name);
-  if (isFatal(machine, failure)) return failAll(machine, error, effects);
+  if (failure.kind === "refused" && !failure.retryable && !campaign.answered)
+    return failCampaign(machine, campaign, error, effects);
   pursuit.failures++;
   schedule(machine.agenda, campaign, now.mono + retryAfterMs(machine, pursuit.failures));
 }
@@ -344,6 +349,7 @@ function handleLooked(
     pursuit.errand = 0;
     if (looked.kind !== "seen") return failPursuit(machine, campaign, "a look", looked, now, effects);
     pursuit.failures = 0;
+    campaign.answered = true;
     const seat = looked.seats[index];
     if (seat === undefined) return failPursuit(machine, campaign, "a look", MISSING, now, effects);
     if (pursuit.shape === "race") handleRaceSeat(machine, campaign, pursuit, seat, now, effects);

@@ -86,6 +86,8 @@ export function createCampaign(
     stage,
     shortTerms: 0,
     greatest: undefined,
+    domain: undefined,
+    answered: false,
     reported: undefined,
     dueAt: 0,
     place: -1,
@@ -166,6 +168,7 @@ export function grant(
     return handBack(machine, open, campaign, hold, "regressed", now, effects);
   }
   campaign.greatest = hold.token?.value;
+  campaign.domain = hold.token?.domain;
   const claimedAt = campaign.stage.pursuit.firstSentAt ?? open.lifeline.provenAt;
   const term = { hold, opened: open.opened, claimedAt, carriedFrom: open.keepsSent + 1, lifeline, electedAt: now.mono };
   enter(campaign, { kind: "leading", term });
@@ -202,7 +205,10 @@ function lifelineOf(machine: Machine, open: Open, stage: Standing): Lifeline {
 }
 
 function hasRegressed(campaign: Campaign, hold: Hold): boolean {
-  return hold.token !== undefined && campaign.greatest !== undefined && hold.token.value <= campaign.greatest;
+  if (hold.token === undefined || campaign.greatest === undefined) return false;
+  // Law 10: values of different domains do not compare.
+  if (campaign.domain !== undefined && campaign.domain !== hold.token.domain) return false;
+  return hold.token.value <= campaign.greatest;
 }
 
 function handBack(
@@ -237,9 +243,10 @@ export function becomeLost(
 ): void {
   const { term } = campaign.stage;
   if (isIn(campaign, "leading")) becomeEnding(campaign, reason, effects);
-  enter(campaign, { kind: "settling", term, reason, awaits: "work" });
+  enter(campaign, { kind: "settling", term, reason, awaits: "work", since: now.mono });
   emit(effects, { type: "lost", election: campaign.name, reason });
-  // At a deadline the work has had its drain; where the store ended the term at once, it gets one now before that is called overstaying.
+  // At a deadline the work has had its drain, or the loop was blocked and the deadline must not wait for it; where the store ended the term
+  // at once, the work gets its drain now before that is called overstaying.
   const grace = reason === "expired" || reason === "suspended" ? 0 : machine.settings.drainMs;
   schedule(machine.agenda, campaign, now.mono + grace);
 }
@@ -247,7 +254,7 @@ export function becomeLost(
 /** The work has settled while the term was held: now, and only now, the store is told. */
 function becomeReleasing(machine: Machine, open: Open, campaign: CampaignIn<Ending>, now: Reading): void {
   const { term, reason } = campaign.stage;
-  enter(campaign, { kind: "settling", term, reason, awaits: "release" });
+  enter(campaign, { kind: "settling", term, reason, awaits: "release", since: now.mono });
   strike(machine.agenda, campaign);
   leaveBehind(open, term.hold, now);
 }
@@ -282,8 +289,16 @@ export function released(
 
 /** A lost term whose work has not settled in time. Reported once. */
 export function overstay(campaign: CampaignIn<Settling>, now: Reading, effects: Effect[]): void {
-  const byMs = Math.max(0, now.mono - campaign.stage.term.lifeline.deadline.mono);
+  const { since, term } = campaign.stage;
+  const byMs = now.mono - Math.min(since, term.lifeline.deadline.mono);
   emit(effects, { type: "overstayed", election: campaign.name, byMs });
+}
+
+/** LAW 9: the store has never answered for this name, and refuses what trying again cannot help. */
+export function failCampaign(machine: Machine, campaign: Campaign, error: ConclaveError, effects: Effect[]): void {
+  strike(machine.agenda, campaign);
+  machine.campaigns.delete(campaign.name);
+  effects.push({ type: "unwatch", name: campaign.name }, { type: "free", name: campaign.name, error });
 }
 
 function finish(machine: Machine, campaign: Campaign, now: Reading, effects: Effect[]): void {

@@ -13,7 +13,7 @@
 import { earliest, schedule, takeDue } from "../base/agenda.ts";
 import { unreachable } from "../base/assert.ts";
 import type { Reading } from "../base/clock.ts";
-import type { LossReason } from "../base/errors.ts";
+import { ConclaveError, type LossReason } from "../base/errors.ts";
 import { createRng, nextFraction } from "../base/rng.ts";
 import { handleAnswer } from "./answers.ts";
 import { retryAfterMs } from "./backoff.ts";
@@ -152,10 +152,20 @@ function handleStand(machine: Machine, input: InputOf<"stand">, now: Reading, ef
   if (machine.closing !== "no") return;
   const { name, value, brief = false } = input;
   const campaign = machine.campaigns.get(name);
-  if (campaign === undefined) return void createCampaign(machine, name, value, brief, now, effects);
+  if (campaign === undefined) {
+    if (machine.campaigns.size >= machine.settings.guarantee.holdsPerSession) return refuseFull(machine, name, effects);
+    return void createCampaign(machine, name, value, brief, now, effects);
+  }
   campaign.wanted = true;
   campaign.value = value;
   campaign.brief = brief;
+}
+
+/** LAW 15: the store says how much may hang on one session. */
+function refuseFull(machine: Machine, name: Name, effects: Effect[]): void {
+  const { store, holdsPerSession } = machine.settings.guarantee;
+  const message = `"${name}": this candidate stands for ${holdsPerSession} names, which is what ${store} allows for one session. Make another candidate for more.`;
+  effects.push({ type: "free", name, error: new ConclaveError("STORE_FULL", message) });
 }
 
 /** A hint proves nothing. It makes a waiting candidate look, and a leading one whose seat shows another ask by a keep. */
@@ -324,6 +334,8 @@ function claimOf(machine: Machine, open: Open, campaign: Campaign, pursuit: Purs
 /** Everything has settled: end the session at the store, and be done. */
 function conclude(machine: Machine, effects: Effect[]): void {
   machine.closing = "ended";
-  if (machine.session.kind === "open") sendFarewell(machine, machine.session, true, effects);
-  else effects.push({ type: "closed" });
+  if (machine.session.kind === "open") {
+    machine.session.failures = 0;
+    sendFarewell(machine, machine.session, true, effects);
+  } else effects.push({ type: "closed" });
 }

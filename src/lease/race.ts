@@ -51,12 +51,12 @@ export function handleRaceSeat(
 
 /** On the monotonic hand: from when on this version, first seen now, may be swapped over. */
 function takeAtMs(machine: Machine, seat: Seat, now: Reading): number {
-  const { guarantee, margins, quietMs, ttlMs } = machine.settings;
+  const { guarantee, margins, quietMs } = machine.settings;
   if (seat.state === "vacant" || isOwn(machine, seat.holder?.bid)) return now.mono;
   if (seat.state === "abandoned") return guarantee.fencing === "fenced" ? now.mono : now.mono + quietMs;
   if (seat.state === "held" && guarantee.judge !== "taker" && guarantee.judge !== "kernel") return Infinity;
   if (seat.heldUntilMs !== undefined) return seat.heldUntilMs + margins.grain.monoMs;
-  return now.mono + silenceMs(seat.ttlMs ?? ttlMs, margins);
+  return now.mono + silenceMs(seat.ttlMs ?? Infinity, margins);
 }
 
 /** An attempt of this machine; of this process and no other, since the nonce is. */

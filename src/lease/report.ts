@@ -21,13 +21,9 @@ export function errorOf(what: string, outcome: Unknown | Refused, machine: Machi
   const store = machine.settings.guarantee.store;
   if (outcome.kind === "refused")
     return new ConclaveError(outcome.code, outcome.message, { retryable: outcome.retryable, cause: outcome.cause });
-  return new ConclaveError(
-    "STORE_TIMEOUT",
-    `${store}: no answer to ${what}; it may or may not have been applied. It is tried again.`,
-    {
-      cause: outcome.cause,
-    },
-  );
+  return new ConclaveError("STORE_TIMEOUT", `${store}: no answer to ${what}; it may or may not have been applied.`, {
+    cause: outcome.cause,
+  });
 }
 
 export function emitError(effects: Effect[], error: ConclaveError, election?: Name): void {

@@ -2,6 +2,7 @@
 // nothing, and either returns the whole or throws one CONFIG_INVALID that lists every problem.
 import type { Grain } from "../base/clock.ts";
 import { ConclaveError } from "../base/errors.ts";
+import { show } from "../base/show.ts";
 import { type Margins, shortestBeliefMs } from "./deadline.ts";
 import type { Guarantee } from "./guarantee.ts";
 
@@ -10,6 +11,9 @@ const DEFAULT_RHO = 0.005;
 const DEFAULT_TTL_MS = 15_000;
 /** A renewal must have at least this long, or a busy event loop alone costs the term. */
 const LEAST_REQUEST_MS = 10;
+const LONGEST_REQUEST_MS = 10_000;
+/** With a watch, polling only covers hints that got lost. */
+const LONGEST_POLL_MS = 15_000;
 
 export interface Settings {
   readonly candidate: string;
@@ -50,7 +54,10 @@ export function paceOf(
   if (!(roomMs / 4 >= LEAST_REQUEST_MS) || roomMs === Infinity) return undefined;
   // Where an answer proves the keep before it, a proof is one beat older when it comes: 2/3 + 1/4, still before the signal.
   const beats = keepProves === "previous-send" ? 2 : 1;
-  return { renewEveryMs: roomMs / 3, requestTimeoutMs: roomMs / 4, overdueAfterMs: (beats * roomMs) / 3 + roomMs / 4 };
+  const renewEveryMs = roomMs / 3;
+  // A long ttl is no reason to wait an hour for an answer.
+  const requestTimeoutMs = Math.min(roomMs / 4, LONGEST_REQUEST_MS);
+  return { renewEveryMs, requestTimeoutMs, overdueAfterMs: beats * renewEveryMs + requestTimeoutMs };
 }
 
 export interface SettingsInput {
@@ -88,7 +95,7 @@ export function resolveSettings(
     ...(renewal === "loop" || renewal === "manual"
       ? []
       : [
-          `renewal ${JSON.stringify(renewal)} is not known here: "loop" renews by timers, "manual" only when term.renew() is called`,
+          `renewal ${show(renewal)} is not known here: "loop" renews by timers, "manual" only when term.renew() is called`,
         ]),
     ...(margins.rho >= 0 && margins.rho < 0.5 ? [] : [`rho ${margins.rho} is not a rate error: between 0 and 0.5`]),
   ];
@@ -100,7 +107,10 @@ export function resolveSettings(
     renewal,
     margins,
     pace,
-    pollMs: guarantee.wakes === "watch" ? pace.renewEveryMs : Math.min(1000, Math.max(LEAST_REQUEST_MS, ttlMs / 10)),
+    pollMs:
+      guarantee.wakes === "watch"
+        ? Math.min(pace.renewEveryMs, LONGEST_POLL_MS)
+        : Math.min(1000, Math.max(LEAST_REQUEST_MS, ttlMs / 10)),
     quietMs: ttlMs,
     coolDownMs: Math.min(500, ttlMs / 20),
     guarantee,
@@ -114,13 +124,13 @@ function invalid(call: string, problems: readonly string[]): ConclaveError {
 
 function problemsOfId(id: unknown): string[] {
   if (typeof id === "string" && id.length > 0 && id.length <= 200 && !hasControlCharacter(id)) return [];
-  return [`id ${JSON.stringify(id)} is not a name: 1 to 200 characters, no control characters`];
+  return [`id ${show(id)} is not a name: 1 to 200 characters, no control characters`];
 }
 
 function problemsOfTtl(ttlMs: unknown, guarantee: Guarantee): string[] {
   const { minMs, maxMs, stepMs, why } = guarantee.ttl;
   if (typeof ttlMs !== "number" || !Number.isFinite(ttlMs))
-    return [`ttlMs ${String(ttlMs)} is not a number of milliseconds`];
+    return [`ttlMs ${show(ttlMs)} is not a number of milliseconds`];
   if (ttlMs < minMs) return [`ttlMs ${ttlMs} is below what ${guarantee.store} grants (${why}, at least ${minMs})`];
   if (ttlMs > maxMs) return [`ttlMs ${ttlMs} is above what ${guarantee.store} grants (${why}, at most ${maxMs})`];
   if (ttlMs % stepMs !== 0)
@@ -145,7 +155,7 @@ function problemsOfGuarantee({ store, extraMarginMs, proofWithinMs, keep, keepPr
 
 function problemsOfDrain(ttlMs: number, drainMs: unknown, pace: Pace | undefined): string[] {
   if (typeof drainMs !== "number" || !Number.isFinite(drainMs) || drainMs < 0)
-    return [`drainMs ${String(drainMs)} is not a number of milliseconds`];
+    return [`drainMs ${show(drainMs)} is not a number of milliseconds`];
   if (pace !== undefined || !(ttlMs > 0)) return [];
   return [
     `drainMs ${drainMs} leaves no time to renew: of ttlMs ${ttlMs} drift, clock grain and drain take nearly all. Raise ttlMs or lower drainMs`,

@@ -106,8 +106,11 @@ export interface Campaign extends Entry {
   stage: Stage;
   /** Terms in a row that ended sooner than one ttl: the cool-down doubles with each. */
   shortTerms: number;
-  /** The greatest token seen at this name, as granted or looked at. */
+  /** The greatest token seen at this name, as granted or looked at, in the domain of the last grant. */
   greatest: bigint | undefined;
+  domain: string | undefined;
+  /** The store has answered for this name: from then on nothing rejects, everything is retried and reported. */
+  answered: boolean;
   /** The bid of the leader that was reported last. */
   reported: Bid | string | undefined;
 }
@@ -135,12 +138,13 @@ export interface Ending {
   readonly reason: LossReason;
 }
 
-/** No longer held. Waits for the work (`lost`) or for the store's answer (`releasing`). */
+/** No longer held. Waits for the work of a lost term, or for the store's answer to a release. */
 export interface Settling {
   readonly kind: "settling";
   readonly term: TermRecord;
   readonly reason: LossReason;
   readonly awaits: "work" | "release";
+  readonly since: number;
 }
 
 export interface TermRecord {
@@ -227,8 +231,8 @@ export type Effect =
   | { readonly type: "announced"; readonly id: number; readonly error: ConclaveError | undefined }
   /** A definite answer: another stands before this candidate. */
   | { readonly type: "contested"; readonly name: Name }
-  /** The name is neither wanted nor held any more, and its work has settled. */
-  | { readonly type: "free"; readonly name: Name }
+  /** The name is neither wanted nor held any more, and its work has settled. `error`: it could not be had as things are. */
+  | { readonly type: "free"; readonly name: Name; readonly error?: ConclaveError }
   /** Before the first exchange: cannot succeed as things are. Nothing stands any more. */
   | { readonly type: "failed"; readonly error: ConclaveError }
   | { readonly type: "closed" };
