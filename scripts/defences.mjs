@@ -22,6 +22,7 @@ const LONGEST_MS = 45_000;
 const COPIED = [
   "src",
   "test/incidents",
+  "test/fencing",
   "test/lease/rig.ts",
   "package.json",
   "tsconfig.json",

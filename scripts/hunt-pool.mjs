@@ -22,12 +22,16 @@ export class HuntThread {
    */
   run(order) {
     return new Promise((resolve, reject) => {
+      const listeners = {
+        message: (/** @type {Report} */ report) => settle(() => resolve(report)),
+        error: (/** @type {Error} */ error) => settle(() => reject(error)),
+        exit: (/** @type {number} */ code) => settle(() => reject(new Error(`a thread of the hunt ended: ${code}`))),
+      };
       const settle = (/** @type {() => void} */ then) => {
-        this.#worker.removeAllListeners();
+        for (const [event, listener] of Object.entries(listeners)) this.#worker.off(event, listener);
         then();
       };
-      this.#worker.once("message", (report) => settle(() => resolve(report)));
-      this.#worker.once("error", (error) => settle(() => reject(error)));
+      for (const [event, listener] of Object.entries(listeners)) this.#worker.on(event, listener);
       this.#worker.postMessage(order);
     });
   }

@@ -36,6 +36,8 @@ Exit: 0 every mutant was found, 1 one survived or does not apply, 2 wrong usage.
  * @typedef {Mutant & { seed: number | undefined, invariant: string, story: string, seconds: number }} Outcome
  */
 
+const BEGIN = "<!-- table: written by scripts/mutants.mjs --write-table -->";
+const END = "<!-- end of table -->";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const write = (/** @type {string} */ text) => void process.stdout.write(text);
 
@@ -233,9 +235,6 @@ async function huntIn(folder, judgedBy, seeds, seedBase) {
 }
 
 // ---- the page --------------------------------------------------------------------------------------------------------------------------
-
-const BEGIN = "<!-- table: written by scripts/mutants.mjs --write-table -->";
-const END = "<!-- end of table -->";
 
 /** @param {Outcome[]} outcomes */
 async function writeTable(outcomes) {

@@ -113,6 +113,7 @@ function isAnswer(request: Request, answer: Answer): boolean {
       return (
         request.method === "look" && answer.seats?.length === request.questions.length && answer.seats.every(isSeat)
       );
+    case "claimed": // of the wrong length, or to another request
     default:
       return false;
   }

@@ -18,7 +18,7 @@ const KNOWN: readonly (keyof CandidateSettings | "store" | "unfenced")[] = [
 ];
 
 export function resolveOptions<S extends Store>(given: CandidateOptions<S>, clock: Clock, call: string): Settings {
-  const options = (given ?? {}) as CandidateOptions<S>;
+  const options = given ?? {};
   const { store } = options;
   const problems = [...problemsOfStore(store), ...problemsOfKeys(options), ...problemsOfOverstay(options.onOverstay)];
   const guarantee = store?.guarantee;

@@ -60,7 +60,7 @@ export function drawFaults(rng: Rng, plan: FaultPlan): readonly Fault[] {
     election: nextInteger(rng, 0, plan.elections - 1),
     slot: nextInteger(rng, 0, plan.slots - 1),
     aimsAtLeader: nextChance(rng, 0.75),
-    waitsForElection: nextChance(rng, 0.25),
+    waitsForElection: nextChance(rng, 0.3),
   }));
   return drawn.toSorted((a, b) => a.atMs - b.atMs).map((fault, index) => ({ index, ...fault }));
 }

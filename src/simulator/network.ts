@@ -20,7 +20,7 @@ export interface NetworkSpec {
   readonly slowMaxMs: number;
   readonly lossChance: number;
   readonly duplicateChance: number;
-  /** What node 0 sends takes up to this much longer: requests are applied soon, answers are late. */
+  /** What node 0 sends to odd addresses takes up to this much longer: requests of some are applied soon, their answers are late. */
   readonly lateAnswersMs: number;
 }
 
@@ -106,7 +106,8 @@ export class Network implements Actor {
     const delayMs = isSlow
       ? nextBetween(this.#rng, delayMaxMs, slowMaxMs)
       : nextBetween(this.#rng, delayMinMs, delayMaxMs);
-    const lateMs = from === 0 && lateAnswersMs > 0 ? nextBetween(this.#rng, 0, lateAnswersMs) : 0;
+    const isLate = from === 0 && lateAnswersMs > 0 && to % 2 === 1;
+    const lateMs = isLate ? nextBetween(this.#rng, lateAnswersMs / 2, lateAnswersMs) : 0;
     this.#kernel.schedule(this.#kernel.nowMs + delayMs + lateMs, this, "message", from * NODES_MAX + to, message);
   }
 }

@@ -6,7 +6,7 @@
 //   stale       answers looks from an old copy; never anything else
 //   forgetful   a failover goes back to an old copy
 //   unsure      leaves some records unrenewed, and says so
-import { nextBetween, nextChance, type Rng } from "../base/rng.ts";
+import { nextBetween, nextChance, nextInteger, type Rng } from "../base/rng.ts";
 import type {
   Claim,
   Claimed,
@@ -178,10 +178,12 @@ export class StoreHost implements Actor, Node {
     return this.#spec.judge === "store-wall" ? this.clock.readWall(nowMs) : this.clock.read(nowMs).mono;
   }
 
-  /** From when the judge counts what has just arrived. */
+  /** From when the judge counts what has just arrived: as early as it may, half of the time. */
   #heardAt(): number {
     const { extraMarginMs } = this.#spec;
-    return extraMarginMs === 0 ? this.#now() : this.#now() - nextBetween(this.#world.rng, 0, extraMarginMs);
+    if (extraMarginMs === 0) return this.#now();
+    const { rng } = this.#world;
+    return this.#now() - (nextChance(rng, 0.5) ? extraMarginMs : nextBetween(rng, 0, extraMarginMs));
   }
 
   #expire(): void {
@@ -253,7 +255,7 @@ export class StoreHost implements Actor, Node {
   deleteRecord(name: Name): void {
     this.#world.counts.recordsDeleted++;
     this.#meddled("record", name);
-    this.#shelf.deleteRecord(name, this.#now());
+    this.#shelf.deleteRecord(name, this.#now(), nextInteger(this.#world.rng, 0, 1));
     this.#hint([name]);
   }
 

@@ -2,7 +2,7 @@
 // everything on hides what a quieter one shows. Four moods:
 //
 //   still   0–1 ms everywhere, clocks at the edge of ρ: margins are all that is left between two leaders (drift hides behind latency)
-//   late    requests are applied at once, answers come late: whoever counts from the answer believes too long
+//   late    as still, but answers come late to some: whoever counts from the answer believes too long
 //   plain   a local network
 //   rough   slow, lossy, doubling, reordering: requests commit after their caller gave up, and after later ones
 //
@@ -31,6 +31,10 @@ interface Draw {
   readonly rng: Rng;
   readonly mood: Mood;
   readonly isControl: boolean;
+  /** Nothing but margins and answers takes time: still and late. */
+  readonly isQuick: boolean;
+  /** Clocks differ as much as they may, to the holders' harm. */
+  readonly isWorst: boolean;
   readonly ttlMs: number;
   readonly rho: number;
 }
@@ -39,10 +43,13 @@ export function drawWorld(seed: number, options: SwarmOptions = {}): WorldSpec {
   const rng = streamOf(seed, "swarm");
   const isControl = options.isControl ?? false;
   const mood: Mood = isControl ? "still" : nextOf(rng, ["still", "still", "late", "plain", "rough", "rough"]);
+  const isQuick = mood === "still" || mood === "late";
   const draw: Draw = {
     rng,
     mood,
     isControl,
+    isQuick,
+    isWorst: isControl || (isQuick && nextChance(rng, 0.6)),
     ttlMs: nextOf(rng, [300, 600, 1000, 2000]),
     rho: nextOf(rng, [0.005, 0.005, 0.02, 0.05]),
   };
@@ -79,7 +86,7 @@ export function drawWorld(seed: number, options: SwarmOptions = {}): WorldSpec {
 }
 
 function drawStore(draw: Draw): StoreSpec {
-  const { rng, ttlMs, isControl } = draw;
+  const { rng, ttlMs, isControl, isQuick } = draw;
   const shape = nextOf(rng, ["line", "race", "race", "race"] as const);
   const isJudge = isControl || shape === "line" || nextChance(rng, 0.5);
   const judge = !isJudge ? "taker" : !isControl && nextChance(rng, 0.15) ? "store-wall" : "store-monotonic";
@@ -91,10 +98,10 @@ function drawStore(draw: Draw): StoreSpec {
     layout,
     // Relays are modelled where the judge counts sessions; a record that is claimed anew would have no keep before it to count from.
     keepProves: isJudge && layout === "session" && !isControl && nextChance(rng, 0.3) ? "previous-send" : "this-send",
-    wakes: nextOf(rng, ["watch", "watch", "poll"] as const),
-    clock: { ...drawClock(draw), monoQuantumMs: 0, bootQuantumMs: 0 },
+    wakes: nextChance(rng, isQuick ? 0.85 : 0.6) ? "watch" : "poll",
+    clock: drawClock(draw, 1),
     extraMarginMs: isJudge ? sometimes(0.25, nextOf(rng, [10, 40])) : 0,
-    lateMaxMs: isJudge ? sometimes(0.3, 0.3 * ttlMs) : 0,
+    lateMaxMs: isJudge ? sometimes(isQuick ? 0.1 : 0.3, 0.3 * ttlMs) : 0,
     grantFactor: nextOf(rng, [1, 1, 1, 0.7, 1.4]),
     grantStepMs: nextOf(rng, [1, 1, 50]),
     staleMs: sometimes(0.3, nextBetween(rng, 0.1, 1) * ttlMs),
@@ -106,7 +113,7 @@ function drawStore(draw: Draw): StoreSpec {
 }
 
 function drawCandidate(draw: Draw, store: StoreSpec, id: string): CandidateSpec {
-  const { rng, mood } = draw;
+  const { rng, isQuick } = draw;
   const monoGrainMs = nextOf(rng, [1, 5, 5]);
   const bootGrainMs = nextOf(rng, [5, 20]);
   const margins = {
@@ -115,7 +122,8 @@ function drawCandidate(draw: Draw, store: StoreSpec, id: string): CandidateSpec 
     extraMarginMs: store.extraMarginMs,
   };
   const ttlMs = workableTtlMs(store, margins, Math.round(draw.ttlMs * nextOf(rng, [1, 1, 1, 0.6, 1.7])));
-  const clock = drawClock(draw);
+  // The holder's slow clock meets the judge's fast one; where rivals judge, each may be either.
+  const clock = drawClock(draw, store.judge === "taker" ? nextOf(rng, [-1, 1]) : -1);
   const isCoarse = nextChance(rng, 0.6);
   return {
     id,
@@ -125,7 +133,7 @@ function drawCandidate(draw: Draw, store: StoreSpec, id: string): CandidateSpec 
     clock: isCoarse ? { ...clock, monoQuantumMs: monoGrainMs, bootQuantumMs: bootGrainMs } : clock,
     monoGrainMs,
     bootGrainMs,
-    timerLateMs: mood === "still" || mood === "late" ? nextOf(rng, [0, 1]) : nextOf(rng, [1, 5, 0.1 * ttlMs]),
+    timerLateMs: isQuick ? nextOf(rng, [0, 0, 1]) : nextOf(rng, [1, 5, 0.1 * ttlMs]),
     work: {
       writeEveryMs: ttlMs * nextBetween(rng, 0.2, 0.8),
       isCareless: nextChance(rng, 0.2),
@@ -146,9 +154,10 @@ function workableTtlMs(store: StoreSpec, margins: Margins, wishedMs: number): nu
   }
 }
 
-function drawClock({ rng, rho, mood, isControl }: Draw): ClockSpec {
-  const isAtEdge = isControl || nextChance(rng, mood === "still" || mood === "late" ? 0.8 : 0.3);
-  const drift = isAtEdge ? nextOf(rng, [-rho, rho]) : nextBetween(rng, -rho, rho);
+function drawClock({ rng, rho, isQuick, isControl, isWorst }: Draw, worst: -1 | 1): ClockSpec {
+  const isAtEdge = nextChance(rng, isQuick ? 0.8 : 0.3);
+  const drawn = isAtEdge ? nextOf(rng, [-rho, rho]) : nextBetween(rng, -rho, rho);
+  const drift = isWorst ? worst * rho : drawn;
   return {
     rate: 1 + (isControl ? 2 : 1) * drift,
     startMs: nextInteger(rng, 0, 1_000_000),
@@ -158,8 +167,8 @@ function drawClock({ rng, rho, mood, isControl }: Draw): ClockSpec {
 }
 
 function drawNetwork({ rng, mood, ttlMs }: Draw): NetworkSpec {
-  if (mood === "still") return { ...CALM_NETWORK, delayMaxMs: nextOf(rng, [0, 1]) };
-  if (mood === "late") return { ...CALM_NETWORK, lateAnswersMs: nextBetween(rng, 0.05, 0.18) * ttlMs };
+  if (mood === "still") return { ...CALM_NETWORK, delayMaxMs: nextOf(rng, [0, 0, 1]) };
+  if (mood === "late") return { ...CALM_NETWORK, lateAnswersMs: nextBetween(rng, 0.05, 0.3) * ttlMs };
   if (mood === "plain")
     return {
       delayMinMs: 0.2,
@@ -182,7 +191,7 @@ function drawNetwork({ rng, mood, ttlMs }: Draw): NetworkSpec {
 }
 
 /** Which kinds of fault this world has at all. A kind listed twice is drawn twice as often. */
-function drawKinds({ rng, isControl }: Draw, store: StoreSpec): readonly FaultKind[] {
+function drawKinds({ rng, isControl, isQuick }: Draw, store: StoreSpec): readonly FaultKind[] {
   if (isControl) return ["cut", "cut", "pause"];
   const kinds: FaultKind[] = [
     "cut",
@@ -201,6 +210,7 @@ function drawKinds({ rng, isControl }: Draw, store: StoreSpec): readonly FaultKi
   const chosen = kinds.filter(() => nextChance(rng, 0.5));
   const rare: FaultKind[] = ["store-freeze", "delete-record", "end-session", "freeze"];
   chosen.push(...rare.filter(() => nextChance(rng, 0.25)));
+  if (isQuick) chosen.push("cut", "cut");
   if (store.judge === "store-wall") chosen.push("jump");
   if (store.forgetMs > 0) chosen.push("forget", "forget");
   return chosen.length === 0 ? ["cut"] : chosen;

@@ -303,14 +303,15 @@ describe("misuse that only JavaScript allows", () => {
   });
 
   it("an onOverstay that throws, or rejects, harms nobody", async () => {
-    for (const onOverstay of [
+    const failing: readonly ((election: string) => unknown)[] = [
       () => {
         throw new Error("thrown");
       },
       () => Promise.reject(new Error("rejected")),
-    ]) {
+    ];
+    for (const fail of failing) {
       const store = fakeStore();
-      const candidate = createCandidate({ store, ttlMs: 10_000, onOverstay: onOverstay as () => void });
+      const candidate = createCandidate({ store, ttlMs: 10_000, onOverstay: fail });
       void candidate.election("x").lead(() => new Promise<void>(() => {}));
       await store.advance(1);
       store.hang();

@@ -114,8 +114,8 @@ export class LineShelf implements Shelf {
     return { name, version, state: "held", holder, ttlMs: first.ttlMs, place };
   }
 
-  deleteRecord(name: Name): void {
-    this.#line(name).shift();
+  deleteRecord(name: Name, _nowMs: number, ahead = 0): void {
+    this.#line(name).splice(ahead, 1);
   }
 
   endSession(id: string): void {

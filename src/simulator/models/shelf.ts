@@ -18,8 +18,8 @@ export interface Shelf {
   claim(claim: Claim, nowMs: number): Claimed;
   release(will: Will, nowMs: number): void;
   look(question: Question, nowMs: number): Seat;
-  /** An operator deletes what stands at `name`. */
-  deleteRecord(name: Name, nowMs: number): void;
+  /** An operator deletes what stands at `name`; of a line, the entry with so many before it. */
+  deleteRecord(name: Name, nowMs: number, ahead?: number): void;
   /** An operator ends a session: every hold of it falls. */
   endSession(id: string): void;
   /** The earliest instant at which the store itself will end a session; Infinity if it never does. */
