@@ -31,7 +31,7 @@ function refusing(store: Store, refusal: { readonly retryable: boolean; readonly
   });
 }
 
-describe("before the first exchange", () => {
+describe("law 9, before the first exchange", () => {
   it("a refusal that trying again cannot help rejects lead, campaign, tryCampaign and withLock", async () => {
     const make = (): ReturnType<typeof createCandidate> =>
       createCandidate({ store: refusing(memory(), { retryable: false, times: Infinity }) as never, ttlMs: 1000 });
@@ -85,7 +85,7 @@ describe("before the first exchange", () => {
   });
 });
 
-describe("a driver that throws", () => {
+describe("law 16, a driver that throws", () => {
   it("counts as unknown, and is survived", async () => {
     const store = fakeStore();
     const network = faulty(store);

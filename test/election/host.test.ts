@@ -165,7 +165,7 @@ describe("campaign", () => {
   });
 });
 
-describe("withLock", () => {
+describe("withLock, and law 11: one asker of a name at a time", () => {
   it("never lets two of one process in together, whatever their order", async () => {
     const candidate = closedLater(createCandidate({ store: memory(), ttlMs: 2000 }));
     let inside = 0;

@@ -1,0 +1,3 @@
+// conclave/telemetry: the events of a candidate as lines of a log and as metrics. Both are only other shapes of the same union.
+export { levelOf, type LogLevel, logLine } from "./log.ts";
+export { createMetrics, type Metrics } from "./metrics.ts";

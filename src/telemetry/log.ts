@@ -1,0 +1,78 @@
+// An event as one line of a log: the same words for every event of a kind, then its facts as key=value, so that people can read it and programs can
+// search it. Says nothing that is not in the event.
+import { show } from "../base/show.ts";
+import type { ConclaveEvent } from "../lease/events.ts";
+
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+/** How much of a person's attention an event deserves. */
+export function levelOf(event: ConclaveEvent): LogLevel {
+  switch (event.type) {
+    case "standing":
+    case "settled":
+    case "released":
+    case "leader":
+      return "debug";
+    case "elected":
+    case "session":
+      return event.type === "session" && event.state === "lost" ? "warn" : "info";
+    case "state":
+      return event.state === "jeopardy" ? "warn" : "info";
+    case "lost":
+      return event.reason === "resigned" ? "info" : "warn";
+    case "handed-back":
+      return "warn";
+    case "overstayed":
+      return "error";
+    case "error":
+      return event.error.retryable ? "warn" : "error";
+  }
+}
+
+/** `elected election="billing" token=42 bid="…" ttlMs=15000` */
+export function logLine(event: ConclaveEvent): string {
+  const facts = Object.entries(factsOf(event)).filter(([, value]) => value !== undefined);
+  return [
+    event.type,
+    ...facts.map(([key, value]) => `${key}=${typeof value === "bigint" ? String(value) : show(value)}`),
+  ].join(" ");
+}
+
+function factsOf(event: ConclaveEvent): Readonly<Record<string, unknown>> {
+  switch (event.type) {
+    case "elected":
+      return {
+        election: event.election,
+        token: event.token?.value,
+        domain: event.token?.domain,
+        bid: event.bid,
+        ttlMs: event.ttlMs,
+      };
+    case "leader":
+      return {
+        election: event.election,
+        id: event.leader?.candidate ?? "nobody",
+        token: event.leader?.token,
+        value: event.leader?.value,
+      };
+    case "error":
+      return {
+        election: event.election,
+        code: event.error.code,
+        retryable: event.error.retryable,
+        message: event.error.message,
+      };
+    case "overstayed":
+      return { election: event.election, byMs: Math.round(event.byMs) };
+    case "session":
+    case "standing":
+    case "state":
+    case "lost":
+    case "settled":
+    case "released":
+    case "handed-back": {
+      const { type: _, ...facts } = event;
+      return facts;
+    }
+  }
+}
