@@ -7,6 +7,7 @@ export const MINIMA_PER_THOUSAND = {
   elected: 5000,
   takeovers: 3500,
   closeTakeovers: 60,
+  driftNearMargin: 1000,
   lateGrantsHandedBack: 25,
   unwantedGrantsHandedBack: 3,
   regressedGrantsHandedBack: 60,
@@ -33,6 +34,7 @@ export const MINIMA_PER_THOUSAND = {
   staleWritesRefused: 300,
   equalWritesRefused: 40,
   manualTerms: 400,
+  announcements: 2000,
   successions: 2000,
 };
 

@@ -281,8 +281,8 @@ function hearOfTerm(
   if (claimed.kind === "session-lost") return endSession(machine, open, "session-lost", now, effects);
   if (claimed.kind === "granted" && claimed.hold.token?.value === hold.token?.value) return;
   const campaign = machine.campaigns.get(hold.name);
-  // In a line the claim has joined anew: that entry is nobody's.
-  if (claimed.kind === "granted" || claimed.kind === "waiting") leaveBehind(open, claimed.hold, now);
+  // In a line the claim may have joined anew, under the same bid. That entry is nobody's; it shows as a stray with the next keep, and is given
+  // back when the work has settled (law 8).
   if (campaign === undefined || heldTerm(campaign)?.hold.bid !== hold.bid) return;
   if (isIn(campaign, "leading") || isIn(campaign, "ending")) becomeLost(machine, campaign, "superseded", now, effects);
 }

@@ -6,6 +6,7 @@ export const COUNT_NAMES = [
   "elected",
   "takeovers",
   "closeTakeovers",
+  "driftNearMargin",
   "lateGrantsHandedBack",
   "unwantedGrantsHandedBack",
   "regressedGrantsHandedBack",
@@ -32,6 +33,7 @@ export const COUNT_NAMES = [
   "staleWritesRefused",
   "equalWritesRefused",
   "manualTerms",
+  "announcements",
   "successions",
 ] as const;
 

@@ -300,6 +300,7 @@ export class Process implements Actor, Node, Desk {
     if (token === undefined) return;
     const { counts, trace, kernel } = this.#world;
     counts.elected++;
+    if (Math.abs(this.#spec.clock.rate - 1) >= 0.9 * this.#machine.settings.margins.rho) counts.driftNearMargin++;
     if (this.#spec.renewal === "manual") counts.manualTerms++;
     trace.mix(Number(token.value));
     this.#world.observe({ type: "elected", atMs: kernel.nowMs, who: this.who, election, token, now });
@@ -331,6 +332,11 @@ export class Process implements Actor, Node, Desk {
 
   write(election: Name, token: Token): void {
     this.#world.resource.write(election, token, this.label);
+  }
+
+  announce(election: Name): void {
+    this.#world.counts.announcements++;
+    this.#step({ type: "announce", id: 0, name: election, value: this.label });
   }
 
   settle(election: Name): void {

@@ -11,6 +11,8 @@ export interface Desk {
   /** Has `kind` come to `Work.due` after a while, if the process still lives and runs by then. */
   remind(afterMs: number, kind: WorkEvent, shift: Shift): void;
   write(election: Name, token: Token): void;
+  /** Says something about itself beside its name: a claim of what it holds. */
+  announce(election: Name): void;
   /** The work of the present term has ended. */
   settle(election: Name): void;
 }
@@ -78,6 +80,7 @@ export class Work {
   #write(shift: Shift): void {
     const { election, token } = shift;
     if (this.#spec.isCareless || this.#desk.isHeld(election, token.bid)) this.#desk.write(election, token);
+    if (nextChance(this.#rng, 0.1)) this.#desk.announce(election);
     this.#desk.remind(this.#spec.writeEveryMs, "write", shift);
   }
 
