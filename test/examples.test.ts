@@ -32,6 +32,19 @@ describe("an example that runs today", () => {
     expect(printed.map((line) => line.split(" ")[0])).toEqual(["accepted", "accepted", "refused"]);
   });
 
+  it.each([
+    ["fenced-memory", "= 150", "= 157; a later deposit of the old leader: TOKEN_STALE"],
+    ["fenced-file", "of the old leader", `of the successor, who read "before"; the late write: TOKEN_STALE`],
+    ["fenced-http", "the old leader's price", "the new leader's price; a late request: 412"],
+    ["fenced-sqlite", "old leader", "successor; the late write: TOKEN_STALE"],
+  ])("%s: corrupts without a fence, and not with one", async (name, unfenced, fenced) => {
+    await import(`../examples/${name}/main.mjs`);
+    expect(printed).toEqual([expect.stringMatching(/^without a fence: /), expect.stringMatching(/^with a fence: /)]);
+    expect(printed[0]?.endsWith(unfenced)).toBe(true);
+    expect(printed[1]?.endsWith(fenced)).toBe(true);
+    expect(process.exitCode ?? 0).toBe(0);
+  });
+
   it("testing: what it asserts holds", async () => {
     await import("../examples/testing/main.ts");
   });

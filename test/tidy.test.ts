@@ -23,7 +23,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "src/transport": ["src/base"],
   "src/supervisor": ["src/election"],
   "src/cluster": ["src/base", "src/protocols", "src/transport"],
-  "src/telemetry": ["src/base", "src/lease/events"],
+  "src/telemetry": ["src/base", "src/lease/events", "src/lease/exchange"],
   "src/testing": ["src/base", "src/lease", "src/fencing", "src/stores", "src/election", "src/simulator/models"],
   "src/cli": ["src/index", "src/testing/index", "src/stores", "src/simulator/index"],
   "src/index": ["src/election", "src/stores/contract", "src/stores/open-store", "src/base", "src/lease", "src/fencing"],

@@ -1,7 +1,7 @@
 // A writer whose successor makes it harmless: each transaction carries the token of its term, and the database refuses an older one.
-// Needs `conclave/stores/postgres` and `conclave/fencing`, which are planned.
+// Needs `conclave/stores/postgres` and `conclave/fencing/postgres`, which are planned; examples/fenced-sqlite runs today.
 import { elect, type FencedTerm, shutdownSignal } from "conclave";
-import { postgresFence } from "conclave/fencing";
+import { postgresFence } from "conclave/fencing/postgres";
 import { postgres, type Queryable } from "conclave/stores/postgres";
 
 declare const pool: Queryable & { transaction<R>(work: (tx: Queryable) => Promise<R>): Promise<R> };

@@ -1,0 +1,124 @@
+// What a folder says about a fenced file: its eras and the claims of the present one, read anew each time. Only eras and claims are taken from the
+// listing, because they are made once and never replaced: what stands in a folder before a listing begins and stays is always listed, what is
+// renamed meanwhile may be missed. Whether content is there is asked by its name.
+import { readdir, readFile } from "node:fs/promises";
+import path from "node:path";
+import { unless } from "./disk.ts";
+import { type Claimed, compare, foreignFile, type Names, type Parsed, type Position } from "./file-names.ts";
+import type { Remembered } from "./guard.ts";
+import { type FencingToken, parseToken } from "./token.ts";
+
+export interface Survey {
+  /** The latest era; −1 while there is none. */
+  readonly era: bigint;
+  /** What this amounts to for the guard's rule. */
+  readonly remembered: Remembered | undefined;
+  /** The newest first, over all eras. */
+  readonly claims: readonly Position[];
+  /** Everything else that bears a token: content, none, temporary. */
+  readonly others: readonly Claimed[];
+  /** File names of what is in `others`. */
+  readonly files: ReadonlyMap<Claimed, string>;
+}
+
+export interface EraRecord {
+  readonly domain: string;
+}
+
+/** Tries again when a file that was listed is gone: then somebody newer has tidied up. */
+export async function survey(folder: string, names: Names): Promise<Survey> {
+  for (;;) {
+    const seen = await surveyOnce(folder, names);
+    if (seen !== undefined) return seen;
+  }
+}
+
+async function surveyOnce(folder: string, names: Names): Promise<Survey | undefined> {
+  const listed = ((await unless("ENOENT", readdir(folder))) ?? []).flatMap((file) => {
+    const parsed = names.parse(file);
+    return parsed === undefined ? [] : [{ file, parsed }];
+  });
+  const parsed = listed.map((each) => each.parsed);
+  const claims = parsed.filter(isClaimed).filter(({ kind }) => kind === "claim").toSorted((a, b) => compare(b, a)); // prettier-ignore
+  const others = parsed.filter(isClaimed).filter(({ kind }) => kind !== "claim");
+  const files = new Map(listed.map(({ file, parsed }) => [parsed as Claimed, file]));
+  const eras = await readEras(folder, names, parsed);
+  if (eras === undefined) return undefined;
+  const remembered = await remember(folder, names, eras, claims);
+  return remembered === "gone" ? undefined : { era: BigInt(eras.length) - 1n, remembered, claims, others, files };
+}
+
+const isClaimed = (parsed: Parsed): parsed is Claimed => parsed.kind !== "era";
+
+/** Their domains, in order. */
+async function readEras(folder: string, names: Names, parsed: readonly Parsed[]): Promise<string[] | undefined> {
+  const count = parsed.filter(({ kind }) => kind === "era").length;
+  const domains: string[] = [];
+  for (let era = 0n; era < BigInt(count); era++) {
+    const text = await unless("ENOENT", readFile(path.join(folder, names.era(era)), "utf8"));
+    if (text === undefined) throw foreignFile(names.era(era), "is missing, although later eras are there");
+    domains.push(parseEra(names.era(era), text));
+  }
+  const stray = parsed.find(({ kind, era }) => kind === "claim" && era >= BigInt(count));
+  // A first listing may show a claim and miss the era made just before it; the next one shows both.
+  if (stray === undefined) return domains;
+  const there = await unless("ENOENT", readFile(path.join(folder, names.era(stray.era))));
+  if (there === undefined) throw foreignFile(names.era(stray.era), "is missing, although tokens of it are there");
+  return undefined;
+}
+
+function parseEra(file: string, text: string): string {
+  try {
+    const { domain } = JSON.parse(text) as Partial<EraRecord>;
+    if (typeof domain === "string") return domain;
+  } catch (cause) {
+    throw foreignFile(file, "cannot be read as an era", cause);
+  }
+  throw foreignFile(file, "cannot be read as an era");
+}
+
+/** Eras and claims in the guard's words. */
+async function remember(
+  folder: string,
+  names: Names,
+  domains: readonly string[],
+  claims: readonly Position[],
+): Promise<Remembered | undefined | "gone"> {
+  const domain = domains.at(-1);
+  if (domain === undefined) return undefined;
+  const left = new Map<string, bigint | undefined>();
+  for (const former of domains.slice(0, -1)) if (former !== domain) left.set(former, greatest(domains, claims, former));
+  const [newest] = claims;
+  if (newest?.era === BigInt(domains.length) - 1n) {
+    const token = await readClaim(folder, names, newest, domain);
+    return token === undefined ? "gone" : { domain, mark: { value: token.value, bid: token.bid }, left };
+  }
+  const floor = greatest(domains, claims, domain);
+  return { domain, mark: floor === undefined ? undefined : { value: floor, bid: undefined }, left };
+}
+
+function greatest(domains: readonly string[], claims: readonly Position[], domain: string): bigint | undefined {
+  const values = claims.filter(({ era }) => domains[Number(era)] === domain).map(({ value }) => value);
+  return values.length === 0 ? undefined : values.reduce((a, b) => (a > b ? a : b));
+}
+
+/** The token that a claim stands for; `undefined` if it has been tidied away. */
+export async function readClaim(
+  folder: string,
+  names: Names,
+  position: Position,
+  domain?: string,
+): Promise<FencingToken | undefined> {
+  const file = names.claim(position);
+  const text = await unless("ENOENT", readFile(path.join(folder, file), "utf8"));
+  if (text === undefined) return undefined;
+  let token: FencingToken;
+  try {
+    token = parseToken(text);
+  } catch (cause) {
+    throw foreignFile(file, "does not hold a token", cause);
+  }
+  if (token.value !== position.value || (domain !== undefined && token.domain !== domain))
+    throw foreignFile(file, `holds ${text}, which does not belong there`);
+  return token;
+}

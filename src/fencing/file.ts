@@ -1,0 +1,237 @@
+// fileFence: a file of which readers always see what the newest leader left. The token is in the file name and readers take the greatest, so a
+// write of an old leader can land whenever it likes: it lands beside, and nobody reads it. For processes that share a folder, on file systems with
+// hard links and atomic renames. Names: file-names.ts.
+//
+// raise    1 claim the token (exclusive, durable)   2 settle: give it what was there, by a second link to the same bytes   3 look whether it is still the newest
+// write    1 raise   2 write a temporary file, sync it   3 look   4 rename it to the token's name, sync the folder   5 look again
+// read     the greatest token that has settled; looks again afterwards whether a greater one has settled meanwhile
+//
+// THE ARGUMENT
+//   readers    A file of an older token is never read once a greater one has settled. So a delayed old write is never seen after `raise` returned.
+//   no loss    A write that was acknowledged is kept by every successor. Its step 5 saw no greater claim, so the rename came before any greater claim;
+//              a successor claims first and looks for content afterwards, so it takes over these bytes or later ones.
+//   settling   The content of the greatest settled predecessor is taken: linked to a temporary name; then all greater predecessors are looked at
+//              again. If one has settled meanwhile, that one is taken instead, since the link may have caught a late write to a file already passed over.
+//              Nobody takes the source away: only a newest settled token tidies up, and if that is not this one it is greater, and this one refused.
+//   crash      A claim, content or era is on the disk, and its name too, before anyone is told. A torn temporary file has a name that is never read.
+//              A claim that never settled is passed over by readers, and refuses older writers all the same.
+//   tidying    Only files older than a settled token are removed, which nobody reads; of a former era the greatest claim stays, so that its domain's
+//              tokens stay refused.
+// A write refused in step 5 came too late to be acknowledged and perhaps early enough to be taken over: the error says so.
+import { access, mkdir, readFile } from "node:fs/promises";
+import path from "node:path";
+import { ConclaveError } from "../base/errors.ts";
+import { linkNew, removeIfThere, renameIfThere, syncFolder, touch, unless, writeNew } from "./disk.ts";
+import { compare, Names, type Position } from "./file-names.ts";
+import { type EraRecord, readClaim, type Survey, survey } from "./file-survey.ts";
+import { admit, type Move, moveDomain } from "./guard.ts";
+import { resourceOf, textOf, tokenOf } from "./input.ts";
+import { overtaken } from "./refusals.ts";
+import { type Fenced, type FencingToken, makeToken } from "./token.ts";
+
+export interface FileContent {
+  readonly content: Buffer;
+  /** Of the term that wrote it, or that took it over when it was raised. */
+  readonly token: FencingToken;
+}
+
+export interface FileFence {
+  /** For a new leader, before it reads: from now on older writes are refused, and never seen. */
+  raise(by: Fenced): Promise<void>;
+  /** Replaces the whole content. Resolves when it would survive a crash, and no newer token had come. */
+  write(content: string | Uint8Array, by: Fenced): Promise<void>;
+  /** What the newest term left; `undefined` if nothing was written yet. Needs no token. */
+  read(): Promise<FileContent | undefined>;
+  /** After a deliberate move to another store. Tokens of the old domain stay refused. */
+  adopt(move: Move): Promise<void>;
+}
+
+/** The file `name` in `folder`, which is made if need be. */
+export function fileFence(folder: string, name: string): FileFence {
+  return new FolderFence(folder, resourceOf(name));
+}
+
+class FolderFence implements FileFence {
+  readonly #folder: string;
+  readonly #name: string;
+  readonly #names: Names;
+
+  constructor(folder: string, name: string) {
+    this.#folder = folder;
+    this.#name = name;
+    this.#names = new Names(name);
+  }
+
+  async raise(by: Fenced): Promise<void> {
+    await this.#raise(tokenOf(by));
+  }
+
+  async write(content: string | Uint8Array, by: Fenced): Promise<void> {
+    const token = tokenOf(by);
+    const position = await this.#raise(token);
+    const temporary = await this.#writeTemporary(position, Buffer.from(content));
+    try {
+      await this.#check(token, position);
+    } catch (refusal) {
+      await removeIfThere(temporary);
+      throw refusal;
+    }
+    const renamed = await renameIfThere(temporary, this.#path(this.#names.content(position)));
+    await syncFolder(this.#folder);
+    await this.#check(token, position, renamed);
+    if (!renamed) throw new ConclaveError("STORE_FOREIGN_DATA", `fileFence: somebody removed ${temporary}.`);
+  }
+
+  async read(): Promise<FileContent | undefined> {
+    for (;;) {
+      const { claims } = await this.#survey();
+      const source = await this.#greatestSettled(claims);
+      const found = source === undefined ? undefined : await this.#readAt(source);
+      const later = await this.#greatestSettled((await this.#survey()).claims);
+      const isNewest =
+        (source === undefined) === (later === undefined) && (!source || !later || compare(source, later) === 0);
+      if (isNewest && found !== "gone") return found;
+    }
+  }
+
+  async adopt(move: Move): Promise<void> {
+    for (;;) {
+      const { era, remembered } = await this.#survey();
+      if (moveDomain(this.#name, remembered, move) === remembered) return;
+      await this.#beginEra(era + 1n, move.to);
+    }
+  }
+
+  /** Claims, settles, and leaves nothing older behind. */
+  async #raise(token: FencingToken): Promise<Position> {
+    const position = await this.#claim(token);
+    await this.#settle(position);
+    await this.#check(token, position);
+    await this.#tidy(position);
+    return position;
+  }
+
+  /** Until it is plain from the folder that this token is the newest. */
+  async #claim(token: FencingToken): Promise<Position> {
+    for (;;) {
+      const seen = await this.#survey();
+      if (seen.remembered === undefined) {
+        await this.#beginEra(0n, token.domain);
+        continue;
+      }
+      const position = { era: seen.era, value: token.value };
+      if (admit(this.#name, seen.remembered, token) === seen.remembered) return position;
+      await this.#publish(this.#names.claim(position), position, Buffer.from(textOf(token)));
+    }
+  }
+
+  /** Gives a claimed token its content, once: that of the greatest settled predecessor. */
+  async #settle(position: Position): Promise<void> {
+    while (!(await this.#isSettled(position))) {
+      const older = (await this.#survey()).claims.filter((claim) => compare(claim, position) < 0);
+      const source = await this.#greatestSettled(older);
+      if (source !== undefined && (await this.#exists(this.#names.content(source))))
+        await this.#takeOver(source, position, older);
+      else await touch(this.#path(this.#names.none(position)));
+      await syncFolder(this.#folder);
+    }
+  }
+
+  async #takeOver(source: Position, position: Position, older: readonly Position[]): Promise<void> {
+    const temporary = await this.#linkTemporary(this.#names.content(source), position);
+    if (temporary === undefined) return;
+    if (isSame(source, await this.#greatestSettled(older)))
+      await linkNew(temporary, this.#path(this.#names.content(position)));
+    await removeIfThere(temporary);
+  }
+
+  /** Refuses if this token is not the newest any more. `landed`: the write may have been seen. */
+  async #check(token: FencingToken, position: Position, landed = false): Promise<void> {
+    const { era, remembered } = await this.#survey();
+    try {
+      if (admit(this.#name, remembered, token) === remembered && era === position.era) return;
+    } catch (refusal) {
+      const mark = remembered?.domain === token.domain ? remembered.mark : undefined;
+      if (!landed || mark === undefined) throw refusal;
+      throw overtaken(this.#name, makeToken({ domain: token.domain, value: mark.value, bid: mark.bid ?? "" }), token);
+    }
+    throw new ConclaveError("STORE_FOREIGN_DATA", `fileFence: somebody removed ${this.#names.claim(position)}.`);
+  }
+
+  async #tidy(position: Position): Promise<void> {
+    const { claims, others, files }: Survey = await this.#survey();
+    for (const other of others)
+      if (compare(other, position) < 0) await removeIfThere(this.#path(files.get(other) ?? ""));
+    const kept = new Set<bigint>([position.era]);
+    for (const claim of claims) {
+      if (compare(claim, position) >= 0) continue;
+      if (kept.has(claim.era)) await removeIfThere(this.#path(this.#names.claim(claim)));
+      kept.add(claim.era);
+    }
+  }
+
+  /** Of `claims`, the newest first, the first that has content or is known to have none. */
+  async #greatestSettled(claims: readonly Position[]): Promise<Position | undefined> {
+    for (const claim of claims) if (await this.#isSettled(claim)) return claim;
+    return undefined;
+  }
+
+  async #isSettled(position: Position): Promise<boolean> {
+    return (await this.#exists(this.#names.content(position))) || this.#exists(this.#names.none(position));
+  }
+
+  async #readAt(position: Position): Promise<FileContent | undefined | "gone"> {
+    const token = await readClaim(this.#folder, this.#names, position);
+    if (token === undefined) return "gone";
+    const content = await unless("ENOENT", readFile(this.#path(this.#names.content(position))));
+    return content === undefined ? undefined : { content, token };
+  }
+
+  async #beginEra(era: bigint, domain: string): Promise<void> {
+    await mkdir(this.#folder, { recursive: true });
+    const record: EraRecord = { domain };
+    await this.#publish(this.#names.era(era), { era, value: 0n }, Buffer.from(JSON.stringify(record)));
+  }
+
+  /** A whole file under a name that nobody had before; if somebody had, theirs stays. */
+  async #publish(file: string, position: Position, content: Buffer): Promise<void> {
+    const temporary = await this.#writeTemporary(position, content);
+    await linkNew(temporary, this.#path(file));
+    await removeIfThere(temporary);
+    await syncFolder(this.#folder);
+  }
+
+  #writeTemporary(position: Position, content: Buffer): Promise<string> {
+    return writeNew((attempt) => this.#path(this.#names.temporary(position, attempt)), content);
+  }
+
+  /** A temporary second name; `undefined` if the first is gone. */
+  async #linkTemporary(file: string, position: Position): Promise<string | undefined> {
+    for (let attempt = 0; ; attempt++) {
+      const temporary = this.#path(this.#names.temporary(position, attempt));
+      const linked = await linkNew(this.#path(file), temporary);
+      if (linked !== "exists") return linked === "linked" ? temporary : undefined;
+    }
+  }
+
+  async #exists(file: string): Promise<boolean> {
+    return (
+      (await unless(
+        "ENOENT",
+        access(this.#path(file)).then(() => true),
+      )) ?? false
+    );
+  }
+
+  #survey(): Promise<Survey> {
+    return survey(this.#folder, this.#names);
+  }
+
+  #path(file: string): string {
+    return path.join(this.#folder, file);
+  }
+}
+
+function isSame(a: Position | undefined, b: Position | undefined): boolean {
+  return a === undefined || b === undefined ? a === b : compare(a, b) === 0;
+}

@@ -1,0 +1,139 @@
+// Operations in flight, counted: the guard of what lives behind one process. An operation is in flight from its admission until its work has really
+// ended, however it ends and whether or not anybody still waits for it.
+//
+// LAW 12  Raise, then read, then write. A newer token is installed at once, so that older ones are refused from that moment; whoever brought it
+//         begins only when no operation with another token is in flight.
+//
+// THE ARGUMENT  `#tryEnter` judges, remembers and counts without a pause between them, so in one step of this process.
+//   I   All operations in flight carry one token. One is counted only if those in flight carry its own token, or there are none.
+//   II  That token is never newer than the remembered one; and an operation is counted only if its own is the remembered one.
+//   So once token t is remembered and an operation with t has begun, or `raise` has returned, nothing older is in flight (I) and nothing older will be
+//   (II, and the remembered token never falls). Whatever the leader of t reads then, no older write changes any more.
+//
+// Not promised: an end to the waiting. Work that never settles keeps newer tokens out, by design; `waitMs` bounds only the wait (FENCE_BUSY).
+import { ConclaveError } from "../base/errors.ts";
+import { admit, type Move, moveDomain, type Remembered } from "./guard.ts";
+import { resourceOf, textOf, tokenOf } from "./input.ts";
+import type { Fenced, FencingToken } from "./token.ts";
+
+/** Where a guard keeps what it must not forget. `note` returns when it is safe. */
+export interface Notebook {
+  recall(resource: string): Remembered | undefined;
+  note(resource: string, remembered: Remembered): void;
+}
+
+export interface Waiting {
+  /** How long to wait for older operations to end. Then `FENCE_BUSY`; the token stays installed. @default for ever */
+  readonly waitMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** To be called once, when the operation has ended. */
+export type Leave = () => void;
+
+interface Desk {
+  remembered: Remembered | undefined;
+  /** The one token in flight, as text, and how many operations carry it. */
+  flying: string;
+  count: number;
+  readonly waiting: Set<() => void>;
+}
+
+export class Flights {
+  readonly #desks = new Map<string, Desk>();
+  readonly #notebook: Notebook | undefined;
+
+  constructor(notebook?: Notebook) {
+    this.#notebook = notebook;
+  }
+
+  /** Admits and counts an operation, as soon as none with another token is in flight. */
+  async enter(resource: string, by: Fenced, waiting: Waiting = {}): Promise<Leave> {
+    const token = tokenOf(by);
+    const text = textOf(token);
+    const desk = this.#desk(resourceOf(resource));
+    const isMine = (): boolean => this.#tryEnter(resource, desk, token, text);
+    if (!isMine()) await untilTrue(desk.waiting, isMine, () => busy(resource, desk), waiting);
+    return leaveOnce(desk);
+  }
+
+  /** A deliberate move to another domain. Operations of the old one that are in flight are waited for, as older ones are. */
+  adopt(resource: string, move: Move): void {
+    const desk = this.#desk(resourceOf(resource));
+    this.#remember(resource, desk, moveDomain(resource, desk.remembered, move));
+  }
+
+  #tryEnter(resource: string, desk: Desk, token: FencingToken, text: string): boolean {
+    this.#remember(resource, desk, admit(resource, desk.remembered, token));
+    if (desk.count > 0 && desk.flying !== text) return false;
+    desk.flying = text;
+    desk.count += 1;
+    return true;
+  }
+
+  #remember(resource: string, desk: Desk, remembered: Remembered): void {
+    if (remembered === desk.remembered) return;
+    this.#notebook?.note(resource, remembered);
+    desk.remembered = remembered;
+    wakeAll(desk);
+  }
+
+  #desk(resource: string): Desk {
+    let desk = this.#desks.get(resource);
+    if (desk === undefined) {
+      desk = { remembered: this.#notebook?.recall(resource), flying: "", count: 0, waiting: new Set() };
+      this.#desks.set(resource, desk);
+    }
+    return desk;
+  }
+}
+
+function leaveOnce(desk: Desk): Leave {
+  let left = false;
+  return () => {
+    if (left) return;
+    left = true;
+    desk.count -= 1;
+    if (desk.count === 0) wakeAll(desk);
+  };
+}
+
+/** Those who wait ask again: they may go on now, or have been overtaken meanwhile. */
+function wakeAll(desk: Desk): void {
+  for (const wake of desk.waiting) wake();
+}
+
+function busy(resource: string, desk: Desk): ConclaveError {
+  const message = `"${resource}": ${desk.count} operation(s) with token ${desk.flying} have not ended, and nothing newer may begin beside them. Try again; if it stays so, look for work that never settles.`;
+  return new ConclaveError("FENCE_BUSY", message);
+}
+
+/** Resolves in the very step in which `attempt` returned true; rejects with what it throws. */
+function untilTrue(
+  waiters: Set<() => void>,
+  attempt: () => boolean,
+  tooLong: () => ConclaveError,
+  { waitMs, signal }: Waiting,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = (settle: () => void): void => {
+      waiters.delete(wake);
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+      settle();
+    };
+    const abort = (): void => end(() => reject(signal?.reason as Error));
+    const wake = (): void => {
+      try {
+        if (attempt()) end(resolve);
+      } catch (thrown) {
+        const refusal: Error = thrown as Error;
+        end(() => reject(refusal));
+      }
+    };
+    const timer = waitMs === undefined ? undefined : setTimeout(() => end(() => reject(tooLong())), waitMs);
+    waiters.add(wake);
+    signal?.addEventListener("abort", abort, { once: true });
+    if (signal?.aborted === true) abort();
+  });
+}

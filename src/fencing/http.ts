@@ -1,0 +1,114 @@
+// HTTP: the client sends its token with each request, the server admits a request only with the newest one. For handlers in the style of fetch; for
+// node:http see node-http.ts.
+//
+//   fencing-token: domain:value:bid     as formatToken writes it
+//   412   an older token (TOKEN_STALE), or one of another domain (TOKEN_FOREIGN): do not retry
+//   428   no token                      400   text that is no token (TOKEN_MALFORMED)
+//   503   older requests have not ended within `waitMs` (FENCE_BUSY), with retry-after; the new token is installed all the same
+// The body of a refusal is JSON: {"code", "message"}.
+//
+// Law 12 across the network: a request with a newer token installs it at once and begins only when no request with an older one is in progress, so
+// a leader whose *reads* carry its token too reads nothing that an older request still changes. A request is in progress until its handler has settled:
+// a client that went away does not end what its request has begun.
+// Not covered: work that a handler leaves running when it settles, or does while the body of its answer streams. Await it in the handler.
+import { ConclaveError, isConclaveError } from "../base/errors.ts";
+import { resourceOf, textOf, tokenOf } from "./input.ts";
+import type { Fence } from "./memory.ts";
+import { type Fenced, parseToken } from "./token.ts";
+
+export const HEADER = "fencing-token";
+export const WAIT_MS = 5_000;
+
+/** What a client adds to each request it makes as a leader, reads included. */
+export function fencingHeaders(by: Fenced): { readonly [HEADER]: string } {
+  return { [HEADER]: textOf(tokenOf(by)) };
+}
+
+export interface HttpFenceOptions {
+  /** How long a newer request waits for older ones to end. @default 5_000 */
+  readonly waitMs?: number | undefined;
+}
+
+export type FencedHandler = (request: Request, by: Fenced) => Response | Promise<Response>;
+
+/**
+ * Guards a handler. `resource` names what it writes to: all handlers of one thing need the same guard and name.
+ * What the handler throws is thrown on.
+ */
+export function fencedHandler(
+  guard: Fence,
+  resource: string | ((request: Request) => string),
+  handler: FencedHandler,
+  { waitMs = WAIT_MS }: HttpFenceOptions = {},
+): (request: Request) => Promise<Response> {
+  return async (request) => {
+    try {
+      const by = readHeader(request.headers.get(HEADER));
+      const name = resourceOf(typeof resource === "function" ? resource(request) : resource);
+      const waiting = { waitMs, signal: request.signal };
+      return await guard.run(name, by, () => outcomeOf(() => handler(request, by)), waiting).then(unwrap);
+    } catch (error) {
+      if (error instanceof HandlerFailed) throw error.cause;
+      const { status, headers, body } = refusalOf(error, waitMs);
+      return new Response(body, { status, headers });
+    }
+  };
+}
+
+/** What went wrong inside the handler is no refusal of the guard, even if it is one of ours. */
+export class HandlerFailed extends Error {}
+
+type Outcome<R> = { readonly value: R } | { readonly failure: HandlerFailed };
+
+export async function outcomeOf<R>(work: () => R | Promise<R>): Promise<Outcome<R>> {
+  try {
+    return { value: await work() };
+  } catch (cause) {
+    return { failure: new HandlerFailed("the handler failed", { cause }) };
+  }
+}
+
+export function unwrap<R>(outcome: Outcome<R>): R {
+  if ("failure" in outcome) throw outcome.failure;
+  return outcome.value;
+}
+
+export class TokenMissing extends ConclaveError {
+  constructor() {
+    const message = `this request carries no token. Send the header ${HEADER}: fencingHeaders(term).`;
+    super("TOKEN_MALFORMED", message);
+  }
+}
+
+/** A header that was sent twice arrives joined by a comma, and is no token. */
+export function readHeader(text: string | null | undefined): Fenced {
+  if (text === null || text === undefined || text === "") throw new TokenMissing();
+  return { token: parseToken(text) };
+}
+
+export interface Refusal {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** A refusal of the guard as an answer; anything else is thrown on. */
+export function refusalOf(error: unknown, waitMs: number): Refusal {
+  if (!isConclaveError(error)) throw error;
+  const status = statusOf(error);
+  if (status === undefined) throw error;
+  const headers = { "content-type": "application/json" };
+  const retry = { "retry-after": `${Math.max(1, Math.ceil(waitMs / 1_000))}` };
+  return {
+    status,
+    headers: status === 503 ? { ...headers, ...retry } : headers,
+    body: JSON.stringify({ code: error.code, message: error.message }),
+  };
+}
+
+function statusOf(error: ConclaveError): number | undefined {
+  if (error.constructor === TokenMissing) return 428;
+  if (error.code === "TOKEN_MALFORMED") return 400;
+  if (error.code === "TOKEN_STALE" || error.code === "TOKEN_FOREIGN") return 412;
+  return error.code === "FENCE_BUSY" ? 503 : undefined;
+}

@@ -1,0 +1,11 @@
+// conclave/fencing: guards that make a stale leader harmless where its writes land. The rule and why it suffices: guard.ts. One file an adapter.
+export { durableFence } from "./durable.ts";
+export { type FileContent, type FileFence, fileFence } from "./file.ts";
+export type { Waiting } from "./flights.ts";
+export type { Move } from "./guard.ts";
+export { fencedHandler, type FencedHandler, fencingHeaders, type HttpFenceOptions } from "./http.ts";
+export { type Fence, memoryFence } from "./memory.ts";
+export { fencedListener, type FencedListener, type ListenerOptions } from "./node-http.ts";
+export { StaleTokenError } from "./refusals.ts";
+export { type SqliteConnection, type SqliteFence, sqliteFence } from "./sqlite.ts";
+export { type Fenced, type FencingToken, formatToken, parseToken } from "./token.ts";

@@ -1,0 +1,64 @@
+// What callers hand to a guard, checked at run time: in JavaScript nothing else stands between an unfenced term and a write. Each message says what to
+// pass instead.
+import { ConclaveError } from "../base/errors.ts";
+import { type Fenced, type FencingToken, formatToken } from "./token.ts";
+
+/** The text form carries 39 digits; no store counts further. */
+const VALUE_END = 10n ** 39n;
+
+/** The token of a term, or of a request that was parsed. */
+export function tokenOf(by: Fenced): FencingToken {
+  const token: unknown = isObject(by) ? by.token : undefined;
+  if (!isObject(token)) throw noToken(by);
+  const { domain, value, bid } = token as Partial<FencingToken>;
+  if (typeof value === "number")
+    throw noToken(by, `its token's value is a number; numbers lose digits, tokens are bigint`);
+  if (typeof domain !== "string" || typeof value !== "bigint" || typeof bid !== "string") throw noToken(by);
+  if (domain === "" || bid === "" || value < 0n || value >= VALUE_END) throw noToken(by, "its token is out of bounds");
+  return token as unknown as FencingToken;
+}
+
+/** The token's text, which tells any two tokens apart. */
+export function textOf(token: FencingToken): string {
+  try {
+    return formatToken(token);
+  } catch (cause) {
+    const message = "this token cannot be written as text: domain or bid is no well-formed Unicode.";
+    throw new ConclaveError("TOKEN_MALFORMED", message, { cause });
+  }
+}
+
+/** What is guarded, by name. The same in every process that guards it. */
+export function resourceOf(resource: string): string {
+  if (typeof resource === "string" && resource !== "") return resource;
+  throw new ConclaveError(
+    "CONFIG_INVALID",
+    `a resource is named by a text that is not empty, not by ${show(resource)}.`,
+  );
+}
+
+function noToken(by: unknown, found: string = guess(by)): ConclaveError {
+  return new ConclaveError("TOKEN_MALFORMED", `a guard needs the term itself, or { token }: ${found}.`);
+}
+
+function guess(by: unknown): string {
+  if (typeof by === "string") return `this is a text; pass { token: parseToken(text) }`;
+  if (typeof by === "bigint" || typeof by === "number")
+    return `this is only a number; a token also has a domain and a bid, so pass the term`;
+  if (!isObject(by)) return `this is ${show(by)}`;
+  if (typeof by["then"] === "function") return `this is a promise; await it`;
+  if (typeof by["value"] === "bigint" && "bid" in by) return `this is a token; pass { token }`;
+  if (typeof by["isHeld"] === "function" && by["token"] === undefined)
+    return `this term has no token, because its store cannot fence (unfenced: true); use a store that can`;
+  return `${show(by["token"])} is not a token that a store made`;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+function show(value: unknown): string {
+  if (typeof value === "bigint") return `${value}n`;
+  if (typeof value === "string") return JSON.stringify(value.slice(0, 80));
+  return isObject(value) ? "this object" : String(value);
+}

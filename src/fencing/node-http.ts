@@ -1,0 +1,100 @@
+// fencedListener: a request listener of node:http behind a guard. Answers and header: http.ts.
+//
+// The listener returns a promise that settles when its work has ended; until then the request is in progress, also after its connection has closed. One that
+// returns no promise cannot be waited for: such a request is answered 500 and stays in progress, so that nothing newer ever runs beside it.
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { ConclaveError } from "../base/errors.ts";
+import {
+  HEADER,
+  HandlerFailed,
+  type HttpFenceOptions,
+  outcomeOf,
+  readHeader,
+  refusalOf,
+  unwrap,
+  WAIT_MS,
+} from "./http.ts";
+import { resourceOf } from "./input.ts";
+import type { Fence } from "./memory.ts";
+import type { Fenced } from "./token.ts";
+
+export interface ListenerOptions extends HttpFenceOptions {
+  /** Told what a listener rejected with; the client gets 500. @default a warning of the process */
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+export type FencedListener = (request: IncomingMessage, response: ServerResponse, by: Fenced) => Promise<void>;
+
+export function fencedListener(
+  guard: Fence,
+  resource: string | ((request: IncomingMessage) => string),
+  listener: FencedListener,
+  { waitMs = WAIT_MS, onError = warn }: ListenerOptions = {},
+): (request: IncomingMessage, response: ServerResponse) => void {
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const gone = goneSignal(response);
+    try {
+      const by = readHeader(header(request));
+      const name = resourceOf(typeof resource === "function" ? resource(request) : resource);
+      const work = (): Promise<void> => settling(listener(request, response, by), response);
+      await guard.run(name, by, () => outcomeOf(work), { waitMs, signal: gone }).then(unwrap);
+    } catch (error) {
+      answer(error, response, waitMs, gone, onError);
+    }
+  };
+  return (request, response) => void serve(request, response);
+}
+
+/** Node joins what was sent twice, except for a few headers of its own. */
+function header(request: IncomingMessage): string | undefined {
+  const value = request.headers[HEADER];
+  return Array.isArray(value) ? value.join(", ") : value;
+}
+
+/** Aborts when the client goes away: of interest only while the request waits to begin. */
+function goneSignal(response: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  response.once("close", () => controller.abort());
+  return controller.signal;
+}
+
+function settling(running: Promise<void>, response: ServerResponse): Promise<void> {
+  if (typeof (running as Promise<void> | undefined)?.then === "function") return running;
+  const message =
+    "fencedListener: the listener returned no promise, so nobody can know when its work ends. Make it async, and await the work in it.";
+  const error = new ConclaveError("CONFIG_INVALID", message);
+  if (!response.headersSent) sendJson(response, 500, {}, JSON.stringify({ code: error.code, message }));
+  warn(error);
+  return new Promise(() => {});
+}
+
+function answer(
+  error: unknown,
+  response: ServerResponse,
+  waitMs: number,
+  gone: AbortSignal,
+  onError: (error: unknown) => void,
+): void {
+  if (gone.aborted && error === gone.reason) return;
+  try {
+    const { status, headers, body } = refusalOf(error, waitMs);
+    sendJson(response, status, headers, body);
+  } catch {
+    onError(error instanceof HandlerFailed ? error.cause : error);
+    if (response.headersSent) response.destroy();
+    else sendJson(response, 500, {}, JSON.stringify({ code: "INTERNAL", message: "the listener failed" }));
+  }
+}
+
+function sendJson(
+  response: ServerResponse,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+): void {
+  response.writeHead(status, { "content-type": "application/json", ...headers }).end(body);
+}
+
+function warn(error: unknown): void {
+  process.emitWarning(error instanceof Error ? error : String(error));
+}

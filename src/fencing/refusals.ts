@@ -1,0 +1,72 @@
+// What a guard says when it refuses: which token it knows, which one came, and what to do. A refusal means that this operation was not admitted.
+import { ConclaveError, isConclaveError } from "../base/errors.ts";
+import { type FencingToken, makeToken } from "./token.ts";
+
+/** A newer leader has been here (`TOKEN_STALE`): the writer has been replaced and does not know it yet. */
+export class StaleTokenError extends ConclaveError {
+  override readonly name: string = "StaleTokenError";
+  declare readonly code: "TOKEN_STALE";
+  readonly resource: string;
+  readonly presented: FencingToken;
+  /** Its bid is empty where only the value is remembered. */
+  readonly newest: FencingToken;
+
+  constructor(resource: string, presented: FencingToken, newest: FencingToken, sentence: string) {
+    super(
+      "TOKEN_STALE",
+      `"${resource}" has seen token ${describe(newest)}; this write carries ${describe(presented)}. ${sentence}`,
+    );
+    this.resource = resource;
+    this.presented = presented;
+    this.newest = newest;
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isConclaveError(value) && value.code === "TOKEN_STALE";
+  }
+}
+
+interface Seen {
+  readonly value: bigint;
+  readonly bid: string | undefined;
+}
+
+export function staleToken(resource: string, domain: string, seen: Seen, token: FencingToken): StaleTokenError {
+  return new StaleTokenError(resource, token, tokenOfSeen(domain, seen), "The writer has been replaced.");
+}
+
+export function sameNumber(resource: string, domain: string, seen: Seen, token: FencingToken): StaleTokenError {
+  const sentence =
+    "Two terms with one number: the store has forgotten what it granted (a restored backup, a failover without the last writes). The next term will pass.";
+  return new StaleTokenError(resource, token, tokenOfSeen(domain, seen), sentence);
+}
+
+/** A write that may have landed before the newer token came: of the two possible answers the honest one. */
+export function overtaken(resource: string, newest: FencingToken, token: FencingToken): StaleTokenError {
+  const sentence =
+    "The writer has been replaced while it wrote: this write either came before the newer token and was taken over, or will never be read.";
+  return new StaleTokenError(resource, token, newest, sentence);
+}
+
+export function foreignToken(resource: string, known: string, token: FencingToken): ConclaveError {
+  const moved = `adopt it: { from: ${JSON.stringify(known)}, to: ${JSON.stringify(token.domain)} }`;
+  return new ConclaveError(
+    "TOKEN_FOREIGN",
+    `"${resource}" knows tokens of ${known}; this one is of ${token.domain}. If you moved the store on purpose, ${moved}. If not, this candidate uses another store than the others.`,
+  );
+}
+
+export function leftDomain(resource: string, known: string, token: FencingToken): ConclaveError {
+  return new ConclaveError(
+    "TOKEN_FOREIGN",
+    `"${resource}" has left ${token.domain} for ${known}; this write carries token ${describe(token)} of there. Its candidate still uses the old store: point it to the new one.`,
+  );
+}
+
+function tokenOfSeen(domain: string, { value, bid = "" }: Seen): FencingToken {
+  return makeToken({ domain, value, bid });
+}
+
+function describe({ value, bid }: FencingToken): string {
+  return bid === "" ? `${value}` : `${value} of ${bid}`;
+}

@@ -1,0 +1,208 @@
+// sqliteFence: for rows in SQLite. The fence is a row in the same database, read and raised inside the transaction that writes; so the check and the
+// write are one step, whoever made that transaction. Works with `node:sqlite`, `better-sqlite3` and `libsql`, by the methods they share.
+//
+// THE ARGUMENT
+//   one step   SQLite has one writer at a time per database. `admit` begins with a write of its own, so from then until COMMIT or ROLLBACK this
+//              connection is that writer, also if the transaction was begun without IMMEDIATE. No other transaction can raise the fence between the
+//              check and the user's write, nor commit a write after a newer token was installed: it would have to pass `admit` after that commit.
+//   law 12     While the new token is installed, no older operation is in progress, because it would hold the writer's lock. What the leader reads
+//              after its first `admit`, or after `raise`, no older write changes any more.
+//   snapshot   Where reads came before `admit` in the same transaction and somebody has committed since, that first write fails (SQLITE_BUSY): begin again.
+//   crash      Fence and rows are committed together or not at all. With `synchronous` below FULL a power cut may take the last commits back: both
+//              alike, so they still fit each other, but an answer already given to a client may be forgotten. That is the user's own setting.
+// Needs: every writer of the guarded rows calls `admit` first, inside its transaction, on its own connection.
+import { ConclaveError } from "../base/errors.ts";
+import { admit, type Mark, type Move, moveDomain, type Remembered } from "./guard.ts";
+import { resourceOf, textOf, tokenOf } from "./input.ts";
+import type { Fenced } from "./token.ts";
+
+/** What is used of a connection. `DatabaseSync`, better-sqlite3's and libsql's `Database` all are one. */
+export interface SqliteConnection {
+  exec(sql: string): unknown;
+  prepare(sql: string): {
+    all(...values: string[]): unknown[];
+    run(...values: (string | null)[]): unknown;
+  };
+  /** node:sqlite */
+  readonly isTransaction?: boolean | undefined;
+  /** better-sqlite3, libsql */
+  readonly inTransaction?: boolean | undefined;
+}
+
+export interface SqliteFence {
+  /** First in a transaction that you have begun (BEGIN IMMEDIATE): refuses an older token; else remembers this one, and keeps others out until commit. */
+  admit(transaction: SqliteConnection, resource: string, by: Fenced): void;
+  /** For a new leader, before it reads; outside any transaction. The same as a transaction with nothing but `admit`. */
+  raise(connection: SqliteConnection, resource: string, by: Fenced): void;
+  /** After a deliberate move to another store; inside a transaction or outside. Tokens of the old domain stay refused. */
+  adopt(connection: SqliteConnection, resource: string, move: Move): void;
+  /** What to run once in the guarded database. Harmless when repeated. */
+  schema(): string;
+}
+
+/** @param options.table default "conclave_fence" */
+export function sqliteFence({ table = "conclave_fence" }: { readonly table?: string | undefined } = {}): SqliteFence {
+  if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(table))
+    throw new ConclaveError("CONFIG_INVALID", `sqliteFence: ${JSON.stringify(table)} is no plain name for a table.`);
+  return new TableFence(table);
+}
+
+/** A row: a domain that a resource knows, how far it has come, and whether it is the present one. */
+interface Row {
+  readonly domain: unknown;
+  readonly value: unknown;
+  readonly bid: unknown;
+  readonly present: unknown;
+}
+
+class TableFence implements SqliteFence {
+  readonly #table: string;
+
+  constructor(table: string) {
+    this.#table = table;
+  }
+
+  schema(): string {
+    // The value is text: SQLite's integers end at 2⁶³, JavaScript's numbers at 2⁵³.
+    return `CREATE TABLE IF NOT EXISTS ${this.#table} (
+  resource TEXT NOT NULL,
+  domain TEXT NOT NULL,
+  value TEXT,
+  bid TEXT,
+  present INTEGER NOT NULL CHECK (present IN (0, 1)),
+  PRIMARY KEY (resource, domain)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX IF NOT EXISTS ${this.#table}_present ON ${this.#table} (resource) WHERE present = 1;
+`;
+  }
+
+  admit(transaction: SqliteConnection, resource: string, by: Fenced): void {
+    const token = tokenOf(by);
+    textOf(token);
+    if (!isInTransaction(transaction)) throw outside("admit");
+    this.#change(transaction, resourceOf(resource), (remembered) => admit(resource, remembered, token));
+  }
+
+  raise(connection: SqliteConnection, resource: string, by: Fenced): void {
+    if (isInTransaction(connection)) throw inside("raise");
+    inOwnTransaction(connection, () => this.admit(connection, resource, by));
+  }
+
+  adopt(connection: SqliteConnection, resource: string, move: Move): void {
+    const change = (): void =>
+      this.#change(connection, resourceOf(resource), (remembered) => moveDomain(resource, remembered, move));
+    if (isInTransaction(connection)) change();
+    else inOwnTransaction(connection, change);
+  }
+
+  /** Becomes the one writer, reads, and writes back what is new. */
+  #change(
+    transaction: SqliteConnection,
+    resource: string,
+    next: (remembered: Remembered | undefined) => Remembered,
+  ): void {
+    this.#becomeWriter(transaction);
+    const before = this.#read(transaction, resource);
+    const after = next(before);
+    if (after === before) return;
+    if (before !== undefined && before.domain !== after.domain) this.#leave(transaction, resource, before.domain);
+    const { value, bid } = after.mark ?? {};
+    transaction
+      .prepare(
+        `INSERT INTO ${this.#table} (resource, domain, value, bid, present) VALUES (?, ?, ?, ?, 1)
+         ON CONFLICT (resource, domain) DO UPDATE SET value = excluded.value, bid = excluded.bid, present = 1`,
+      )
+      .run(resource, after.domain, value === undefined ? null : `${value}`, bid ?? null);
+  }
+
+  /** A write takes the writer's lock even if it meets no row. By `exec`: in libsql a prepared statement that meets a lock stays open, and then nothing commits. */
+  #becomeWriter(transaction: SqliteConnection): void {
+    try {
+      transaction.exec(`UPDATE ${this.#table} SET present = present WHERE 0`);
+    } catch (cause) {
+      if (!/no such table/.test(String(cause))) throw cause;
+      const message = `sqliteFence: there is no table ${this.#table} in this database. Run once: db.exec(fence.schema()).`;
+      throw new ConclaveError("CONFIG_INVALID", message, { cause });
+    }
+  }
+
+  #leave(transaction: SqliteConnection, resource: string, domain: string): void {
+    transaction
+      .prepare(`UPDATE ${this.#table} SET present = 0 WHERE resource = ? AND domain = ?`)
+      .run(resource, domain);
+  }
+
+  #read(transaction: SqliteConnection, resource: string): Remembered | undefined {
+    const sql = `SELECT domain, value, bid, present FROM ${this.#table} WHERE resource = ?`;
+    const rows = transaction.prepare(sql).all(resource) as Row[];
+    const marks = rows.map((row) => ({ row, domain: String(row.domain), mark: this.#markOf(resource, row) }));
+    const [present, another] = marks.filter(({ row }) => isTrue(row.present));
+    if (present === undefined && marks.length === 0) return undefined;
+    if (present === undefined || another !== undefined)
+      throw this.#edited(resource, "does not have exactly one present domain");
+    const left = marks
+      .filter(({ row }) => !isTrue(row.present))
+      .map(({ domain, mark }) => [domain, mark?.value] as const);
+    return { domain: present.domain, mark: present.mark, left: new Map(left) };
+  }
+
+  #markOf(resource: string, { value, bid }: Row): Mark | undefined {
+    if (value === null && bid === null) return undefined;
+    if (typeof value !== "string" || !/^(?:0|[1-9][0-9]{0,38})$/.test(value))
+      throw this.#edited(
+        resource,
+        `has ${JSON.stringify(String(value).slice(0, 60))} where the value of a token should be`,
+      );
+    if (bid !== null && typeof bid !== "string") throw this.#edited(resource, "has a bid that is no text");
+    return { value: BigInt(value), bid: bid ?? undefined };
+  }
+
+  #edited(resource: string, how: string): ConclaveError {
+    const message = `sqliteFence: "${resource}" in ${this.#table} ${how}: somebody has edited it. Nothing was written. Put the newest token back.`;
+    return new ConclaveError("STORE_FOREIGN_DATA", message);
+  }
+}
+
+/** Some bindings can be told to return bigint. */
+function isTrue(present: unknown): boolean {
+  return present === 1 || present === 1n;
+}
+
+function isInTransaction(connection: SqliteConnection): boolean {
+  const known = connection.isTransaction ?? connection.inTransaction;
+  if (typeof known === "boolean") return known;
+  return cannotBegin(connection);
+}
+
+/** Early versions of node:sqlite do not say; a transaction cannot be begun inside another, and trying does it no harm. */
+function cannotBegin(connection: SqliteConnection): boolean {
+  try {
+    connection.exec("BEGIN");
+  } catch (error) {
+    if (/within a transaction/.test(String(error))) return true;
+    throw error;
+  }
+  connection.exec("ROLLBACK");
+  return false;
+}
+
+function inOwnTransaction(connection: SqliteConnection, work: () => void): void {
+  connection.exec("BEGIN IMMEDIATE");
+  try {
+    work();
+    connection.exec("COMMIT");
+  } catch (error) {
+    if (isInTransaction(connection)) connection.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+function outside(method: string): ConclaveError {
+  const message = `sqliteFence.${method}: there is no transaction. The check holds only until the next statement then. BEGIN IMMEDIATE, ${method}, write, COMMIT.`;
+  return new ConclaveError("CONFIG_INVALID", message);
+}
+
+function inside(method: string): ConclaveError {
+  const message = `sqliteFence.${method}: a transaction is open on this connection. Inside it, call admit; ${method} commits one of its own.`;
+  return new ConclaveError("CONFIG_INVALID", message);
+}

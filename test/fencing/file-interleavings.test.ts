@@ -1,0 +1,173 @@
+// fileFence, one step of the file system at a time: leaders and a reader are held before each call, and a seeded choice lets one of them go on. Some are
+// never let go on again (killed), and renames may land although somebody has tidied up meanwhile. What must hold then is what file.ts argues.
+import type * as FileSystem from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { type FileContent, type FileFence, fileFence } from "conclave/fencing";
+import { createRng, nextChance, nextInteger, nextOf } from "../../src/base/rng.ts";
+import { by } from "./tokens.ts";
+
+/** Who is held now, before what, and how to let them go on. */
+const held: { readonly before: string; readonly go: () => void }[] = [];
+let isStepping = false;
+const step = (before: string): Promise<void> =>
+  isStepping ? new Promise((go) => held.push({ before, go })) : Promise.resolve();
+
+vi.mock("node:fs/promises", async (importOriginal) => {
+  const real = await importOriginal<typeof FileSystem>();
+  const names = ["access", "link", "mkdir", "readdir", "readFile", "unlink"] as const;
+  const stepped = names.map((name) => {
+    const call = real[name] as (...values: unknown[]) => Promise<unknown>;
+    const wrapped = async (...values: unknown[]): Promise<unknown> => {
+      await step(name);
+      return call(...values);
+    };
+    return [name, wrapped];
+  });
+  const rename: typeof real.rename = async (from, to) => {
+    const bytes = await real.readFile(from).catch(() => undefined);
+    await step("rename");
+    if (bytes !== undefined) await real.writeFile(from, bytes);
+    await real.rename(from, to);
+  };
+  const open: typeof real.open = async (...values) => {
+    await step("open");
+    const file = await real.open(...values);
+    file.sync = async () => {}; // what a power cut would take is not tried here, and syncing is slow
+    return file;
+  };
+  return { ...real, ...Object.fromEntries(stepped), open, rename };
+});
+
+const SEEDS = 200;
+
+interface Write {
+  readonly value: number;
+  readonly count: number;
+}
+const textOf = (found: FileContent | undefined): string => found?.content.toString() ?? "0:0";
+const parse = (found: FileContent | undefined): Write => {
+  const [value = 0, count = 0] = textOf(found).split(":").map(Number);
+  return { value, count };
+};
+const isAtLeast = (a: Write, b: Write): boolean => a.value > b.value || (a.value === b.value && a.count >= b.count);
+const most = (writes: readonly Write[]): Write =>
+  writes.reduce((best, next) => (isAtLeast(next, best) ? next : best), { value: 0, count: 0 });
+
+/** One world: what was acknowledged so far, and what went wrong. */
+class Story {
+  readonly acknowledged: Write[] = [];
+  readonly problems: string[] = [];
+  readonly #make: () => FileFence;
+
+  constructor(make: () => FileFence) {
+    this.#make = make;
+  }
+
+  async lead(value: number, idleSteps: number): Promise<void> {
+    for (let left = idleSteps; left > 0; left--) await step("beginning");
+    const file = this.#make();
+    try {
+      const before = most(this.acknowledged);
+      await file.raise(by(value));
+      const first = await this.read(file);
+      if (!isAtLeast(parse(first), before))
+        this.problems.push(`${value} was raised and lost ${JSON.stringify(before)}`);
+      const again = await this.read(file);
+      const isMine =
+        first?.token.value === again?.token.value && (again?.token.value ?? BigInt(value)) === BigInt(value);
+      if (isMine && textOf(first) !== textOf(again))
+        this.problems.push(`${value} read ${textOf(first)} and then ${textOf(again)}, before it wrote anything`);
+      for (let count = 1; count <= 3; count++) {
+        await file.write(`${value}:${count}`, by(value));
+        this.acknowledged.push({ value, count });
+      }
+    } catch (error) {
+      const { code, message } = error as { code?: string; message: string };
+      if (code !== "TOKEN_STALE") this.problems.push(`${value}: ${code} ${message}`);
+    }
+  }
+
+  async watch(): Promise<void> {
+    const file = this.#make();
+    let newest = 0n;
+    for (let times = 0; times < 6; times++) {
+      const token = (await this.read(file))?.token.value ?? newest;
+      if (token < newest) this.problems.push(`token ${token} was read after ${newest}`);
+      newest = token;
+    }
+  }
+
+  /** Sees at least what was acknowledged before it began. */
+  async read(file: FileFence = this.#make()): Promise<FileContent | undefined> {
+    const before = most(this.acknowledged);
+    const found = await file.read();
+    if (!isAtLeast(parse(found), before))
+      this.problems.push(`read ${JSON.stringify(parse(found))} after ${JSON.stringify(before)} was acknowledged`);
+    return found;
+  }
+}
+
+/** Runs them step by step, in an order and with deaths that the seed decides. */
+async function interleave(seed: number, actors: readonly (() => Promise<void>)[]): Promise<void> {
+  const rng = createRng(seed);
+  const deadly = nextChance(rng, 0.5);
+  const haste = nextOf(rng, [0, 0.5, 0.9, 0.97]); // how often whoever went last goes on, so that the others stand still for long
+  let alive = actors.length;
+  isStepping = true;
+  for (const actor of actors) void actor().then(() => alive--);
+  while (alive > 0) {
+    if (held.length < alive) await new Promise((resolve) => setImmediate(resolve));
+    else {
+      const last = held.length - 1;
+      const [next] = held.splice(nextChance(rng, haste) ? last : nextInteger(rng, 0, last), 1);
+      if (deadly && alive > 1 && nextChance(rng, 0.01)) alive--;
+      else next?.go();
+    }
+  }
+  isStepping = false;
+  held.length = 0;
+}
+
+describe("fileFence, step by step", () => {
+  let folder = "";
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), "conclave-steps-"));
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  it("loses no acknowledged write and shows no older token, in any interleaving, with deaths", async () => {
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const story = new Story(() => fileFence(path.join(folder, `${seed}`), "ledger"));
+      const rng = createRng(seed, 1);
+      const leaders = [1, 2, 3].map((value) => () => story.lead(value, (value - 1) * nextInteger(rng, 0, 60)));
+      await interleave(seed, [...leaders, () => story.watch()]);
+      await story.read();
+      expect(story.problems, `seed ${seed}`).toEqual([]);
+    }
+  }, 120_000);
+
+  it("takes over from a predecessor that settles at the last moment, not a late write to what that one has passed over", async () => {
+    const place = path.join(folder, "last-moment");
+    const file = fileFence(place, "ledger");
+    await file.write("1:1", by(1));
+    await writeFile(path.join(place, "ledger@0@2@claim"), "etcd-1:2:b2");
+    isStepping = true;
+    let raised = false;
+    const raising = file.raise(by(3)).then(() => (raised = true));
+    for (let links = 0; links < 2;) {
+      await expect.poll(() => held.length, { interval: 1 }).toBe(1);
+      if (held[0]?.before === "link") links++;
+      if (links < 2) held.shift()?.go();
+    }
+    await writeFile(path.join(place, "ledger@0@2"), "1:1"); // 2 settles
+    await writeFile(path.join(place, "ledger@0@1"), "1:2"); // 1 writes late
+    isStepping = false;
+    held.shift()?.go();
+    await raising;
+    expect(raised).toBe(true);
+    expect((await file.read())?.content.toString()).toBe("1:1");
+  });
+});

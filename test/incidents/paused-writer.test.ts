@@ -1,0 +1,47 @@
+// Elsewhere: a leader was stopped past its ttl with a write in flight, a successor was elected, the old one went on, and its write landed (etcd 3.4.3, tested by Jepsen).
+// Here: a real process is stopped with SIGSTOP. When it goes on it finds at its first question that it does not lead; and the write that was already
+// past that question is refused at the resource by its token.
+// Taken out: test/defences/paused-writer.patch
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type FencingToken, parseToken } from "conclave";
+import { memoryFence } from "conclave/fencing";
+import { Family } from "../fencing/children.ts";
+
+const LEADER = `
+const term = await conclave.elect("ledger", { store: conclave.memory(), ttlMs: 500 }).campaign();
+say({ token: conclave.formatToken(term.token) });
+await heard();
+// Stopped about here: the write below was decided on long ago, when the term was held.
+say({ write: "late", held: term.isHeld() });
+process.exit();
+`;
+
+let family: Family;
+beforeAll(async () => {
+  family = await Family.begin();
+});
+afterAll(() => family.end());
+
+it("paused-writer: the write of a leader that was stopped past its ttl is refused, and it knows before anything goes on", async () => {
+  const ledger: string[] = [];
+  const fence = memoryFence();
+  const append = (row: string, token: FencingToken): Promise<unknown> =>
+    fence.run("ledger", { token }, () => ledger.push(row));
+  const leader = await family.spawn(LEADER);
+  await leader.until((said) => said.length === 1);
+  const old = parseToken((leader.said[0] as { token: string }).token);
+  await append("first", old);
+
+  leader.kill("SIGSTOP");
+  leader.tell("go on");
+  await new Promise((resolve) => setTimeout(resolve, 700));
+  const successor = parseToken(`${encodeURIComponent(old.domain)}:${old.value + 1n}:successor`);
+  await append("second", successor);
+  expect(leader.said).toHaveLength(1);
+  leader.kill("SIGCONT");
+
+  await leader.until((said) => said.length === 2);
+  expect(leader.said[1]).toEqual({ write: "late", held: false });
+  await expect(append("late", old)).rejects.toMatchObject({ code: "TOKEN_STALE" });
+  expect(ledger).toEqual(["first", "second"]);
+});

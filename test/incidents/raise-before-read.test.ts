@@ -1,0 +1,42 @@
+// From the review of the design: a new leader read, then a delayed write of the old one landed, then the new leader wrote back what it had made of its
+// stale read. Tokens in order, data wrong.
+// Here: a guard installs the new token before the leader reads; a write with the older one, however late, is not seen after that.
+// Taken out: test/defences/raise-before-read.patch
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { parseToken } from "conclave";
+import { fileFence } from "conclave/fencing";
+import { Family, SLOW_RENAME } from "../fencing/children.ts";
+
+const OLD_LEADER = `
+const file = fileFence(folder, "balance");
+await file.write("100", by(1));
+${SLOW_RENAME}
+await file.write("70", by(1)).then(() => say("written"), ({ code }) => say(code));
+process.exit();
+`;
+
+let family: Family;
+beforeAll(async () => {
+  family = await Family.begin();
+});
+afterAll(() => family.end());
+
+it("raise-before-read: a delayed write does not land between the new leader's read and its first write", async () => {
+  const folder = family.place("shared");
+  const file = fileFence(folder, "balance");
+  const balance = async (): Promise<number> => Number((await file.read())?.content.toString());
+  const old = await family.spawn(OLD_LEADER, folder);
+  await old.until((said) => said.includes("renaming"));
+
+  const term = { token: parseToken("etcd-1:2:b2") };
+  await file.raise(term);
+  const read = await balance();
+  old.tell("go on");
+  await old.until((said) => said.length === 2);
+  expect(await balance()).toBe(read);
+  await file.write(`${read + 5}`, term);
+
+  expect(read).toBe(100);
+  expect(await balance()).toBe(105);
+  expect(old.said).toEqual(["renaming", "TOKEN_STALE"]);
+});
