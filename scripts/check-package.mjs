@@ -18,6 +18,7 @@ import { createRequire } from "node:module";
 import { createCandidate, isConclaveError } from "conclave";
 import { storeConformance } from "conclave/testing";
 import { memory } from "conclave/stores/memory";
+import { sqlite } from "conclave/stores/sqlite";
 import { runSeed } from "conclave/simulator";
 const required = createRequire(import.meta.url)("conclave");
 assert.equal(required.createCandidate, createCandidate);
@@ -30,7 +31,12 @@ assert.throws(() => createCandidate({ store, ttlMs: -1 }), isConclaveError);
 const cases = storeConformance(async () => memory({ shape: "line" }));
 for (const { run } of cases) await run();
 assert.equal(runSeed(1).violation, undefined);
-console.log(process.version + ": an election, " + cases.length + " conformance cases, require and a simulated world");
+const opened = await sqlite(":memory:").keep({ nonce: "n", candidate: "c", ttlMs: 1000 }, [], { signal: new AbortController().signal, sentAtMs: 0 });
+if (opened.kind === "kept") {
+  let files = 0;
+  for (const { run } of storeConformance(async () => sqlite("conformance-" + process.pid + "-" + ++files + ".db"))) await run();
+} else assert.match(opened.message, /no binding for SQLite is installed. Run: npm install libsql/);
+console.log(process.version + ": an election, " + cases.length + " conformance cases, require, a simulated world, sqlite " + (opened.kind === "kept" ? "too" : "without a binding"));
 `;
 
 const folder = mkdtempSync(path.join(tmpdir(), "conclave-package-"));

@@ -24,6 +24,7 @@ const COPIED = [
   "test/incidents",
   "test/fencing",
   "test/lease/rig.ts",
+  "test/sqlite",
   "package.json",
   "tsconfig.json",
   "tsconfig.base.json",

@@ -1,6 +1,6 @@
 // A migration that one of several starting replicas runs. Both are given back at the end of the scope, also when `migrate` throws: first the
 // term, then the election. Whether there is still something to migrate is for `migrate` to find out.
-// Needs `conclave/stores/sqlite`, which is planned; TypeScript 5.2 or later, or Node 24 in plain JavaScript.
+// Needs Node 22.13 or `npm install libsql`; TypeScript 5.2 or later, or Node 24 in plain JavaScript.
 import { elect } from "conclave";
 import { sqlite } from "conclave/stores/sqlite";
 

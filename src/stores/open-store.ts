@@ -7,6 +7,7 @@ type Open = (url: string) => Promise<Store>;
 
 const DRIVERS: ReadonlyMap<string, Open> = new Map<string, Open>([
   ["memory", async (url) => (await import("./memory.ts")).memory(url)],
+  ["sqlite", async (url) => (await import("./sqlite.ts")).sqlite(url)],
 ]);
 
 /** Agreed names of drivers that are still to come. */
@@ -20,7 +21,6 @@ const PLANNED: ReadonlySet<string> = new Set([
   "nats",
   "postgres",
   "redis",
-  "sqlite",
   "zookeeper",
 ]);
 

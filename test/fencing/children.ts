@@ -55,7 +55,12 @@ export class Family {
     const modules = ["index", "fencing/index", "stores/memory"].map((module) => `export * from "${source(module)}";\n`);
     const input = path.join(family.folder, "entry.ts");
     await writeFile(input, modules.join(""));
-    await build({ input, platform: "node", logLevel: "silent", output: { file: family.#bundle } });
+    await build({
+      input,
+      platform: "node",
+      logLevel: "silent",
+      output: { file: family.#bundle, codeSplitting: false },
+    });
     return family;
   }
 

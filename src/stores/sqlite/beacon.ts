@@ -1,0 +1,138 @@
+// The socket by which a process shows that it lives: bound to a path with a random name, in a private folder. Waiters keep a connection to it; the
+// kernel closes it when the process dies, and not before. Over the same connections they hear that something has changed.
+//
+// INVARIANT  a file that refuses belongs to a process that is gone: the name is unlinked before the socket is closed, so a beacon that is put out by a
+//            living process is not found any more, which proves nothing to anybody (probe.ts)
+// A beacon keeps no process alive. Without one (no folder that is ours alone, a path too long) deaths are noticed when the ttl runs out.
+import { randomBytes } from "node:crypto";
+import { lstatSync, mkdirSync, readdirSync, unlinkSync } from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { idOf, lifeFolderOf } from "./file-system.ts";
+import type { SocketFile } from "./place.ts";
+import { isShort, probe } from "./probe.ts";
+
+export class Beacon {
+  readonly socket: SocketFile;
+  readonly #server: Server;
+  readonly #listeners: Set<Socket>;
+
+  private constructor(server: Server, listeners: Set<Socket>, socket: SocketFile) {
+    this.#server = server;
+    this.#listeners = listeners;
+    this.socket = socket;
+  }
+
+  /** For the database at `file` with this token domain. Resolves undefined where there is no place for one. */
+  static async light(file: string, domain: string): Promise<Beacon | undefined> {
+    const name = `${prefixOf(domain)}${randomBytes(8).toString("hex")}.sock`;
+    for (const folder of foldersFor(file)) {
+      const place = path.join(folder, name);
+      if (!isShort(place) || !isPrivate(folder)) continue;
+      const beacon = await Beacon.#listen(place);
+      if (beacon !== undefined) return beacon;
+    }
+    return undefined;
+  }
+
+  static #listen(place: string): Promise<Beacon | undefined> {
+    const listeners = new Set<Socket>();
+    const server = createServer((listener) => welcome(listeners, listener)).unref();
+    return new Promise((resolve) => {
+      server.once("error", () => resolve(undefined));
+      // exclusive: in a cluster worker the primary would listen in its place, and live on when the worker is dead.
+      server.listen({ path: place, exclusive: true }, () => {
+        const file = idOf(place);
+        server.removeAllListeners("error").on("error", () => {});
+        resolve(file === undefined ? undefined : new Beacon(server, listeners, { path: place, file }));
+      });
+    });
+  }
+
+  /** Something has changed: whoever listens may look. One that has not read the last news yet gets no second. */
+  tell(): void {
+    for (const listener of this.#listeners) if (listener.writableLength === 0) listener.write("\n");
+  }
+
+  /** The name goes first: from then on a connection fails with ENOENT, which proves nothing. */
+  putOut(): void {
+    try {
+      unlinkSync(this.socket.path);
+    } catch {
+      // Somebody has tidied up; not found is what is wanted.
+    }
+    this.#server.close();
+    for (const listener of this.#listeners) listener.destroy();
+  }
+}
+
+/** Told at once: what was committed after it connected and before it was heard of here. */
+function welcome(listeners: Set<Socket>, listener: Socket): void {
+  listeners.add(listener);
+  listener.write("\n");
+  listener
+    .unref()
+    .resume()
+    .on("error", () => {})
+    .on("close", () => listeners.delete(listener));
+}
+
+/** Beside the database, so that whoever reaches the file reaches the socket; else where this user keeps such things. */
+function foldersFor(file: string): readonly string[] {
+  const runtime = process.env["XDG_RUNTIME_DIR"];
+  return [
+    lifeFolderOf(file),
+    ...(runtime === undefined || runtime === "" ? [] : [path.join(runtime, "conclave")]),
+    path.join(tmpdir(), `conclave-${process.geteuid?.() ?? "user"}`),
+  ];
+}
+
+/** Made if need be; a folder, no link, and nobody else's to write to. */
+function isPrivate(folder: string): boolean {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch {
+    // There already, or it cannot be made: the next look tells.
+  }
+  const found = lstatSync(folder, { throwIfNoEntry: false });
+  const isMine = found !== undefined && found.isDirectory() && found.uid === (process.geteuid?.() ?? found.uid);
+  return isMine && (found.mode & 0o077) === 0;
+}
+
+function prefixOf(domain: string): string {
+  return `${domain.replaceAll(/[^0-9a-z]/gi, "").slice(-12)}-`;
+}
+
+/**
+ * Removes the socket files that dead processes have left: of this database, named by no session that lives, and refusing. Should one of them belong
+ * to a process that is just beginning to listen, its death will be noticed later, never too early.
+ */
+export async function sweep(file: string, domain: string, live: readonly string[]): Promise<void> {
+  const keep = new Set(live);
+  for (const folder of foldersFor(file)) {
+    const stale = socketsIn(folder)
+      .filter((name) => name.startsWith(prefixOf(domain)) && name.endsWith(".sock"))
+      .map((name) => path.join(folder, name))
+      .filter((place) => !keep.has(place));
+    for (const place of stale) await remove(place);
+  }
+}
+
+async function remove(place: string): Promise<void> {
+  const file = idOf(place);
+  if (file === undefined || (await probe({ path: place, file })) !== "dead") return;
+  try {
+    unlinkSync(place);
+  } catch {
+    // Another process was quicker.
+  }
+}
+
+function socketsIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,93 @@
+// SQLite itself: `node:sqlite` where this Node has it, else `better-sqlite3` or `libsql`, whichever is installed. Loaded at first use and only then.
+// All three are used by the methods that they share, so that a user's open database of any of them will do.
+//
+// Numbers above 2⁵³ are cast to text in the SQL; so it does not matter whether a connection returns numbers or bigints (`Number` takes both).
+import { createRequire } from "node:module";
+import { Refusal } from "./refusals.ts";
+
+export type Value = string | number | null;
+export type Row = Readonly<Record<string, unknown>>;
+
+/** What is used of an open database: `DatabaseSync` of node:sqlite, `Database` of better-sqlite3 or of libsql. */
+export interface SqliteDatabase {
+  exec(sql: string): unknown;
+  prepare(sql: string): {
+    all(...values: string[]): unknown[];
+    run(...values: string[]): unknown;
+  };
+}
+
+/** All three take numbers and null too; libsql's types say so in a way that no plain type fits. */
+interface Statement {
+  all(...values: Value[]): unknown[];
+  run(...values: Value[]): unknown;
+}
+
+interface OwnDatabase extends SqliteDatabase {
+  close(): unknown;
+}
+
+export const BINDINGS = ["node:sqlite", "better-sqlite3", "libsql"] as const;
+export type BindingName = (typeof BINDINGS)[number];
+
+/** Opens `path` with the binding asked for, or with the first one that is there. Throws a Refusal that says what to install. */
+export function openDatabase(path: string, binding: BindingName | undefined): OwnDatabase {
+  for (const name of binding === undefined ? BINDINGS : [binding]) {
+    const module = load(name);
+    if (module !== undefined) return open(name, module, path);
+  }
+  const asked = binding === undefined ? "no binding for SQLite is installed" : `${binding} is not there`;
+  const hint =
+    binding === "node:sqlite"
+      ? "It comes with Node 22.13 and later (22.5 with --experimental-sqlite)."
+      : `Run: npm install ${binding ?? "libsql"}${binding === undefined ? " (or use Node 22.13 or later, which brings one along)" : ""}`;
+  throw new Refusal("STORE_UNSUPPORTED", `sqlite: ${asked}. ${hint}`);
+}
+
+/** undefined: not there. Anything else that goes wrong while it loads is the user's to know. */
+function load(name: BindingName): unknown {
+  try {
+    return createRequire(import.meta.url)(name);
+  } catch (cause) {
+    const code = (cause as { readonly code?: unknown }).code;
+    if (code === "MODULE_NOT_FOUND" || code === "ERR_UNKNOWN_BUILTIN_MODULE") return undefined;
+    const message = `sqlite: ${name} is installed but does not load (${cause instanceof Error ? cause.message.split("\n")[0] : String(cause)}). Reinstall it for this Node: npm rebuild ${name}`;
+    throw new Refusal("STORE_UNSUPPORTED", message, { cause });
+  }
+}
+
+function open(name: BindingName, module: unknown, path: string): OwnDatabase {
+  type Open = new (path: string) => OwnDatabase;
+  const Database = name === "node:sqlite" ? (module as { DatabaseSync: Open }).DatabaseSync : (module as Open);
+  return new Database(path);
+}
+
+/** A connection with its statements prepared once. */
+export class Connection {
+  readonly #database: SqliteDatabase;
+  readonly #statements = new Map<string, Statement>();
+
+  constructor(database: SqliteDatabase) {
+    this.#database = database;
+  }
+
+  exec(sql: string): void {
+    this.#database.exec(sql);
+  }
+
+  all(sql: string, ...values: Value[]): readonly Row[] {
+    return this.#statement(sql).all(...values) as Row[];
+  }
+
+  run(sql: string, ...values: Value[]): void {
+    this.#statement(sql).run(...values);
+  }
+
+  #statement(sql: string): Statement {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    const made: Statement = this.#database.prepare(sql);
+    this.#statements.set(sql, made);
+    return made;
+  }
+}

@@ -1,0 +1,135 @@
+// Where a database file may live, and whether the path still leads to it.
+//
+// S4. SQLite does not notice that its file was deleted or replaced: whoever has it open goes on in the old one, newcomers meet in the new one, and there
+//   are two leaders for ever. The same if only -wal or -shm is replaced. So the identity of all three (device and inode) is taken at opening and
+//   compared at every call; an inode that is open is not given to another file, so equal means the same.
+// S5. SQLite needs file locks and memory that is shared between all openers. Network, FUSE and 9p file systems give one or both only in appearance.
+//
+// The database file itself is never opened here: closing any descriptor of it would drop the locks that SQLite holds on it in this process (POSIX).
+import { lstatSync, readdirSync, readFileSync, statfsSync, statSync } from "node:fs";
+import path from "node:path";
+import { Refusal } from "./refusals.ts";
+
+/** f_type of statfs(2) → what it is. */
+const REFUSED: ReadonlyMap<number, string> = new Map([
+  [0x6969, "NFS"],
+  [0x517b, "SMB"],
+  [0xff534d42, "CIFS"],
+  [0xfe534d42, "SMB"],
+  [0x65735546, "FUSE or virtiofs"],
+  [0x01021997, "9p"],
+  [0x00c36400, "Ceph"],
+  [0x0bd00bd0, "Lustre"],
+  [0x47504653, "GPFS"],
+  [0x7461636f, "OCFS2"],
+  [0x01161970, "GFS2"],
+  [0x5346414f, "AFS"],
+  [0x73757245, "Coda"],
+  [0x786f4256, "a VirtualBox shared folder"],
+  [0xbacbacbc, "a VMware shared folder"],
+]);
+const OVERLAY = 0x794c7630;
+
+/** Throws a Refusal where the folder of `file` is no place for a database. */
+export function checkPlace(file: string, typeOf: (folder: string) => number = fileSystemType): void {
+  const folder = path.dirname(file);
+  if (!isFolder(folder)) {
+    const message = `sqlite: the folder ${folder} does not exist. Create it, or use another path; only the folder of the default path is made for you.`;
+    throw new Refusal("STORE_UNREACHABLE", message);
+  }
+  const type = typeOf(folder);
+  const kind = REFUSED.get(type);
+  if (kind !== undefined) {
+    const message = `sqlite: ${folder} is on ${kind}, where file locks and shared memory cannot be relied on; two could lead. Use a local disk; for several hosts use a store with a server.`;
+    throw new Refusal("STORE_UNSUPPORTED", message);
+  }
+  if (type === OVERLAY) warnOfOverlay(folder);
+  checkMount(file);
+}
+
+function isFolder(folder: string): boolean {
+  try {
+    return statSync(folder).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+/** 0 where the numbers mean something else. */
+function fileSystemType(folder: string): number {
+  return process.platform === "linux" ? statfsSync(folder).type : 0;
+}
+
+const warned = new Set<string>();
+
+function warnOfOverlay(folder: string): void {
+  if (warned.has(folder)) return;
+  warned.add(folder);
+  process.emitWarning(
+    `sqlite: ${folder} is on an overlay file system, most likely the inside of one container: processes in other containers have another file there, and elect a leader of their own. Mount a shared folder.`,
+    { type: "ConclaveWarning", code: "CONCLAVE_OVERLAY" },
+  );
+}
+
+/** A mount point or a second name of the file has its own -wal and -shm beside it: two halves of one database. */
+function checkMount(file: string): void {
+  const links = linksOf(file);
+  const how =
+    links !== undefined && links > 1
+      ? "has a second name (a hard link)"
+      : isMountPoint(file)
+        ? "is a mount point by itself"
+        : undefined;
+  if (how === undefined) return;
+  const message = `sqlite: ${file} ${how}; whoever opens it by the other name has another -wal beside it, and two could lead. Share the folder instead of the file.`;
+  throw new Refusal("STORE_UNSUPPORTED", message);
+}
+
+function linksOf(file: string): number | undefined {
+  return lstatSync(file, { throwIfNoEntry: false })?.nlink;
+}
+
+function isMountPoint(file: string): boolean {
+  try {
+    const lines = readFileSync("/proc/self/mountinfo", "utf8").split("\n");
+    return lines.some((line) => unescape(line.split(" ")[4] ?? "") === file);
+  } catch {
+    return false; // no /proc here
+  }
+}
+
+/** mountinfo writes a space as \040. */
+function unescape(text: string): string {
+  return text.replaceAll(/\\([0-7]{3})/g, (_all, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
+}
+
+/** Beside the database, for the sockets of its processes (beacon.ts). */
+export function lifeFolderOf(file: string): string {
+  return `${file}-life`;
+}
+
+/** Device and inode of the file, its -wal and its -shm, as they are found by their names now. */
+export function identityOf(file: string): string {
+  return ["", "-wal", "-shm"].map((suffix) => idOf(file + suffix) ?? "none").join(" ");
+}
+
+/** Device and inode; undefined if there is none. */
+export function idOf(file: string): string | undefined {
+  try {
+    const found = statSync(file, { bigint: true, throwIfNoEntry: false });
+    return found === undefined ? undefined : `${found.dev}:${found.ino}`;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether this process has the file of this id open. Linux; elsewhere nobody says, and the answer is yes. */
+export function isOpenHere(id: string): boolean {
+  let descriptors: string[];
+  try {
+    descriptors = readdirSync("/proc/self/fd");
+  } catch {
+    return true;
+  }
+  return descriptors.some((descriptor) => idOf(`/proc/self/fd/${descriptor}`) === id);
+}

@@ -1,0 +1,159 @@
+// Opens a database for elections: checks the place, sets what the promises rest on (WAL, synchronous = FULL), makes the tables in an empty file, and
+// refuses, without writing anything, what is not ours. Throws a Refusal, or what SQLite throws.
+import { randomUUID } from "node:crypto";
+import { mkdirSync, realpathSync } from "node:fs";
+import path from "node:path";
+import { type BindingName, Connection, openDatabase, type SqliteDatabase } from "./binding.ts";
+import { checkPlace, identityOf, idOf, isOpenHere, lifeFolderOf } from "./file-system.ts";
+import type { Kernel } from "./kernel.ts";
+import { readNumber, readText } from "./place.ts";
+import { edited, Refusal } from "./refusals.ts";
+import * as sql from "./schema.ts";
+import { SqliteShelf } from "./shelf.ts";
+import { transact } from "./transaction.ts";
+
+/** Longer than a commit of another process takes, short enough not to hold up the event loop for long: SQLite waits in this thread. */
+const BUSY_MS = 100;
+
+export const MEMORY = ":memory:";
+
+/** What was asked for: a path, or a database that the user has opened. */
+export type Source =
+  | { readonly path: string; readonly binding: BindingName | undefined; readonly makeFolder: boolean }
+  | { readonly database: SqliteDatabase };
+
+export interface OpenFile {
+  /** Of the file; undefined for a database in memory. */
+  readonly path: string | undefined;
+  readonly shelf: SqliteShelf;
+  /** S4: whether the path still leads to what is open. */
+  isSame(): boolean;
+  /** Closes what was opened here. */
+  close(): void;
+}
+
+export function openFile(source: Source, kernel: Kernel | undefined): OpenFile {
+  return "database" in source ? adopt(source.database, kernel) : openPath(source, kernel);
+}
+
+function openPath(source: Extract<Source, { path: string }>, kernel: Kernel | undefined): OpenFile {
+  const place = source.path === MEMORY ? undefined : prepare(source.path, source.makeFolder);
+  const before = place === undefined ? undefined : idOf(place);
+  const database = openDatabase(place ?? MEMORY, source.binding);
+  try {
+    const connection = new Connection(database);
+    connection.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
+    const shelf = layOut(connection, place, true, kernel);
+    return fileAt(place, before, shelf, () => void database.close());
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** A user's own database: other tables may be in it, and it is not closed here. */
+function adopt(database: SqliteDatabase, kernel: Kernel | undefined): OpenFile {
+  const connection = new Connection(database);
+  const place = pathOf(database);
+  if (place !== undefined) checkPlace(place);
+  const before = place === undefined ? undefined : idOf(place);
+  return fileAt(place, before, layOut(connection, place, false, kernel), () => {});
+}
+
+/** Of the main database; undefined if it is in memory. */
+export function pathOf(database: SqliteDatabase): string | undefined {
+  const rows = database.prepare("PRAGMA database_list").all() as { readonly name?: unknown; readonly file?: unknown }[];
+  const file = rows.find(({ name }) => name === "main")?.file;
+  return typeof file === "string" && file !== "" ? realPath(file) : undefined;
+}
+
+function prepare(file: string, makeFolder: boolean): string {
+  if (makeFolder) mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  const place = realPath(file);
+  checkPlace(place);
+  return place;
+}
+
+/** SQLite follows links too, and names -wal and -shm after what they lead to. */
+function realPath(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    // Not there yet; its folder may be a link all the same.
+  }
+  try {
+    return path.join(realpathSync(path.dirname(file)), path.basename(file));
+  } catch {
+    return file; // no such folder: said by checkPlace
+  }
+}
+
+/** The identity is taken when the file is open; that it is the open one's is checked twice: it did not change meanwhile, and this process has it open. */
+function fileAt(
+  place: string | undefined,
+  before: string | undefined,
+  shelf: SqliteShelf,
+  close: () => void,
+): OpenFile {
+  if (place === undefined) return { path: undefined, shelf, isSame: () => true, close };
+  const identity = identityOf(place);
+  const id = idOf(place);
+  if (id === undefined || (before !== undefined && before !== id) || !isOpenHere(id)) {
+    const message = `sqlite: ${place} was replaced or deleted while it was being opened. It is tried again.`;
+    throw new Refusal("STORE_UNREACHABLE", message, { retryable: true });
+  }
+  return { path: place, shelf, isSame: () => identityOf(place) === identity, close };
+}
+
+/** Own file: it must be ours or empty. Nothing is written before that is known. */
+function layOut(
+  connection: Connection,
+  place: string | undefined,
+  isOwnFile: boolean,
+  kernel: Kernel | undefined,
+): SqliteShelf {
+  const shown = place ?? "the database";
+  const known = readDomain(connection, shown, isOwnFile);
+  setDurability(connection, shown, place === undefined);
+  const domain = known ?? transact(connection, () => readDomain(connection, shown, isOwnFile) ?? create(connection));
+  return new SqliteShelf(connection, domain, place === undefined ? undefined : kernel, lifeFolderOf(place ?? MEMORY));
+}
+
+/** A power cut must not take back a commit that was answered: a token would be granted twice. */
+function setDurability(connection: Connection, shown: string, inMemory: boolean): void {
+  const mode = connection.all("PRAGMA journal_mode = WAL")[0]?.["journal_mode"];
+  if (mode !== "wal" && !inMemory) {
+    const message = `sqlite: ${shown} cannot be switched to WAL (it stays in ${String(mode)} mode). Close other programs that have it open, or use a local disk.`;
+    throw new Refusal("STORE_UNREACHABLE", message, { retryable: true });
+  }
+  connection.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON");
+}
+
+/** The token domain of a file that is ours; undefined if there is nothing of ours and there may be. */
+function readDomain(connection: Connection, shown: string, isOwnFile: boolean): string | undefined {
+  const tables = connection.all(sql.TABLES).map((row) => readText(row["name"], "a table's name"));
+  if (!tables.includes("conclave_meta")) {
+    const foreign = tables.filter((name) => isOwnFile || name.startsWith("conclave_s") || name === "conclave_counter");
+    if (foreign.length === 0) return undefined;
+    const message = `sqlite: ${shown} holds tables of something else (${foreign.slice(0, 3).join(", ")}). Give conclave a file of its own, or pass your open database object instead of its path. Nothing was written.`;
+    throw new Refusal("STORE_FOREIGN_DATA", message);
+  }
+  const [row, another] = connection.all(sql.READ_META);
+  if (row === undefined || another !== undefined) throw edited("conclave_meta, which has one row,", another ?? "empty");
+  const schema = readNumber(row["schema"], "conclave_meta, schema");
+  if (schema === sql.SCHEMA_VERSION) return readText(row["domain"], "conclave_meta, domain");
+  throw otherSchema(shown, schema);
+}
+
+function otherSchema(shown: string, schema: number): Refusal {
+  const isNewer = schema > sql.SCHEMA_VERSION;
+  const message = `sqlite: ${shown} has layout ${schema}, and this version of conclave knows layout ${sql.SCHEMA_VERSION}. ${isNewer ? "A newer version made it: update this one" : "Stop all candidates and move the file away"}, or use another file. Nothing was written.`;
+  return new Refusal("STORE_UNSUPPORTED", message);
+}
+
+function create(connection: Connection): string {
+  const domain = `sqlite-${randomUUID()}`;
+  connection.exec(sql.CREATE);
+  connection.run(sql.CREATE_META, sql.SCHEMA_VERSION, domain);
+  return domain;
+}

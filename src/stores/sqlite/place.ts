@@ -1,0 +1,148 @@
+// What stands at a name, read from its row (schema.ts, LOOK) and checked: a file can be edited by hand, and nothing may be decided on nonsense.
+//
+// VERSION of a name: the number of its last change, and what stands there. It never repeats: the number grows with every change of the seat, and
+// while the seat stays as it is the beat of its session grows with every keep.
+//
+// `missing`: there is a counter, so somebody has held the name, but no seat; or the seat points to a session that is gone, or was ended, without
+// giving the seat back. We do none of that (schema.ts), so somebody did it by hand, and the holder learns of it at its next keep: wait as if held.
+import path from "node:path";
+import { asBid, asVersion, type Bid, type Seat } from "../contract.ts";
+import type { Row } from "./binding.ts";
+import type { Kernel } from "./kernel.ts";
+import { edited } from "./refusals.ts";
+
+/** The session that holds a seat. */
+export interface Sitter {
+  readonly session: string;
+  readonly candidate: string;
+  readonly bid: Bid;
+  readonly token: bigint;
+  readonly value: string;
+  readonly ttlMs: number;
+  /** On which clock, and until when. */
+  readonly boot: string | undefined;
+  readonly clock: string | undefined;
+  readonly expiresMs: number | undefined;
+  /** Where its process listens, and which file that is. */
+  readonly socket: SocketFile | undefined;
+}
+
+export interface SocketFile {
+  readonly path: string;
+  /** Device and inode. */
+  readonly file: string;
+}
+
+export interface Place {
+  readonly name: string;
+  readonly version: ReturnType<typeof asVersion>;
+  readonly state: "vacant" | "held" | "missing";
+  readonly lastTtlMs: number | undefined;
+  readonly sitter: Sitter | undefined;
+}
+
+/** `name` as it was asked for; `lifeFolder` where this process finds the sockets that are beside the database. */
+export function readPlace(name: string, row: Row, lifeFolder: string): Place {
+  const what = `the record of "${name}"`;
+  const change = row["change"] === null ? "" : readWhole(row["change"], `${what}, change`);
+  const lastTtlMs = row["last_ttl"] === null ? undefined : readTtl(row["last_ttl"], what);
+  const place = (state: Place["state"], version: string, sitter?: Sitter): Place => ({
+    name,
+    state,
+    version: asVersion(version),
+    lastTtlMs,
+    sitter,
+  });
+  if (!isTrue(row["present"])) return change === "" ? place("vacant", "never") : place("missing", `${change} gone`);
+  if (row["session"] === null) return place("vacant", `${change} free`);
+  if (!isTrue(row["known"])) return place("missing", `${change} orphaned`);
+  const beat = readWhole(row["beat"], `${what}, beat`);
+  if (isTrue(row["ended"])) return place("missing", `${change} ended ${beat}`);
+  return place("held", `${change} held ${beat}`, readSitter(row, what, lifeFolder));
+}
+
+function readSitter(row: Row, what: string, lifeFolder: string): Sitter {
+  const { boot, clock, expires } = row;
+  return {
+    session: readText(row["session"], `${what}, session`),
+    candidate: readText(row["candidate"], `${what}, candidate`),
+    bid: asBid(readText(row["bid"], `${what}, bid`)),
+    token: BigInt(readWhole(row["token"], `${what}, token`)),
+    value: readText(row["value"], `${what}, value`),
+    ttlMs: readTtl(row["ttl"], what),
+    boot: typeof boot === "string" ? boot : undefined,
+    clock: typeof clock === "string" ? clock : undefined,
+    expiresMs: expires === null ? undefined : readNumber(expires, `${what}, expires`),
+    socket: readSocket(row, lifeFolder),
+  };
+}
+
+function readSocket({ socket, socket_file: file }: Row, lifeFolder: string): SocketFile | undefined {
+  return typeof socket === "string" && typeof file === "string"
+    ? { path: socketPath(socket, lifeFolder), file }
+    : undefined;
+}
+
+/** A socket beside the database is recorded by its name alone: in another container the folder may have another path. */
+export function socketPath(recorded: string, lifeFolder: string): string {
+  return path.resolve(lifeFolder, recorded);
+}
+
+export function recordedSocket(place: string, lifeFolder: string): string {
+  return path.dirname(place) === lifeFolder ? path.basename(place) : place;
+}
+
+/**
+ * As the contract shows it to an asker on `kernel`. S1: an equal boot id and an equal time namespace mean that holder and asker read one clock, so
+ * the instant that the holder recorded can be compared directly; with any other ids the asker judges by silence.
+ *
+ * Why the holder's belief has ended at `heldUntilMs`: `expires` is `sentAtMs + ttl` of the latest keep that was committed (KEEP_SESSION never lowers
+ * it), the machine dates that keep no later than `sentAtMs`, and believes for ttl·(1−ρ)/(1+ρ) − g from there (law 1) on the same clock: it ends
+ * g + 2ρ·ttl/(1+ρ) before. A keep committed after this look changes the version, so that the claim over this one is beaten. A keep that has no answer
+ * yet extends no belief. The machine adds its own grain on top.
+ */
+export function seatOf(place: Place, kernel: Kernel | undefined, isDead: boolean): Seat {
+  const { name, version, state, lastTtlMs, sitter } = place;
+  if (sitter === undefined)
+    return state === "missing" ? { name, version, state, ttlMs: lastTtlMs } : { name, version, state };
+  const { candidate, bid, token, value, ttlMs, expiresMs } = sitter;
+  const isSameClock = kernel !== undefined && sitter.boot === kernel.boot && sitter.clock === kernel.clock;
+  return {
+    name,
+    version,
+    state: isDead ? "abandoned" : "held",
+    holder: { candidate, bid, token, value },
+    ttlMs,
+    ...(isSameClock && expiresMs !== undefined ? { heldUntilMs: expiresMs } : {}),
+  };
+}
+
+// ---- values, checked
+
+export function isTrue(value: unknown): boolean {
+  return value === 1 || value === 1n;
+}
+
+export function readText(value: unknown, what: string): string {
+  if (typeof value !== "string") throw edited(what, value);
+  return value;
+}
+
+/** A number of milliseconds or a count; from a connection that returns bigints too. */
+export function readNumber(value: unknown, what: string): number {
+  const number = typeof value === "bigint" ? Number(value) : value;
+  if (typeof number !== "number" || !Number.isSafeInteger(number)) throw edited(what, value);
+  return number;
+}
+
+export function readTtl(value: unknown, what: string): number {
+  const ttlMs = readNumber(value, `${what}, ttl`);
+  if (ttlMs <= 0) throw edited(`${what}, ttl`, value);
+  return ttlMs;
+}
+
+/** The text of a whole number, of any size. */
+export function readWhole(value: unknown, what: string): string {
+  if (typeof value !== "string" || !/^(?:0|[1-9]\d*)$/.test(value)) throw edited(what, value);
+  return value;
+}

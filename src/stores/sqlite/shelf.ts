@@ -1,0 +1,216 @@
+// The race in session layout, on a SQLite file: what keep, claim, release and look mean, each in one transaction. Synchronous; throws what refusals.ts
+// understands. The same meaning as src/simulator/models/race-shelf.ts, which the simulator hunts.
+//
+// Why at most one holds a name: a claim reads and swaps inside BEGIN IMMEDIATE, so no keep and no claim comes between; it succeeds only over exactly the
+// version that the machine vouches for; in the same transaction it takes the next token and ends the session it replaces. Ended is for ever: every
+// keep and claim asks for a session that is not ended, in the same way.
+import type { Bid, Claim, Claimed, Hold, Kept, Name, Session, SessionSpec, Will } from "../contract.ts";
+import { asBid } from "../contract.ts";
+import type { Connection, Row } from "./binding.ts";
+import type { Kernel } from "./kernel.ts";
+import {
+  isTrue,
+  type Place,
+  readNumber,
+  readPlace,
+  readText,
+  readTtl,
+  readWhole,
+  recordedSocket,
+  seatOf,
+  type SocketFile,
+  socketPath,
+} from "./place.ts";
+import * as sql from "./schema.ts";
+import { transact } from "./transaction.ts";
+
+export class SqliteShelf {
+  readonly domain: string;
+  readonly #connection: Connection;
+  readonly #kernel: Kernel | undefined;
+
+  /** Where sockets are that are beside the database. */
+  readonly #lifeFolder: string;
+
+  constructor(connection: Connection, domain: string, kernel: Kernel | undefined, lifeFolder: string) {
+    this.domain = domain;
+    this.#lifeFolder = lifeFolder;
+    this.#connection = connection;
+    this.#kernel = kernel;
+  }
+
+  // ---- keep
+
+  /** The same nonce is the same opening, and extends nothing. */
+  open(spec: SessionSpec, ttlMs: number, socket: SocketFile | undefined, sentAtMs: number): Kept {
+    return transact(this.#connection, () => {
+      const known = this.#connection.all(sql.READ_SESSION, spec.nonce)[0];
+      if (known !== undefined) return isTrue(known["ended"]) ? { kind: "session-lost" } : this.#kept(spec.nonce, known);
+      this.#tidyUp(sentAtMs);
+      const { boot = null, clock = null } = this.#kernel ?? {};
+      const path = socket === undefined ? null : recordedSocket(socket.path, this.#lifeFolder);
+      const expires = this.#expires(sentAtMs, ttlMs);
+      this.#connection.run(
+        sql.OPEN_SESSION,
+        spec.nonce,
+        spec.candidate,
+        ttlMs,
+        boot,
+        clock,
+        expires,
+        path,
+        socket?.file ?? null,
+      );
+      return this.#kept(spec.nonce, { candidate: spec.candidate, ttl: ttlMs });
+    });
+  }
+
+  /** One row is written, however many holds there are; the seats are counted, and read only if the count or their sum is another. */
+  keep(session: Session, holds: readonly Hold[], sentAtMs: number): Kept {
+    return transact(this.#connection, () => {
+      const { boot = null, clock = null } = this.#kernel ?? {};
+      const expires = this.#expires(sentAtMs, session.ttlMs);
+      const { id } = session;
+      const row = this.#connection.all(sql.KEEP_SESSION, boot, clock, expires, expires, boot, clock, id)[0];
+      if (row === undefined) return { kind: "session-lost" };
+      const kept = this.#kept(id, row);
+      return this.#isComplete(id, holds) ? kept : { ...kept, ...this.#audit(id, holds) };
+    });
+  }
+
+  /** Later is safe: it is what rivals wait for. */
+  #expires(sentAtMs: number, ttlMs: number): number | null {
+    return this.#kernel === undefined ? null : Math.ceil(sentAtMs + ttlMs);
+  }
+
+  #kept(id: string, row: Row): Extract<Kept, { kind: "kept" }> {
+    const what = `session ${id}`;
+    const session = {
+      id,
+      candidate: readText(row["candidate"], `${what}, candidate`),
+      ttlMs: readTtl(row["ttl"], what),
+    };
+    return { kind: "kept", session, lost: [], unsure: [], strays: [] };
+  }
+
+  /** As many seats as holds, and the same: a lost one and a stray beside it would change the sum. */
+  #isComplete(id: string, holds: readonly Hold[]): boolean {
+    const row = this.#connection.all(sql.AUDIT, id)[0] ?? {};
+    if (readNumber(row["held"], "the number of seats") !== holds.length) return false;
+    let marks = 0;
+    for (const hold of holds) marks += markOf(hold);
+    return readWhole(row["marks"], "the sum of marks") === `${marks}`;
+  }
+
+  #audit(id: string, holds: readonly Hold[]): { readonly lost: Hold[]; readonly strays: Hold[] } {
+    const seats = new Map<Name, Bid>();
+    for (const row of this.#connection.all(sql.SEATS_OF, id))
+      seats.set(readText(row["name"], "a seat's name"), asBid(readText(row["bid"], "a seat's bid")));
+    const lost = holds.filter(({ name, bid }) => seats.get(name) !== bid);
+    for (const { name, bid } of holds) if (seats.get(name) === bid) seats.delete(name);
+    return { lost, strays: [...seats].map(([name, bid]) => ({ name, bid })) };
+  }
+
+  /** Rows of processes that are gone: those that hold nothing and whose time has run out on this very clock, and those long ended. */
+  #tidyUp(sentAtMs: number): void {
+    if (this.#kernel !== undefined)
+      this.#connection.run(sql.END_EXPIRED, this.#kernel.boot, this.#kernel.clock, Math.floor(sentAtMs));
+    this.#connection.run(sql.FORGET_ENDED);
+  }
+
+  // ---- claim
+
+  claim(claims: readonly Claim[]): readonly Claimed[] {
+    return transact(this.#connection, () => claims.map((claim) => this.#claim(claim)));
+  }
+
+  #claim(claim: Claim): Claimed {
+    const { name, bid, value } = claim;
+    const mine = this.#connection.all(sql.READ_SESSION, claim.session.id)[0];
+    if (mine === undefined || isTrue(mine["ended"])) return { kind: "session-lost" };
+    const place = this.#look(name);
+    const { sitter } = place;
+    if (sitter?.bid === bid && sitter.session === claim.session.id) {
+      if (sitter.value !== value) this.#connection.run(sql.SET_VALUE, value, name);
+      return { kind: "granted", hold: this.#hold(name, bid, sitter.token) };
+    }
+    if (place.version !== claim.over) return { kind: "beaten", seat: seatOf(place, this.#kernel, false) };
+    if (sitter !== undefined && sitter.session !== claim.session.id)
+      this.#end({ id: sitter.session, candidate: sitter.candidate, ttlMs: sitter.ttlMs });
+    const ttlMs = readTtl(mine["ttl"], `session ${claim.session.id}`);
+    const token = readWhole(
+      this.#connection.all(sql.NEXT_TOKEN, name, ttlMs)[0]?.["token"],
+      `the counter of "${name}"`,
+    );
+    this.#connection.run(sql.TAKE_SEAT, name, claim.session.id, bid, token, markOf(claim), value);
+    return { kind: "granted", hold: this.#hold(name, bid, BigInt(token)) };
+  }
+
+  #hold(name: Name, bid: Bid, value: bigint): Hold {
+    return { name, bid, token: { domain: this.domain, value, bid } };
+  }
+
+  // ---- release
+
+  release({ session, holds, endSession }: Will): void {
+    transact(this.#connection, () => {
+      for (const { name, bid } of holds) this.#connection.run(sql.VACATE, name, session.id, bid);
+      if (endSession) this.#end(session);
+    });
+  }
+
+  /** Stable, and frees all its seats. */
+  #end({ id, candidate, ttlMs }: Session): void {
+    this.#connection.run(sql.VACATE_ALL, id);
+    this.#connection.run(sql.END_SESSION, id, candidate, ttlMs);
+  }
+
+  // ---- look
+
+  /** One statement, so one snapshot. */
+  look(names: readonly Name[]): readonly Place[] {
+    const rows = this.#connection.all(sql.LOOK, JSON.stringify(names));
+    return names.map((name, index) => readPlace(name, rows[index] ?? {}, this.#lifeFolder));
+  }
+
+  #look(name: Name): Place {
+    const [place] = this.look([name]);
+    if (place === undefined) throw new Error("a look answers every name");
+    return place;
+  }
+
+  // ---- what has changed
+
+  /** Whether another connection has committed anything since the last call with this number: a look into memory, no read. */
+  dataVersion(): number {
+    return readNumber(this.#connection.all(sql.DATA_VERSION)[0]?.["data_version"], "data_version");
+  }
+
+  lastChange(): string {
+    return readWhole(this.#connection.all(sql.LAST_CHANGE)[0]?.["change"], "the last change");
+  }
+
+  changedSince(change: string): readonly Name[] {
+    return this.#connection.all(sql.CHANGED_SINCE, change).map((row) => readText(row["name"], "a counter's name"));
+  }
+
+  /** Sockets of the sessions that live. */
+  sockets(): readonly string[] {
+    return this.#connection
+      .all(sql.LIVE_SOCKETS)
+      .map((row) => socketPath(readText(row["socket"], "a session's socket"), this.#lifeFolder));
+  }
+}
+
+const marks = new WeakMap<object, number>();
+
+/** 32 bits of name and bid (FNV-1a). The machine sends the same holds with every keep: each is summed once. */
+function markOf(hold: { readonly name: Name; readonly bid: Bid }): number {
+  const known = marks.get(hold);
+  if (known !== undefined) return known;
+  const text = `${hold.name}\n${hold.bid}`;
+  let mark = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) mark = Math.imul(mark ^ text.charCodeAt(index), 0x01000193) >>> 0;
+  marks.set(hold, mark);
+  return mark;
+}

@@ -1,0 +1,238 @@
+// One handle on a database file: the six methods of the contract around the shelf (shelf.ts). A call is applied at once, in this thread; what waits is
+// only the question whether a holder's process lives. Opens the file at the first call, and again after `close`.
+//
+// S4. Before each call: does the path still lead to the open file? If not, every session that was opened through this handle is lost for good, the next
+//   call says why, and the one after that opens what is at the path now.
+import { type Refused, unknown, type Unknown } from "../../base/outcome.ts";
+import type { Call, FencedStore, Reopenable } from "../contract.ts";
+import type {
+  Claim,
+  Claimed,
+  Hint,
+  Hold,
+  Kept,
+  Looked,
+  Question,
+  Released,
+  Session,
+  SessionSpec,
+  Will,
+} from "../contract.ts";
+import type { Guarantee } from "../../lease/guarantee.ts";
+import { Mailbox } from "../memory/hints.ts";
+import { Beacon, sweep } from "./beacon.ts";
+import { TTL_MAX_MS, TTL_MIN_MS } from "./guarantee.ts";
+import type { Kernel } from "./kernel.ts";
+import { openFile, type OpenFile, type Source } from "./open-file.ts";
+import { type Place, seatOf, type SocketFile } from "./place.ts";
+import { evidenceOf, probe } from "./probe.ts";
+import { outcomeOf, Refusal } from "./refusals.ts";
+import { Watcher } from "./watcher.ts";
+
+export interface StoreParts {
+  readonly source: Source;
+  readonly url: string;
+  /** What is shown in messages. */
+  readonly place: string;
+  readonly guarantee: Guarantee<"fenced">;
+  /** undefined: no evidence but silence. */
+  readonly kernel: Kernel | undefined;
+}
+
+export class SqliteStore implements FencedStore, Reopenable {
+  readonly url: string;
+  readonly guarantee: Guarantee<"fenced">;
+  readonly #parts: StoreParts;
+  readonly #watcher: Watcher;
+  readonly #mailboxes = new Set<Mailbox>();
+  /** Opened through this handle in the file that is open now, and those whose file is gone. */
+  readonly #sessions = new Set<string>();
+  readonly #lost = new Set<string>();
+  #file: OpenFile | undefined;
+  #beacon: Promise<Beacon | undefined> | undefined;
+  #lit: Beacon | undefined;
+  #notice: Refusal | undefined;
+  #isTelling = false;
+
+  constructor(parts: StoreParts) {
+    this.#parts = parts;
+    this.url = parts.url;
+    this.guarantee = parts.guarantee;
+    this.#watcher = new Watcher(
+      () => (this.#file ??= openFile(parts.source, parts.kernel)),
+      parts.kernel,
+      () => this.#lit?.socket.path,
+    );
+  }
+
+  async keep(session: Session | SessionSpec, holds: readonly Hold[], call: Call): Promise<Kept> {
+    if (call.signal.aborted) return unknown(call.signal.reason);
+    if ("nonce" in session) return await this.#open(session, call);
+    if (!this.#lost.has(session.id) && this.#isReplaced()) this.#abandonFile();
+    if (this.#lost.has(session.id)) return { kind: "session-lost" };
+    return this.#answer((file) => file.shelf.keep(session, holds, call.sentAtMs));
+  }
+
+  async #open(spec: SessionSpec, call: Call): Promise<Kept> {
+    const ttlMs = Math.min(TTL_MAX_MS, Math.max(TTL_MIN_MS, Math.ceil(spec.ttlMs)));
+    const lit = await this.#light();
+    return this.#answer((file) => {
+      if (this.#lost.has(spec.nonce)) return { kind: "session-lost" };
+      const kept = file.shelf.open(spec, ttlMs, lit?.socket, call.sentAtMs);
+      this.#sessions.add(spec.nonce);
+      return kept;
+    });
+  }
+
+  async claim(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]> {
+    if (call.signal.aborted) return claims.map(() => unknown(call.signal.reason));
+    const answer = this.#answer((file) => ({ kind: "claimed" as const, claimed: file.shelf.claim(claims) }));
+    if (answer.kind !== "claimed") return claims.map(() => answer);
+    if (answer.claimed.some(({ kind }) => kind === "granted")) this.#changed();
+    return answer.claimed;
+  }
+
+  async release(will: Will, call: Call): Promise<Released> {
+    if (call.signal.aborted) return unknown(call.signal.reason);
+    const released = this.#answer((file): Released => {
+      file.shelf.release(will);
+      return { kind: "released" };
+    });
+    if (released.kind === "released") this.#changed();
+    return released;
+  }
+
+  async look(questions: readonly Question[], call: Call): Promise<Looked> {
+    if (call.signal.aborted) return unknown(call.signal.reason);
+    const names = questions.map(({ name }) => name);
+    const answer = this.#answer((file) => ({ kind: "places" as const, places: file.shelf.look(names) }));
+    if (answer.kind !== "places") return answer;
+    const dead = await this.#findDead(answer.places);
+    const seats = answer.places.map((place) =>
+      seatOf(place, this.#parts.kernel, dead.has(place.sitter?.socket?.path ?? "")),
+    );
+    return { kind: "seen", seats };
+  }
+
+  /** The sockets of those holders that the kernel says are dead. Each is asked once; one that is connected anyway is not asked. */
+  async #findDead(places: readonly Place[]): Promise<ReadonlySet<string>> {
+    const asked = new Map<string, SocketFile>();
+    for (const { sitter } of places) {
+      const socket = evidenceOf(sitter, this.#parts.kernel);
+      if (socket === undefined || socket.path === this.#lit?.socket.path || this.#watcher.isReached(socket)) continue;
+      asked.set(socket.path, socket);
+    }
+    const dead = new Set<string>();
+    const ask = async (socket: SocketFile): Promise<void> => {
+      if ((await probe(socket)) === "dead") dead.add(socket.path);
+    };
+    await Promise.all([...asked.values()].map(ask));
+    return dead;
+  }
+
+  watch(questions: readonly Question[], call: Call): AsyncIterable<Hint> {
+    return { [Symbol.asyncIterator]: () => this.#startWatch(questions, call.signal) };
+  }
+
+  #startWatch(questions: readonly Question[], signal: AbortSignal): AsyncIterator<Hint> {
+    let stop = (): void => {};
+    const mailbox = new Mailbox(() => {
+      stop();
+      this.#mailboxes.delete(mailbox);
+      signal.removeEventListener("abort", end);
+    });
+    const end = (): void => mailbox.end();
+    this.#mailboxes.add(mailbox);
+    signal.addEventListener("abort", end);
+    if (!signal.aborted) stop = this.#addWatch(questions, mailbox);
+    else mailbox.end();
+    return mailbox;
+  }
+
+  /** A file that cannot be read ends the watch; whoever wants one tries again. */
+  #addWatch(questions: readonly Question[], mailbox: Mailbox): () => void {
+    try {
+      return this.#watcher.add(questions, mailbox);
+    } catch {
+      mailbox.end();
+      return () => {};
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const mailbox of this.#mailboxes) mailbox.end();
+    const lit = await this.#beacon;
+    lit?.putOut();
+    this.#beacon = undefined;
+    this.#lit = undefined;
+    this.#file?.close();
+    this.#file = undefined;
+  }
+
+  // ---- the file
+
+  #answer<A>(act: (file: OpenFile) => A): A | Refused | Unknown {
+    try {
+      return act(this.#openFile());
+    } catch (error) {
+      return outcomeOf(error, this.#parts.place);
+    }
+  }
+
+  #openFile(): OpenFile {
+    if (this.#isReplaced()) this.#abandonFile();
+    const notice = this.#notice;
+    if (notice !== undefined) {
+      this.#notice = undefined;
+      throw notice;
+    }
+    this.#file ??= openFile(this.#parts.source, this.#parts.kernel);
+    return this.#file;
+  }
+
+  #isReplaced(): boolean {
+    return this.#file !== undefined && !this.#file.isSame();
+  }
+
+  #abandonFile(): void {
+    this.#file?.close();
+    this.#file = undefined;
+    for (const id of this.#sessions) this.#lost.add(id);
+    this.#sessions.clear();
+    const message = `sqlite: ${this.#parts.place} is not the file that was opened: it, or its -wal or -shm, was deleted or replaced. Every leadership in it is over; whatever is at the path now is opened next, and a new file has a new token domain.`;
+    this.#notice = new Refusal("STORE_UNREACHABLE", message, { retryable: true });
+  }
+
+  // ---- life and news
+
+  /** Lit before the first session is written, so that whoever reads its row can ask. Not being lit costs speed, never safety. */
+  async #light(): Promise<Beacon | undefined> {
+    this.#beacon ??= this.#tryToLight();
+    this.#lit = await this.#beacon;
+    return this.#lit;
+  }
+
+  async #tryToLight(): Promise<Beacon | undefined> {
+    const place = this.#answer((file) => ({ kind: "open" as const, path: file.path, shelf: file.shelf }));
+    if (place.kind !== "open" || place.path === undefined || this.#parts.kernel === undefined) {
+      if (place.kind !== "open") this.#beacon = undefined;
+      return undefined;
+    }
+    const { path, shelf } = place;
+    const beacon = await Beacon.light(path, shelf.domain);
+    const live = this.#answer(({ shelf }) => ({ kind: "live" as const, sockets: shelf.sockets() }));
+    if (live.kind === "live") void sweep(path, shelf.domain, live.sockets);
+    return beacon;
+  }
+
+  /** After a commit that changed seats: once a turn, however many there were. */
+  #changed(): void {
+    if (this.#isTelling) return;
+    this.#isTelling = true;
+    setImmediate(() => {
+      this.#isTelling = false;
+      this.#lit?.tell();
+      this.#watcher.changedHere();
+    });
+  }
+}

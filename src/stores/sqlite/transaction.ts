@@ -1,0 +1,34 @@
+// One call, one transaction. BEGIN IMMEDIATE makes this connection the one writer before it reads, so that what it decides on cannot change under it.
+// If BEGIN fails nothing is rolled back: the open transaction may be the user's own.
+import type { Connection } from "./binding.ts";
+import { CommitFailed } from "./refusals.ts";
+
+export function transact<R>(connection: Connection, work: () => R): R {
+  connection.run("BEGIN IMMEDIATE");
+  let result: R;
+  try {
+    result = work();
+  } catch (error) {
+    rollBackIfOpen(connection);
+    throw error;
+  }
+  commit(connection);
+  return result;
+}
+
+function commit(connection: Connection): void {
+  try {
+    connection.run("COMMIT");
+  } catch (cause) {
+    rollBackIfOpen(connection);
+    throw new CommitFailed("the commit failed", { cause });
+  }
+}
+
+function rollBackIfOpen(connection: Connection): void {
+  try {
+    connection.run("ROLLBACK");
+  } catch {
+    // SQLite has ended it by itself: before COMMIT it can only have rolled it back, after COMMIT nobody knows.
+  }
+}

@@ -1,0 +1,183 @@
+// Hints, for as long as somebody watches. Three sources, because none is enough:
+//   sockets   a holder tells those connected to it when it has changed something, and its death ends the connection: a millisecond or two
+//   ourselves what this process commits, it tells its own watchers
+//   a look    every 50 ms at SQLite's data_version, which another connection's commit changes: whoever is nobody's listener (a name that was vacant, a
+//             row deleted by hand, a replaced file) is noticed too. It reads no page, and only if something was committed the changed names are read.
+//             Half a percent of one core here, most of it Node waking up
+// fs.watch on the -wal was left out: it fires before the commit is visible, and its descriptors are few (max_user_instances).
+// Hints are not needed for safety; what goes wrong here is said by the machine's own requests.
+import { asVersion, type Hint, type Name, type Question, type Seat } from "../contract.ts";
+import type { Mailbox } from "../memory/hints.ts";
+import type { Kernel } from "./kernel.ts";
+import type { OpenFile } from "./open-file.ts";
+import { type Place, seatOf, type SocketFile } from "./place.ts";
+import { evidenceOf } from "./probe.ts";
+import { Vigil } from "./vigil.ts";
+
+const LOOK_EVERY_MS = 50;
+/** A holder that could not be reached, and is not proven dead, is tried again this seldom. */
+const LOOKS_PER_RENEWAL = 20;
+
+interface Reached {
+  readonly vigil: Vigil;
+  /** Watched names that its process holds. */
+  readonly names: Set<Name>;
+}
+
+export class Watcher {
+  readonly #file: () => OpenFile;
+  readonly #kernel: Kernel | undefined;
+  /** The socket of this very process, which need not be watched. */
+  readonly #ownSocket: () => string | undefined;
+  readonly #watched = new Map<Name, Set<Mailbox>>();
+  readonly #reached = new Map<string, Reached>();
+  readonly #holderOf = new Map<Name, string>();
+  #timer: NodeJS.Timeout | undefined;
+  #looks = 0;
+  #seen: OpenFile | undefined;
+  #dataVersion = -1;
+  #lastChange = "0";
+  /** This process has committed: its own connection's data_version does not show that. */
+  #isStale = false;
+
+  constructor(file: () => OpenFile, kernel: Kernel | undefined, ownSocket: () => string | undefined) {
+    this.#file = file;
+    this.#kernel = kernel;
+    this.#ownSocket = ownSocket;
+  }
+
+  /** Returns how to stop. Throws if the file cannot be read. */
+  add(questions: readonly Question[], mailbox: Mailbox): () => void {
+    const file = this.#file();
+    const { shelf } = file;
+    if (this.#watched.size === 0) {
+      this.#seen = file;
+      this.#lastChange = shelf.lastChange();
+    }
+    const names = questions.map(({ name }) => name);
+    for (const name of names) this.#watched.set(name, (this.#watched.get(name) ?? new Set()).add(mailbox));
+    for (const place of shelf.look(names)) {
+      this.#follow(place);
+      // What is free already was given back between the look that led to this watch and now.
+      if (place.state !== "held") this.#tell(place.name, seatOf(place, this.#kernel, false));
+    }
+    this.#timer ??= setInterval(() => this.#lookUp(), LOOK_EVERY_MS).unref();
+    return () => {
+      for (const name of names) this.#remove(name, mailbox);
+    };
+  }
+
+  #remove(name: Name, mailbox: Mailbox): void {
+    const mailboxes = this.#watched.get(name);
+    mailboxes?.delete(mailbox);
+    if (mailboxes === undefined || mailboxes.size > 0) return;
+    this.#watched.delete(name);
+    this.#unfollow(name);
+    if (this.#watched.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** The socket is connected, so its process lives as far as anybody knows. */
+  isReached(socket: SocketFile): boolean {
+    return this.#reached.get(socket.path)?.vigil.life === "alive";
+  }
+
+  /** Something may have changed: tells of it. */
+  refresh(): void {
+    if (this.#watched.size === 0) return;
+    try {
+      this.#tellChanges();
+    } catch {
+      // Locked or gone: the machine's own requests say so, and the next look tries again.
+    }
+  }
+
+  #lookUp(): void {
+    this.#looks++;
+    if (this.#looks % LOOKS_PER_RENEWAL === 0) for (const { vigil } of this.#reached.values()) vigil.renew();
+    this.refresh();
+  }
+
+  #tellChanges(): void {
+    const file = this.#file();
+    if (!file.isSame()) return this.#tellReplaced();
+    this.#beginWith(file);
+    const dataVersion = file.shelf.dataVersion();
+    const change = dataVersion === this.#dataVersion && !this.#isStale ? this.#lastChange : file.shelf.lastChange();
+    this.#dataVersion = dataVersion;
+    this.#isStale = false;
+    if (change === this.#lastChange) return;
+    const names = file.shelf.changedSince(this.#lastChange).filter((name) => this.#watched.has(name));
+    this.#lastChange = change;
+    for (const place of file.shelf.look(names)) {
+      this.#follow(place);
+      this.#tell(place.name, seatOf(place, this.#kernel, false));
+    }
+  }
+
+  /** Another file than before (S4) counts its changes anew: everything in it is news. */
+  #beginWith(file: OpenFile): void {
+    if (this.#seen === file) return;
+    this.#seen = file;
+    this.#isStale = true;
+    this.#lastChange = "0";
+  }
+
+  changedHere(): void {
+    this.#isStale = true;
+    this.refresh();
+  }
+
+  #tellReplaced(): void {
+    for (const name of this.#watched.keys())
+      this.#tell(name, { name, version: asVersion("replaced"), state: "missing" });
+  }
+
+  #tell(name: Name, seat: Seat): void {
+    const hint: Hint = { name, seat };
+    for (const mailbox of this.#watched.get(name) ?? []) mailbox.put(hint);
+  }
+
+  // ---- the processes that hold what is watched
+
+  #follow(place: Place): void {
+    const socket = evidenceOf(place.sitter, this.#kernel);
+    const wanted = socket === undefined || socket.path === this.#ownSocket() ? undefined : socket;
+    if (this.#holderOf.get(place.name) === wanted?.path) return;
+    this.#unfollow(place.name);
+    if (wanted === undefined) return;
+    this.#holderOf.set(place.name, wanted.path);
+    const reached = this.#reached.get(wanted.path);
+    if (reached === undefined) this.#reach(wanted, place.name);
+    else reached.names.add(place.name);
+  }
+
+  #reach(socket: SocketFile, name: Name): void {
+    const names = new Set([name]);
+    const vigil = new Vigil(socket, (news) => {
+      if (news === "change") this.refresh();
+      else for (const each of names) this.#tellDead(each);
+    });
+    this.#reached.set(socket.path, { vigil, names });
+  }
+
+  #tellDead(name: Name): void {
+    try {
+      for (const place of this.#file().shelf.look([name])) this.#tell(name, seatOf(place, this.#kernel, true));
+    } catch {
+      this.#tell(name, { name, version: asVersion("unread"), state: "missing" });
+    }
+  }
+
+  #unfollow(name: Name): void {
+    const path = this.#holderOf.get(name);
+    if (path === undefined) return;
+    this.#holderOf.delete(name);
+    const reached = this.#reached.get(path);
+    reached?.names.delete(name);
+    if (reached === undefined || reached.names.size > 0) return;
+    reached.vigil.end();
+    this.#reached.delete(path);
+  }
+}
