@@ -5,11 +5,13 @@ const waiting = new WeakMap<AbortSignal, Set<() => void>>();
 
 /** Calls `then` when `signal` aborts. Returns how to stop waiting. A signal that has aborted already calls nobody. */
 export function onAbort(signal: AbortSignal | undefined, then: () => void): () => void {
-  if (signal === undefined || signal.aborted) return () => {};
+  if (signal === undefined || signal.aborted) return nothing;
   const list = waiting.get(signal) ?? listen(signal);
   list.add(then);
   return () => void list.delete(then);
 }
+
+function nothing(): void {}
 
 function listen(signal: AbortSignal): Set<() => void> {
   const list = new Set<() => void>();

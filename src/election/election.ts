@@ -21,8 +21,11 @@ export class NamedElection<T extends Term> implements Election<T> {
   readonly #lookout: Lookout;
   readonly #whenIdle: () => void;
   readonly #whenClosed: () => Promise<void>;
-  readonly #contests = new Set<Contest>();
-  readonly #closing = new AbortController();
+  /** Few at a time, and ten thousand elections: an array is a tenth of a set. */
+  #contests: readonly Contest[] = [];
+  /** For those who observe; made for the first of them. */
+  #observed: AbortController | undefined;
+  #closing = false;
   #started: HoldContest | undefined;
   #closed: Promise<void> | undefined;
 
@@ -93,7 +96,9 @@ export class NamedElection<T extends Term> implements Election<T> {
   }
 
   observe(options: Until = {}): AsyncIterable<Leader | undefined> {
-    return observeUntil(this.#lookout, this.name, [this.#closing.signal, signalOf(options, "observe")]);
+    this.#observed ??= new AbortController();
+    if (this.#closing) this.#observed.abort();
+    return observeUntil(this.#lookout, this.name, [this.#observed.signal, signalOf(options, "observe")]);
   }
 
   close(): Promise<void> {
@@ -106,8 +111,9 @@ export class NamedElection<T extends Term> implements Election<T> {
   }
 
   async #close(): Promise<void> {
-    this.#closing.abort(closedError(this.name));
-    const ends = [...this.#contests].map((contest) => {
+    this.#closing = true;
+    this.#observed?.abort();
+    const ends = this.#contests.map((contest) => {
       if (contest instanceof HoldContest && contest.term === undefined) contest.fail(closedError(this.name));
       else contest.stop();
       return contest.over;
@@ -117,16 +123,16 @@ export class NamedElection<T extends Term> implements Election<T> {
   }
 
   #throwIfClosed(): void {
-    if (this.#closed !== undefined || this.#closing.signal.aborted) throw closedError(this.name);
+    if (this.#closed !== undefined || this.#closing) throw closedError(this.name);
   }
 
   #enter(contest: Contest, signal: AbortSignal | undefined, whenAborted: () => void): void {
-    this.#contests.add(contest);
+    this.#contests = [...this.#contests, contest];
     const stopWaiting = onAbort(signal, whenAborted);
     void contest.over.then(() => {
-      this.#contests.delete(contest);
+      this.#contests = this.#contests.filter((other) => other !== contest);
       stopWaiting();
-      if (this.#contests.size === 0 && !this.#closing.signal.aborted) this.#whenIdle();
+      if (this.#contests.length === 0 && !this.#closing) this.#whenIdle();
     });
   }
 }
