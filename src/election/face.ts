@@ -14,7 +14,10 @@ export interface CandidateSettings {
   readonly ttlMs?: number | undefined;
   /** The signal aborts this long before the deadline, so that work can stop while nobody else may lead yet. @default a fifth of ttlMs */
   readonly drainMs?: number | undefined;
-  /** "loop" renews by timers of this process; "manual" only when `term.renew()` is called. @default "loop" */
+  /**
+   * "loop" renews by timers of this process; "manual" only when `term.renew()` is called, and meant for `tryCampaign`: a candidate that waits
+   * renews nothing either, so that it begins anew after each ttl, in a line at its end. @default "loop"
+   */
   readonly renewal?: "loop" | "manual" | undefined;
   /** What happens when work still runs although its term is lost. @default "report": an event, and no new term here until the work has settled */
   readonly onOverstay?: "report" | "exit" | ((election: string) => void) | undefined;

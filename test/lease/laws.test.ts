@@ -1,5 +1,5 @@
 // The laws of a term, each by name, on the machine alone. What the machine cannot show (law 3's signal, law 11's turns, law 16's promises) is shown on the
-// host in test/election; law 12 belongs to guards at a resource.
+// host in test/election; law 12 belongs to guards at a resource (test/fencing).
 import { describe, expect, it } from "vitest";
 import type { Version } from "../../src/lease/exchange.ts";
 import { holdOf, Rig, sessionOf, version } from "./rig.ts";
