@@ -45,7 +45,7 @@ describe.each<[string, () => Fence]>([
     expect(await codeOf(fence.run("ledger", by(1), () => {}))).toBe("TOKEN_STALE");
   });
 
-  it("raises at once, and returns when no older operation is in progress", async () => {
+  it("law 12: raises at once, and returns when no older operation is in progress", async () => {
     const fence = make();
     const [first, second] = [task(), task()];
     const story: string[] = [];

@@ -6,13 +6,7 @@ import { Rig } from "../lease/rig.ts";
 
 it("late-grant: a grant that outlived its own deadline on the way is handed back, never announced", () => {
   const rig = new Rig();
-  rig.input({ type: "stand", name: "x", value: "" });
-  rig.pass(0);
-  rig.keep();
-  rig.pass(0);
-  rig.see();
-  rig.pass(0);
-  const claim = rig.next("claim");
+  const claim = rig.standAndClaim();
   rig.jump(8_500); // the process stood still; the answer has been lying there, and the drain of its term has begun
   rig.grant(claim);
   rig.pass(0);

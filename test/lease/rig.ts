@@ -143,6 +143,23 @@ export class Rig {
     });
   }
 
+  /** From nothing to the first look (race) or claim (line), with a session, in no time at all. */
+  stand(name = "x"): this {
+    this.input({ type: "stand", name, value: "" });
+    this.pass(0);
+    this.keep();
+    this.pass(0);
+    return this;
+  }
+
+  /** On to the first claim, the seat being vacant. */
+  standAndClaim(name = "x"): PendingCall<"claim"> {
+    this.stand(name);
+    this.see();
+    this.pass(0);
+    return this.next("claim");
+  }
+
   /** From nothing to leading, in no time at all. */
   lead(name = "x"): Bid {
     this.input({ type: "stand", name, value: "" });
