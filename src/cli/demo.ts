@@ -49,8 +49,12 @@ function tell({ seed, lines, summary }: DemoResult): string {
     ({ atMs, who, what }) => `${(atMs / 1000).toFixed(3).padStart(8)} s  ${who.padEnd(width)}  ${what}`,
   );
   const { elected, takeovers, staleWritesRefused, overlaps } = summary;
-  const end = `${elected} terms, ${takeovers} takeovers, ${staleWritesRefused} stale writes refused, ${overlaps} overlaps. Simulated time; the code that decides is the code you run.`;
+  const end = `${count(elected, "term")}, ${count(takeovers, "takeover")}, ${count(staleWritesRefused, "stale write")} refused, ${count(overlaps, "overlap")}. Simulated time; the code that decides is the code you run.`;
   return ["", ...rows, "", end, `Again, the same: conclave demo --seed ${seed}`, ""].join("\n");
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
 }
 
 function isTrue({ summary }: DemoResult): boolean {
