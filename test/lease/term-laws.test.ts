@@ -164,6 +164,27 @@ describe("law 10, tokens", () => {
     expect(rig.happened("error")).toMatchObject([{ error: { code: "TOKEN_REGRESSED" } }]);
     expect(rig.happened("handed-back")).toMatchObject([{ why: "regressed" }]);
   });
+
+  it("does not compare tokens of different domains", () => {
+    const rig = new Rig();
+    rig.lead();
+    rig.input({ type: "resign", name: "x" });
+    rig.input({ type: "settle", name: "x" });
+    rig.pass(0);
+    rig.answer(rig.next("release"), { kind: "released" });
+    while (!rig.has("claim")) {
+      rig.pass(50);
+      if (rig.has("keep")) rig.keep();
+      if (rig.has("look")) rig.see({ version: version("v9") });
+    }
+    const call = rig.next("claim");
+    const [claim] = call.request.claims;
+    if (claim === undefined) throw new Error("nothing was claimed");
+    const token = { domain: "another store", value: 1n, bid: claim.bid };
+    rig.answer(call, { kind: "claimed", claimed: [{ kind: "granted", hold: { name: "x", bid: claim.bid, token } }] });
+    expect(rig.happened("elected")).toHaveLength(2);
+    expect(rig.happened("error")).toEqual([]);
+  });
 });
 
 describe("law 13, fast takeover only with fencing", () => {
@@ -228,5 +249,13 @@ describe("law 15, a session is a blast radius", () => {
     rig.keep();
     rig.grant(stale);
     expect(rig.happened("elected")).toHaveLength(1);
+  });
+
+  it("refuses more names than the store allows for one session", () => {
+    const rig = new Rig({ holdsPerSession: 1 });
+    rig.lead("a");
+    rig.input({ type: "stand", name: "b", value: "" });
+    expect(rig.effects.at(-1)).toMatchObject({ type: "free", name: "b", error: { code: "STORE_FULL" } });
+    expect(rig.machine.campaigns.size).toBe(1);
   });
 });

@@ -127,6 +127,14 @@ describe("law 2, the taker's law", () => {
     expect(judged.has("claim")).toBe(false);
   });
 
+  it("never takes a held seat whose ttl is not recorded: its own ttl says nothing of the holder's", () => {
+    const rig = standing();
+    const seat = { ...held("v1"), ttlMs: undefined };
+    rig.see(seat);
+    waitForClaim(rig, seat);
+    expect(rig.has("claim")).toBe(false);
+  });
+
   it("needs no silence where holder and taker read one clock", () => {
     const rig = standing();
     rig.see({ ...held("v1"), heldUntilMs: rig.now.mono + 300 });
@@ -266,6 +274,14 @@ describe("law 6, proof", () => {
     rig.jump(251);
     rig.keep();
     expect(rig.deadline).toBe(before);
+    expect(rig.effects.some(({ type }) => type === "kept")).toBe(false);
+    expect(rig.effects.at(-1)).toMatchObject({ type: "unkept", error: { code: "STORE_TIMEOUT" } });
+  });
+
+  it("is refused up front where a store would prove records by the keep before, or in a line", () => {
+    expect(() => new Rig({ keep: "per-hold", keepProves: "previous-send" })).toThrow(/goes with a race and keepProves/);
+    expect(() => new Rig({ keep: "per-hold", shape: "line" })).toThrow(/goes with a race and keepProves/);
+    expect(() => new Rig({ extraMarginMs: undefined as never })).toThrow(/extraMarginMs undefined/);
   });
 
   it("extends, record by record, only what the keep carried and the store was sure of", () => {
