@@ -14,7 +14,11 @@ function emitTypes() {
   if (status !== 0) process.exit(1);
 }
 
-/** The files that package.json promises, as `{ "stores/memory": "src/stores/memory.ts" }`. */
+/** Processes that conclave starts beside itself: files of their own, promised to nobody. The keeper is whole in one file, whatever becomes of the others. */
+const HELPERS = ["supervisor/releaser"];
+const KEEPER = "supervisor/keeper";
+
+/** Those, and the files that package.json promises, as `{ "stores/memory": "src/stores/memory.ts" }`. */
 function entries() {
   /** @type {{ exports: Record<string, string | { default: string }>, bin: Record<string, string> }} */
   const manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
@@ -24,7 +28,7 @@ function entries() {
   const names = targets
     .filter((target) => target.endsWith(".js"))
     .map((target) => target.slice("./dist/".length, -".js".length));
-  return Object.fromEntries(names.map((name) => [name, `src/${name}.ts`]));
+  return Object.fromEntries([...names, ...HELPERS].map((name) => [name, `src/${name}.ts`]));
 }
 
 rmSync(new URL("../dist", import.meta.url), { recursive: true, force: true });
@@ -35,4 +39,11 @@ await build({
   platform: "node",
   logLevel: "warn",
   output: { dir: "dist", format: "esm", entryFileNames: "[name].js", chunkFileNames: "chunks/[name]-[hash].js" },
+});
+await build({
+  cwd: root,
+  input: { [KEEPER]: `src/${KEEPER}.ts` },
+  platform: "node",
+  logLevel: "warn",
+  output: { dir: "dist", format: "esm", entryFileNames: "[name].js", codeSplitting: false },
 });

@@ -21,11 +21,25 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "src/stores": ["src/base", "src/lease", "src/clients", "src/simulator/models"],
   "src/election": ["src/base", "src/lease", "src/fencing", "src/stores/contract", "src/stores/host-clock"],
   "src/transport": ["src/base"],
-  "src/supervisor": ["src/election"],
+  "src/supervisor": [
+    "src/base",
+    "src/election",
+    "src/fencing/token",
+    "src/lease/events",
+    "src/stores/contract",
+    "src/stores/open-store",
+  ],
   "src/cluster": ["src/base", "src/protocols", "src/transport"],
   "src/telemetry": ["src/base", "src/lease/events", "src/lease/exchange"],
   "src/testing": ["src/base", "src/lease", "src/fencing", "src/stores", "src/election", "src/simulator/models"],
-  "src/cli": ["src/index", "src/testing/index", "src/stores", "src/simulator/index"],
+  "src/cli": [
+    "src/index",
+    "src/testing/index",
+    "src/stores",
+    "src/simulator/index",
+    "src/supervisor/index",
+    "src/telemetry/index",
+  ],
   "src/index": ["src/election", "src/stores/contract", "src/stores/open-store", "src/base", "src/lease", "src/fencing"],
 };
 

@@ -14,6 +14,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     summary: "a simulated election: a paused leader is replaced, and its stale write refused",
     load: () => import("./demo.ts"),
   },
+  run: {
+    summary: "runs a command only while this process leads",
+    load: () => import("./run.ts"),
+  },
 };
 
 function usage(): string {

@@ -73,6 +73,14 @@ export interface Reopenable {
   readonly url: string;
 }
 
+/**
+ * Shows its life to rivals by an open descriptor: the kernel tells them when the LAST process that has it is gone. Whoever can act for a term holds it;
+ * `conclave run` gives it to its keeper and to the child. Undefined where there is none: then a death is noticed when the ttl runs out.
+ */
+export interface ShowsLife {
+  lifeDescriptor(): Promise<number | undefined>;
+}
+
 export function isFenced<S extends Store>(store: S): store is S & FencedStore {
   return store.guarantee.fencing === "fenced";
 }

@@ -7,7 +7,7 @@
 import { homedir } from "node:os";
 import path from "node:path";
 import { ConclaveError } from "../base/errors.ts";
-import type { FencedStore, Reopenable } from "./contract.ts";
+import type { FencedStore, Reopenable, ShowsLife } from "./contract.ts";
 import { BINDINGS, type BindingName, type SqliteDatabase } from "./sqlite/binding.ts";
 import { guaranteeOf } from "./sqlite/guarantee.ts";
 import { readKernel } from "./sqlite/kernel.ts";
@@ -25,7 +25,10 @@ export interface SqliteOptions {
  * A store in the file at `path` (or of a URL `sqlite:PATH`); without one in the user's state directory; `:memory:` for tests. Or in a database that you
  * have opened: it is switched to WAL and synchronous = FULL, and `close()` leaves it open. Nothing is opened before the first call.
  */
-export function sqlite(source?: string | SqliteDatabase, options: SqliteOptions = {}): FencedStore & Reopenable {
+export function sqlite(
+  source?: string | SqliteDatabase,
+  options: SqliteOptions = {},
+): FencedStore & Reopenable & ShowsLife {
   if (typeof source === "object") return fromDatabase(source);
   const asked = source?.toLowerCase().startsWith("sqlite:") === true ? parseUrl(source) : { path: source ?? "" };
   const binding = options.binding ?? ("binding" in asked ? asked.binding : undefined);

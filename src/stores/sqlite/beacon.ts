@@ -2,7 +2,8 @@
 // kernel closes it when the process dies, and not before. Over the same connections they hear that something has changed.
 //
 // INVARIANT  a file that refuses belongs to a process that is gone: the name is unlinked before the socket is closed, so a beacon that is put out by a
-//            living process is not found any more, which proves nothing to anybody (probe.ts)
+//            living process is not found any more, which proves nothing to anybody (probe.ts). A process that hands the descriptor on (`conclave run`, to
+//            its keeper and its child) is gone in this sense only when the last of them has let go: the kernel counts
 // A beacon keeps no process alive. Without one (no folder that is ours alone, a path too long) deaths are noticed when the ttl runs out.
 import { randomBytes } from "node:crypto";
 import { lstatSync, mkdirSync, readdirSync, unlinkSync } from "node:fs";
@@ -48,6 +49,12 @@ export class Beacon {
         resolve(file === undefined ? undefined : new Beacon(server, listeners, { path: place, file }));
       });
     });
+  }
+
+  /** Of the listening socket, to be inherited. Node has no public name for it. */
+  get descriptor(): number | undefined {
+    const { _handle: handle } = this.#server as Server & { readonly _handle?: { readonly fd?: number } | null };
+    return handle?.fd !== undefined && handle.fd >= 0 ? handle.fd : undefined;
   }
 
   /** Something has changed: whoever listens may look. One that has not read the last news yet gets no second. */

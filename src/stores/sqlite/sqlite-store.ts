@@ -4,7 +4,7 @@
 // S4. Before each call: does the path still lead to the open file? If not, every session that was opened through this handle is lost for good, the next
 //   call says why, and the one after that opens what is at the path now.
 import { type Refused, unknown, type Unknown } from "../../base/outcome.ts";
-import type { Call, FencedStore, Reopenable } from "../contract.ts";
+import type { Call, FencedStore, Reopenable, ShowsLife } from "../contract.ts";
 import type {
   Claim,
   Claimed,
@@ -39,7 +39,7 @@ export interface StoreParts {
   readonly kernel: Kernel | undefined;
 }
 
-export class SqliteStore implements FencedStore, Reopenable {
+export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
   readonly url: string;
   readonly guarantee: Guarantee<"fenced">;
   readonly #parts: StoreParts;
@@ -157,6 +157,10 @@ export class SqliteStore implements FencedStore, Reopenable {
       mailbox.end();
       return () => {};
     }
+  }
+
+  async lifeDescriptor(): Promise<number | undefined> {
+    return (await this.#light())?.descriptor;
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,249 @@
+// `conclave run NAME -- command…`: flags, events and exit codes. What happens is in src/supervisor.
+//
+// Exit codes as `env` and `timeout` have them: the command's own; 125 ours, 126 found but cannot be executed, 127 not found, 128+n ended by signal n.
+import { closeSync, openSync, writeSync } from "node:fs";
+import { constants } from "node:os";
+import { parseArgs } from "node:util";
+import { type ConclaveEvent, isConclaveError } from "../index.ts";
+import {
+  type Ending,
+  type Endpoints,
+  findCommand,
+  refuseHere,
+  serveEndpoints,
+  Supervisor,
+  type SupervisorEvent,
+} from "../supervisor/index.ts";
+import { createMetrics, levelOf, logLine, type Metrics } from "../telemetry/index.ts";
+import { chooseStore } from "./choose-store.ts";
+import { parseDuration } from "./duration.ts";
+
+const OURS = 125;
+const NOT_EXECUTABLE = 126;
+const NOT_FOUND = 127;
+
+const HELP = `usage: conclave run NAME [options] -- command [arguments…]
+
+Runs the command only while this process leads the election NAME: of all that run this line, on one. The command has a process group of its own; its
+stdin, stdout and stderr are those of conclave run. It finds in its environment:
+
+  CONCLAVE_ELECTION   NAME
+  CONCLAVE_ID         this candidate
+  CONCLAVE_TOKEN      the fencing token, a growing decimal number: give it to what you write to
+  CONCLAVE_FENCE      the whole token, domain:value:bid, for conclave/fencing
+
+When the term is about to end the command gets SIGTERM, and SIGKILL before another may lead. A second process, the keeper, sees to that when this one is
+stopped, hung or killed. When the command ends by itself, this process resigns and exits with its code.
+
+  --store URL      where candidates meet (default: CONCLAVE_STORE, else a file of this user on this host)
+  --ttl 10s        how long silence is waited for before another leads
+  --drain 2s       from SIGTERM to SIGKILL at most (default: a fifth of --ttl)
+  --id ID          name of this candidate (default: the host's)
+  --restart        when the command ends by itself, stand again
+  --unfenced       accept a store that has no tokens: a stale command may still write
+  --http PORT      on 127.0.0.1: /leader, /leading (200 or 503), /healthz, /metrics
+  --events FILE    append events as JSON lines to FILE, rather than write them to stderr
+  --json           events on stderr as JSON lines
+  --quiet          only warnings and errors on stderr
+
+SIGTERM, SIGINT and SIGHUP: SIGTERM to the command, wait, resign, exit. SIGUSR1 and SIGUSR2 are handed on to the command.
+Exit code: the command's own; 125 conclave's own failure, 126 the command cannot be executed, 127 it was not found, 128+n ended by signal n.
+`;
+
+const OPTIONS = {
+  store: { type: "string" },
+  ttl: { type: "string", default: "10s" },
+  drain: { type: "string" },
+  id: { type: "string" },
+  restart: { type: "boolean", default: false },
+  unfenced: { type: "boolean", default: false },
+  http: { type: "string" },
+  events: { type: "string" },
+  json: { type: "boolean", default: false },
+  quiet: { type: "boolean", default: false },
+  help: { type: "boolean", short: "h", default: false },
+} as const;
+
+interface Asked {
+  readonly name: string;
+  readonly command: readonly [string, ...string[]];
+  readonly ttlMs: number;
+  readonly drainMs: number | undefined;
+  readonly port: number | undefined;
+  readonly values: ReturnType<typeof parse>["values"];
+}
+
+export async function run(args: readonly string[]): Promise<number> {
+  try {
+    const asked = understand(args);
+    if (asked === undefined) {
+      process.stdout.write(HELP);
+      return 0;
+    }
+    const refusal = refuseHere();
+    if (refusal !== undefined) throw refusal;
+    const found = findCommand(asked.command[0]);
+    if (found === "not-found") return fail(`${asked.command[0]}: not found`, NOT_FOUND);
+    if (found === "not-executable") return fail(`${asked.command[0]}: cannot be executed`, NOT_EXECUTABLE);
+    return await supervise(asked);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return fail(isConclaveError(error) ? `${error.code} ${message}` : message, OURS);
+  }
+}
+
+function fail(message: string, code: number): number {
+  process.stderr.write(`conclave run: ${message}\n`);
+  return code;
+}
+
+function parse(args: readonly string[]) {
+  return parseArgs({ args: [...args], options: OPTIONS, strict: true, allowPositionals: true });
+}
+
+/** Undefined: help was asked for. Throws what is wrong. */
+function understand(args: readonly string[]): Asked | undefined {
+  const end = args.indexOf("--");
+  const { values, positionals } = parse(end === -1 ? args : args.slice(0, end));
+  if (values.help) return undefined;
+  const [name, ...surplus] = positionals;
+  const [command, ...rest] = end === -1 ? [] : args.slice(end + 1);
+  if (name === undefined) throw new Error("which election? conclave run NAME -- command");
+  if (command === undefined) throw new Error(`which command? conclave run ${name} -- command`);
+  if (surplus.length > 0) throw new Error(`${surplus.join(" ")}: what is that? The command comes after --`);
+  const port = values.http === undefined ? undefined : Number(values.http);
+  if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= 65_535))
+    throw new Error(`--http ${values.http} is not a port`);
+  return {
+    name,
+    command: [command, ...rest],
+    ttlMs: parseDuration(values.ttl, "--ttl"),
+    drainMs: values.drain === undefined ? undefined : parseDuration(values.drain, "--drain"),
+    port,
+    values,
+  };
+}
+
+async function supervise({ name, command, ttlMs, drainMs, port, values }: Asked): Promise<number> {
+  const events = openEvents(values);
+  const stopping = listenForSignals();
+  let endpoints: Endpoints | undefined;
+  try {
+    const store = await chooseStore(values.store);
+    const metrics = createMetrics();
+    const supervisor = new Supervisor({
+      election: name,
+      command,
+      store,
+      ttlMs,
+      drainMs,
+      id: values.id,
+      restart: values.restart,
+      unfenced: values.unfenced,
+      tell: (event) => tell(event, metrics, events),
+    });
+    if (port !== undefined) endpoints = await serveEndpoints(port, name, supervisor, () => metrics.text());
+    if (endpoints !== undefined && port === 0) process.stderr.write(`http 127.0.0.1:${endpoints.port}\n`);
+    stopping.forward = (signal) => supervisor.forward(signal);
+    return exitCode(await supervisor.run(stopping.signal), stopping.name);
+  } finally {
+    stopping.end();
+    await endpoints?.close();
+    events.close();
+  }
+}
+
+function exitCode(ending: Ending, asked: NodeJS.Signals | undefined): number {
+  if (ending.kind === "stopped") return asked === undefined ? 0 : 128 + constants.signals[asked];
+  const { exit } = ending;
+  return "code" in exit ? exit.code : 128 + constants.signals[exit.signal];
+}
+
+// ---- signals
+
+interface Stopping {
+  readonly signal: AbortSignal;
+  /** Which signal asked. */
+  name: NodeJS.Signals | undefined;
+  forward: (signal: NodeJS.Signals) => void;
+  end(): void;
+}
+
+/** From the first on: a second one changes nothing, the command is being ended as fast as was agreed. */
+function listenForSignals(): Stopping {
+  const controller = new AbortController();
+  const stop = (name: NodeJS.Signals): void => {
+    stopping.name ??= name;
+    controller.abort(new DOMException(`asked to stop by ${name}`, "AbortError"));
+  };
+  const pass = (name: NodeJS.Signals): void => stopping.forward(name);
+  const stops = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+  const passed = ["SIGUSR1", "SIGUSR2"] as const;
+  const stopping: Stopping = {
+    signal: controller.signal,
+    name: undefined,
+    forward: () => {},
+    end: () => {
+      for (const name of stops) process.removeListener(name, stop);
+      for (const name of passed) process.removeListener(name, pass);
+    },
+  };
+  for (const name of stops) process.on(name, stop);
+  for (const name of passed) process.on(name, pass);
+  return stopping;
+}
+
+// ---- events
+
+interface Events {
+  write(event: SupervisorEvent): void;
+  close(): void;
+}
+
+function openEvents({ events: file, json, quiet }: Asked["values"]): Events {
+  process.stderr.on("error", () => {}); // whoever read it has gone; the command must not suffer
+  if (file === undefined)
+    return {
+      write(event) {
+        const level = levelOfAny(event);
+        if (level === "debug" || (quiet && level === "info")) return;
+        process.stderr.write(json ? asJson(event) : `${asText(event)}\n`);
+      },
+      close() {},
+    };
+  const descriptor = openSync(file, "a");
+  return { write: (event) => void writeSync(descriptor, asJson(event)), close: () => closeSync(descriptor) };
+}
+
+function tell(event: SupervisorEvent, metrics: Metrics, events: Events): void {
+  if (isOfElection(event)) metrics.record(event);
+  events.write(event);
+}
+
+function isOfElection(event: SupervisorEvent): event is ConclaveEvent {
+  return event.type !== "child" && event.type !== "keeper" && event.type !== "orphans";
+}
+
+function levelOfAny(event: SupervisorEvent): ReturnType<typeof levelOf> {
+  if (isOfElection(event)) return levelOf(event);
+  if (event.type === "orphans") return "warn";
+  return event.type === "keeper" && event.state !== "started" ? "warn" : "info";
+}
+
+function asText(event: SupervisorEvent): string {
+  if (isOfElection(event)) return logLine(event);
+  const { type, ...facts } = event;
+  const words = Object.entries(facts).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
+  return [type, ...words].join(" ");
+}
+
+/** With the wall clock's time, for people; nothing is decided by it. Token values as decimal text. */
+function asJson(event: SupervisorEvent): string {
+  const plain = event.type === "error" ? { ...event, error: errorFacts(event.error) } : event;
+  const at = new Date().toISOString();
+  return `${JSON.stringify({ at, ...plain }, (_key, value: unknown) => (typeof value === "bigint" ? `${value}` : value))}\n`;
+}
+
+function errorFacts({ code, message, retryable }: { code: string; message: string; retryable: boolean }): object {
+  return { code, message, retryable };
+}

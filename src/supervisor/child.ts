@@ -1,0 +1,89 @@
+// A child that begins only when it is told to. What is started first is a gate: a shell that waits for one line and then becomes the command. In between
+// the keeper hears of it, and a cgroup is made around it. If the supervisor dies before it opens the gate, the line never comes, and the gate ends.
+//
+// The child leads a process group (and a session) of its own; stdin, stdout and stderr are those of the supervisor. Descriptor 4 is what waiters watch,
+// where the store has such a thing: a child that outlives everybody is then known to live (src/stores/sqlite/beacon.ts).
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Writable } from "node:stream";
+import { type Cell, killCell, livingIn, terminateCell } from "./cell.ts";
+import { discard, enclose } from "./cgroup.ts";
+import { identify } from "./processes.ts";
+
+export type Exit = { readonly code: number } | { readonly signal: NodeJS.Signals };
+
+const GATE = 'IFS= read -r line <&3 || exit 125; exec 3<&-; exec "$@"';
+const LOOK_EVERY_MS = 2;
+const LOOK_SELDOM_MS = 50;
+
+export class Child {
+  readonly cell: Cell;
+  readonly exited: Promise<Exit>;
+  readonly #process: ChildProcess;
+  #hasExited = false;
+
+  private constructor(process: ChildProcess, cell: Cell) {
+    this.#process = process;
+    this.cell = cell;
+    this.exited = new Promise((resolve) => {
+      const done = (code: number | null, signal: NodeJS.Signals | null): void => {
+        this.#hasExited = true;
+        resolve(signal === null ? { code: code ?? 125 } : { signal });
+      };
+      if (process.exitCode !== null || process.signalCode !== null) done(process.exitCode, process.signalCode);
+      else process.once("exit", done);
+    });
+  }
+
+  /** `mark` is in `env` already. Rejects if not even the gate can be started. */
+  static async start(
+    command: readonly string[],
+    env: Readonly<Record<string, string | undefined>>,
+    mark: string,
+    life: number | undefined,
+  ): Promise<Child> {
+    const gate = spawn("/bin/sh", ["-c", GATE, "conclave", ...command], {
+      detached: true,
+      stdio: ["inherit", "inherit", "inherit", "pipe", ...(life === undefined ? [] : [life])],
+      env,
+    });
+    await new Promise((resolve, reject) => gate.once("spawn", () => resolve(undefined)).once("error", reject));
+    (gate.stdio[3] as Writable).on("error", () => {}); // the gate has gone: its exit says so
+    const pid = gate.pid ?? 0;
+    const child = identify(pid) ?? { pid, startedAt: "gone" };
+    return new Child(gate, { child, mark, cgroup: enclose(pid, mark.replaceAll(":", "-")) });
+  }
+
+  get pid(): number {
+    return this.cell.child.pid;
+  }
+
+  begin(): void {
+    (this.#process.stdio[3] as Writable).end("go\n");
+  }
+
+  terminate(signal: NodeJS.Signals): void {
+    terminateCell(this.cell, signal);
+  }
+
+  kill(): void {
+    killCell(this.cell);
+  }
+
+  /** Nothing of the cell can act any more. While the child itself runs, nobody has to look for the others. */
+  isGone(): boolean {
+    return this.#hasExited && livingIn(this.cell).length === 0;
+  }
+
+  /** Resolves when `isGone`. `isDue` is asked again and again: from then on whatever remains is killed. */
+  async gone(isDue: () => boolean): Promise<void> {
+    for (let round = 0; !this.isGone(); round++) {
+      if (isDue()) this.kill();
+      const napMs = Math.min(LOOK_SELDOM_MS, LOOK_EVERY_MS + round);
+      let timer: NodeJS.Timeout | undefined;
+      const nap = new Promise((resolve) => (timer = setTimeout(resolve, napMs)));
+      await (this.#hasExited ? nap : Promise.race([nap, this.exited]));
+      clearTimeout(timer);
+    }
+    if (this.cell.cgroup !== undefined) discard(this.cell.cgroup);
+  }
+}

@@ -1,0 +1,79 @@
+// HTTP for load balancers, orchestrators and Prometheus, on loopback only.
+//
+//   /leader    {"election", "leader": {"id", "token", "value"} | null}    as the store shows it: a hint
+//   /leading   200 while this process leads, by the clock, else 503
+//   /healthz   503 only while something of the child runs although its term is lost; a process that waits is healthy
+//   /metrics   Prometheus' text format; docs/EVENTS.md has the names
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Supervisor } from "./supervisor.ts";
+
+export interface Endpoints {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+}
+
+/** Rejects if the port is taken. Port 0 takes any. */
+export function serveEndpoints(
+  port: number,
+  election: string,
+  supervisor: Supervisor,
+  metrics: () => string,
+): Promise<Endpoints> {
+  const server = createServer((request, response) => void respond(request, response));
+  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { status, type, body } = await answer(request);
+    response.writeHead(status, { "content-type": type, "cache-control": "no-store" });
+    response.end(request.method === "HEAD" ? undefined : body);
+  };
+  const answer = async (request: IncomingMessage): Promise<Answer> => {
+    if (request.method !== "GET" && request.method !== "HEAD") return text(405, "GET or HEAD\n");
+    switch (new URL(request.url ?? "/", "http://localhost").pathname) {
+      case "/leader":
+        return await leader(election, supervisor);
+      case "/leading":
+        return supervisor.isLeading() ? text(200, "leading\n") : text(503, "not leading\n");
+      case "/healthz":
+        return supervisor.isOverstaying() ? text(503, "overstaying\n") : text(200, "ok\n");
+      case "/metrics":
+        return { status: 200, type: "text/plain; version=0.0.4; charset=utf-8", body: metrics() };
+      default:
+        return text(404, "/leader, /leading, /healthz, /metrics\n");
+    }
+  };
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ port, host: "127.0.0.1" }, () => {
+      server.removeListener("error", reject).on("error", () => {});
+      resolve({ port: (server.address() as AddressInfo).port, close: () => closed(server) });
+    });
+  });
+}
+
+async function leader(election: string, supervisor: Supervisor): Promise<Answer> {
+  try {
+    const found = await supervisor.leader();
+    const shown =
+      found === undefined ? null : { id: found.id, token: found.token?.toString(), value: found.value ?? "" };
+    return { status: 200, type: "application/json", body: `${JSON.stringify({ election, leader: shown })}\n` };
+  } catch (error) {
+    return text(503, `${error instanceof Error ? error.message : String(error)}\n`);
+  }
+}
+
+function text(status: number, body: string): Answer {
+  return { status, type: "text/plain; charset=utf-8", body };
+}
+
+function closed(server: ReturnType<typeof createServer>): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

@@ -1,0 +1,51 @@
+// A store seen on the way: passes every call on unchanged, and notes what this process has there, so that a keeper can give it back. What may have been
+// written is noted BEFORE it is sent: a claim may be applied although its answer never comes.
+import type { Bid, Call, Claim, Hold, Name, Session, SessionSpec, Store, Will } from "../stores/contract.ts";
+import type { Estate } from "./keeper-words.ts";
+
+export interface Witness<S extends Store> {
+  readonly store: S;
+  /** Undefined while there is no session. */
+  estate(url: string): Estate | undefined;
+}
+
+/** `changed`: the estate is another. `kept`: a renewal was answered; the machine hears of it in the same turn. */
+export function witness<S extends Store>(store: S, changed: () => void, kept: () => void): Witness<S> {
+  let session: Session | undefined;
+  const holds = new Map<Name, Bid>();
+  const note = (found: Session | undefined): void => {
+    if (session?.id === found?.id) return;
+    session = found;
+    holds.clear();
+    changed();
+  };
+  const calls: Omit<Store, "guarantee"> = {
+    async keep(spec: Session | SessionSpec, held: readonly Hold[], call: Call) {
+      const answer = await store.keep(spec, held, call);
+      if (answer.kind === "kept") note(answer.session);
+      if (answer.kind === "session-lost") note(undefined);
+      if (answer.kind === "kept") kept();
+      return answer;
+    },
+    claim(claims: readonly Claim[], call: Call) {
+      for (const { name, bid } of claims) holds.set(name, bid);
+      changed();
+      return store.claim(claims, call);
+    },
+    async release(will: Will, call: Call) {
+      const answer = await store.release(will, call);
+      if (answer.kind === "released" && will.endSession) note(undefined);
+      return answer;
+    },
+    look: (questions, call) => store.look(questions, call),
+    watch: (questions, call) => store.watch(questions, call),
+    close: () => store.close(),
+  };
+  return {
+    store: Object.defineProperty(calls, "guarantee", { get: () => store.guarantee, enumerable: true }) as unknown as S,
+    estate: (url) =>
+      session === undefined
+        ? undefined
+        : { url, session: { ...session }, holds: [...holds].map(([name, bid]) => ({ name, bid })) },
+  };
+}

@@ -1,0 +1,40 @@
+// What supervisor and keeper say to each other. Every word has a number; the keeper answers with it, so that a supervisor can tell a keeper that listens
+// from one that is stopped.
+import type { Cell } from "./cell.ts";
+import type { ProcessId } from "./processes.ts";
+import type { Instants } from "./schedule.ts";
+
+/** What must be given back for a supervisor that has died. A URL may hold a password: it travels in the pipe, never in arguments. */
+export interface Estate {
+  readonly url: string;
+  readonly session: {
+    readonly id: string;
+    readonly candidate: string;
+    readonly ttlMs: number;
+    readonly secret?: string;
+  };
+  readonly holds: readonly { readonly name: string; readonly bid: string }[];
+}
+
+export type ToKeeper =
+  | {
+      readonly word: "hello";
+      readonly number: number;
+      readonly supervisor: ProcessId;
+      readonly hasLife: boolean;
+      readonly releaser: string;
+    }
+  /** `undefined`: there is nothing to give back. */
+  | { readonly word: "estate"; readonly number: number; readonly estate?: Estate | undefined }
+  | { readonly word: "guard"; readonly number: number; readonly cell: Cell; readonly instants: Instants }
+  /** `isTold`: SIGTERM was sent. */
+  | { readonly word: "extend"; readonly number: number; readonly instants: Instants; readonly isTold: boolean }
+  /** The cell is empty: the supervisor has seen it. */
+  | { readonly word: "leave"; readonly number: number }
+  /** The supervisor ends in good order: nothing to do any more. */
+  | { readonly word: "farewell"; readonly number: number };
+
+export type FromKeeper =
+  | { readonly word: "heard"; readonly number: number }
+  /** At its instant, and the supervisor had not. */
+  | { readonly word: "terminated" | "killed" };

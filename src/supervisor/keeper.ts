@@ -1,0 +1,154 @@
+// The keeper of `conclave run`: a process of its own that ends the child when the supervisor cannot. Imports built-ins and a few files that do so too:
+// whatever breaks a supervisor must not break this.
+//
+//   supervisor stopped, hung     at killAt the cell is killed, whatever it is: stopped processes too. Nothing is released; the ttl runs
+//   supervisor dead              the cell is killed at once, seen empty, and only then is the term given up
+//   channel closed, not dead     as if stopped (G1): a closed pipe is no death. Death is: the process id AND its start time are gone
+//   told farewell                ends, and does nothing
+//
+// Why a successor never meets the child of a dead supervisor: what waiters watch (the store's socket, descriptor LIFE here) is open in the supervisor, in
+// this process and in the child. It refuses only when all of them are gone or have let go; this one lets go last, after `livingIn` was empty. Where
+// there is no such socket, the will is executed (releaser.ts) under the same condition. While something of the cell cannot be killed, neither happens.
+// Assumption: what can act for the term is in the cell (cell.ts says what escapes).
+//
+// In a session of its own; SIGHUP, SIGINT and SIGTERM are for the supervisor, not for this. As a container's PID 1 dies, the kernel kills this too.
+import { spawn } from "node:child_process";
+import { closeSync } from "node:fs";
+import { nodeClock } from "../election/clock.ts";
+import { type Cell, killCell, livingIn, terminateCell } from "./cell.ts";
+import type { Estate, FromKeeper, ToKeeper } from "./keeper-words.ts";
+import { isGone, type ProcessId } from "./processes.ts";
+import { type Instants, isPast, msUntil } from "./schedule.ts";
+
+/** Where the supervisor put the descriptor that waiters watch: after stdio and the channel. */
+const LIFE = 4;
+/** A suspended host stops the clock of timers, so nothing is slept through for longer than this. */
+const LONGEST_NAP_MS = 200;
+const SHORTEST_NAP_MS = 5;
+/** How long the will may take: later nobody gains by it. */
+const RELEASE_WITHIN_MS = 10_000;
+
+const clock = nodeClock();
+
+let supervisor: ProcessId | undefined;
+let hasLife = false;
+let releaser = "";
+let estate: Estate | undefined;
+let guarded: { readonly cell: Cell; instants: Instants; isTold: boolean; isKilled: boolean } | undefined;
+let isCut = false;
+let nap: NodeJS.Timeout | undefined;
+
+function hear(word: ToKeeper): void {
+  switch (word.word) {
+    case "hello":
+      ({ supervisor, hasLife, releaser } = word);
+      break;
+    case "estate":
+      estate = word.estate;
+      break;
+    case "guard":
+      guarded = { cell: word.cell, instants: word.instants, isTold: false, isKilled: false };
+      break;
+    case "extend":
+      if (guarded !== undefined) Object.assign(guarded, { instants: word.instants, isTold: word.isTold });
+      break;
+    case "leave":
+      guarded = undefined;
+      break;
+    case "farewell":
+      process.exit(0);
+  }
+  say({ word: "heard", number: word.number });
+  look();
+}
+
+function say(word: FromKeeper): void {
+  if (process.connected) process.send?.(word, () => {});
+}
+
+/** Does what is due, and sleeps until something is. */
+function look(): void {
+  clearTimeout(nap);
+  // Built-ins only, and yet: a keeper that throws would be a keeper that is gone.
+  try {
+    if (isCut && (supervisor === undefined || isGone(supervisor))) return void settle();
+    guard();
+  } catch (error) {
+    report(error);
+  }
+  nap = setTimeout(look, napMs());
+}
+
+function guard(): void {
+  if (guarded === undefined) return;
+  const { cell, instants } = guarded;
+  const now = clock.now();
+  if (isPast(now, instants.killAt)) {
+    killCell(cell);
+    if (!guarded.isKilled) say({ word: "killed" });
+    guarded.isKilled = true;
+  } else if (isPast(now, instants.termAt) && !guarded.isTold) {
+    guarded.isTold = true;
+    terminateCell(cell, "SIGTERM");
+    say({ word: "terminated" });
+  }
+}
+
+function napMs(): number {
+  if (isCut) return SHORTEST_NAP_MS * 4;
+  if (guarded === undefined) return LONGEST_NAP_MS * 5;
+  const now = clock.now();
+  const { instants, isTold, isKilled } = guarded;
+  const nextMs = msUntil(now, isTold ? instants.killAt : instants.termAt);
+  // Killed, and told nothing: the supervisor is stopped. Whoever of the cell comes to life late meets the next look.
+  return isKilled ? LONGEST_NAP_MS : Math.min(LONGEST_NAP_MS, Math.max(SHORTEST_NAP_MS, Math.ceil(nextMs)));
+}
+
+/** The supervisor is dead: ends its child, and only then lets others know. */
+async function settle(): Promise<void> {
+  if (guarded !== undefined) await empty(guarded.cell);
+  if (!hasLife && estate !== undefined) await release(estate);
+  if (hasLife) closeSync(LIFE); // a few milliseconds before the exit would
+  process.exit(0);
+}
+
+async function empty(cell: Cell): Promise<void> {
+  for (let round = 0; ; round++) {
+    killCell(cell);
+    if (livingIn(cell).length === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, Math.min(LONGEST_NAP_MS, 1 + round)));
+  }
+}
+
+/** In a process of its own: only there is a store's client loaded. */
+function release(will: Estate): Promise<void> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [releaser], { stdio: ["pipe", "ignore", "inherit"] });
+    const timer = setTimeout(() => child.kill("SIGKILL"), RELEASE_WITHIN_MS);
+    const done = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    child.once("error", done).once("close", done);
+    child.stdin.on("error", () => {});
+    child.stdin.end(JSON.stringify(will));
+  });
+}
+
+function report(error: unknown): void {
+  try {
+    process.stderr.write(`conclave keeper: ${error instanceof Error ? error.message : String(error)}\n`);
+  } catch {
+    // Nobody reads any more.
+  }
+}
+
+for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"] as const) process.on(signal, () => {});
+process.stderr.on("error", () => {});
+process.on("uncaughtException", report);
+process.on("message", hear);
+process.on("disconnect", () => {
+  isCut = true;
+  look();
+});
+look();

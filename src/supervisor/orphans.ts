@@ -1,0 +1,58 @@
+// Children of earlier terms that nobody keeps any more, because supervisor AND keeper were killed: looked for on this host before a new child begins, by
+// the mark in their environment.
+//
+// A mark is ELECTION:TOKEN:NONCE, the first as a hash, one for every `conclave run` that a process is inside of. Only marks of the same election with a
+// SMALLER token are meant: so a supervisor that was stopped between its election and this look can kill nobody who came after it.
+// Not found: what another user or another pid namespace runs, and who has cleaned its environment. Those meet the fence.
+import { createHash, randomBytes } from "node:crypto";
+import type { FencingToken } from "../fencing/token.ts";
+import { environments, send } from "./processes.ts";
+
+/** The variable that holds the marks. */
+const MARKS = "CONCLAVE_MARKS";
+
+export interface Mark {
+  readonly election: string;
+  readonly token: bigint | undefined;
+  /** Unique for ever. */
+  readonly text: string;
+}
+
+export function makeMark(election: string, token: FencingToken | undefined): Mark {
+  const hash = createHash("sha256")
+    .update(`${token?.domain ?? ""}\n${election}`)
+    .digest("hex")
+    .slice(0, 16);
+  return {
+    election: hash,
+    token: token?.value,
+    text: `${hash}:${token?.value ?? "-"}:${randomBytes(8).toString("hex")}`,
+  };
+}
+
+/** For the environment of a child: with the marks that this process has itself, so that whoever ends those ends the child too. */
+export function marked({ text }: Mark): Readonly<Record<string, string>> {
+  return { [MARKS]: [process.env[MARKS], text].filter(Boolean).join(" ") };
+}
+
+/** Process ids of those who are left of earlier terms. Without a token nobody can say which is earlier. */
+export function findOrphans({ election, token }: Mark): readonly number[] {
+  if (token === undefined) return [];
+  return environments()
+    .filter(({ environment }) => marksIn(environment).some((mark) => isEarlier(mark, election, token)))
+    .map(({ pid }) => pid);
+}
+
+export function killOrphans(pids: readonly number[]): void {
+  for (const pid of pids) send(pid, "SIGKILL");
+}
+
+function marksIn(environment: string): readonly string[] {
+  const entry = environment.split("\0").find((each) => each.startsWith(`${MARKS}=`));
+  return entry?.slice(MARKS.length + 1).split(" ") ?? [];
+}
+
+function isEarlier(mark: string, election: string, token: bigint): boolean {
+  const [hash, value = ""] = mark.split(":");
+  return hash === election && /^\d+$/.test(value) && BigInt(value) < token;
+}

@@ -1,0 +1,45 @@
+// When a child must be told to stop, and when it must be gone: arithmetic only. Instants are absolute, on both clocks, because durations age in a pipe.
+//
+//   signal of the term        deadline − drainMs            the supervisor sends SIGTERM
+//   termAt                    a little later                the keeper sends it, if the supervisor has not
+//   killAt                    deadline − killGraceMs        SIGKILL from both
+//   deadline                  nobody of the group may run any more
+//
+// INVARIANT  termAt ≤ killAt < deadline
+import type { Reading } from "../base/clock.ts";
+
+export interface Instants {
+  readonly termAt: Reading;
+  readonly killAt: Reading;
+}
+
+/** From SIGKILL to the deadline: for a late timer, and for the kernel to end the processes. */
+const GRACE_LEAST_MS = 20;
+const GRACE_MOST_MS = 500;
+/** A supervisor that runs has this long to send SIGTERM itself: some programs take a second one for impatience. */
+const SUPERVISOR_FIRST_MS = 100;
+
+export function killGraceMs(drainMs: number): number {
+  return Math.min(GRACE_MOST_MS, Math.max(GRACE_LEAST_MS, drainMs / 4));
+}
+
+/** `now` was read before `remainingMs` was asked for, so that what follows is early rather than late. */
+export function instantsOf(now: Reading, remainingMs: number, drainMs: number): Instants {
+  const graceMs = killGraceMs(drainMs);
+  const killInMs = remainingMs - graceMs;
+  const termInMs = remainingMs - drainMs + Math.min(SUPERVISOR_FIRST_MS, drainMs / 4);
+  return { termAt: later(now, Math.min(termInMs, killInMs)), killAt: later(now, killInMs) };
+}
+
+/** As a term does, it counts as past when either clock has passed it (a suspended host stops one of them). */
+export function isPast(now: Reading, instant: Reading): boolean {
+  return now.mono >= instant.mono || now.boot >= instant.boot;
+}
+
+export function msUntil(now: Reading, instant: Reading): number {
+  return Math.max(0, Math.min(instant.mono - now.mono, instant.boot - now.boot));
+}
+
+export function later(now: Reading, ms: number): Reading {
+  return { mono: now.mono + ms, boot: now.boot + ms };
+}

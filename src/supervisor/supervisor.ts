@@ -1,0 +1,252 @@
+// Runs a command only while this process leads, on exactly one of many hosts: `conclave run`. The parts: an election (src/election), a child behind a gate
+// (child.ts), a keeper that ends the child when this process cannot (keeper.ts).
+//
+// Why the child of a term is gone before the next term's begins: the work of the term (`#lead`) settles only when nothing of the child's cell lives, and
+// the term is released only after that (law 8). If this process cannot see to it, the keeper kills the cell before the deadline, and rivals
+// wait for the deadline. If this process dies, the keeper empties the cell before it lets go of what rivals watch.
+// Assumptions: those of the election; a process obeys SIGKILL (else: overstaying, nothing is released, but the ttl runs out); what escapes a cell is said in cell.ts.
+import type { Clock, Reading } from "../base/clock.ts";
+import { ConclaveError } from "../base/errors.ts";
+import { createCandidate } from "../election/candidate.ts";
+import { nodeClock } from "../election/clock.ts";
+import type { Candidate, CandidateOptions, Election, Leader } from "../election/face.ts";
+import type { Term } from "../election/term.ts";
+import { type Fenced, formatToken } from "../fencing/token.ts";
+import type { ConclaveEvent } from "../lease/events.ts";
+import type { Reopenable, ShowsLife, Store } from "../stores/contract.ts";
+import { Child, type Exit } from "./child.ts";
+import { witness } from "./estate.ts";
+import { KeeperLink, type KeeperEvent } from "./keeper-link.ts";
+import { findOrphans, killOrphans, makeMark, type Mark, marked } from "./orphans.ts";
+import { type Instants, instantsOf, isPast, killGraceMs, later } from "./schedule.ts";
+
+export interface SupervisorOptions {
+  readonly election: string;
+  readonly command: readonly [string, ...string[]];
+  readonly store: Store & Partial<Reopenable & ShowsLife>;
+  /** Accepts a store without tokens. */
+  readonly unfenced?: boolean | undefined;
+  readonly id?: string | undefined;
+  readonly ttlMs: number;
+  /** From SIGTERM to SIGKILL at most. @default a fifth of ttlMs */
+  readonly drainMs?: number | undefined;
+  /** When the command has ended by itself: stand again, rather than return. */
+  readonly restart?: boolean | undefined;
+  readonly tell: (event: SupervisorEvent) => void;
+}
+
+export type SupervisorEvent =
+  | ConclaveEvent
+  | KeeperEvent
+  | { readonly type: "child"; readonly state: "started"; readonly pid: number }
+  | { readonly type: "child"; readonly state: "stopping"; readonly pid: number; readonly why: string }
+  | { readonly type: "child"; readonly state: "exited"; readonly pid: number; readonly exit: Exit }
+  /** Left over from an earlier term whose supervisor and keeper were killed. */
+  | { readonly type: "orphans"; readonly pids: readonly number[] };
+
+/** `stopped`: asked to, while no child ran. */
+export type Ending = { readonly kind: "exited"; readonly exit: Exit } | { readonly kind: "stopped" };
+
+const RESTART_FIRST_MS = 200;
+const RESTART_LAST_MS = 30_000;
+
+export class Supervisor {
+  readonly #options: SupervisorOptions;
+  readonly #drainMs: number;
+  readonly #clock: Clock = nodeClock();
+  readonly #candidate: Candidate<Term>;
+  readonly #election: Election<Term>;
+  #keeper: KeeperLink | undefined;
+  #term: Term | undefined;
+  #child: Child | undefined;
+  #isTold = false;
+  #life: number | undefined;
+  #lastExit: Exit | undefined;
+
+  /** Throws CONFIG_INVALID, STORE_UNSUPPORTED. Nothing is started yet. */
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+    this.#drainMs = options.drainMs ?? Math.floor(options.ttlMs / 5);
+    const seen = witness(
+      options.store,
+      () => this.#leaveEstate(),
+      // After the machine has heard of it.
+      () => setImmediate(() => this.#extend()),
+    );
+    this.#estate = (url) => seen.estate(url);
+    const { id, ttlMs, unfenced } = options;
+    this.#candidate = createCandidate({
+      store: seen.store,
+      ttlMs,
+      drainMs: this.#drainMs,
+      id,
+      ...(unfenced === true ? { unfenced } : {}),
+    } as CandidateOptions<Store>);
+    this.#candidate.subscribe(options.tell);
+    this.#election = this.#candidate.election(options.election);
+  }
+
+  readonly #estate: ReturnType<typeof witness>["estate"];
+
+  /** Until the command ends, or `signal` aborts and the command has been ended. Rejects with what cannot be cured by waiting. */
+  async run(signal: AbortSignal): Promise<Ending> {
+    this.#life = await this.#options.store.lifeDescriptor?.();
+    this.#keeper = new KeeperLink({
+      election: this.#options.election,
+      life: this.#life,
+      patienceMs: Math.max(2000, this.#options.ttlMs / 3),
+      tell: this.#options.tell,
+    });
+    try {
+      this.#keeper.start();
+      return await this.#runCommand(signal);
+    } finally {
+      await this.#candidate.close();
+      await this.#keeper.end();
+    }
+  }
+
+  isLeading(): boolean {
+    return this.#term?.isLeading() === true;
+  }
+
+  /** Something of a child still runs although its term is lost. */
+  isOverstaying(): boolean {
+    return this.#child !== undefined && this.#term?.isHeld() === false && !this.#child.isGone();
+  }
+
+  leader(): Promise<Leader | undefined> {
+    return this.#election.leader();
+  }
+
+  /** Hands a signal on to the child, if there is one. */
+  forward(signal: NodeJS.Signals): void {
+    this.#child?.terminate(signal);
+  }
+
+  async #runCommand(signal: AbortSignal): Promise<Ending> {
+    for (let pauseMs = RESTART_FIRST_MS; ; pauseMs = Math.min(RESTART_LAST_MS, 2 * pauseMs)) {
+      this.#lastExit = undefined;
+      const exit = await this.#election.lead((term) => this.#lead(term), { signal });
+      if (exit === undefined || signal.aborted || this.#options.restart !== true)
+        return endingOf(exit ?? this.#lastExit);
+      await sleep(pauseMs, signal);
+    }
+  }
+
+  /** The work of one term. Settles only when nothing of the child lives. */
+  async #lead(term: Term): Promise<Exit | undefined> {
+    this.#term = term;
+    this.#isTold = false;
+    const mark = makeMark(term.election, tokenOf(term));
+    await this.#clearOrphans(mark, term);
+    if (!term.isLeading()) return undefined;
+    const child = await Child.start(this.#options.command, this.#environment(term, mark), mark.text, this.#life);
+    this.#child = child;
+    let hasBegun = false;
+    try {
+      await Promise.race([this.#keeper?.guard(child.cell, this.#instants(term)), term.ended]);
+      // By the clock, and after the keeper has said that it knows: the last look before the command can do anything.
+      hasBegun = term.isLeading();
+      if (hasBegun) this.#begin(child);
+      await Promise.race([child.exited, term.ended]);
+    } finally {
+      await this.#clear(child, term);
+      this.#keeper?.leave();
+      this.#child = undefined;
+    }
+    if (!hasBegun) return undefined;
+    const exit = await child.exited;
+    this.#lastExit = exit;
+    this.#options.tell({ type: "child", state: "exited", pid: child.pid, exit });
+    return exit;
+  }
+
+  #begin(child: Child): void {
+    child.begin();
+    this.#options.tell({ type: "child", state: "started", pid: child.pid });
+  }
+
+  /** SIGTERM while the term is still held, SIGKILL before it is not. What the command has left behind when it ended gets the same. */
+  async #clear(child: Child, term: Term): Promise<void> {
+    const graceMs = killGraceMs(this.#drainMs);
+    const drained = later(this.#clock.now(), this.#drainMs);
+    const isDue = (): boolean => isPast(this.#clock.now(), drained) || term.remainingMs() <= graceMs;
+    if (!child.isGone()) {
+      const why = await Promise.race([term.ended, Promise.resolve("the command has ended")]);
+      this.#options.tell({ type: "child", state: "stopping", pid: child.pid, why });
+      if (!isDue()) child.terminate("SIGTERM");
+      this.#isTold = true;
+      this.#extend();
+    }
+    await child.gone(isDue);
+  }
+
+  async #clearOrphans(mark: Mark, term: Term): Promise<void> {
+    for (let round = 0; ; round++) {
+      const pids = findOrphans(mark);
+      if (pids.length === 0 || !term.isLeading()) return;
+      if (round === 0) this.#options.tell({ type: "orphans", pids });
+      killOrphans(pids);
+      await sleep(Math.min(50, 1 + round), term.signal);
+    }
+  }
+
+  #environment(term: Term, mark: Mark): Readonly<Record<string, string | undefined>> {
+    const token = tokenOf(term);
+    return {
+      ...process.env,
+      CONCLAVE_ELECTION: term.election,
+      CONCLAVE_ID: term.candidate,
+      CONCLAVE_TOKEN: token === undefined ? undefined : String(token.value),
+      CONCLAVE_FENCE: token === undefined ? undefined : formatToken(token),
+      ...marked(mark),
+    };
+  }
+
+  #instants(term: Term): Instants {
+    const now: Reading = this.#clock.now();
+    return instantsOf(now, term.remainingMs(), this.#drainMs);
+  }
+
+  #extend(): void {
+    if (this.#term !== undefined && this.#child !== undefined)
+      this.#keeper?.extend(this.#instants(this.#term), this.#isTold);
+  }
+
+  #leaveEstate(): void {
+    const { url } = this.#options.store;
+    if (url !== undefined) this.#keeper?.leaveEstate(this.#estate(url));
+  }
+}
+
+function tokenOf(term: Term): Fenced["token"] | undefined {
+  return (term as Partial<Fenced>).token;
+}
+
+function endingOf(exit: Exit | undefined): Ending {
+  return exit === undefined ? { kind: "stopped" } : { kind: "exited", exit };
+}
+
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const wake = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", wake);
+      resolve();
+    };
+    const timer = setTimeout(wake, ms);
+    signal.addEventListener("abort", wake);
+    if (signal.aborted) wake();
+  });
+}
+
+/** `conclave run` needs process groups and signals. */
+export function refuseHere(platform: string = process.platform): ConclaveError | undefined {
+  return platform === "linux" || platform === "darwin"
+    ? undefined
+    : new ConclaveError(
+        "STORE_UNSUPPORTED",
+        `conclave run cannot work on ${platform}: it has no process groups and signals to end a child with. Use the library (elect, lead), or run it in WSL or a container.`,
+      );
+}

@@ -1,0 +1,203 @@
+// `conclave run` as real processes, for tests that stop and kill them. The command line is bundled from src into a folder of the test, so that what runs
+// is what is being tested, built or not.
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "rolldown";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const ENTRIES = ["cli/main", "supervisor/keeper", "supervisor/releaser"];
+
+export interface RunOptions {
+  readonly id: string;
+  readonly command: readonly string[];
+  readonly election?: string;
+  readonly ttl?: string;
+  readonly flags?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** A command to start it with: `unshare …`. */
+  readonly under?: readonly string[];
+}
+
+export interface Told {
+  readonly type: string;
+  readonly state?: string;
+  readonly pid?: number;
+  readonly pids?: readonly number[];
+  readonly token?: { readonly value: string };
+  readonly why?: string;
+}
+
+/** CLOCK_MONOTONIC, which all processes of the host share. */
+export function nowMs(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1000 + nanoseconds / 1e6;
+}
+
+export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Until it is true; fails after `withinMs`. */
+export async function until(isTrue: () => boolean, what: string, withinMs = 20_000): Promise<void> {
+  const end = nowMs() + withinMs;
+  while (!isTrue()) {
+    if (nowMs() > end) throw new Error(`never: ${what}`);
+    await sleep(2);
+  }
+}
+
+export class Stage {
+  readonly folder: string = mkdtempSync(path.join(tmpdir(), "conclave-run-"));
+  readonly #runs = new Set<Run>();
+  #built: Promise<unknown> | undefined;
+
+  file(name: string): string {
+    return path.join(this.folder, name);
+  }
+
+  get store(): string {
+    return `sqlite:${this.file("elections.db")}`;
+  }
+
+  get log(): string {
+    return this.file("acts.log");
+  }
+
+  /** A command that writes what the judge reads, for as long as it lives. */
+  get actor(): readonly string[] {
+    return [process.execPath, path.join(root, "test/supervisor/actor.mjs"), this.log];
+  }
+
+  readLog(): string {
+    return readFileSync(this.log, "utf8");
+  }
+
+  async command(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Run> {
+    return await this.#start([], args, env);
+  }
+
+  /** `conclave run`, with its events as JSON on stderr. */
+  async run({ id, command, election = "x", ttl = "1s", flags = [], env = {}, under = [] }: RunOptions): Promise<Run> {
+    const args = ["run", election, "--store", this.store, "--ttl", ttl, "--id", id, "--json", ...flags];
+    return await this.#start(under, [...args, "--", ...command], env);
+  }
+
+  async #start(under: readonly string[], args: readonly string[], env: Readonly<Record<string, string>>): Promise<Run> {
+    const modules = this.file("modules");
+    const input = Object.fromEntries(ENTRIES.map((name) => [name, `src/${name}.ts`]));
+    const output = { dir: modules, format: "esm" as const, entryFileNames: "[name].js" };
+    this.#built ??= build({ cwd: root, input, platform: "node", logLevel: "warn", output });
+    await this.#built;
+    const run = new Run([...under, process.execPath, path.join(modules, "cli/main.js"), ...args], {
+      ...process.env,
+      NODE_PATH: path.join(root, "node_modules"),
+      ...env,
+    });
+    this.#runs.add(run);
+    return run;
+  }
+
+  /** Kills whatever still runs, keepers and children too: all of them name this folder in their arguments or environment. */
+  async end(): Promise<void> {
+    for (const run of this.#runs) run.signal("SIGKILL");
+    await Promise.all([...this.#runs].map((run) => run.exited));
+    for (const pid of processesThatName(this.folder)) kill(pid, "SIGKILL");
+    await until(() => processesThatName(this.folder).length === 0, "all processes of the test are gone");
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+export class Run {
+  readonly told: Told[] = [];
+  readonly exited: Promise<number>;
+  stdout = "";
+  stderr = "";
+  readonly #process: ChildProcess;
+
+  constructor([command = "", ...args]: readonly string[], env: NodeJS.ProcessEnv) {
+    this.#process = spawn(command, args, { stdio: "pipe", env });
+    this.exited = new Promise((resolve) =>
+      this.#process.once("exit", (code, signal) => resolve(code ?? (signal === "SIGKILL" ? 137 : -1))),
+    );
+    this.#process.stdin?.on("error", () => {});
+    this.#process.stdout?.on("data", (text: Buffer) => (this.stdout += text.toString()));
+    let rest = "";
+    this.#process.stderr?.on("data", (text: Buffer) => {
+      this.stderr += text.toString();
+      const lines = `${rest}${text.toString()}`.split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) if (line.startsWith("{")) this.told.push(JSON.parse(line) as Told);
+    });
+  }
+
+  get pid(): number {
+    return this.#process.pid ?? 0;
+  }
+
+  get keeperPid(): number {
+    return this.#last("keeper", "started")?.pid ?? 0;
+  }
+
+  get childPid(): number {
+    return this.#last("child", "started")?.pid ?? 0;
+  }
+
+  #last(type: string, state: string): Told | undefined {
+    return this.told.findLast((each) => each.type === type && each.state === state);
+  }
+
+  /** The `count`th thing of this kind that it tells. */
+  async tells(type: string, state?: string, count = 1): Promise<Told> {
+    const matching = (): readonly Told[] =>
+      this.told.filter((each) => each.type === type && (state === undefined || each.state === state));
+    await until(
+      () => matching().length >= count || this.#process.exitCode !== null,
+      `${type} ${state ?? ""}: ${this.stderr}`,
+    );
+    const found = matching()[count - 1];
+    if (found === undefined) throw new Error(`it ended without ${type} ${state ?? ""}: ${this.stderr}`);
+    return found;
+  }
+
+  type(text: string): void {
+    this.#process.stdin?.end(text);
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#process.kill(name);
+  }
+}
+
+export function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // Gone already.
+  }
+}
+
+/** Gone, or a zombie. */
+export function isGone(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    return /\) [ZX] /.test(stat);
+  } catch {
+    return true;
+  }
+}
+
+function processesThatName(text: string): readonly number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .map(Number)
+    .filter((pid) => !isGone(pid) && ["cmdline", "environ"].some((file) => readProc(pid, file).includes(text)));
+}
+
+function readProc(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, "latin1");
+  } catch {
+    return "";
+  }
+}
