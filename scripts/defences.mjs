@@ -25,6 +25,7 @@ const COPIED = [
   "test/fencing",
   "test/lease/rig.ts",
   "test/sqlite",
+  "test/supervisor",
   "package.json",
   "tsconfig.json",
   "tsconfig.base.json",

@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Cell } from "./cell.ts";
 import { helperPath } from "./helper-path.ts";
 import type { Estate, FromKeeper, ToKeeper } from "./keeper-words.ts";
+import { readLines } from "./lines.ts";
 import { identify, type ProcessId } from "./processes.ts";
 import type { Instants } from "./schedule.ts";
 
@@ -27,21 +28,26 @@ export interface KeeperOptions {
 /** Omit that keeps the alternatives of a union apart. */
 type Unnumbered<W> = W extends unknown ? Omit<W, "number"> : never;
 
-const RESTART_AFTER_MS = 200;
+/** One that dies as soon as it is started is not started again in a loop. */
+const SHORT_LIFE_MS = 1000;
+const PAUSE_MS = 200;
 
 export class KeeperLink {
   readonly #options: KeeperOptions;
   readonly #self: ProcessId;
   #process: ChildProcess | undefined;
-  /** Numbers of the last word said, of the last one heard, and of the one by which the present keeper hears of the cell. */
+  /** Numbers of the last word said, of the last one heard, and of the one by which the present keeper hears of the cell. They grow over all keepers. */
   #said = 0;
   #heard = 0;
   #guardWord = 0;
+  /** The last word of what a new keeper must know; 0 once it has heard it. */
+  #startWord = 0;
   #whenGuarded: (() => void) | undefined;
   #impatience: NodeJS.Timeout | undefined;
   #estate: Estate | undefined;
   #guarded: { readonly cell: Cell; instants: Instants; isTold: boolean } | undefined;
   #isEnding = false;
+  #startedAtMs = 0;
 
   constructor(options: KeeperOptions) {
     this.#options = options;
@@ -54,21 +60,22 @@ export class KeeperLink {
     const { life, election } = this.#options;
     const env = { ...process.env };
     // What a user wants in his own program (a debugger, a preloaded module) is not wanted here.
-    for (const name of ["NODE_OPTIONS", "NODE_V8_COVERAGE", "NODE_CHANNEL_FD"]) delete env[name];
+    for (const name of ["NODE_OPTIONS", "NODE_V8_COVERAGE"]) delete env[name];
     const keeper = spawn(process.execPath, [helperPath("keeper"), election], {
       detached: true,
-      stdio: ["ignore", "ignore", "inherit", "ipc", ...(life === undefined ? [] : [life])],
+      stdio: ["pipe", "pipe", "inherit", ...(life === undefined ? [] : [life])],
       env,
     });
     this.#process = keeper;
-    keeper.on("message", (word: FromKeeper) => this.#hear(word));
-    keeper.once("spawn", () => this.#options.tell({ type: "keeper", state: "started", pid: keeper.pid ?? 0 }));
+    this.#startedAtMs = performance.now();
+    keeper.stdin?.on("error", () => {}); // its exit says so, and the next keeper is told everything
+    if (keeper.stdout !== null) readLines(keeper.stdout, (line) => this.#hear(JSON.parse(line) as FromKeeper));
     keeper.once("exit", (code, signal) => this.#lost(keeper, `it ended (${signal ?? code})`));
     keeper.once("error", (error) => this.#lost(keeper, error.message));
     const releaser = helperPath("releaser");
     this.#say({ word: "hello", supervisor: this.#self, hasLife: life !== undefined, releaser });
-    this.#say({ word: "estate", estate: this.#estate });
     if (this.#guarded !== undefined) this.#guardWord = this.#say({ word: "guard", ...this.#guarded });
+    this.#startWord = this.#say({ word: "estate", estate: this.#estate });
   }
 
   leaveEstate(estate: Estate | undefined): void {
@@ -110,8 +117,7 @@ export class KeeperLink {
 
   #say(word: Unnumbered<ToKeeper>): number {
     const number = ++this.#said;
-    // A channel that has just broken: the exit says so, and the next keeper is told everything.
-    if (this.#process?.connected === true) this.#process.send({ ...word, number }, () => {});
+    this.#process?.stdin?.write(`${JSON.stringify({ ...word, number })}\n`);
     this.#impatience ??= setTimeout(() => this.#giveUp(), this.#options.patienceMs);
     return number;
   }
@@ -120,9 +126,15 @@ export class KeeperLink {
     if (word.word !== "heard") return this.#options.tell({ type: "keeper", state: word.word });
     this.#heard = Math.max(this.#heard, word.number);
     if (this.#heard >= this.#guardWord) this.#whenGuarded?.();
+    if (this.#startWord > 0 && this.#heard >= this.#startWord) this.#started();
     clearTimeout(this.#impatience);
-    const isWaiting = this.#heard < this.#said;
+    const isWaiting = this.#heard < this.#said && !this.#isEnding;
     this.#impatience = isWaiting ? setTimeout(() => this.#giveUp(), this.#options.patienceMs) : undefined;
+  }
+
+  #started(): void {
+    this.#startWord = 0;
+    this.#options.tell({ type: "keeper", state: "started", pid: this.#process?.pid ?? 0 });
   }
 
   /** Stopped or hung. SIGKILL reaches it nevertheless, and its exit brings the next. */
@@ -135,8 +147,9 @@ export class KeeperLink {
     if (this.#isEnding || this.#process !== keeper) return;
     this.#process = undefined;
     this.#options.tell({ type: "keeper", state: "lost", why });
+    const pauseMs = performance.now() - this.#startedAtMs < SHORT_LIFE_MS ? PAUSE_MS : 0;
     setTimeout(() => {
       if (!this.#isEnding) this.start();
-    }, RESTART_AFTER_MS);
+    }, pauseMs);
   }
 }

@@ -3,7 +3,7 @@
 //
 //   supervisor stopped, hung     at killAt the cell is killed, whatever it is: stopped processes too. Nothing is released; the ttl runs
 //   supervisor dead              the cell is killed at once, seen empty, and only then is the term given up
-//   channel closed, not dead     as if stopped (G1): a closed pipe is no death. Death is: the process id AND its start time are gone
+//   stdin ended, not dead        as if stopped (G1): a closed pipe is no death. Death is: the process id AND its start time are gone
 //   told farewell                ends, and does nothing
 //
 // Why a successor never meets the child of a dead supervisor: what waiters watch (the store's socket, descriptor LIFE here) is open in the supervisor, in
@@ -17,11 +17,12 @@ import { closeSync } from "node:fs";
 import { nodeClock } from "../election/clock.ts";
 import { type Cell, killCell, livingIn, terminateCell } from "./cell.ts";
 import type { Estate, FromKeeper, ToKeeper } from "./keeper-words.ts";
+import { readLines } from "./lines.ts";
 import { isGone, type ProcessId } from "./processes.ts";
 import { type Instants, isPast, msUntil } from "./schedule.ts";
 
-/** Where the supervisor put the descriptor that waiters watch: after stdio and the channel. */
-const LIFE = 4;
+/** Where the supervisor put the descriptor that waiters watch. */
+const LIFE = 3;
 /** A suspended host stops the clock of timers, so nothing is slept through for longer than this. */
 const LONGEST_NAP_MS = 200;
 const SHORTEST_NAP_MS = 5;
@@ -63,7 +64,7 @@ function hear(word: ToKeeper): void {
 }
 
 function say(word: FromKeeper): void {
-  if (process.connected) process.send?.(word, () => {});
+  if (!isCut) process.stdout.write(`${JSON.stringify(word)}\n`);
 }
 
 /** Does what is due, and sleeps until something is. */
@@ -144,11 +145,11 @@ function report(error: unknown): void {
 }
 
 for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"] as const) process.on(signal, () => {});
-process.stderr.on("error", () => {});
+for (const stream of [process.stdin, process.stdout, process.stderr]) stream.on("error", () => {});
 process.on("uncaughtException", report);
-process.on("message", hear);
-process.on("disconnect", () => {
+// Plain lines, not Node's own channel: that one forgets what was said before this process was ready, if the supervisor has died meanwhile.
+readLines(process.stdin, (line) => hear(JSON.parse(line) as ToKeeper));
+process.stdin.on("close", () => {
   isCut = true;
   look();
 });
-look();

@@ -5,28 +5,41 @@
 // ENDS the session: whatever of it arrives later is refused. A store that keeps record by record has no session to end: there the will is executed
 // again after a request's time, for the renewal that was under way.
 import { text } from "node:stream/consumers";
-import { asBid } from "../stores/contract.ts";
+import { asBid, type Store, type Will } from "../stores/contract.ts";
 import { openStore } from "../stores/open-store.ts";
 import type { Estate } from "./keeper-words.ts";
 
 const TIMEOUT_MS = 4000;
 
-const { url, session, holds }: Estate = JSON.parse(await text(process.stdin));
-const store = await openStore(url);
-const will = { session, holds: holds.map(({ name, bid }) => ({ name, bid: asBid(bid) })), endSession: true };
+async function main(): Promise<number> {
+  const { url, session, holds } = JSON.parse(await text(process.stdin)) as Estate;
+  const store = await openStore(url);
+  const will = { session, holds: holds.map(({ name, bid }) => ({ name, bid: asBid(bid) })), endSession: true };
+  const isDone = await execute(store, will);
+  if (isDone && store.guarantee.keep === "per-hold") {
+    await new Promise((resolve) => setTimeout(resolve, TIMEOUT_MS));
+    await execute(store, will);
+  }
+  return isDone ? 0 : 1;
+}
 
-async function execute(): Promise<boolean> {
+async function execute(store: Store, will: Will): Promise<boolean> {
   const [seconds, nanoseconds] = process.hrtime();
   const sentAtMs = seconds * 1000 + nanoseconds / 1e6;
   const released = await store.release(will, { signal: AbortSignal.timeout(TIMEOUT_MS), sentAtMs });
   if (released.kind === "released") return true;
-  process.stderr.write(`conclave keeper: the term could not be given back (${released.kind}); it ends with its ttl\n`);
+  report(released.kind);
   return false;
 }
 
-const isDone = await execute();
-if (isDone && store.guarantee.keep === "per-hold") {
-  await new Promise((resolve) => setTimeout(resolve, TIMEOUT_MS));
-  await execute();
+function report(why: string): void {
+  process.stderr.write(`conclave keeper: the term could not be given back (${why}); it ends with its ttl\n`);
 }
-process.exit(isDone ? 0 : 1);
+
+main().then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    report(error instanceof Error ? error.message : String(error));
+    process.exit(1);
+  },
+);

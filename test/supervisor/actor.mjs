@@ -14,10 +14,10 @@ function note(what) {
   writeSync(file, `${seconds * 1000 + nanoseconds / 1e6} ${id} ${what} ${token}\n`);
 }
 
-note("begin");
-setInterval(() => note("act"), 2);
 process.on("SIGTERM", () => {
   if (manner === "stubborn") return;
   note("end");
   process.exit(0);
 });
+note("begin");
+setInterval(() => note("act"), 2);

@@ -1,14 +1,14 @@
 // `conclave run` as real processes, for tests that stop and kill them. The command line is bundled from src into a folder of the test, so that what runs
 // is what is being tested, built or not.
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const ENTRIES = ["cli/main", "supervisor/keeper", "supervisor/releaser"];
+const ENTRIES = ["cli/main", "supervisor/keeper", "supervisor/releaser", "fencing/index"];
 
 export interface RunOptions {
   readonly id: string;
@@ -69,8 +69,13 @@ export class Stage {
     return [process.execPath, path.join(root, "test/supervisor/actor.mjs"), this.log];
   }
 
+  /** The same with a fenced ledger; more arguments follow. */
+  get ledgerActor(): readonly string[] {
+    return [process.execPath, path.join(root, "test/supervisor/ledger-actor.mjs"), this.log];
+  }
+
   readLog(): string {
-    return readFileSync(this.log, "utf8");
+    return existsSync(this.log) ? readFileSync(this.log, "utf8") : "";
   }
 
   async command(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Run> {

@@ -1,0 +1,34 @@
+// Elsewhere: a watchdog hangs; it is there, so nobody starts another, and it does nothing.
+// Here: a keeper that does not answer is killed and replaced; meanwhile the supervisor keeps the schedule itself. Real processes, SIGSTOP.
+// Taken out: test/defences/keeper-stopped.patch
+import { afterAll, expect, it } from "vitest";
+import { isGone, kill, Stage, until } from "../supervisor/stage.ts";
+
+const stage = new Stage();
+afterAll(() => stage.end());
+
+it(
+  "keeper-stopped: it is replaced, and the next one ends the child of a dead supervisor",
+  { timeout: 60_000 },
+  async () => {
+    const run = await stage.run({ id: "first", ttl: "3s", command: stage.actor });
+    await run.tells("child", "started");
+    const stopped = run.keeperPid;
+    kill(stopped, "SIGSTOP");
+    await run.tells("keeper", "started", 2);
+    expect(isGone(stopped)).toBe(true);
+    expect(isGone(run.childPid)).toBe(false);
+    run.signal("SIGKILL");
+    await until(() => isGone(run.childPid), "the child is ended");
+  },
+);
+
+it("keeper-stopped: told to stop, the supervisor ends the child without it", { timeout: 60_000 }, async () => {
+  const run = await stage.run({ id: "alone", election: "y", ttl: "3s", command: [...stage.actor, "stubborn"] });
+  await run.tells("child", "started");
+  await until(() => stage.readLog().includes(" alone_"), "the child acts");
+  kill(run.keeperPid, "SIGSTOP");
+  run.signal("SIGTERM");
+  expect(await run.exited).toBe(137);
+  expect(isGone(run.childPid)).toBe(true);
+});
