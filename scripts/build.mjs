@@ -14,7 +14,10 @@ function emitTypes() {
   if (status !== 0) process.exit(1);
 }
 
-/** The files that package.json promises, as `{ "stores/memory": "src/stores/memory.ts" }`. */
+/** Programs that are started as processes of their own, from a file whose name must be known. */
+const HELPERS = ["cli/demo/candidate"];
+
+/** The files that package.json promises, and the helpers, as `{ "stores/memory": "src/stores/memory.ts" }`. */
 function entries() {
   /** @type {{ exports: Record<string, string | { default: string }>, bin: Record<string, string> }} */
   const manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
@@ -24,7 +27,7 @@ function entries() {
   const names = targets
     .filter((target) => target.endsWith(".js"))
     .map((target) => target.slice("./dist/".length, -".js".length));
-  return Object.fromEntries(names.map((name) => [name, `src/${name}.ts`]));
+  return Object.fromEntries([...names, ...HELPERS].map((name) => [name, `src/${name}.ts`]));
 }
 
 rmSync(new URL("../dist", import.meta.url), { recursive: true, force: true });

@@ -25,7 +25,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "src/cluster": ["src/base", "src/protocols", "src/transport"],
   "src/telemetry": ["src/base", "src/lease/events", "src/lease/exchange"],
   "src/testing": ["src/base", "src/lease", "src/fencing", "src/stores", "src/election", "src/simulator/models"],
-  "src/cli": ["src/index", "src/testing/index", "src/stores", "src/simulator/index"],
+  "src/cli": ["src/index", "src/testing/index", "src/fencing/index", "src/stores", "src/simulator/index"],
   "src/index": ["src/election", "src/stores/contract", "src/stores/open-store", "src/base", "src/lease", "src/fencing"],
 };
 
