@@ -44,7 +44,10 @@ try {
   pack();
   for (const node of nodes()) {
     attempt(node, ["main.mjs"]);
-    attempt(node, ["node_modules/conclave/dist/cli/main.js", "demo", "--json"], true);
+    const command = "node_modules/conclave/dist/cli/main.js";
+    attempt(node, [command, "demo", "--simulated", "--json"], true);
+    attempt(node, [command, "--version"], true);
+    if (hasSqlite(node)) attempt(node, [command, "demo", "--once", "--json"], true);
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });
@@ -84,9 +87,19 @@ function nodes() {
   return [process.execPath, ...newer];
 }
 
+/** Whether it brings SQLite along; the package itself brings none. @param {string} node */
+function hasSqlite(node) {
+  const code = `process.exitCode = require("node:module").isBuiltin("node:sqlite") ? 0 : 1`;
+  return spawnSync(node, ["-e", code]).status === 0;
+}
+
 /** @param {string} node @param {string[]} args @param {boolean} [quiet] */
 function attempt(node, args, quiet) {
-  const { status, stdout, stderr, error } = spawnSync(node, args, { cwd: folder, encoding: "utf8" });
+  const { status, stdout, stderr, error } = spawnSync(node, args, {
+    cwd: folder,
+    encoding: "utf8",
+    env: { ...process.env, TMPDIR: folder },
+  });
   if (status !== 0) {
     process.stderr.write(`${node} ${args.join(" ")} failed:\n${stdout}${stderr}${error?.message ?? ""}\n`);
     process.exitCode = 1;

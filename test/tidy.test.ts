@@ -35,6 +35,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "src/cli": [
     "src/index",
     "src/testing/index",
+    "src/fencing/index",
     "src/stores",
     "src/simulator/index",
     "src/supervisor/index",

@@ -1,62 +1,160 @@
-// `conclave demo`: one simulated election told line by line. Exits 0 only if what it shows is true: somebody led, the paused leader was replaced, its
-// stale write was refused, and no two led at one instant.
-import { parseArgs } from "node:util";
-import { demoElection, type DemoResult } from "../simulator/index.ts";
+// `conclave demo`: three real processes on one host, and faults that a sceptic would ask for. Exits 0 only if all that it shows is true: no two led at
+// one instant by their own log, tokens grew, the stale write was really attempted and refused, and the ledger is whole.
+import { sqlite } from "../stores/sqlite.ts";
+import { type Context, NO, UNKNOWN, UsageError, YES } from "./command.ts";
+import { type Performance, NAMES, perform } from "./demo/performance.ts";
+import type { Round } from "./demo/round.ts";
+import { openScreen, silentScreen } from "./demo/screen.ts";
+import { count, runSimulated } from "./demo/simulated.ts";
+import { timeline } from "./demo/timeline.ts";
+import { readCount, readDuration, readFlags } from "./flags.ts";
+import { sayStore } from "./store.ts";
 
-const HELP = `usage: conclave demo [--seed N] [--json]
+export const help: string = `usage: conclave demo [--once | --rounds N] [--ttl DURATION] [--json]
+       conclave demo --simulated [--seed N] [--json]
 
-Runs one simulated election of three candidates: the leader is stopped past its deadline with a write under way, another takes over, and the
-stale write is refused at the resource by its token. The same seed tells the same story.
+Starts three real candidate processes on a sqlite: store in a private temporary folder, and a ledger that a fence guards. Then, round after round:
+the leader is killed (SIGKILL) and another takes over; that one is stopped (SIGSTOP) past its ttl with a write under way, and a third takes over;
+the stopped one goes on (SIGCONT), writes with its old token, and the ledger refuses it. Ends with who led when, and with a verdict from the log that
+the processes wrote themselves, which is kept.
 
-  --seed N   another story (default 1)
-  --json     one JSON object: {seed, lines: [{atMs, who, what}], summary: {elected, takeovers, staleWritesRefused, overlaps}}
+  --once            one round, then end (also if stdout is no terminal)
+  --rounds N        so many rounds; else until Ctrl-C
+  --ttl DURATION    how long a silent leader is waited for, 500ms to 1m (default 2s)
+  --json            no story; a JSON object after each round, the last one when all processes have ended: {"ok", "rounds", "ttlMs", "failovers": [{"how", "from", "fromToken", "to",
+                    "toToken", "ms"}], "staleWrites": [{"who", "token", "newest", "refused"}], "terms", "entries", "overlaps", "problems",
+                    "summary", "log"}. A failover's ms is from the signal to the first entry of the successor that the ledger took.
+  --simulated       no processes: one simulated election, the same for the same --seed N (default 1)
+
+NO_COLOR is honoured. Needs SQLite (Node 22.13 or later, or npm install libsql), and Linux or macOS; --simulated needs neither.
+
+Exit codes: 0 all that was shown is true, 1 it is not, 2 not understood, 3 it could not be shown, 130 interrupted before the first round was over.
 `;
 
-export async function run(args: readonly string[]): Promise<number> {
-  const options = {
-    seed: { type: "string", default: "1" },
-    json: { type: "boolean", default: false },
-    help: { type: "boolean", short: "h", default: false },
-  } as const;
-  const { values } = parse(() => parseArgs({ args: [...args], options, strict: true, allowPositionals: false }));
-  if (values === undefined) return 2;
-  if (values.help) {
-    process.stdout.write(HELP);
-    return 0;
-  }
-  const seed = Number(values.seed);
-  if (!Number.isSafeInteger(seed) || seed < 0) {
-    process.stderr.write(`conclave demo: --seed ${values.seed} is not a whole number\n`);
-    return 2;
-  }
-  const result = demoElection(seed);
-  process.stdout.write(values.json ? `${JSON.stringify(result)}\n` : tell(result));
-  return isTrue(result) ? 0 : 1;
-}
+const INTERRUPTED = 130;
+const TTL_LEAST_MS = 500;
+const TTL_MOST_MS = 60_000;
 
-function parse<T>(read: () => T): T | { readonly values: undefined } {
+export async function run(args: readonly string[], { home }: Context): Promise<number> {
+  const flags = readArgs(args);
+  if (flags.simulated) return runSimulated(flags.seed, flags.json);
+  if (process.platform === "win32") {
+    process.stderr.write(
+      "conclave demo: Windows cannot stop a process and let it go on. See a simulated one: conclave demo --simulated\n",
+    );
+    return UNKNOWN;
+  }
+  const told = new AbortController();
+  const stop = (): void => told.abort();
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(name, stop);
+  process.stdout.on("error", stop);
+  const { json, ttlMs, rounds } = flags;
   try {
-    return read();
+    const performance = await perform({
+      program: new URL("./demo/candidate.js", home),
+      ttlMs,
+      rounds,
+      screen: json ? silentScreen : openScreen(process.stdout, process.env),
+      signal: told.signal,
+      onStore: (file) => sayStore(sqlite(file), file),
+      onRound: (played, verdict, log) => {
+        if (json && verdict.ok && played.length < rounds) printJson(ttlMs, { rounds: played, verdict, log });
+      },
+    });
+    if (json) printJson(ttlMs, performance);
+    else process.stdout.write(tellEnd(performance));
+    const { verdict } = performance;
+    if (told.signal.aborted && performance.rounds.length === 0 && verdict.problems.length === 0) return INTERRUPTED;
+    return verdict.ok ? YES : NO;
   } catch (error) {
-    process.stderr.write(`conclave demo: ${error instanceof Error ? error.message : String(error)}\n\n${HELP}`);
-    return { values: undefined };
+    const why = error instanceof Error ? error.message : String(error);
+    process.stderr.write(`conclave demo: ${why}\nSee a simulated one: conclave demo --simulated\n`);
+    return UNKNOWN;
   }
 }
 
-function tell({ seed, lines, summary }: DemoResult): string {
-  const width = Math.max(...lines.map(({ who }) => who.length));
-  const rows = lines.map(
-    ({ atMs, who, what }) => `${(atMs / 1000).toFixed(3).padStart(8)} s  ${who.padEnd(width)}  ${what}`,
-  );
-  const { elected, takeovers, staleWritesRefused, overlaps } = summary;
-  const end = `${count(elected, "term")}, ${count(takeovers, "takeover")}, ${count(staleWritesRefused, "stale write")} refused, ${count(overlaps, "overlap")}. Simulated time; the code that decides is the code you run.`;
-  return ["", ...rows, "", end, `Again, the same: conclave demo --seed ${seed}`, ""].join("\n");
+interface Flags {
+  readonly json: boolean;
+  readonly ttlMs: number;
+  readonly rounds: number;
+  readonly simulated: boolean;
+  readonly seed: number;
 }
 
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
+function readArgs(args: readonly string[]): Flags {
+  const text = { type: "string" } as const;
+  const flag = { type: "boolean" } as const;
+  const options = { once: flag, rounds: text, ttl: text, json: flag, simulated: flag, seed: text } as const;
+  const { values } = readFlags({ args: [...args], options, allowPositionals: false });
+  const { once, rounds, ttl, simulated = false, seed } = values;
+  if (simulated && (once === true || rounds !== undefined || ttl !== undefined))
+    throw new UsageError("--simulated goes with --seed and --json only");
+  if (!simulated && seed !== undefined)
+    throw new UsageError("--seed goes with --simulated: real processes cannot be replayed");
+  if (once === true && rounds !== undefined) throw new UsageError("--once is --rounds 1: pass one of them");
+  const ttlMs = readDuration("--ttl", ttl ?? "2s");
+  if (ttlMs < TTL_LEAST_MS || ttlMs > TTL_MOST_MS) throw new UsageError(`--ttl ${ttl}: from 500ms to 1m`);
+  const endless = process.stdout.isTTY ? Infinity : 1;
+  return {
+    json: values.json === true,
+    ttlMs,
+    rounds: once === true ? 1 : rounds === undefined ? endless : readCount("--rounds", rounds, 1),
+    simulated,
+    seed: readCount("--seed", seed ?? "1", 0),
+  };
 }
 
-function isTrue({ summary }: DemoResult): boolean {
-  return summary.elected >= 2 && summary.takeovers >= 1 && summary.staleWritesRefused >= 1 && summary.overlaps === 0;
+function printJson(ttlMs: number, { rounds, verdict, log }: Omit<Performance, "startMs">): void {
+  const { terms, ...rest } = verdict;
+  const shown = {
+    ok: rest.ok,
+    rounds: rounds.length,
+    ttlMs,
+    failovers: rounds.flatMap(({ failovers }) => failovers),
+    staleWrites: rounds.flatMap(({ staleWrites }) => staleWrites).map((write) => ({ ...write, refused: true })),
+    terms,
+    entries: rest.entries,
+    overlaps: rest.overlaps,
+    problems: rest.problems,
+    summary: rest.summary,
+    log,
+  };
+  // A number of any length is text on every wire.
+  const text = JSON.stringify(shown, (_key, value: unknown) => (typeof value === "bigint" ? `${value}` : value));
+  process.stdout.write(`${text}\n`);
+}
+
+function tellEnd({ startMs, rounds, verdict }: Performance): string {
+  const { terms, entries, problems, summary } = verdict;
+  const refused = rounds.flatMap(({ staleWrites }) => staleWrites).length;
+  return [
+    "",
+    ...timeline(
+      terms,
+      rounds.flatMap(({ failovers }) => failovers),
+      NAMES,
+      startMs,
+    ),
+    "",
+    ...tellTimes(rounds),
+    `${count(entries, "entry", "entries")} in the ledger, ${count(refused, "stale write")} refused`,
+    ...problems.map((problem) => `NOT TRUE: ${problem}`),
+    summary,
+    "",
+  ].join("\n");
+}
+
+/** From the signal to the first entry of the successor. */
+function tellTimes(rounds: readonly Round[]): readonly string[] {
+  const failovers = rounds.flatMap((round) => round.failovers);
+  return (["killed", "stopped"] as const).flatMap((how) => {
+    const times = failovers
+      .filter((each) => each.how === how)
+      .map(({ ms }) => ms)
+      .toSorted((a, b) => a - b);
+    if (times.length === 0) return [];
+    const [least = 0, most = 0] = [times[0], times.at(-1)];
+    const range = times.length === 1 ? `${least.toFixed(0)} ms` : `${least.toFixed(0)} to ${most.toFixed(0)} ms`;
+    return [`taken over ${range} after the leader was ${how}`];
+  });
 }

@@ -3,8 +3,7 @@
 // Exit codes as `env` and `timeout` have them: the command's own; 125 ours, 126 found but cannot be executed, 127 not found, 128+n ended by signal n.
 import { closeSync, openSync, writeSync } from "node:fs";
 import { constants } from "node:os";
-import { parseArgs } from "node:util";
-import { type ConclaveEvent, isConclaveError } from "../index.ts";
+import type { ConclaveEvent } from "../index.ts";
 import {
   type Ending,
   type Endpoints,
@@ -15,14 +14,14 @@ import {
   type SupervisorEvent,
 } from "../supervisor/index.ts";
 import { createMetrics, levelOf, logLine, type Metrics } from "../telemetry/index.ts";
-import { chooseStore } from "./choose-store.ts";
-import { parseDuration } from "./duration.ts";
+import { UsageError } from "./command.ts";
+import { onlyName, readCount, readDuration, readFlags } from "./flags.ts";
+import { chooseStore, STORE_HELP } from "./store.ts";
 
-const OURS = 125;
 const NOT_EXECUTABLE = 126;
 const NOT_FOUND = 127;
 
-const HELP = `usage: conclave run NAME [options] -- command [arguments…]
+export const help: string = `usage: conclave run NAME [options] -- command [arguments…]
 
 Runs the command only while this process leads the election NAME: of all that run this line, on one. The command has a process group of its own; its
 stdin, stdout and stderr are those of conclave run. It finds in its environment:
@@ -35,16 +34,16 @@ stdin, stdout and stderr are those of conclave run. It finds in its environment:
 When the term is about to end the command gets SIGTERM, and SIGKILL before another may lead. A second process, the keeper, sees to that when this one is
 stopped, hung or killed. When the command ends by itself, this process resigns and exits with its code.
 
-  --store URL      where candidates meet (default: CONCLAVE_STORE, else a file of this user on this host)
-  --ttl 10s        how long silence is waited for before another leads
-  --drain 2s       from SIGTERM to SIGKILL at most (default: a fifth of --ttl)
-  --id ID          name of this candidate (default: the host's)
-  --restart        when the command ends by itself, stand again
-  --unfenced       accept a store that has no tokens: a stale command may still write
-  --http PORT      on 127.0.0.1: /leader, /leading (200 or 503), /healthz, /metrics
-  --events FILE    append events as JSON lines to FILE, rather than write them to stderr
-  --json           events on stderr as JSON lines
-  --quiet          only warnings and errors on stderr
+${STORE_HELP}
+  --ttl 10s     how long silence is waited for before another leads
+  --drain 2s    from SIGTERM to SIGKILL at most (default: a fifth of --ttl)
+  --id ID       name of this candidate (default: the host's)
+  --restart     when the command ends by itself, stand again
+  --unfenced    accept a store that has no tokens: a stale command may still write
+  --http PORT   on 127.0.0.1: /leader, /leading (200 or 503), /healthz, /metrics; 0 takes any port, and says which
+  --events FILE append events as JSON lines to FILE, rather than write them to stderr
+  --json        events on stderr as JSON lines
+  --quiet       only warnings and errors on stderr
 
 SIGTERM, SIGINT and SIGHUP: SIGTERM to the command, wait, resign, exit. SIGUSR1 and SIGUSR2 are handed on to the command.
 Exit code: the command's own; 125 conclave's own failure, 126 the command cannot be executed, 127 it was not found, 128+n ended by signal n.
@@ -61,8 +60,9 @@ const OPTIONS = {
   events: { type: "string" },
   json: { type: "boolean", default: false },
   quiet: { type: "boolean", default: false },
-  help: { type: "boolean", short: "h", default: false },
 } as const;
+
+type Values = ReturnType<typeof readFlags<{ options: typeof OPTIONS; args: string[] }>>["values"];
 
 interface Asked {
   readonly name: string;
@@ -70,55 +70,34 @@ interface Asked {
   readonly ttlMs: number;
   readonly drainMs: number | undefined;
   readonly port: number | undefined;
-  readonly values: ReturnType<typeof parse>["values"];
+  readonly values: Values;
 }
 
 export async function run(args: readonly string[]): Promise<number> {
-  try {
-    const asked = understand(args);
-    if (asked === undefined) {
-      process.stdout.write(HELP);
-      return 0;
-    }
-    const refusal = refuseHere();
-    if (refusal !== undefined) throw refusal;
-    const found = findCommand(asked.command[0]);
-    if (found === "not-found") return fail(`${asked.command[0]}: not found`, NOT_FOUND);
-    if (found === "not-executable") return fail(`${asked.command[0]}: cannot be executed`, NOT_EXECUTABLE);
-    return await supervise(asked);
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return fail(isConclaveError(error) ? `${error.code} ${message}` : message, OURS);
-  }
+  const asked = understand(args);
+  const refusal = refuseHere();
+  if (refusal !== undefined) throw refusal;
+  const [command] = asked.command;
+  const found = findCommand(command);
+  if (found === "executable") return await supervise(asked);
+  process.stderr.write(`conclave run: ${command}: ${found === "not-found" ? "not found" : "cannot be executed"}\n`);
+  return found === "not-found" ? NOT_FOUND : NOT_EXECUTABLE;
 }
 
-function fail(message: string, code: number): number {
-  process.stderr.write(`conclave run: ${message}\n`);
-  return code;
-}
-
-function parse(args: readonly string[]) {
-  return parseArgs({ args: [...args], options: OPTIONS, strict: true, allowPositionals: true });
-}
-
-/** Undefined: help was asked for. Throws what is wrong. */
-function understand(args: readonly string[]): Asked | undefined {
+function understand(args: readonly string[]): Asked {
   const end = args.indexOf("--");
-  const { values, positionals } = parse(end === -1 ? args : args.slice(0, end));
-  if (values.help) return undefined;
-  const [name, ...surplus] = positionals;
+  const own = end === -1 ? args : args.slice(0, end);
+  const { values, positionals } = readFlags({ args: [...own], options: OPTIONS, allowPositionals: true });
+  const name = onlyName(positionals, "NAME");
   const [command, ...rest] = end === -1 ? [] : args.slice(end + 1);
-  if (name === undefined) throw new Error("which election? conclave run NAME -- command");
-  if (command === undefined) throw new Error(`which command? conclave run ${name} -- command`);
-  if (surplus.length > 0) throw new Error(`${surplus.join(" ")}: what is that? The command comes after --`);
-  const port = values.http === undefined ? undefined : Number(values.http);
-  if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= 65_535))
-    throw new Error(`--http ${values.http} is not a port`);
+  if (command === undefined) throw new UsageError(`which command? conclave run ${name} -- command`);
+  const port = values.http === undefined ? undefined : readCount("--http", values.http, 0);
+  if (port !== undefined && port > 65_535) throw new UsageError(`--http ${port}: a port is at most 65535`);
   return {
     name,
     command: [command, ...rest],
-    ttlMs: parseDuration(values.ttl, "--ttl"),
-    drainMs: values.drain === undefined ? undefined : parseDuration(values.drain, "--drain"),
+    ttlMs: readDuration("--ttl", values.ttl),
+    drainMs: values.drain === undefined ? undefined : readDuration("--drain", values.drain),
     port,
     values,
   };
@@ -200,7 +179,7 @@ interface Events {
   close(): void;
 }
 
-function openEvents({ events: file, json, quiet }: Asked["values"]): Events {
+function openEvents({ events: file, json, quiet }: Values): Events {
   process.stderr.on("error", () => {}); // whoever read it has gone; the command must not suffer
   if (file === undefined)
     return {

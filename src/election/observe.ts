@@ -21,7 +21,7 @@ export function lookUp(lookout: Lookout, name: Name): Promise<Leader | undefined
   return new Promise((resolve, reject) => {
     const request = { method: "look", questions: [{ name }] } as const;
     exchange(store, clock, request, requestTimeoutMs, clock.now(), (answer) => {
-      if (answer.kind === "seen") return resolve(leaderOf(answer.seats[0]));
+      if (answer.kind === "seen") return resolve(leaderOf(answer.seats[0], clock.now().mono));
       if (answer.kind === "refused")
         return reject(
           new ConclaveError(answer.code, answer.message, { retryable: answer.retryable, cause: answer.cause }),
@@ -36,8 +36,10 @@ export function lookUp(lookout: Lookout, name: Name): Promise<Leader | undefined
   });
 }
 
-function leaderOf(seat: Seat | undefined): Leader | undefined {
-  if (seat?.holder === undefined) return undefined;
+/** Nobody, if the holder is proven dead, or its time is known to have run out and no rival has come yet. */
+function leaderOf(seat: Seat | undefined, nowMs: number): Leader | undefined {
+  if (seat?.holder === undefined || seat.state === "abandoned") return undefined;
+  if (seat.heldUntilMs !== undefined && seat.heldUntilMs < nowMs) return undefined;
   const { candidate, token, value } = seat.holder;
   return { id: candidate, token, value: value === "" ? undefined : value };
 }

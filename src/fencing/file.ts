@@ -24,9 +24,9 @@ import { ConclaveError } from "../base/errors.ts";
 import { linkNew, removeIfThere, renameIfThere, syncFolder, touch, unless, writeNew } from "./disk.ts";
 import { compare, Names, type Position } from "./file-names.ts";
 import { type EraRecord, readClaim, type Survey, survey } from "./file-survey.ts";
-import { admit, type Move, moveDomain } from "./guard.ts";
+import { admit, adopted, type Adopted, type Move, moveDomain, type Remembered } from "./guard.ts";
 import { resourceOf, textOf, tokenOf } from "./input.ts";
-import { overtaken } from "./refusals.ts";
+import { adoptByCommand, type HowToAdopt, overtaken } from "./refusals.ts";
 import { type Fenced, type FencingToken, makeToken } from "./token.ts";
 
 export interface FileContent {
@@ -43,7 +43,7 @@ export interface FileFence {
   /** What the newest term left; `undefined` if nothing was written yet. Needs no token. */
   read(): Promise<FileContent | undefined>;
   /** After a deliberate move to another store. Tokens of the old domain stay refused. */
-  adopt(move: Move): Promise<void>;
+  adopt(move: Move): Promise<Adopted>;
 }
 
 /** The file `name` in `folder`, which is made if need be. */
@@ -55,11 +55,13 @@ class FolderFence implements FileFence {
   readonly #folder: string;
   readonly #name: string;
   readonly #names: Names;
+  readonly #howToAdopt: HowToAdopt;
 
   constructor(folder: string, name: string) {
     this.#folder = folder;
     this.#name = name;
     this.#names = new Names(name);
+    this.#howToAdopt = adoptByCommand(["--folder", path.resolve(folder)]);
   }
 
   async raise(by: Fenced): Promise<void> {
@@ -94,10 +96,11 @@ class FolderFence implements FileFence {
     }
   }
 
-  async adopt(move: Move): Promise<void> {
-    for (;;) {
+  async adopt(move: Move): Promise<Adopted> {
+    for (let changed = false; ; changed = true) {
       const { era, remembered } = await this.#survey();
-      if (moveDomain(this.#name, remembered, move) === remembered) return;
+      const after = moveDomain(this.#name, remembered, move);
+      if (after === remembered) return adopted(after, move, changed);
       await this.#beginEra(era + 1n, move.to);
     }
   }
@@ -120,9 +123,13 @@ class FolderFence implements FileFence {
         continue;
       }
       const position = { era: seen.era, value: token.value };
-      if (admit(this.#name, seen.remembered, token) === seen.remembered) return position;
+      if (this.#admit(seen, token) === seen.remembered) return position;
       await this.#publish(this.#names.claim(position), position, Buffer.from(textOf(token)));
     }
+  }
+
+  #admit({ remembered }: Survey, token: FencingToken): Remembered {
+    return admit(this.#name, remembered, token, this.#howToAdopt);
   }
 
   /** Gives a claimed token its content, once: that of the greatest settled predecessor. */
@@ -147,9 +154,10 @@ class FolderFence implements FileFence {
 
   /** Refuses if this token is not the newest any more. `landed`: the write may have been seen. */
   async #check(token: FencingToken, position: Position, landed = false): Promise<void> {
-    const { era, remembered } = await this.#survey();
+    const seen = await this.#survey();
+    const { era, remembered } = seen;
     try {
-      if (admit(this.#name, remembered, token) === remembered && era === position.era) return;
+      if (this.#admit(seen, token) === remembered && era === position.era) return;
     } catch (refusal) {
       const mark = remembered?.domain === token.domain ? remembered.mark : undefined;
       if (!landed || mark === undefined) throw refusal;

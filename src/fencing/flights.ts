@@ -12,7 +12,7 @@
 //
 // Not promised: an end to the waiting. Work that never settles keeps newer tokens out, by design; `waitMs` bounds only the wait (FENCE_BUSY).
 import { ConclaveError } from "../base/errors.ts";
-import { admit, type Move, moveDomain, type Remembered } from "./guard.ts";
+import { admit, adopted, type Adopted, type Move, moveDomain, type Remembered } from "./guard.ts";
 import { resourceOf, textOf, tokenOf } from "./input.ts";
 import type { Fenced, FencingToken } from "./token.ts";
 
@@ -58,9 +58,12 @@ export class Flights {
   }
 
   /** A deliberate move to another domain. Operations of the old one that are in flight are waited for, as older ones are. */
-  adopt(resource: string, move: Move): void {
+  adopt(resource: string, move: Move): Adopted {
     const desk = this.#desk(resourceOf(resource));
-    this.#remember(resource, desk, moveDomain(resource, desk.remembered, move));
+    const after = moveDomain(resource, desk.remembered, move);
+    const changed = after !== desk.remembered;
+    this.#remember(resource, desk, after);
+    return adopted(after, move, changed);
   }
 
   #tryEnter(resource: string, desk: Desk, token: FencingToken, text: string): boolean {

@@ -17,7 +17,7 @@
 //   durable     What is remembered must outlive what it protects. A guard that forgets admits an old leader again.
 // The rule does not ask whether the term is held. That is belief; this is about effects.
 import { ConclaveError } from "../base/errors.ts";
-import { foreignToken, leftDomain, sameNumber, staleToken } from "./refusals.ts";
+import { adoptByCall, foreignToken, type HowToAdopt, leftDomain, sameNumber, staleToken } from "./refusals.ts";
 import type { FencingToken } from "./token.ts";
 
 /** How far a domain has come. */
@@ -41,14 +41,29 @@ export interface Move {
   readonly to: string;
 }
 
+/** What `adopt` has done, or found done. */
+export interface Adopted {
+  /** False if it had been done before. */
+  readonly changed: boolean;
+  /** The domain that was left, and the greatest value met there; its tokens are refused. */
+  readonly from: { readonly domain: string; readonly value: bigint | undefined };
+  /** The present domain, and the greatest value met there; without one, its first token is yet to come. */
+  readonly to: { readonly domain: string; readonly value: bigint | undefined };
+}
+
 /** What to remember once an operation with `token` is admitted: the same object if nothing is new. Throws a refusal. */
-export function admit(resource: string, remembered: Remembered | undefined, token: FencingToken): Remembered {
+export function admit(
+  resource: string,
+  remembered: Remembered | undefined,
+  token: FencingToken,
+  howToAdopt: HowToAdopt = adoptByCall,
+): Remembered {
   const { domain, value, bid } = token;
   if (remembered === undefined) return { domain, mark: { value, bid }, left: new Map() };
   if (domain !== remembered.domain)
     throw remembered.left.has(domain)
       ? leftDomain(resource, remembered.domain, token)
-      : foreignToken(resource, remembered.domain, token);
+      : foreignToken(resource, remembered.domain, token, howToAdopt);
   const { mark } = remembered;
   if (mark !== undefined && value < mark.value) throw staleToken(resource, domain, mark, token);
   if (mark !== undefined && value === mark.value && bid !== mark.bid) throw sameNumber(resource, domain, mark, token);
@@ -67,6 +82,15 @@ export function moveDomain(resource: string, remembered: Remembered | undefined,
   const floor = left.get(to);
   left.delete(to);
   return { domain: to, mark: floor === undefined ? undefined : { value: floor, bid: undefined }, left };
+}
+
+/** `remembered`: after the move. */
+export function adopted(remembered: Remembered, { from, to }: Move, changed: boolean): Adopted {
+  return {
+    changed,
+    from: { domain: from, value: remembered.left.get(from) },
+    to: { domain: to, value: remembered.mark?.value },
+  };
 }
 
 function checkMove(resource: string, move: Move): Move {

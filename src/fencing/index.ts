@@ -2,7 +2,7 @@
 export { durableFence } from "./durable.ts";
 export { type FileContent, type FileFence, fileFence } from "./file.ts";
 export type { Waiting } from "./flights.ts";
-export type { Move } from "./guard.ts";
+export type { Adopted, Move } from "./guard.ts";
 export { fencedHandler, type FencedHandler, fencingHeaders, type HttpFenceOptions } from "./http.ts";
 export { type Fence, memoryFence } from "./memory.ts";
 export { fencedListener, type FencedListener, type ListenerOptions } from "./node-http.ts";

@@ -3,7 +3,7 @@
 //
 // Why it is safe: flights.ts.
 import { Flights, type Waiting } from "./flights.ts";
-import type { Move } from "./guard.ts";
+import type { Adopted, Move } from "./guard.ts";
 import type { Fenced } from "./token.ts";
 
 export interface Fence {
@@ -15,7 +15,7 @@ export interface Fence {
   /** Runs `work` as an operation of this term: raises, runs, and counts it as in progress until it has settled. */
   run<R>(resource: string, by: Fenced, work: () => R | Promise<R>, waiting?: Waiting): Promise<R>;
   /** After a deliberate move to another store. Tokens of the old domain stay refused. */
-  adopt(resource: string, move: Move): void;
+  adopt(resource: string, move: Move): Adopted;
 }
 
 export function memoryFence(): Fence {

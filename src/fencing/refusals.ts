@@ -48,12 +48,34 @@ export function overtaken(resource: string, newest: FencingToken, token: Fencing
   return new StaleTokenError(resource, token, newest, sentence);
 }
 
-export function foreignToken(resource: string, known: string, token: FencingToken): ConclaveError {
-  const moved = `adopt it: { from: ${JSON.stringify(known)}, to: ${JSON.stringify(token.domain)} }`;
+export function foreignToken(
+  resource: string,
+  known: string,
+  token: FencingToken,
+  howToAdopt: HowToAdopt,
+): ConclaveError {
+  const how = howToAdopt(resource, { from: known, to: token.domain });
   return new ConclaveError(
     "TOKEN_FOREIGN",
-    `"${resource}" knows tokens of ${known}; this one is of ${token.domain}. If you moved the store on purpose, ${moved}. If not, this candidate uses another store than the others.`,
+    `"${resource}" knows tokens of ${known}; this one is of ${token.domain}. If you moved the store on purpose: ${how} If not, this candidate uses another store than the others.`,
   );
+}
+
+/** What somebody runs or writes to say `adopt` to this very guard, as a sentence. */
+export type HowToAdopt = (resource: string, move: { readonly from: string; readonly to: string }) => string;
+
+/** Where only the process that guards can do it. */
+export const adoptByCall: HowToAdopt = (resource, { from, to }) =>
+  `fence.adopt(${JSON.stringify(resource)}, { from: ${JSON.stringify(from)}, to: ${JSON.stringify(to)} }) in the process that guards it.`;
+
+/** Where the command line reaches it: `where` are its flags. */
+export function adoptByCommand(where: readonly string[]): HowToAdopt {
+  return (resource, { from, to }) =>
+    `run  npx conclave fence adopt ${[resource, ...where, "--from", from, "--to", to].map(shellWord).join(" ")}  once.`;
+}
+
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 export function leftDomain(resource: string, known: string, token: FencingToken): ConclaveError {

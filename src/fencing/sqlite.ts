@@ -12,8 +12,9 @@
 //              alike, so they still fit each other, but an answer already given to a client may be forgotten. That is the user's own setting.
 // Needs: every writer of the guarded rows calls `admit` first, inside its transaction, on its own connection.
 import { ConclaveError } from "../base/errors.ts";
-import { admit, type Mark, type Move, moveDomain, type Remembered } from "./guard.ts";
+import { admit, adopted, type Adopted, type Mark, type Move, moveDomain, type Remembered } from "./guard.ts";
 import { resourceOf, textOf, tokenOf } from "./input.ts";
+import { adoptByCall, adoptByCommand, type HowToAdopt } from "./refusals.ts";
 import type { Fenced } from "./token.ts";
 
 /** What is used of a connection. `DatabaseSync`, better-sqlite3's and libsql's `Database` all are one. */
@@ -35,13 +36,15 @@ export interface SqliteFence {
   /** For a new leader, before it reads; outside any transaction. The same as a transaction with nothing but `admit`. */
   raise(connection: SqliteConnection, resource: string, by: Fenced): void;
   /** After a deliberate move to another store; inside a transaction or outside. Tokens of the old domain stay refused. */
-  adopt(connection: SqliteConnection, resource: string, move: Move): void;
+  adopt(connection: SqliteConnection, resource: string, move: Move): Adopted;
   /** What to run once in the guarded database. Harmless when repeated. */
   schema(): string;
 }
 
+const TABLE = "conclave_fence";
+
 /** @param options.table default "conclave_fence" */
-export function sqliteFence({ table = "conclave_fence" }: { readonly table?: string | undefined } = {}): SqliteFence {
+export function sqliteFence({ table = TABLE }: { readonly table?: string | undefined } = {}): SqliteFence {
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(table))
     throw new ConclaveError("CONFIG_INVALID", `sqliteFence: ${JSON.stringify(table)} is no plain name for a table.`);
   return new TableFence(table);
@@ -80,7 +83,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS ${this.#table}_present ON ${this.#table} (reso
     const token = tokenOf(by);
     textOf(token);
     if (!isInTransaction(transaction)) throw outside("admit");
-    this.#change(transaction, resourceOf(resource), (remembered) => admit(resource, remembered, token));
+    this.#change(transaction, resourceOf(resource), (remembered) =>
+      admit(resource, remembered, token, (...move) => this.#howToAdopt(transaction)(...move)),
+    );
   }
 
   raise(connection: SqliteConnection, resource: string, by: Fenced): void {
@@ -88,11 +93,25 @@ CREATE UNIQUE INDEX IF NOT EXISTS ${this.#table}_present ON ${this.#table} (reso
     inOwnTransaction(connection, () => this.admit(connection, resource, by));
   }
 
-  adopt(connection: SqliteConnection, resource: string, move: Move): void {
-    const change = (): void =>
-      this.#change(connection, resourceOf(resource), (remembered) => moveDomain(resource, remembered, move));
-    if (isInTransaction(connection)) change();
-    else inOwnTransaction(connection, change);
+  adopt(connection: SqliteConnection, resource: string, move: Move): Adopted {
+    const change = (): Adopted => {
+      const step = this.#change(connection, resourceOf(resource), (remembered) =>
+        moveDomain(resource, remembered, move),
+      );
+      return adopted(step.after, move, step.changed);
+    };
+    return isInTransaction(connection) ? change() : inOwnTransaction(connection, change);
+  }
+
+  /** The command names the file that this connection has open. */
+  #howToAdopt(connection: SqliteConnection): HowToAdopt {
+    const rows = connection.prepare("PRAGMA database_list").all() as {
+      readonly name: unknown;
+      readonly file: unknown;
+    }[];
+    const file = rows.find(({ name }) => name === "main")?.file;
+    if (typeof file !== "string" || file === "") return adoptByCall;
+    return adoptByCommand(["--sqlite", file, ...(this.#table === TABLE ? [] : ["--table", this.#table])]);
   }
 
   /** Becomes the one writer, reads, and writes back what is new. */
@@ -100,11 +119,11 @@ CREATE UNIQUE INDEX IF NOT EXISTS ${this.#table}_present ON ${this.#table} (reso
     transaction: SqliteConnection,
     resource: string,
     next: (remembered: Remembered | undefined) => Remembered,
-  ): void {
+  ): { readonly after: Remembered; readonly changed: boolean } {
     this.#becomeWriter(transaction);
     const before = this.#read(transaction, resource);
     const after = next(before);
-    if (after === before) return;
+    if (after === before) return { after, changed: false };
     if (before !== undefined && before.domain !== after.domain) this.#leave(transaction, resource, before.domain);
     const { value, bid } = after.mark ?? {};
     transaction
@@ -113,6 +132,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS ${this.#table}_present ON ${this.#table} (reso
          ON CONFLICT (resource, domain) DO UPDATE SET value = excluded.value, bid = excluded.bid, present = 1`,
       )
       .run(resource, after.domain, value === undefined ? null : `${value}`, bid ?? null);
+    return { after, changed: true };
   }
 
   /** A write takes the writer's lock even if it meets no row. By `exec`: in libsql a prepared statement that meets a lock stays open, and then nothing commits. */
@@ -186,11 +206,12 @@ function cannotBegin(connection: SqliteConnection): boolean {
   return false;
 }
 
-function inOwnTransaction(connection: SqliteConnection, work: () => void): void {
+function inOwnTransaction<R>(connection: SqliteConnection, work: () => R): R {
   connection.exec("BEGIN IMMEDIATE");
   try {
-    work();
+    const result = work();
     connection.exec("COMMIT");
+    return result;
   } catch (error) {
     if (isInTransaction(connection)) connection.exec("ROLLBACK");
     throw error;

@@ -5,5 +5,5 @@ export { fakeStore, type FakeStore } from "./fake-store.ts";
 export { fakeTerm, type FakeTerm, type FakeTermOptions, fakeToken } from "./fake-term.ts";
 export type { Fault, FaultKind, Faults, Injected, Method, RandomFaults } from "./faults.ts";
 export { type FaultPlan, faulty, type FaultyStore } from "./faulty.ts";
-export { judgeLog, type Verdict } from "./judge.ts";
+export { judgeLog, readTerms, type TermSpan, type Verdict } from "./judge.ts";
 export { ManualClock } from "./manual-clock.ts";

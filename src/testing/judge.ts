@@ -18,22 +18,32 @@ export interface Verdict {
   readonly unread: readonly string[];
 }
 
-interface TermSpan {
+/** A term as the log shows it: held at both instants. */
+export interface TermSpan {
   readonly who: string;
   readonly token: bigint;
   readonly fromMs: number;
-  untilMs: number;
+  readonly untilMs: number;
 }
 
 export function judgeLog(log: string): Verdict {
-  const spans = new Map<string, TermSpan>();
-  const unread: string[] = [];
-  for (const line of log.split("\n").filter((text) => text !== "")) if (!readLine(line, spans)) unread.push(line);
-  const terms = [...spans.values()].toSorted((a, b) => a.fromMs - b.fromMs);
+  const { terms, unread } = readTerms(log);
   return { terms: terms.length, overlaps: findOverlaps(terms), regressions: findRegressions(terms), unread };
 }
 
-function readLine(line: string, spans: Map<string, TermSpan>): boolean {
+/** Who led when, by their beginning; and the lines that cannot be read. */
+export function readTerms(log: string): { readonly terms: readonly TermSpan[]; readonly unread: readonly string[] } {
+  const spans = new Map<string, OpenSpan>();
+  const unread: string[] = [];
+  for (const line of log.split("\n").filter((text) => text !== "")) if (!readLine(line, spans)) unread.push(line);
+  return { terms: [...spans.values()].toSorted((a, b) => a.fromMs - b.fromMs), unread };
+}
+
+interface OpenSpan extends TermSpan {
+  untilMs: number;
+}
+
+function readLine(line: string, spans: Map<string, OpenSpan>): boolean {
   const match = /^(\d+(?:\.\d+)?) (\S+) (begin|act|end) (\d+)$/.exec(line);
   if (match === null) return false;
   const [, stamp = "", who = "", what, token = ""] = match;

@@ -52,7 +52,8 @@ export class Family {
 
   static async begin(): Promise<Family> {
     const family = new Family(await mkdtemp(path.join(tmpdir(), "conclave-children-")));
-    const modules = ["index", "fencing/index", "stores/memory"].map((module) => `export * from "${source(module)}";\n`);
+    const entries = ["index", "fencing/index", "stores/memory", "stores/sqlite"];
+    const modules = entries.map((module) => `export * from "${source(module)}";\n`);
     const input = path.join(family.folder, "entry.ts");
     await writeFile(input, modules.join(""));
     await build({
@@ -72,7 +73,9 @@ export class Family {
   async spawn(code: string, ...args: string[]): Promise<Child> {
     const file = path.join(this.folder, `child-${this.#children.length}.mjs`);
     await writeFile(file, PREAMBLE.replace("CONCLAVE", pathToFileURL(this.#bundle).href) + code);
-    const child = new Child(spawn(process.execPath, [file, ...args]));
+    // A binding for SQLite is found from the bundle as from the repository.
+    const env = { ...process.env, NODE_PATH: fileURLToPath(new URL("../../node_modules", import.meta.url)) };
+    const child = new Child(spawn(process.execPath, [file, ...args], { env }));
     this.#children.push(child);
     return child;
   }

@@ -6,7 +6,7 @@ import { bindings, type Database } from "./bindings.ts";
 
 export interface Raisable {
   raise(by: Fenced): Promise<void>;
-  adopt(move: Move): Promise<void>;
+  adopt(move: Move): Promise<unknown>;
 }
 
 /** Name → a guard of one fresh resource in `folder`. */

@@ -1,9 +1,16 @@
 // Elsewhere: the event loop was blocked past the deadline, and the awaited continuation ran with `aborted === false` before the timer fired.
-// Here: isHeld() reads the clock at the moment of the call, and aborts the signal before it answers.
+// Here: isHeld() reads the clock at the moment of the call, and aborts the signal before it answers. In one process, and in two on a file: there the
+// successor leads already when the blocked one goes on.
 // Taken out: test/defences/blocked-loop.patch
-import { expect, it } from "vitest";
+import { readFileSync } from "node:fs";
+import { afterAll, expect, it } from "vitest";
 import { elect } from "conclave";
 import { memory } from "conclave/stores/memory";
+import { judgeLog } from "conclave/testing";
+import { nowMs, Stage } from "../sqlite/processes.ts";
+
+const stage = new Stage();
+afterAll(() => stage.end());
 
 function block(ms: number): void {
   const until = performance.now() + ms;
@@ -23,3 +30,30 @@ it("blocked-loop: after a blocked loop isHeld() is false and the signal aborted 
   expect(() => term.throwIfLost()).toThrow(expect.objectContaining({ code: "TERM_LOST" }));
   expect(timers).toBe(0);
 });
+
+it(
+  "blocked-loop: a process that was blocked past its ttl knows at its first question, while its successor leads",
+  { timeout: 30_000 },
+  async () => {
+    const shared = {
+      path: stage.file("blocked.db"),
+      log: stage.file("log"),
+      ledger: stage.file("ledger.db"),
+      ttlMs: 1000,
+    };
+    const holder = await stage.start({ ...shared, id: "holder" });
+    await holder.hears("wrote");
+    const waiter = await stage.start({ ...shared, id: "waiter" });
+    await waiter.hears("leader");
+    const blockedAt = nowMs();
+    holder.tell("block 3000");
+    holder.tell("write"); // decided on while it led, sent when it goes on
+    const { at } = await waiter.hears("wrote", blockedAt);
+    const unblocked = await holder.hears("unblocked", blockedAt);
+    expect(unblocked.at).toBeGreaterThan(at);
+    expect(unblocked).toMatchObject({ held: false, aborted: [false, true] });
+    expect(await holder.hears("refused", blockedAt)).toMatchObject({ code: "TOKEN_STALE" });
+    const verdict = judgeLog(readFileSync(shared.log, "utf8"));
+    expect(verdict).toMatchObject({ terms: 2, overlaps: [], regressions: [], unread: [] });
+  },
+);

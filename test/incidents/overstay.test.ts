@@ -1,9 +1,14 @@
 // Elsewhere: a stop hook ran for a minute past the deadline, and an address was served twice (cilium).
-// Here: reported as soon as the deadline has passed; `onOverstay: "exit"` ends the process, a function decides itself.
+// Here: reported as soon as the deadline has passed; `onOverstay: "exit"` ends the process, a function decides itself. On a clock in the test's hand, and
+// as a real process that was stopped past its ttl and whose work takes no notice.
 // Taken out: test/defences/overstay.patch
-import { expect, it, vi } from "vitest";
+import { afterAll, expect, it, vi } from "vitest";
 import { type ConclaveEvent, createCandidate } from "conclave";
 import { fakeStore } from "conclave/testing";
+import { nextKeep, nowMs, sleep, Stage } from "../sqlite/processes.ts";
+
+const stage = new Stage();
+afterAll(() => stage.end());
 
 it("overstay: work that runs past the deadline is reported with its code, and onOverstay is called", async () => {
   const store = fakeStore();
@@ -39,3 +44,27 @@ it('overstay: with onOverstay "exit" the process ends, and says why', async () =
   expect(exits).toEqual([1]);
   expect(said.join("")).toMatch(/"x": work still running/);
 });
+
+it.each(["report", "exit"] as const)(
+  "overstay: a process that goes on working after its successor has begun hears of it, and can be made to end (%s)",
+  { timeout: 30_000 },
+  async (onOverstay) => {
+    const shared = { path: stage.file(`${onOverstay}.db`), ttlMs: 1000 };
+    const holder = await stage.start({ ...shared, id: "holder", stubborn: true, onOverstay });
+    await holder.hears("elected");
+    const waiter = await stage.start({ ...shared, id: "waiter" });
+    await waiter.hears("leader");
+    await nextKeep(shared.path);
+    const stoppedAt = nowMs();
+    holder.signal("SIGSTOP");
+    await waiter.hears("elected", stoppedAt);
+    holder.signal("SIGCONT");
+    if (onOverstay === "exit") {
+      expect(await Promise.race([holder.exited(), sleep(5000)])).toBe(1);
+      expect(holder.errors).toMatch(/"x": work still running/);
+    } else {
+      await holder.hears("overstayed", stoppedAt, 5000);
+      expect(await holder.hears("error", stoppedAt)).toMatchObject({ code: "TERM_OVERSTAYED" });
+    }
+  },
+);

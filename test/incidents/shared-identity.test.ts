@@ -1,9 +1,16 @@
 // Elsewhere: two processes with one hostname both renewed one record; a restarted process found its own key and led silently on (Kubernetes, n8n).
-// Here: a nonce of the process is in every bid; a name alone is nobody. The two candidates below have the same id, as two containers of one hostname would.
+// Here: a nonce of the process is in every bid; a name alone is nobody. The candidates below have the same id, as two containers of one hostname would:
+// two in one process, two processes on a file, and one that was killed and started again.
 // Taken out: test/defences/shared-identity.patch
-import { expect, it } from "vitest";
+import { readFileSync } from "node:fs";
+import { afterAll, expect, it } from "vitest";
 import { elect } from "conclave";
 import { memory } from "conclave/stores/memory";
+import { judgeLog } from "conclave/testing";
+import { nowMs, sleep, Stage } from "../sqlite/processes.ts";
+
+const stage = new Stage();
+afterAll(() => stage.end());
 
 it.each(["race", "line"] as const)(
   "shared-identity: of two candidates with one id only one leads (%s)",
@@ -20,5 +27,29 @@ it.each(["race", "line"] as const)(
       expect([one.term(), two.term()].filter(Boolean)).toHaveLength(1);
     }
     expect((one.term() ?? two.term())?.candidate).toMatch(/^web-1_[0-9a-f]{16}-\d+$/);
+  },
+);
+
+it(
+  "shared-identity: of two processes with one id only one leads, and one that comes back is somebody else",
+  { timeout: 30_000 },
+  async () => {
+    const shared = { path: stage.file("web.db"), log: stage.file("log"), id: "web-1", ttlMs: 1000 };
+    const first = await stage.start(shared);
+    const { token = "" } = await first.hears("elected");
+    const twin = await stage.start(shared);
+    await twin.hears("leader");
+    await sleep(2500);
+    expect(twin.heard.filter(({ event }) => event === "elected")).toEqual([]);
+    expect(first.heard.filter(({ event }) => event === "lost")).toEqual([]);
+    const killedAt = nowMs();
+    await first.kill();
+    const again = await stage.start(shared);
+    const next = await Promise.any([twin, again].map((player) => player.hears("elected", killedAt)));
+    expect(BigInt(next.token ?? 0)).toBe(BigInt(token) + 1n);
+    await sleep(500);
+    await Promise.all([twin.kill(), again.kill()]);
+    const verdict = judgeLog(readFileSync(shared.log, "utf8"));
+    expect(verdict).toMatchObject({ terms: 2, overlaps: [], regressions: [], unread: [] });
   },
 );

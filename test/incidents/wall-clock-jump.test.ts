@@ -1,11 +1,18 @@
 // Elsewhere: the wall clock jumped an hour on leader, follower or store, and a lease was stolen early or never ended (etcd, ShedLock).
-// Here: no effect, because nobody reads it. Leader, waiter and store of this process all see the jumps.
+// Here: no effect, because nobody reads it. First leader, waiter and store of one process see the jumps; then real processes on a file, each with a wall
+// clock of its own that is set while it runs (libfaketime; the monotonic clock stays the kernel's).
 // Taken out: test/defences/wall-clock-jump.patch
-import { afterEach, expect, it, vi } from "vitest";
+import { spawnSync } from "node:child_process";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { afterAll, afterEach, expect, it, vi } from "vitest";
 import { elect } from "conclave";
 import { memory } from "conclave/stores/memory";
+import { judgeLog } from "conclave/testing";
+import { nowMs, type Player, sleep, Stage } from "../sqlite/processes.ts";
 
+const stage = new Stage();
 afterEach(() => vi.restoreAllMocks());
+afterAll(() => stage.end());
 
 it.each([3_600_000, -3_600_000])(
   "wall-clock-jump: by %d ms, a held term stays held and a waiter goes on waiting",
@@ -26,5 +33,64 @@ it.each([3_600_000, -3_600_000])(
     vi.restoreAllMocks();
     await term.resign();
     await expect.poll(() => waiter.term()?.token.value).toBe(term.token.value + 1n);
+  },
+);
+
+/** A command whose wall clock is what `set` says, from now on. */
+class WallClock {
+  readonly #file: string;
+
+  constructor(name: string) {
+    this.#file = stage.file(`clock of ${name}`);
+    this.set("+0");
+  }
+
+  set(offset: string): void {
+    writeFileSync(`${this.#file}~`, `${offset}\n`);
+    renameSync(`${this.#file}~`, this.#file);
+  }
+
+  get under(): readonly string[] {
+    const { stdout } = spawnSync("faketime", ["-f", "+0", "printenv", "LD_PRELOAD"], { encoding: "utf8" });
+    expect(stdout, "this test needs the Debian package faketime").toMatch(/libfaketime/);
+    const settings = ["FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1", "FAKETIME_DISABLE_SHM=1"];
+    return ["env", `LD_PRELOAD=${stdout.trim()}`, `FAKETIME_TIMESTAMP_FILE=${this.#file}`, ...settings];
+  }
+}
+
+async function wallOf(player: Player): Promise<number> {
+  const askedAt = nowMs();
+  player.tell("time");
+  return (await player.hears("time", askedAt)).wall ?? 0;
+}
+
+it.each([
+  ["leader", 3600],
+  ["leader", -3600],
+  ["follower", 3600],
+  ["follower", -3600],
+] as const)(
+  "wall-clock-jump: of the %s's process by %d s, nothing changes; then the leader is killed, and is followed at once",
+  { timeout: 30_000 },
+  async (whose, jump) => {
+    const shared = { path: stage.file(`${whose}${jump}.db`), log: stage.file(`${whose}${jump}.log`), ttlMs: 1000 };
+    const clocks = { leader: new WallClock("leader"), follower: new WallClock("follower") };
+    const leader = await stage.start({ ...shared, id: "leader", under: clocks.leader.under });
+    const { token = "" } = await leader.hears("elected");
+    const follower = await stage.start({ ...shared, id: "follower", under: clocks.follower.under });
+    await follower.hears("leader");
+    clocks[whose].set(jump > 0 ? `+${jump}` : `${jump}`);
+    const [seen, other] = whose === "leader" ? [leader, follower] : [follower, leader];
+    expect((await wallOf(seen)) - Date.now()).toBeCloseTo(jump * 1000, -4);
+    expect((await wallOf(other)) - Date.now()).toBeCloseTo(0, -4);
+    await sleep(2500);
+    expect(leader.heard.filter(({ event }) => event === "lost" || event === "error")).toEqual([]);
+    expect(follower.heard.filter(({ event }) => event === "elected" || event === "error")).toEqual([]);
+    const killedAt = nowMs();
+    await leader.kill();
+    expect(BigInt((await follower.hears("elected", killedAt)).token ?? 0)).toBe(BigInt(token) + 1n);
+    await follower.kill();
+    const verdict = judgeLog(readFileSync(shared.log, "utf8"));
+    expect(verdict).toMatchObject({ terms: 2, overlaps: [], regressions: [], unread: [] });
   },
 );

@@ -1,39 +1,56 @@
 // @ts-check
-// A candidate in a process of its own, for tests that kill, stop and resign it. Says what happens on stdout, a JSON object a line, with the clock that
-// all processes share; obeys "resign", "stand" (again) and "close" on stdin. With `log` it also writes what the judge reads (src/testing/judge.ts).
-//   argument: { modules, path, id, ttlMs, drainMs?, holdMs?, log? }      holdMs: resigns by itself after that long, and stands again
+// A candidate in a process of its own, for tests that kill, stop, block and resign it. Says what happens on stdout, a JSON object a line, with the clock
+// that all processes share. With `log` it also writes what the judge reads (src/testing/judge.ts); with `ledger` its first act in each term is a write
+// that a fence has to admit.
+//   argument   { modules, path, id, ttlMs, drainMs?, onOverstay?, holdMs?, log?, ledger?, stubborn?, unfenced? }
+//                holdMs     resigns by itself after that long, and stands again
+//                stubborn   its work never ends, whatever the signal says
+//                unfenced   the store is taken for one that has no tokens
+//   stdin      resign · stand (again) · close · block MS (the event loop, in the midst of the work) · write (once more) · time (of the wall clock)
 import { openSync, writeSync } from "node:fs";
+import { createRequire } from "node:module";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 
 const options = JSON.parse(process.argv[2] ?? "{}");
-const { createCandidate } = await import(pathToFileURL(path.join(options.modules, "index.js")).href);
-const { sqlite } = await import(pathToFileURL(path.join(options.modules, "sqlite.js")).href);
+const load = (/** @type {string} */ name) => import(pathToFileURL(path.join(options.modules, `${name}.js`)).href);
+const { createCandidate, formatToken } = await load("index");
+const { sqlite } = await load("sqlite");
+const { sqliteFence } = await load("fencing");
 
 const log = options.log === undefined ? undefined : openSync(options.log, "a");
+const ledger = options.ledger === undefined ? undefined : openLedger(options.ledger);
 const candidate = createCandidate({
-  store: sqlite(options.path),
+  store: options.unfenced === true ? withoutTokens(sqlite(options.path)) : sqlite(options.path),
   id: options.id,
   ttlMs: options.ttlMs,
   drainMs: options.drainMs,
+  onOverstay: options.onOverstay,
+  ...(options.unfenced === true ? { unfenced: true } : {}),
 });
 candidate.subscribe((/** @type {any} */ event) => {
-  if (event.type === "leader" || event.type === "lost")
+  if (event.type === "leader" || event.type === "lost" || event.type === "overstayed")
     say(event.type, { leader: event.leader?.candidate, reason: event.reason });
   if (event.type === "error") say("error", { code: event.error.code, message: event.error.message });
 });
 const election = candidate.election("x");
 let resign = () => {};
 let stand = () => {};
+/** @type {any} the present term */
+let present;
 let closing = false;
 const commands = createInterface({ input: process.stdin });
 commands.on("close", () => process.exit(0)); // the test is gone
 commands.on("line", (line) => {
-  if (line === "close") {
+  const [command, argument] = line.split(" ");
+  if (command === "close") {
     closing = true;
     void candidate.close().then(() => process.exit(0));
-  } else if (line === "stand") stand();
+  } else if (command === "stand") stand();
+  else if (command === "block") block(Number(argument));
+  else if (command === "write") write(present);
+  else if (command === "time") say("time", { wall: Date.now() });
   else resign();
 });
 
@@ -51,10 +68,13 @@ while (!closing) {
 
 /** @param {any} term */
 async function work(term) {
+  present = term;
   note("begin", term);
-  say("elected", { token: `${term.token.value}`, domain: term.token.domain });
+  say("elected", term.token === undefined ? {} : { token: `${term.token.value}`, domain: term.token.domain });
+  if (ledger !== undefined) write(term);
   const acts = setInterval(() => note("act", term), 2);
   await new Promise((resolve) => {
+    if (options.stubborn === true) return;
     resign = () => resolve(undefined);
     term.signal.addEventListener("abort", resolve);
     if (options.holdMs !== undefined) setTimeout(resolve, options.holdMs);
@@ -64,10 +84,74 @@ async function work(term) {
   say("resigned", {});
 }
 
-/** The stamp is read before the term says that it is held. */
+/** The stamp is read before the term says that it is held. Several processes may have one id. */
 function note(/** @type {string} */ what, /** @type {any} */ term) {
   const at = nowMs();
-  if (log !== undefined && term.isHeld()) writeSync(log, `${at} ${options.id} ${what} ${term.token.value}\n`);
+  if (log !== undefined && term.isHeld())
+    writeSync(log, `${at} ${options.id}/${process.pid} ${what} ${term.token.value}\n`);
+}
+
+/** No timer and no I/O comes between the end of the blockade and the question. */
+function block(/** @type {number} */ ms) {
+  const until = nowMs() + ms;
+  while (nowMs() < until);
+  const { signal } = present;
+  const before = signal.aborted;
+  note("act", present);
+  const held = present.isHeld();
+  say("unblocked", { held, aborted: [before, signal.aborted] });
+}
+
+/** One fenced write, asked for whether or not the term is still held: the fence decides. */
+function write(/** @type {any} */ term) {
+  try {
+    ledger?.(term);
+    say("wrote", { token: `${term.token.value}` });
+  } catch (error) {
+    const { code, message } = /** @type {any} */ (error);
+    say("refused", { code, message });
+  }
+}
+
+/** @param {string} file @returns {(term: any) => void} */
+function openLedger(file) {
+  const fence = sqliteFence();
+  const database = new (loadDatabase())(file);
+  database.exec("PRAGMA busy_timeout = 10000; PRAGMA journal_mode = WAL");
+  database.exec(`${fence.schema()} CREATE TABLE IF NOT EXISTS entry (token TEXT, by TEXT)`);
+  const insert = database.prepare("INSERT INTO entry VALUES (?, ?)");
+  return (term) => {
+    database.exec("BEGIN IMMEDIATE");
+    try {
+      fence.admit(database, "ledger", term);
+      insert.run(formatToken(term.token), options.id);
+      database.exec("COMMIT");
+    } catch (error) {
+      database.exec("ROLLBACK");
+      throw error;
+    }
+  };
+}
+
+/** By the binding that the store itself would choose (by-hand.ts says why). @returns {any} */
+function loadDatabase() {
+  const require = createRequire(import.meta.url);
+  for (const name of ["node:sqlite", "better-sqlite3", "libsql"]) {
+    try {
+      const module = require(name);
+      return module.DatabaseSync ?? module;
+    } catch {
+      // The next one, then.
+    }
+  }
+  throw new Error("no binding for SQLite is installed");
+}
+
+/** @param {any} store */
+function withoutTokens(store) {
+  const guarantee = { ...store.guarantee, fencing: "unfenced" };
+  const methods = ["keep", "claim", "release", "look", "watch", "close"];
+  return { guarantee, ...Object.fromEntries(methods.map((name) => [name, store[name].bind(store)])) };
 }
 
 function say(/** @type {string} */ event, /** @type {object} */ more) {

@@ -19,8 +19,12 @@ export interface Heard {
   readonly reason?: string;
   readonly code?: string;
   readonly message?: string;
+  readonly held?: boolean;
+  readonly aborted?: readonly boolean[];
+  readonly wall?: number;
 }
 
+/** What candidate.mjs is told; it says what each means. */
 export interface CandidateOptions {
   readonly path: string;
   readonly id: string;
@@ -28,6 +32,10 @@ export interface CandidateOptions {
   readonly drainMs?: number;
   readonly holdMs?: number;
   readonly log?: string;
+  readonly ledger?: string;
+  readonly onOverstay?: "report" | "exit";
+  readonly stubborn?: boolean;
+  readonly unfenced?: boolean;
   /** A command to start it with: `unshare -n -p …`. */
   readonly under?: readonly string[];
 }
@@ -51,16 +59,21 @@ export class Stage {
     return path.join(this.folder, name);
   }
 
-  async start(options: CandidateOptions): Promise<Player> {
+  /** The folder with the bundle: index.js, sqlite.js, fencing.js. */
+  async modules(): Promise<string> {
     this.#built ??= build({
       cwd: root,
-      input: { index: "src/index.ts", sqlite: "src/stores/sqlite.ts" },
+      input: { index: "src/index.ts", sqlite: "src/stores/sqlite.ts", fencing: "src/fencing/index.ts" },
       platform: "node",
       logLevel: "warn",
       output: { dir: this.#modules, format: "esm" },
     });
     await this.#built;
-    const player = new Player(this.#modules, options);
+    return this.#modules;
+  }
+
+  async start(options: CandidateOptions): Promise<Player> {
+    const player = new Player(await this.modules(), options);
     this.#players.add(player);
     return player;
   }
@@ -125,7 +138,7 @@ export class Player {
     }
   }
 
-  tell(command: "resign" | "stand" | "close"): void {
+  tell(command: "resign" | "stand" | "close" | "write" | "time" | `block ${number}`): void {
     this.#child.stdin?.write(`${command}\n`);
   }
 
@@ -138,8 +151,15 @@ export class Player {
     await this.#exited;
   }
 
-  async exited(): Promise<void> {
+  /** Resolves with its exit code when it has ended; null if by a signal. */
+  async exited(): Promise<number | null> {
     await this.#exited;
+    return this.#child.exitCode;
+  }
+
+  /** What it has written to stderr. */
+  get errors(): string {
+    return this.#errors;
   }
 }
 

@@ -40,14 +40,14 @@ describe("the exit code", () => {
 
   it("is 125 for what is not understood, and says what", async () => {
     const cases: readonly (readonly [readonly string[], RegExp])[] = [
-      [[], /which election/],
+      [[], /NAME is missing/],
       [["x"], /which command/],
-      [["x", "y", "--", "true"], /y: what is that/],
-      [["x", "--ttl", "5", "--", "true"], /--ttl 5 is not a duration/],
-      [["x", "--http", "http", "--", "true"], /--http http is not a port/],
+      [["x", "y", "--", "true"], /one NAME at a time: x y/],
+      [["x", "--ttl", "5", "--", "true"], /--ttl 5: a duration/],
+      [["x", "--http", "http", "--", "true"], /--http http: a whole number/],
       [["x", "--nonsense", "--", "true"], /nonsense/],
-      [["x", "--store", "gopher://x", "--", "true"], /CONFIG_INVALID .*scheme/],
-      [["x", "--store", stage.store, "--ttl", "1ms", "--", "true"], /CONFIG_INVALID .*ttlMs 1/],
+      [["x", "--store", "gopher://x", "--", "true"], /scheme/],
+      [["x", "--store", stage.store, "--ttl", "1ms", "--", "true"], /CONFIG_INVALID: .*ttlMs 1/],
       [["x", "--store", "sqlite:/proc/none/x.db", "--", "true"], /STORE_/],
     ];
     for (const [args, problem] of cases) {

@@ -85,8 +85,10 @@ function checkMount(file: string): void {
   throw new Refusal("STORE_UNSUPPORTED", message);
 }
 
+/** Of a file; a folder always has several. */
 function linksOf(file: string): number | undefined {
-  return lstatSync(file, { throwIfNoEntry: false })?.nlink;
+  const found = lstatSync(file, { throwIfNoEntry: false });
+  return found?.isFile() === true ? found.nlink : undefined;
 }
 
 function isMountPoint(file: string): boolean {

@@ -1,0 +1,24 @@
+// What a command is to the table in main.ts, and the exit codes that all of them share. An answer that could not be had is not "no": it has a code of
+// its own, so that a script can tell "nobody leads" from "nobody knows".
+
+/** It is true, or done. */
+export const YES = 0;
+/** It is not: nobody leads, the move was refused, what the demo showed was not true. */
+export const NO = 1;
+/** The command line was not understood, or names what cannot be. Nothing was tried. */
+export const NOT_UNDERSTOOD = 2;
+/** It could not be found out, or not be done: the store cannot be reached, a file cannot be read. */
+export const UNKNOWN = 3;
+
+export interface Context {
+  /** The URL of the command line's own entry file: programs that a command starts lie beside it. */
+  readonly home: string;
+}
+
+export interface CommandModule {
+  readonly help: string;
+  run(args: readonly string[], context: Context): Promise<number>;
+}
+
+/** A command line that cannot be understood: answered with the command's help. */
+export class UsageError extends Error {}

@@ -1,0 +1,17 @@
+// A SQLite file opened as an ordinary user of it: by the binding that the store would choose, waiting for other writers, changing no setting of the file.
+import { type BindingName, openDatabase } from "../stores/sqlite/binding.ts";
+import type { SqliteConnection } from "../fencing/index.ts";
+
+export interface Database extends SqliteConnection {
+  close(): unknown;
+}
+
+/** Longer than any transaction that is not stuck. */
+const BUSY_MS = 5000;
+
+/** Makes the file if it is not there. */
+export function openDatabaseAt(file: string, binding?: BindingName): Database {
+  const database = openDatabase(file, binding) as Database;
+  database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
+  return database;
+}

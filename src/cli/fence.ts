@@ -1,0 +1,118 @@
+// `conclave fence adopt`: tells a guard on disk that the store was moved on purpose (docs/FENCING.md). Whoever runs it names the domain that is left,
+// and it is refused if that is not the present one: nobody adopts by mistake what somebody else has moved already.
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { type Adopted, fileFence, type Move, sqliteFence } from "../fencing/index.ts";
+import { isConclaveError } from "../index.ts";
+import { NO, UNKNOWN, UsageError, YES } from "./command.ts";
+import { openDatabaseAt } from "./database.ts";
+import { onlyName, readFlags } from "./flags.ts";
+
+export const help: string = `usage: conclave fence adopt RESOURCE --sqlite FILE [--table NAME] --from DOMAIN --to DOMAIN [--json]
+       conclave fence adopt NAME --folder FOLDER --from DOMAIN --to DOMAIN [--json]
+
+After you have moved an election to another store on purpose: makes a guard take the tokens of the new store's domain. The message of TOKEN_FOREIGN
+names both domains, and this command. Make sure that no candidate uses the old store any more: from now on its tokens are refused, however great.
+Doing it twice is doing it once.
+
+  --sqlite FILE     the guard is sqliteFence() in this database; RESOURCE is what it was told to guard
+  --table NAME      its table, if it is not conclave_fence
+  --folder FOLDER   the guard is fileFence(FOLDER, NAME)
+  --from DOMAIN     the domain that the guard knows now; refused if it knows another one
+  --to DOMAIN       the domain of the new store
+  --json            one JSON object: {"resource", "place", "changed", "from": {"domain", "value"}, "to": {"domain", "value"}}
+                    value is the greatest token met of that domain as decimal text, or null
+
+Guards in memory, and durableFence, belong to the process that guards: call adopt there.
+
+Exit codes: 0 done, or done before; 1 refused, nothing was changed; 2 not understood; 3 it could not be done.
+`;
+
+interface Guard {
+  /** Shown to the user. */
+  readonly place: string;
+  readonly isThere: boolean;
+  adopt(resource: string, move: Move): Promise<Adopted>;
+}
+
+export async function run(args: readonly string[]): Promise<number> {
+  const { resource, move, guard, json } = readArgs(args);
+  if (!guard.isThere) {
+    process.stderr.write(`conclave fence adopt: there is no ${guard.place}. Nothing was changed.\n`);
+    return UNKNOWN;
+  }
+  try {
+    const adopted = await guard.adopt(resource, move);
+    process.stdout.write(
+      json ? `${JSON.stringify(toJson(resource, guard.place, adopted))}\n` : say(resource, guard.place, adopted),
+    );
+    return YES;
+  } catch (error) {
+    process.stderr.write(`conclave fence adopt: ${explain(error, guard.place)}\n`);
+    return isConclaveError(error) ? NO : UNKNOWN;
+  }
+}
+
+function readArgs(args: readonly string[]): { resource: string; move: Move; guard: Guard; json: boolean } {
+  const text = { type: "string" } as const;
+  const options = { sqlite: text, table: text, folder: text, from: text, to: text, json: { type: "boolean" } } as const;
+  const { values, positionals } = readFlags({ args: [...args], options, allowPositionals: true });
+  const [verb, ...rest] = positionals;
+  if (verb !== "adopt")
+    throw new UsageError(
+      verb === undefined ? "say what to do: adopt" : `there is no "fence ${verb}", only "fence adopt"`,
+    );
+  const resource = onlyName(rest, "RESOURCE");
+  const { from, to, sqlite, folder, table } = values;
+  if (from === undefined || to === undefined)
+    throw new UsageError("--from and --to are needed: the domain that is left, and the new one");
+  if (from === to) throw new UsageError(`--from and --to are both ${from}`);
+  if ((sqlite === undefined) === (folder === undefined))
+    throw new UsageError("say where the guard is, by one of --sqlite FILE and --folder FOLDER");
+  if (table !== undefined && sqlite === undefined) throw new UsageError("--table goes with --sqlite");
+  const guard = sqlite === undefined ? inFolder(folder ?? "") : inDatabase(sqlite, table);
+  return { resource, move: { from, to }, guard, json: values.json === true };
+}
+
+function inDatabase(file: string, table: string | undefined): Guard {
+  const place = path.resolve(file);
+  const fence = sqliteFence({ table });
+  return {
+    place,
+    isThere: existsSync(place),
+    adopt: async (resource, move) => {
+      const database = openDatabaseAt(place);
+      try {
+        return fence.adopt(database, resource, move);
+      } finally {
+        database.close();
+      }
+    },
+  };
+}
+
+function inFolder(folder: string): Guard {
+  const place = path.resolve(folder);
+  return { place, isThere: existsSync(place), adopt: (name, move) => fileFence(place, name).adopt(move) };
+}
+
+function explain(error: unknown, place: string): string {
+  if (isConclaveError(error)) return `${error.code}: ${error.message}`;
+  const message = error instanceof Error ? error.message : String(error);
+  return `${place}: ${message}. When that is mended, run it again: doing it twice is doing it once.`;
+}
+
+function toJson(resource: string, place: string, { changed, from, to }: Adopted): object {
+  return { resource, place, changed, from: sideJson(from), to: sideJson(to) };
+}
+
+function sideJson({ domain, value }: Adopted["from"]): object {
+  return { domain, value: value === undefined ? null : `${value}` };
+}
+
+function say(resource: string, place: string, { changed, from, to }: Adopted): string {
+  if (!changed) return `"${resource}" in ${place} had adopted ${to.domain} before. Nothing was changed.\n`;
+  const upTo = from.value === undefined ? "" : `, up to ${from.value}`;
+  const above = to.value === undefined ? "" : ` above ${to.value}`;
+  return `"${resource}" in ${place} knew tokens of ${from.domain}${upTo}.\nFrom now on it takes those of ${to.domain}${above}, and refuses those of ${from.domain}.\n`;
+}

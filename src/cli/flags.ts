@@ -1,0 +1,38 @@
+// Flags, read strictly: what is not known is refused, and every value says its unit. `--help` never comes this far (main.ts).
+import { parseArgs, type ParseArgsConfig } from "node:util";
+import { UsageError } from "./command.ts";
+
+/** As `parseArgs`, with a refusal that the command's help answers. */
+export function readFlags<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {
+  try {
+    return parseArgs(config);
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** The one name that a command is about. */
+export function onlyName(positionals: readonly string[], what: string): string {
+  const [name, ...others] = positionals;
+  if (name === undefined || name === "") throw new UsageError(`${what} is missing`);
+  if (others.length > 0) throw new UsageError(`one ${what} at a time: ${[name, ...others].join(" ")}`);
+  return name;
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
+
+/** `500ms`, `2s`, `1m` in milliseconds. A bare number is refused: nobody knows whether it means seconds. */
+export function readDuration(flag: string, text: string): number {
+  const [, digits = "", unit = ""] = /^(\d{1,9})(ms|s|m)$/.exec(text) ?? [];
+  const perUnit = UNITS[unit];
+  if (perUnit === undefined)
+    throw new UsageError(`${flag} ${text}: a duration is a whole number with its unit, such as 500ms, 2s or 1m`);
+  return Number(digits) * perUnit;
+}
+
+/** A whole number of at least `least`. */
+export function readCount(flag: string, text: string, least: number): number {
+  const count = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (count >= least) return count;
+  throw new UsageError(`${flag} ${text}: a whole number of at least ${least} was expected`);
+}

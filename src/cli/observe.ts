@@ -1,0 +1,44 @@
+// `conclave observe NAME`: the present leader, then a line for every change, until told to stop. Whoever reads slowly sees the latest.
+import { elect, shutdownSignal } from "../index.ts";
+import { YES } from "./command.ts";
+import { onlyName, readFlags } from "./flags.ts";
+import { leaderJson, say } from "./leader.ts";
+import { chooseStore, STORE_HELP } from "./store.ts";
+
+export const help: string = `usage: conclave observe NAME [--store URL] [--json]
+
+Prints who leads the election NAME, then a line for every change, until SIGINT (Ctrl-C) or SIGTERM. Hints and not proofs, as with conclave leader.
+
+${STORE_HELP}
+  --json        a JSON object a line: {"at", "election", "leader": {"id", "token", "value"} | null}; at is the time of day here
+
+Exit codes: 0 told to stop, 2 not understood, 3 the store could not be read (the reason is on stderr, with its code).
+`;
+
+export async function run(args: readonly string[]): Promise<number> {
+  const options = { store: { type: "string" }, json: { type: "boolean" } } as const;
+  const { values, positionals } = readFlags({ args: [...args], options, allowPositionals: true });
+  const name = onlyName(positionals, "NAME");
+  const store = await chooseStore(values.store);
+  const signal = AbortSignal.any([shutdownSignal(), whenNobodyReads()]);
+  try {
+    for await (const leader of elect(name, { store, unfenced: true }).observe({ signal })) {
+      const at = new Date().toISOString();
+      const line =
+        values.json === true
+          ? JSON.stringify({ at, election: name, leader: leaderJson(leader) })
+          : `${at}  ${say(name, leader)}`;
+      process.stdout.write(`${line}\n`);
+    }
+    return YES;
+  } finally {
+    await store.close();
+  }
+}
+
+/** `conclave observe x | head -1` ends when head has. */
+function whenNobodyReads(): AbortSignal {
+  const controller = new AbortController();
+  process.stdout.on("error", () => controller.abort());
+  return controller.signal;
+}

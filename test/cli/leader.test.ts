@@ -1,0 +1,225 @@
+// `conclave leader` and `conclave observe` as processes, on a store that other processes hold: what they say, on which stream, and their exit codes.
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { afterAll, describe, expect, it } from "vitest";
+import { createCandidate } from "conclave";
+import { sqlite } from "conclave/stores/sqlite";
+import { redact } from "../../src/cli/store.ts";
+import { Database } from "../sqlite/by-hand.ts";
+import { Stage } from "../sqlite/processes.ts";
+import { CommandLine } from "./command.ts";
+
+const cli = new CommandLine();
+const stage = new Stage();
+afterAll(async () => {
+  await stage.end();
+  await cli.end();
+});
+
+let files = 0;
+const newFile = (): string => cli.file(`${++files}.db`);
+const json = (text: string): unknown => JSON.parse(text);
+
+describe("conclave leader", () => {
+  it("says who leads, with its token as decimal text, and exits 0", async () => {
+    const file = newFile();
+    const candidate = createCandidate({ store: sqlite(file), id: "web-1", ttlMs: 10_000 });
+    const term = await candidate.election("billing").campaign();
+    await term.announce("10.0.0.7:80");
+    const shown = await cli.run(["leader", "billing", "--json", "--store", `sqlite:${file}`]);
+    expect(json(shown.stdout)).toEqual({
+      election: "billing",
+      leader: { id: term.candidate, token: "1", value: "10.0.0.7:80" },
+    });
+    expect(shown).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(`store sqlite:${file} — this host only\n`),
+    });
+    const told = await cli.run(["leader", "billing"], { CONCLAVE_STORE: `sqlite:${file}` });
+    expect(told).toMatchObject({
+      code: 0,
+      stdout: `${term.candidate} leads "billing" with token 1 and announces "10.0.0.7:80"\n`,
+    });
+    await term.resign();
+    await candidate.close();
+    const after = await cli.run(["leader", "billing", "--json", "--store", `sqlite:${file}`]);
+    expect(json(after.stdout)).toEqual({ election: "billing", leader: null });
+    expect(after.code).toBe(1);
+  });
+
+  it("says nobody, exits 1 and makes no file where there is none", async () => {
+    const file = newFile();
+    const { code, stdout, stderr } = await cli.run(["leader", "x", "--store", `sqlite:${file}`]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: `nobody leads "x"\n` });
+    expect(stderr).toContain(`there is no file ${file} yet`);
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it("names nobody once the leader is killed, or stopped past its ttl, although no rival has come", async () => {
+    const killed = await stage.start({ path: stage.file("killed.db"), id: "killed", ttlMs: 600_000 });
+    const stopped = await stage.start({ path: stage.file("stopped.db"), id: "stopped", ttlMs: 500 });
+    await Promise.all([killed.hears("elected"), stopped.hears("elected")]);
+    const ask = (name: string): Promise<{ code: number | null }> =>
+      cli.run(["leader", "x", "--store", `sqlite:${stage.file(name)}`]);
+    expect(await ask("killed.db")).toMatchObject({ code: 0 });
+    await killed.kill();
+    stopped.signal("SIGSTOP");
+    expect(await ask("killed.db")).toMatchObject({ code: 1 });
+    await expect.poll(async () => (await ask("stopped.db")).code, { timeout: 10_000 }).toBe(1);
+  });
+
+  it("takes the default file in the state directory, and says so", async () => {
+    const state = cli.file("state");
+    const { code, stderr } = await cli.run(["leader", "x"], { XDG_STATE_HOME: state });
+    expect(stderr).toContain(`store sqlite:${state}/conclave/conclave.db — this host only`);
+    expect(code).toBe(1);
+  });
+
+  it("warns inside Kubernetes", async () => {
+    const { stderr } = await cli.run(["leader", "x", "--store", "sqlite:k.db"], {
+      KUBERNETES_SERVICE_HOST: "10.0.0.1",
+    });
+    expect(stderr).toMatch(/warning: inside Kubernetes every pod has its own file: each elects itself/);
+  });
+
+  it.each([
+    [["leader"], /NAME is missing/],
+    [["leader", "a", "b"], /one NAME at a time: a b/],
+    [["leader", "x", "--sore", "y"], /Unknown option '--sore'/],
+    [["leader", "x", "--store"], /argument missing/],
+    [["leader", "x", "--store", "banana://u:secret@h"], /--store: openStore: banana: is not the scheme of a store/],
+    [["leader", "x", "--store", "etcd://u:secret@h"], /no driver for etcd/],
+    [["leader", "\u0001", "--store", "memory:"], /is not a name for an election/],
+    [["lead"], /there is no command "lead"/],
+    [[], /usage: conclave COMMAND/],
+  ])("exits 2 for %j, with nothing on stdout and no password", async (args, said) => {
+    const { code, stdout, stderr } = await cli.run(args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(said);
+    expect(stderr).not.toContain("secret");
+  });
+
+  it("names the environment where the URL came from there", async () => {
+    const { code, stderr } = await cli.run(["leader", "x"], { CONCLAVE_STORE: "banana://h" });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/CONCLAVE_STORE: openStore/);
+  });
+
+  it("exits 3 with the code of the error where it cannot be found out: not a database, a damaged one, a folder", async () => {
+    const letter = newFile();
+    writeFileSync(letter, "a letter to my aunt, and not a database at all. ".repeat(50));
+    const damaged = newFile();
+    const candidate = createCandidate({ store: sqlite(damaged), id: "web-1", ttlMs: 10_000 });
+    await (await candidate.election("x").campaign()).resign();
+    await candidate.close();
+    const byHand = new Database(damaged);
+    byHand.exec("PRAGMA wal_checkpoint(TRUNCATE)"); // all of it is in the one file then
+    byHand.close();
+    const bytes = readFileSync(damaged);
+    writeFileSync(damaged, bytes.fill(0xa5, 100));
+    const folder = newFile();
+    mkdirSync(folder);
+    for (const [file, said] of [
+      [letter, /conclave leader: STORE_FOREIGN_DATA: sqlite: .* is not a SQLite database/],
+      [damaged, /conclave leader: STORE_FOREIGN_DATA: sqlite: .* is damaged/],
+      [folder, /conclave leader: STORE_DENIED: sqlite: .* cannot be opened/],
+    ] as const)
+      expect(await cli.run(["leader", "x", "--json", "--store", `sqlite:${file}`])).toMatchObject({
+        code: 3,
+        stdout: "",
+        stderr: expect.stringMatching(said),
+      });
+    expect(readFileSync(damaged)).toEqual(bytes);
+  });
+
+  it("exits 3 and names both users where the file may not be read", async () => {
+    const file = newFile();
+    await createCandidate({ store: sqlite(file), ttlMs: 10_000 })
+      .election("x")
+      .leader();
+    for (const suffix of ["", "-wal", "-shm"]) if (existsSync(file + suffix)) chmodSync(file + suffix, 0o000);
+    // The superuser may read anything; so ask as nobody.
+    chmodSync(cli.folder, 0o755);
+    const uid = process.geteuid?.() === 0 ? 65_534 : undefined;
+    const { code, stderr } = await cli.run(["leader", "x", "--store", `sqlite:${file}`], {}, uid);
+    expect(code).toBe(3);
+    expect(stderr).toMatch(/STORE_DENIED: .*uid \d+/);
+  });
+});
+
+describe("conclave observe", () => {
+  it("prints each change until SIGTERM, then exits 0", async () => {
+    const file = newFile();
+    const observer = await cli.start(["observe", "x", "--json", "--store", `sqlite:${file}`]);
+    await observer.lines(1);
+    const candidate = createCandidate({ store: sqlite(file), id: "web-1", ttlMs: 10_000 });
+    const term = await candidate.election("x").campaign();
+    await observer.lines(2);
+    await term.resign();
+    const lines = (await observer.lines(3)).map((line) => json(line));
+    await candidate.close();
+    expect(lines).toMatchObject([
+      { election: "x", leader: null },
+      { election: "x", leader: { id: term.candidate, token: "1", value: null } },
+      { election: "x", leader: null },
+    ]);
+    observer.signal("SIGTERM");
+    expect(await observer.ended).toMatchObject({ code: 0 });
+  });
+
+  it("tells it in words, and ends when nobody reads any more", async () => {
+    const file = newFile();
+    const observer = await cli.start(["observe", "x", "--store", `sqlite:${file}`]);
+    expect(await observer.lines(1)).toEqual([expect.stringMatching(/^\d{4}-\S+Z {2}nobody leads "x"$/)]);
+    observer.closeStdout();
+    const candidate = createCandidate({ store: sqlite(file), id: "web-1", ttlMs: 10_000 });
+    const term = await candidate.election("x").campaign();
+    expect(await observer.ended).toMatchObject({ code: 0 });
+    await term.resign();
+    await candidate.close();
+  });
+
+  it("exits 3 where the store cannot be read", async () => {
+    const file = newFile();
+    writeFileSync(file, "not a database. ".repeat(200));
+    expect(await cli.run(["observe", "x", "--store", `sqlite:${file}`])).toMatchObject({
+      code: 3,
+      stdout: "",
+      stderr: expect.stringContaining("STORE_FOREIGN_DATA"),
+    });
+  });
+});
+
+describe("a store's URL as it is shown", () => {
+  it.each([
+    ["postgres://user:secret@db:5432/shop?sslpassword=secret", "postgres://db:5432/shop"],
+    ["postgres://user:se/cr@et@db/shop", "postgres://db/shop"],
+    ["redis://:secret@a:1,redis://:secret@b:2", "redis://b:2"],
+    ["sqlite:/var/lib/a@b.db?binding=libsql", "sqlite:/var/lib/a@b.db?binding=libsql"],
+    ["memory:", "memory:"],
+  ])("%s", (url, shown) => {
+    expect(redact(url)).toBe(shown);
+  });
+});
+
+describe("--help", () => {
+  it.each(["demo", "leader", "observe", "fence"])(
+    "of %s is on stdout, exits 0 and lists the exit codes",
+    async (name) => {
+      const { code, stdout } = await cli.run([name, "--help"]);
+      expect(code).toBe(0);
+      expect(stdout).toMatch(new RegExp(`^usage: conclave ${name} `));
+      expect(stdout).toContain("Exit codes:");
+      expect(stdout).toContain("--json");
+    },
+  );
+
+  it("of the whole lists every command, and docs/CLI.md has each of them", async () => {
+    const { code, stdout } = await cli.run(["--help"]);
+    expect(code).toBe(0);
+    const listed = [...stdout.matchAll(/^ {2}([a-z]+) {3}/gm)].map(([, name]) => name);
+    const page = readFileSync(new URL("../../docs/CLI.md", import.meta.url), "utf8");
+    const documented = [...page.matchAll(/^\| \[`conclave ([a-z]+)/gm)].map(([, name]) => name);
+    expect(new Set(documented)).toEqual(new Set(listed));
+    expect(listed.length).toBeGreaterThanOrEqual(4);
+  });
+});
