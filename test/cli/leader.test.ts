@@ -219,7 +219,7 @@ describe("--help", () => {
     const listed = [...stdout.matchAll(/^ {2}([a-z]+) {3}/gm)].map(([, name]) => name);
     const page = readFileSync(new URL("../../docs/CLI.md", import.meta.url), "utf8");
     const documented = [...page.matchAll(/^\| \[`conclave ([a-z]+)/gm)].map(([, name]) => name);
-    expect(documented.toSorted()).toEqual(listed.toSorted());
+    expect(new Set(documented)).toEqual(new Set(listed));
     expect(listed.length).toBeGreaterThanOrEqual(4);
   });
 });
