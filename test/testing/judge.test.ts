@@ -1,6 +1,6 @@
 // The judge of real processes: what it calls an overlap, and that it is not fooled by a log without one.
 import { expect, it } from "vitest";
-import { judgeLog } from "conclave/testing";
+import { judgeLog, readTerms } from "conclave/testing";
 
 const log = (...lines: string[]): string => `${lines.join("\n")}\n`;
 
@@ -32,4 +32,14 @@ it("reports a token that does not grow", () => {
 
 it("says which lines it cannot read, and those without a beginning", () => {
   expect(judgeLog(log("nonsense", "5 a act 1")).unread).toEqual(["nonsense", "5 a act 1"]);
+});
+
+it("reads who led when, by their beginning, the last line counting as the end", () => {
+  expect(readTerms(log("20 b begin 2", "10 a begin 1", "11 a act 1", "25.5 b end 2", "?"))).toEqual({
+    terms: [
+      { who: "a", token: 1n, fromMs: 10, untilMs: 11 },
+      { who: "b", token: 2n, fromMs: 20, untilMs: 25.5 },
+    ],
+    unread: ["?"],
+  });
 });
