@@ -89,6 +89,8 @@ export class SqliteStore implements FencedStore, Reopenable {
     const answer = this.#answer((file) => ({ kind: "claimed" as const, claimed: file.shelf.claim(claims) }));
     if (answer.kind !== "claimed") return claims.map(() => answer);
     if (answer.claimed.some(({ kind }) => kind === "granted")) this.#changed();
+    // Somebody else was quicker: their process is the one to listen to now.
+    else this.#watcher.refresh();
     return answer.claimed;
   }
 
