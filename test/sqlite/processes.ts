@@ -142,6 +142,12 @@ export class Player {
     }
   }
 
+  /** Whether it leads, by its own last word. */
+  get leads(): boolean {
+    const last = this.heard.findLast(({ event }) => event === "elected" || event === "lost" || event === "resigned");
+    return last?.event === "elected";
+  }
+
   tell(command: "resign" | "stand" | "close" | "write" | "time" | "count" | `block ${number}`): void {
     this.#child.stdin?.write(`${command}\n`);
   }
@@ -174,7 +180,7 @@ export function percentile(values: readonly number[], share: number): number {
 }
 
 /** When the present holder's ttl runs out, as its row says. */
-async function heldUntilMs(file: string): Promise<number> {
+export async function heldUntilMs(file: string): Promise<number> {
   const store = sqlite(file);
   const looked = await store.look([{ name: "x" }], { signal: new AbortController().signal, sentAtMs: nowMs() });
   await store.close();
