@@ -164,10 +164,12 @@ export class SqliteShelf {
 
   // ---- release
 
-  release({ session, holds, endSession }: Will): void {
+  release(wills: readonly Will[]): void {
     transact(this.#connection, "lasting", () => {
-      for (const { name, bid } of holds) this.#connection.run(sql.VACATE, name, session.id, bid);
-      if (endSession) this.#end(session);
+      for (const { session, holds, endSession } of wills) {
+        for (const { name, bid } of holds) this.#connection.run(sql.VACATE, name, session.id, bid);
+        if (endSession) this.#end(session);
+      }
     });
   }
 
