@@ -95,7 +95,7 @@ export class SqliteStore implements FencedStore, Reopenable {
     return answer.claimed;
   }
 
-  /** Those of one turn are one transaction: whoever closes gives back each of its terms by a call of its own, and a commit each would take half a minute for 10,000. */
+  /** Those of one turn are one transaction: ten thousand terms that are given back one by one would need half a minute of commits. */
   release(will: Will, call: Call): Promise<Released> {
     return new Promise((resolve) => {
       this.#releases.push({ will, call, resolve });

@@ -3,7 +3,7 @@
 //
 // lasting   synced before it is answered: a token must not be granted twice, because the power was cut in between
 // passing   what a candidate that holds nothing says of itself. A power cut takes it back together with the process that said it, and the next lasting
-//           commit syncs it too. It costs a thirtieth, and the writer's lock is as long held: five hundred that wait would leave the leader no turn
+//           commit syncs it too. It takes a fraction of the time, and of the writer's lock: five hundred that wait would leave the leader no turn
 import type { Connection } from "./binding.ts";
 import { CommitFailed } from "./refusals.ts";
 
