@@ -115,7 +115,7 @@ async function tryOne(slug) {
 /** @param {string} folder @param {string} test @returns {Promise<string>} how it ended */
 function runTest(folder, test) {
   const vitest = path.join(root, "node_modules/vitest/vitest.mjs");
-  const child = spawn(process.execPath, [vitest, "run", test, "--reporter=json"], {
+  const child = spawn(process.execPath, [vitest, "run", test, "--bail=1", "--reporter=json"], {
     cwd: folder,
     stdio: ["ignore", "pipe", "ignore"],
     detached: true,

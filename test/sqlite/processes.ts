@@ -22,6 +22,8 @@ export interface Heard {
   readonly held?: boolean;
   readonly aborted?: readonly boolean[];
   readonly wall?: number;
+  readonly cpuMs?: number;
+  readonly heard?: Readonly<Record<string, number>>;
 }
 
 /** What candidate.mjs is told; it says what each means. */
@@ -36,6 +38,8 @@ export interface CandidateOptions {
   readonly onOverstay?: "report" | "exit";
   readonly stubborn?: boolean;
   readonly unfenced?: boolean;
+  /** So many candidates in one process (herd.mjs), instead of one. */
+  readonly threads?: number;
   /** A command to start it with: `unshare -n -p …`. */
   readonly under?: readonly string[];
 }
@@ -94,7 +98,7 @@ export class Player {
 
   constructor(modules: string, { under = [], ...options }: CandidateOptions) {
     this.id = options.id;
-    const script = path.join(root, "test/sqlite/candidate.mjs");
+    const script = path.join(root, "test/sqlite", options.threads === undefined ? "candidate.mjs" : "herd.mjs");
     // The bindings are found from the bundle as from the repository.
     const env = { ...process.env, NODE_PATH: path.join(root, "node_modules") };
     const [command, ...args] = [...under, process.execPath, script, JSON.stringify({ modules, ...options })];
@@ -138,7 +142,13 @@ export class Player {
     }
   }
 
-  tell(command: "resign" | "stand" | "close" | "write" | "time" | `block ${number}`): void {
+  /** Whether it leads, by its own last word. */
+  get leads(): boolean {
+    const last = this.heard.findLast(({ event }) => event === "elected" || event === "lost" || event === "resigned");
+    return last?.event === "elected";
+  }
+
+  tell(command: "resign" | "stand" | "close" | "write" | "time" | "count" | `block ${number}`): void {
     this.#child.stdin?.write(`${command}\n`);
   }
 
@@ -170,7 +180,7 @@ export function percentile(values: readonly number[], share: number): number {
 }
 
 /** When the present holder's ttl runs out, as its row says. */
-async function heldUntilMs(file: string): Promise<number> {
+export async function heldUntilMs(file: string): Promise<number> {
   const store = sqlite(file);
   const looked = await store.look([{ name: "x" }], { signal: new AbortController().signal, sentAtMs: nowMs() });
   await store.close();

@@ -65,10 +65,22 @@ function open(name: BindingName, module: unknown, path: string): OwnDatabase {
 /** A connection with its statements prepared once. */
 export class Connection {
   readonly #database: SqliteDatabase;
+  readonly #isOwn: boolean;
   readonly #statements = new Map<string, Statement>();
+  /** As it is opened (open-file.ts). INVARIANT  false only if synchronous = NORMAL was set, true only if it was not or FULL was set since */
+  #isSynced = true;
 
-  constructor(database: SqliteDatabase) {
+  /** `isOwn`: nobody else uses it. */
+  constructor(database: SqliteDatabase, isOwn: boolean) {
     this.#database = database;
+    this.#isOwn = isOwn;
+  }
+
+  /** Whether the next commits are on the disk when they are answered. A user's own connection stays as it is: synced. Throws inside a transaction. */
+  setSynced(synced: boolean): void {
+    if (synced === this.#isSynced || !this.#isOwn) return;
+    this.#database.exec(`PRAGMA synchronous = ${synced ? "FULL" : "NORMAL"}`);
+    this.#isSynced = synced;
   }
 
   exec(sql: string): void {

@@ -45,6 +45,7 @@ export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
   readonly #parts: StoreParts;
   readonly #watcher: Watcher;
   readonly #mailboxes = new Set<Mailbox>();
+  readonly #releases: { will: Will; call: Call; resolve: (released: Released) => void }[] = [];
   /** Opened through this handle in the file that is open now, and those whose file is gone. */
   readonly #sessions = new Set<string>();
   readonly #lost = new Set<string>();
@@ -89,17 +90,31 @@ export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
     const answer = this.#answer((file) => ({ kind: "claimed" as const, claimed: file.shelf.claim(claims) }));
     if (answer.kind !== "claimed") return claims.map(() => answer);
     if (answer.claimed.some(({ kind }) => kind === "granted")) this.#changed();
+    // Somebody else was quicker: their process is the one to listen to now.
+    else this.#watcher.refresh();
     return answer.claimed;
   }
 
-  async release(will: Will, call: Call): Promise<Released> {
-    if (call.signal.aborted) return unknown(call.signal.reason);
-    const released = this.#answer((file): Released => {
-      file.shelf.release(will);
-      return { kind: "released" };
+  /** Those of one turn are one transaction: ten thousand terms that are given back one by one would need half a minute of commits. */
+  release(will: Will, call: Call): Promise<Released> {
+    return new Promise((resolve) => {
+      this.#releases.push({ will, call, resolve });
+      if (this.#releases.length === 1) setImmediate(() => this.#releaseAll());
     });
-    if (released.kind === "released") this.#changed();
-    return released;
+  }
+
+  #releaseAll(): void {
+    const wanted = this.#releases.splice(0);
+    const sent = wanted.filter(({ call }) => !call.signal.aborted);
+    if (sent.length > 0) {
+      const released = this.#answer((file): Released => {
+        file.shelf.release(sent.map(({ will }) => will));
+        return { kind: "released" };
+      });
+      if (released.kind === "released") this.#changed();
+      for (const { resolve } of sent) resolve(released);
+    }
+    for (const { call, resolve } of wanted) if (call.signal.aborted) resolve(unknown(call.signal.reason));
   }
 
   async look(questions: readonly Question[], call: Call): Promise<Looked> {
@@ -165,6 +180,7 @@ export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
 
   async close(): Promise<void> {
     for (const mailbox of this.#mailboxes) mailbox.end();
+    this.#releaseAll();
     const lit = await this.#beacon;
     lit?.putOut();
     this.#beacon = undefined;
