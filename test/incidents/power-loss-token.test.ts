@@ -15,7 +15,7 @@ import { Stage } from "../sqlite/processes.ts";
 const stage = new Stage();
 afterAll(() => stage.end());
 
-/** Two processes one after the other: grants, then a close that moves everything into the main file, then more grants. */
+/** Two processes one after the other: grants, a close, and more grants in what the first has left behind. */
 async function grantTokens(file: string, traces: readonly string[]): Promise<void> {
   for (const trace of traces) {
     const player = await stage.start({ path: file, id: "a", ttlMs: 3000, under: tracing(trace) });

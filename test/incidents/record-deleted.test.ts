@@ -8,9 +8,14 @@ import { afterAll, expect, it } from "vitest";
 import { createCandidate } from "conclave";
 import { sqlite } from "conclave/stores/sqlite";
 import { Database } from "../sqlite/by-hand.ts";
+import { nowMs, Stage } from "../sqlite/processes.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "conclave-deleted-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const stage = new Stage();
+afterAll(async () => {
+  await stage.end();
+  rmSync(folder, { recursive: true, force: true });
+});
 
 it("record-deleted: the holder loses its term, and a rival waits for its ttl", async () => {
   const file = path.join(folder, "x.db");
@@ -30,3 +35,23 @@ it("record-deleted: the holder loses its term, and a rival waits for its ttl", a
   expect(performance.now() - deletedAt).toBeGreaterThanOrEqual(ttlMs);
   expect(successor.token.value).toBeGreaterThan(term.token.value);
 });
+
+it(
+  "record-deleted: between real processes too, and their fence sees a greater token",
+  { timeout: 30_000 },
+  async () => {
+    const shared = { path: stage.file("x.db"), ledger: stage.file("ledger.db"), ttlMs: 1500 };
+    const holder = await stage.start({ ...shared, id: "holder" });
+    const { token = "" } = await holder.hears("wrote");
+    const rival = await stage.start({ ...shared, id: "rival" });
+    await rival.hears("leader");
+    const database = new Database(shared.path);
+    database.exec("DELETE FROM conclave_seat");
+    database.close();
+    const deletedAt = nowMs();
+    expect(await holder.hears("lost", deletedAt - 100)).toMatchObject({ reason: "superseded" });
+    const next = await Promise.any([holder, rival].map((player) => player.hears("wrote", deletedAt)));
+    expect(next.at - deletedAt).toBeGreaterThanOrEqual(shared.ttlMs - 100);
+    expect(BigInt(next.token ?? 0)).toBeGreaterThan(BigInt(token));
+  },
+);

@@ -21,8 +21,9 @@ const { sqliteFence } = await load("fencing");
 
 const log = options.log === undefined ? undefined : openSync(options.log, "a");
 const ledger = options.ledger === undefined ? undefined : openLedger(options.ledger);
+const store = options.unfenced === true ? withoutTokens(sqlite(options.path)) : sqlite(options.path);
 const candidate = createCandidate({
-  store: options.unfenced === true ? withoutTokens(sqlite(options.path)) : sqlite(options.path),
+  store,
   id: options.id,
   ttlMs: options.ttlMs,
   drainMs: options.drainMs,
@@ -46,7 +47,10 @@ commands.on("line", (line) => {
   const [command, argument] = line.split(" ");
   if (command === "close") {
     closing = true;
-    void candidate.close().then(() => process.exit(0));
+    void candidate
+      .close()
+      .then(() => store.close())
+      .then(() => process.exit(0));
   } else if (command === "stand") stand();
   else if (command === "block") block(Number(argument));
   else if (command === "write") write(present);
