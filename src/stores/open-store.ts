@@ -6,6 +6,8 @@ import type { Store } from "./contract.ts";
 type Open = (url: string) => Promise<Store>;
 
 const DRIVERS: ReadonlyMap<string, Open> = new Map<string, Open>([
+  ["etcd", async (url) => (await import("./etcd.ts")).etcd(url)],
+  ["etcds", async (url) => (await import("./etcd.ts")).etcd(url)],
   ["memory", async (url) => (await import("./memory.ts")).memory(url)],
   ["sqlite", async (url) => (await import("./sqlite.ts")).sqlite(url)],
 ]);
@@ -14,8 +16,6 @@ const DRIVERS: ReadonlyMap<string, Open> = new Map<string, Open>([
 const PLANNED: ReadonlySet<string> = new Set([
   "consul",
   "dynamodb",
-  "etcd",
-  "etcds",
   "kubernetes",
   "mysql",
   "nats",
