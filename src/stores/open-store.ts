@@ -9,6 +9,8 @@ const DRIVERS: ReadonlyMap<string, Open> = new Map<string, Open>([
   ["etcd", async (url) => (await import("./etcd.ts")).etcd(url)],
   ["etcds", async (url) => (await import("./etcd.ts")).etcd(url)],
   ["memory", async (url) => (await import("./memory.ts")).memory(url)],
+  ["postgres", async (url) => (await import("./postgres.ts")).postgres(url)],
+  ["postgresql", async (url) => (await import("./postgres.ts")).postgres(url)],
   ["sqlite", async (url) => (await import("./sqlite.ts")).sqlite(url)],
 ]);
 
@@ -19,7 +21,6 @@ const PLANNED: ReadonlySet<string> = new Set([
   "kubernetes",
   "mysql",
   "nats",
-  "postgres",
   "redis",
   "zookeeper",
 ]);
