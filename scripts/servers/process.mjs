@@ -2,7 +2,7 @@
 // One server as a process that tests can kill, pause, stop and start again, on the ports and in the folder it had. What every file beside this one is made of.
 //
 // A server is ended by its own process id, never by name. If the process that started it dies without a word, the warden ends it and removes its folder.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -107,6 +107,26 @@ export function privateFolder(name) {
     tellWarden(`removed ${folder}`);
   };
   return { folder, remove };
+}
+
+/**
+ * Runs a command, and the one that undoes it when it is said so, or by the warden if nobody says so.
+ * @param {readonly string[]} doing @param {readonly string[]} undoing @returns {() => void}
+ */
+export function doUntil(doing, undoing) {
+  tellWarden(`undo ${JSON.stringify(undoing)}`);
+  runCommand(doing);
+  return () => {
+    runCommand(undoing);
+    tellWarden(`undone ${JSON.stringify(undoing)}`);
+  };
+}
+
+/** @param {readonly string[]} command */
+export function runCommand([command = "", ...args]) {
+  const { status, stderr, error } = spawnSync(command, args, { encoding: "utf8" });
+  if (status !== 0)
+    throw new Error(`${command} ${args.join(" ")} failed: ${stderr ?? ""}${error?.message ?? ""}`.trim());
 }
 
 /**
