@@ -1,19 +1,18 @@
 // @ts-check
 // A candidate in a process of its own, for tests that kill, stop and resign it. Says what happens on stdout, a JSON object a line, with the clock that
 // all processes share; obeys "resign", "stand" (again) and "close" on stdin. With `log` it also writes what the judge reads (src/testing/judge.ts).
-//   argument: { modules, path, id, ttlMs, drainMs?, holdMs?, log? }      holdMs: resigns by itself after that long, and stands again
+//   argument: { modules, path | store, id, ttlMs, drainMs?, holdMs?, log? }      store: a URL; holdMs: resigns by itself after that long, and stands again
 import { openSync, writeSync } from "node:fs";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 
 const options = JSON.parse(process.argv[2] ?? "{}");
-const { createCandidate } = await import(pathToFileURL(path.join(options.modules, "index.js")).href);
-const { sqlite } = await import(pathToFileURL(path.join(options.modules, "sqlite.js")).href);
+const { createCandidate, openStore } = await import(pathToFileURL(path.join(options.modules, "index.js")).href);
 
 const log = options.log === undefined ? undefined : openSync(options.log, "a");
 const candidate = createCandidate({
-  store: sqlite(options.path),
+  store: await openStore(options.store ?? `sqlite:${encodeURI(options.path)}`),
   id: options.id,
   ttlMs: options.ttlMs,
   drainMs: options.drainMs,

@@ -22,7 +22,9 @@ export interface Heard {
 }
 
 export interface CandidateOptions {
-  readonly path: string;
+  /** A file for sqlite:, or any store by its URL. */
+  readonly path?: string;
+  readonly store?: string;
   readonly id: string;
   readonly ttlMs: number;
   readonly drainMs?: number;
@@ -54,7 +56,7 @@ export class Stage {
   async start(options: CandidateOptions): Promise<Player> {
     this.#built ??= build({
       cwd: root,
-      input: { index: "src/index.ts", sqlite: "src/stores/sqlite.ts" },
+      input: { index: "src/index.ts" },
       platform: "node",
       logLevel: "warn",
       output: { dir: this.#modules, format: "esm" },
