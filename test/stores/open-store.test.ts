@@ -19,7 +19,7 @@ describe("openStore", () => {
       const scheme = url.slice(0, url.indexOf(":"));
       await expect(openStore(url)).rejects.toMatchObject({
         code: "CONFIG_INVALID",
-        message: `openStore: this version has no driver for ${scheme}. Known here: memory:, sqlite:`,
+        message: expect.stringMatching(`^openStore: this version has no driver for ${scheme}. Known here: .*memory:`),
       });
     },
   );
