@@ -5,13 +5,16 @@ import { request } from "node:https";
 import path from "node:path";
 import { freePorts, launch, privateFolder } from "./process.mjs";
 
+/** Files. With clientAuth etcd asks for a certificate, and `clientCert` and `clientKey` are what we show it. */
+/** @typedef {{ ca: string, cert: string, key: string, clientAuth?: boolean, clientCert?: string, clientKey?: string }} Tls */
+
 export const packages = ["etcd-server", "etcd-client"];
 
 /**
  * @param {object} [options]
  * @param {number} [options.nodes]
  * @param {string} [options.folder] where the data goes; a private one if not given
- * @param {{ ca: string, cert: string, key: string, clientAuth?: boolean }} [options.tls] files; for clients only
+ * @param {Tls} [options.tls] files; for clients only
  * @param {readonly string[]} [options.args] added to every node's
  * @param {(index: number) => { readonly folder?: string, readonly host?: string, readonly prefix?: readonly string[] }} [options.place] where a node stands,
  *   if not beside the others: its folder, its address, and what its command is run through (`ip netns exec …`)
@@ -42,7 +45,7 @@ export async function start({ nodes: count = 1, folder, tls, args = [], place = 
 
 /**
  * @param {{ name: string, folder: string, prefix: readonly string[], client: string, peer: string }} member
- * @param {string} cluster @param {{ ca: string, cert: string, key: string, clientAuth?: boolean } | undefined} tls
+ * @param {string} cluster @param {Tls | undefined} tls
  * @param {readonly string[]} more @param {string} base
  */
 function startMember({ name, folder, prefix, client, peer }, cluster, tls, more, base) {
@@ -69,7 +72,7 @@ function startMember({ name, folder, prefix, client, peer }, cluster, tls, more,
   return launch({ url: client, command, args, log: path.join(base, `${name}.log`), ready });
 }
 
-/** @param {string} url @param {{ ca: string, cert: string, key: string } | undefined} tls */
+/** @param {string} url @param {Tls | undefined} tls */
 async function versionOf(url, tls) {
   const { version } = /** @type {{ version: string }} */ (
     JSON.parse(await ask(`${url}/v3/maintenance/status`, tls, "{}"))
@@ -77,7 +80,7 @@ async function versionOf(url, tls) {
   return version;
 }
 
-/** @param {string} url @param {{ ca: string, cert: string, key: string } | undefined} tls @param {string | undefined} body */
+/** @param {string} url @param {Tls | undefined} tls @param {string | undefined} body */
 async function ask(url, tls, body) {
   if (tls !== undefined) return await askSecurely(url, tls, body);
   const options = body === undefined ? {} : { method: "POST", body };
@@ -85,9 +88,11 @@ async function ask(url, tls, body) {
   return await answer.text();
 }
 
-/** @param {string} url @param {{ ca: string, cert: string, key: string }} tls @param {string | undefined} body @returns {Promise<string>} */
+/** @param {string} url @param {Tls} tls @param {string | undefined} body @returns {Promise<string>} */
 async function askSecurely(url, tls, body) {
-  const [ca, cert, key] = [tls.ca, tls.cert, tls.key].map((file) => readFileSync(file));
+  const [ca, cert, key] = [tls.ca, tls.clientCert ?? tls.cert, tls.clientKey ?? tls.key].map((file) =>
+    readFileSync(file),
+  );
   return await new Promise((resolve, reject) => {
     const options = { method: body === undefined ? "GET" : "POST", ca, cert, key, timeout: 1000 };
     const sent = request(url, options, (answer) => {

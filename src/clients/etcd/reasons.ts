@@ -6,13 +6,17 @@ export function nameOf({ host, port }: Endpoint): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
+/** `tls`: it will not go away by itself. A connection that was merely closed may have met a server that was just stopping; that is only unreachable. */
 export function connectionError(endpoint: Endpoint, tls: EtcdTls | undefined, cause: unknown): EtcdError {
   if (cause instanceof EtcdError) return cause;
   const code = codeOf(cause);
   const text = cause instanceof Error ? cause.message : String(cause);
-  const said = tls === undefined ? plainReason(code, text) : secureReason(code, text, tls);
-  if (said !== undefined) return new EtcdError("tls", "not-applied", `${nameOf(endpoint)} ${said}`, cause);
-  const what = REASONS[code] ?? (isAbort(cause) ? "did not answer in time" : `could not be reached (${text})`);
+  const lasting = tls === undefined ? plainReason(code, text) : secureReason(code, text, tls);
+  if (lasting !== undefined) return new EtcdError("tls", "not-applied", `${nameOf(endpoint)} ${lasting}`, cause);
+  const isClosed = code === "ECONNRESET" || text === "closed";
+  const what =
+    REASONS[code] ??
+    (isClosed ? closedReason(tls) : isAbort(cause) ? "did not answer in time" : `could not be reached (${text})`);
   return new EtcdError("unreachable", "not-applied", `${nameOf(endpoint)} ${what}`, cause);
 }
 
@@ -25,11 +29,16 @@ const REASONS: Readonly<Record<string, string>> = {
   ENETUNREACH: "is on no route",
 };
 
+function closedReason(tls: EtcdTls | undefined): string {
+  return tls === undefined
+    ? "closed the connection at once: it is stopping, or it expects TLS (then write etcds://)"
+    : "closed the connection at once: it is stopping, or it does not speak TLS (then write etcd://)";
+}
+
+/** A TLS server answers with an alert, which is no HTTP/2. */
 function plainReason(code: string, text: string): string | undefined {
-  // etcd answers a TLS port's plain client with a TLS alert, or closes.
-  if (text === "closed" || code === "ECONNRESET" || /^ERR_HTTP2|protocol error/i.test(`${code} ${text}`))
-    return "closed the connection before a word of HTTP/2: if it expects TLS, write etcds://";
-  return undefined;
+  if (!/^ERR_HTTP2|protocol error/i.test(`${code} ${text}`)) return undefined;
+  return "does not speak HTTP/2: if it expects TLS, write etcds://";
 }
 
 function secureReason(code: string, text: string, tls: EtcdTls): string | undefined {
@@ -39,7 +48,7 @@ function secureReason(code: string, text: string, tls: EtcdTls): string | undefi
     return `shows a certificate that cannot be verified (${code}): pass the authority that signed it (ca)`;
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return `shows a certificate of another name (${text}): pass servername`;
   if (code === "CERT_HAS_EXPIRED") return "shows a certificate that has expired: renew it there";
-  if (/ALERT|HANDSHAKE/.test(code) || code === "ECONNRESET" || text === "closed")
+  if (/ALERT|HANDSHAKE/.test(code))
     return tls.cert === undefined
       ? "ended the TLS handshake: if it asks for client certificates, pass cert and key"
       : "does not accept the client certificate: is it signed by etcd's --trusted-ca-file?";
