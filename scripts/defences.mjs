@@ -33,7 +33,8 @@ const COPIED = [
 
 /** @typedef {{ slug: string, patch: string, failed: boolean, how: string }} Outcome */
 
-process.exitCode = await main();
+const exitCode = await main();
+if (exitCode !== 0) process.exitCode = exitCode;
 
 async function main() {
   const options = readOptions();

@@ -14,6 +14,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     summary: "a simulated election: a paused leader is replaced, and its stale write refused",
     load: () => import("./demo.ts"),
   },
+  schema: { summary: "the SQL that makes the tables of a store in PostgreSQL", load: () => import("./schema.ts") },
 };
 
 function usage(): string {
