@@ -21,6 +21,9 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const LONGEST_MS = 45_000;
 const COPIED = [
   "src",
+  "scripts/servers",
+  "test/servers.ts",
+  "test/etcd",
   "test/incidents",
   "test/fencing",
   "test/lease/rig.ts",

@@ -16,7 +16,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "src/lease": ["src/base"],
   "src/protocols": ["src/base"],
   "src/simulator": ["src/base", "src/lease", "src/protocols"],
-  "src/fencing": ["src/base"],
+  "src/fencing": ["src/base", "src/clients"],
   "src/clients": ["src/base"],
   "src/stores": ["src/base", "src/lease", "src/clients", "src/simulator/models"],
   "src/election": ["src/base", "src/lease", "src/fencing", "src/stores/contract", "src/stores/host-clock"],
@@ -25,7 +25,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "src/cluster": ["src/base", "src/protocols", "src/transport"],
   "src/telemetry": ["src/base", "src/lease/events", "src/lease/exchange"],
   "src/testing": ["src/base", "src/lease", "src/fencing", "src/stores", "src/election", "src/simulator/models"],
-  "src/cli": ["src/index", "src/testing/index", "src/stores", "src/simulator/index"],
+  "src/cli": ["src/index", "src/testing/index", "src/stores", "src/fencing/postgres", "src/simulator/index"],
   "src/index": ["src/election", "src/stores/contract", "src/stores/open-store", "src/base", "src/lease", "src/fencing"],
 };
 
