@@ -9,9 +9,32 @@ export function urlOf({ urls }: Servers, ...only: readonly string[]): string {
   return `etcd://${(only.length > 0 ? only : urls).map((url) => new URL(url).host).join(",")}`;
 }
 
-async function ask(url: string, path: string): Promise<Record<string, unknown>> {
-  const answer = await fetch(`${url}${path}`, { method: "POST", body: "{}", signal: AbortSignal.timeout(1000) });
+/** etcd's API as JSON. */
+export async function ask(url: string, path: string, body: object = {}): Promise<Record<string, unknown>> {
+  const answer = await fetch(`${url}${path}`, {
+    method: "POST",
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(1000),
+  });
   return (await answer.json()) as Record<string, unknown>;
+}
+
+/** The lease behind the entry that was made at revision `token` below `prefix`, as a decimal. */
+export async function leaseOf(url: string, prefix: string, token: string): Promise<string> {
+  const key = Buffer.from(prefix);
+  const end = Buffer.from(`${prefix.slice(0, -1)}0`); // after / comes 0
+  const range = { key: key.toString("base64"), range_end: end.toString("base64") };
+  const { kvs = [] } = (await ask(url, "/v3/kv/range", range)) as {
+    kvs?: { create_revision: string; lease: string }[];
+  };
+  return kvs.find(({ create_revision: revision }) => revision === token)?.lease ?? "0";
+}
+
+/** Whole seconds that are left to that lease. */
+export async function ttlSecondsOf(url: string, prefix: string, token: string): Promise<number> {
+  const ID = await leaseOf(url, prefix, token);
+  const { TTL } = await ask(url, "/v3/lease/timetolive", { ID });
+  return Number(TTL ?? 0);
 }
 
 /** The member that leads etcd, by its own word and that of a majority. */

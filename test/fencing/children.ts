@@ -52,7 +52,9 @@ export class Family {
 
   static async begin(): Promise<Family> {
     const family = new Family(await mkdtemp(path.join(tmpdir(), "conclave-children-")));
-    const modules = ["index", "fencing/index", "stores/memory"].map((module) => `export * from "${source(module)}";\n`);
+    const modules = ["index", "fencing/index", "fencing/etcd", "stores/etcd", "stores/memory"].map(
+      (module) => `export * from "${source(module)}";\n`,
+    );
     const input = path.join(family.folder, "entry.ts");
     await writeFile(input, modules.join(""));
     await build({
