@@ -26,7 +26,7 @@ export class EtcdClient {
 
   constructor(address: EtcdAddress) {
     this.address = address;
-    this.#credentials = { user: address.user, token: undefined };
+    this.#credentials = { user: address.user, token: undefined, coming: undefined };
   }
 
   /** The oldest version of a member that we have talked to. */

@@ -19,6 +19,9 @@ const ANSWER_WITHIN_MS = 30_000;
 /** A value may have 1.5 MB; windows of 64 KiB would make that a dozen round trips. */
 const WINDOW = 4 * 1024 * 1024;
 
+/** The reason to abort a call with when it is only not wanted any more: that says nothing about the connection. */
+export const NOT_WANTED: Error = new Error("no longer wanted");
+
 export type Metadata = Readonly<Record<string, string>>;
 
 export interface Stream {
@@ -74,7 +77,7 @@ export class Connection {
       const messages: Buffer[] = [];
       const giveUp = (): void => {
         stream.close(constants.NGHTTP2_CANCEL);
-        this.suspect();
+        if (signal.reason !== NOT_WANTED) this.suspect();
       };
       const timer = setTimeout(giveUp, ANSWER_WITHIN_MS);
       const settle = (error: EtcdError | undefined): void => {

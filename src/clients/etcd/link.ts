@@ -1,7 +1,6 @@
 // etcd's methods over one connection, which is one member. Whoever needs two answers of the same member takes one link and uses it for both.
 import { type Connection, type Metadata } from "./connection.ts";
-import type { EtcdError } from "./errors.ts";
-import { wantsNewToken } from "./errors.ts";
+import { EtcdError, wantsNewToken } from "./errors.ts";
 import {
   authenticateRequest,
   deleteRequest,
@@ -34,6 +33,8 @@ import { WatchStream } from "./watch-stream.ts";
 export interface Credentials {
   readonly user: { readonly name: string; readonly password: string } | undefined;
   token: string | undefined;
+  /** Checking a password costs etcd 70 ms on purpose: whoever needs a token meanwhile waits for the same one. */
+  coming: Promise<string | undefined> | undefined;
 }
 
 export class Link {
@@ -87,16 +88,25 @@ export class Link {
 
   /** Exchanges name and password for a token, if there are any and etcd wants them. */
   async authenticate(signal: AbortSignal): Promise<void> {
-    const { user } = this.#credentials;
-    if (user === undefined) return;
-    this.#credentials.token = undefined;
+    const credentials = this.#credentials;
+    if (credentials.user === undefined) return;
+    credentials.coming ??= this.#askToken(credentials.user, signal).finally(() => (credentials.coming = undefined));
+    credentials.token = await credentials.coming;
+  }
+
+  async #askToken(
+    { name, password }: NonNullable<Credentials["user"]>,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
     try {
-      const request = authenticateRequest(user.name, user.password);
+      const request = authenticateRequest(name, password);
       const answer = await this.connection.unary("/etcdserverpb.Auth/Authenticate", request, {}, signal);
-      this.#credentials.token = new Message(answer).text(2);
+      return new Message(answer).text(2);
     } catch (error) {
       // A password for an etcd without users is no mistake: they may be switched on later.
-      if (!(error as EtcdError).message.startsWith("etcdserver: authentication is not enabled")) throw error;
+      if (error instanceof EtcdError && error.message.startsWith("etcdserver: authentication is not enabled"))
+        return undefined;
+      throw error;
     }
   }
 

@@ -5,6 +5,7 @@
 import { setMaxListeners } from "node:events";
 import { unknown } from "../../base/outcome.ts";
 import type { EtcdClient } from "../../clients/etcd/client.ts";
+import { NOT_WANTED } from "../../clients/etcd/connection.ts";
 import type { Link } from "../../clients/etcd/link.ts";
 import type { Guarantee } from "../../lease/guarantee.ts";
 import type {
@@ -98,7 +99,7 @@ export class EtcdStore implements FencedStore, Reopenable {
     const over = new AbortController();
     setMaxListeners(0, over.signal);
     const mailbox = new Mailbox(() => {
-      over.abort();
+      over.abort(NOT_WANTED);
       this.#mailboxes.delete(mailbox);
       signal.removeEventListener("abort", end);
     });
