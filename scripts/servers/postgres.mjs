@@ -89,14 +89,15 @@ function copy(data, port, name) {
 /** @param {string} data @param {string} base @param {number} port @param {string} name @param {Record<string, string>} env @returns {Promise<PostgresNode>} */
 async function startNode(data, base, port, name, env) {
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
-  const [command = "", ...args] = asNobody(`${BIN}/postgres`, ["-D", data, "-p", `${port}`]);
+  // Set behind setpriv: libfaketime leaves things behind that belong to whoever it is first loaded by.
+  const set = Object.entries(env).map(([key, value]) => `${key}=${value}`);
+  const [command = "", ...args] = asNobody("env", [...set, `${BIN}/postgres`, "-D", data, "-p", `${port}`]);
   const ready = async () => (await ask(url, "SELECT 1")).length === 1;
   const node = await launch({
     url,
     command,
     args,
     log: path.join(base, `${name}.log`),
-    env,
     stopSignal: "SIGINT",
     ready,
   });

@@ -7,7 +7,14 @@
 import { ConclaveError } from "../base/errors.ts";
 import { show } from "../base/show.ts";
 import type { FencedStore, Reopenable } from "./contract.ts";
-import { databaseOf, type PgClient, type PostgresClient, UrlDatabase } from "./postgres/database.ts";
+import {
+  databaseOf,
+  type PgClient,
+  placeOf,
+  placeOfUrl,
+  type PostgresClient,
+  UrlDatabase,
+} from "./postgres/database.ts";
 import { type Expiry, guaranteeOf } from "./postgres/guarantee.ts";
 import { PostgresStore } from "./postgres/postgres-store.ts";
 import { DEFAULT_SCHEMA, isPlainName, schemaSql } from "./postgres/schema.ts";
@@ -34,7 +41,7 @@ export function postgres(source: string | PgClient | PostgresClient, options: Po
   if (typeof source === "string") return fromUrl(source, options);
   if (!isClient(source))
     throw invalid([`${show(source)} is neither a URL, nor a Pool or Client of pg, nor the sql function of postgres`]);
-  return new PostgresStore(partsOf(options, "the database", databaseOf(source)));
+  return new PostgresStore(partsOf(options, placeOf(source), databaseOf(source)));
 }
 
 /** The SQL that makes the tables, as `conclave schema postgres` prints it. @param options.role who else may stand in elections, beside the owner */
@@ -61,18 +68,16 @@ class UrlStore extends PostgresStore implements Reopenable {
 const OWN_SETTINGS = { schema: "conclave_schema", expiry: "conclave_expiry" } as const;
 
 function fromUrl(url: string, options: PostgresOptions): FencedStore & Reopenable {
-  const parsed = /^postgres(?:ql)?:\/\/(?:[^@/?#]*@)?([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/i.exec(url);
-  if (parsed === null) throw invalid(["what was passed does not begin with postgres:// or postgresql://"]);
-  const [, host = "", database = "", query = ""] = parsed;
+  const place = placeOfUrl(url);
+  if (place === undefined) throw invalid(["what was passed does not begin with postgres:// or postgresql://"]);
+  const [base = "", query = ""] = (url.split("#")[0] ?? "").split("?", 2);
   const settings = new URLSearchParams(query);
   const own = {
     schema: options.schema ?? settings.get(OWN_SETTINGS.schema) ?? undefined,
     expiry: options.expiry ?? ((settings.get(OWN_SETTINGS.expiry) ?? undefined) as Expiry | undefined),
   };
   for (const name of Object.values(OWN_SETTINGS)) settings.delete(name);
-  const base = url.split("?")[0] ?? "";
   const rest = settings.size === 0 ? "" : `?${settings.toString()}`;
-  const place = `${host === "" ? "the local server" : host}${database === "" ? "" : `/${database}`}`;
   const parts = partsOf(own, place, new UrlDatabase(`${base}${rest}`));
   return new UrlStore(reopeningUrl(base, settings, own), parts);
 }

@@ -107,6 +107,10 @@ export class Player {
     return this.#child.pid ?? 0;
   }
 
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
   /** The first thing of this kind that it says from `fromMs` on. */
   async hears(event: string, fromMs = 0, withinMs = 15_000): Promise<Heard> {
     const until = nowMs() + withinMs;

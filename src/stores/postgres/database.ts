@@ -46,6 +46,28 @@ export function databaseOf(client: PgClient | PostgresClient): Database {
   return isPostgresClient(client) ? new PostgresDatabase(client) : new PgDatabase(client);
 }
 
+/** Where a client leads, for messages; as far as it says so, and without its password. A Client of pg says it itself, the others in their options. */
+export function placeOf(client: PgClient | PostgresClient): string {
+  const settings = ((client as { options?: unknown }).options ?? client) as Partial<Settings>;
+  if (typeof settings.connectionString === "string") return placeOfUrl(settings.connectionString) ?? SOMEWHERE;
+  const [host, port, database] = [settings.host, settings.port, settings.database].map((value) =>
+    Array.isArray(value) ? (value[0] as unknown) : value,
+  );
+  if (typeof host !== "string") return SOMEWHERE;
+  return `${host}${typeof port === "number" ? `:${port}` : ""}${typeof database === "string" ? `/${database}` : ""}`;
+}
+
+type Settings = Readonly<Record<"connectionString" | "host" | "port" | "database", unknown>>;
+const SOMEWHERE = "the database";
+
+/** undefined: not a URL of PostgreSQL. */
+export function placeOfUrl(url: string): string | undefined {
+  const parsed = /^postgres(?:ql)?:\/\/(?:[^@/?#]*@)?([^/?#]*)(?:\/([^?#]*))?/i.exec(url);
+  if (parsed === null) return undefined;
+  const [, host = "", database = ""] = parsed;
+  return `${host === "" ? "the local server" : host}${database === "" ? "" : `/${database}`}`;
+}
+
 function isPostgresClient(client: PgClient | PostgresClient): client is PostgresClient {
   return typeof (client as Partial<PostgresClient>).unsafe === "function";
 }
@@ -264,7 +286,13 @@ interface OwnSql extends PostgresClient {
 function openWithPostgres(url: string): Own | undefined {
   const module = load("postgres") as ((url: string, options: object) => OwnSql) | undefined;
   if (module === undefined) return undefined;
-  const options = { max: CONNECTIONS, connect_timeout: CONNECT_WITHIN_MS / 1000, idle_timeout: 30, onnotice: () => {} };
+  const options = {
+    max: CONNECTIONS,
+    connect_timeout: CONNECT_WITHIN_MS / 1000,
+    idle_timeout: 30,
+    fetch_types: false, // nobody would hear of it if that failed
+    onnotice: () => {},
+  };
   let sql = module(url, options);
   const leave = (old: OwnSql): Promise<void> => old.end({ timeout: 0 }).catch(() => {});
   return {

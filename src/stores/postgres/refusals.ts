@@ -136,8 +136,9 @@ function ofStatement({ code, severity, text }: Trouble, { place, schema }: Where
   const option = schema === "conclave" ? "" : ` --schema ${schema}`;
   switch (code) {
     case "3F000":
-    case "42P01":
     case "42883":
+      if (code === "42883" && !/\b(?:open|keep|claim|release|look)\(json\)/.test(text))
+        return foreign(text, place, schema);
       return [
         "STORE_UNSUPPORTED",
         `${place} has no tables of conclave in schema "${schema}" (${text}). Run once, as its owner: npx conclave schema postgres${option} | psql "$DATABASE_URL"`,
@@ -149,6 +150,7 @@ function ofStatement({ code, severity, text }: Trouble, { place, schema }: Where
         `this user may not use the tables in schema "${schema}" of ${place} (${text}). Run once, as their owner: npx conclave schema postgres${option} --grant USER | psql "$DATABASE_URL"`,
         false,
       ];
+    case "42P01":
     case "42703":
     case "42804":
     case "42846":
@@ -158,11 +160,7 @@ function ofStatement({ code, severity, text }: Trouble, { place, schema }: Where
     case "P0001":
     case "23502":
     case "23514":
-      return [
-        "STORE_FOREIGN_DATA",
-        `schema "${schema}" of ${place} is not laid out as conclave lays it out, or a row of it makes no sense (${text}). Somebody has changed it. Nothing was written. Use another schema, or put it right while no candidate runs.`,
-        false,
-      ];
+      return foreign(text, place, schema);
     case "22P02":
     case "22P05":
     case "22021":
@@ -191,6 +189,14 @@ function ofStatement({ code, severity, text }: Trouble, { place, schema }: Where
         ? ["STORE_UNREACHABLE", `${place}: ${text} (${code}). It is tried again.`, true]
         : undefined;
   }
+}
+
+function foreign(text: string, place: string, schema: string): Verdict {
+  return [
+    "STORE_FOREIGN_DATA",
+    `schema "${schema}" of ${place} is not laid out as conclave lays it out, or a row of it makes no sense (${text}). Somebody has changed it. Nothing was written. Use another schema, or put it right while no candidate runs.`,
+    false,
+  ];
 }
 
 /** An answer that none of our functions gives. */
