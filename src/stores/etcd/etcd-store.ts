@@ -32,7 +32,7 @@ import { endLease, keepLease, openLease } from "./keep.ts";
 import { lookAt } from "./look.ts";
 import { outcomeOf } from "./refusals.ts";
 import { standSentry } from "./sentry.ts";
-import { join, leave } from "./stand.ts";
+import { joinAll, leaveAll } from "./stand.ts";
 
 /** More sessions than one process opens while the answer to an opening can still matter. */
 const NONCES_REMEMBERED = 1000;
@@ -71,15 +71,17 @@ export class EtcdStore implements FencedStore, Reopenable {
   }
 
   async claim(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]> {
-    return await Promise.all(
-      claims.map((claim) => this.#with(call, (link, signal) => join(link, this.#prefix, claim, signal), claim.name)),
-    );
+    const answer = await this.#with(call, async (link, signal) => ({
+      kind: "claimed" as const,
+      claimed: await joinAll(link, this.#prefix, claims, signal),
+    }));
+    return answer.kind === "claimed" ? answer.claimed : claims.map(() => answer);
   }
 
   async release({ session, holds, endSession }: Will, call: Call): Promise<Released> {
     return await this.#with(call, async (link, signal) => {
       if (endSession) await endLease(link, session, signal);
-      else await Promise.all(holds.map((hold) => leave(link, this.#prefix, session, hold, signal)));
+      else await leaveAll(link, this.#prefix, session, holds, signal);
       return { kind: "released" as const };
     });
   }
@@ -131,7 +133,6 @@ export class EtcdStore implements FencedStore, Reopenable {
   async #with<A>(
     { signal }: Call,
     ask: (link: Link, signal: AbortSignal) => Promise<A>,
-    name = "",
   ): Promise<A | Refused | Unknown> {
     if (signal.aborted) return unknown(signal.reason);
     // Every request of a batch listens; Node would take many listeners for a leak.
@@ -139,7 +140,7 @@ export class EtcdStore implements FencedStore, Reopenable {
     try {
       return await ask(await this.#client.link(signal), signal);
     } catch (error) {
-      return outcomeOf(error, `${this.#prefix}${name === "" ? "" : `${name}/`}`);
+      return outcomeOf(error, this.#prefix);
     }
   }
 }

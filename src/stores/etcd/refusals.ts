@@ -38,8 +38,9 @@ function denied(message: string, keys: string): string {
     return `${message}. Correct user and password in the URL: etcd://user:password@host:2379`;
   if (message.includes("user name is empty"))
     return `${message}: this etcd asks who we are. Put user and password into the URL: etcd://user:password@host:2379`;
+  const prefix = keys === "" ? "NAME/" : keys;
   if (message.includes("permission denied"))
-    return `${message}. The user needs reading and writing below ${keys}: etcdctl role grant-permission ROLE readwrite --prefix=true '${keys}'`;
+    return `${message}. The user needs reading and writing below ${prefix}: etcdctl role grant-permission ROLE readwrite --prefix=true '${prefix}'`;
   return message;
 }
 

@@ -2,11 +2,11 @@
 //
 // `granted` is etcd's word, at one revision, that my entry is there and none of the line is before it. The order is etcd's: each entry is made once, at a
 // revision of the whole store, and leaves only by release, deletion, or the end of its lease. So at any revision at most one entry is the first.
-import { isLeaseNotFound } from "../../clients/etcd/errors.ts";
+import { EtcdError, isLeaseNotFound } from "../../clients/etcd/errors.ts";
 import type { Link } from "../../clients/etcd/link.ts";
-import type { KeyValue, Operation } from "../../clients/etcd/messages.ts";
+import type { Header, KeyValue, Operation, TxnRequest, TxnResponse } from "../../clients/etcd/messages.ts";
 import { unknown } from "../../base/outcome.ts";
-import type { Claim, Claimed, Hold, Session } from "../contract.ts";
+import type { Bid, Claim, Claimed, Hold, Session } from "../contract.ts";
 import {
   domainOf,
   holdOf,
@@ -18,8 +18,10 @@ import {
   readRecord,
   writeRecord,
 } from "./entry.ts";
-import { foreignData } from "./refusals.ts";
+import { foreignData, outcomeOf } from "./refusals.ts";
 
+/** etcd takes 128 operations in a transaction, and counts those inside it too. */
+const TOGETHER_MAX = 64;
 /** Counting those ahead beyond this many is of no use to anybody. */
 const COUNT_UP_TO = 1000;
 
@@ -27,43 +29,85 @@ export function firstOfLine({ start, end }: Line, keysOnly: boolean): Operation 
   return { range: { key: start, rangeEnd: end, order: "oldest first", limit: 1, keysOnly } };
 }
 
-export async function join(link: Link, prefix: string, claim: Claim, signal: AbortSignal): Promise<Claimed> {
-  const { session, name, bid, value } = claim;
+/** Answers in the order of `claims`, each for itself. Those of one session go together. */
+export async function joinAll(
+  link: Link,
+  prefix: string,
+  claims: readonly Claim[],
+  signal: AbortSignal,
+): Promise<readonly Claimed[]> {
+  const answers = new Map<Claim, Claimed>();
+  await Promise.all(
+    chunksOf(claims, ({ session }) => session.id).map(async (chunk) => {
+      const joined = await joinTogether(link, prefix, chunk, signal);
+      chunk.forEach((claim, index) => answers.set(claim, joined[index] ?? unknown("no answer for this claim")));
+    }),
+  );
+  return claims.map((claim) => answers.get(claim) ?? unknown("no answer for this claim"));
+}
+
+async function joinTogether(
+  link: Link,
+  prefix: string,
+  claims: readonly Claim[],
+  signal: AbortSignal,
+): Promise<readonly Claimed[]> {
+  try {
+    const requests = claims.map((claim) => joinRequest(prefix, claim));
+    const { header, each } = await txnTogether(link, requests, signal);
+    return await Promise.all(claims.map((claim, index) => readJoin(link, prefix, claim, header, each[index], signal)));
+  } catch (error) {
+    if (isLeaseNotFound(error)) return claims.map(() => ({ kind: "session-lost" }));
+    // Nothing of it was applied because of one of them: each for itself, then.
+    if (
+      claims.length > 1 &&
+      error instanceof EtcdError &&
+      (error.problem === "denied" || error.problem === "too-large")
+    )
+      return (await Promise.all(claims.map((claim) => joinTogether(link, prefix, [claim], signal)))).flat();
+    return claims.map(({ name }) => outcomeOf(error, `${prefix}${name}/`));
+  }
+}
+
+function joinRequest(prefix: string, claim: Claim): TxnRequest {
+  const line = lineOf(prefix, claim.name);
+  const key = keyOf(line, claim.session.id);
+  const first = firstOfLine(line, true);
+  return {
+    compare: [{ key, createRevision: 0n }],
+    success: [{ put: { key, value: recordOf(claim), lease: leaseOfSession(claim.session.id) } }, first],
+    failure: [{ range: { key } }, first],
+  };
+}
+
+function recordOf({ session, bid, value }: Claim): Buffer {
+  return writeRecord({ candidate: session.candidate, bid, ttlMs: session.ttlMs, value });
+}
+
+async function readJoin(
+  link: Link,
+  prefix: string,
+  claim: Claim,
+  header: Header,
+  joined: TxnBody | undefined,
+  signal: AbortSignal,
+): Promise<Claimed> {
+  if (joined === undefined) return unknown("no answer for this claim");
+  const { name, bid, value, session } = claim;
   const line = lineOf(prefix, name);
   const key = keyOf(line, session.id);
-  const lease = leaseOfSession(session.id);
-  const record = writeRecord({ candidate: session.candidate, bid, ttlMs: session.ttlMs, value });
-  const first = firstOfLine(line, true);
-  const joined = await link
-    .txn(
-      {
-        compare: [{ key, createRevision: 0n }],
-        success: [{ put: { key, value: record, lease } }, first],
-        failure: [{ range: { key } }, first],
-      },
-      signal,
-    )
-    .catch(lostIfNoLease);
-  if (joined === "session-lost") return { kind: "session-lost" };
-  const { header, succeeded, responses } = joined;
-  const own = succeeded ? undefined : responses[0]?.kvs[0];
-  if (!succeeded) {
+  const own = joined.succeeded ? undefined : joined.responses[0]?.kvs[0];
+  if (!joined.succeeded) {
     const standing = own && readRecord(own.value);
     if (own === undefined || standing === undefined) return foreignEntry(key);
     if (standing.bid !== bid) return { kind: "leftover", bid: standing.bid };
-    if (standing.value !== value && !(await announce(link, own, record, lease, signal)))
+    if (standing.value !== value && !(await announce(link, own, recordOf(claim), leaseOfSession(session.id), signal)))
       return unknown("the entry went away while its value was written");
   }
-  const revision = own?.createRevision ?? header.revision;
-  const hold = holdOf(name, bid, revision, domainOf(header.clusterId));
-  const foremost = responses[1]?.kvs[0];
+  const hold = holdOf(name, bid, own?.createRevision ?? header.revision, domainOf(header.clusterId));
+  const foremost = joined.responses[1]?.kvs[0];
   if (foremost?.key.equals(key) === true) return { kind: "granted", hold };
   return await findPlace(link, line, key, hold, signal);
-}
-
-function lostIfNoLease(error: unknown): "session-lost" {
-  if (isLeaseNotFound(error)) return "session-lost";
-  throw error;
 }
 
 function foreignEntry(key: Buffer): Claimed {
@@ -118,25 +162,85 @@ export async function entriesBefore(
   return undefined;
 }
 
-/** Conditioned on session and bid. By the token in one request; where there is none, or another entry of that bid stands, by looking first. */
-export async function leave(
+/** Conditioned on session and bid. By the token in one request for all; where there is none, or another entry of that bid stands, by looking first. */
+export async function leaveAll(
   link: Link,
   prefix: string,
   session: Session,
-  { name, bid, token }: Hold,
+  holds: readonly Hold[],
   signal: AbortSignal,
 ): Promise<void> {
-  const key = keyOf(lineOf(prefix, name), session.id);
+  await Promise.all(
+    chunksOf(holds, () => session.id).map(async (chunk) => {
+      const entries = chunk.map(({ name, bid, token }) => {
+        const key = keyOf(lineOf(prefix, name), session.id);
+        return { key, bid, createRevision: token?.value };
+      });
+      const { each } = await txnTogether(link, entries.map(leaveRequest), signal);
+      await Promise.all(entries.map((entry, index) => finishLeaving(link, entry, each[index], signal)));
+    }),
+  );
+}
+
+interface Leaving {
+  readonly key: Buffer;
+  readonly bid: Bid;
+  /** None: not known yet. */
+  readonly createRevision: bigint | undefined;
+}
+
+function leaveRequest({ key, createRevision }: Leaving): TxnRequest {
   const look: Operation = { range: { key } };
-  const remove: Operation = { delete: { key } };
-  for (let createRevision = token?.value; ;) {
-    const answer =
-      createRevision === undefined
-        ? await link.txn({ compare: [], success: [look], failure: [] }, signal)
-        : await link.txn({ compare: [{ key, createRevision }], success: [remove], failure: [look] }, signal);
-    if (createRevision !== undefined && answer.succeeded) return;
-    const entry = answer.responses[0]?.kvs[0];
-    if (entry === undefined || readRecord(entry.value)?.bid !== bid) return;
-    createRevision = entry.createRevision;
+  if (createRevision === undefined) return { compare: [], success: [look], failure: [] };
+  return { compare: [{ key, createRevision }], success: [{ delete: { key } }], failure: [look] };
+}
+
+async function finishLeaving(
+  link: Link,
+  leaving: Leaving,
+  answer: TxnBody | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  if (leaving.createRevision !== undefined && answer?.succeeded === true) return;
+  const entry = answer?.responses[0]?.kvs[0];
+  if (entry === undefined || readRecord(entry.value)?.bid !== leaving.bid) return;
+  const found = { ...leaving, createRevision: entry.createRevision };
+  await finishLeaving(link, found, await link.txn(leaveRequest(found), signal), signal);
+}
+
+// ---- several at once
+
+type TxnBody = Omit<TxnResponse, "header">;
+
+/** Transactions inside one, each with its own comparison: one request and one commit for all. */
+async function txnTogether(
+  link: Link,
+  requests: readonly TxnRequest[],
+  signal: AbortSignal,
+): Promise<{ readonly header: Header; readonly each: readonly (TxnBody | undefined)[] }> {
+  const [only] = requests;
+  if (only !== undefined && requests.length === 1) {
+    const answer = await link.txn(only, signal);
+    return { header: answer.header, each: [answer] };
   }
+  const success = requests.map((txn): Operation => ({ txn }));
+  const { header, responses } = await link.txn({ compare: [], success, failure: [] }, signal);
+  return { header, each: responses.map(({ txn }) => txn) };
+}
+
+/** At most so many, and only those of one key together. */
+function chunksOf<T>(all: readonly T[], keyOfEach: (one: T) => string): readonly T[][] {
+  const chunks: T[][] = [];
+  const open = new Map<string, T[]>();
+  for (const one of all) {
+    const key = keyOfEach(one);
+    let chunk = open.get(key);
+    if (chunk === undefined || chunk.length >= TOGETHER_MAX) {
+      chunk = [];
+      open.set(key, chunk);
+      chunks.push(chunk);
+    }
+    chunk.push(one);
+  }
+  return chunks;
 }
