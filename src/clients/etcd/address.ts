@@ -63,6 +63,8 @@ const FORM = /^(etcds?):\/\/([^@/?#]*@)?([^@/?#]+)(?:\/([^?#]*))?(?:\?([^#]*))?$
 
 function partsOf(url: unknown): UrlParts {
   const match = typeof url === "string" ? FORM.exec(url) : null;
+  if (typeof url === "string" && /^https?:/i.test(url))
+    throw invalid("write etcd:// where etcd's own tools have http://, and etcds:// for https://");
   if (match === null)
     throw invalid(
       "a URL is etcd://[user:password@]host[:port][,host[:port]…][/PREFIX] or the same with etcds://; signs like @ : / in a password are written as %40 %3A %2F",
