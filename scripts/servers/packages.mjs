@@ -4,8 +4,8 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 
-/** What faults on the network and on disks are made with. */
-export const TOOLS = ["iproute2", "iptables", "e2fsprogs"];
+/** What faults on the network and on disks, and certificates, are made with. */
+export const TOOLS = ["iproute2", "iptables", "e2fsprogs", "openssl"];
 
 /** @param {readonly string[]} names @returns {string[]} those of `names` that are not installed */
 export function missingPackages(names) {
