@@ -24,6 +24,7 @@ const COPIED = [
   "scripts/servers",
   "test/servers.ts",
   "test/etcd",
+  "test/postgres",
   "test/incidents",
   "test/fencing",
   "test/lease/rig.ts",

@@ -66,11 +66,13 @@ it("a handover to a waiting candidate is a release, a look and a claim; one that
   await sleep(1500); // until it hears, and has stopped to look for itself
   await byHand(url(), "SELECT pg_stat_statements_reset()");
   await term.resign();
-  const { token } = await next;
+  const successor = await next;
+  const { token } = successor;
   expect(token.value).toBe(term.token.value + 1n);
   expect(await counted()).toMatchObject({
     release: 1,
     claim: 1,
     look: expect.toSatisfy((looks: number) => looks <= 3),
   });
+  await successor.resign();
 });

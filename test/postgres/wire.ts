@@ -7,6 +7,7 @@ export class Wire {
   readonly #sockets = new Set<Socket>();
   readonly #dead = new WeakSet<Socket>();
   #isCut = false;
+  #target: URL | undefined;
 
   private constructor(server: Server, url: string) {
     this.#server = server;
@@ -15,13 +16,19 @@ export class Wire {
 
   static async to(url: string): Promise<Wire> {
     const target = new URL(url);
-    const [farPort, host] = [Number(target.port), target.hostname];
-    const server = createServer((socket) => wire.#join(socket, farPort, host));
+    const server = createServer((socket) => wire.#join(socket));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as { port: number };
     target.port = `${port}`;
     const wire = new Wire(server, target.href);
+    wire.lead(url);
     return wire;
+  }
+
+  /** Where new connections go, from now on; the others end. */
+  lead(url: string): void {
+    this.#target = new URL(url);
+    for (const socket of this.#sockets) socket.destroy();
   }
 
   /** From now on nothing passes: neither on what is connected, which stays dead, nor on what connects now. */
@@ -40,8 +47,8 @@ export class Wire {
     this.#server.close();
   }
 
-  #join(near: Socket, port: number, host: string): void {
-    const far = connect(port, host);
+  #join(near: Socket): void {
+    const far = connect(Number(this.#target?.port), this.#target?.hostname ?? "");
     for (const [from, to] of [
       [near, far],
       [far, near],
