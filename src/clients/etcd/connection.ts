@@ -10,7 +10,7 @@ import { connect as connectPlain, type Socket } from "node:net";
 import { connect as connectSecure } from "node:tls";
 import type { Endpoint, EtcdTls } from "./address.ts";
 import { EtcdError, errorOfStatus } from "./errors.ts";
-import { connectionError } from "./reasons.ts";
+import { connectionError, nameOf } from "./reasons.ts";
 
 const PING_EVERY_MS = 10_000;
 const PONG_WITHIN_MS = 3_000;
@@ -57,7 +57,7 @@ export class Connection {
   ): Promise<Connection> {
     const socket = openSocket(endpoint, tls);
     try {
-      return new Connection(endpoint, await greet(socket, tls !== undefined, signal), whenClosed);
+      return new Connection(endpoint, await greet(socket, endpoint, tls !== undefined, signal), whenClosed);
     } catch (cause) {
       socket.destroy();
       throw connectionError(endpoint, tls, cause);
@@ -207,7 +207,12 @@ function openSocket({ host, port }: Endpoint, tls: EtcdTls | undefined): Socket 
 }
 
 /** Resolves when the other side has sent its settings: it speaks HTTP/2, and over TLS it has accepted our certificate. */
-function greet(socket: Socket, isSecure: boolean, signal: AbortSignal): Promise<ClientHttp2Session> {
+function greet(
+  socket: Socket,
+  endpoint: Endpoint,
+  isSecure: boolean,
+  signal: AbortSignal,
+): Promise<ClientHttp2Session> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
     let session: ClientHttp2Session | undefined;
@@ -221,7 +226,8 @@ function greet(socket: Socket, isSecure: boolean, signal: AbortSignal): Promise<
     socket.once("error", fail);
     socket.once("close", () => fail(new Error("closed")));
     socket.once(isSecure ? "secureConnect" : "connect", () => {
-      session = connect("http://etcd", { createConnection: () => socket, settings: { initialWindowSize: WINDOW } });
+      const authority = `${isSecure ? "https" : "http"}://${nameOf(endpoint)}`;
+      session = connect(authority, { createConnection: () => socket, settings: { initialWindowSize: WINDOW } });
       const greeted = session;
       greeted.on("error", fail);
       greeted.once("remoteSettings", () => {

@@ -43,6 +43,7 @@ export class EtcdStore implements FencedStore, Reopenable {
   readonly #prefix: string;
   readonly #granted = new Set<string>();
   readonly #mailboxes = new Set<Mailbox>();
+  #promised: { readonly version: string | undefined; readonly guarantee: Guarantee<"fenced"> } | undefined;
 
   constructor(client: EtcdClient) {
     this.#client = client;
@@ -52,7 +53,10 @@ export class EtcdStore implements FencedStore, Reopenable {
 
   /** By the oldest version met so far: until the first answer, that of an old one. Nothing that the machine computes with depends on it. */
   get guarantee(): Guarantee<"fenced"> {
-    return guaranteeOf(this.#client.oldestSeen);
+    const { oldestSeen } = this.#client;
+    if (this.#promised === undefined || this.#promised.version !== oldestSeen)
+      this.#promised = { version: oldestSeen, guarantee: guaranteeOf(oldestSeen) };
+    return this.#promised.guarantee;
   }
 
   async keep(session: Session | SessionSpec, holds: readonly Hold[], call: Call): Promise<Kept> {
