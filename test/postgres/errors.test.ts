@@ -198,6 +198,7 @@ describe("refuses, and says what to do:", () => {
       ["DELETE FROM conclave.counter", /never deleted/],
       ["TRUNCATE conclave.counter", /never deleted/],
       ["UPDATE conclave.counter SET last = 0", /never falls/],
+      ["UPDATE conclave.seat SET name = 'y'", /not renamed/],
       ["DELETE FROM conclave.meta", /belongs to these tables/],
       ["UPDATE conclave.session SET ended = NULL", /never lives again/],
     ] as const)

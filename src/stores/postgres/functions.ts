@@ -132,11 +132,10 @@ BEGIN
   ), counted AS (
     UPDATE $schema.counter SET last = counter.last + 1, ttl = judged.ttl, change = gen_random_uuid() FROM judged
     WHERE judged.verdict = 'granted' AND counter.name = judged.name
-    RETURNING counter.name, counter.last
+    RETURNING counter.last, judged.ordinal, judged.name, judged.session, judged.bid, judged.mark, judged.value
   ), seated AS (
     INSERT INTO $schema.seat (name, session, bid, token, mark, value, change)
-    SELECT judged.name, judged.session, judged.bid, counted.last, judged.mark, judged.value, gen_random_uuid()
-    FROM judged JOIN counted ON counted.name = judged.name WHERE judged.verdict = 'granted'
+    SELECT name, session, bid, last, mark, value, gen_random_uuid() FROM counted
     ON CONFLICT (name) DO UPDATE SET session = excluded.session, bid = excluded.bid, token = excluded.token, mark = excluded.mark,
       value = excluded.value, change = excluded.change
   ), announced AS (
@@ -144,7 +143,7 @@ BEGIN
     WHERE judged.verdict = 'standing' AND seat.name = judged.name AND seat.value <> judged.value
   )
   SELECT json_agg(json_build_object('verdict', judged.verdict, 'token', coalesce(counted.last, judged.token)::text, 'seat', judged.seat) ORDER BY judged.ordinal)
-    INTO claimed FROM judged LEFT JOIN counted ON counted.name = judged.name;
+    INTO claimed FROM judged LEFT JOIN counted ON counted.ordinal = judged.ordinal;
   RETURN json_build_object('kind', 'claimed', 'domain', (SELECT domain FROM $schema.meta), 'claimed', claimed);
 END $claim$;
 

@@ -111,31 +111,39 @@ CREATE OR REPLACE TRIGGER counter_stays_whole BEFORE TRUNCATE ON $schema.counter
   EXECUTE FUNCTION $schema.refuse('a counter is never deleted, or its tokens would begin again');
 CREATE OR REPLACE TRIGGER counter_grows BEFORE UPDATE ON $schema.counter FOR EACH ROW WHEN (NEW.last < OLD.last OR NEW.name <> OLD.name)
   EXECUTE FUNCTION $schema.refuse('a token never falls');
+-- A keep knows its seats by a sum of name and bid, which would not show it.
+CREATE OR REPLACE TRIGGER seat_keeps_its_name BEFORE UPDATE ON $schema.seat FOR EACH ROW WHEN (NEW.name <> OLD.name)
+  EXECUTE FUNCTION $schema.refuse('a seat is not renamed; delete it');
 CREATE OR REPLACE TRIGGER meta_stays BEFORE DELETE ON $schema.meta FOR EACH ROW
   EXECUTE FUNCTION $schema.refuse('the token domain belongs to these tables');
 CREATE OR REPLACE TRIGGER ended_is_final BEFORE UPDATE ON $schema.session FOR EACH ROW WHEN (OLD.ended IS NOT NULL AND NEW.ended IS NULL)
   EXECUTE FUNCTION $schema.refuse('a session that has ended never lives again');
 `;
 
-/** Hints on the channel that is named like the schema: the bid that holds the seat or nothing, a line feed, the name. Also for what is done by hand. */
+/**
+ * Hints on the channel that is named like the schema: the bid that holds the seat or nothing, a line feed, the name. Also for what is done by hand. Once a
+ * statement, however many seats it touches.
+ */
 const NOTICES = `
-CREATE OR REPLACE FUNCTION $schema.tell(name text, bid text) RETURNS void LANGUAGE sql AS $tell$
-  SELECT pg_notify('$schema', coalesce(bid, '') || E'\\n' || name) WHERE octet_length(name) + octet_length(coalesce(bid, '')) < 7000
-$tell$;
-CREATE OR REPLACE FUNCTION $schema.seat_changed() RETURNS trigger LANGUAGE plpgsql AS $changed$ BEGIN
-  IF TG_OP = 'DELETE' OR (TG_OP = 'UPDATE' AND OLD.name <> NEW.name) THEN
-    -- Absence has versions too.
-    UPDATE $schema.counter SET change = gen_random_uuid() WHERE counter.name = OLD.name;
-    PERFORM $schema.tell(OLD.name, NULL);
-  END IF;
-  IF TG_OP <> 'DELETE' THEN
-    PERFORM $schema.tell(NEW.name, CASE WHEN NEW.session IS NOT NULL THEN NEW.bid END);
-  END IF;
+CREATE OR REPLACE FUNCTION $schema.seats_changed() RETURNS trigger LANGUAGE plpgsql AS $changed$ BEGIN
+  PERFORM pg_notify('$schema', CASE WHEN session IS NULL THEN '' ELSE bid END || E'\\n' || name) FROM changed
+    WHERE octet_length(bid) + octet_length(name) < 7000;
   RETURN NULL;
 END $changed$;
-CREATE OR REPLACE TRIGGER seat_changed AFTER INSERT OR UPDATE OR DELETE ON $schema.seat FOR EACH ROW EXECUTE FUNCTION $schema.seat_changed();
+CREATE OR REPLACE TRIGGER seats_come AFTER INSERT ON $schema.seat REFERENCING NEW TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION $schema.seats_changed();
+CREATE OR REPLACE TRIGGER seats_change AFTER UPDATE ON $schema.seat REFERENCING NEW TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION $schema.seats_changed();
+CREATE OR REPLACE FUNCTION $schema.seats_gone() RETURNS trigger LANGUAGE plpgsql AS $gone$ BEGIN
+  -- Absence has versions too.
+  UPDATE $schema.counter SET change = gen_random_uuid() WHERE name IN (SELECT gone.name FROM gone);
+  PERFORM pg_notify('$schema', E'\\n' || name) FROM gone WHERE octet_length(name) < 7000;
+  RETURN NULL;
+END $gone$;
+CREATE OR REPLACE TRIGGER seats_go AFTER DELETE ON $schema.seat REFERENCING OLD TABLE AS gone
+  FOR EACH STATEMENT EXECUTE FUNCTION $schema.seats_gone();
 CREATE OR REPLACE FUNCTION $schema.session_over() RETURNS trigger LANGUAGE plpgsql AS $over$ BEGIN
-  PERFORM $schema.tell(seat.name, NULL) FROM $schema.seat WHERE seat.session = OLD.id;
+  PERFORM pg_notify('$schema', E'\\n' || name) FROM $schema.seat WHERE session = OLD.id AND octet_length(name) < 7000;
   RETURN NULL;
 END $over$;
 CREATE OR REPLACE TRIGGER session_ended AFTER UPDATE ON $schema.session FOR EACH ROW WHEN (OLD.ended IS NULL AND NEW.ended IS NOT NULL)
