@@ -19,7 +19,7 @@ const DRAIN_MS = 200;
 const TERMINATE_ALL =
   "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'";
 
-describe.each([["straight"], ["through pgbouncer"]])("three candidates, %s", (way) => {
+describe.each([["straight"], ["through pgbouncer"]])("three candidates, %s", { timeout: 60_000 }, (way) => {
   let servers: Awaited<ReturnType<typeof server.start>>;
   let pooler: Servers | undefined;
   let contest: Contest;
@@ -40,10 +40,16 @@ describe.each([["straight"], ["through pgbouncer"]])("three candidates, %s", (wa
   afterEach(async () => {
     await contest.leader();
     expect(contest.verdict()).toMatchObject({ overlaps: [], regressions: [], unread: [] });
-  });
+  }, 60_000);
 
   const join = (id: string): Promise<Player> =>
     contest.join({ store: pooler?.urls[0] ?? direct(), id, ttlMs: TTL_MS, drainMs: DRAIN_MS });
+
+  /** Three ttl without a database: its leader has stopped, and nobody else has begun. */
+  async function expectNobody(): Promise<void> {
+    await sleep(2 * TTL_MS);
+    await expect(contest.leader(TTL_MS)).rejects.toThrow(/nobody led/);
+  }
 
   it("the leader resigns: the next one is told", async () => {
     const leader = await contest.leader();
@@ -62,8 +68,8 @@ describe.each([["straight"], ["through pgbouncer"]])("three candidates, %s", (wa
     const keptAt = nowMs() - Number(row?.["age"]);
     await leader.kill();
     await contest.elected(nowMs());
-    const elected = contest.players.flatMap(({ heard }) => heard).findLast(({ event }) => event === "elected");
-    expect((elected?.at ?? 0) - keptAt).toBeGreaterThanOrEqual(TTL_MS * 0.9);
+    const elected = contest.players.flatMap(({ heard }) => heard).filter(({ event }) => event === "elected");
+    expect(Math.max(...elected.map(({ at }) => at)) - keptAt).toBeGreaterThanOrEqual(TTL_MS * 0.9);
     await join(`${leader.id}2`);
   });
 
@@ -102,23 +108,19 @@ describe.each([["straight"], ["through pgbouncer"]])("three candidates, %s", (wa
   });
 
   it("the server is killed, and is down for three ttl: nobody leads, and then somebody does", async () => {
-    const leader = await contest.leader();
+    const before = contest.verdict().terms;
     await servers.nodes[0]?.kill();
-    const at = nowMs();
-    await leader.hears("resigned", at);
-    await sleep(3 * TTL_MS - (nowMs() - at));
+    await expectNobody();
     const back = nowMs();
     await servers.nodes[0]?.restart();
-    const next = await contest.elected(back);
-    const terms = next.heard.filter(({ event }) => event === "elected");
-    expect(Number(terms.at(-1)?.token)).toBeGreaterThan(0);
+    await contest.elected(back);
+    await contest.leader();
+    expect(contest.verdict().terms).toBeGreaterThan(before);
   });
 
   it("the whole server is stopped for three ttl, and goes on: what was under way does no harm", async () => {
-    const leader = await contest.leader();
     servers.nodes[0]?.pause();
-    await leader.hears("resigned", nowMs());
-    await sleep(3 * TTL_MS);
+    await expectNobody();
     const back = nowMs();
     servers.nodes[0]?.resume();
     await contest.elected(back);
