@@ -21,7 +21,8 @@ Exit: 0 all goals met, 1 one is missed, 2 wrong usage.
 /** @typedef {{ name: string, value: number, unit: string, goal: string }} Row */
 
 const here = fileURLToPath(new URL(".", import.meta.url));
-process.exitCode = main();
+const exitCode = main();
+process.exitCode = exitCode;
 
 function main() {
   const options = readOptions();

@@ -21,6 +21,10 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const LONGEST_MS = 45_000;
 const COPIED = [
   "src",
+  "scripts/servers",
+  "test/servers.ts",
+  "test/etcd",
+  "test/postgres",
   "test/incidents",
   "test/fencing",
   "test/lease/rig.ts",
@@ -34,7 +38,8 @@ const COPIED = [
 
 /** @typedef {{ slug: string, patch: string, failed: boolean, how: string }} Outcome */
 
-process.exitCode = await main();
+const exitCode = await main();
+if (exitCode !== 0) process.exitCode = exitCode;
 
 async function main() {
   const options = readOptions();

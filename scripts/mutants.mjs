@@ -41,7 +41,8 @@ const END = "<!-- end of table -->";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const write = (/** @type {string} */ text) => void process.stdout.write(text);
 
-process.exitCode = await main(process.argv.slice(2));
+const exitCode = await main(process.argv.slice(2));
+if (exitCode !== 0) process.exitCode = exitCode;
 
 /** @param {string[]} argv */
 async function main(argv) {

@@ -7,8 +7,8 @@ import { once } from "node:events";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { keepResults, quantiles } from "../bench/results/keep.mjs";
-import { install } from "./debian-packages.mjs";
 import { loadTypeScript } from "./load-typescript.mjs";
+import { ensurePackages } from "./servers/packages.mjs";
 
 const HELP = `Takeovers between real processes under load.
 
@@ -21,7 +21,8 @@ const HELP = `Takeovers between real processes under load.
 Exit: 0 no two ever held at once and no stopped leader was taken for dead, 1 otherwise, 2 wrong usage.
 `;
 
-process.exitCode = await main();
+const exitCode = await main();
+process.exitCode = exitCode;
 
 async function main() {
   const options = readOptions();
@@ -57,7 +58,7 @@ function readOptions() {
 
 /** As many busy processes as there are cores. */
 async function startLoad() {
-  install();
+  ensurePackages(["stress-ng"]);
   const load = spawn("stress-ng", ["--cpu", String(cpus().length), "--quiet"], { stdio: "ignore" });
   await once(load, "spawn");
   return load;

@@ -22,6 +22,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   observe: { summary: "a line for every change of the leader", load: () => import("./observe.ts") },
   drill: { summary: "real faults on your store, judged from outside", load: () => import("./drill.ts") },
   fence: { summary: "tell a guard that the store has been moved", load: () => import("./fence.ts") },
+  schema: { summary: "the SQL that makes the tables of a store in PostgreSQL", load: () => import("./schema.ts") },
 };
 
 function usage(): string {

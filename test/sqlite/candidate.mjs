@@ -2,7 +2,8 @@
 // A candidate in a process of its own, for tests that kill, stop, block and resign it. Says what happens on stdout, a JSON object a line, with the clock
 // that all processes share. With `log` it also writes what the judge reads (src/testing/judge.ts); with `ledger` its first act in each term is a write
 // that a fence has to admit.
-//   argument   { modules, path, id, ttlMs, drainMs?, onOverstay?, holdMs?, log?, ledger?, stubborn?, unfenced? }
+//   argument   { modules, path | store, id, ttlMs, drainMs?, onOverstay?, holdMs?, log?, ledger?, stubborn?, unfenced? }
+//                store      a URL, rather than the path of a file
 //                holdMs     resigns by itself after that long, and stands again
 //                stubborn   its work never ends, whatever the signal says
 //                unfenced   the store is taken for one that has no tokens
@@ -15,13 +16,13 @@ import { pathToFileURL } from "node:url";
 
 const options = JSON.parse(process.argv[2] ?? "{}");
 const load = (/** @type {string} */ name) => import(pathToFileURL(path.join(options.modules, `${name}.js`)).href);
-const { createCandidate, formatToken } = await load("index");
-const { sqlite } = await load("sqlite");
+const { createCandidate, formatToken, openStore } = await load("index");
 const { sqliteFence } = await load("fencing");
 
 const log = options.log === undefined ? undefined : openSync(options.log, "a");
 const ledger = options.ledger === undefined ? undefined : openLedger(options.ledger);
-const store = options.unfenced === true ? withoutTokens(sqlite(options.path)) : sqlite(options.path);
+const opened = await openStore(options.store ?? `sqlite:${encodeURI(options.path)}`);
+const store = options.unfenced === true ? withoutTokens(opened) : opened;
 const candidate = createCandidate({
   store,
   id: options.id,

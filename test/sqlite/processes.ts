@@ -28,7 +28,9 @@ export interface Heard {
 
 /** What candidate.mjs is told; it says what each means. */
 export interface CandidateOptions {
-  readonly path: string;
+  /** A file for sqlite:, or any store by its URL. */
+  readonly path?: string;
+  readonly store?: string;
   readonly id: string;
   readonly ttlMs: number;
   readonly drainMs?: number;
@@ -120,6 +122,10 @@ export class Player {
 
   get pid(): number {
     return this.#child.pid ?? 0;
+  }
+
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
   /** The first thing of this kind that it says from `fromMs` on. */

@@ -6,6 +6,7 @@
 // keep and claim asks for a session that is not ended, in the same way.
 import type { Bid, Claim, Claimed, Hold, Kept, Name, Session, SessionSpec, Will } from "../contract.ts";
 import { asBid } from "../contract.ts";
+import { markOf } from "../mark.ts";
 import type { Connection, Row } from "./binding.ts";
 import type { Kernel } from "./kernel.ts";
 import {
@@ -223,17 +224,4 @@ export class SqliteShelf {
 
 function isBy({ bid, session }: Claim, sitter: Sitter | undefined): boolean {
   return sitter?.bid === bid && sitter.session === session.id;
-}
-
-const marks = new WeakMap<object, number>();
-
-/** 32 bits of name and bid (FNV-1a). The machine sends the same holds with every keep: each is summed once. */
-function markOf(hold: { readonly name: Name; readonly bid: Bid }): number {
-  const known = marks.get(hold);
-  if (known !== undefined) return known;
-  const text = `${hold.name}\n${hold.bid}`;
-  let mark = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++) mark = Math.imul(mark ^ text.charCodeAt(index), 0x01000193) >>> 0;
-  marks.set(hold, mark);
-  return mark;
 }
