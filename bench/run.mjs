@@ -22,7 +22,7 @@ Exit: 0 all goals met, 1 one is missed, 2 wrong usage.
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const exitCode = main();
-process.exitCode = exitCode;
+if (exitCode !== 0) process.exitCode = exitCode;
 
 function main() {
   const options = readOptions();

@@ -22,7 +22,7 @@ Exit: 0 no two ever held at once and no stopped leader was taken for dead, 1 oth
 `;
 
 const exitCode = await main();
-process.exitCode = exitCode;
+if (exitCode !== 0) process.exitCode = exitCode;
 
 async function main() {
   const options = readOptions();
