@@ -41,13 +41,13 @@ async function settled(herd: readonly Player[]): Promise<{ cpuMs: number; heard:
 it.each([
   [3, 10],
   [10, 50],
-])("herd: of %d × %d that wait, exactly one leads next", { timeout: 240_000 }, async (processes, threads) => {
+])("herd: of %d × %d that wait, exactly one leads next", { timeout: 480_000 }, async (processes, threads) => {
   const shared = { path: stage.file(`${processes}.db`), log: stage.file(`${processes}.log`), ttlMs: 15_000 };
   const leader = await stage.start({ ...shared, id: "leader" });
   await leader.hears("elected");
   const herd: Player[] = [];
   for (let index = 0; index < processes; index++) herd.push(await stage.start({ ...shared, id: `h${index}`, threads }));
-  await Promise.all(herd.map((player) => player.hears("ready", 0, 120_000)));
+  await Promise.all(herd.map((player) => player.hears("ready", 0, 300_000)));
 
   const waiting = await settled(herd);
   expect(waiting.heard["elected"]).toBe(0);
