@@ -13,15 +13,21 @@ import { ensurePackages, TOOLS } from "./servers/packages.mjs";
 
 /** @typedef {{ packages: string[], start(options?: { nodes?: number, folder?: string }): Promise<import("./servers/process.mjs").Servers> }} Server */
 
+const HELP = `Real servers for tests and for trying things out, on loopback, in private folders, on free ports.
+
+  npm run servers -- NAME [--nodes 3]    starts it, prints its version and URLs, stops it on Ctrl-C
+  npm run servers -- check               installs what the tests need, starts each once and asks it its version
+`;
 const folder = fileURLToPath(new URL("servers", import.meta.url));
 const servers = await readServers();
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { nodes: { type: "string", default: "1" } },
+  options: { nodes: { type: "string", default: "1" }, help: { type: "boolean", default: false } },
 });
 
 try {
-  await main(positionals[0] ?? "");
+  if (values.help) process.stdout.write(HELP);
+  else await main(positionals[0] ?? "");
 } catch (error) {
   process.stderr.write(`servers: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
