@@ -1,0 +1,28 @@
+// conclave/protocols: election protocols as pure nodes, `(state, input, now) → state + effects`, for whoever wants to host, simulate or draw them.
+export { type BullyImage, type BullyMessage, type BullyState } from "./bully/state.ts";
+export { bully } from "./bully/bully.ts";
+export {
+  type DetectorKind,
+  type DetectorSettings,
+  heard,
+  suspects,
+  suspectsAt,
+  type Watch,
+  watch,
+} from "./detector/detector.ts";
+export {
+  type Effects,
+  type Liveness,
+  type Message,
+  NOBODY,
+  type NodeId,
+  type Parameter,
+  type Protocol,
+  type Role,
+  type Setting,
+  type Settings,
+  settingsOf,
+  type Setup,
+  type Tolerance,
+} from "./protocol.ts";
+export { protocolNamed, PROTOCOLS } from "./registry.ts";

@@ -1,0 +1,27 @@
+// All invariants of protocols, by name. A protocol lists those that hold for it; docs/INVARIANTS.md says where each comes from.
+import { assert } from "../../../base/assert.ts";
+import type { Protocol } from "../../../protocols/protocol.ts";
+import { bestElected } from "./best-elected.ts";
+import { exclusiveLeader } from "./exclusive-leader.ts";
+import { fencedWrites } from "./fenced-writes.ts";
+import type { Invariant } from "./invariant.ts";
+import { monotoneTerm } from "./monotone-term.ts";
+import { oneLeader } from "./one-leader.ts";
+import { oneLeaderPerTerm } from "./one-leader-per-term.ts";
+
+export const INVARIANTS: readonly Invariant[] = [
+  bestElected as Invariant,
+  exclusiveLeader as Invariant,
+  fencedWrites as Invariant,
+  monotoneTerm as Invariant,
+  oneLeader as Invariant,
+  oneLeaderPerTerm as Invariant,
+];
+
+export function invariantsOf(protocol: Protocol): readonly Invariant[] {
+  return protocol.invariants.map((name) => {
+    const invariant = INVARIANTS.find((known) => known.name === name);
+    assert(invariant !== undefined, `${protocol.name} names an invariant that exists: ${name}`);
+    return invariant;
+  });
+}

@@ -1,0 +1,149 @@
+// The world for protocols: the same seed gives the same bytes, a copy goes on as the original, partitions cut what they say, disks lose what was not synced.
+import { describe, expect, it } from "vitest";
+import { PROTOCOLS } from "conclave/protocols";
+import {
+  huntProtocol,
+  INVARIANTS,
+  PARTITION_NAMES,
+  parseAction,
+  formatAction,
+  ProtocolWorld,
+  specOf,
+} from "conclave/simulator";
+import { readdirSync, readFileSync } from "node:fs";
+import { createRng } from "../../src/base/rng.ts";
+import { Disk } from "../../src/simulator/protocols/disk.ts";
+import { cutsOf } from "../../src/simulator/protocols/partitions.ts";
+
+describe.each(PROTOCOLS.map(({ name }) => name))("%s", (name) => {
+  it("runs the same from the same seed, written down or not", () => {
+    for (const seed of [1, 2, 3]) {
+      const first = huntProtocol(name, seed, { isRecorded: true });
+      expect(JSON.stringify(huntProtocol(name, seed, { isRecorded: true }).trace)).toBe(JSON.stringify(first.trace));
+      expect(huntProtocol(name, seed).hash).toBe(first.hash);
+    }
+  });
+
+  it("can be copied at any event: the copy and the original go on alike", () => {
+    const original = new ProtocolWorld(specOf(name, { nodes: 5, seed: 3 }), { isRecorded: true });
+    original.apply({ type: "tell", node: 1, command: "campaign", argument: 0 });
+    for (let event = 0; event < 200 && original.step(); event++) {
+      const copy = original.fork();
+      const alone = original.fork();
+      // What is done to a copy is not done to the original.
+      copy.apply({ type: "crash", node: 5 });
+      copy.runTo(copy.nowMs + 100);
+      if (event % 20 === 0) {
+        const other = original.fork();
+        alone.runTo(original.nowMs + 300);
+        other.runTo(original.nowMs + 300);
+        expect(JSON.stringify(alone.trace.events)).toBe(JSON.stringify(other.trace.events));
+        expect(alone.trace.hash.hash()).toBe(other.trace.hash.hash());
+      }
+    }
+    const fresh = new ProtocolWorld(specOf(name, { nodes: 5, seed: 3 }), { isRecorded: true });
+    fresh.apply({ type: "tell", node: 1, command: "campaign", argument: 0 });
+    for (let event = 0; event < 200 && fresh.step(); event++);
+    expect(JSON.stringify(fresh.trace.events)).toBe(JSON.stringify(original.trace.events));
+  });
+
+  it("names only parameters, timers and messages that it has", () => {
+    const protocol = PROTOCOLS.find((known) => known.name === name);
+    for (const invariant of protocol?.invariants ?? [])
+      expect(INVARIANTS.map((known) => known.name)).toContain(invariant);
+  });
+});
+
+describe("a partition", () => {
+  const seen = (how: string, nodes: number, seed: number): number[] => {
+    const cuts = cutsOf(how, nodes, [2], createRng(seed));
+    return Array.from({ length: nodes }, (_, index) => nodes - cuts.filter(({ from }) => from === index + 1).length);
+  };
+
+  it.each([1, 2, 3, 4, 5])("cuts what its name says (seed %i)", (seed) => {
+    expect(seen("one", 5, seed).toSorted()).toEqual([1, 4, 4, 4, 4]);
+    expect(seen("majority", 5, seed).toSorted()).toEqual([2, 2, 3, 3, 3]);
+    expect(seen("minority-third", 7, seed).toSorted()).toEqual([2, 2, 5, 5, 5, 5, 5]);
+    expect(seen("majorities-ring", 5, seed)).toEqual([3, 3, 3, 3, 3]);
+    expect(seen("bridge", 5, seed).toSorted()).toEqual([3, 3, 3, 3, 5]);
+    expect(seen("primaries", 5, seed)).toEqual([4, 1, 4, 4, 4]);
+    expect(seen("random-halves", 6, seed)).toEqual([3, 3, 3, 3, 3, 3]);
+  });
+
+  it("of a ring shows no two members the same majority", () => {
+    const cuts = cutsOf("majorities-ring", 5, [], createRng(1));
+    const views = [1, 2, 3, 4, 5].map((id) =>
+      [1, 2, 3, 4, 5].filter((to) => !cuts.some((cut) => cut.from === id && cut.to === to)).join(),
+    );
+    expect(new Set(views).size).toBe(5);
+  });
+
+  it("can be written out, one way too", () => {
+    expect(seen("1,2/3,4,5", 5, 1)).toEqual([2, 2, 3, 3, 3]);
+    expect(cutsOf("1>2", 5, [], createRng(1))).toEqual([{ from: 1, to: 2 }]);
+    expect(() => cutsOf("1,2/9", 5, [], createRng(1))).toThrow(RangeError);
+  });
+
+  it("has a name for each of Jepsen's grudges", () => {
+    expect(PARTITION_NAMES).toHaveLength(7);
+  });
+});
+
+describe("a link", () => {
+  it("that is held delivers when it is released, and not before", () => {
+    const world = new ProtocolWorld(specOf("bully", { nodes: 3, leader: 3, down: [3] }));
+    world.apply({ type: "hold", from: 1, to: 2 });
+    world.apply({ type: "tell", node: 1, command: "suspect", argument: 3 });
+    world.runTo(15);
+    expect(world.member(2).role).toBe("follower");
+    world.apply({ type: "release", from: 1, to: 2 });
+    world.runTo(26);
+    expect(world.member(2).role).toBe("candidate");
+  });
+});
+
+describe("a disk", () => {
+  const protocol = PROTOCOLS[0];
+  it("keeps what was synced, and of the rest a first part", () => {
+    const images = new Set<unknown>();
+    for (let seed = 0; seed < 60; seed++) {
+      const disk = new Disk(protocol as NonNullable<typeof protocol>);
+      for (const ticket of [1, 2, 3]) disk.accept(ticket, ticket);
+      disk.settle();
+      const { kept, lost } = disk.crash(createRng(seed), true);
+      expect(kept + lost).toBe(2);
+      expect(disk.image).toBe(1 + kept);
+      images.add(disk.image);
+    }
+    expect(images).toEqual(new Set([1, 2, 3]));
+  });
+});
+
+describe("an action", () => {
+  it.each([
+    "crash 3",
+    "restart all",
+    "pause leader",
+    "resume 2",
+    "partition 1,2/3",
+    "cut 1>2",
+    "release 2>1",
+    "heal",
+    "latency 5ms-15ms",
+    "loss 10%",
+    "duplicate 2.5%",
+    "tell 1 suspect 5",
+    "expire 2 election",
+  ])("is written as it is read: %s", (text) => {
+    const action = parseAction(text);
+    expect(action === undefined ? "" : formatAction(action)).toBe(text);
+  });
+});
+
+it("docs/INVARIANTS.md names every invariant's file", () => {
+  const page = readFileSync(new URL("../../docs/INVARIANTS.md", import.meta.url), "utf8");
+  const files = readdirSync(new URL("../../src/simulator/protocols/invariants", import.meta.url)).filter(
+    (file) => !["index.ts", "invariant.ts"].includes(file),
+  );
+  expect(files.filter((file) => !page.includes(`\`${file}\``))).toEqual([]);
+});
