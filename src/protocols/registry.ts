@@ -2,7 +2,7 @@
 import { bully } from "./bully/bully.ts";
 import type { Protocol } from "./protocol.ts";
 
-export const PROTOCOLS: readonly Protocol[] = [bully as Protocol];
+export const PROTOCOLS: readonly Protocol[] = [bully];
 
 export function protocolNamed(name: string): Protocol {
   const protocol = PROTOCOLS.find((known) => known.name === name);

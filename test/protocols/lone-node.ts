@@ -63,7 +63,7 @@ export function loneNode<State extends object, Sent extends Message, Write>(
     return effects;
   };
   const ring = members ?? Array.from({ length: nodes }, (_, index) => index + 1);
-  const complete = settingsOf(protocol as unknown as Protocol, settings);
+  const complete = settingsOf(protocol, settings);
   const state = protocol.create({ id, members: ring, attribute, leader, settings: complete, rng: createRng(seed, id) });
   const node: LoneNode<State, Sent, Write> = {
     state,

@@ -59,13 +59,15 @@ describe("a partition", () => {
     const cuts = cutsOf(how, nodes, [2], createRng(seed));
     return Array.from({ length: nodes }, (_, index) => nodes - cuts.filter(({ from }) => from === index + 1).length);
   };
+  const sorted = (how: string, nodes: number, seed: number): number[] =>
+    seen(how, nodes, seed).toSorted((a, b) => a - b);
 
   it.each([1, 2, 3, 4, 5])("cuts what its name says (seed %i)", (seed) => {
-    expect(seen("one", 5, seed).toSorted()).toEqual([1, 4, 4, 4, 4]);
-    expect(seen("majority", 5, seed).toSorted()).toEqual([2, 2, 3, 3, 3]);
-    expect(seen("minority-third", 7, seed).toSorted()).toEqual([2, 2, 5, 5, 5, 5, 5]);
+    expect(sorted("one", 5, seed)).toEqual([1, 4, 4, 4, 4]);
+    expect(sorted("majority", 5, seed)).toEqual([2, 2, 3, 3, 3]);
+    expect(sorted("minority-third", 7, seed)).toEqual([2, 2, 5, 5, 5, 5, 5]);
     expect(seen("majorities-ring", 5, seed)).toEqual([3, 3, 3, 3, 3]);
-    expect(seen("bridge", 5, seed).toSorted()).toEqual([3, 3, 3, 3, 5]);
+    expect(sorted("bridge", 5, seed)).toEqual([3, 3, 3, 3, 5]);
     expect(seen("primaries", 5, seed)).toEqual([4, 1, 4, 4, 4]);
     expect(seen("random-halves", 6, seed)).toEqual([3, 3, 3, 3, 3, 3]);
   });

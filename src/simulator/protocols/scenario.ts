@@ -40,16 +40,15 @@ export function playScenario(text: string): PlayedScenario {
       written.push(...block, RULE, ...player.play(block), "");
       block = [];
     } else if (line.trim() === "") {
-      written.push(
-        ...(block.length > 0 && block.some(isCommand)
-          ? [...block, RULE, ...player.play(block), ""]
-          : [...block, ...(block.length > 0 ? [""] : [])]),
-      );
+      written.push(...(block.some(isCommand) ? [...block, RULE, ...player.play(block)] : block), "");
       block = [];
     } else block.push(line);
   }
   return {
-    text: `${written.join("\n").trimEnd()}\n`,
+    text: `${written
+      .join("\n")
+      .replace(/\n{3,}/g, "\n\n")
+      .trim()}\n`,
     events: player.events,
     world: player.world,
     failures: player.failures,

@@ -81,7 +81,7 @@ export class ProtocolTrace {
 
   /** Ask `isRecorded` first: making the event costs more than throwing it away. */
   record(atMs: number, happening: Happening<TraceEvent>): void {
-    if (this.isRecorded) this.events.push({ atMs, ...happening } as TraceEvent);
+    if (this.isRecorded) this.events.push({ atMs, ...happening });
   }
 }
 
@@ -144,8 +144,9 @@ export function describeBelief(role: Role, leader: NodeId, self: NodeId): string
 }
 
 export function formatMessage({ type, ...fields }: Message): string {
-  const shown = Object.entries(fields).map(
-    ([name, value]) => `${name}=${typeof value === "object" ? JSON.stringify(value) : String(value)}`,
-  );
-  return [type, ...shown].join(" ");
+  return [type, ...Object.entries(fields).map(([name, value]) => `${name}=${format(value)}`)].join(" ");
+}
+
+function format(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -10,12 +10,12 @@ import { oneLeader } from "./one-leader.ts";
 import { oneLeaderPerTerm } from "./one-leader-per-term.ts";
 
 export const INVARIANTS: readonly Invariant[] = [
-  bestElected as Invariant,
-  exclusiveLeader as Invariant,
-  fencedWrites as Invariant,
-  monotoneTerm as Invariant,
-  oneLeader as Invariant,
-  oneLeaderPerTerm as Invariant,
+  bestElected,
+  exclusiveLeader,
+  fencedWrites,
+  monotoneTerm,
+  oneLeader,
+  oneLeaderPerTerm,
 ];
 
 export function invariantsOf(protocol: Protocol): readonly Invariant[] {
