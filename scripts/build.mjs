@@ -24,7 +24,8 @@ function entries() {
   const names = targets
     .filter((target) => target.endsWith(".js"))
     .map((target) => target.slice("./dist/".length, -".js".length));
-  return Object.fromEntries(names.map((name) => [name, `src/${name}.ts`]));
+  // Threads of `conclave sim` start from a file of their own.
+  return Object.fromEntries([...names, "cli/sim-worker"].map((name) => [name, `src/${name}.ts`]));
 }
 
 rmSync(new URL("../dist", import.meta.url), { recursive: true, force: true });

@@ -14,6 +14,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     summary: "a simulated election: a paused leader is replaced, and its stale write refused",
     load: () => import("./demo.ts"),
   },
+  sim: { summary: "simulated elections: one, a swarm, a scenario, an exercise", load: () => import("./sim.ts") },
 };
 
 function usage(): string {

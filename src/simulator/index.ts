@@ -2,8 +2,17 @@
 // invariants. One seed is the only input: the same seed gives the same transcript, byte for byte.
 export { addCounts, COUNT_NAMES, type CountName, type Counts, emptyCounts } from "./counts.ts";
 export { type DemoLine, type DemoResult, demoElection } from "./demo.ts";
+export {
+  bullyFailure,
+  type BullyFailure,
+  type LeaseRow,
+  leaseTable,
+  type SplitBrain,
+  splitBrain,
+} from "./exercises.ts";
 export { describeFault, type Fault, type FaultKind } from "./faults.ts";
 export { type RunOptions, type RunResult, runSeed, runWorld } from "./hunt.ts";
+export { electByLease, type LeaseChoices, type LeaseElection } from "./lease-election.ts";
 export { type Shrunk, shrinkSeed } from "./shrink.ts";
 export type { CandidateSpec, StoreSpec, WorldSpec } from "./spec.ts";
 export { drawWorld, type SwarmOptions } from "./swarm.ts";
@@ -38,6 +47,14 @@ export {
 } from "./protocols/latency.ts";
 export { PARTITION_NAMES } from "./protocols/partitions.ts";
 export { parseAttributes, parseIds, parseSetting, type PlayedScenario, playScenario } from "./protocols/scenario.ts";
+export {
+  type Distribution,
+  distributionOf,
+  histogramOf,
+  type Sample,
+  type SampleOrder,
+  takeSamples,
+} from "./protocols/samples.ts";
 export type { ProtocolSpec } from "./protocols/spec.ts";
 export { formatEvent, type TraceEvent } from "./protocols/trace.ts";
 export { ProtocolWorld, type WorldOptions } from "./protocols/world.ts";

@@ -38,10 +38,10 @@ describe("a node", () => {
     const node = loneNode(bully, { id: 2, nodes: 3, leader: 3 });
     node.start();
     const first = node.receive(1, { type: "ELECTION", number: 4 });
-    expect(first).toContainEqual({ type: "send", to: 1, message: { type: "OK", number: 4 } });
+    expect(first).toContainEqual({ type: "send", to: 1, message: { type: "OK", number: 4, seen: 4 } });
     expect(first).toContainEqual({ type: "persist", ticket: 5, write: { number: 5 } });
     const second = node.receive(1, { type: "ELECTION", number: 4 });
-    expect(second).toEqual([{ type: "send", to: 1, message: { type: "OK", number: 4 } }]);
+    expect(second).toEqual([{ type: "send", to: 1, message: { type: "OK", number: 4, seen: 5 } }]);
   });
 
   it("sends no election number that is not on its disk", () => {
@@ -53,14 +53,14 @@ describe("a node", () => {
 
   it("announces itself only if no greater id answered in time", () => {
     const node = asking();
-    node.receive(3, { type: "OK", number: node.state.election });
+    node.receive(3, { type: "OK", number: node.state.election, seen: 0 });
     expect(node.expire("answer")).toEqual([]);
     expect(node.state.phase).toBe("yielding");
   });
 
   it("is not stopped by a late OK of an earlier election", () => {
     const node = asking();
-    node.receive(3, { type: "OK", number: node.state.election - 1 });
+    node.receive(3, { type: "OK", number: node.state.election - 1, seen: 0 });
     expect(node.state.phase).toBe("asking");
     expect(node.expire("answer")).toContainEqual({
       type: "announce",
@@ -73,7 +73,7 @@ describe("a node", () => {
   it("begins again when whoever answered does not announce itself", () => {
     const node = asking();
     const { election } = node.state;
-    node.receive(3, { type: "OK", number: election });
+    node.receive(3, { type: "OK", number: election, seen: 0 });
     expect(node.expire("coordinator")).toContainEqual({
       type: "persist",
       ticket: election + 1,
@@ -86,6 +86,30 @@ describe("a node", () => {
     node.start();
     node.receive(1, { type: "COORDINATOR", number: 7 });
     expect(node.state).toMatchObject({ phase: "preparing", number: 8 });
+  });
+
+  it("answers a question that is older than its leader without an election of its own, and tells what number it would take", () => {
+    const node = loneNode(bully, { id: 2, nodes: 3 });
+    node.start();
+    node.receive(3, { type: "COORDINATOR", number: 5 });
+    expect(node.receive(1, { type: "ELECTION", number: 5 })).toEqual([
+      { type: "send", to: 1, message: { type: "OK", number: 5, seen: 5 } },
+    ]);
+    expect(node.receive(1, { type: "ELECTION", number: 6 })).toContainEqual({
+      type: "persist",
+      ticket: 7,
+      write: { number: 7 },
+    });
+  });
+
+  it("when it leads, tells an asker who did not know it, and nobody else", () => {
+    const node = loneNode(bully, { id: 3, nodes: 3 });
+    node.start();
+    node.stored(1);
+    expect(node.receive(1, { type: "ELECTION", number: 1 })).toEqual([
+      { type: "send", to: 1, message: { type: "OK", number: 1, seen: 1 } },
+      { type: "send", to: 1, message: { type: "COORDINATOR", number: 1 } },
+    ]);
   });
 
   it("ignores an old announcement that a newer one has overtaken", () => {

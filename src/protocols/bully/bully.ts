@@ -14,6 +14,8 @@
 //   asking      answer timer             leading: COORDINATOR to all lesser ids
 //   yielding    coordinator timer        preparing: whoever answered has died since; begin again
 //   any         ELECTION of a lesser id  OK back; begin an own election, unless one runs
+//   idle        an older ELECTION        OK back, and no more: the leader has answered it, or will
+//   leading     an older ELECTION        OK back, and COORDINATOR to the asker alone
 //   any         COORDINATOR, greater id  idle, following it
 //   any         COORDINATOR, lesser id   begin an own election: this node is the better one
 //
@@ -62,6 +64,18 @@ function beginElection(state: BullyState, effects: BullyEffects): void {
   state.election = state.number;
   effects.announce("candidate", NOBODY, state.number);
   effects.persist(state.election, { number: state.election });
+}
+
+/**
+ * A question that is older than the leader's announcement asks for what has been answered: a follower only says that it lives, and the leader tells the
+ * asker alone. If that leader has died meanwhile, the asker finds no coordinator and asks again, with a number that it has from the OK.
+ */
+function answer(state: BullyState, from: NodeId, number: number, effects: BullyEffects): void {
+  const isOld = state.leader !== NOBODY && number <= state.leaderNumber;
+  state.number = Math.max(state.number, number);
+  effects.send(from, { type: "OK", number, seen: state.number });
+  if (!isOld) joinElection(state, effects);
+  else if (state.phase === "leading") effects.send(from, { type: "COORDINATOR", number: state.leaderNumber });
 }
 
 /** Of several nudges one is enough. */
@@ -218,11 +232,10 @@ export const bully: Protocol<BullyState, BullyMessage, BullyImage> = {
   receive(state, from, message, now, effects) {
     switch (message.type) {
       case "ELECTION":
-        state.number = Math.max(state.number, message.number);
         if (from > state.id) return;
-        effects.send(from, { type: "OK", number: message.number });
-        return joinElection(state, effects);
+        return answer(state, from, message.number, effects);
       case "OK":
+        state.number = Math.max(state.number, message.seen);
         if (state.phase === "asking" && message.number === state.election) yieldTo(state, effects);
         return;
       case "COORDINATOR":

@@ -5,8 +5,8 @@ import type { Effects, NodeId } from "../protocol.ts";
 export type BullyMessage =
   /** Who is alive above me? */
   | { readonly type: "ELECTION"; readonly number: number }
-  /** I am; leave it to me. Carries the number of the election it answers. */
-  | { readonly type: "OK"; readonly number: number }
+  /** I am; leave it to me. Carries the number of the election it answers, and the greatest that its sender has met. */
+  | { readonly type: "OK"; readonly number: number; readonly seen: number }
   /** I lead. */
   | { readonly type: "COORDINATOR"; readonly number: number }
   /** I still do. Only where a detector listens. */

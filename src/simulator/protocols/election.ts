@@ -31,6 +31,9 @@ export interface ElectionRun {
   readonly events: readonly TraceEvent[];
   /** Terms in which somebody stood and nobody won, before the first leader. */
   readonly splitVotes: number;
+  /** Until somebody led, and until all agreed; Infinity: that did not happen. */
+  readonly ledMs: number;
+  readonly agreedMs: number;
   readonly hash: string;
 }
 
@@ -88,6 +91,8 @@ export function runElection(spec: ProtocolSpec, options: ElectionOptions = {}): 
     world,
     events: world.trace.events,
     splitVotes: votes.split,
+    ledMs: world.firstLedMs,
+    agreedMs: world.agreedLeader() === 0 ? Infinity : world.lastAnnouncedMs,
     hash: world.trace.hash.hash(),
   };
 }

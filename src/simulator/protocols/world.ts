@@ -56,6 +56,9 @@ export class ProtocolWorld implements Actor, Surroundings, View {
   events = 0;
   /** When the last of them was. */
   lastEventMs = 0;
+  /** When a member last changed what it believes, and when one first led. */
+  lastAnnouncedMs = 0;
+  firstLedMs: number = Infinity;
   readonly #judges: Judges;
   readonly #counts = new Map<string, Count>();
   readonly #disks: Rng;
@@ -83,6 +86,8 @@ export class ProtocolWorld implements Actor, Surroundings, View {
       this.#judges = origin.#judges.fork(this);
       this.events = origin.events;
       this.lastEventMs = origin.lastEventMs;
+      this.lastAnnouncedMs = origin.lastAnnouncedMs;
+      this.firstLedMs = origin.firstLedMs;
       this.#messages = origin.#messages;
     }
   }
@@ -284,6 +289,8 @@ export class ProtocolWorld implements Actor, Surroundings, View {
 
   announced(member: Member): void {
     const { id, role, leader, term } = member;
+    this.lastAnnouncedMs = this.nowMs;
+    if (role === "leader" && this.firstLedMs === Infinity) this.firstLedMs = this.nowMs;
     this.trace.hash.mix(term * 64 + leader);
     if (this.trace.isRecorded) this.trace.record(this.nowMs, { type: "announce", node: id, role, leader, term });
     this.#judges.announced(member);

@@ -1,10 +1,11 @@
-// Two members lead at once for no longer than the news of the new one takes to reach the old one. That is all that an algorithm without terms, quorums
-// or leases can promise (Garcia-Molina 1982 says "eventually"), and only while its assumptions hold: a partition breaks it, which is called split brain.
+// Two members lead at once for no longer than the news of the later one takes to reach the earlier one. That is all that an algorithm without terms,
+// quorums or leases can promise (Garcia-Molina 1982 says "eventually"), and only while its assumptions hold: a partition breaks it, which is called
+// split brain.
 import type { Invariant } from "./invariant.ts";
 
 interface Memory {
-  /** Since when two lead; Infinity: they do not. */
-  sinceMs: number;
+  /** Member → since when it leads; Infinity: it does not. */
+  readonly sinceMs: number[];
 }
 
 /** A message is handled when it arrives; this is for rounding. */
@@ -12,16 +13,19 @@ const GRACE_MS = 1;
 
 export const oneLeader: Invariant<Memory> = {
   name: "one-leader",
-  remember: () => ({ sinceMs: Infinity }),
-  after(memory, view) {
-    let leaders = 0;
-    for (const { isUp, isPaused, role } of view.members) if (isUp && !isPaused && role === "leader") leaders++;
-    if (leaders < 2) memory.sinceMs = Infinity;
-    else if (memory.sinceMs === Infinity) memory.sinceMs = view.nowMs;
-    if (view.nowMs - memory.sinceMs <= view.delayMaxMs + GRACE_MS) return undefined;
-    const names = view.members
-      .filter(({ isUp, isPaused, role }) => isUp && !isPaused && role === "leader")
-      .map(({ id }) => id);
-    return `${names.join(" and ")} have both led since ${memory.sinceMs.toFixed(3)} ms: split brain`;
+  remember: (nodes) => ({ sinceMs: Array.from({ length: nodes + 1 }, () => Infinity) }),
+  after({ sinceMs }, view) {
+    let [first, second] = [0, 0];
+    for (const { id, isUp, isPaused, role } of view.members) {
+      const leads = isUp && !isPaused && role === "leader";
+      if (!leads) sinceMs[id] = Infinity;
+      else if (sinceMs[id] === Infinity) sinceMs[id] = view.nowMs;
+      const since = sinceMs[id] as number;
+      if (!leads) continue;
+      if (first === 0 || since < (sinceMs[first] as number)) [first, second] = [id, first];
+      else if (second === 0 || since < (sinceMs[second] as number)) second = id;
+    }
+    if (second === 0 || view.nowMs - (sinceMs[second] as number) <= view.delayMaxMs + GRACE_MS) return undefined;
+    return `${Math.min(first, second)} and ${Math.max(first, second)} have both led since ${(sinceMs[second] as number).toFixed(3)} ms: split brain`;
   },
 };
