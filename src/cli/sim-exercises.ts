@@ -21,7 +21,7 @@ export function runExercise(number: string, seed: number): Exercise | undefined 
 
 function bullyExercise(seed: number): Exercise {
   const cases = [bullyFailure(7, seed), bullyFailure(5, seed)];
-  const told = cases.map(({ failed, result, events }) =>
+  const told = cases.map(({ failed, events }) =>
     [
       `P${failed} of P1…P7 is dead. P1 notices and holds an election.`,
       "",

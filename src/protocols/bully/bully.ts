@@ -177,7 +177,7 @@ export const bully: Protocol<BullyState, BullyMessage, BullyImage> = {
     ...DETECTOR_PARAMETERS,
   },
   commands: { campaign: "begins an election", suspect: "says that the node of that number is dead" },
-  invariants: ["best-elected", "one-leader", "fenced-writes"],
+  invariants: ["answered-election", "best-announced", "best-elected", "one-leader", "fresh-number", "fenced-writes"],
   tolerates: {
     crashes: true,
     pauses: false,
@@ -200,7 +200,7 @@ export const bully: Protocol<BullyState, BullyMessage, BullyImage> = {
   electsBy: "id",
   initiators: "none",
   drawSettings: (rng) => ({
-    detector: nextOf(rng, ["heartbeat", "heartbeat", "phi"]),
+    detector: nextOf(rng, ["told", "told", "heartbeat", "phi"]),
     delayMs: nextOf(rng, [5, 10, 20]),
   }),
 

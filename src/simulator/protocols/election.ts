@@ -63,6 +63,7 @@ export function specOf(name: string, choices: Choices = {}): ProtocolSpec {
     clockRates: [],
     leader: 0,
     down: [],
+    detectMs: 0,
     schedule: [],
     writeEveryMs: 0,
     isFenced: true,

@@ -50,7 +50,7 @@ export function drawHuntedWorld(name: string, seed: number): HuntedWorld {
   const withinMs = protocol.liveness.withinMs(settings, nodes);
   const calmAtMs = nextBetween(rng, 0.5, 4) * withinMs;
   const core = drawCore(protocol, nodes, rng);
-  const faults = drawFaults(protocol, nodes, calmAtMs, rng);
+  const faults = drawFaults(protocol, nodes, calmAtMs, 4 * protocol.delayMaxMs(settings), rng);
   const latency = drawWorldLatency(protocol, settings, rng);
   const calm = protocol.tolerates.slowness ? calmLatency(settings, protocol) : latency;
   const spec = specOf(name, {
@@ -69,6 +69,7 @@ export function drawHuntedWorld(name: string, seed: number): HuntedWorld {
     attributes: Array.from({ length: nodes }, (_, index) => drawAttribute(protocol, index + 1, rng)),
     clockRates: Array.from({ length: nodes }, () => 1 + nextBetween(rng, -1, 1) * protocol.tolerates.drift),
     down: shuffled(nodes, rng).slice(0, nextChance(rng, 0.3) ? nextInteger(rng, 0, nodes - 1) : 0),
+    detectMs: settings["detector"] === "told" ? nextBetween(rng, 1, 5) * protocol.delayMaxMs(settings) : 0,
     schedule: [...faults, ...mend(protocol, core, nodes, calmAtMs, calm, rng)],
     writeEveryMs: nextChance(rng, 0.3) ? withinMs / 20 : 0,
   });
@@ -144,13 +145,21 @@ function drawCore(protocol: Protocol, nodes: number, rng: Rng): readonly NodeId[
     .toSorted((a, b) => a - b);
 }
 
-function drawFaults(protocol: Protocol, nodes: number, untilMs: number, rng: Rng): readonly Scheduled[] {
+function drawFaults(
+  protocol: Protocol,
+  nodes: number,
+  untilMs: number,
+  shortMs: number,
+  rng: Rng,
+): readonly Scheduled[] {
   const draws = drawersOf(protocol, nodes);
   if (draws.length === 0) return [];
   const faults: Scheduled[] = [];
-  for (let left = nextInteger(rng, 0, 8); left > 0; left--) {
+  for (let left = nextInteger(rng, 0, 12); left > 0; left--) {
     const atMs = nextBetween(rng, 0, untilMs);
-    const endMs = Math.min(untilMs, atMs + nextBetween(rng, 0, untilMs / 3));
+    // Some faults are over while messages of before are still under way.
+    const lastsMs = nextChance(rng, 0.4) ? nextBetween(rng, 0, shortMs) : nextBetween(rng, 0, untilMs / 3);
+    const endMs = Math.min(untilMs, atMs + lastsMs);
     const [begin, end] = nextOf(rng, draws)(rng);
     faults.push({ atMs, action: begin });
     if (end !== undefined) faults.push({ atMs: endMs, action: end });

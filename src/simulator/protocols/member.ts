@@ -50,6 +50,8 @@ export class Member implements Effects {
   readonly protocol: Protocol;
   state: object;
   life = 0;
+  /** True time at which this life began. */
+  startedMs = 0;
   isUp = false;
   isPaused = false;
   /** As last announced. */
@@ -80,9 +82,10 @@ export class Member implements Effects {
 
   fork(world: Surroundings): Member {
     const fork = new Member(world, this.protocol, this.spec);
-    const { life, isUp, isPaused, role, leader, term } = this;
+    const { life, startedMs, isUp, isPaused, role, leader, term } = this;
     Object.assign(fork, {
       life,
+      startedMs,
       isUp,
       isPaused,
       role,
@@ -115,6 +118,7 @@ export class Member implements Effects {
 
   start(): void {
     this.life++;
+    this.startedMs = this.#world.nowMs;
     this.isUp = true;
     this.isPaused = false;
     const leader = this.life === 1 ? this.spec.setup.leader : NOBODY;

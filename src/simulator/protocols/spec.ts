@@ -24,6 +24,8 @@ export interface ProtocolSpec {
   readonly leader: NodeId;
   /** Not started at the beginning. */
   readonly down: readonly NodeId[];
+  /** A perfect failure detector: so long after a crash every other member is told `suspect`, if it still is one. 0: there is none. */
+  readonly detectMs: number;
   readonly schedule: readonly Scheduled[];
   /** Leaders write to a resource so often; 0: there is none. */
   readonly writeEveryMs: number;

@@ -10,9 +10,9 @@ import { invariantsOf } from "./invariants/index.ts";
 import type { AcceptedWrite, Invariant, View } from "./invariants/invariant.ts";
 import { Judges, type ProtocolViolation } from "./judges.ts";
 import { drawLatency } from "./latency.ts";
+import { changeLinks } from "./link-actions.ts";
 import { Links } from "./links.ts";
 import { Member, type Surroundings } from "./member.ts";
-import { cutsOf } from "./partitions.ts";
 import { Resource } from "./resource.ts";
 import type { ProtocolSpec } from "./spec.ts";
 import { ProtocolTrace } from "./trace.ts";
@@ -211,6 +211,7 @@ export class ProtocolWorld implements Actor, Surroundings, View {
     else if (kind === "stored")
       this.#stored(this.members[(subject % NODES_MAX) - 1] as Member, (subject / NODES_MAX) | 0, event.detail);
     else if (kind === "action") this.apply(event.payload as Action);
+    else if (kind === "suspect") this.#suspect(this.member(subject), event.detail);
     else attend(this, kind as Errand, this.member(subject), event.detail);
   }
 
@@ -322,39 +323,24 @@ export class ProtocolWorld implements Actor, Surroundings, View {
         return this.members.forEach((member) => this.#restart(member));
       case "resume-all":
         return this.members.forEach((member) => this.#resume(member));
-      case "partition":
-        for (const { from, to } of cutsOf(action.how, this.nodes, this.leaders(), this.#actions))
-          this.links.cut(from, to);
-        return;
-      case "cut":
-        return this.links.cut(action.from, action.to);
-      case "mend":
-        return this.links.mend(action.from, action.to);
-      case "hold":
-        return this.links.hold(action.from, action.to);
-      case "release":
-        for (const held of this.links.release(action.from, action.to))
-          this.#dispatch(held.from, held.to, held.message, held.id);
-        return;
-      case "heal":
-        this.links.mendAll();
-        for (const held of this.links.releaseAll()) this.#dispatch(held.from, held.to, held.message, held.id);
-        return;
-      case "latency":
-        this.links.spec = { ...this.links.spec, latency: action.latency };
-        return;
-      case "loss":
-        this.links.spec = { ...this.links.spec, lossChance: action.chance };
-        return;
-      case "duplicate":
-        this.links.spec = { ...this.links.spec, duplicateChance: action.chance };
-        return;
       case "tell":
         return this.#tell(this.member(action.node), action.command, action.argument);
       case "expire": {
         const member = this.member(action.node);
         member.hasten(member.slotOf(action.timer, action.subject));
+        return;
       }
+      case "partition":
+      case "cut":
+      case "mend":
+      case "hold":
+      case "release":
+      case "heal":
+      case "latency":
+      case "loss":
+      case "duplicate":
+        for (const { from, to, message, id } of changeLinks(this.links, action, this, this.#actions))
+          this.#dispatch(from, to, message, id);
     }
   }
 
@@ -382,6 +368,14 @@ export class ProtocolWorld implements Actor, Surroundings, View {
     if (!member.isUp) return;
     const writes = member.crash(this.#disks, this.spec.losesWrites);
     this.trace.record(this.nowMs, { type: "crash", node: member.id, ...writes });
+    const { detectMs } = this.spec;
+    if (detectMs === 0) return;
+    for (const { id } of this.members)
+      this.kernel.schedule(this.nowMs + detectMs, this, "suspect", id, undefined, member.id);
+  }
+
+  #suspect(member: Member, dead: NodeId): void {
+    if (!this.member(dead).isUp) this.#tell(member, "suspect", dead);
   }
 
   #tell(member: Member, command: string, argument: number): void {
