@@ -3,13 +3,11 @@
 import { parseArgs } from "node:util";
 import { electByLease, formatLine, parseIds, parseMs } from "../simulator/index.ts";
 
-const HELP = `usage: conclave sim lease [--nodes N] [--seed S] [--ttl 2s] [--drain 400ms] [--crash-leader 3s] [--json]
-
-N candidates of the lease machine before one modelled store.
-
-  --ttl 2s             lease duration                 --drain 400ms       from the signal to the deadline
-  --crash 1,2          are not there                  --crash-leader 3s   whoever leads then crashes; the result is the election after that
-  --json               {protocol, nodes, seed, leader, term, messages: {total, byType}, virtualMs, violations}
+export const LEASE_HELP: string = `lease: candidates of the lease machine before one modelled store; the term is the fencing token
+  --nodes, --seed, --json, --crash as above
+  --ttl 2s                 lease duration
+  --drain 400ms            from the signal to the deadline; default a fifth of the ttl
+  --crash-leader 3s        whoever leads then crashes; the result is the election after that
 `;
 
 const OPTIONS = {
@@ -26,7 +24,7 @@ const OPTIONS = {
 export function runLease(args: readonly string[]): number {
   const { values } = parseArgs({ args: [...args], options: OPTIONS, strict: true, allowPositionals: false });
   if (values.help) {
-    process.stdout.write(HELP);
+    process.stdout.write(LEASE_HELP);
     return 0;
   }
   const [nodes, seed, ttlMs] = [Number(values.nodes), Number(values.seed), parseMs(values.ttl)];

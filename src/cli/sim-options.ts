@@ -1,6 +1,6 @@
 // What `conclave sim PROTOCOL` was asked: words → a complete spec. Nothing runs here; what cannot be understood is a RangeError with a sentence.
 import { parseArgs } from "node:util";
-import { type Parameter, type Protocol, protocolNamed, PROTOCOLS, type Setting } from "../protocols/index.ts";
+import { type Parameter, type Protocol, protocolNamed, type Setting } from "../protocols/index.ts";
 import {
   fixedLatency,
   parseAttributes,
@@ -192,8 +192,4 @@ function readPartition(text: string): readonly Scheduled[] {
   if (when === undefined) return schedulePartition(how, 0, undefined);
   const [from = "", to] = when.split("-");
   return schedulePartition(how, parseMs(from), to === undefined ? undefined : parseMs(to));
-}
-
-export function protocolNames(): readonly string[] {
-  return PROTOCOLS.map(({ name }) => name);
 }

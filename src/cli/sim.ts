@@ -4,19 +4,19 @@
 // Exit codes: 0 nothing was broken, 1 an invariant was, or an expectation of the scenario is not true, 2 the command was not understood.
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { type Protocol, protocolNamed } from "../protocols/index.ts";
+import { type Protocol, PROTOCOLS } from "../protocols/index.ts";
 import { huntProtocol, playScenario, runElection, type TraceEvent } from "../simulator/index.ts";
 import { runExercise } from "./sim-exercises.ts";
-import { runLease } from "./sim-lease.ts";
-import { flagOf, protocolNames, readRequest, type SimRequest } from "./sim-options.ts";
+import { LEASE_HELP, runLease } from "./sim-lease.ts";
+import { flagOf, readRequest, type SimRequest } from "./sim-options.ts";
 import { samplesAsCsv, summarize, tellHunt, tellRun, tellSwarm } from "./sim-report.ts";
 import { runSwarm } from "./sim-swarm.ts";
 
-const HELP = `usage: conclave sim PROTOCOL [options]
+export const help: string = `usage: conclave sim PROTOCOL [options]
        conclave sim --scenario FILE [--json]
        conclave sim exercise 1|3|4 [--seed S] [--json]
 
-PROTOCOL is one of: ${[...protocolNames(), "lease"].join(", ")}. conclave sim PROTOCOL --help lists its own options.
+PROTOCOL is one of: ${[...PROTOCOLS.map(({ name }) => name), "lease"].join(", ")}.
 
   --nodes N            members 1…N (default 5)          --seed S       another run (default 1); the same seed prints the same bytes
   --ring 3,1,2         clockwise order                  --attr 3:80,1:20   attributes, for protocols that elect by them
@@ -35,18 +35,30 @@ PROTOCOL is one of: ${[...protocolNames(), "lease"].join(", ")}. conclave sim PR
   --json               {protocol, nodes, seed, leader, term, messages: {total, byType}, virtualMs, violations}; a message to a crashed node counts
   --scenario FILE      plays a script of testdata/ and prints what happens
 
+${PROTOCOLS.map(describeProtocol).join("\n\n")}
+
+${LEASE_HELP}
 Exit: 0 nothing was broken, 1 an invariant was, or an expectation of the scenario is not true, 2 not understood.
 `;
+
+function describeProtocol({ name, summary, parameters, commands }: Protocol): string {
+  const rows = Object.entries(parameters).map(([parameter, { default: value, help, choices }]) => {
+    const shown = parameter.endsWith("Ms") ? `${String(value)}ms` : String(value);
+    return `  --${flagOf(parameter).padEnd(22)} ${help}${choices === undefined ? "" : ` (${choices.join(", ")})`}; default ${shown}`;
+  });
+  const told = Object.entries(commands).map(([command, what]) => `tell 1 ${command}: ${what}`);
+  return [`${name}: ${summary}`, ...rows, `  in scenario files: ${told.join("; ")}`].join("\n");
+}
 
 export async function run(args: readonly string[]): Promise<number> {
   const [name, ...rest] = args;
   try {
-    if (name === undefined || name === "--help" || name === "-h") return help(name === undefined ? 2 : 0);
+    if (name === undefined || name === "--help" || name === "-h") return tellHelp(name === undefined ? 2 : 0);
     if (name === "exercise") return exercise(rest);
     if (name === "lease") return runLease(rest);
     const scenario = readScenarioFlag(args);
     if (scenario !== undefined) return playFile(scenario.file, scenario.isJson);
-    if (rest.includes("--help") || rest.includes("-h")) return helpOf(protocolNamed(name));
+    if (rest.includes("--help") || rest.includes("-h")) return tellHelp(0);
     return await simulate(readRequest(name, rest), [name, ...rest]);
   } catch (error) {
     if (!(error instanceof Error) || !isUsage(error)) throw error;
@@ -63,31 +75,9 @@ function isUsage(error: Error & { readonly code?: unknown }): boolean {
   );
 }
 
-function help(code: number): number {
-  (code === 0 ? process.stdout : process.stderr).write(HELP);
+function tellHelp(code: number): number {
+  (code === 0 ? process.stdout : process.stderr).write(help);
   return code;
-}
-
-function helpOf({ name, summary, parameters, commands }: Protocol): number {
-  const rows = Object.entries(parameters).map(([parameter, { default: value, help, choices }]) => {
-    const shown = parameter.endsWith("Ms") ? `${String(value)}ms` : String(value);
-    return `  --${flagOf(parameter).padEnd(24)} ${help}${choices === undefined ? "" : ` (${choices.join(", ")})`}; default ${shown}`;
-  });
-  const told = Object.entries(commands).map(([command, what]) => `  ${command.padEnd(26)} ${what}`);
-  process.stdout.write(
-    [
-      `conclave sim ${name}: ${summary}`,
-      "",
-      ...rows,
-      "",
-      "commands, in scenario files (tell 1 suspect 5):",
-      ...told,
-      "",
-      "Options of every protocol: conclave sim --help",
-      "",
-    ].join("\n"),
-  );
-  return 0;
 }
 
 // ---- one run, or many --------------------------------------------------------------------------------------------------------------------
