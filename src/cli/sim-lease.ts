@@ -1,10 +1,11 @@
 // `conclave sim lease`: an election by lease, in the form of the other protocols. Requests to the store and its answers are the messages; the term is
 // the fencing token.
 import { parseArgs } from "node:util";
-import { electByLease, formatLine, parseIds, parseMs } from "../simulator/index.ts";
+import { electByLease, formatLine, type LeaseChoices, parseIds, parseMs } from "../simulator/index.ts";
+import { tellSamples } from "./sim-swarm.ts";
 
 export const LEASE_HELP: string = `lease: candidates of the lease machine before one modelled store; the term is the fencing token
-  --nodes, --seed, --json, --crash as above
+  --nodes, --seed, --seeds, --json, --csv, --crash as above
   --ttl 2s                 lease duration
   --drain 400ms            from the signal to the deadline; default a fifth of the ttl
   --crash-leader 3s        whoever leads then crashes; the result is the election after that
@@ -17,39 +18,56 @@ const OPTIONS = {
   drain: { type: "string" },
   crash: { type: "string" },
   "crash-leader": { type: "string" },
+  seeds: { type: "string" },
+  csv: { type: "boolean", default: false },
   json: { type: "boolean", default: false },
   help: { type: "boolean", short: "h", default: false },
 } as const;
 
-export function runLease(args: readonly string[]): number {
+export async function runLease(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: OPTIONS, strict: true, allowPositionals: false });
   if (values.help) {
     process.stdout.write(LEASE_HELP);
     return 0;
   }
-  const [nodes, seed, ttlMs] = [Number(values.nodes), Number(values.seed), parseMs(values.ttl)];
-  if (!Number.isSafeInteger(nodes) || nodes < 1 || nodes > 60) throw new RangeError(`--nodes ${values.nodes}: 1…60`);
-  if (!Number.isSafeInteger(seed) || seed < 0) throw new RangeError(`--seed ${values.seed}: a whole number is needed`);
+  const nodes = whole("nodes", values.nodes, 1);
+  if (nodes > 60) throw new RangeError(`--nodes ${nodes}: at most 60`);
   const absent = values.crash === undefined ? [] : parseIds(values.crash);
   const present = Array.from({ length: nodes }, (_, index) => index + 1).filter((id) => !absent.includes(id));
   if (present.length === 0) throw new RangeError("--crash: nobody is left");
+  const ttlMs = parseMs(values.ttl);
   const crashMs = values["crash-leader"] === undefined ? undefined : parseMs(values["crash-leader"]);
-  const election = electByLease({
+  const choices: LeaseChoices = {
     nodes: present.length,
-    seed,
+    seed: whole("seed", values.seed, 0),
     ttlMs,
     drainMs: values.drain === undefined ? ttlMs / 5 : parseMs(values.drain),
     delayMs: [1, 5],
     troubles: crashMs === undefined ? [] : [{ kind: "crash", atMs: crashMs, durationMs: ttlMs * 3 }],
     untilMs: crashMs === undefined ? 1 : crashMs + ttlMs * 2,
-  });
-  const { byType, token, virtualMs, violation, lines } = election;
+  };
+  if (values.seeds === undefined) return tellOne(choices, nodes, present, values.json);
+  const order = { kind: "lease", choices, fromSeed: choices.seed, count: whole("seeds", values.seeds, 1) } as const;
+  const { json: isJson, csv: isCsv } = values;
+  return tellSamples(order, { name: "lease", nodes, hasVotes: false, isJson, isCsv, args: ["lease", ...args] });
+}
+
+function whole(option: string, text: string, least: number): number {
+  const number = Number(text);
+  if (Number.isSafeInteger(number) && number >= least) return number;
+  throw new RangeError(`--${option} ${text}: a whole number, at least ${least}, is needed`);
+}
+
+/** `present`: the members in the order of the world's candidates. */
+function tellOne(choices: LeaseChoices, nodes: number, present: readonly number[], isJson: boolean): number {
+  const { leader, byType, token, virtualMs, violation, lines } = electByLease(choices);
+  const { seed } = choices;
   const total = Object.values(byType).reduce((sum, count) => sum + count, 0);
   const result = {
     protocol: "lease",
     nodes,
     seed,
-    leader: present[election.leader - 1] ?? null,
+    leader: present[leader - 1] ?? null,
     term: token,
     messages: { total, byType },
     virtualMs: Number(virtualMs.toFixed(3)),
@@ -60,9 +78,11 @@ export function runLease(args: readonly string[]): number {
     "",
     `lease, ${nodes} candidates, seed ${seed}`,
     `leader        ${String(result.leader)}, token ${token}`,
-    `messages      ${total}`,
+    `messages      ${total}: ${Object.entries(byType)
+      .map(([type, count]) => `${type} ${count}`)
+      .join(", ")}`,
     "",
   ];
-  process.stdout.write(values.json ? `${JSON.stringify(result)}\n` : told.join("\n"));
+  process.stdout.write(isJson ? `${JSON.stringify(result)}\n` : told.join("\n"));
   return violation === undefined ? 0 : 1;
 }

@@ -5,12 +5,19 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { type Protocol, PROTOCOLS } from "../protocols/index.ts";
-import { huntProtocol, playScenario, runElection, type TraceEvent } from "../simulator/index.ts";
+import {
+  huntProtocol,
+  playScenario,
+  runElection,
+  type SampleOrder,
+  shrinkHunt,
+  type TraceEvent,
+} from "../simulator/index.ts";
 import { runExercise } from "./sim-exercises.ts";
 import { LEASE_HELP, runLease } from "./sim-lease.ts";
 import { flagOf, readRequest, type SimRequest } from "./sim-options.ts";
-import { samplesAsCsv, summarize, tellHunt, tellRun, tellSwarm } from "./sim-report.ts";
-import { runSwarm } from "./sim-swarm.ts";
+import { tellHunt, tellRun } from "./sim-report.ts";
+import { tellSamples } from "./sim-swarm.ts";
 
 export const help: string = `usage: conclave sim PROTOCOL [options]
        conclave sim --scenario FILE [--json]
@@ -29,7 +36,8 @@ PROTOCOL is one of: ${[...PROTOCOLS.map(({ name }) => name), "lease"].join(", ")
   --max 60s            stop a run that does not end
 
   --seeds 10000        so many seeds from S on, on all cores: times, messages, split votes, failing seeds with their replay command
-  --hunt               worlds drawn from the seed, with every fault that the protocol claims to tolerate; with --seeds or --seed
+  --hunt               worlds drawn from the seed, with every fault that the protocol claims to tolerate; a failing seed is told with the faults it needs
+                       (PROTOCOL "all": one after the other)
   --csv                with --seeds: one line a seed
 
   --json               {protocol, nodes, seed, leader, term, messages: {total, byType}, virtualMs, violations}; a message to a crashed node counts
@@ -55,7 +63,8 @@ export async function run(args: readonly string[]): Promise<number> {
   try {
     if (name === undefined || name === "--help" || name === "-h") return tellHelp(name === undefined ? 2 : 0);
     if (name === "exercise") return exercise(rest);
-    if (name === "lease") return runLease(rest);
+    if (name === "lease") return await runLease(rest);
+    if (name === "all" && rest.includes("--hunt")) return await huntAll(rest);
     const scenario = readScenarioFlag(args);
     if (scenario !== undefined) return playFile(scenario.file, scenario.isJson);
     if (rest.includes("--help") || rest.includes("-h")) return tellHelp(0);
@@ -91,8 +100,9 @@ async function simulate(request: SimRequest, args: readonly string[]): Promise<n
   return election.result.violations.length === 0 ? 0 : 1;
 }
 
+/** One seed of the hunt, told. A failing one is told with only those faults that it needs. */
 function hunt(protocol: string, seed: number, isJson: boolean): number {
-  const hunted = huntProtocol(protocol, seed, { isRecorded: true });
+  const hunted = shrinkHunt(protocol, seed)?.result ?? huntProtocol(protocol, seed, { isRecorded: true });
   process.stdout.write(isJson ? `${JSON.stringify(hunted)}\n` : tellHunt(hunted));
   return hunted.violation === undefined ? 0 : 1;
 }
@@ -102,38 +112,18 @@ async function swarm(
   count: number,
   args: readonly string[],
 ): Promise<number> {
-  const startedAt = performance.now();
-  const order = { spec, maxMs, isHunt, fromSeed: spec.seed, count };
-  const samples = await runSwarm(order, (done) => showProgress(done, count));
-  const seconds = (performance.now() - startedAt) / 1000;
-  const summary = summarize(protocol.name, spec.nodes, samples, (seed) => replayCommand(args, seed));
-  process.stdout.write(
-    isCsv
-      ? samplesAsCsv(samples)
-      : isJson
-        ? `${JSON.stringify(summary)}\n`
-        : tellSwarm(summary, samples, isHunt, protocol.electsBy === "any"),
-  );
-  const events = samples.reduce((sum, sample) => sum + sample.events, 0);
-  process.stderr.write(
-    `${count} seeds, ${events} events in ${seconds.toFixed(1)} s: ${Math.round(events / seconds)} events/s\n`,
-  );
-  return summary.failures.length === 0 ? 0 : 1;
+  const seeds = { fromSeed: spec.seed, count };
+  const order: SampleOrder = isHunt
+    ? { kind: "hunt", protocol: protocol.name, ...seeds }
+    : { kind: "election", spec, maxMs, ...seeds };
+  const hasVotes = protocol.electsBy === "any";
+  return tellSamples(order, { name: protocol.name, nodes: spec.nodes, hasVotes, isJson, isCsv, args });
 }
 
-function showProgress(done: number, count: number): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r${done} of ${count}${done === count ? "\n" : ""}`);
-}
-
-/** The same arguments, for one seed. */
-function replayCommand(args: readonly string[], seed: number): string {
-  const kept: string[] = [];
-  for (let index = 0; index < args.length; index++) {
-    const word = args[index] ?? "";
-    if (word === "--seeds" || word === "--seed") index++;
-    else if (!/^--(?:seeds?=|csv$|json$)/.test(word)) kept.push(word);
-  }
-  return `conclave sim ${kept.join(" ")} --seed ${seed}`;
+async function huntAll(args: readonly string[]): Promise<number> {
+  let code = 0;
+  for (const { name } of PROTOCOLS) code = Math.max(code, await simulate(readRequest(name, args), [name, ...args]));
+  return code;
 }
 
 // ---- files and exercises -----------------------------------------------------------------------------------------------------------------

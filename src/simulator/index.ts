@@ -55,6 +55,7 @@ export {
   type SampleOrder,
   takeSamples,
 } from "./protocols/samples.ts";
+export { shrinkHunt } from "./protocols/shrink.ts";
 export type { ProtocolSpec } from "./protocols/spec.ts";
 export { formatEvent, type TraceEvent } from "./protocols/trace.ts";
 export { ProtocolWorld, type WorldOptions } from "./protocols/world.ts";

@@ -1,4 +1,5 @@
 // Many elections of one spec, seed after seed: what each cost, and the distributions. Plain data, so that threads can share the work.
+import { electByLease, type LeaseChoices } from "../lease-election.ts";
 import { formatMs } from "./durations.ts";
 import { runElection } from "./election.ts";
 import { huntProtocol } from "./hunt.ts";
@@ -19,18 +20,20 @@ export interface Sample {
   readonly violation: ProtocolViolation | undefined;
 }
 
-export interface SampleOrder {
-  readonly spec: ProtocolSpec;
-  readonly maxMs: number;
-  /** Draw the world from the seed, with faults: `spec` says only which protocol. */
-  readonly isHunt: boolean;
-  readonly fromSeed: number;
-  readonly count: number;
+export type SampleOrder = { readonly fromSeed: number; readonly count: number } & (
+  | { readonly kind: "election"; readonly spec: ProtocolSpec; readonly maxMs: number }
+  /** Worlds drawn from the seed, with faults. */
+  | { readonly kind: "hunt"; readonly protocol: string }
+  | { readonly kind: "lease"; readonly choices: LeaseChoices }
+);
+
+export function takeSamples(order: SampleOrder): readonly Sample[] {
+  return Array.from({ length: order.count }, (_, index) => takeSample(order, order.fromSeed + index));
 }
 
-export function takeSamples({ spec, maxMs, isHunt, fromSeed, count }: SampleOrder): readonly Sample[] {
-  const seeds = Array.from({ length: count }, (_, index) => fromSeed + index);
-  return seeds.map((seed) => (isHunt ? huntSample(spec.protocol, seed) : electionSample({ ...spec, seed }, maxMs)));
+function takeSample(order: SampleOrder, seed: number): Sample {
+  if (order.kind === "election") return electionSample({ ...order.spec, seed }, order.maxMs);
+  return order.kind === "hunt" ? huntSample(order.protocol, seed) : leaseSample({ ...order.choices, seed });
 }
 
 function electionSample(spec: ProtocolSpec, maxMs: number): Sample {
@@ -51,6 +54,26 @@ function electionSample(spec: ProtocolSpec, maxMs: number): Sample {
 function huntSample(protocol: string, seed: number): Sample {
   const { violation, events } = huntProtocol(protocol, seed);
   return { seed, leader: 0, term: 0, messages: 0, ledMs: -1, agreedMs: -1, splitVotes: 0, events, violation };
+}
+
+/** The election after the last trouble, or the first. */
+function leaseSample(choices: LeaseChoices): Sample {
+  const { leader, token, byType, elections, violation, lines } = electByLease(choices);
+  const troubleMs = choices.troubles.at(-1)?.atMs ?? 0;
+  const atMs = elections.find((election) => election.atMs >= troubleMs)?.atMs ?? -1;
+  const ledMs = atMs < 0 ? -1 : Number((atMs - troubleMs).toFixed(3));
+  const messages = Object.values(byType).reduce((sum, count) => sum + count, 0);
+  return {
+    seed: choices.seed,
+    leader,
+    term: token,
+    messages,
+    ledMs,
+    agreedMs: ledMs,
+    splitVotes: 0,
+    events: lines.length,
+    violation,
+  };
 }
 
 function finite(ms: number): number {
