@@ -96,6 +96,8 @@ export interface Liveness {
   readonly needs: "majority" | "everybody";
   /** Within so long after everything was mended, all agree on one leader. */
   withinMs(settings: Settings, nodes: number): number;
+  /** Whether that holds under these settings; the hunt judges only safety under others. If absent: under all. */
+  isPromised?(settings: Settings): boolean;
 }
 
 export interface Protocol<State extends object = object, Sent extends Message = Message, Write = unknown> {

@@ -85,7 +85,8 @@ export function huntProtocol(name: string, seed: number, options: ProtocolHuntOp
   const judges = (judge: string): boolean => judgedBy?.includes(judge) ?? true;
   const invariants = invariantsOf(protocolNamed(name)).filter((invariant) => judges(invariant.name));
   const world = new ProtocolWorld({ ...drawn.spec, schedule }, { isRecorded, invariants });
-  const violation = runPhases(world, drawn, judges("liveness"));
+  const isLive = world.protocol.liveness.isPromised?.(drawn.spec.settings) ?? true;
+  const violation = runPhases(world, drawn, isLive && judges("liveness"));
   if (violation !== undefined)
     world.trace.record(violation.atMs, { type: "violation", invariant: violation.invariant, story: violation.story });
   return {
@@ -117,7 +118,7 @@ function runLiveness(world: ProtocolWorld, drawn: HuntedWorld, isJudged: boolean
   const { calmAtMs, withinMs, core } = drawn;
   const early = runTo(world, calmAtMs + withinMs);
   if (early !== undefined) return early;
-  const leader = world.agreedLeader(core);
+  const leader = leaderWithin(world, core);
   const term = leader === 0 ? 0 : world.member(leader).term;
   const story = (what: string): ProtocolViolation => ({
     invariant: "liveness",
@@ -130,10 +131,16 @@ function runLiveness(world: ProtocolWorld, drawn: HuntedWorld, isJudged: boolean
   world.judgeAtRest();
   const [broken] = world.violations;
   if (broken !== undefined) return broken;
-  const isSame = world.agreedLeader(core) === leader && (leader === 0 || world.member(leader).term === term);
+  const isSame = leaderWithin(world, core) === leader && (leader === 0 || world.member(leader).term === term);
   return isJudged && !isSame
     ? story(`${leader} led in term ${term} and was replaced, though nothing happened`)
     : undefined;
+}
+
+/** One from outside does not count: it cannot hear the core, or the core cannot hear it. */
+function leaderWithin(world: ProtocolWorld, core: readonly NodeId[]): NodeId {
+  const leader = world.agreedLeader(core);
+  return core.includes(leader) ? leader : 0;
 }
 
 // ---- drawing ---------------------------------------------------------------------------------------------------------------------------
@@ -204,7 +211,12 @@ function drawersOf({ tolerates, commands, initiators }: Protocol, nodes: number)
     ];
   };
   const campaign: Drawer = (rng) => [{ type: "tell", node: someone(rng), command: "campaign", argument: 0 }, undefined];
+  const transfer: Drawer = (rng) => [
+    { type: "tell", node: someone(rng), command: "transfer", argument: someone(rng) },
+    { type: "tell", node: someone(rng), command: "transfer", argument: someone(rng) },
+  ];
   return [
+    ...(Object.hasOwn(commands, "transfer") ? [transfer] : []),
     ...(tolerates.crashes ? [crash, ambush] : []),
     ...(tolerates.pauses ? [pause, stun] : []),
     ...(tolerates.partitions ? [partition, partition, cut] : []),

@@ -205,6 +205,11 @@ export class Member implements Effects {
     return (this.#due[slot] as number) <= this.#world.nowMs && !this.isPaused;
   }
 
+  /** In true time; Infinity: it does not run. */
+  dueMs(timer: number, subject = 0): number {
+    return this.#due[timer + subject * this.#kinds] ?? NEVER;
+  }
+
   timerOf(slot: number): string {
     return this.protocol.timers[slot % this.#kinds] ?? "";
   }

@@ -4,6 +4,9 @@ import type { Scheduled } from "./actions.ts";
 import type { Latency } from "./latency.ts";
 import type { LinkSpec } from "./links.ts";
 
+/** More members than any world has: a direction is one number. */
+export const NODES_MAX = 1024;
+
 export interface ProtocolSpec {
   readonly protocol: string;
   readonly nodes: number;

@@ -14,12 +14,9 @@ import { changeLinks } from "./link-actions.ts";
 import { Links } from "./links.ts";
 import { Member, type Surroundings } from "./member.ts";
 import { Resource } from "./resource.ts";
-import type { ProtocolSpec } from "./spec.ts";
+import { NODES_MAX, type ProtocolSpec } from "./spec.ts";
 import { ProtocolTrace } from "./trace.ts";
 import { attend, type Errand } from "./writers.ts";
-
-/** More members than any world has: a direction is one number. */
-export const NODES_MAX = 1024;
 
 const STREAMS = { ties: 51, links: 52, disks: 53, actions: 54 } as const;
 
