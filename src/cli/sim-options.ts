@@ -22,6 +22,7 @@ export interface SimRequest {
   readonly isHunt: boolean;
   readonly isJson: boolean;
   readonly isCsv: boolean;
+  readonly isTrace: boolean;
 }
 
 const COMMON = {
@@ -45,6 +46,7 @@ const COMMON = {
   hunt: { type: "boolean", default: false },
   csv: { type: "boolean", default: false },
   json: { type: "boolean", default: false },
+  trace: { type: "boolean", default: false },
 } as const;
 
 type Words = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
@@ -77,6 +79,7 @@ export function readRequest(name: string, args: readonly string[]): SimRequest {
     isHunt: words["hunt"] === true,
     isJson: words["json"] === true,
     isCsv: words["csv"] === true,
+    isTrace: words["trace"] === true,
   };
 }
 

@@ -41,6 +41,7 @@ PROTOCOL is one of: ${[...PROTOCOLS.map(({ name }) => name), "lease"].join(", ")
   --csv                with --seeds: one line a seed
 
   --json               {protocol, nodes, seed, leader, term, messages: {total, byType}, virtualMs, violations}; a message to a crashed node counts
+  --trace              every event as a line of JSON
   --scenario FILE      plays a script of testdata/ and prints what happens
 
 ${PROTOCOLS.map(describeProtocol).join("\n\n")}
@@ -95,9 +96,14 @@ async function simulate(request: SimRequest, args: readonly string[]): Promise<n
   if (request.seeds !== undefined) return swarm(request, request.seeds, args);
   const { spec, maxMs, isJson } = request;
   if (request.isHunt) return hunt(spec.protocol, spec.seed, isJson);
-  const election = runElection(spec, { isRecorded: !isJson, maxMs });
-  process.stdout.write(isJson ? `${JSON.stringify(election.result)}\n` : tellRun(election));
+  const election = runElection(spec, { isRecorded: !isJson || request.isTrace, maxMs });
+  const text = isJson ? `${JSON.stringify(election.result)}\n` : tellRun(election);
+  process.stdout.write(request.isTrace ? asLines(election.events) : text);
   return election.result.violations.length === 0 ? 0 : 1;
+}
+
+function asLines(events: readonly TraceEvent[]): string {
+  return events.map((event) => `${JSON.stringify(event)}\n`).join("");
 }
 
 /** One seed of the hunt, told. A failing one is told with only those faults that it needs. */

@@ -47,6 +47,18 @@ describe("conclave sim bully", () => {
     expect((await sim(line.replace("4", "5"))).out).not.toBe(first.out);
   });
 
+  it("gives every event as a line of JSON with --trace", async () => {
+    const { out } = await sim("bully --nodes 3 --crash 3 --trace");
+    const events = out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { type: string; id?: number });
+    const sent = events.filter(({ type }) => type === "send");
+    expect(sent).toHaveLength(5);
+    const arrived = events.filter(({ type }) => type === "deliver" || type === "undelivered").map(({ id }) => id);
+    expect(new Set(arrived)).toEqual(new Set(sent.map(({ id }) => id)));
+  });
+
   it("says that it was split, and exits with 1", async () => {
     const { code, out } = await sim("bully --partition 1,2/3,4,5@50ms-900ms --json");
     const { leader, violations } = JSON.parse(out) as { leader: number; violations: { invariant: string }[] };

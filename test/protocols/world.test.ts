@@ -1,17 +1,21 @@
 // The world for protocols: the same seed gives the same bytes, a copy goes on as the original, partitions cut what they say, disks lose what was not synced.
 import { describe, expect, it } from "vitest";
-import { PROTOCOLS } from "conclave/protocols";
+import { type BullyState, PROTOCOLS } from "conclave/protocols";
 import {
   huntProtocol,
   INVARIANTS,
   PARTITION_NAMES,
   parseAction,
+  parseLatency,
   formatAction,
+  formatLatency,
   ProtocolWorld,
   specOf,
 } from "conclave/simulator";
 import { readdirSync, readFileSync } from "node:fs";
 import { createRng } from "../../src/base/rng.ts";
+import { drawLatency } from "../../src/simulator/protocols/latency.ts";
+import { Links } from "../../src/simulator/protocols/links.ts";
 import { Disk } from "../../src/simulator/protocols/disk.ts";
 import { cutsOf } from "../../src/simulator/protocols/partitions.ts";
 
@@ -101,6 +105,102 @@ describe("a link", () => {
     world.apply({ type: "release", from: 1, to: 2 });
     world.runTo(26);
     expect(world.member(2).role).toBe("candidate");
+  });
+});
+
+describe("time on a link", () => {
+  it.each([
+    ["10ms", 10, 0],
+    ["5ms-15ms", 10, 0.2],
+    ["exp:2ms+8ms", 10, 0.4],
+    ["lan", 0.6, 0.02],
+    ["wan", 37, 1],
+  ])("%s has the mean that it says", (text, meanMs, withinMs) => {
+    const rng = createRng(1);
+    const latency = parseLatency(text);
+    let sum = 0;
+    for (let draw = 0; draw < 20_000; draw++) sum += drawLatency(rng, latency);
+    expect(Math.abs(sum / 20_000 - meanMs)).toBeLessThanOrEqual(withinMs + 1e-9);
+    expect(formatLatency(latency)).toBe(text);
+  });
+
+  const arrivals = (isFifo: boolean): number[] => {
+    const links = new Links(2, createRng(3), {
+      latency: parseLatency("0.5ms-20ms"),
+      lossChance: 0,
+      duplicateChance: 0,
+      isFifo,
+    });
+    return Array.from({ length: 50 }, (_, nowMs) => links.arrivalMs(1, 2, nowMs));
+  };
+
+  it("keeps the order of messages where it is asked to, and not otherwise", () => {
+    const isInOrder = (times: number[]): boolean =>
+      times.every((atMs, index) => index === 0 || atMs > (times[index - 1] ?? 0));
+    expect(isInOrder(arrivals(true))).toBe(true);
+    expect(isInOrder(arrivals(false))).toBe(false);
+  });
+
+  it("loses and doubles the share of messages that it says", () => {
+    const links = new Links(2, createRng(4), {
+      latency: parseLatency("1ms"),
+      lossChance: 0.1,
+      duplicateChance: 0.2,
+      isFifo: false,
+    });
+    const fates = Array.from({ length: 20_000 }, () => links.fateOf(1, 2));
+    expect(fates.filter((fate) => fate === "lost").length / 20_000).toBeCloseTo(0.1, 1.5);
+    expect(fates.filter((fate) => fate === "doubled").length / 18_000).toBeCloseTo(0.2, 1.5);
+  });
+});
+
+describe("a member", () => {
+  const settled = (): ProtocolWorld =>
+    new ProtocolWorld(specOf("bully", { nodes: 3, leader: 3, settings: { detector: "heartbeat" } }), {
+      isRecorded: true,
+    });
+
+  it("that is paused does nothing, and does all of it when it resumes", () => {
+    const world = settled();
+    world.apply({ type: "pause", node: 1 });
+    world.runTo(200);
+    const events = world.trace.events.filter((event) => event.type === "send" && event.from === 1);
+    expect(events).toEqual([]);
+    world.apply({ type: "crash", node: 3 });
+    world.apply({ type: "crash", node: 2 });
+    world.apply({ type: "resume", node: 1 });
+    world.runTo(600);
+    expect(world.leaders()).toEqual([1]);
+  });
+
+  it("that crashes forgets everything but its disk, and its timers do not outlive it", () => {
+    const world = settled();
+    world.apply({ type: "tell", node: 2, command: "campaign", argument: 0 });
+    world.runTo(100);
+    const { number } = world.member(2).state as BullyState;
+    expect(world.member(2).disk.image).toEqual({ number: 1 });
+    world.apply({ type: "crash", node: 2 });
+    const before = world.trace.events.length;
+    world.runTo(1000);
+    const after = world.trace.events.slice(before);
+    expect(after.filter((event) => event.type === "timer" && event.node === 2)).toEqual([]);
+    world.apply({ type: "restart", node: 2 });
+    expect(world.member(2).life).toBe(2);
+    expect((world.member(2).state as BullyState).number).toBeGreaterThan(1);
+    expect(number).toBeGreaterThan(0);
+  });
+
+  it("learns of a crash from the perfect detector, unless the crash is over by then", () => {
+    const run = (restartMs: number): string => {
+      const world = new ProtocolWorld(specOf("bully", { nodes: 3, leader: 3, detectMs: 30 }));
+      world.apply({ type: "crash", node: 3 });
+      world.runTo(restartMs);
+      world.apply({ type: "restart", node: 3 });
+      world.runTo(35);
+      return world.member(2).role;
+    };
+    expect(run(34)).toBe("candidate");
+    expect(run(1)).toBe("follower");
   });
 });
 
