@@ -1,5 +1,6 @@
 // The seed document's exercises that can be simulated, as numbers: 1, Bully with seven nodes; 3, split brain with and without fencing; 4, lease duration
 // and renew deadline against failover time and false elections. How they are told is src/cli's.
+import { assert } from "../base/assert.ts";
 import { createRng, nextBetween, nextFraction } from "../base/rng.ts";
 import { electByLease } from "./lease-election.ts";
 import { type ElectionResult, runElection, specOf } from "./protocols/election.ts";
@@ -92,7 +93,10 @@ const LEASES = [
   [30_000, 20_000],
 ] as const;
 const CRASHES = 60;
-const HOURS = 3;
+/** A world has a bound on its events, so an hour is taken in pieces. */
+const PIECES = 36;
+const PIECE_MS = 300_000;
+const HOURS = (PIECES * PIECE_MS) / 3_600_000;
 /** Disturbances of a healthy leader: so many in an hour, most short, some long. */
 const DISTURBANCES_PER_HOUR = 60;
 const DISTURBANCE_MEAN_MS = 3000;
@@ -107,7 +111,8 @@ function leaseRow(leaseMs: number, renewDeadlineMs: number, seed: number): Lease
     failoverOf(leaseMs, renewDeadlineMs, seed + index),
   ).toSorted((a, b) => a - b);
   let falseElections = 0;
-  for (let hour = 0; hour < HOURS; hour++) falseElections += falseElectionsOf(leaseMs, renewDeadlineMs, seed + hour);
+  for (let piece = 0; piece < PIECES; piece++)
+    falseElections += falseElectionsOf(leaseMs, renewDeadlineMs, seed + piece);
   return {
     leaseMs,
     renewDeadlineMs,
@@ -131,13 +136,17 @@ function failoverOf(leaseMs: number, renewDeadlineMs: number, seed: number): num
 /** The leader is cut off from the store now and then, for a few seconds, and lives. */
 function falseElectionsOf(leaseMs: number, renewDeadlineMs: number, seed: number): number {
   const rng = createRng(seed, 82);
-  const hourMs = 3_600_000;
-  const troubles = Array.from({ length: DISTURBANCES_PER_HOUR }, () => ({
+  const troubles = Array.from({ length: (DISTURBANCES_PER_HOUR * PIECE_MS) / 3_600_000 }, () => ({
     kind: "cut" as const,
-    atMs: nextBetween(rng, 0, hourMs),
+    atMs: nextBetween(rng, leaseMs, PIECE_MS),
     durationMs: -Math.log(1 - nextFraction(rng)) * DISTURBANCE_MEAN_MS,
   })).toSorted((a, b) => a.atMs - b.atMs);
-  const { elections } = electByLease({ ...common(leaseMs, renewDeadlineMs, seed), troubles, untilMs: hourMs });
+  const { elections, violation } = electByLease({
+    ...common(leaseMs, renewDeadlineMs, seed),
+    troubles,
+    untilMs: PIECE_MS,
+  });
+  assert(violation === undefined, `a lease is exclusive: ${violation?.story}`);
   return elections.length - 1;
 }
 

@@ -105,6 +105,19 @@ describe("conclave sim", () => {
     expect(third.fenced.refused).toBeGreaterThan(0);
   });
 
+  it("shows what lease duration and renew deadline cost", { timeout: 120_000 }, async () => {
+    type Row = Record<"leaseMs" | "renewDeadlineMs" | "failoverMs" | "failoverMaxMs" | "falsePerHour", number>;
+    const { rows } = JSON.parse((await sim("exercise 4 --json")).out) as { rows: Row[] };
+    for (const { leaseMs, failoverMs, failoverMaxMs } of rows) {
+      expect(failoverMs / leaseMs).toBeGreaterThan(0.8);
+      expect(failoverMaxMs / leaseMs).toBeLessThan(1.3);
+    }
+    const ofKubernetes = rows.filter(({ leaseMs }) => leaseMs === 15_000).map(({ falsePerHour }) => falsePerHour);
+    expect(ofKubernetes).toHaveLength(3);
+    expect(ofKubernetes).toEqual(ofKubernetes.toSorted((a, b) => b - a));
+    expect(ofKubernetes[0]).toBeGreaterThan(2 * (ofKubernetes[1] ?? 0));
+  });
+
   it.each([
     ["nobody --json", "there is no protocol nobody"],
     ["bully --nodes x", "--nodes x"],

@@ -15,6 +15,13 @@ function drain(kernel: Kernel): KernelEvent[] {
   return taken;
 }
 
+const nobody = { handle: (): void => undefined };
+function takeAll(kernel: Kernel): number[] {
+  const subjects: number[] = [];
+  for (let event = kernel.take(); event !== undefined; event = kernel.take()) subjects.push(event.subject);
+  return subjects;
+}
+
 describe("the kernel", () => {
   it("takes events in order of time, whatever the order they came in", () => {
     const kernel = new Kernel(createRng(1));
@@ -40,6 +47,33 @@ describe("the kernel", () => {
     expect(kernel.take()?.kind).toBe("y");
     expect(kernel.schedule(1, nobody, "z").atMs).toBe(2);
     expect(kernel.handled).toBe(1);
+  });
+
+  it("runs events of one instant in the order asked for, where it has no seed", () => {
+    const kernel = new Kernel(undefined);
+    for (let subject = 0; subject < 20; subject++) kernel.schedule(5, nobody, "x", subject);
+    expect(takeAll(kernel)).toEqual(Array.from({ length: 20 }, (_, index) => index));
+  });
+
+  it("goes on alike in a copy, event for event, and apart from it", () => {
+    const kernel = new Kernel(createRng(3));
+    for (let subject = 0; subject < 50; subject++) kernel.schedule(subject % 7, nobody, "x", subject);
+    for (let taken = 0; taken < 10; taken++) kernel.take();
+    const copy = kernel.fork((actor) => actor);
+    kernel.schedule(6, nobody, "x", 100);
+    copy.schedule(6, nobody, "x", 100);
+    expect(takeAll(copy)).toEqual(takeAll(kernel));
+    expect(copy.handled).toBe(kernel.handled);
+  });
+
+  it("uses handed back events again, and tells them apart by what they are now", () => {
+    const kernel = new Kernel(createRng(1));
+    kernel.schedule(1, nobody, "x", 1, "payload", 7);
+    const first = kernel.take() as KernelEvent;
+    kernel.recycle(first);
+    const second = kernel.schedule(2, nobody, "y", 2);
+    expect(second).toBe(first);
+    expect(second).toMatchObject({ atMs: 2, kind: "y", subject: 2, payload: undefined, detail: 0 });
   });
 });
 
