@@ -14,6 +14,14 @@ export function isUpToDate(candidate: LogEnd, own: LogEnd): boolean {
   return candidate.term > own.term || (candidate.term === own.term && candidate.index >= own.index);
 }
 
+/**
+ * What a candidate may show. Not what is still being written: a crash would take it, and votes that were given for it would count for a shorter log if
+ * the same member stands in the same term again (vote.ts).
+ */
+export function logOnDisk(state: RaftState): LogEnd {
+  return state.log;
+}
+
 /** Thesis, section 3.10: only a member that has the leader's whole log can take over. Without entries to send, whoever is a member. */
 export function isCaughtUp(state: RaftState, peer: NodeId): boolean {
   return state.peers.includes(peer);

@@ -7,7 +7,7 @@
 // refused and not dropped.
 import { NOBODY, type NodeId } from "../protocol.ts";
 import { isLed } from "./check-quorum.ts";
-import { isUpToDate } from "./log.ts";
+import { isUpToDate, logOnDisk } from "./log.ts";
 import { becomeFollower, enterRole } from "./role.ts";
 import type { RaftEffects, RaftMessage, RaftState } from "./state.ts";
 import { reply } from "./storage.ts";
@@ -23,7 +23,7 @@ export function becomePreCandidate(state: RaftState, effects: RaftEffects): void
   effects.announce("follower", NOBODY, state.term);
   countVote(state, state.id);
   if (hasMajority(state)) return becomeCandidate(state, false, effects);
-  const message: RaftMessage = { type: "PRE-VOTE", term: state.term + 1, log: state.log };
+  const message: RaftMessage = { type: "PRE-VOTE", term: state.term + 1, log: logOnDisk(state) };
   for (const peer of state.peers) effects.send(peer, message);
 }
 

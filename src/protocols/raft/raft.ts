@@ -4,7 +4,7 @@
 // ASSUMES  For safety nothing but that a disk keeps what it has acknowledged, and that members and their ids are fixed and known. Messages may be lost,
 // late, doubled, reordered, and from before a restart; clocks may run as they like. For liveness: a majority that can talk among each other, messages and
 // disk writes that take a small part of the election timeout, and CheckQuorum.
-// PROMISES  Election Safety: in one term at most one member ever leads. A term or vote that anybody has heard of outlives a crash. With PreVote and
+// PROMISES  Election Safety: in one term at most one member ever leads. A term or vote that anybody was told of in an answer outlives a crash. With PreVote and
 // CheckQuorum: a leader whom a majority hears and answers is deposed by nobody but itself (transfer), and a majority that is whole agrees on one
 // of it within a few timeouts, whatever the others do.
 // DOES NOT PROMISE  One leader at one instant: an old leader believes in itself until it hears of a newer term or, with CheckQuorum, for up to two
@@ -14,8 +14,8 @@
 //
 //   role           input                              next
 //   not leader     election timer                     pre-candidate (PreVote) or candidate
-//   pre-candidate  a majority of pre-votes            candidate: a new term, the own vote; both go to disk
-//   candidate      own vote on disk                   VOTE to all
+//   pre-candidate  a majority of pre-votes            candidate: a new term and the own vote go to disk, VOTE to all
+//   candidate      own vote on disk                   it counts
 //   candidate      a majority of votes                leader: APPEND to all, heartbeat timer
 //   any            APPEND, term not older             follower of its sender; election timer anew
 //   any            APPEND, older term                 APPENDED with the newer term
@@ -49,7 +49,7 @@ import {
 } from "./state.ts";
 import { recall, release, save } from "./storage.ts";
 import { beginTransfer, giveUpTransfer, handleTimeoutNow } from "./transfer.ts";
-import { askForVotes, becomeCandidate, handleVote, handleVoted } from "./vote.ts";
+import { becomeCandidate, countOwnVote, handleVote, handleVoted } from "./vote.ts";
 
 function campaign(state: RaftState, effects: RaftEffects): void {
   if (state.role === "leader") return;
@@ -174,7 +174,7 @@ export const raftElection: Protocol<RaftState, RaftMessage, RaftWrite> = {
 
   stored(state, ticket, _now, effects) {
     release(state, ticket, effects);
-    askForVotes(state, effects);
+    countOwnVote(state, effects);
   },
 
   command(state, name, argument, _now, effects) {

@@ -21,7 +21,7 @@ export type RaftMessage =
 /**
  *   follower        waits for a leader's APPEND, or for its election timer
  *   pre-candidate   asks whether it would be elected; its term is as before
- *   candidate       has begun a term and voted for itself; asks for votes as soon as that is on disk
+ *   candidate       has begun a term and voted for itself, which counts when it is on disk; asks for votes
  *   leader          has the votes of a majority
  */
 export type RaftRole = "follower" | "pre-candidate" | "candidate" | "leader";

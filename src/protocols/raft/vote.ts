@@ -1,12 +1,12 @@
-// The vote (Raft, section 5.2): one per term and member, on disk before anybody hears of it, the own one not excepted.
+// The vote (Raft, section 5.2): one per term and member, on disk before it counts, the own one not excepted.
 //
-// A candidate asks when its own vote is on disk, and not while it is being written: a candidate that had asked, crashed and forgotten would stand in the
-// same term again, and count votes that were given to what it was before. That costs one disk write per election and is what makes a late vote of an
-// earlier life a vote of an earlier term.
+// A candidate asks while its own vote is being written: asking is no vote, and saves the time of one write per election (thesis, section 10.2.1, has the
+// same for entries). If it crashes before, it has not voted, and may vote for another in that term; then it is no candidate in it. Or it may stand in that
+// term again and be given, late, what was granted to its earlier life: those are votes for it in that term, and there is one per member.
 import { NOBODY, type NodeId } from "../protocol.ts";
 import { isLed } from "./check-quorum.ts";
 import { becomeLeader } from "./leader.ts";
-import { isUpToDate } from "./log.ts";
+import { isUpToDate, logOnDisk } from "./log.ts";
 import { becomeFollower, beginTerm, enterRole, waitForElection } from "./role.ts";
 import type { RaftEffects, RaftMessage, RaftState } from "./state.ts";
 import { isDurable, reply, save } from "./storage.ts";
@@ -21,14 +21,13 @@ export function becomeCandidate(state: RaftState, isTransfer: boolean, effects: 
   state.isTransfer = isTransfer;
   effects.announce("candidate", NOBODY, state.term);
   save(state, effects);
+  const message: RaftMessage = { type: "VOTE", term: state.term, log: logOnDisk(state), isTransfer };
+  for (const peer of state.peers) effects.send(peer, message);
 }
 
-/** The own vote is on disk, so it counts, and others may be asked for theirs. */
-export function askForVotes(state: RaftState, effects: RaftEffects): void {
-  if (state.role !== "candidate" || state.votes[state.id] === 1 || !isDurable(state)) return;
-  const { term, log, isTransfer } = state;
-  const message: RaftMessage = { type: "VOTE", term, log, isTransfer };
-  for (const peer of state.peers) effects.send(peer, message);
+/** At each write that is done. While a node is candidate its last write is the one that holds its own vote. */
+export function countOwnVote(state: RaftState, effects: RaftEffects): void {
+  if (state.role !== "candidate" || !isDurable(state)) return;
   countVote(state, state.id);
   if (hasMajority(state)) becomeLeader(state, effects);
 }
@@ -69,8 +68,10 @@ export function countVote(state: RaftState, from: NodeId): void {
   state.votes[from] = 1;
 }
 
+/** With the own vote always: whoever leads in a term has that term on its disk. */
 export function hasMajority(state: RaftState): boolean {
-  let count = state.votes[state.id] as number;
+  if (state.votes[state.id] === 0) return false;
+  let count = 1;
   for (const peer of state.peers) count += state.votes[peer] as number;
   return count >= state.quorum;
 }

@@ -1,4 +1,4 @@
-// Who gave whom a vote in which term, as far as the network saw it: by a granted answer, or, to itself, by asking others. For invariants; the oldest are forgotten.
+// Who gave whom a vote in which term: another by an answer, itself by leading. For invariants; the oldest are forgotten.
 import type { Message, NodeId } from "../../protocols/protocol.ts";
 import type { RaftMessage } from "../../protocols/raft/state.ts";
 import { NODES_MAX } from "./spec.ts";
@@ -19,14 +19,16 @@ export function candidateOf({ given }: Ballots, voter: NodeId, term: number): No
 }
 
 /** Returns for whom else the same member has voted in the same term, if it has. */
-export function seeVote({ given }: Ballots, from: NodeId, to: NodeId, message: Message): NodeId | undefined {
-  const sent = message as RaftMessage;
-  if (sent.type !== "VOTE" && !(sent.type === "VOTED" && sent.isGranted)) return undefined;
-  const candidate = sent.type === "VOTE" ? from : to;
-  const key = sent.term * NODES_MAX + from;
+export function noteVote({ given }: Ballots, voter: NodeId, candidate: NodeId, term: number): NodeId | undefined {
+  const key = term * NODES_MAX + voter;
   const before = given.get(key);
   if (before !== undefined) return before === candidate ? undefined : before;
   given.set(key, candidate);
   if (given.size > BALLOTS_MAX) given.delete(given.keys().next().value as number);
   return undefined;
+}
+
+export function seeVote(ballots: Ballots, from: NodeId, to: NodeId, message: Message): NodeId | undefined {
+  const sent = message as RaftMessage;
+  return sent.type === "VOTED" && sent.isGranted ? noteVote(ballots, from, to, sent.term) : undefined;
 }

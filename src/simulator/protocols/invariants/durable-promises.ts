@@ -1,5 +1,5 @@
-// Nobody speaks of a term or a vote that its disk does not know: so a crash undoes nothing that a peer relies on, and the durable term never falls below what
-// was said. Raft, figure 2 ("updated on stable storage before responding"). A pre-vote speaks of a term that nobody has begun, and promises nothing.
+// Nobody answers with, or leads in, a term or a vote that its disk does not know: so a crash undoes nothing that a peer relies on, and the durable term never falls below what
+// was said. Raft, figure 2 ("updated on stable storage before responding"). A candidate's question and a pre-vote promise nothing.
 import type { RaftMessage, RaftWrite } from "../../../protocols/raft/state.ts";
 import type { Invariant } from "./invariant.ts";
 
@@ -13,7 +13,8 @@ export const durablePromises: Invariant<Memory> = {
   remember: (nodes) => ({ told: Array.from({ length: nodes + 1 }, () => 0) }),
   sent({ told }, view, from, to, message) {
     const sent = message as RaftMessage;
-    if (sent.type === "PRE-VOTE" || (sent.type === "PRE-VOTED" && sent.isGranted) || sent.term === 0) return undefined;
+    if (sent.type === "VOTE" || sent.type === "PRE-VOTE" || (sent.type === "PRE-VOTED" && sent.isGranted))
+      return undefined;
     const image = view.member(from).disk.image as RaftWrite | undefined;
     const durable = image?.term ?? 0;
     if (sent.term > (told[from] as number)) told[from] = sent.term;

@@ -1,5 +1,6 @@
 // An election timer that has not run out is moved only by a change of role, by a valid leader, or by a vote that was given: not by a refusal, a pre-vote or an
 // older term. Raft, section 5.2; else whoever cannot win keeps those from standing who can.
+import { NOBODY } from "../../../protocols/protocol.ts";
 import { ELECTION, type RaftRole, type RaftState } from "../../../protocols/raft/state.ts";
 import type { Member } from "../member.ts";
 import type { Invariant, View } from "./invariant.ts";
@@ -8,6 +9,7 @@ interface Memory {
   /** Member → when its election timer is due, and as what it was set. */
   readonly dueMs: number[];
   readonly timeoutMs: number[];
+  readonly terms: number[];
   readonly votes: number[];
   readonly roles: RaftRole[];
 }
@@ -17,6 +19,7 @@ export const patientTimer: Invariant<Memory> = {
   remember: (nodes) => ({
     dueMs: Array.from({ length: nodes + 1 }, () => Infinity),
     timeoutMs: Array.from({ length: nodes + 1 }, () => 0),
+    terms: Array.from({ length: nodes + 1 }, () => 0),
     votes: Array.from({ length: nodes + 1 }, () => 0),
     roles: Array.from({ length: nodes + 1 }, () => "follower"),
   }),
@@ -31,21 +34,23 @@ export const patientTimer: Invariant<Memory> = {
   },
 };
 
-function judge({ dueMs, timeoutMs, votes, roles }: Memory, view: View, member: Member): string | undefined {
+function judge({ dueMs, timeoutMs, terms, votes, roles }: Memory, view: View, member: Member): string | undefined {
   const { id } = member;
   const state = member.state as RaftState;
   const [before, due] = [dueMs[id] as number, member.dueMs(ELECTION)];
   if (due === before || before <= view.nowMs || before === Infinity || due === Infinity) return undefined;
   const isNewRole = state.role !== roles[id] || state.timeoutMs !== timeoutMs[id];
-  if (isNewRole || state.vote !== votes[id] || state.heardAtMs === member.now()) return undefined;
+  const isNewVote = state.vote !== NOBODY && (state.vote !== votes[id] || state.term !== terms[id]);
+  if (isNewRole || isNewVote || state.heardAtMs === member.now()) return undefined;
   return `${id} moved its election timer from ${before.toFixed(3)} to ${due.toFixed(3)} ms for no good reason`;
 }
 
-function remember({ dueMs, timeoutMs, votes, roles }: Memory, member: Member): void {
+function remember({ dueMs, timeoutMs, terms, votes, roles }: Memory, member: Member): void {
   const { id } = member;
   const state = member.state as RaftState;
   dueMs[id] = member.dueMs(ELECTION);
   timeoutMs[id] = state.timeoutMs;
+  terms[id] = state.term;
   votes[id] = state.vote;
   roles[id] = state.role;
 }
