@@ -25,4 +25,12 @@ export {
   type Setup,
   type Tolerance,
 } from "./protocol.ts";
+export { raftElection } from "./raft/raft.ts";
+export { type RaftMessage, type RaftRole, type RaftState, type RaftWrite } from "./raft/state.ts";
+export { takesProposals } from "./raft/transfer.ts";
 export { protocolNamed, PROTOCOLS } from "./registry.ts";
+export { changRoberts } from "./ring/chang-roberts.ts";
+export { lelann } from "./ring/lelann.ts";
+export { type RingImage, type RingMessage, type RingState } from "./ring/state.ts";
+export { type Vote, type ZabImage, type ZabMessage, type ZabState } from "./zab/state.ts";
+export { zab } from "./zab/zab.ts";

@@ -4,24 +4,50 @@ import type { Protocol } from "../../../protocols/protocol.ts";
 import { answeredElection } from "./answered-election.ts";
 import { bestAnnounced } from "./best-announced.ts";
 import { bestElected } from "./best-elected.ts";
+import { durablePromises } from "./durable-promises.ts";
+import { electedByMajority } from "./elected-by-majority.ts";
 import { exclusiveLeader } from "./exclusive-leader.ts";
 import { fencedWrites } from "./fenced-writes.ts";
 import { freshNumber } from "./fresh-number.ts";
 import type { Invariant } from "./invariant.ts";
+import { loyalFollowers } from "./loyal-followers.ts";
 import { monotoneTerm } from "./monotone-term.ts";
+import { oneElected } from "./one-elected.ts";
 import { oneLeader } from "./one-leader.ts";
 import { oneLeaderPerTerm } from "./one-leader-per-term.ts";
+import { oneVotePerTerm } from "./one-vote-per-term.ts";
+import { patientTimer } from "./patient-timer.ts";
+import { tokenOnce } from "./token-once.ts";
+import { votedLog } from "./voted-log.ts";
+import { wantedTransfer } from "./wanted-transfer.ts";
+import { zabElectedInRound } from "./zab-elected-in-round.ts";
+import { zabEpochs } from "./zab-epochs.ts";
+import { zabKeptHistory } from "./zab-kept-history.ts";
+import { zabSupportingQuorum } from "./zab-supporting-quorum.ts";
 
 export const INVARIANTS: readonly Invariant[] = [
   answeredElection,
   bestAnnounced,
   bestElected,
+  durablePromises,
+  electedByMajority,
   exclusiveLeader,
   fencedWrites,
   freshNumber,
+  loyalFollowers,
   monotoneTerm,
+  oneElected,
   oneLeader,
   oneLeaderPerTerm,
+  oneVotePerTerm,
+  patientTimer,
+  tokenOnce,
+  votedLog,
+  wantedTransfer,
+  zabElectedInRound,
+  zabEpochs,
+  zabKeptHistory,
+  zabSupportingQuorum,
 ];
 
 export function invariantsOf(protocol: Protocol): readonly Invariant[] {
