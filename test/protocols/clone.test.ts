@@ -26,10 +26,7 @@ describe("clonePlain", () => {
     expect(state.typed[0]).toBe(1);
   });
 
-  it.each([[new Date(0)], [() => 1], [{ inside: new (class Foreign {})() }]])(
-    "refuses what is not plain: %s",
-    (value) => {
-      expect(() => clonePlain({ value })).toThrow(/this is a bug in conclave/);
-    },
-  );
+  it.each([[new Date(0)], [() => 1], [{ inside: /pattern/ }]])("refuses what is not plain: %s", (value) => {
+    expect(() => clonePlain({ value })).toThrow(/this is a bug in conclave/);
+  });
 });
