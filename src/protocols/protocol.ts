@@ -98,6 +98,8 @@ export interface Liveness {
   withinMs(settings: Settings, nodes: number): number;
   /** Whether that holds under these settings; the hunt judges only safety under others. If absent: under all. */
   isPromised?(settings: Settings): boolean;
+  /** Whether it also holds while others are half connected: heard by those who can talk, or hearing them. If absent: it does. */
+  readonly enduresHalfCuts?: boolean;
 }
 
 export interface Protocol<State extends object = object, Sent extends Message = Message, Write = unknown> {

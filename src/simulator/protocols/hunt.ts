@@ -280,8 +280,14 @@ function mend(
   return actions.map((action, place) => ({ atMs: atMs + place * 1e-6, action }));
 }
 
-function shutOut({ tolerates }: Protocol, node: NodeId, core: readonly NodeId[], rng: Rng): readonly Action[] {
-  const how = tolerates.partitions ? nextOf(rng, ["down", "cut", "deaf", "dumb"] as const) : "down";
+function shutOut(
+  { tolerates, liveness }: Protocol,
+  node: NodeId,
+  core: readonly NodeId[],
+  rng: Rng,
+): readonly Action[] {
+  const drawn = tolerates.partitions ? nextOf(rng, ["down", "cut", "deaf", "dumb"] as const) : "down";
+  const how = drawn !== "down" && liveness.enduresHalfCuts === false ? "cut" : drawn;
   if (how === "down") return [{ type: "crash", node }];
   const toNode = how === "dumb" ? [] : core.map((member): Action => ({ type: "cut", from: member, to: node }));
   const fromNode = how === "deaf" ? [] : core.map((member): Action => ({ type: "cut", from: node, to: member }));
