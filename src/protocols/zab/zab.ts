@@ -196,6 +196,8 @@ export const zab: Protocol<ZabState, ZabMessage, ZabImage> = {
     "zab-supporting-quorum",
     "zab-kept-history",
     "zab-elected-in-round",
+    "zab-standing-candidates",
+    "zab-sound-decision",
   ],
   tolerates: {
     crashes: true,

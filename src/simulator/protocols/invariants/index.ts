@@ -23,6 +23,8 @@ import { wantedTransfer } from "./wanted-transfer.ts";
 import { zabElectedInRound } from "./zab-elected-in-round.ts";
 import { zabEpochs } from "./zab-epochs.ts";
 import { zabKeptHistory } from "./zab-kept-history.ts";
+import { zabSoundDecision } from "./zab-sound-decision.ts";
+import { zabStandingCandidates } from "./zab-standing-candidates.ts";
 import { zabSupportingQuorum } from "./zab-supporting-quorum.ts";
 
 export const INVARIANTS: readonly Invariant[] = [
@@ -47,6 +49,8 @@ export const INVARIANTS: readonly Invariant[] = [
   zabElectedInRound,
   zabEpochs,
   zabKeptHistory,
+  zabSoundDecision,
+  zabStandingCandidates,
   zabSupportingQuorum,
 ];
 

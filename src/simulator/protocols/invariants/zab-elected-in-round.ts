@@ -2,7 +2,7 @@
 // was before: ZOOKEEPER-1514, the backward election round.
 import type { NodeId } from "../../../protocols/protocol.ts";
 import type { ZabMessage, ZabState } from "../../../protocols/zab/state.ts";
-import type { Member } from "../member.ts";
+import { isMajorityByWeight } from "../weights.ts";
 import type { Invariant } from "./invariant.ts";
 
 interface Memory {
@@ -31,26 +31,12 @@ export const zabElectedInRound: Invariant<Memory> = {
   announced({ votes, looked }, view, member) {
     const { round, reign, weights } = member.state as ZabState;
     if (reign === undefined || reign.phase !== "choosing") return undefined;
-    if (looked[member.id] !== `${member.life}/${round}`)
+    if (view.nodes > 1 && looked[member.id] !== `${member.life}/${round}`)
       return `${member.id} was elected in round ${round}, in which it has not looked`;
-    return hasQuorum(votes.get(`${round}/${member.id}`), weights, member, view.nodes)
+    // A group of one tells nobody.
+    const voters = view.nodes === 1 ? [member.id] : (votes.get(`${round}/${member.id}`) ?? []);
+    return isMajorityByWeight(weights, voters)
       ? undefined
       : `${member.id} was elected in round ${round} without a quorum's votes`;
   },
 };
-
-function hasQuorum(
-  voters: ReadonlySet<NodeId> | undefined,
-  weights: ReadonlyMap<NodeId, number>,
-  { id }: Member,
-  nodes: number,
-): boolean {
-  let [all, some] = [0, 0];
-  for (let peer = 1; peer <= nodes; peer++) {
-    const weight = weights.get(peer) ?? 0;
-    all += weight;
-    // A group of one tells nobody.
-    if (voters?.has(peer) === true || (peer === id && nodes === 1)) some += weight;
-  }
-  return some * 2 > all;
-}

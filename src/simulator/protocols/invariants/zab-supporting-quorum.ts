@@ -1,14 +1,19 @@
 // Whoever leads an epoch was supported by a quorum that had accepted the epoch for it alone, and of which none had a newer history: (currentEpoch, zxid) on
 // the leader's disk when it proposed the epoch is not less than theirs when they accepted it. Zab, section IV, phase 1.
 import type { NodeId } from "../../../protocols/protocol.ts";
-import { compareHistories, type History } from "../../../protocols/zab/vote.ts";
 import type { ZabMessage, ZabState } from "../../../protocols/zab/state.ts";
 import type { Member } from "../member.ts";
+import { isMajorityByWeight } from "../weights.ts";
 import type { Invariant } from "./invariant.ts";
 
 interface Memory {
   /** `epoch/leader` → what it had when it proposed the epoch, and who accepted having what. */
   readonly proposals: Map<string, Proposal>;
+}
+
+interface History {
+  readonly currentEpoch: number;
+  readonly zxid: number;
 }
 
 interface Proposal {
@@ -40,19 +45,19 @@ export const zabSupportingQuorum: Invariant<Memory> = {
     const proposal = proposals.get(`${term}/${id}`);
     // A world that begins settled has a leader that proposed nothing.
     if (proposal === undefined) return undefined;
-    const { weights } = state as ZabState;
-    let [all, some] = [0, weights.get(id) ?? 0];
-    for (const weight of weights.values()) all += weight;
-    for (const [peer, history] of proposal.supporters)
-      if (compareHistories(history, proposal.own) <= 0) some += weights.get(peer) ?? 0;
-    return some * 2 > all
+    const supporters = [...proposal.supporters].filter(([, history]) => !isNewer(history, proposal.own));
+    return isMajorityByWeight((state as ZabState).weights, [id, ...supporters.map(([peer]) => peer)])
       ? undefined
       : `${id} leads epoch ${term} without a quorum that accepted it and was not ahead of it`;
   },
 };
 
+function isNewer(a: History, b: History): boolean {
+  return a.currentEpoch !== b.currentEpoch ? a.currentEpoch > b.currentEpoch : a.zxid > b.zxid;
+}
+
 /** On disk; before the first write, what the peer began with. */
 function historyOf({ state, disk }: Member): History {
   const { currentEpoch, zxid } = (disk.image ?? state) as ZabState;
-  return { peerEpoch: currentEpoch, zxid };
+  return { currentEpoch, zxid };
 }
