@@ -1,7 +1,7 @@
 // LeLann: its rule, and its cost. Counted is every ELECTION; ELECTED, once around, comes on top.
 import { describe, expect, it } from "vitest";
 import { lelann } from "conclave/protocols";
-import { uniformLatency } from "conclave/simulator";
+import { fixedLatency, uniformLatency } from "conclave/simulator";
 import { createRng } from "../../src/base/rng.ts";
 import { shuffled } from "../../src/simulator/protocols/partitions.ts";
 import { loneNode } from "./lone-node.ts";
@@ -65,5 +65,36 @@ describe("a node", () => {
     }
     expect(best.state.phase).toBe("leading");
     expect(other.state.phase).toBe("running");
+  });
+});
+
+describe("a lesser one that was elected because a token died", () => {
+  // 4, the best, and 1 begin. The token of 4 finds 3 dead, that of 1 finds it back: 1 is elected without having seen 4. The one before 3, which would begin a new
+  // round because 3 is back, dies before it hears so.
+  it("is not followed by the better one", () => {
+    const links = { latency: fixedLatency(1), lossChance: 0, duplicateChance: 0, isFifo: true };
+    const { result, events } = elect(
+      "lelann",
+      { nodes: 4, ring: [1, 4, 2, 3], attributes: [5, 2, 1, 9], leader: 4, links },
+      [
+        "hold 3>2",
+        "tell 4 campaign",
+        "0.8ms tell 1 campaign",
+        "1.5ms crash 3",
+        "2.5ms restart 3",
+        "7ms crash 2",
+        "9ms release 3>2",
+      ],
+      { isRecorded: true },
+    );
+    expect(events).toContainEqual({
+      atMs: expect.closeTo(4.8, 3),
+      type: "announce",
+      node: 1,
+      role: "leader",
+      leader: 1,
+      term: 1,
+    });
+    expect(result).toMatchObject({ leader: 4, violations: [] });
   });
 });

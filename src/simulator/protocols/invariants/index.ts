@@ -4,6 +4,7 @@ import type { Protocol } from "../../../protocols/protocol.ts";
 import { answeredElection } from "./answered-election.ts";
 import { bestAnnounced } from "./best-announced.ts";
 import { bestElected } from "./best-elected.ts";
+import { bestInRound } from "./best-in-round.ts";
 import { durablePromises } from "./durable-promises.ts";
 import { electedByMajority } from "./elected-by-majority.ts";
 import { exclusiveLeader } from "./exclusive-leader.ts";
@@ -31,6 +32,7 @@ export const INVARIANTS: readonly Invariant[] = [
   answeredElection,
   bestAnnounced,
   bestElected,
+  bestInRound,
   durablePromises,
   electedByMajority,
   exclusiveLeader,
