@@ -29,6 +29,13 @@ export { raftElection } from "./raft/raft.ts";
 export { type RaftMessage, type RaftRole, type RaftState, type RaftWrite } from "./raft/state.ts";
 export { takesProposals } from "./raft/transfer.ts";
 export { protocolNamed, PROTOCOLS } from "./registry.ts";
+export {
+  rendezvousOwner,
+  rendezvousOwners,
+  type WeightedMember,
+  weightedOwner,
+  weightedOwners,
+} from "./rendezvous/rendezvous.ts";
 export { changRoberts } from "./ring/chang-roberts.ts";
 export { lelann } from "./ring/lelann.ts";
 export { type RingImage, type RingMessage, type RingState } from "./ring/state.ts";
