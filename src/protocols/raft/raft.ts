@@ -70,7 +70,9 @@ export const raftElection: Protocol<RaftState, RaftMessage, RaftWrite> = {
   invariants: [
     "one-leader-per-term",
     "monotone-term",
+    "followed-leader",
     "durable-promises",
+    "durable-vote",
     "one-vote-per-term",
     "elected-by-majority",
     "voted-log",

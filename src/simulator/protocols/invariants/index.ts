@@ -6,9 +6,11 @@ import { bestAnnounced } from "./best-announced.ts";
 import { bestElected } from "./best-elected.ts";
 import { bestInRound } from "./best-in-round.ts";
 import { durablePromises } from "./durable-promises.ts";
+import { durableVote } from "./durable-vote.ts";
 import { electedByMajority } from "./elected-by-majority.ts";
 import { exclusiveLeader } from "./exclusive-leader.ts";
 import { fencedWrites } from "./fenced-writes.ts";
+import { followedLeader } from "./followed-leader.ts";
 import { freshNumber } from "./fresh-number.ts";
 import type { Invariant } from "./invariant.ts";
 import { loyalFollowers } from "./loyal-followers.ts";
@@ -34,9 +36,11 @@ export const INVARIANTS: readonly Invariant[] = [
   bestElected,
   bestInRound,
   durablePromises,
+  durableVote,
   electedByMajority,
   exclusiveLeader,
   fencedWrites,
+  followedLeader,
   freshNumber,
   loyalFollowers,
   monotoneTerm,

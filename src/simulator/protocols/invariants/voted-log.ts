@@ -1,5 +1,4 @@
 // Nobody votes for a candidate whose log ends before its own. Raft, section 5.4.1 (election restriction), from which Leader Completeness follows.
-import { isUpToDate } from "../../../protocols/raft/log.ts";
 import type { RaftMessage, RaftState } from "../../../protocols/raft/state.ts";
 import type { Invariant } from "./invariant.ts";
 
@@ -9,7 +8,9 @@ export const votedLog: Invariant = {
   sent(_memory, view, from, to, message) {
     const sent = message as RaftMessage;
     if (sent.type !== "VOTED" || !sent.isGranted) return undefined;
-    const [own, candidate] = [view.member(from).state as RaftState, view.member(to).state as RaftState];
-    return isUpToDate(candidate.log, own.log) ? undefined : `${from} votes for ${to}, whose log ends before its own`;
+    const { log: own } = view.member(from).state as RaftState;
+    const { log: candidate } = view.member(to).state as RaftState;
+    const isAsGood = candidate.term === own.term ? candidate.index >= own.index : candidate.term > own.term;
+    return isAsGood ? undefined : `${from} votes for ${to}, whose log ends before its own`;
   },
 };
