@@ -55,8 +55,8 @@ export function hearNewLeader(state: ZabState, from: NodeId, epoch: number, zxid
     if (!isPending(state, "history", epoch)) effects.send(from, { type: "ACKLEADER", epoch });
     return;
   }
+  if (epoch > state.acceptedEpoch) state.acceptedFor = from;
   state.acceptedEpoch = epoch;
-  state.acceptedFor = from;
   state.zxid = zxid;
   persist(state, effects);
   state.currentEpoch = epoch;

@@ -1,5 +1,5 @@
-// What a ZAB peer has on disk: acceptedEpoch ≥ currentEpoch, and neither ever falls, whatever crashes. And what it tells a leader of them is on disk: the
-// acceptance of an epoch before ACKEPOCH leaves, the history before ACKLEADER. Zab, section IV; ZooKeeper's acceptedEpoch and currentEpoch files.
+// What a ZAB peer has on disk: acceptedEpoch ≥ currentEpoch, and neither ever falls, whatever crashes. What it tells others of them is on disk: the
+// acceptance of an epoch before ACKEPOCH leaves, or NEWEPOCH, and the history before ACKLEADER. And an epoch is accepted for one leader only. Zab, section IV; ZooKeeper's acceptedEpoch and currentEpoch files.
 import type { NodeId } from "../../../protocols/protocol.ts";
 import type { ZabImage, ZabMessage } from "../../../protocols/zab/state.ts";
 import type { Member } from "../member.ts";
@@ -8,6 +8,8 @@ import type { Invariant, View } from "./invariant.ts";
 interface Memory {
   readonly accepted: number[];
   readonly current: number[];
+  /** Member → what it last accepted, and for whom. */
+  readonly promised: ({ readonly epoch: number; readonly to: NodeId } | undefined)[];
 }
 
 const NOTHING: ZabImage = { acceptedEpoch: 0, currentEpoch: 0, zxid: 0 };
@@ -17,13 +19,20 @@ export const zabEpochs: Invariant<Memory> = {
   remember: (nodes) => ({
     accepted: Array.from({ length: nodes + 1 }, () => 0),
     current: Array.from({ length: nodes + 1 }, () => 0),
+    promised: Array.from({ length: nodes + 1 }, () => undefined),
   }),
   started: look,
   after: look,
-  sent(_memory, view, from, _to, message) {
+  sent({ promised }, view, from, to, message) {
     const said = message as ZabMessage;
-    if (said.type === "ACKEPOCH") return lacks(view, from, "acceptedEpoch", said.epoch);
-    return said.type === "ACKLEADER" ? lacks(view, from, "currentEpoch", said.epoch) : undefined;
+    if (said.type === "ACKLEADER") return lacks(view, from, "currentEpoch", said.epoch);
+    if (said.type === "NEWEPOCH") return lacks(view, from, "acceptedEpoch", said.epoch);
+    if (said.type !== "ACKEPOCH") return undefined;
+    const before = promised[from];
+    if (said.counts) promised[from] = { epoch: said.epoch, to };
+    return said.counts && before?.epoch === said.epoch && before.to !== to
+      ? `${from} accepts epoch ${said.epoch} for ${to}, and had accepted it for ${before.to}`
+      : lacks(view, from, "acceptedEpoch", said.epoch);
   },
 };
 

@@ -44,10 +44,10 @@ function judge(member: Member, waitedMs: number): string | undefined {
     heard.leader === vote.leader &&
     heard.peerEpoch === vote.peerEpoch &&
     (heard.state !== "looking" || isEqual(heard, vote));
-  const isJoined = [received, settled].some(
-    (votes) => votes.get(vote.leader)?.state === "leading" && isQuorum(votes, isChosen),
-  );
-  if (isJoined) return undefined;
+  const hasWord = (votes: ReadonlyMap<NodeId, Notification>): boolean => votes.get(vote.leader)?.state === "leading";
+  const isOfRound = (heard: Notification): boolean => heard.round === vote.round;
+  if (hasWord(received) && isQuorum(received, (heard) => isOfRound(heard) && isChosen(heard))) return undefined;
+  if (hasWord(settled) && isQuorum(settled, isChosen)) return undefined;
   return `${member.id} follows ${vote.leader} ${isElected ? `after ${waitedMs.toFixed(3)} ms, too soon` : "without reason"}`;
 }
 
