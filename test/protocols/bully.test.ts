@@ -112,6 +112,15 @@ describe("a node", () => {
     ]);
   });
 
+  it("ignores an old announcement of its own leader too: otherwise a lesser one's would look newer", () => {
+    const node = loneNode(bully, { id: 1, nodes: 3 });
+    node.start();
+    node.receive(3, { type: "COORDINATOR", number: 8 });
+    node.receive(3, { type: "COORDINATOR", number: 1 });
+    node.receive(2, { type: "COORDINATOR", number: 7 });
+    expect(node.state).toMatchObject({ leader: 3, leaderNumber: 8 });
+  });
+
   it("ignores an old announcement that a newer one has overtaken", () => {
     const node = loneNode(bully, { id: 1, nodes: 3 });
     node.start();

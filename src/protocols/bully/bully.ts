@@ -127,7 +127,7 @@ function follow(state: BullyState, leader: NodeId, number: number, now: number, 
 
 function hearCoordinator(state: BullyState, from: NodeId, number: number, now: number, effects: BullyEffects): void {
   const isBehind = number <= state.leaderNumber && state.phase === "leading";
-  const isLate = from < state.leader && number <= state.leaderNumber;
+  const isLate = from <= state.leader && number <= state.leaderNumber;
   state.number = Math.max(state.number, number);
   if (from < state.id) {
     effects.explain("a lesser id announces itself: bully it");
