@@ -233,6 +233,15 @@ describe.each(["chang-roberts", "lelann"])("%s: a group", (name) => {
       }
   });
 
+  it("takes in one that was down from the start, when that begins a round", () => {
+    const { result } = elect(name, { nodes: 5, leader: 4, down: [5] }, [
+      "tell 1 campaign",
+      "1s restart 5",
+      "1100ms tell 5 campaign",
+    ]);
+    expect(result).toMatchObject({ leader: 5, violations: [] });
+  });
+
   it("is led by one that is alone", () => {
     const { result } = elect(name, { nodes: 3, down: [2, 3], settings: listening }, ["tell 1 campaign"]);
     expect(result).toMatchObject({ leader: 1, violations: [] });

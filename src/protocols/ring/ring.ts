@@ -77,6 +77,8 @@ function sayBack(state: RingState, effects: RingEffects): void {
 function hang(state: RingState, effects: RingEffects): void {
   if (state.isAsked) {
     effects.explain("no ELECTED came: begin a new round");
+    // Perhaps somebody was told that this node is dead. Where a detector listens, whoever skips it goes on asking it.
+    if (!listens(state)) sayBack(state, effects);
     return beginRound(state, effects);
   }
   effects.explain("no ELECTED came: is the successor alive?");
