@@ -3,6 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { raftElection, type RaftMessage, type RaftState, type RaftWrite, takesProposals } from "conclave/protocols";
 import { huntProtocol, ProtocolWorld, specOf, uniformLatency } from "conclave/simulator";
+import { createRng, nextBetween, nextChance } from "../../src/base/rng.ts";
 import { isUpToDate } from "../../src/protocols/raft/log.ts";
 import { type Effect, type LoneNode, loneNode } from "./lone-node.ts";
 
@@ -537,6 +538,38 @@ describe("a group", () => {
       world.apply({ type: "restart", node: 3 });
       world.runTo(world.nowMs + 3000);
       expect(world.agreedLeader()).toBe(3);
+    }
+  });
+
+  it("has one leader a term, though its members crash in the middle of their writes", { timeout: 60_000 }, () => {
+    for (let seed = 1; seed <= 400; seed++) {
+      const settings = modes[seed % modes.length] ?? {};
+      const nodes = 3 + (seed % 3);
+      const diskLatency = uniformLatency(0, 60);
+      const spec = specOf("raft-election", {
+        nodes,
+        seed,
+        links: { ...links, duplicateChance: 0.1 },
+        settings,
+        diskLatency,
+      });
+      const world = new ProtocolWorld(spec, { isRecorded: true });
+      const luck = createRng(seed, 77);
+      let seen = 0;
+      while (world.nowMs < 10_000 && world.step()) {
+        for (; seen < world.trace.events.length; seen++) {
+          const event = world.trace.events[seen];
+          if (event?.type !== "persist" || !nextChance(luck, 0.5)) continue;
+          world.kernel.schedule(world.nowMs + nextBetween(luck, 0, 60), world, "action", 0, {
+            type: "crash",
+            node: event.node,
+          });
+          const backMs = world.nowMs + nextBetween(luck, 0, 60);
+          world.kernel.schedule(backMs, world, "action", 0, { type: "restart-all" });
+        }
+        if (nextChance(luck, 0.002)) world.apply({ type: "crash-role", role: "leader" });
+      }
+      expect(world.violations).toEqual([]);
     }
   });
 
