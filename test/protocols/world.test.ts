@@ -103,6 +103,12 @@ describe("a partition", () => {
 });
 
 describe("a link", () => {
+  it("of a member that does not exist is an error, and not another member's", () => {
+    const world = new ProtocolWorld(specOf("bully", { nodes: 3 }));
+    for (const type of ["cut", "mend", "hold", "release"] as const)
+      expect(() => world.apply({ type, from: 1, to: 6 })).toThrow(RangeError);
+  });
+
   it("that is held delivers when it is released, and not before", () => {
     const world = new ProtocolWorld(specOf("bully", { nodes: 3, leader: 3, down: [3] }));
     world.apply({ type: "hold", from: 1, to: 2 });
@@ -209,6 +215,17 @@ describe("a member", () => {
     expect(run(34)).toBe("candidate");
     expect(run(1)).toBe("follower");
   });
+});
+
+it("a leader that was down from the start comes back as anybody else", () => {
+  const world = new ProtocolWorld(specOf("bully", { nodes: 3, leader: 3, down: [3] }));
+  world.apply({ type: "tell", node: 1, command: "suspect", argument: 3 });
+  world.runTo(500);
+  expect(world.agreedLeader()).toBe(2);
+  world.apply({ type: "restart", node: 3 });
+  expect(world.leaders()).toEqual([2]);
+  world.runTo(1000);
+  expect(world.agreedLeader()).toBe(3);
 });
 
 describe("a disk", () => {

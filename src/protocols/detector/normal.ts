@@ -4,9 +4,9 @@
 export function tail(z: number): number {
   if (z < 0) return 1 - tail(-z);
   const x = z / Math.SQRT2;
-  // A continued fraction is exact where the polynomial is not: far out.
+  // Laplace's continued fraction, cut off after three terms: within 0.1 % from here on, and the better the further out.
   if (z > 3)
-    return (Math.exp(-x * x) / (x * Math.sqrt(Math.PI) * 2)) * (1 / (1 + 1 / (2 * x * x + 4 / (1 + 6 / (2 * x * x)))));
+    return (Math.exp(-x * x) / (x * Math.sqrt(Math.PI) * 2)) * (1 / (1 + 1 / (2 * x * x + 2 / (1 + 3 / (2 * x * x)))));
   const t = 1 / (1 + 0.3275911 * x);
   const polynomial = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));
   return (polynomial * Math.exp(-x * x)) / 2;

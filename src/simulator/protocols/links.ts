@@ -55,11 +55,13 @@ export class Links {
   }
 
   cut(from: NodeId, to: NodeId): void {
-    this.#change(this.#cuts, from, to, 1);
+    const direction = this.#direction(from, to);
+    this.#cuts[direction] = (this.#cuts[direction] as number) + 1;
   }
 
   mend(from: NodeId, to: NodeId): void {
-    if (this.isCut(from, to)) this.#change(this.#cuts, from, to, -1);
+    const direction = this.#direction(from, to);
+    this.#cuts[direction] = Math.max(0, (this.#cuts[direction] as number) - 1);
   }
 
   mendAll(): void {
@@ -71,7 +73,7 @@ export class Links {
   }
 
   hold(from: NodeId, to: NodeId): void {
-    this.#holds[from * this.#size + to] = 1;
+    this.#holds[this.#direction(from, to)] = 1;
   }
 
   isHeld(from: NodeId, to: NodeId): boolean {
@@ -80,7 +82,7 @@ export class Links {
 
   /** What waited there, in the order of its sending. */
   release(from: NodeId, to: NodeId): readonly HeldMessage[] {
-    this.#holds[from * this.#size + to] = 0;
+    this.#holds[this.#direction(from, to)] = 0;
     const released = this.#held.filter((held) => held.from === from && held.to === to);
     const kept = this.#held.filter((held) => !released.includes(held));
     this.#held.splice(0, this.#held.length, ...kept);
@@ -121,8 +123,10 @@ export class Links {
     return inOrderMs;
   }
 
-  #change(counts: Int32Array, from: NodeId, to: NodeId, by: number): void {
-    const direction = from * this.#size + to;
-    counts[direction] = (counts[direction] as number) + by;
+  /** Of two that exist: another number would be another link's. */
+  #direction(from: NodeId, to: NodeId): number {
+    for (const id of [from, to])
+      if (id >= this.#size) throw new RangeError(`there is no member ${id}; members are 1…${this.#size - 1}`);
+    return from * this.#size + to;
   }
 }

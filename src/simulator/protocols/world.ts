@@ -117,8 +117,10 @@ export class ProtocolWorld implements Actor, Surroundings, View {
   }
 
   #addMembers(): void {
-    const { nodes, seed, ring, attributes, leader, settings, clockRates } = this.spec;
+    const { nodes, seed, ring, attributes, settings, clockRates, down } = this.spec;
     for (let id = 1; id <= nodes; id++) {
+      // Whoever starts later knows nothing of the leader before.
+      const leader = down.includes(id) ? NOBODY : this.spec.leader;
       const setup = { id, members: ring, attribute: attributes[id - 1] ?? id, leader, settings };
       const clockRate = clockRates[id - 1] ?? 1;
       this.members.push(new Member(this, this.protocol, { setup, seed, clockRate, clockStartMs: id * 1000 }));
