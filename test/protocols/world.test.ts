@@ -58,10 +58,15 @@ describe.each(PROTOCOLS.map(({ name }) => name))("%s", (name) => {
     expect(JSON.stringify(alone.trace.events)).toBe(JSON.stringify(original.trace.events));
   });
 
-  it("names only parameters, timers and messages that it has", () => {
+  it("names the invariants, timers and messages that it has", () => {
     const protocol = PROTOCOLS.find((known) => known.name === name);
     for (const invariant of protocol?.invariants ?? [])
       expect(INVARIANTS.map((known) => known.name)).toContain(invariant);
+    for (const seed of [1, 2, 3, 4, 5])
+      for (const event of huntProtocol(name, seed, { isRecorded: true }).trace) {
+        if (event.type === "send") expect(protocol?.messageTypes).toContain(event.message.type);
+        if (event.type === "timer") expect(protocol?.timers).toContain(event.timer);
+      }
   });
 });
 
