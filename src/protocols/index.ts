@@ -41,3 +41,5 @@ export { lelann } from "./ring/lelann.ts";
 export { type RingImage, type RingMessage, type RingState } from "./ring/state.ts";
 export { type Vote, type ZabImage, type ZabMessage, type ZabState } from "./zab/state.ts";
 export { zab } from "./zab/zab.ts";
+export { masterLease } from "./master-lease/master-lease.ts";
+export { type MasterLeaseImage, type MasterLeaseMessage, type MasterLeaseState } from "./master-lease/state.ts";

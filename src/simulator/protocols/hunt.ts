@@ -215,8 +215,10 @@ function drawersOf({ tolerates, commands, initiators }: Protocol, nodes: number)
     { type: "tell", node: someone(rng), command: "transfer", argument: someone(rng) },
     { type: "tell", node: someone(rng), command: "transfer", argument: someone(rng) },
   ];
+  const takeover: Drawer = (rng) => [{ type: "tell", node: someone(rng), command: "takeover", argument: 0 }, undefined];
   return [
     ...(Object.hasOwn(commands, "transfer") ? [transfer] : []),
+    ...(Object.hasOwn(commands, "takeover") ? [takeover] : []),
     ...(tolerates.crashes ? [crash, ambush] : []),
     ...(tolerates.pauses ? [pause, stun] : []),
     ...(tolerates.partitions ? [partition, partition, cut] : []),
