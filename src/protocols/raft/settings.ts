@@ -33,10 +33,11 @@ export function agreedWithinMs(settings: Settings): number {
 
 /**
  * Without CheckQuorum nobody promises an end: a leader that hears nobody leads for ever, and, without PreVote too, a member that hears nobody deposes
- * every leader.
+ * every leader. Without PreVote members that hear nobody, and whose logs are the best, are given votes that are no use to them and keep everybody else
+ * waiting: that ends, by chance, and there is no saying when.
  */
 export function isLive(settings: Settings): boolean {
-  return settings["checkQuorum"] === true;
+  return settings["checkQuorum"] === true && (settings["preVote"] === true || settings["logs"] === "equal");
 }
 
 export function drawSettings(rng: Rng): Settings {

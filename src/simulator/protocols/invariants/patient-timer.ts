@@ -45,10 +45,11 @@ function judge({ dueMs, timeoutMs, terms, votes, roles }: Memory, view: View, me
   return `${id} moved its election timer from ${before.toFixed(3)} to ${due.toFixed(3)} ms for no good reason`;
 }
 
+/** A paused member does several things at once when it goes on, and only the last can be seen. */
 function remember({ dueMs, timeoutMs, terms, votes, roles }: Memory, member: Member): void {
   const { id } = member;
   const state = member.state as RaftState;
-  dueMs[id] = member.dueMs(ELECTION);
+  dueMs[id] = member.isPaused ? Infinity : member.dueMs(ELECTION);
   timeoutMs[id] = state.timeoutMs;
   terms[id] = state.term;
   votes[id] = state.vote;
