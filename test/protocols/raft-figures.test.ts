@@ -15,7 +15,7 @@ function lastOf(nodes: number, count: number): readonly number[] {
   return Array.from({ length: count }, (_, index) => nodes - index);
 }
 
-// ---- split votes (section 9.3) ---------------------------------------------------------------------------------------------------------
+// ---- split votes ------------------------------------------------------------------------------------------------------------------------
 
 /** So many servers, so many of them up, a message takes this share of the range of timeouts. Fresh timers; a vote is split if nobody wins term 1. */
 const SPLIT_VOTES = [
@@ -83,7 +83,7 @@ describe("a split vote in the first term", () => {
   });
 });
 
-// ---- how long an election takes (section 9.3) ------------------------------------------------------------------------------------------
+// ---- how long an election takes ---------------------------------------------------------------------------------------------------------
 
 /** Fresh timers of one to two units, until somebody leads. */
 const ELECTION_TIMES = [
@@ -135,7 +135,7 @@ describe("an election", () => {
   );
 });
 
-// ---- downtime in a local network (section 9.4) -----------------------------------------------------------------------------------------
+// ---- downtime in a local network --------------------------------------------------------------------------------------------------------
 
 /**
  * Five servers, logs of different lengths (two of the four that are left can be elected), heartbeats at half the least timeout, a leader that crashes at any

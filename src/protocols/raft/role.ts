@@ -1,7 +1,7 @@
 // Changes of role and of term, which all go through here: so nothing that belongs to a role, and nothing that belongs to a term, outlives it. A transfer
 // belongs to both. A flag that stays behind makes a later leader refuse proposals for ever, or a later candidate push aside a healthy leader.
 //
-// The election timer (Raft, section 5.2; Ongaro's "Students' guide" trap) is set anew by a change of role, by a valid leader's APPEND (follower.ts), and by
+// The election timer (Raft, section 5.2) is set anew by a change of role, by a valid leader's APPEND (follower.ts), and by
 // granting a vote (vote.ts). By nothing else: not by a refusal, a pre-vote, an older term, nor by a newer term alone. Its length is drawn at each change
 // of role, so that those who collided do not collide again.
 import { nextBetween } from "../../base/rng.ts";

@@ -20,7 +20,7 @@ export function heartbeatOf(settings: Settings): number {
   return asked > 0 ? asked : numberOf(settings, "electionTimeoutMinMs") / 2;
 }
 
-/** Thesis, section 9.3: the range of timeouts should be ten times what a message takes. */
+/** Thesis, chapter 9: the range of timeouts should be ten times what a message takes. */
 export function delayMaxOf(settings: Settings): number {
   const [minMs, maxMs] = [numberOf(settings, "electionTimeoutMinMs"), numberOf(settings, "electionTimeoutMaxMs")];
   return Math.min(maxMs - minMs, minMs) / 10;
