@@ -30,7 +30,7 @@
 //
 // WHY NO TWO LEAD  Let M lead at t, and N too, of a later epoch. M has proofs of a majority that were sent less than D before t; N has grants of a majority that have
 // waited until t. Some replica x is in both. It gave M's proof before N's grant, since afterwards M's epoch was too small for it. So it was bound to M when it
-// granted to N, and N waited for that; or it was no longer bound. Either way M's belief, which is shorter (deadlines.ts), was over. If x had died in between,
+// granted to N, and N waited for what was left; or it was no longer bound. Either way M's belief, which is shorter (deadlines.ts), was over. If x had died in between,
 // its new life made N wait a full lease, which is not less than what was left.
 // WHY THE PROMISE IS NOT ON DISK  Only epoch and holder are. A deadline on disk would be a reading of a clock that the next life does not have, and every
 // renewal would cost a write. A full lease of waiting after a restart is what it costs instead.
@@ -144,7 +144,13 @@ export const masterLease: Protocol<MasterLeaseState, MasterLeaseMessage, MasterL
     campaign: "asks for the lease, if it is not bound to another",
     takeover: "asks for the lease although another has it, and waits that one out",
   },
-  invariants: ["exclusive-leader", "one-leader-per-term", "monotone-term", "master-lease-pledges"],
+  invariants: [
+    "exclusive-leader",
+    "one-leader-per-term",
+    "monotone-term",
+    "master-lease-pledges",
+    "master-lease-kept-word",
+  ],
   tolerates: {
     crashes: true,
     pauses: true,
@@ -160,13 +166,13 @@ export const masterLease: Protocol<MasterLeaseState, MasterLeaseMessage, MasterL
   liveness: {
     needs: "majority",
     withinMs: (settings) =>
-      8 * numberOf(settings, "leaseMs") + 16 * (numberOf(settings, "attemptMs") + numberOf(settings, "spreadMs")),
+      3 * numberOf(settings, "leaseMs") + 12 * (numberOf(settings, "attemptMs") + numberOf(settings, "spreadMs")),
   },
   isPerpetual: () => true,
   electsBy: "any",
   initiators: "none",
   drawSettings: (rng) => ({
-    leaseMs: nextOf(rng, [1000, 1000, 600, 3000]),
+    leaseMs: nextOf(rng, [1000, 1000, 600, 10_000]),
     renewEveryMs: nextOf(rng, [250, 150, 50]),
     grainMs: nextOf(rng, [0, 0, 5]),
     spreadMs: nextOf(rng, [400, 400, 200]),

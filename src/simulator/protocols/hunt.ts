@@ -218,7 +218,7 @@ function drawersOf({ tolerates, commands, initiators }: Protocol, nodes: number)
   const takeover: Drawer = (rng) => [{ type: "tell", node: someone(rng), command: "takeover", argument: 0 }, undefined];
   return [
     ...(Object.hasOwn(commands, "transfer") ? [transfer] : []),
-    ...(Object.hasOwn(commands, "takeover") ? [takeover] : []),
+    ...(Object.hasOwn(commands, "takeover") ? [takeover, takeover, takeover] : []),
     ...(tolerates.crashes ? [crash, ambush] : []),
     ...(tolerates.pauses ? [pause, stun] : []),
     ...(tolerates.partitions ? [partition, partition, cut] : []),

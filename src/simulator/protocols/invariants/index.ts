@@ -14,6 +14,7 @@ import { followedLeader } from "./followed-leader.ts";
 import { freshNumber } from "./fresh-number.ts";
 import type { Invariant } from "./invariant.ts";
 import { loyalFollowers } from "./loyal-followers.ts";
+import { masterLeaseKeptWord } from "./master-lease-kept-word.ts";
 import { masterLeasePledges } from "./master-lease-pledges.ts";
 import { monotoneTerm } from "./monotone-term.ts";
 import { oneElected } from "./one-elected.ts";
@@ -44,6 +45,7 @@ export const INVARIANTS: readonly Invariant[] = [
   followedLeader,
   freshNumber,
   loyalFollowers,
+  masterLeaseKeptWord,
   masterLeasePledges,
   monotoneTerm,
   oneElected,
