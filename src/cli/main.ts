@@ -23,6 +23,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   drill: { summary: "real faults on your store, judged from outside", load: () => import("./drill.ts") },
   fence: { summary: "tell a guard that the store has been moved", load: () => import("./fence.ts") },
   schema: { summary: "the SQL that makes the tables of a store in PostgreSQL", load: () => import("./schema.ts") },
+  sim: { summary: "simulated elections: one, a swarm, a scenario, an exercise", load: () => import("./sim.ts") },
 };
 
 function usage(): string {
