@@ -11,9 +11,9 @@ export function connectionError(endpoint: Endpoint, tls: EtcdTls | undefined, ca
   if (cause instanceof EtcdError) return cause;
   const code = codeOf(cause);
   const text = cause instanceof Error ? cause.message : String(cause);
-  const lasting = tls === undefined ? plainReason(code, text) : secureReason(code, text, tls);
+  const lasting = tls === undefined ? undefined : secureReason(code, text, tls);
   if (lasting !== undefined) return new EtcdError("tls", "not-applied", `${nameOf(endpoint)} ${lasting}`, cause);
-  const isClosed = code === "ECONNRESET" || text === "closed";
+  const isClosed = code === "ECONNRESET" || text === "closed" || code.startsWith("ERR_HTTP2");
   const what =
     REASONS[code] ??
     (isClosed ? closedReason(tls) : isAbort(cause) ? "did not answer in time" : `could not be reached (${text})`);
@@ -33,12 +33,6 @@ function closedReason(tls: EtcdTls | undefined): string {
   return tls === undefined
     ? "closed the connection at once: it is stopping, or it expects TLS (then write etcds://)"
     : "closed the connection at once: it is stopping, or it does not speak TLS (then write etcd://)";
-}
-
-/** A TLS server answers with an alert, which is no HTTP/2. */
-function plainReason(code: string, text: string): string | undefined {
-  if (!/^ERR_HTTP2|protocol error/i.test(`${code} ${text}`)) return undefined;
-  return "does not speak HTTP/2: if it expects TLS, write etcds://";
 }
 
 function secureReason(code: string, text: string, tls: EtcdTls): string | undefined {
