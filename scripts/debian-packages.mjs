@@ -12,6 +12,7 @@ import { parseArgs } from "node:util";
 
 /** @type {readonly Package[]} */
 export const PACKAGES = [
+  { name: "perl", program: "perl", why: "a process whose first thread ends before the others" },
   { name: "faketime", program: "faketime", why: "a wall clock that jumps under a running process" },
   { name: "strace", program: "strace", why: "what a process really asks of the kernel, and when" },
   { name: "stress-ng", program: "stress-ng", why: "a machine with no core to spare" },
