@@ -11,6 +11,7 @@ export const TOOLS = [
   "iproute2",
   "iptables",
   "openssl",
+  "perl",
   "procps",
   "strace",
   "stress-ng",

@@ -50,7 +50,7 @@ export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
   readonly #sessions = new Set<string>();
   readonly #lost = new Set<string>();
   #file: OpenFile | undefined;
-  #beacon: Promise<Beacon | undefined> | undefined;
+  #beacon: Promise<Beacon | "not-yet" | undefined> | undefined;
   #lit: Beacon | undefined;
   #notice: Refusal | undefined;
   #isTelling = false;
@@ -182,7 +182,7 @@ export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
     for (const mailbox of this.#mailboxes) mailbox.end();
     this.#releaseAll();
     const lit = await this.#beacon;
-    lit?.putOut();
+    if (lit !== "not-yet") lit?.putOut();
     this.#beacon = undefined;
     this.#lit = undefined;
     this.#file?.close();
@@ -227,17 +227,21 @@ export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
 
   /** Lit before the first session is written, so that whoever reads its row can ask. Not being lit costs speed, never safety. */
   async #light(): Promise<Beacon | undefined> {
-    this.#beacon ??= this.#tryToLight();
-    this.#lit = await this.#beacon;
-    return this.#lit;
-  }
-
-  async #tryToLight(): Promise<Beacon | undefined> {
-    const place = this.#answer((file) => ({ kind: "open" as const, path: file.path, shelf: file.shelf }));
-    if (place.kind !== "open" || place.path === undefined || this.#parts.kernel === undefined) {
-      if (place.kind !== "open") this.#beacon = undefined;
+    const trying = (this.#beacon ??= this.#tryToLight());
+    const lit = await trying;
+    if (lit === "not-yet") {
+      if (this.#beacon === trying) this.#beacon = undefined;
       return undefined;
     }
+    this.#lit = lit;
+    return lit;
+  }
+
+  /** `not-yet`: the file cannot be opened now. Undefined: never. */
+  async #tryToLight(): Promise<Beacon | "not-yet" | undefined> {
+    const place = this.#answer((file) => ({ kind: "open" as const, path: file.path, shelf: file.shelf }));
+    if (place.kind !== "open") return "not-yet";
+    if (place.path === undefined || this.#parts.kernel === undefined) return undefined;
     const { path, shelf } = place;
     const beacon = await Beacon.light(path, shelf.domain);
     const live = this.#answer(({ shelf }) => ({ kind: "live" as const, sockets: shelf.sockets() }));
