@@ -233,12 +233,8 @@ async function crashes({ url, ours }, raw) {
   const go = { command: "etcdctl", name: "crash-elect" };
   const slow = takeOver(etcdctlRecipe(url, "elect", go.name, "x"), { ...options, rounds: 1 });
   const seen = {
-    ours: await together(pairs, (pair) =>
-      takeOver(nodeRecipe("etcd", ours, `crash-${pair}`, CRASH_TTL_MS), options),
-    ),
-    etcd3: await together(pairs, (pair) =>
-      takeOver(nodeRecipe("etcd3", url, `crash3-${pair}`, CRASH_TTL_MS), options),
-    ),
+    ours: await together(pairs, (pair) => takeOver(nodeRecipe("etcd", ours, `crash-${pair}`, CRASH_TTL_MS), options)),
+    etcd3: await together(pairs, (pair) => takeOver(nodeRecipe("etcd3", url, `crash3-${pair}`, CRASH_TTL_MS), options)),
     lock: await together(pairs, (pair) =>
       takeOver(etcdctlRecipe(url, "lock", `--ttl=${CRASH_TTL_MS / 1000}`, `crash-lock-${pair}`), options),
     ),
