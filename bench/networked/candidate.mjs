@@ -1,27 +1,27 @@
 // @ts-check
-// A candidate in a process of its own, ours or a peer's, for benchmarks that kill it or tell it to leave. Says "standing" and "elected" on stdout; leaves
-// cleanly on SIGTERM.
+// A candidate in a process of its own, ours or a peer's, for benchmarks that kill it or tell it to leave. Says "elected" on stdout; leaves cleanly on SIGTERM.
 //   arguments: KIND URL NAME TTL_MS       KIND: etcd | postgres (ours), etcd3, advisory
 import { createHash } from "node:crypto";
-import { createCandidate, openStore } from "conclave";
+import { createCandidate } from "conclave";
+import { etcd } from "conclave/stores/etcd";
+import { postgres } from "conclave/stores/postgres";
 import { Etcd3 } from "etcd3";
 import pg from "pg";
 
 const [kind = "", url = "", name = "", ttl = ""] = process.argv.slice(2);
 const ttlMs = Number(ttl);
-const leave = await { etcd: ours, postgres: ours, etcd3, advisory }[kind]?.();
+/** @type {Record<string, () => Promise<() => Promise<unknown>>>} */
+const kinds = { etcd: ours, postgres: ours, etcd3, advisory };
+const leave = await kinds[kind]?.();
 process.once("SIGTERM", () => void leave?.().then(() => process.exit(0)));
 
-/** @param {"standing" | "elected"} what */
-function say(what) {
-  process.stdout.write(`${what}\n`);
+function sayElected() {
+  process.stdout.write("elected\n");
 }
 
 async function ours() {
-  const candidate = createCandidate({ store: await openStore(url), ttlMs });
-  candidate.subscribe((event) => {
-    if (event.type === "session" && event.state === "opened") say("standing");
-  });
+  const store = kind === "etcd" ? etcd(url) : postgres(url);
+  const candidate = createCandidate({ store, ttlMs });
   /** @type {import("conclave").Term | undefined} */
   let term;
   void candidate
@@ -29,7 +29,7 @@ async function ours() {
     .campaign()
     .then((won) => {
       term = won;
-      say("elected");
+      sayElected();
     });
   return async () => {
     await term?.resign();
@@ -40,8 +40,7 @@ async function ours() {
 async function etcd3() {
   const client = new Etcd3({ hosts: url });
   const campaign = client.election(name, ttlMs / 1000).campaign("x");
-  campaign.on("elected", () => say("elected"));
-  campaign.on("_isWaiting", () => say("standing"));
+  campaign.on("elected", () => sayElected());
   return () => campaign.resign();
 }
 
@@ -50,8 +49,7 @@ async function advisory() {
   const client = new pg.Client(url);
   const key = createHash("sha256").update(name).digest().readBigInt64BE().toString();
   await client.connect();
-  say("standing");
-  void client.query("SELECT pg_advisory_lock($1)", [key]).then(() => say("elected"));
+  void client.query("SELECT pg_advisory_lock($1)", [key]).then(() => sayElected());
   return async () => {
     await client.query("SELECT pg_advisory_unlock($1)", [key]);
     await client.end();

@@ -3,6 +3,8 @@
 // leads has arrived here; then it is the leader, and another one waits. The same for ours and for every peer.
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { EXTENT } from "./rows.mjs";
+import { difference } from "./turns.mjs";
 
 /** @typedef {{ readonly command: string, readonly args: readonly string[], readonly env?: Record<string, string>, readonly elected: RegExp, readonly leaves: NodeJS.Signals }} Recipe */
 
@@ -58,6 +60,7 @@ class Program {
  * @returns {Promise<number[]>} how long each took, ms
  */
 export async function takeOver(recipe, { how, rounds, settleMs, phaseMs = 0, around = (round) => round() }) {
+  /** @type {number[]} */
   const samples = [];
   let leader = new Program(recipe);
   await leader.elected();
@@ -75,6 +78,21 @@ export async function takeOver(recipe, { how, rounds, settleMs, phaseMs = 0, aro
   leader.child.kill("SIGKILL");
   await leader.exited;
   return samples;
+}
+
+/** @typedef {{ samples: number[], counts: Readonly<Record<string, number>>[] }} Exits how long each took, ms; and what the store was asked meanwhile */
+
+/** Leaders that leave, one pair at a time, so that what is counted is theirs. @param {Recipe} recipe @param {{ count: () => Promise<import("./turns.mjs").Counts>, settleMs: number }} options @returns {Promise<Exits>} */
+export async function leaving(recipe, { count, settleMs }) {
+  /** @type {Exits["counts"]} */
+  const counts = [];
+  const around = async (/** @type {() => Promise<void>} */ round) => {
+    const before = await count();
+    await round();
+    counts.push(difference(before, await count()).by);
+  };
+  const samples = await takeOver(recipe, { how: "leave", rounds: EXTENT.exits, settleMs, around });
+  return { samples, counts };
 }
 
 /** Several elections of their own at once. @param {number} pairs @param {(pair: number) => Promise<number[]>} each */

@@ -1,6 +1,7 @@
 // @ts-check
 // Rows of the table from what was seen, the same for every store; and how long to measure: BENCH_QUICK=1 is for trying a change to a benchmark, not for numbers.
 import { percentile } from "../results/keep.mjs";
+import { wordsFor } from "./turns.mjs";
 
 /** @typedef {{ name: string, value: number, unit: string, goal: string }} Row */
 
@@ -51,6 +52,21 @@ export function heldRows(what, { perSecond, sharePercent, tookMs }) {
     { name: `${what}: requests at the store`, value: perSecond, unit: "/s", goal: "" },
     { name: `${what}: share of a core`, value: sharePercent, unit: "%", goal: "" },
     { name: `${what}: won in`, value: tookMs, unit: "ms", goal: "" },
+  ];
+}
+
+/**
+ * @param {string} what @param {import("./failover.mjs").Exits} exits
+ * @param {(by: Readonly<Record<string, number>>) => number} inTurn how many of the requests wait for one another
+ * @param {string} goal of these @returns {Row[]}
+ */
+export function exitRows(what, { samples, counts }, inTurn, goal) {
+  const times = counts.map(inTurn);
+  const middle = percentile(times, 0.5);
+  say(`${what}: ${wordsFor(counts[times.indexOf(middle)] ?? {})}`);
+  return [
+    ...timeRows(what, samples, ""),
+    { name: `${what}, round trips one after the other, giving back included`, value: middle, unit: "", goal },
   ];
 }
 

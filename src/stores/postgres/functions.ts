@@ -24,9 +24,10 @@ CREATE OR REPLACE FUNCTION $schema.has_lapsed(kept timestamptz, ttl integer) RET
   SELECT clock_timestamp() > kept + ttl * interval '1 millisecond'
 $lapsed$;
 
--- ← names. → a row for each, in their order: its version, and what a look shows of it.
+-- ← names. → a row for each, in their order: its version, and what a look shows of it. STABLE, so that it becomes part of the statement that asks (and is
+-- planned with that, once a connection), and sees what that statement sees.
 CREATE OR REPLACE FUNCTION $schema.places(names text[], by_clock boolean)
-RETURNS TABLE (ordinal bigint, name text, version text, seat json, session text, bid text, token bigint) LANGUAGE sql VOLATILE AS $places$
+RETURNS TABLE (ordinal bigint, name text, version text, seat json, session text, bid text, token bigint) LANGUAGE sql STABLE AS $places$
   SELECT known.ordinal, known.name, known.version,
     json_build_object('name', known.name, 'version', known.version,
       'state', CASE known.state WHEN 'held' THEN 'held' WHEN 'gone' THEN 'missing' WHEN 'orphaned' THEN 'missing' ELSE 'vacant' END,
@@ -95,7 +96,7 @@ BEGIN
 END $keep$;
 
 -- ← {byClock, claims: [{name, session, bid, over, mark, value}]}. → {domain, claimed: [{verdict, token, seat}]}, in their order.
-CREATE OR REPLACE FUNCTION $schema.claim(asked json) RETURNS json LANGUAGE plpgsql AS $claim$
+CREATE OR REPLACE FUNCTION $schema.claim(asked json) RETURNS json LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $claim$
 DECLARE
   objection json := $schema.objection(asked);
   by_clock boolean := (asked->>'byClock')::boolean;
@@ -148,18 +149,24 @@ BEGIN
 END $claim$;
 
 -- ← {session, candidate, ttl, holds: [{name, bid}], end}. A session that was never seen is remembered as over, so that an opening under way finds out.
-CREATE OR REPLACE FUNCTION $schema.release(asked json) RETURNS json LANGUAGE plpgsql AS $release$
+CREATE OR REPLACE FUNCTION $schema.release(asked json) RETURNS json LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $release$
 DECLARE
   objection json := $schema.objection(asked);
   leaves boolean := (asked->>'end')::boolean;
+  names text[];
 BEGIN
   IF objection IS NOT NULL THEN RETURN objection; END IF;
-  PERFORM FROM $schema.seat
-    WHERE session = asked->>'session' AND (leaves OR name IN (SELECT hold->>'name' FROM json_array_elements(asked->'holds') AS hold))
-    ORDER BY name FOR UPDATE;
-  UPDATE $schema.seat SET session = NULL, change = gen_random_uuid()
-    WHERE session = asked->>'session'
-      AND (leaves OR (name, bid) IN (SELECT hold->>'name', hold->>'bid' FROM json_array_elements(asked->'holds') AS hold));
+  -- All seats of the session are found by it. Single ones by their names: where one session takes and gives back all the time its index is full of what was.
+  -- IS NOT DISTINCT FROM is = here, except that no index is used for it.
+  IF leaves THEN
+    PERFORM FROM $schema.seat WHERE session = asked->>'session' ORDER BY name FOR UPDATE;
+    UPDATE $schema.seat SET session = NULL, change = gen_random_uuid() WHERE session = asked->>'session';
+  ELSE
+    names := ARRAY(SELECT hold->>'name' FROM json_array_elements(asked->'holds') AS hold);
+    PERFORM FROM $schema.seat WHERE name = ANY (names) AND session IS NOT DISTINCT FROM asked->>'session' ORDER BY name FOR UPDATE;
+    UPDATE $schema.seat SET session = NULL, change = gen_random_uuid() FROM json_to_recordset(asked->'holds') AS hold (name text, bid text)
+      WHERE seat.name = hold.name AND seat.bid = hold.bid AND seat.session IS NOT DISTINCT FROM asked->>'session';
+  END IF;
   IF leaves THEN
     INSERT INTO $schema.session (id, candidate, ttl, beat, kept, ended)
       VALUES (asked->>'session', asked->>'candidate', (asked->>'ttl')::integer, gen_random_uuid(), clock_timestamp(), 'released')
@@ -169,13 +176,15 @@ BEGIN
 END $release$;
 
 -- ← {byClock, names}. → {seats}, in their order. Changes nothing, and works on a replica.
-CREATE OR REPLACE FUNCTION $schema.look(asked json) RETURNS json LANGUAGE plpgsql AS $look$
+CREATE OR REPLACE FUNCTION $schema.look(asked json) RETURNS json LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $look$
 DECLARE
   objection json := $schema.objection(asked);
+  by_clock boolean := (asked->>'byClock')::boolean;
+  names text[];
 BEGIN
   IF objection IS NOT NULL THEN RETURN objection; END IF;
+  names := ARRAY(SELECT json_array_elements_text(asked->'names'));
   RETURN json_build_object('kind', 'seen', 'seats', (
-    SELECT coalesce(json_agg(place.seat ORDER BY place.ordinal), '[]'::json)
-    FROM $schema.places(ARRAY(SELECT json_array_elements_text(asked->'names')), (asked->>'byClock')::boolean) AS place));
+    SELECT coalesce(json_agg(place.seat ORDER BY place.ordinal), '[]'::json) FROM $schema.places(names, by_clock) AS place));
 END $look$;
 `;
