@@ -229,6 +229,15 @@ describe("who follows", () => {
     expect(sends(node.stored(2), 2)).toEqual([{ type: "ACKLEADER", epoch: 4 }]);
   });
 
+  it("looks again when it hears that its leader does, and counts that vote", () => {
+    const node = following();
+    expect(node.receive(2, vote({ leader: 1, round: 1 }))).not.toContainEqual(
+      expect.objectContaining({ type: "announce" }),
+    );
+    node.receive(2, vote({ leader: 2, round: 5 }));
+    expect(node.state).toMatchObject({ mode: "looking", round: 5, vote: { leader: 2 } });
+  });
+
   it("listens to nobody but its leader", () => {
     const node = following();
     expect(node.receive(3, { type: "NEWEPOCH", epoch: 4 })).toEqual([]);
