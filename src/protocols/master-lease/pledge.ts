@@ -67,8 +67,7 @@ export function hearAsk(
   // Doubled on its way: it has been answered, or will be.
   if (epoch === pledge.epoch && from === pledge.holder) return false;
   if (epoch <= pledge.epoch || (!isForced && isBound(state, from, now))) {
-    const waitMs = isBound(state, from, now) ? pledge.until - now : 0;
-    effects.send(from, { type: "DENY", epoch, seen: pledge.epoch, waitMs });
+    effects.send(from, { type: "DENY", epoch, seen: pledge.epoch });
     return false;
   }
   const ticket = promise(state, from, epoch, now, effects);

@@ -8,8 +8,8 @@ export type MasterLeaseMessage =
   | { readonly type: "ASK"; readonly epoch: number; readonly isForced: boolean }
   /** Promised. For `waitMs` of my clock somebody else may still rely on an earlier promise of mine. */
   | { readonly type: "GRANT"; readonly epoch: number; readonly waitMs: number }
-  /** Not promised: bound for `waitMs`, or in epoch `seen`. */
-  | { readonly type: "DENY"; readonly epoch: number; readonly seen: number; readonly waitMs: number }
+  /** Not promised: bound to another, or in epoch `seen`. */
+  | { readonly type: "DENY"; readonly epoch: number; readonly seen: number }
   /** Only from whom a majority has promised. `leads`: and who has waited long enough. */
   | { readonly type: "RENEW"; readonly epoch: number; readonly sequence: number; readonly leads: boolean }
   | { readonly type: "RENEWED"; readonly epoch: number; readonly sequence: number }

@@ -25,14 +25,15 @@ export const zabEpochs: Invariant<Memory> = {
   after: look,
   sent({ promised }, view, from, to, message) {
     const said = message as ZabMessage;
-    if (said.type === "ACKLEADER") return lacks(view, from, "currentEpoch", said.epoch);
+    if (said.type === "ACKLEADER")
+      return lacks(view, from, "currentEpoch", said.epoch) ?? isPast(view, from, said.epoch);
     if (said.type === "NEWEPOCH") return lacks(view, from, "acceptedEpoch", said.epoch);
     if (said.type !== "ACKEPOCH") return undefined;
     const before = promised[from];
     if (said.counts) promised[from] = { epoch: said.epoch, to };
     return said.counts && before?.epoch === said.epoch && before.to !== to
       ? `${from} accepts epoch ${said.epoch} for ${to}, and had accepted it for ${before.to}`
-      : lacks(view, from, "acceptedEpoch", said.epoch);
+      : (lacks(view, from, "acceptedEpoch", said.epoch) ?? isPast(view, from, said.epoch));
   },
 };
 
@@ -51,4 +52,10 @@ function look({ accepted, current }: Memory, _view: View, { id, disk }: Member):
 function lacks(view: View, from: NodeId, what: "acceptedEpoch" | "currentEpoch", epoch: number): string | undefined {
   const image = (view.member(from).disk.image as ZabImage | undefined) ?? NOTHING;
   return image[what] < epoch ? `${from} says that its ${what} is ${epoch}; its disk says ${image[what]}` : undefined;
+}
+
+/** Whoever has accepted an epoch is done with all before it. */
+function isPast(view: View, from: NodeId, epoch: number): string | undefined {
+  const { acceptedEpoch } = (view.member(from).disk.image as ZabImage | undefined) ?? NOTHING;
+  return acceptedEpoch > epoch ? `${from} joins epoch ${epoch}, and has accepted ${acceptedEpoch}` : undefined;
 }

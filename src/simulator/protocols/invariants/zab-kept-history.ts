@@ -1,6 +1,6 @@
 // The history that an epoch has established is the history of every later epoch. There is no broadcast here that could make it longer, so it is the same
-// number for ever. And whoever says on its disk that it is in an epoch has that epoch's history there. Zab, section II: agreement and total order, for the
-// initial history of an epoch; EuroSys 2025 on what happens when currentEpoch is on disk first.
+// number for ever. And whoever says on its disk that it is in an epoch has that epoch's history there, or already that of the later epoch which it has
+// accepted. Zab, section II: agreement and total order, for the initial history of an epoch; EuroSys 2025 on what happens when currentEpoch is on disk first.
 import type { ZabImage, ZabMessage, ZabState } from "../../../protocols/zab/state.ts";
 import type { Member } from "../member.ts";
 import type { Invariant, View } from "./invariant.ts";
@@ -41,7 +41,8 @@ function look({ given }: Memory, _view: View, { id, disk }: Member): string | un
   const image = disk.image as ZabImage | undefined;
   if (image === undefined) return undefined;
   const zxid = given.get(image.currentEpoch);
-  return zxid === undefined || zxid === image.zxid
+  const isSo = zxid === undefined || image.zxid === zxid || image.zxid === given.get(image.acceptedEpoch);
+  return isSo
     ? undefined
     : `${id} has on disk that it is in epoch ${image.currentEpoch}, with history ${image.zxid}; that of the epoch is ${zxid}`;
 }

@@ -1,6 +1,7 @@
 // A peer follows for one of three reasons. Either a quorum has voted in its round exactly as it has, and since its own vote last changed it has waited
 // `finalizeWait` for something better. Or it has heard from a quorum in its round, or from a quorum of peers that do not look, that they follow this leader in this
-// epoch, and among the same votes is the leader's own word that it leads. ZooKeeper's finalizeWait and checkLeader; ZOOKEEPER-3537.
+// epoch, and among the same votes is the leader's own word that it leads. What it counts as its round's votes are of one round. ZooKeeper's finalizeWait and
+// checkLeader; ZOOKEEPER-3537.
 import type { NodeId } from "../../../protocols/protocol.ts";
 import type { Notification, Vote, ZabMessage, ZabState } from "../../../protocols/zab/state.ts";
 import { isMajorityByWeight } from "../weights.ts";
@@ -38,6 +39,9 @@ function judge(member: Member, waitedMs: number): string | undefined {
       weights,
       [...votes].filter(([, heard]) => isCounted(heard)).map(([id]) => id),
     );
+  const [first, ...others] = received.values();
+  if (others.some(({ round }) => round !== first?.round))
+    return `${member.id} counts votes of different rounds together`;
   const isElected = isQuorum(received, (heard) => isEqual(heard, vote));
   if (isElected && waitedMs >= timing.finalizeWaitMs / member.spec.clockRate - GRACE_MS) return undefined;
   const isChosen = (heard: Notification): boolean =>
@@ -45,9 +49,7 @@ function judge(member: Member, waitedMs: number): string | undefined {
     heard.peerEpoch === vote.peerEpoch &&
     (heard.state !== "looking" || isEqual(heard, vote));
   const hasWord = (votes: ReadonlyMap<NodeId, Notification>): boolean => votes.get(vote.leader)?.state === "leading";
-  const isOfRound = (heard: Notification): boolean => heard.round === vote.round;
-  if (hasWord(received) && isQuorum(received, (heard) => isOfRound(heard) && isChosen(heard))) return undefined;
-  if (hasWord(settled) && isQuorum(settled, isChosen)) return undefined;
+  if ([received, settled].some((votes) => hasWord(votes) && isQuorum(votes, isChosen))) return undefined;
   return `${member.id} follows ${vote.leader} ${isElected ? `after ${waitedMs.toFixed(3)} ms, too soon` : "without reason"}`;
 }
 
