@@ -67,12 +67,14 @@ async function watchOwn(post: Post, line: Line, { bid, session }: Question): Pro
   await watchPredecessor(post, line, own);
 }
 
+/** Entries come only behind: whoever stands behind nobody but the first is the first when that one goes, and need not ask again. */
 async function watchPredecessor(post: Post, line: Line, own: KeyValue): Promise<void> {
-  const { header, before } = await findPredecessor(post, line, own);
+  const { header, before, isFirst } = await findPredecessor(post, line, own);
   if (before === undefined) return post.hint({ name: line.name });
   follow(post, { key: before.key }, header.revision, (event) => {
     if (event.type !== "delete") return undefined;
-    again(post, () => watchPredecessor(post, line, own));
+    if (isFirst) post.hint({ name: line.name });
+    else again(post, () => watchPredecessor(post, line, own));
     return "enough";
   });
 }
@@ -81,7 +83,12 @@ async function findPredecessor(
   { link, signal }: Post,
   line: Line,
   own: KeyValue,
-): Promise<{ readonly header: RangeResponse["header"]; readonly before: KeyValue | undefined }> {
+): Promise<{
+  readonly header: RangeResponse["header"];
+  readonly before: KeyValue | undefined;
+  /** Certainly nobody stands before it. */
+  readonly isFirst: boolean;
+}> {
   const range = {
     key: line.start,
     rangeEnd: line.end,
@@ -89,11 +96,13 @@ async function findPredecessor(
     keysOnly: true,
     maxCreateRevision: own.createRevision - 1n,
   } as const;
-  const near = await link.range({ ...range, limit: 1 }, signal);
+  const near = await link.range({ ...range, limit: 2 }, signal);
   const [nearest] = near.kvs;
-  if (nearest === undefined || kindOf(line, nearest) === "entry") return { header: near.header, before: nearest };
+  if (nearest === undefined || kindOf(line, nearest) === "entry")
+    return { header: near.header, before: nearest, isFirst: near.kvs.length === 1 };
   const all = await link.range(range, signal);
-  return { header: all.header, before: all.kvs.find((kv) => kindOf(line, kv) === "entry") };
+  const entries = all.kvs.filter((kv) => kindOf(line, kv) === "entry");
+  return { header: all.header, before: entries[0], isFirst: entries.length === 1 };
 }
 
 // ---- looking on
