@@ -14,8 +14,8 @@ export interface Address {
 }
 
 const PREFIX = "ccdrill";
-/** Of the ranges that nobody routes (RFC 5737 is for documentation, this one for tests between networks, RFC 2544). */
-const NETWORK = "198.18";
+/** Of the range for tests between networks, which nobody routes (RFC 2544); another part of it for each drill. */
+const NETWORK = `198.${18 + (process.pid % 2)}.${(process.pid >> 1) % 256}`;
 
 /** Why nobody can be cut off here; undefined if one can. */
 export function whyNotCut(addresses: readonly Address[]): string | undefined {
@@ -47,31 +47,31 @@ export class Cable {
     this.prefix = ["ip", "netns", "exec", space];
   }
 
-  /** `number` 0…250, one for each candidate of this drill. */
+  /** `number` 0…63, one for each candidate of this drill: four addresses of its network are this cable's. */
   static async lay(number: number, addresses: readonly Address[]): Promise<Cable> {
     const space = `${PREFIX}-${process.pid}-${number}`;
     const [here, there] = [`ccd${number}h${process.pid % 10_000}`, "cable0"];
-    const net = `${NETWORK}.${number}`;
+    const [near, far] = [`${NETWORK}.${4 * number + 1}`, `${NETWORK}.${4 * number + 2}`];
     ip(["netns", "add", space]);
     ip(["link", "add", here, "type", "veth", "peer", "name", there, "netns", space]);
-    ip(["addr", "add", `${net}.1/24`, "dev", here]);
+    ip(["addr", "add", `${near}/30`, "dev", here]);
     ip(["link", "set", here, "up"]);
     for (const args of [
-      ["addr", "add", `${net}.2/24`, "dev", there],
+      ["addr", "add", `${far}/30`, "dev", there],
       ["link", "set", there, "up"],
       ["link", "set", "lo", "up"],
-      ["route", "add", "default", "via", `${net}.1`],
+      ["route", "add", "default", "via", near],
     ])
       ip(["-n", space, ...args]);
     // So that what is sent to 127.0.0.1 may leave by the cable.
     within(space, ["sysctl", "-qw", "net.ipv4.conf.all.route_localnet=1"]);
     within(space, ["iptables", "-t", "nat", "-A", "POSTROUTING", "-o", there, "-j", "MASQUERADE"]);
-    const relays = await Promise.all(addresses.map((address) => relay(`${net}.1`, address)));
+    const relays = await Promise.all(addresses.map((address) => relay(near, address)));
     const hosts: string[] = [];
     for (const [index, { host, port }] of addresses.entries()) {
       const ipv4 = isIP(host) === 4 ? host : (await lookup(host, { family: 4 })).address;
       if (isIP(host) === 0) hosts.push(`${ipv4} ${host}`);
-      const to = `${net}.1:${portOf(relays[index])}`;
+      const to = `${near}:${portOf(relays[index])}`;
       const match = ["-t", "nat", "-A", "OUTPUT", "-d", ipv4, "-p", "tcp", "--dport", `${port}`];
       within(space, ["iptables", ...match, "-j", "DNAT", "--to-destination", to]);
     }
