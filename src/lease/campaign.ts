@@ -247,7 +247,7 @@ export function becomeLost(
   emit(effects, { type: "lost", election: campaign.name, reason });
   // At a deadline the work has had its drain, or the loop was blocked and the deadline must not wait for it; where the store ended the term
   // at once, the work gets its drain now before that is called overstaying.
-  const grace = reason === "expired" || reason === "suspended" ? 0 : machine.settings.drainMs;
+  const grace = reason === "expired" || reason === "suspended" || reason === "stalled" ? 0 : machine.settings.drainMs;
   schedule(machine.agenda, campaign, now.mono + grace);
 }
 
