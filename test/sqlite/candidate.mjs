@@ -2,11 +2,12 @@
 // A candidate in a process of its own, for tests that kill, stop, block and resign it. Says what happens on stdout, a JSON object a line, with the clock
 // that all processes share. With `log` it also writes what the judge reads (src/testing/judge.ts); with `ledger` its first act in each term is a write
 // that a fence has to admit.
-//   argument   { modules, path, id, ttlMs, drainMs?, onOverstay?, holdMs?, log?, ledger?, stubborn?, unfenced? }
+//   argument   { modules, path, id, ttlMs, drainMs?, renewal?, stallAfterMs?, onOverstay?, holdMs?, log?, ledger?, stubborn?, unfenced? }
 //                holdMs     resigns by itself after that long, and stands again
 //                stubborn   its work never ends, whatever the signal says
 //                unfenced   the store is taken for one that has no tokens
-//   stdin      resign · stand (again) · close · block MS (the event loop, in the midst of the work) · write (once more) · time (of the wall clock)
+//   stdin      resign · stand (again) · close · block MS (the event loop, in the midst of the work) · spin MS (the same, asking all the time whether it
+//              leads) · write (once more) · time (of the wall clock)
 import { openSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -26,6 +27,8 @@ const candidate = createCandidate({
   id: options.id,
   ttlMs: options.ttlMs,
   drainMs: options.drainMs,
+  renewal: options.renewal,
+  stallAfterMs: options.stallAfterMs,
   onOverstay: options.onOverstay,
   ...(options.unfenced === true ? { unfenced: true } : {}),
 });
@@ -49,6 +52,7 @@ commands.on("line", (line) => {
     void candidate.close().then(() => process.exit(0));
   } else if (command === "stand") stand();
   else if (command === "block") block(Number(argument));
+  else if (command === "spin") spin(Number(argument));
   else if (command === "write") write(present);
   else if (command === "time") say("time", { wall: Date.now() });
   else resign();
@@ -99,7 +103,19 @@ function block(/** @type {number} */ ms) {
   const before = signal.aborted;
   note("act", present);
   const held = present.isHeld();
-  say("unblocked", { held, aborted: [before, signal.aborted] });
+  say("unblocked", { held, aborted: [before, signal.aborted], reason: signal.reason?.reason });
+}
+
+/** Acts whenever it is told that it leads, and the loop never turns. */
+function spin(/** @type {number} */ ms) {
+  const until = nowMs() + ms;
+  while (nowMs() < until) {
+    const next = nowMs() + 2;
+    note("act", present);
+    while (nowMs() < next);
+  }
+  const held = present.isHeld();
+  say("spun", { held, reason: present.signal.reason?.reason });
 }
 
 /** One fenced write, asked for whether or not the term is still held: the fence decides. */

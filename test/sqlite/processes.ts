@@ -30,6 +30,8 @@ export interface CandidateOptions {
   readonly id: string;
   readonly ttlMs: number;
   readonly drainMs?: number;
+  readonly renewal?: "loop" | "thread";
+  readonly stallAfterMs?: number;
   readonly holdMs?: number;
   readonly log?: string;
   readonly ledger?: string;
@@ -59,11 +61,16 @@ export class Stage {
     return path.join(this.folder, name);
   }
 
-  /** The folder with the bundle: index.js, sqlite.js, fencing.js. */
+  /** The folder with the bundle: index.js, sqlite.js, fencing.js, renewal-thread.js. */
   async modules(): Promise<string> {
     this.#built ??= build({
       cwd: root,
-      input: { index: "src/index.ts", sqlite: "src/stores/sqlite.ts", fencing: "src/fencing/index.ts" },
+      input: {
+        index: "src/index.ts",
+        sqlite: "src/stores/sqlite.ts",
+        fencing: "src/fencing/index.ts",
+        "renewal-thread": "src/election/renewal-thread.ts",
+      },
       platform: "node",
       logLevel: "warn",
       output: { dir: this.#modules, format: "esm" },
@@ -138,7 +145,7 @@ export class Player {
     }
   }
 
-  tell(command: "resign" | "stand" | "close" | "write" | "time" | `block ${number}`): void {
+  tell(command: "resign" | "stand" | "close" | "write" | "time" | `${"block" | "spin"} ${number}`): void {
     this.#child.stdin?.write(`${command}\n`);
   }
 
