@@ -1,9 +1,11 @@
 // The renewal thread: a worker that opens the candidate's store once more, from its URL, and carries out its keeps there. What to send and when is decided by
 // the deputy (lease/deputy.ts); this hands it readings and carries out what it asks for, as runner.ts does for the machine. It claims nothing, looks at nothing and
 // releases nothing. If it cannot go on it throws: the main loop hears of its end and renews by itself.
+import { inspect } from "node:util";
 import { type MessagePort, workerData } from "node:worker_threads";
 import type { Clock, Timer } from "../base/clock.ts";
 import {
+  carry,
   createDeputy,
   type Deputy,
   type DeputyEffect,
@@ -11,6 +13,7 @@ import {
   landed,
   nextDuty,
   rest,
+  takeCharge,
   takeOrder,
   type Word,
 } from "../lease/deputy.ts";
@@ -40,7 +43,9 @@ class RenewalThread {
   hear(said: ToThread): void {
     if (said.word === "end") return this.#end();
     const effects: DeputyEffect[] = [];
-    if (said.word === "order") takeOrder(this.#deputy, said.order, effects);
+    if (said.word === "charge") takeCharge(this.#deputy, said.charge);
+    else if (said.word === "carry") carry(this.#deputy, said.opened, said.keep, said.hold);
+    else if (said.word === "order") takeOrder(this.#deputy, said.order, effects);
     else rest(this.#deputy);
     this.#carryOut(effects);
   }
@@ -99,7 +104,7 @@ function portable(word: Word): Word {
 
 function withPlainCause<A extends { readonly kind: string }>(answer: A): A {
   if (!("cause" in answer) || answer.cause === undefined) return answer;
-  return { ...answer, cause: new Error(String(answer.cause)) };
+  return { ...answer, cause: new Error(inspect(answer.cause)) };
 }
 
 /** What is said before the store is open waits in the port. */

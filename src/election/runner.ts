@@ -8,7 +8,7 @@
 import type { Clock, Reading, Timer } from "../base/clock.ts";
 import { type ConclaveError, type LossReason, TermLostError } from "../base/errors.ts";
 import { unknown } from "../base/outcome.ts";
-import { keptSession, type Order, orderOf } from "../lease/deputy.ts";
+import { chargeOf, keptSession, type Order, orderOf } from "../lease/deputy.ts";
 import type { ConclaveEvent, TermState } from "../lease/events.ts";
 import type { Bid, Name, Token } from "../lease/exchange.ts";
 import {
@@ -116,7 +116,8 @@ export class Runner {
     this.#latest = now;
     step(this.#machine, input, now, this.#effects);
     this.#perform(now);
-    if (this.#threadKeeps !== 0 && keptSession(this.#machine) !== this.#threadKeeps) this.#restThread();
+    if (this.#thread !== undefined && keptSession(this.#machine) !== this.#threadKeeps)
+      this.#chargeThread(this.#thread);
   }
 
   /** Law 3: brings the books up to the clock, aborts what has passed, and only then answers. */
@@ -200,9 +201,8 @@ export class Runner {
 
   /** The thread answers in `timeoutMs`, with `unknown` if need be. One that does not, although this loop has turned since, hangs. */
   #order(thread: ThreadLink, order: Order, timeoutMs: number): Exchange {
-    this.#threadKeeps = order.open.opened;
     this.#ordered.add(order.errand);
-    thread.order(order);
+    thread.say({ word: "order", order });
     let timer = this.#clock.timer(timeoutMs, () => {
       timer = this.#clock.timer(timeoutMs, () => {
         this.#hearThread();
@@ -212,9 +212,11 @@ export class Runner {
     return { cancel: () => timer.cancel() };
   }
 
-  #restThread(): void {
-    this.#threadKeeps = 0;
-    this.#thread?.rest();
+  /** Another session is to be kept than before, or none. */
+  #chargeThread(thread: ThreadLink): void {
+    this.#threadKeeps = keptSession(this.#machine);
+    const charge = this.#threadKeeps === 0 ? undefined : chargeOf(this.#machine);
+    thread.say(charge === undefined ? { word: "rest" } : { word: "charge", charge });
   }
 
   #loseThread(error: ConclaveError): void {
@@ -264,6 +266,10 @@ export class Runner {
       case "unkept":
         this.#renewals = settled(this.#renewals, ({ id }) => id <= effect.keep, effect.error);
         return;
+      case "carry": {
+        const { opened, keep, hold } = effect;
+        return this.#thread?.say({ word: "carry", opened, keep, hold });
+      }
       case "announced":
         this.#announcements = settled(this.#announcements, ({ id }) => id === effect.id, effect.error);
         return;

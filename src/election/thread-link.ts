@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
 import type { Clock } from "../base/clock.ts";
 import { ConclaveError } from "../base/errors.ts";
-import type { Order, Word } from "../lease/deputy.ts";
+import type { Word } from "../lease/deputy.ts";
 import type { Settings } from "../lease/settings.ts";
 import { randomSeed } from "./nonce.ts";
 import { SharedMemory, type ThreadData, type ToThread } from "./thread-words.ts";
@@ -75,12 +75,8 @@ export class ThreadLink {
     this.#worker.unref();
   }
 
-  order(order: Order): void {
-    this.#say({ word: "order", order });
-  }
-
-  rest(): void {
-    this.#say({ word: "rest" });
+  say(said: ToThread): void {
+    this.#port.postMessage(said);
   }
 
   /** The oldest word that has not been taken. */
@@ -92,7 +88,8 @@ export class ThreadLink {
 
   #receive(): Word | undefined {
     if (this.#memory.words() === this.#taken) return undefined;
-    return (receiveMessageOnPort(this.#port) as { message: Word } | undefined)?.message;
+    const received: { message: Word } | undefined = receiveMessageOnPort(this.#port);
+    return received?.message;
   }
 
   /** It does not answer. */
@@ -106,7 +103,7 @@ export class ThreadLink {
     clearInterval(this.#turns);
     if (this.#isGone) return;
     const gone = new Promise<void>((resolve) => (this.#whenGone = resolve));
-    this.#say({ word: "end" });
+    this.say({ word: "end" });
     // From here on it is waited for.
     this.#worker.ref();
     const impatience = setTimeout(() => void this.#worker.terminate(), END_WITHIN_MS);
@@ -115,10 +112,6 @@ export class ThreadLink {
     clearTimeout(impatience);
     clearTimeout(despair);
     this.#worker.unref();
-  }
-
-  #say(said: ToThread): void {
-    this.#port.postMessage(said);
   }
 
   #gone(code: number): void {

@@ -5,7 +5,8 @@
 // count can read the word at once, without a turn of the loop (`receiveMessageOnPort`).
 import type { MessagePort } from "node:worker_threads";
 import type { Reading } from "../base/clock.ts";
-import type { Order } from "../lease/deputy.ts";
+import type { Charge, Order } from "../lease/deputy.ts";
+import type { Hold } from "../lease/exchange.ts";
 import type { Settings } from "../lease/settings.ts";
 
 /** With what the thread is started. */
@@ -19,6 +20,8 @@ export interface ThreadData {
 
 /** To the thread. Back come the words of its deputy (lease/deputy.ts). */
 export type ToThread =
+  | { readonly word: "charge"; readonly charge: Charge }
+  | { readonly word: "carry"; readonly opened: number; readonly keep: number; readonly hold: Hold }
   | { readonly word: "order"; readonly order: Order }
   /** There is nothing to renew. */
   | { readonly word: "rest" }

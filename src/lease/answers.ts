@@ -81,7 +81,7 @@ function hearKept(machine: Machine, open: Open, sent: Sent, kept: Kept, now: Rea
   expire(machine, now, effects);
 }
 
-/** A keep of this session that the renewal thread has sent once more: as if the machine had, but nothing that is in flight has been answered. */
+/** A keep that the renewal thread has sent in this machine's place: as if the machine had, but nothing that is in flight has been answered. */
 export function handleRepeated(
   machine: Machine,
   repeat: Sent & { readonly opened: number; readonly kept: Kept },
@@ -163,7 +163,9 @@ function extendRecords(machine: Machine, open: Open, keep: number, proven: Readi
 function watchNewlyCarried(machine: Machine, open: Open, keep: number, effects: Effect[]): void {
   for (const campaign of machine.campaigns.values()) {
     const term = heldTerm(campaign);
-    if (campaign.brief && term?.carriedFrom === keep) watchOwn(machine, open, term.hold, effects);
+    if (!campaign.brief || term === undefined || term.carriedFrom > keep) continue;
+    campaign.brief = false;
+    watchOwn(machine, open, term.hold, effects);
   }
 }
 

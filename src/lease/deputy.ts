@@ -1,6 +1,6 @@
 // The deputy: what a renewal thread decides while the main loop is busy. The machine's keeps are carried out by it, one by one (`takeOrder`). When
-// the machine is late with the next, it sends the last one again: the same session, the same holds, dated anew. Pure, as the machine is; when a
-// keep is due, what its answer proves and when to try again is the machine's own arithmetic (session.ts), on a copy of its session.
+// the machine is late with the next, it sends one in its place: the session and the holds that it was last told of, dated anew. Pure, as the machine is;
+// when a keep is due, what its answer proves and when to try again is the machine's own arithmetic (session.ts), on a copy of its session.
 //
 // Why two cannot lead. Nothing here extends a term. What the store answers goes whole to the machine, as an input with the reading of its
 // receipt (`Word`), and the machine takes it as it takes an answer of its own:
@@ -9,8 +9,9 @@
 //             though the store may have renewed it. So the deadlines that were in force one after the other leave no gap;
 //   whole     an answer may extend the session and name a hold that is gone: both happen in one step, so a hold that is gone is not extended. A shared
 //             deadline alone could not say that;
-//   whose     a repeat has the number of the keep that it repeats: it proves no more than that one carried. It names its session: one that is over
-//             is not revived by a late answer, nor is another extended.
+//   carried   every hold is in the deputy's hands before its work begins (`carry`), and has the number from which on keeps carry it. A keep without it
+//             would extend its term, time and again, without asking whether it is still there;
+//   whose     a repeat names its session: one that is over is not revived by a late answer, nor is another extended.
 // The host hands words over in order, and all that there are before it asks the machine anything, in particular isHeld(): what it then says is what a
 // machine would say that had never been blocked. A word that got lost shortens a belief, and never makes one longer.
 //
@@ -26,14 +27,17 @@ import { disprove, prove } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import type { Input, Machine, Open, Request } from "./state.ts";
 
-/** A keep of the machine, for the deputy to carry out, and to repeat. */
-export interface Order {
-  readonly errand: number;
-  readonly keep: number;
-  readonly sentAt: Reading;
-  readonly holds: readonly Hold[];
-  /** A copy. */
+/** What the deputy keeps: a copy of the session, and the holds that keep number `keep` carries. */
+export interface Charge {
   readonly open: Open;
+  readonly keep: number;
+  readonly holds: readonly Hold[];
+}
+
+/** A keep of the machine, for the deputy to carry out. */
+export interface Order extends Charge {
+  readonly errand: number;
+  readonly sentAt: Reading;
 }
 
 /** What the machine is told, and the reading at which it became known. */
@@ -57,7 +61,7 @@ interface Flight {
 export interface Deputy {
   /** Nothing in it but a copy of the session that is kept. */
   readonly machine: Machine;
-  order: Order | undefined;
+  charge: Charge | undefined;
   /** Orders go out at once, a repeat only when nothing is in flight: two at most. */
   readonly flights: Map<number, Flight>;
   flown: number;
@@ -69,7 +73,7 @@ export interface Deputy {
 export function createDeputy(settings: Settings, seed: number): Deputy {
   return {
     machine: createMachine(settings, "deputy", seed),
-    order: undefined,
+    charge: undefined,
     flights: new Map(),
     flown: 0,
     acts: false,
@@ -85,8 +89,17 @@ export function orderOf(machine: Machine, errand: number, request: Request): Ord
   const sent = machine.errands.get(errand);
   if (request.method !== "keep" || sent?.kind !== "keep") return undefined;
   if (session.kind !== "open" || session.opened !== sent.opened) return undefined;
-  const open = { ...session, lifeline: { ...session.lifeline }, leftovers: [] };
-  return { errand, keep: sent.keep, sentAt: sent.sentAt, holds: request.holds, open };
+  return { errand, keep: sent.keep, sentAt: sent.sentAt, holds: request.holds, open: copyOf(session) };
+}
+
+/** Of a session that has just been opened: nothing hangs on it yet. */
+export function chargeOf(machine: Machine): Charge | undefined {
+  const { session } = machine;
+  return session.kind === "open" ? { open: copyOf(session), keep: session.keepsSent, holds: [] } : undefined;
+}
+
+function copyOf(open: Open): Open {
+  return { ...open, lifeline: { ...open.lifeline }, leftovers: [] };
 }
 
 /** Number of the session that the machine wants kept; 0 for none. The deputy of any other has to rest. */
@@ -97,17 +110,27 @@ export function keptSession(machine: Machine): number {
 
 // ---- the deputy's side ---------------------------------------------------------------------------------------------------------------
 
-export function takeOrder(deputy: Deputy, order: Order, effects: DeputyEffect[]): void {
-  deputy.order = order;
-  deputy.machine.session = order.open;
+export function takeCharge(deputy: Deputy, charge: Charge): void {
+  deputy.charge = charge;
+  deputy.machine.session = charge.open;
   deputy.acts = false;
   deputy.stalled = false;
+}
+
+export function takeOrder(deputy: Deputy, order: Order, effects: DeputyEffect[]): void {
+  takeCharge(deputy, order);
   fly(deputy, order, order.open, order.errand, order.sentAt, effects);
+}
+
+/** A hold was won: keeps carry it from now on, and number `keep` is the first of them. */
+export function carry(deputy: Deputy, opened: number, keep: number, hold: Hold): void {
+  const { charge } = deputy;
+  if (charge?.open.opened === opened) deputy.charge = { ...charge, keep, holds: [...charge.holds, hold] };
 }
 
 /** The session is over, or nothing hangs on it any more. */
 export function rest(deputy: Deputy): void {
-  deputy.order = undefined;
+  deputy.charge = undefined;
   deputy.machine.session = { kind: "none", opened: 0 };
 }
 
@@ -131,21 +154,21 @@ export function landed(deputy: Deputy, flight: number, kept: Kept, now: Reading,
 
 /** `turnedAt`: when the main loop last turned. */
 export function deputize(deputy: Deputy, turnedAt: Reading, now: Reading, effects: DeputyEffect[]): void {
-  const { order, machine } = deputy;
+  const { charge, machine } = deputy;
   const { session, settings } = machine;
-  if (order === undefined || session.kind !== "open" || deputy.flights.size > 0) return;
+  if (charge === undefined || session.kind !== "open" || deputy.flights.size > 0) return;
   if (stateOf(session.lifeline, now) === "lost") return rest(deputy);
   if (now.mono < dueAt(deputy, session)) return;
   if (isPast(later(turnedAt, settings.stallAfterMs), now)) return stall(deputy, session, now, effects);
   deputy.acts = true;
   deputy.stalled = false;
-  fly(deputy, order, session, 0, now, effects);
+  fly(deputy, charge, session, 0, now, effects);
 }
 
 /** The monotonic instant of the next `deputize`. */
 export function nextDuty(deputy: Deputy, now: Reading): number {
   const { session } = deputy.machine;
-  if (deputy.order === undefined || session.kind !== "open" || deputy.flights.size > 0) return Infinity;
+  if (deputy.charge === undefined || session.kind !== "open" || deputy.flights.size > 0) return Infinity;
   const next = dueAt(deputy, session);
   return deputy.stalled ? Math.max(next, now.mono + patienceMs(session)) : next;
 }
@@ -166,9 +189,16 @@ function stall(deputy: Deputy, open: Open, now: Reading, effects: DeputyEffect[]
   deputy.stalled = true;
 }
 
-function fly(deputy: Deputy, order: Order, open: Open, errand: number, sentAt: Reading, effects: DeputyEffect[]): void {
+function fly(
+  deputy: Deputy,
+  { keep, holds }: Charge,
+  open: Open,
+  errand: number,
+  sentAt: Reading,
+  effects: DeputyEffect[],
+): void {
   const flight = ++deputy.flown;
-  deputy.flights.set(flight, { errand, opened: open.opened, keep: order.keep, sentAt });
-  const request: Request = { method: "keep", session: open.session, holds: order.holds };
+  deputy.flights.set(flight, { errand, opened: open.opened, keep, sentAt });
+  const request: Request = { method: "keep", session: open.session, holds };
   effects.push({ type: "call", flight, timeoutMs: open.pace.requestTimeoutMs, request });
 }

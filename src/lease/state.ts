@@ -211,7 +211,7 @@ export type Input =
   | { readonly type: "announce"; readonly id: number; readonly name: Name; readonly value: string }
   | { readonly type: "hint"; readonly hint: Hint }
   | { readonly type: "answer"; readonly errand: number; readonly answer: Answer }
-  /** The renewal thread has sent keep number `keep` of session `opened` once more, with the same holds, at `sentAt` (deputy.ts). */
+  /** The renewal thread has sent a keep in this machine's place, at `sentAt`: one of session `opened`, with the holds that number `keep` carries (deputy.ts). */
   | {
       readonly type: "repeated";
       readonly opened: number;
@@ -240,6 +240,8 @@ export type Effect =
   /** Keep number `keep` was proven, or was not. */
   | { readonly type: "kept"; readonly keep: number }
   | { readonly type: "unkept"; readonly keep: number; readonly error: ConclaveError }
+  /** Renewal by a thread: from now on its keeps carry this hold, and the first of them has number `keep`. */
+  | { readonly type: "carry"; readonly opened: number; readonly keep: number; readonly hold: Hold }
   | { readonly type: "announced"; readonly id: number; readonly error: ConclaveError | undefined }
   /** A definite answer: another stands before this candidate. */
   | { readonly type: "contested"; readonly name: Name }
