@@ -45,7 +45,8 @@ class RenewalThread {
     const effects: DeputyEffect[] = [];
     if (said.word === "charge") takeCharge(this.#deputy, said.charge);
     else if (said.word === "carry") carry(this.#deputy, said.opened, said.keep, said.hold);
-    else if (said.word === "order") takeOrder(this.#deputy, said.order, effects);
+    else if (said.word === "order")
+      takeOrder(this.#deputy, said.order, this.#memory.turnedAt(), this.#clock.now(), effects);
     else rest(this.#deputy);
     this.#carryOut(effects);
   }

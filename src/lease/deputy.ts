@@ -117,10 +117,32 @@ export function takeCharge(deputy: Deputy, charge: Charge): void {
   deputy.stalled = false;
 }
 
-export function takeOrder(deputy: Deputy, order: Order, effects: DeputyEffect[]): void {
+/**
+ * Code that asks isHeld() for ever makes the machine order keeps, and turns no loop: a hung leader's keeps are not sent either. The answer is a refusal: it
+ * was definitely not applied.
+ */
+export function takeOrder(
+  deputy: Deputy,
+  order: Order,
+  turnedAt: Reading,
+  now: Reading,
+  effects: DeputyEffect[],
+): void {
   takeCharge(deputy, order);
-  fly(deputy, order, order.open, order.errand, order.sentAt, effects);
+  const flight = ++deputy.flown;
+  deputy.flights.set(flight, flightOf(order, order.errand, order.sentAt));
+  if (!hasStalled(deputy, turnedAt, now)) return call(flight, order, effects);
+  stall(deputy, order.open, now, effects);
+  landed(deputy, flight, NOT_SENT, now, effects);
 }
+
+const NOT_SENT: Kept = {
+  kind: "refused",
+  code: "STORE_UNREACHABLE",
+  message:
+    "a renewal was not sent: the main loop has not turned for longer than stallAfterMs. Look for code that never yields.",
+  retryable: true,
+};
 
 /** A hold was won: keeps carry it from now on, and number `keep` is the first of them. */
 export function carry(deputy: Deputy, opened: number, keep: number, hold: Hold): void {
@@ -155,14 +177,20 @@ export function landed(deputy: Deputy, flight: number, kept: Kept, now: Reading,
 /** `turnedAt`: when the main loop last turned. */
 export function deputize(deputy: Deputy, turnedAt: Reading, now: Reading, effects: DeputyEffect[]): void {
   const { charge, machine } = deputy;
-  const { session, settings } = machine;
+  const { session } = machine;
   if (charge === undefined || session.kind !== "open" || deputy.flights.size > 0) return;
   if (stateOf(session.lifeline, now) === "lost") return rest(deputy);
   if (now.mono < dueAt(deputy, session)) return;
-  if (isPast(later(turnedAt, settings.stallAfterMs), now)) return stall(deputy, session, now, effects);
+  if (hasStalled(deputy, turnedAt, now)) return stall(deputy, session, now, effects);
   deputy.acts = true;
   deputy.stalled = false;
-  fly(deputy, charge, session, 0, now, effects);
+  const flight = ++deputy.flown;
+  deputy.flights.set(flight, flightOf(charge, 0, now));
+  call(flight, charge, effects);
+}
+
+function hasStalled({ machine: { settings } }: Deputy, turnedAt: Reading, now: Reading): boolean {
+  return isPast(later(turnedAt, settings.stallAfterMs), now);
 }
 
 /** The monotonic instant of the next `deputize`. */
@@ -189,16 +217,11 @@ function stall(deputy: Deputy, open: Open, now: Reading, effects: DeputyEffect[]
   deputy.stalled = true;
 }
 
-function fly(
-  deputy: Deputy,
-  { keep, holds }: Charge,
-  open: Open,
-  errand: number,
-  sentAt: Reading,
-  effects: DeputyEffect[],
-): void {
-  const flight = ++deputy.flown;
-  deputy.flights.set(flight, { errand, opened: open.opened, keep, sentAt });
+function flightOf({ open, keep }: Charge, errand: number, sentAt: Reading): Flight {
+  return { errand, opened: open.opened, keep, sentAt };
+}
+
+function call(flight: number, { open, holds }: Charge, effects: DeputyEffect[]): void {
   const request: Request = { method: "keep", session: open.session, holds };
   effects.push({ type: "call", flight, timeoutMs: open.pace.requestTimeoutMs, request });
 }

@@ -95,8 +95,8 @@ export class DeputyHost implements Actor {
 
   order(order: Order): void {
     const effects: DeputyEffect[] = [];
-    takeOrder(this.#deputy, order, effects);
-    this.#carryOut(effects, order.errand, 0);
+    takeOrder(this.#deputy, order, this.#turnedAt, this.#now(), effects);
+    this.#carryOut(effects, order.errand, order.errand);
   }
 
   rest(): void {

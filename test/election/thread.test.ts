@@ -3,6 +3,7 @@
 import { readFileSync, renameSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
 import { judgeLog } from "conclave/testing";
+import { Database } from "../sqlite/by-hand.ts";
 import { nowMs, type Player, sleep, Stage } from "../sqlite/processes.ts";
 
 const stage = new Stage();
@@ -30,8 +31,10 @@ async function pair(options: { renewal: "loop" | "thread"; stallAfterMs?: number
   return { file, log, leader, rival };
 }
 
-function expectNoOverlap(log: string, terms: number): void {
-  expect(judgeLog(readFileSync(log, "utf8"))).toMatchObject({ terms, overlaps: [], regressions: [], unread: [] });
+function expectNoOverlap(log: string, terms?: number): void {
+  const verdict = judgeLog(readFileSync(log, "utf8"));
+  expect(verdict).toMatchObject({ overlaps: [], regressions: [], unread: [] });
+  expect(verdict.terms).toBe(terms ?? verdict.terms);
 }
 
 describe("a main loop that is busy for two ttls", () => {
@@ -58,3 +61,90 @@ describe("a main loop that is busy for two ttls", () => {
     expectNoOverlap(log, 2);
   });
 });
+
+it("a main loop that is busy from the first instant of its term on goes on leading", { timeout: 30_000 }, async () => {
+  const [file, log] = [stage.file("at-once.db"), stage.file("at-once.log")];
+  const options = { renewal: "thread", stallAfterMs: 5 * TTL_MS, busyMs: 3 * TTL_MS } as const;
+  const leader = await stage.start({ path: file, log, id: "leader", ttlMs: TTL_MS, ...options });
+  const rival = await stage.start({ path: file, log, id: "rival", ttlMs: TTL_MS, ...options });
+  const first = await Promise.any([leader, rival].map(async (each) => (await each.hears("unblocked"), each)));
+  expect(await first.hears("unblocked")).toMatchObject({ held: true });
+  first.tell("resign");
+  await (first === leader ? rival : leader).hears("unblocked");
+  expectNoOverlap(log, 2);
+});
+
+describe("a main loop that hangs", () => {
+  it.each(["block", "spin"] as const)("loses after stallAfterMs and a ttl: %s", { timeout: 40_000 }, async (how) => {
+    const stallAfterMs = 2 * TTL_MS;
+    const { log, leader, rival } = await pair({ renewal: "thread", stallAfterMs });
+    const from = nowMs();
+    leader.tell(`${how} ${7 * TTL_MS}`);
+    const { at } = await rival.hears("elected", from);
+    expect(at - from).toBeGreaterThan(stallAfterMs); // the thread has worked
+    const over = await leader.hears(how === "block" ? "unblocked" : "spun", from);
+    expect(over.at).toBeGreaterThan(at);
+    expect(over).toMatchObject({ held: false, reason: "stalled" });
+    expectNoOverlap(log, 2);
+  });
+});
+
+it("a process that is stopped past its ttl loses, thread and all", { timeout: 30_000 }, async () => {
+  const { log, leader, rival } = await pair({ renewal: "thread", stallAfterMs: 10 * TTL_MS });
+  const from = nowMs();
+  leader.signal("SIGSTOP");
+  await rival.hears("elected", from);
+  await sleep(TTL_MS);
+  leader.signal("SIGCONT");
+  await leader.hears("lost", from);
+  expectNoOverlap(log, 2);
+});
+
+describe("while the main loop spins", () => {
+  it("a session that was ended at the store ends the term at the next question", { timeout: 30_000 }, async () => {
+    const { file, log, leader, rival } = await pair({ renewal: "thread", stallAfterMs: 10 * TTL_MS });
+    const from = nowMs();
+    leader.tell(`spin ${4 * TTL_MS}`);
+    await sleep(200);
+    byHand(file, "UPDATE conclave_session SET ended = 1 WHERE candidate LIKE 'leader%'")();
+    expect(await leader.hears("spun", from)).toMatchObject({ held: false, reason: "session-lost" });
+    await rival.hears("elected", from);
+    expect(lastAct(log, "leader")).toBeLessThan(from + 2 * TTL_MS);
+  });
+
+  it("a file that was replaced ends the term at the next question", { timeout: 30_000 }, async () => {
+    const { file, log, leader } = await pair({ renewal: "thread", stallAfterMs: 10 * TTL_MS });
+    const from = nowMs();
+    leader.tell(`spin ${4 * TTL_MS}`);
+    await sleep(200);
+    renameSync(file, `${file}.old`);
+    expect(await leader.hears("spun", from)).toMatchObject({ held: false, reason: "session-lost" });
+    expect(lastAct(log, "leader")).toBeLessThan(from + 2 * TTL_MS);
+  });
+
+  it("a store that does not answer costs the term at its deadline, and no more", { timeout: 30_000 }, async () => {
+    const { file, log, leader, rival } = await pair({ renewal: "thread", stallAfterMs: 10 * TTL_MS });
+    const from = nowMs();
+    leader.tell(`spin ${3 * TTL_MS}`);
+    await sleep(200);
+    const unlock = byHand(file, "BEGIN EXCLUSIVE");
+    expect(await leader.hears("spun", from)).toMatchObject({ held: false, reason: "expired" });
+    unlock();
+    const unlockedAt = nowMs();
+    await Promise.any([leader, rival].map((each) => each.hears("elected", unlockedAt)));
+    expectNoOverlap(log);
+  });
+});
+
+/** As an operator would. Returns how to close the connection. */
+function byHand(file: string, sql: string): () => void {
+  const database = new Database(file);
+  database.exec("PRAGMA busy_timeout = 5000");
+  database.exec(sql);
+  return () => database.close();
+}
+
+function lastAct(log: string, who: string): number {
+  const lines = readFileSync(log, "utf8").split("\n");
+  return Math.max(...lines.filter((line) => line.includes(` ${who}/`)).map((line) => Number(line.split(" ")[0])));
+}

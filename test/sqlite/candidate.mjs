@@ -2,8 +2,9 @@
 // A candidate in a process of its own, for tests that kill, stop, block and resign it. Says what happens on stdout, a JSON object a line, with the clock
 // that all processes share. With `log` it also writes what the judge reads (src/testing/judge.ts); with `ledger` its first act in each term is a write
 // that a fence has to admit.
-//   argument   { modules, path, id, ttlMs, drainMs?, renewal?, stallAfterMs?, onOverstay?, holdMs?, log?, ledger?, stubborn?, unfenced? }
+//   argument   { modules, path, id, ttlMs, drainMs?, renewal?, stallAfterMs?, onOverstay?, holdMs?, busyMs?, log?, ledger?, stubborn?, unfenced? }
 //                holdMs     resigns by itself after that long, and stands again
+//                busyMs     its work begins with so long a stretch in which the loop does not turn
 //                stubborn   its work never ends, whatever the signal says
 //                unfenced   the store is taken for one that has no tokens
 //   stdin      resign · stand (again) · close · block MS (the event loop, in the midst of the work) · spin MS (the same, asking all the time whether it
@@ -75,6 +76,7 @@ async function work(term) {
   present = term;
   note("begin", term);
   say("elected", term.token === undefined ? {} : { token: `${term.token.value}`, domain: term.token.domain });
+  if (options.busyMs !== undefined) block(options.busyMs);
   if (ledger !== undefined) write(term);
   const acts = setInterval(() => note("act", term), 2);
   await new Promise((resolve) => {

@@ -33,6 +33,7 @@ export interface CandidateOptions {
   readonly renewal?: "loop" | "thread";
   readonly stallAfterMs?: number;
   readonly holdMs?: number;
+  readonly busyMs?: number;
   readonly log?: string;
   readonly ledger?: string;
   readonly onOverstay?: "report" | "exit";
