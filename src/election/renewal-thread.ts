@@ -112,6 +112,7 @@ function withPlainCause<A extends { readonly kind: string }>(answer: A): A {
 async function main(data: ThreadData): Promise<void> {
   const thread = new RenewalThread(await openStore(data.url), data);
   data.port.on("message", (said: ToThread) => thread.hear(said));
+  new SharedMemory(data.memory).listen();
 }
 
 main(workerData as ThreadData).catch((error: unknown) => {

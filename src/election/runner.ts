@@ -204,9 +204,9 @@ export class Runner {
     this.#ordered.add(order.errand);
     thread.say({ word: "order", order });
     let timer = this.#clock.timer(timeoutMs, () => {
-      timer = this.#clock.timer(timeoutMs, () => {
+      timer = this.#clock.timer(timeoutMs / 2, () => {
         this.#hearThread();
-        if (this.#ordered.has(order.errand)) thread.giveUp(`no answer within ${Math.round(2 * timeoutMs)} ms`);
+        if (this.#ordered.has(order.errand)) thread.giveUp(`no answer within ${Math.round(1.5 * timeoutMs)} ms`);
       });
     });
     return { cancel: () => timer.cancel() };
@@ -286,9 +286,10 @@ export class Runner {
 
   #call(effect: Extract<Effect, { type: "call" }>, now: Reading): void {
     const { errand } = effect;
-    const order = this.#thread && orderOf(this.#machine, errand, effect.request);
-    if (this.#thread !== undefined && order !== undefined) {
-      this.#exchanges.set(errand, this.#order(this.#thread, order, effect.timeoutMs));
+    const thread = this.#thread?.listens === true ? this.#thread : undefined;
+    const order = thread && orderOf(this.#machine, errand, effect.request);
+    if (thread !== undefined && order !== undefined) {
+      this.#exchanges.set(errand, this.#order(thread, order, effect.timeoutMs));
       return;
     }
     const answered = exchange(this.#store, this.#clock, effect.request, effect.timeoutMs, now, (answer) => {

@@ -18,6 +18,8 @@ const PLACES = ["./", "./election/", "../election/"];
 /** How often the loop shows that it turns, in each stretch of `stallAfterMs`, and at least every so often. */
 const TURNS_PER_STALL = 20;
 const LONGEST_TURN_MS = 500;
+/** A thread that does not listen by then will not. */
+const START_WITHIN_MS = 15_000;
 /** A thread that was told to end, and has not, is ended. */
 const END_WITHIN_MS = 1000;
 
@@ -41,6 +43,7 @@ export class ThreadLink {
   readonly #port: MessagePort;
   readonly #worker: Worker;
   readonly #turns: NodeJS.Timeout;
+  readonly #start: NodeJS.Timeout;
   /** Delivered by the loop, and not yet taken. */
   readonly #delivered: Word[] = [];
   #taken = 0n;
@@ -57,6 +60,9 @@ export class ThreadLink {
     turn();
     const everyMs = Math.min(LONGEST_TURN_MS, Math.ceil(settings.stallAfterMs / TURNS_PER_STALL));
     this.#turns = setInterval(turn, everyMs).unref();
+    this.#start = setTimeout(() => {
+      if (!this.listens) this.giveUp(`it did not start within ${START_WITHIN_MS / 1000} s`);
+    }, START_WITHIN_MS).unref();
     const data: ThreadData = { url, settings, seed: randomSeed(), memory: this.#memory.buffer, port: port2 };
     this.#worker = new Worker(threadFile() ?? "renewal-thread.js", {
       workerData: data,
@@ -73,6 +79,11 @@ export class ThreadLink {
     // What is held keeps the process alive by the machine's own timers.
     port1.unref();
     this.#worker.unref();
+  }
+
+  /** Until it does, keeps are the main loop's. */
+  get listens(): boolean {
+    return this.#memory.listens();
   }
 
   say(said: ToThread): void {
@@ -101,6 +112,7 @@ export class ThreadLink {
   async end(): Promise<void> {
     this.#isOver = true;
     clearInterval(this.#turns);
+    clearTimeout(this.#start);
     if (this.#isGone) return;
     const gone = new Promise<void>((resolve) => (this.#whenGone = resolve));
     this.say({ word: "end" });

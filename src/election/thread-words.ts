@@ -1,6 +1,6 @@
 // What main loop and renewal thread say to each other, and the memory that they share.
 //
-// Shared: when the main loop last turned, on both hands, and how many words the thread has said. Each number is read and written whole; the two hands may
+// Shared: when the main loop last turned, on both hands, how many words the thread has said, and whether it listens. Each number is read and written whole; the two hands may
 // be of two turns, which makes the loop look slower than it was, never faster. A word is in the port before it is counted: whoever sees the
 // count can read the word at once, without a turn of the loop (`receiveMessageOnPort`).
 import type { MessagePort } from "node:worker_threads";
@@ -27,7 +27,7 @@ export type ToThread =
   | { readonly word: "rest" }
   | { readonly word: "end" };
 
-const [MONO, BOOT, WORDS] = [0, 1, 2];
+const [MONO, BOOT, WORDS, LISTENS] = [0, 1, 2, 3];
 /** Hands are kept in whole microseconds, rounded down. */
 const PER_MS = 1000;
 
@@ -35,7 +35,7 @@ export class SharedMemory {
   readonly buffer: SharedArrayBuffer;
   readonly #cells: BigInt64Array;
 
-  constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer(3 * BigInt64Array.BYTES_PER_ELEMENT)) {
+  constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer(4 * BigInt64Array.BYTES_PER_ELEMENT)) {
     this.buffer = buffer;
     this.#cells = new BigInt64Array(buffer);
   }
@@ -54,6 +54,15 @@ export class SharedMemory {
   /** After the word has been posted. */
   countWord(): void {
     Atomics.add(this.#cells, WORDS, 1n);
+  }
+
+  /** Its store is open. */
+  listen(): void {
+    Atomics.store(this.#cells, LISTENS, 1n);
+  }
+
+  listens(): boolean {
+    return Atomics.load(this.#cells, LISTENS) === 1n;
   }
 
   words(): bigint {

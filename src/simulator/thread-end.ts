@@ -125,7 +125,7 @@ export class ThreadEnd {
     this.hear();
     this.#isLost = true;
     const answer = unknown("the renewal thread is lost");
-    for (const errand of [...this.#ordered]) {
+    for (const errand of this.#ordered) {
       const now = this.#parts.clock.read(this.#world.kernel.nowMs);
       this.#answered(errand, answer, now);
       this.#loop.stepAt({ type: "answer", errand, answer }, now);

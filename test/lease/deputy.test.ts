@@ -303,7 +303,7 @@ describe("what a deputy hears", () => {
 describe("settings", () => {
   const refused = (input: object, guarantee: object = {}): unknown => {
     try {
-      return new Rig({ scope: "host", ...guarantee }, input as never);
+      return new Rig({ scope: "host", ...guarantee }, input);
     } catch (error) {
       return (error as Error).message;
     }
