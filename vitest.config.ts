@@ -13,12 +13,21 @@ const alias = Object.entries(manifest.exports).flatMap(([subpath, target]) => {
   return [{ find: new RegExp(`^${name}$`), replacement: fileURLToPath(new URL(source, import.meta.url)) }];
 });
 
+/** They want the whole machine, so they run after the others and one by one. */
+const HEAVY = ["test/incidents/herd.test.ts", "test/stores/sqlite-stress.test.ts"];
+
 export default defineConfig({
   resolve: { alias },
   test: {
-    include: ["test/**/*.test.ts"],
     testTimeout: 20_000,
     hookTimeout: 20_000,
     allowOnly: false,
+    projects: [
+      {
+        extends: true,
+        test: { name: "light", include: ["test/**/*.test.ts"], exclude: HEAVY, sequence: { groupOrder: 0 } },
+      },
+      { extends: true, test: { name: "heavy", include: HEAVY, maxWorkers: 1, sequence: { groupOrder: 1 } } },
+    ],
   },
 });

@@ -13,7 +13,7 @@ const HELP = `All benchmarks in one table.
 
   --only NAME   one file of bench/, without .mjs
   --json        one JSON object
-  --write       rewrite the table of bench/README.md
+  --write       rewrite the table of bench/README.md, and the raw samples in bench/results
 
 Exit: 0 all goals met, 1 one is missed, 2 wrong usage.
 `;
@@ -21,7 +21,8 @@ Exit: 0 all goals met, 1 one is missed, 2 wrong usage.
 /** @typedef {{ name: string, value: number, unit: string, goal: string }} Row */
 
 const here = fileURLToPath(new URL(".", import.meta.url));
-process.exitCode = main();
+const exitCode = main();
+if (exitCode !== 0) process.exitCode = exitCode;
 
 function main() {
   const options = readOptions();
@@ -38,7 +39,7 @@ function main() {
   const rows = [];
   for (const name of names) {
     if (!options.json) process.stderr.write(`${name} …\n`);
-    rows.push(...measure(name));
+    rows.push(...measure(name, options.write === true));
   }
   const missed = rows.filter((row) => !isMet(row));
   const table = [machine(), "", ...tableOf(rows)].join("\n");
@@ -63,12 +64,13 @@ function readOptions() {
   }
 }
 
-/** @param {string} name @returns {Row[]} */
-function measure(name) {
+/** @param {string} name @param {boolean} isKept also raw samples @returns {Row[]} */
+function measure(name, isKept) {
   const script = `import(${JSON.stringify(new URL(`${name}.mjs`, import.meta.url).href)}).then(async ({ run }) => process.stdout.write(JSON.stringify(await run())))`;
   const { status, stdout } = spawnSync(process.execPath, ["--expose-gc", "-e", script], {
     encoding: "utf8",
     cwd: here,
+    env: { ...process.env, BENCH_KEEP: isKept ? "1" : "0" },
     stdio: ["ignore", "pipe", "inherit"],
   });
   if (status !== 0) throw new Error(`bench/${name}.mjs failed`);

@@ -1,13 +1,14 @@
 // @ts-check
 // The package as a user gets it: packed, installed into an empty folder, and used there on this Node and on newer ones: import, require, the command line, an
-// election on memory:, the conformance suite, a seed of the hunt. On Linux x64 the newer Nodes come from npm; elsewhere only this Node is tried, and
-// that is said.
+// election on memory:, the conformance suite, a seed of the hunt; then the suite on sqlite: with every binding that each Node can have. On Linux x64 the
+// newer Nodes come from npm; elsewhere only this Node is tried, and that is said.
 // Exit: 0 everything works, 1 something does not.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { bindingsFor, SUITE } from "./sqlite-bindings.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const NEWER = ["22.23.3", "24.9.0"];
@@ -42,13 +43,17 @@ console.log(process.version + ": an election, " + cases.length + " conformance c
 const folder = mkdtempSync(path.join(tmpdir(), "conclave-package-"));
 try {
   pack();
-  for (const node of nodes()) {
+  const tried = nodes();
+  for (const node of tried) {
     attempt(node, ["main.mjs"]);
     const command = "node_modules/conclave/dist/cli/main.js";
     attempt(node, [command, "demo", "--simulated", "--json"], true);
     attempt(node, [command, "--version"], true);
     if (hasSqlite(node)) attempt(node, [command, "demo", "--once", "--json"], true);
   }
+  writeFileSync(path.join(folder, "suite.mjs"), SUITE);
+  for (const { node, binding, modules } of await bindingsFor(tried))
+    attempt(node, ["suite.mjs", binding], false, { NODE_PATH: modules });
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
@@ -93,12 +98,12 @@ function hasSqlite(node) {
   return spawnSync(node, ["-e", code]).status === 0;
 }
 
-/** @param {string} node @param {string[]} args @param {boolean} [quiet] */
-function attempt(node, args, quiet) {
+/** @param {string} node @param {string[]} args @param {boolean} [quiet] @param {NodeJS.ProcessEnv} [more] of its environment */
+function attempt(node, args, quiet, more = {}) {
   const { status, stdout, stderr, error } = spawnSync(node, args, {
     cwd: folder,
     encoding: "utf8",
-    env: { ...process.env, TMPDIR: folder },
+    env: { ...process.env, TMPDIR: folder, ...more },
   });
   if (status !== 0) {
     process.stderr.write(`${node} ${args.join(" ")} failed:\n${stdout}${stderr}${error?.message ?? ""}\n`);

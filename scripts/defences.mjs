@@ -21,6 +21,10 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const LONGEST_MS = 45_000;
 const COPIED = [
   "src",
+  "scripts/servers",
+  "test/servers.ts",
+  "test/etcd",
+  "test/postgres",
   "test/incidents",
   "test/fencing",
   "test/lease/rig.ts",
@@ -34,7 +38,8 @@ const COPIED = [
 
 /** @typedef {{ slug: string, patch: string, failed: boolean, how: string }} Outcome */
 
-process.exitCode = await main();
+const exitCode = await main();
+if (exitCode !== 0) process.exitCode = exitCode;
 
 async function main() {
   const options = readOptions();
@@ -115,7 +120,7 @@ async function tryOne(slug) {
 /** @param {string} folder @param {string} test @returns {Promise<string>} how it ended */
 function runTest(folder, test) {
   const vitest = path.join(root, "node_modules/vitest/vitest.mjs");
-  const child = spawn(process.execPath, [vitest, "run", test, "--reporter=json"], {
+  const child = spawn(process.execPath, [vitest, "run", test, "--bail=1", "--reporter=json"], {
     cwd: folder,
     stdio: ["ignore", "pipe", "ignore"],
     detached: true,

@@ -8,6 +8,7 @@ import { parentPort, workerData } from "node:worker_threads";
  * @property {boolean} isControl clocks at twice the declared bound
  * @property {boolean} stopsAtFirst
  * @property {string[] | undefined} judgedBy only these invariants
+ * @property {string} [protocol] hunt in the world of this protocol, not in that of leases
  *
  * @typedef {object} Finding
  * @property {number} seed
@@ -23,11 +24,13 @@ import { parentPort, workerData } from "node:worker_threads";
  * @property {Finding[]} findings
  */
 
-const { runSeed, emptyCounts, addCounts } = /** @type {typeof import("conclave/simulator")} */ (
+const { runSeed, huntProtocol, emptyCounts, addCounts } = /** @type {typeof import("conclave/simulator")} */ (
   await import(workerData.simulator)
 );
 
-parentPort?.on("message", (/** @type {Order} */ order) => parentPort?.postMessage(carryOut(order)));
+parentPort?.on("message", (/** @type {Order} */ order) =>
+  parentPort?.postMessage(order.protocol === undefined ? carryOut(order) : huntIn(order.protocol, order)),
+);
 
 /**
  * @param {Order} order
@@ -43,6 +46,25 @@ function carryOut({ from, count, isControl, stopsAtFirst, judgedBy }) {
     addCounts(report.counts, counts);
     if (violation === undefined) continue;
     report.findings.push({ seed, label: spec.label, ...violation });
+    if (stopsAtFirst) break;
+  }
+  return report;
+}
+
+/**
+ * @param {string} protocol
+ * @param {Order} order
+ * @returns {Report}
+ */
+function huntIn(protocol, { from, count, stopsAtFirst, judgedBy }) {
+  /** @type {Report} */
+  const report = { seeds: 0, counts: emptyCounts(), hashes: [], findings: [] };
+  for (let seed = from; seed < from + count; seed++) {
+    const { violation, hash } = huntProtocol(protocol, seed, { judgedBy });
+    report.seeds++;
+    report.hashes.push(hash);
+    if (violation === undefined) continue;
+    report.findings.push({ seed, label: protocol, ...violation });
     if (stopsAtFirst) break;
   }
   return report;

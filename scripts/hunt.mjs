@@ -31,7 +31,8 @@ Exit: 0 clean, 1 an invariant was broken or too little was exercised, 2 wrong us
 const SHOWN_MAX = 3;
 const write = (/** @type {string} */ text) => void process.stdout.write(text);
 
-process.exitCode = await main(process.argv.slice(2));
+const exitCode = await main(process.argv.slice(2));
+if (exitCode !== 0) process.exitCode = exitCode;
 
 /**
  * @param {string[]} argv

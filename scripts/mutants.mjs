@@ -14,7 +14,8 @@ const HELP = `Takes defences out, one at a time, and hunts until the loss is not
 
   npm run mutants -- [options]
 
-  --only NAME      one mutant of test/mutants (may be given several times)
+  --only NAME      one mutant of test/mutants or test/mutants/protocols (may be given several times)
+  --protocol NAME  only the mutants of this protocol; "all": of every protocol
   --patch FILE     your own patch: a unified diff against src
   --seeds N        give up after so many seeds (default 5000)
   --seed-base B    the first seed (default 1)
@@ -31,17 +32,20 @@ Exit: 0 every mutant was found, 1 one survived or does not apply, 2 wrong usage.
  * @property {string} what is taken out
  * @property {string} law
  * @property {string[] | undefined} judgedBy only this invariant may find it; any, if undefined
+ * @property {string | undefined} protocol hunted in this protocol's world; in that of leases, if undefined
  * @property {string} patch its text
  *
  * @typedef {Mutant & { seed: number | undefined, invariant: string, story: string, seconds: number }} Outcome
  */
 
 const BEGIN = "<!-- table: written by scripts/mutants.mjs --write-table -->";
+const BEGIN_PROTOCOLS = "<!-- table of protocols: written by scripts/mutants.mjs --write-table -->";
 const END = "<!-- end of table -->";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const write = (/** @type {string} */ text) => void process.stdout.write(text);
 
-process.exitCode = await main(process.argv.slice(2));
+const exitCode = await main(process.argv.slice(2));
+if (exitCode !== 0) process.exitCode = exitCode;
 
 /** @param {string[]} argv */
 async function main(argv) {
@@ -54,7 +58,8 @@ async function main(argv) {
     write(HELP);
     return 0;
   }
-  const mutants = options.patch === undefined ? await readMutants(options.only) : [await readMutant(options.patch)];
+  const mutants =
+    options.patch === undefined ? await readMutants(options.only, options.protocol) : [await readMutant(options.patch)];
   if (mutants.length === 0) {
     process.stderr.write(`no such mutant: ${options.only.join(", ")}\n`);
     return 2;
@@ -85,6 +90,7 @@ function readOptions(argv) {
       options: {
         only: { type: "string", multiple: true, default: [] },
         patch: { type: "string" },
+        protocol: { type: "string" },
         seeds: { type: "string", default: "5000" },
         "seed-base": { type: "string", default: "1" },
         "write-table": { type: "boolean", default: false },
@@ -94,8 +100,8 @@ function readOptions(argv) {
     });
     for (const option of /** @type {const} */ (["seeds", "seed-base"]))
       if (!/^\d+$/.test(values[option])) return `--${option} ${values[option]}: a whole number is needed`;
-    if (values["write-table"] && (values.patch !== undefined || values.only.length > 0))
-      return "--write-table needs all mutants";
+    const isPartial = values.patch !== undefined || values.only.length > 0 || (values.protocol ?? "all") !== "all";
+    if (values["write-table"] && isPartial) return "--write-table needs all mutants, or --protocol all";
     return { ...values, seeds: Number(values.seeds), seedBase: Number(values["seed-base"]) };
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
@@ -104,13 +110,19 @@ function readOptions(argv) {
 
 /**
  * @param {string[]} only
+ * @param {string | undefined} protocol
  * @returns {Promise<Mutant[]>}
  */
-async function readMutants(only) {
-  const folder = path.join(root, "test/mutants");
-  const files = (await readdir(folder)).filter((file) => file.endsWith(".patch")).toSorted();
+async function readMutants(only, protocol) {
+  const folders = ["test/mutants", "test/mutants/protocols"].map((folder) => path.join(root, folder));
+  const lists = await Promise.all(
+    folders.map(async (folder) => (await readdir(folder)).toSorted().map((file) => path.join(folder, file))),
+  );
+  const files = lists.flat().filter((file) => file.endsWith(".patch"));
   const wanted = only.length === 0 ? files : files.filter((file) => only.includes(path.basename(file, ".patch")));
-  return Promise.all(wanted.map((file) => readMutant(path.join(folder, file))));
+  const mutants = await Promise.all(wanted.map((file) => readMutant(file)));
+  if (protocol === undefined) return mutants;
+  return mutants.filter((mutant) => mutant.protocol !== undefined && [mutant.protocol, "all"].includes(protocol));
 }
 
 /**
@@ -122,7 +134,9 @@ async function readMutant(file) {
   const what = /^# Takes out: (.*?)\.?$/m.exec(patch)?.[1] ?? "";
   const law = /^# Law: (.*)$/m.exec(patch)?.[1] ?? "";
   const judge = /^# Must be found by: (.*)$/m.exec(patch)?.[1];
-  return { name: path.basename(file, ".patch"), what, law, judgedBy: judge === undefined ? undefined : [judge], patch };
+  const protocol = /^# Protocol: (.*)$/m.exec(patch)?.[1];
+  const judgedBy = judge === undefined ? undefined : [judge];
+  return { name: path.basename(file, ".patch"), what, law, judgedBy, protocol, patch };
 }
 
 // ---- trying them -----------------------------------------------------------------------------------------------------------------------
@@ -164,7 +178,7 @@ async function tryOne(mutant, { seeds, seedBase }) {
   const since = () => (performance.now() - startedAt) / 1000;
   try {
     await build(mutant, folder);
-    const finding = await huntIn(folder, mutant.judgedBy, seeds, seedBase);
+    const finding = await huntIn(folder, mutant, seeds, seedBase);
     const story = finding?.story ?? `no invariant was broken in ${seeds} seeds`;
     return { ...mutant, seed: finding?.seed, invariant: finding?.invariant ?? "", story, seconds: since() };
   } catch (error) {
@@ -220,14 +234,15 @@ function compile(folder) {
 
 /**
  * @param {string} folder
- * @param {string[] | undefined} judgedBy
+ * @param {Mutant} mutant
  * @param {number} seeds
  * @param {number} seedBase
  */
-async function huntIn(folder, judgedBy, seeds, seedBase) {
+async function huntIn(folder, { judgedBy, protocol }, seeds, seedBase) {
   const thread = new HuntThread(pathToFileURL(path.join(folder, "dist/simulator/index.js")).href);
   try {
-    const report = await thread.run({ from: seedBase, count: seeds, isControl: false, stopsAtFirst: true, judgedBy });
+    const order = { from: seedBase, count: seeds, isControl: false, stopsAtFirst: true, judgedBy };
+    const report = await thread.run(protocol === undefined ? order : { ...order, protocol });
     return report.findings[0];
   } finally {
     await thread.end();
@@ -240,13 +255,27 @@ async function huntIn(folder, judgedBy, seeds, seedBase) {
 async function writeTable(outcomes) {
   const file = path.join(root, "docs/MUTANTS.md");
   const page = await readFile(file, "utf8");
-  const from = page.indexOf(BEGIN);
-  const to = page.indexOf(END);
-  if (from < 0 || to < from) throw new Error("docs/MUTANTS.md has lost the marks of its table");
+  const ofLeases = outcomes.filter(({ protocol }) => protocol === undefined);
+  const ofProtocols = outcomes.filter(({ protocol }) => protocol !== undefined);
+  const first = ofLeases.length === 0 ? page : replaceTable(page, BEGIN, "test/mutants", "law", ofLeases);
+  await writeFile(file, replaceTable(first, BEGIN_PROTOCOLS, "test/mutants/protocols", "rule", ofProtocols));
+}
+
+/**
+ * @param {string} page
+ * @param {string} begin
+ * @param {string} folder
+ * @param {string} second the head of the second column
+ * @param {Outcome[]} outcomes
+ */
+function replaceTable(page, begin, folder, second, outcomes) {
+  const from = page.indexOf(begin);
+  const to = page.indexOf(END, from);
+  if (from < 0 || to < from) throw new Error("docs/MUTANTS.md has lost the marks of its tables");
   const rows = outcomes.map(
     ({ name, law, what, seed, invariant }) =>
-      `| \`test/mutants/${name}.patch\` | ${law} | ${what} | ${seed === undefined ? "NOT FOUND" : `${invariant}, seed ${seed}`} |`,
+      `| \`${folder}/${name}.patch\` | ${law} | ${what} | ${seed === undefined ? "NOT FOUND" : `${invariant}, seed ${seed}`} |`,
   );
-  const table = ["| patch | law | what is taken out | found by |", "|---|---|---|---|", ...rows].join("\n");
-  await writeFile(file, `${page.slice(0, from)}${BEGIN}\n${table}\n${page.slice(to)}`);
+  const table = [`| patch | ${second} | what is taken out | found by |`, "|---|---|---|---|", ...rows].join("\n");
+  return `${page.slice(0, from)}${begin}\n${table}\n${page.slice(to)}`;
 }

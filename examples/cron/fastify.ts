@@ -1,5 +1,5 @@
 // The same as a Fastify plugin: a poller that runs on one replica while the server is up.
-// Needs `conclave/stores/etcd`, which is planned.
+// Needs an etcd.
 import { createCandidate } from "conclave";
 import { etcd } from "conclave/stores/etcd";
 
@@ -10,7 +10,7 @@ interface App {
 declare function poll(signal: AbortSignal): Promise<void>;
 
 export async function leaderPlugin(app: App): Promise<void> {
-  const candidate = createCandidate({ store: etcd("http://127.0.0.1:2379") });
+  const candidate = createCandidate({ store: etcd("etcd://127.0.0.1:2379") });
   candidate.subscribe((event) => {
     if (event.type === "error") app.log.error(event.error);
   });

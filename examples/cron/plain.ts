@@ -1,9 +1,9 @@
 // A nightly job that runs once per fleet. Every replica keeps its scheduler; a tick does something only on the replica that leads.
-// Needs `conclave/stores/postgres`, which is planned.
+// Needs PostgreSQL with the tables of `npx conclave schema postgres`.
 import { elect, shutdownSignal } from "conclave";
-import { postgres, type Queryable } from "conclave/stores/postgres";
+import { type PgClient, postgres } from "conclave/stores/postgres";
 
-declare const pool: Queryable;
+declare const pool: PgClient; // new Pool({ connectionString: process.env.DATABASE_URL }) of pg
 declare const cron: { schedule(when: string, tick: () => Promise<void>): void };
 declare function bill(options: { signal: AbortSignal }): Promise<void>;
 

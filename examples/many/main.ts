@@ -1,6 +1,6 @@
 // Ten thousand elections in one process: one candidate, one session, one renewal for all. It is also one blast radius: if that session fails, all
 // its terms end together.
-// Needs `conclave/stores/etcd`, which is planned.
+// Needs an etcd.
 import { createCandidate, shutdownSignal } from "conclave";
 import { etcd } from "conclave/stores/etcd";
 
@@ -8,7 +8,7 @@ declare const tenants: readonly string[];
 declare function sync(tenant: string, signal: AbortSignal): Promise<void>;
 
 await using candidate = createCandidate({
-  store: etcd(["http://10.0.0.1:2379", "http://10.0.0.2:2379"]),
+  store: etcd(["etcd://10.0.0.1:2379", "etcd://10.0.0.2:2379"]),
   ttlMs: 10_000,
 });
 const signal = shutdownSignal();

@@ -1,10 +1,10 @@
 // Followers send writes on to the leader, whose address they learn from the store. What they learn is a hint: it may be out of date, so the
 // process that gets the write asks its own `election.term()` before it accepts.
-// Needs `conclave/stores/etcd`, which is planned.
+// Needs an etcd.
 import { elect, type Leader, shutdownSignal } from "conclave";
 import { etcd } from "conclave/stores/etcd";
 
-const election = elect("primary", { store: etcd("http://127.0.0.1:2379") });
+const election = elect("primary", { store: etcd("etcd://127.0.0.1:2379") });
 let leader: Leader | undefined;
 
 election

@@ -20,7 +20,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   run: { summary: "runs a command only while this process leads", load: () => import("./run.ts"), trouble: 125 },
   leader: { summary: "who leads now", load: () => import("./leader.ts") },
   observe: { summary: "a line for every change of the leader", load: () => import("./observe.ts") },
+  drill: { summary: "real faults on your store, judged from outside", load: () => import("./drill.ts") },
   fence: { summary: "tell a guard that the store has been moved", load: () => import("./fence.ts") },
+  schema: { summary: "the SQL that makes the tables of a store in PostgreSQL", load: () => import("./schema.ts") },
+  sim: { summary: "simulated elections: one, a swarm, a scenario, an exercise", load: () => import("./sim.ts") },
 };
 
 function usage(): string {

@@ -10,6 +10,7 @@ import {
   findCommand,
   refuseHere,
   serveEndpoints,
+  shareStderr,
   Supervisor,
   type SupervisorEvent,
 } from "../supervisor/index.ts";
@@ -74,6 +75,7 @@ interface Asked {
 }
 
 export async function run(args: readonly string[]): Promise<number> {
+  shareStderr();
   const asked = understand(args);
   const refusal = refuseHere();
   if (refusal !== undefined) throw refusal;
@@ -180,7 +182,6 @@ interface Events {
 }
 
 function openEvents({ events: file, json, quiet }: Values): Events {
-  process.stderr.on("error", () => {}); // whoever read it has gone; the command must not suffer
   if (file === undefined)
     return {
       write(event) {
@@ -190,8 +191,26 @@ function openEvents({ events: file, json, quiet }: Values): Events {
       },
       close() {},
     };
+  return eventFile(file);
+}
+
+/** A disk that is full costs events, and nothing else. It is said once, until one could be written again. */
+function eventFile(file: string): Events {
   const descriptor = openSync(file, "a");
-  return { write: (event) => void writeSync(descriptor, asJson(event)), close: () => closeSync(descriptor) };
+  let isFailing = false;
+  return {
+    write(event) {
+      try {
+        // After a failure half a line may be there.
+        writeSync(descriptor, `${isFailing ? "\n" : ""}${asJson(event)}`);
+        isFailing = false;
+      } catch (error) {
+        if (!isFailing) process.stderr.write(`conclave: warning: events are lost: ${file}: ${String(error)}\n`);
+        isFailing = true;
+      }
+    },
+    close: () => closeSync(descriptor),
+  };
 }
 
 function tell(event: SupervisorEvent, metrics: Metrics, events: Events): void {

@@ -205,6 +205,11 @@ export class WorkContest<R> extends Contest {
   }
 }
 
+/** A little less than all: at the deadline itself the machine would already speak of work that overstays, and nobody here works. */
+function drainOf({ drainMs }: Arena): number {
+  return drainMs - Math.min(drainMs / 4, 50);
+}
+
 export class HoldContest extends Contest {
   /** once: until elected. try: as once, unless another stands before. always: again and again. */
   readonly #mode: "once" | "try" | "always";
@@ -239,7 +244,7 @@ export class HoldContest extends Contest {
 
   override ending(reason: LossReason): void {
     super.ending(reason);
-    if (!this.#userIsDone) this.#drain ??= this.arena.runner.timer(this.arena.drainMs, () => this.#settled());
+    if (!this.#userIsDone) this.#drain ??= this.arena.runner.timer(drainOf(this.arena), () => this.#settled());
   }
 
   override lost(reason: LossReason): void {

@@ -12,9 +12,10 @@
 //              alike, so they still fit each other, but an answer already given to a client may be forgotten. That is the user's own setting.
 // Needs: every writer of the guarded rows calls `admit` first, inside its transaction, on its own connection.
 import { ConclaveError } from "../base/errors.ts";
-import { admit, adopted, type Adopted, type Mark, type Move, moveDomain, type Remembered } from "./guard.ts";
+import { admit, adopted, type Adopted, type Move, moveDomain, type Remembered } from "./guard.ts";
 import { resourceOf, textOf, tokenOf } from "./input.ts";
 import { adoptByCall, adoptByCommand, type HowToAdopt } from "./refusals.ts";
+import { type FenceRow, rememberedOf } from "./rows.ts";
 import type { Fenced } from "./token.ts";
 
 /** What is used of a connection. `DatabaseSync`, better-sqlite3's and libsql's `Database` all are one. */
@@ -50,14 +51,6 @@ export function sqliteFence({ table = TABLE }: { readonly table?: string | undef
   return new TableFence(table);
 }
 
-/** A row: a domain that a resource knows, how far it has come, and whether it is the present one. */
-interface Row {
-  readonly domain: unknown;
-  readonly value: unknown;
-  readonly bid: unknown;
-  readonly present: unknown;
-}
-
 class TableFence implements SqliteFence {
   readonly #table: string;
 
@@ -66,7 +59,6 @@ class TableFence implements SqliteFence {
   }
 
   schema(): string {
-    // The value is text: SQLite's integers end at 2⁶³, JavaScript's numbers at 2⁵³.
     return `CREATE TABLE IF NOT EXISTS ${this.#table} (
   resource TEXT NOT NULL,
   domain TEXT NOT NULL,
@@ -154,38 +146,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS ${this.#table}_present ON ${this.#table} (reso
 
   #read(transaction: SqliteConnection, resource: string): Remembered | undefined {
     const sql = `SELECT domain, value, bid, present FROM ${this.#table} WHERE resource = ?`;
-    const rows = transaction.prepare(sql).all(resource) as Row[];
-    const marks = rows.map((row) => ({ row, domain: String(row.domain), mark: this.#markOf(resource, row) }));
-    const [present, another] = marks.filter(({ row }) => isTrue(row.present));
-    if (present === undefined && marks.length === 0) return undefined;
-    if (present === undefined || another !== undefined)
-      throw this.#edited(resource, "does not have exactly one present domain");
-    const left = marks
-      .filter(({ row }) => !isTrue(row.present))
-      .map(({ domain, mark }) => [domain, mark?.value] as const);
-    return { domain: present.domain, mark: present.mark, left: new Map(left) };
+    const rows = transaction.prepare(sql).all(resource) as FenceRow[];
+    return rememberedOf(`sqliteFence, table ${this.#table}`, resource, rows);
   }
-
-  #markOf(resource: string, { value, bid }: Row): Mark | undefined {
-    if (value === null && bid === null) return undefined;
-    if (typeof value !== "string" || !/^(?:0|[1-9][0-9]{0,38})$/.test(value))
-      throw this.#edited(
-        resource,
-        `has ${JSON.stringify(String(value).slice(0, 60))} where the value of a token should be`,
-      );
-    if (bid !== null && typeof bid !== "string") throw this.#edited(resource, "has a bid that is no text");
-    return { value: BigInt(value), bid: bid ?? undefined };
-  }
-
-  #edited(resource: string, how: string): ConclaveError {
-    const message = `sqliteFence: "${resource}" in ${this.#table} ${how}: somebody has edited it. Nothing was written. Put the newest token back.`;
-    return new ConclaveError("STORE_FOREIGN_DATA", message);
-  }
-}
-
-/** Some bindings can be told to return bigint. */
-function isTrue(present: unknown): boolean {
-  return present === 1 || present === 1n;
 }
 
 function isInTransaction(connection: SqliteConnection): boolean {

@@ -2,10 +2,62 @@
 // invariants. One seed is the only input: the same seed gives the same transcript, byte for byte.
 export { addCounts, COUNT_NAMES, type CountName, type Counts, emptyCounts } from "./counts.ts";
 export { type DemoLine, type DemoResult, demoElection } from "./demo.ts";
+export {
+  bullyFailure,
+  type BullyFailure,
+  type LeaseRow,
+  leaseTable,
+  type SplitBrain,
+  splitBrain,
+} from "./exercises.ts";
 export { describeFault, type Fault, type FaultKind } from "./faults.ts";
 export { type RunOptions, type RunResult, runSeed, runWorld } from "./hunt.ts";
+export { electByLease, type LeaseChoices, type LeaseElection } from "./lease-election.ts";
 export { type Shrunk, shrinkSeed } from "./shrink.ts";
 export type { CandidateSpec, StoreSpec, WorldSpec } from "./spec.ts";
 export { drawWorld, type SwarmOptions } from "./swarm.ts";
+export { type Action, formatAction, parseAction, type Scheduled } from "./protocols/actions.ts";
+export { formatMs, parseMs } from "./protocols/durations.ts";
+export {
+  type ElectionOptions,
+  type ElectionResult,
+  type ElectionRun,
+  resultOf,
+  runElection,
+  schedulePartition,
+  specOf,
+} from "./protocols/election.ts";
+export {
+  drawHuntedWorld,
+  type HuntedWorld,
+  huntProtocol,
+  type ProtocolHuntOptions,
+  type ProtocolHuntResult,
+} from "./protocols/hunt.ts";
+export { INVARIANTS } from "./protocols/invariants/index.ts";
+export type { Invariant, View } from "./protocols/invariants/invariant.ts";
+export type { ProtocolViolation } from "./protocols/judges.ts";
+export {
+  exponentialLatency,
+  fixedLatency,
+  formatLatency,
+  type Latency,
+  parseLatency,
+  uniformLatency,
+} from "./protocols/latency.ts";
+export { PARTITION_NAMES } from "./protocols/partitions.ts";
+export { parseAttributes, parseIds, parseSetting, type PlayedScenario, playScenario } from "./protocols/scenario.ts";
+export {
+  type Distribution,
+  distributionOf,
+  histogramOf,
+  type Sample,
+  type SampleOrder,
+  takeSamples,
+} from "./protocols/samples.ts";
+export { shrinkHunt } from "./protocols/shrink.ts";
+export type { ProtocolSpec } from "./protocols/spec.ts";
+export { formatEvent, type TraceEvent } from "./protocols/trace.ts";
+export { ProtocolWorld, type WorldOptions } from "./protocols/world.ts";
 export { formatLine, type TraceLine } from "./trace.ts";
 export type { Violation } from "./world.ts";

@@ -3,6 +3,8 @@
 //
 // Deterministic: the same schedule calls and the same seed give the same order. Events of one instant run in an order drawn from the seed,
 // because nothing outside a simulator promises that what was asked for first happens first.
+//
+// A world that hands its events back (`recycle`) runs without making garbage. One whose actors can be copied can be copied as a whole (`fork`).
 import { nextUint32, type Rng } from "../base/rng.ts";
 
 /** Whatever events happen to: a process, a store, a resource, the nemesis; later a member of a protocol. */
@@ -19,26 +21,47 @@ export interface KernelEvent {
   readonly kind: string;
   readonly subject: number;
   readonly payload: unknown;
+  readonly detail: number;
 }
+
+type Recycled = { -readonly [Field in keyof KernelEvent]: KernelEvent[Field] };
 
 export class Kernel {
   nowMs = 0;
   /** Events that have happened; cancelled ones do not count. */
   handled = 0;
   readonly #queue: KernelEvent[] = [];
-  readonly #ties: Rng;
+  readonly #spare: Recycled[] = [];
+  readonly #ties: Rng | undefined;
   #order = 0;
 
-  constructor(ties: Rng) {
+  /** Without `ties`, events of one instant run in the order in which they were asked for: for stories that people read. */
+  constructor(ties: Rng | undefined) {
     this.#ties = ties;
   }
 
-  schedule(atMs: number, actor: Actor, kind: string, subject = 0, payload?: unknown): KernelEvent {
-    const due = Math.max(atMs, this.nowMs);
-    const event = { atMs: due, tie: nextUint32(this.#ties), order: this.#order++, actor, kind, subject, payload };
+  schedule(atMs: number, actor: Actor, kind: string, subject = 0, payload?: unknown, detail = 0): KernelEvent {
+    const due = atMs > this.nowMs ? atMs : this.nowMs;
+    const tie = this.#ties === undefined ? 0 : nextUint32(this.#ties);
+    const event = this.#spare.pop() ?? { atMs: 0, tie: 0, order: 0, actor, kind, subject, payload, detail };
+    event.atMs = due;
+    event.tie = tie;
+    event.order = this.#order++;
+    event.actor = actor;
+    event.kind = kind;
+    event.subject = subject;
+    event.payload = payload;
+    event.detail = detail;
     this.#queue.push(event);
     this.#rise(this.#queue.length - 1, event);
     return event;
+  }
+
+  /** For an event that was taken and that nobody keeps: it will be used again. */
+  recycle(event: KernelEvent): void {
+    const spare: Recycled = event;
+    spare.payload = undefined;
+    this.#spare.push(spare);
   }
 
   cancel(event: KernelEvent | undefined): void {
@@ -55,6 +78,26 @@ export class Kernel {
       this.handled++;
       return event;
     }
+  }
+
+  /** When the next event is due, cancelled or not; Infinity when nothing is left. */
+  get nextAtMs(): number {
+    return this.#queue[0]?.atMs ?? Infinity;
+  }
+
+  get pending(): Iterable<KernelEvent> {
+    return this.#queue;
+  }
+
+  /** A copy that goes on exactly as this one would, with each actor's copy in its place. Payloads are shared. */
+  fork(copyOf: (actor: Actor) => Actor): Kernel {
+    const fork = new Kernel(this.#ties && { ...this.#ties });
+    fork.nowMs = this.nowMs;
+    fork.handled = this.handled;
+    fork.#order = this.#order;
+    for (const event of this.#queue)
+      fork.#queue.push({ ...event, actor: event.actor === undefined ? undefined : copyOf(event.actor) });
+    return fork;
   }
 
   #pop(): KernelEvent | undefined {

@@ -17,6 +17,13 @@ export class Trace {
     this.lines = isRecorded ? [] : undefined;
   }
 
+  fork(): Trace {
+    const fork = new Trace(false);
+    fork.#high = this.#high;
+    fork.#low = this.#low;
+    return fork;
+  }
+
   mix(value: number): void {
     this.#high = Math.imul(this.#high ^ value, 0x01000193);
     this.#low = Math.imul((this.#low + value) | 0, 0x2c1b3c6d) ^ (this.#high >>> 15);

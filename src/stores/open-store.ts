@@ -6,7 +6,11 @@ import type { Store } from "./contract.ts";
 type Open = (url: string) => Promise<Store>;
 
 const DRIVERS: ReadonlyMap<string, Open> = new Map<string, Open>([
+  ["etcd", async (url) => (await import("./etcd.ts")).etcd(url)],
+  ["etcds", async (url) => (await import("./etcd.ts")).etcd(url)],
   ["memory", async (url) => (await import("./memory.ts")).memory(url)],
+  ["postgres", async (url) => (await import("./postgres.ts")).postgres(url)],
+  ["postgresql", async (url) => (await import("./postgres.ts")).postgres(url)],
   ["sqlite", async (url) => (await import("./sqlite.ts")).sqlite(url)],
 ]);
 
@@ -14,12 +18,9 @@ const DRIVERS: ReadonlyMap<string, Open> = new Map<string, Open>([
 const PLANNED: ReadonlySet<string> = new Set([
   "consul",
   "dynamodb",
-  "etcd",
-  "etcds",
   "kubernetes",
   "mysql",
   "nats",
-  "postgres",
   "redis",
   "zookeeper",
 ]);

@@ -5,9 +5,11 @@
 //   a mark              in the environment of the child, inherited by whatever it starts; catches who has left the group. Not who cleans its environment, nor
 //                       a program of another user
 //
-// G2: SIGKILL reaches stopped processes too. Only one in uninterruptible I/O survives it: `livingIn` goes on naming it, and nothing may be released.
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+// G2: SIGKILL reaches stopped processes too. Only one in uninterruptible I/O survives it: `isEmpty` goes on denying, and nothing may be released.
+// Nothing here throws: whoever kills does as much as can be done, and what could not be found out is not taken for gone.
+import { writeFileSync } from "node:fs";
 import path from "node:path";
+import { isPopulated } from "./cgroup.ts";
 import { identify, livingInGroup, livingWithMark, type ProcessId, send } from "./processes.ts";
 
 export interface Cell {
@@ -20,43 +22,42 @@ export interface Cell {
 
 /** To the group; those who left it are told only by SIGKILL. */
 export function terminateCell(cell: Cell, signal: NodeJS.Signals): void {
-  if (isGroupOurs(cell)) send(-cell.child.pid, signal);
+  if (!isGroupOfStrangers(cell)) send(-cell.child.pid, signal);
 }
 
 export function killCell(cell: Cell): void {
-  if (cell.cgroup !== undefined) write(path.join(cell.cgroup, "cgroup.kill"), "1");
-  if (isGroupOurs(cell)) send(-cell.child.pid, "SIGKILL");
-  for (const pid of livingWithMark(cell.mark)) send(pid, "SIGKILL");
+  const { cgroup } = cell;
+  // Removed, or before Linux 5.14: group and mark remain.
+  if (cgroup !== undefined) attempt(() => writeFileSync(path.join(cgroup, "cgroup.kill"), "1"));
+  terminateCell(cell, "SIGKILL");
+  attempt(() => {
+    for (const pid of livingWithMark(cell.mark)) send(pid, "SIGKILL");
+  });
 }
 
-/** Empty exactly if nothing of the cell can act any more. */
-export function livingIn(cell: Cell): readonly number[] {
-  const group = isGroupOurs(cell) ? livingInGroup(cell.child.pid) : [];
-  return [...new Set([...group, ...livingInCgroup(cell.cgroup), ...livingWithMark(cell.mark)])];
+/** True only if it is certain that nothing of the cell can act any more. */
+export function isEmpty(cell: Cell): boolean {
+  return attempt(() => !isPopulated(cell.cgroup) && !hasGroup(cell) && livingWithMark(cell.mark).length === 0) === true;
+}
+
+function hasGroup(cell: Cell): boolean {
+  return !isGroupOfStrangers(cell) && livingInGroup(cell.child.pid).length > 0;
 }
 
 /**
  * The number of a group is not given to another while anybody is in it. If its leader's id is in use by another process, the group was empty in between,
  * and what has that number now is none of ours.
  */
-function isGroupOurs({ child }: Cell): boolean {
-  const leader = identify(child.pid);
-  return leader === undefined || leader.startedAt === child.startedAt;
+function isGroupOfStrangers({ child }: Cell): boolean {
+  const leader = attempt(() => identify(child.pid));
+  return leader !== undefined && leader.startedAt !== child.startedAt;
 }
 
-function livingInCgroup(cgroup: string | undefined): readonly number[] {
-  if (cgroup === undefined || !existsSync(cgroup)) return [];
+/** Undefined if it failed: no descriptor is left, or no memory. */
+function attempt<T>(act: () => T): T | undefined {
   try {
-    return readFileSync(path.join(cgroup, "cgroup.procs"), "latin1").split("\n").filter(Boolean).map(Number);
+    return act();
   } catch {
-    return [];
-  }
-}
-
-function write(file: string, text: string): void {
-  try {
-    writeFileSync(file, text);
-  } catch {
-    // Removed, or before Linux 5.14: group and mark remain.
+    return undefined;
   }
 }

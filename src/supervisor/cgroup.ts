@@ -1,13 +1,18 @@
 // A cgroup of its own for a child, where one can be made: version 2, as root or in a delegated tree. Nothing here is needed for a child that stays in its
 // process group; it is what makes "no grandchild survives" true for one that does not (G3).
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
-/** Makes it and moves `pid` into it, with whatever it will start. Undefined where that cannot be done: the mark must do. */
-export function enclose(pid: number, name: string): string | undefined {
+/**
+ * Makes it and moves `pid` into it, with whatever it will start. Undefined where that cannot be done: the mark must do. `kind` is common to those of one
+ * election, `name` is its own: what is left of earlier ones, empty, is removed.
+ */
+export function enclose(pid: number, kind: string, name: string): string | undefined {
   const parent = ownCgroup();
   if (parent === undefined) return undefined;
-  const folder = path.join(parent, `conclave-${name}`);
+  const common = `conclave-${kind}-`;
+  for (const folder of foldersIn(parent)) if (folder.startsWith(common)) discard(path.join(parent, folder));
+  const folder = path.join(parent, `${common}${name}`);
   try {
     mkdirSync(folder);
   } catch {
@@ -24,12 +29,35 @@ export function enclose(pid: number, name: string): string | undefined {
   }
 }
 
-/** Succeeds only once it is empty. */
+/** With those below it, which a `conclave run` inside this one has made. Succeeds only once it is empty. */
 export function discard(cgroup: string): void {
+  for (const folder of foldersIn(cgroup)) discard(path.join(cgroup, folder));
   try {
     rmdirSync(cgroup);
   } catch {
-    // Busy for a moment after its last process, or gone. An empty one that is left costs a few kilobytes of the kernel.
+    // Somebody lives there, or it is gone. An empty one that is left costs a few kilobytes of the kernel.
+  }
+}
+
+/** Somebody lives in it, or below. Throws if that could not be found out. */
+export function isPopulated(cgroup: string | undefined): boolean {
+  if (cgroup === undefined) return false;
+  try {
+    return /^populated 1$/m.test(readFileSync(path.join(cgroup, "cgroup.events"), "latin1"));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENODEV") return false; // removed, which only an empty one can be
+    throw error;
+  }
+}
+
+function foldersIn(cgroup: string): readonly string[] {
+  try {
+    return readdirSync(cgroup, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name);
+  } catch {
+    return [];
   }
 }
 

@@ -5,13 +5,14 @@
 // where the store has such a thing: a child that outlives everybody is then known to live (src/stores/sqlite/beacon.ts).
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Writable } from "node:stream";
-import { type Cell, killCell, livingIn, terminateCell } from "./cell.ts";
+import { type Cell, isEmpty, killCell, terminateCell } from "./cell.ts";
 import { discard, enclose } from "./cgroup.ts";
 import { identify } from "./processes.ts";
 
 export type Exit = { readonly code: number } | { readonly signal: NodeJS.Signals };
 
-const GATE = 'IFS= read -r line <&3 || exit 125; exec 3<&-; exec "$@"';
+const GATE = "IFS= read -r CONCLAVE_GATE <&3 || exit 125; unset CONCLAVE_GATE; exec 3<&-; exec";
+const ENV = "/usr/bin/env";
 const LOOK_EVERY_MS = 2;
 const LOOK_SELDOM_MS = 50;
 
@@ -19,6 +20,7 @@ export class Child {
   readonly cell: Cell;
   readonly exited: Promise<Exit>;
   readonly #process: ChildProcess;
+  #hasBegun = false;
   #hasExited = false;
 
   private constructor(process: ChildProcess, cell: Cell) {
@@ -34,30 +36,41 @@ export class Child {
     });
   }
 
-  /** `mark` is in `env` already. Rejects if not even the gate can be started. */
+  /** `mark` is in `env` already. Rejects if not even the gate can be started; nothing of it is left then. */
   static async start(
     command: readonly string[],
     env: Readonly<Record<string, string | undefined>>,
     mark: string,
     life: number | undefined,
   ): Promise<Child> {
-    const gate = spawn("/bin/sh", ["-c", GATE, "conclave", ...command], {
+    const gate = spawn("/bin/sh", ["-c", gateFor(command, env), "conclave", ...command], {
       detached: true,
       stdio: ["inherit", "inherit", "inherit", "pipe", ...(life === undefined ? [] : [life])],
-      env,
+      env: { ...env, ...carried(env) },
     });
     await new Promise((resolve, reject) => gate.once("spawn", () => resolve(undefined)).once("error", reject));
     (gate.stdio[3] as Writable).on("error", () => {}); // the gate has gone: its exit says so
     const pid = gate.pid ?? 0;
-    const child = identify(pid) ?? { pid, startedAt: "gone" };
-    return new Child(gate, { child, mark, cgroup: enclose(pid, mark.replaceAll(":", "-")) });
+    const [kind = "", ...name] = mark.split(":");
+    try {
+      const child = identify(pid) ?? { pid, startedAt: "gone" };
+      return new Child(gate, { child, mark, cgroup: enclose(pid, kind, name.join("-")) });
+    } catch (error) {
+      gate.kill("SIGKILL");
+      throw error;
+    }
   }
 
   get pid(): number {
     return this.cell.child.pid;
   }
 
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
   begin(): void {
+    this.#hasBegun = true;
     (this.#process.stdio[3] as Writable).end("go\n");
   }
 
@@ -71,10 +84,13 @@ export class Child {
 
   /** Nothing of the cell can act any more. While the child itself runs, nobody has to look for the others. */
   isGone(): boolean {
-    return this.#hasExited && livingIn(this.cell).length === 0;
+    return this.#hasExited && isEmpty(this.cell);
   }
 
-  /** Resolves when `isGone`. `isDue` is asked again and again: from then on whatever remains is killed. */
+  /**
+   * Resolves when `isGone`. `isDue` is asked again and again: from then on whatever remains is killed. Never rejects: what comes after it is that the term
+   * is given back.
+   */
   async gone(isDue: () => boolean): Promise<void> {
     for (let round = 0; !this.isGone(); round++) {
       if (isDue()) this.kill();
@@ -86,4 +102,23 @@ export class Child {
     }
     if (this.cell.cgroup !== undefined) discard(this.cell.cgroup);
   }
+}
+
+/** A shell drops what it could not name itself (`discovery.type`), and has ideas of its own of a few others. */
+function isLostInShell(name: string): boolean {
+  return !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || ["IFS", "OPTIND", "PPID"].includes(name);
+}
+
+/** What would be lost, under names that are not: whole assignments, for `env` to make. Not in arguments, where everybody could read them while the gate waits. */
+function carried(env: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
+  const lost = Object.entries(env).filter(([name, value]) => value !== undefined && isLostInShell(name));
+  return Object.fromEntries(lost.map(([name, value], index) => [`CONCLAVE_CARRIED_${index}`, `${name}=${value}`]));
+}
+
+/** `env` would take a command with `=` in its name for an assignment: such a one goes without what is lost. */
+function gateFor([command = ""]: readonly string[], env: Readonly<Record<string, string | undefined>>): string {
+  const names = Object.keys(carried(env));
+  if (names.length === 0 || command.includes("=")) return `${GATE} "$@"`;
+  const forgotten = names.map((name) => `-u ${name}`).join(" ");
+  return `${GATE} ${ENV} ${forgotten} -- ${names.map((name) => `"$${name}"`).join(" ")} "$@"`;
 }

@@ -4,19 +4,23 @@ import path from "node:path";
 
 export type Found = "executable" | "not-executable" | "not-found";
 
+/** Where shells and `execvp` look if nobody says where. */
+const USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
 export function findCommand(command: string, searchPath: string | undefined = process.env["PATH"]): Found {
-  if (command.includes("/")) return inspect(command);
-  const found = (searchPath ?? "").split(path.delimiter).map((folder) => inspect(path.join(folder || ".", command)));
+  if (command === "") return "not-found";
+  if (command.includes("/")) return inspect(command, ["ENOENT"]);
+  const folders = (searchPath ?? USUAL_PATH).split(path.delimiter);
+  const found = folders.map((folder) => inspect(path.join(folder || ".", command), ["ENOENT", "ENOTDIR"]));
   return found.find((each) => each === "executable") ?? found.find((each) => each === "not-executable") ?? "not-found";
 }
 
-function inspect(file: string): Found {
-  const found = statSync(file, { throwIfNoEntry: false });
-  if (found === undefined) return "not-found";
+function inspect(file: string, missing: readonly string[]): Found {
   try {
+    const found = statSync(file);
     accessSync(file, constants.X_OK);
     return found.isFile() ? "executable" : "not-executable";
-  } catch {
-    return "not-executable";
+  } catch (error) {
+    return missing.includes((error as NodeJS.ErrnoException).code ?? "") ? "not-found" : "not-executable";
   }
 }

@@ -26,7 +26,10 @@ export function serveEndpoints(
   supervisor: Supervisor,
   metrics: () => string,
 ): Promise<Endpoints> {
-  const server = createServer((request, response) => void respond(request, response));
+  // Nothing that is asked here may end the process: with it would end the command.
+  const server = createServer((request, response) => {
+    respond(request, response).catch(() => response.destroy());
+  });
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { status, type, body } = await answer(request);
     response.writeHead(status, { "content-type": type, "cache-control": "no-store" });
@@ -34,7 +37,7 @@ export function serveEndpoints(
   };
   const answer = async (request: IncomingMessage): Promise<Answer> => {
     if (request.method !== "GET" && request.method !== "HEAD") return text(405, "GET or HEAD\n");
-    switch (new URL(request.url ?? "/", "http://localhost").pathname) {
+    switch ((request.url ?? "/").replace(/[?#].*$/s, "")) {
       case "/leader":
         return await leader(election, supervisor);
       case "/leading":

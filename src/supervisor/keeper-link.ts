@@ -5,7 +5,7 @@ import type { Cell } from "./cell.ts";
 import { helperPath } from "./helper-path.ts";
 import type { Estate, FromKeeper, ToKeeper } from "./keeper-words.ts";
 import { readLines } from "./lines.ts";
-import { identify, type ProcessId } from "./processes.ts";
+import { identify, isProcOurs, type ProcessId } from "./processes.ts";
 import type { Instants } from "./schedule.ts";
 
 export type KeeperEvent =
@@ -20,7 +20,7 @@ export interface KeeperOptions {
   readonly election: string;
   /** What waiters watch, to be held open. */
   readonly life: number | undefined;
-  /** A keeper that has not answered for so long is taken for stopped. */
+  /** A keeper that has begun to answer, and then does not for so long, is taken for stopped. */
   readonly patienceMs: number;
   readonly tell: (event: KeeperEvent) => void;
 }
@@ -28,13 +28,19 @@ export interface KeeperOptions {
 /** Omit that keeps the alternatives of a union apart. */
 type Unnumbered<W> = W extends unknown ? Omit<W, "number"> : never;
 
+/** Until its first answers. A busy machine needs seconds to start a process, and starting it again and again makes it no less busy. */
+const START_PATIENCE_MS = 30_000;
 /** One that dies as soon as it is started is not started again in a loop. */
 const SHORT_LIFE_MS = 1000;
-const PAUSE_MS = 200;
+const PAUSE_FIRST_MS = 200;
+const PAUSE_LAST_MS = 5000;
 
 export class KeeperLink {
   readonly #options: KeeperOptions;
   readonly #self: ProcessId;
+  /** Looked up once: should somebody replace the package under a running supervisor, the next keeper does not start, and nothing throws here. */
+  readonly #programs = { keeper: helperPath("keeper"), releaser: helperPath("releaser") };
+  #life: number | undefined;
   #process: ChildProcess | undefined;
   /** Numbers of the last word said, of the last one heard, and of the one by which the present keeper hears of the cell. They grow over all keepers. */
   #said = 0;
@@ -48,34 +54,61 @@ export class KeeperLink {
   #guarded: { readonly cell: Cell; instants: Instants; isTold: boolean } | undefined;
   #isEnding = false;
   #startedAtMs = 0;
+  #pauseMs = 0;
+  #pause: NodeJS.Timeout | undefined;
 
   constructor(options: KeeperOptions) {
     this.#options = options;
+    this.#life = options.life;
+    if (!isProcOurs()) throw new Error("/proc is that of another pid namespace. Mount it here: unshare --mount-proc");
     const self = identify(process.pid);
     if (self === undefined) throw new Error("this system does not say when a process was started");
     this.#self = self;
   }
 
   start(): void {
-    const { life, election } = this.#options;
+    clearTimeout(this.#pause);
+    clearTimeout(this.#impatience);
+    this.#impatience = undefined;
+    this.#startedAtMs = performance.now();
+    try {
+      this.#process = this.#spawn();
+    } catch (error) {
+      return this.#replace(error instanceof Error ? error.message : String(error));
+    }
+    const { releaser } = this.#programs;
+    this.#startWord = Infinity;
+    this.#say({ word: "hello", supervisor: this.#self, hasLife: this.#life !== undefined, releaser });
+    if (this.#guarded !== undefined) this.#guardWord = this.#say({ word: "guard", ...this.#guarded });
+    this.#startWord = this.#say({ word: "estate", estate: this.#estate });
+  }
+
+  #spawn(): ChildProcess {
+    const life = this.#life;
     const env = { ...process.env };
     // What a user wants in his own program (a debugger, a preloaded module) is not wanted here.
     for (const name of ["NODE_OPTIONS", "NODE_V8_COVERAGE"]) delete env[name];
-    const keeper = spawn(process.execPath, [helperPath("keeper"), election], {
+    const keeper = spawn(process.execPath, [this.#programs.keeper, this.#options.election], {
       detached: true,
       stdio: ["pipe", "pipe", "inherit", ...(life === undefined ? [] : [life])],
       env,
     });
-    this.#process = keeper;
-    this.#startedAtMs = performance.now();
-    keeper.stdin?.on("error", () => {}); // its exit says so, and the next keeper is told everything
-    if (keeper.stdout !== null) readLines(keeper.stdout, (line) => this.#hear(JSON.parse(line) as FromKeeper));
     keeper.once("exit", (code, signal) => this.#lost(keeper, `it ended (${signal ?? code})`));
     keeper.once("error", (error) => this.#lost(keeper, error.message));
-    const releaser = helperPath("releaser");
-    this.#say({ word: "hello", supervisor: this.#self, hasLife: life !== undefined, releaser });
-    if (this.#guarded !== undefined) this.#guardWord = this.#say({ word: "guard", ...this.#guarded });
-    this.#startWord = this.#say({ word: "estate", estate: this.#estate });
+    keeper.stdin?.on("error", () => {}); // its exit says so, and the next keeper is told everything
+    // Where no descriptor is left there is no stream, whatever the types say; an `error` follows.
+    if (keeper.stdout) readLines(keeper.stdout, (line) => this.#hear(keeper, JSON.parse(line) as FromKeeper));
+    return keeper;
+  }
+
+  /** Waiters watch something else than was said, or something at last: a keeper that holds it takes the place of the present one. While nothing is guarded. */
+  share(life: number | undefined): void {
+    if (life === this.#life) return;
+    this.#life = life;
+    const before = this.#process;
+    this.#process = undefined;
+    before?.kill("SIGKILL"); // it keeps nothing yet
+    this.start();
   }
 
   leaveEstate(estate: Estate | undefined): void {
@@ -86,7 +119,7 @@ export class KeeperLink {
   /** Resolves when a keeper knows the cell, be it the one after this. */
   guard(cell: Cell, instants: Instants): Promise<void> {
     this.#guarded = { cell, instants, isTold: false };
-    this.#guardWord = this.#say({ word: "guard", cell, instants });
+    this.#guardWord = this.#say({ word: "guard", ...this.#guarded });
     return new Promise((resolve) => (this.#whenGuarded = resolve));
   }
 
@@ -105,9 +138,10 @@ export class KeeperLink {
   /** Nothing is left to keep. Resolves when it has gone. */
   async end(): Promise<void> {
     this.#isEnding = true;
+    clearTimeout(this.#pause);
     const keeper = this.#process;
     if (keeper === undefined || keeper.exitCode !== null || keeper.signalCode !== null) return;
-    const gone = new Promise<void>((resolve) => keeper.once("exit", () => resolve()));
+    const gone = new Promise<void>((resolve) => keeper.once("exit", () => resolve()).once("error", () => resolve()));
     const impatience = setTimeout(() => keeper.kill("SIGKILL"), 1000);
     this.#say({ word: "farewell" });
     clearTimeout(this.#impatience);
@@ -118,18 +152,30 @@ export class KeeperLink {
   #say(word: Unnumbered<ToKeeper>): number {
     const number = ++this.#said;
     this.#process?.stdin?.write(`${JSON.stringify({ ...word, number })}\n`);
-    this.#impatience ??= setTimeout(() => this.#giveUp(), this.#options.patienceMs);
+    this.#impatience ??= this.#waitForAnswer();
     return number;
   }
 
-  #hear(word: FromKeeper): void {
+  #hear(keeper: ChildProcess, word: FromKeeper): void {
+    if (keeper !== this.#process) return;
     if (word.word !== "heard") return this.#options.tell({ type: "keeper", state: word.word });
     this.#heard = Math.max(this.#heard, word.number);
     if (this.#heard >= this.#guardWord) this.#whenGuarded?.();
     if (this.#startWord > 0 && this.#heard >= this.#startWord) this.#started();
     clearTimeout(this.#impatience);
-    const isWaiting = this.#heard < this.#said && !this.#isEnding;
-    this.#impatience = isWaiting ? setTimeout(() => this.#giveUp(), this.#options.patienceMs) : undefined;
+    this.#impatience = this.#heard < this.#said && !this.#isEnding ? this.#waitForAnswer() : undefined;
+  }
+
+  #waitForAnswer(): NodeJS.Timeout | undefined {
+    if (this.#process === undefined) return undefined;
+    const isStarting = this.#startWord > 0;
+    return setTimeout(() => this.#listenOnce(), isStarting ? START_PATIENCE_MS : this.#options.patienceMs);
+  }
+
+  /** If it was this process that got no core, the answer is here and has not been read: the loop turns once before anybody is taken for stopped. */
+  #listenOnce(): void {
+    const impatience = this.#impatience;
+    setImmediate(() => setImmediate(() => this.#impatience === impatience && this.#giveUp()));
   }
 
   #started(): void {
@@ -144,12 +190,14 @@ export class KeeperLink {
   }
 
   #lost(keeper: ChildProcess, why: string): void {
-    if (this.#isEnding || this.#process !== keeper) return;
+    if (!this.#isEnding && this.#process === keeper) this.#replace(why);
+  }
+
+  #replace(why: string): void {
     this.#process = undefined;
     this.#options.tell({ type: "keeper", state: "lost", why });
-    const pauseMs = performance.now() - this.#startedAtMs < SHORT_LIFE_MS ? PAUSE_MS : 0;
-    setTimeout(() => {
-      if (!this.#isEnding) this.start();
-    }, pauseMs);
+    const isShort = performance.now() - this.#startedAtMs < SHORT_LIFE_MS;
+    this.#pauseMs = isShort ? Math.min(PAUSE_LAST_MS, Math.max(PAUSE_FIRST_MS, 2 * this.#pauseMs)) : 0;
+    this.#pause = setTimeout(() => this.start(), this.#pauseMs);
   }
 }

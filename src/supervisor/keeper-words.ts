@@ -26,8 +26,14 @@ export type ToKeeper =
     }
   /** `undefined`: there is nothing to give back. */
   | { readonly word: "estate"; readonly number: number; readonly estate?: Estate | undefined }
-  | { readonly word: "guard"; readonly number: number; readonly cell: Cell; readonly instants: Instants }
   /** `isTold`: SIGTERM was sent. */
+  | {
+      readonly word: "guard";
+      readonly number: number;
+      readonly cell: Cell;
+      readonly instants: Instants;
+      readonly isTold: boolean;
+    }
   | { readonly word: "extend"; readonly number: number; readonly instants: Instants; readonly isTold: boolean }
   /** The cell is empty: the supervisor has seen it. */
   | { readonly word: "leave"; readonly number: number }

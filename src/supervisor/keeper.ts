@@ -7,25 +7,32 @@
 //   told farewell                ends, and does nothing
 //
 // Why a successor never meets the child of a dead supervisor: what waiters watch (the store's socket, descriptor LIFE here) is open in the supervisor, in
-// this process and in the child. It refuses only when all of them are gone or have let go; this one lets go last, after `livingIn` was empty. Where
+// this process and in the child. It refuses only when all of them are gone or have let go; this one lets go last, after it has seen the cell empty. Where
 // there is no such socket, the will is executed (releaser.ts) under the same condition. While something of the cell cannot be killed, neither happens.
 // Assumption: what can act for the term is in the cell (cell.ts says what escapes).
 //
 // In a session of its own; SIGHUP, SIGINT and SIGTERM are for the supervisor, not for this. As a container's PID 1 dies, the kernel kills this too.
 import { spawn } from "node:child_process";
 import { closeSync } from "node:fs";
+import type { Reading } from "../base/clock.ts";
 import { nodeClock } from "../election/clock.ts";
-import { type Cell, killCell, livingIn, terminateCell } from "./cell.ts";
+import { type Cell, isEmpty, killCell, terminateCell } from "./cell.ts";
+import { discard } from "./cgroup.ts";
 import type { Estate, FromKeeper, ToKeeper } from "./keeper-words.ts";
 import { readLines } from "./lines.ts";
 import { isGone, type ProcessId } from "./processes.ts";
-import { type Instants, isPast, msUntil } from "./schedule.ts";
+import { type Instants, isPast, later, msUntil } from "./schedule.ts";
+import { shareStderr } from "./stderr.ts";
 
 /** Where the supervisor put the descriptor that waiters watch. */
 const LIFE = 3;
 /** A suspended host stops the clock of timers, so nothing is slept through for longer than this. */
 const LONGEST_NAP_MS = 200;
 const SHORTEST_NAP_MS = 5;
+/** One turn of the loop, if nothing came between; and how often it is tried, so that a host that is always slow does not keep a child alive. */
+const PROMPT_MS = 30;
+const TRIES_MOST = 2;
+const NEVER: Reading = { mono: Infinity, boot: Infinity };
 /** How long the will may take: later nobody gains by it. */
 const RELEASE_WITHIN_MS = 10_000;
 
@@ -37,7 +44,9 @@ let releaser = "";
 let estate: Estate | undefined;
 let guarded: { readonly cell: Cell; instants: Instants; isTold: boolean; isKilled: boolean } | undefined;
 let isCut = false;
+let isSettling = false;
 let nap: NodeJS.Timeout | undefined;
+let listening: NodeJS.Immediate | undefined;
 
 function hear(word: ToKeeper): void {
   switch (word.word) {
@@ -48,7 +57,7 @@ function hear(word: ToKeeper): void {
       estate = word.estate;
       break;
     case "guard":
-      guarded = { cell: word.cell, instants: word.instants, isTold: false, isKilled: false };
+      guarded = { cell: word.cell, instants: word.instants, isTold: word.isTold, isKilled: false };
       break;
     case "extend":
       if (guarded !== undefined) Object.assign(guarded, { instants: word.instants, isTold: word.isTold });
@@ -73,11 +82,27 @@ function look(): void {
   // Built-ins only, and yet: a keeper that throws would be a keeper that is gone.
   try {
     if (isCut && (supervisor === undefined || isGone(supervisor))) return void settle();
-    guard();
+    if (isPast(clock.now(), guarded?.instants.termAt ?? NEVER)) return listen(TRIES_MOST);
   } catch (error) {
     report(error);
   }
   nap = setTimeout(look, napMs());
+}
+
+/**
+ * Something seems due. But if this process was stopped, or got no core, the supervisor may have said otherwise long ago, and nobody has heard it yet: so the
+ * loop turns once more, reads whatever waits, and only then acts. If that took so long that it may have been stopped again, it does not count.
+ */
+function listen(triesLeft: number): void {
+  clearImmediate(listening);
+  listening = setImmediate(() => {
+    const before = clock.now();
+    listening = setImmediate(() => {
+      if (triesLeft > 0 && isPast(clock.now(), later(before, PROMPT_MS))) return listen(triesLeft - 1);
+      guard();
+      nap = setTimeout(look, napMs());
+    });
+  });
 }
 
 function guard(): void {
@@ -107,6 +132,8 @@ function napMs(): number {
 
 /** The supervisor is dead: ends its child, and only then lets others know. */
 async function settle(): Promise<void> {
+  if (isSettling) return;
+  isSettling = true;
   if (guarded !== undefined) await empty(guarded.cell);
   if (!hasLife && estate !== undefined) await release(estate);
   if (hasLife) closeSync(LIFE); // a few milliseconds before the exit would
@@ -116,9 +143,10 @@ async function settle(): Promise<void> {
 async function empty(cell: Cell): Promise<void> {
   for (let round = 0; ; round++) {
     killCell(cell);
-    if (livingIn(cell).length === 0) return;
+    if (isEmpty(cell)) break;
     await new Promise((resolve) => setTimeout(resolve, Math.min(LONGEST_NAP_MS, 1 + round)));
   }
+  if (cell.cgroup !== undefined) discard(cell.cgroup);
 }
 
 /** In a process of its own: only there is a store's client loaded. */
@@ -137,15 +165,12 @@ function release(will: Estate): Promise<void> {
 }
 
 function report(error: unknown): void {
-  try {
-    process.stderr.write(`conclave keeper: ${error instanceof Error ? error.message : String(error)}\n`);
-  } catch {
-    // Nobody reads any more.
-  }
+  process.stderr.write(`conclave keeper: ${error instanceof Error ? error.message : String(error)}\n`);
 }
 
 for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"] as const) process.on(signal, () => {});
-for (const stream of [process.stdin, process.stdout, process.stderr]) stream.on("error", () => {});
+shareStderr();
+for (const stream of [process.stdin, process.stdout]) stream.on("error", () => {});
 process.on("uncaughtException", report);
 // Plain lines, not Node's own channel: that one forgets what was said before this process was ready, if the supervisor has died meanwhile.
 readLines(process.stdin, (line) => hear(JSON.parse(line) as ToKeeper));

@@ -6,7 +6,7 @@
 // Not found: what another user or another pid namespace runs, and who has cleaned its environment. Those meet the fence.
 import { createHash, randomBytes } from "node:crypto";
 import type { FencingToken } from "../fencing/token.ts";
-import { environments, send } from "./processes.ts";
+import { livingWithEnvironment, send } from "./processes.ts";
 
 /** The variable that holds the marks. */
 const MARKS = "CONCLAVE_MARKS";
@@ -14,7 +14,7 @@ const MARKS = "CONCLAVE_MARKS";
 export interface Mark {
   readonly election: string;
   readonly token: bigint | undefined;
-  /** Unique for ever. */
+  /** `election` and what is unique for ever, between colons. */
   readonly text: string;
 }
 
@@ -38,9 +38,7 @@ export function marked({ text }: Mark): Readonly<Record<string, string>> {
 /** Process ids of those who are left of earlier terms. Without a token nobody can say which is earlier. */
 export function findOrphans({ election, token }: Mark): readonly number[] {
   if (token === undefined) return [];
-  return environments()
-    .filter(({ environment }) => marksIn(environment).some((mark) => isEarlier(mark, election, token)))
-    .map(({ pid }) => pid);
+  return livingWithEnvironment((text) => marksIn(text).some((mark) => isEarlier(mark, election, token)));
 }
 
 export function killOrphans(pids: readonly number[]): void {

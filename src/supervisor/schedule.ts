@@ -1,6 +1,6 @@
 // When a child must be told to stop, and when it must be gone: arithmetic only. Instants are absolute, on both clocks, because durations age in a pipe.
 //
-//   signal of the term        deadline − drainMs            the supervisor sends SIGTERM
+//   signal of the term        deadline − warningMs          the supervisor sends SIGTERM; with no drain at all, SIGKILL
 //   termAt                    a little later                the keeper sends it, if the supervisor has not
 //   killAt                    deadline − killGraceMs        SIGKILL from both
 //   deadline                  nobody of the group may run any more
@@ -21,6 +21,11 @@ const SUPERVISOR_FIRST_MS = 100;
 
 export function killGraceMs(drainMs: number): number {
   return Math.min(GRACE_MOST_MS, Math.max(GRACE_LEAST_MS, drainMs / 4));
+}
+
+/** What the term's own signal must come before its deadline: with no time for SIGTERM there must still be some for SIGKILL. */
+export function warningMs(drainMs: number): number {
+  return Math.max(drainMs, killGraceMs(drainMs));
 }
 
 /** `now` was read before `remainingMs` was asked for, so that what follows is early rather than late. */

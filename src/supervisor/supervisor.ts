@@ -18,7 +18,7 @@ import { Child, type Exit } from "./child.ts";
 import { witness } from "./estate.ts";
 import { KeeperLink, type KeeperEvent } from "./keeper-link.ts";
 import { findOrphans, killOrphans, makeMark, type Mark, marked } from "./orphans.ts";
-import { type Instants, instantsOf, isPast, killGraceMs, later } from "./schedule.ts";
+import { type Instants, instantsOf, isPast, killGraceMs, later, warningMs } from "./schedule.ts";
 
 export interface SupervisorOptions {
   readonly election: string;
@@ -47,12 +47,15 @@ export type SupervisorEvent =
 /** `stopped`: asked to, while no child ran. */
 export type Ending = { readonly kind: "exited"; readonly exit: Exit } | { readonly kind: "stopped" };
 
+const PATIENCE_LEAST_MS = 2000;
+const PATIENCE_MOST_MS = 10_000;
 const RESTART_FIRST_MS = 200;
 const RESTART_LAST_MS = 30_000;
 
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #drainMs: number;
+  readonly #tell: (event: SupervisorEvent) => void;
   readonly #clock: Clock = nodeClock();
   readonly #candidate: Candidate<Term>;
   readonly #election: Election<Term>;
@@ -67,6 +70,13 @@ export class Supervisor {
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#drainMs = options.drainMs ?? Math.floor(options.ttlMs / 5);
+    this.#tell = (event) => {
+      try {
+        options.tell(event);
+      } catch {
+        // What a listener does is its own affair: no child is left running for it.
+      }
+    };
     const seen = witness(
       options.store,
       () => this.#leaveEstate(),
@@ -78,11 +88,11 @@ export class Supervisor {
     this.#candidate = createCandidate({
       store: seen.store,
       ttlMs,
-      drainMs: this.#drainMs,
+      drainMs: warningMs(this.#drainMs),
       id,
       ...(unfenced === true ? { unfenced } : {}),
     } as CandidateOptions<Store>);
-    this.#candidate.subscribe(options.tell);
+    this.#candidate.subscribe(this.#tell);
     this.#election = this.#candidate.election(options.election);
   }
 
@@ -94,8 +104,8 @@ export class Supervisor {
     this.#keeper = new KeeperLink({
       election: this.#options.election,
       life: this.#life,
-      patienceMs: Math.max(2000, this.#options.ttlMs / 3),
-      tell: this.#options.tell,
+      patienceMs: Math.min(PATIENCE_MOST_MS, Math.max(PATIENCE_LEAST_MS, this.#options.ttlMs / 3)),
+      tell: this.#tell,
     });
     try {
       this.#keeper.start();
@@ -119,15 +129,15 @@ export class Supervisor {
     return this.#election.leader();
   }
 
-  /** Hands a signal on to the child, if there is one. */
+  /** Hands a signal on to the child, if there is one. What waits at the gate is not the command yet, and would die of it. */
   forward(signal: NodeJS.Signals): void {
-    this.#child?.terminate(signal);
+    if (this.#child?.hasBegun === true) this.#child.terminate(signal);
   }
 
   async #runCommand(signal: AbortSignal): Promise<Ending> {
     for (let pauseMs = RESTART_FIRST_MS; ; pauseMs = Math.min(RESTART_LAST_MS, 2 * pauseMs)) {
       this.#lastExit = undefined;
-      const exit = await this.#election.lead((term) => this.#lead(term), { signal });
+      const exit = await this.#election.lead((term) => this.#lead(term, signal), { signal });
       if (exit === undefined || signal.aborted || this.#options.restart !== true)
         return endingOf(exit ?? this.#lastExit);
       await sleep(pauseMs, signal);
@@ -135,36 +145,42 @@ export class Supervisor {
   }
 
   /** The work of one term. Settles only when nothing of the child lives. */
-  async #lead(term: Term): Promise<Exit | undefined> {
+  async #lead(term: Term, signal: AbortSignal): Promise<Exit | undefined> {
     this.#term = term;
     this.#isTold = false;
     const mark = makeMark(term.election, tokenOf(term));
     await this.#clearOrphans(mark, term);
+    await this.#shareLife();
     if (!term.isLeading()) return undefined;
     const child = await Child.start(this.#options.command, this.#environment(term, mark), mark.text, this.#life);
     this.#child = child;
-    let hasBegun = false;
     try {
       await Promise.race([this.#keeper?.guard(child.cell, this.#instants(term)), term.ended]);
       // By the clock, and after the keeper has said that it knows: the last look before the command can do anything.
-      hasBegun = term.isLeading();
-      if (hasBegun) this.#begin(child);
+      if (term.isLeading()) this.#begin(child);
       await Promise.race([child.exited, term.ended]);
     } finally {
       await this.#clear(child, term);
       this.#keeper?.leave();
       this.#child = undefined;
     }
-    if (!hasBegun) return undefined;
+    if (!child.hasBegun) return undefined;
     const exit = await child.exited;
-    this.#lastExit = exit;
-    this.#options.tell({ type: "child", state: "exited", pid: child.pid, exit });
+    // Of a child that was ended because its term was lost nobody is told when this process is asked to stop later, while it waits.
+    if (signal.aborted) this.#lastExit = exit;
+    this.#tell({ type: "child", state: "exited", pid: child.pid, exit });
     return exit;
+  }
+
+  /** A store that could not be opened when this process was started had nothing to show then. What waiters watch is held by all, or by none. */
+  async #shareLife(): Promise<void> {
+    this.#life = await this.#options.store.lifeDescriptor?.();
+    this.#keeper?.share(this.#life);
   }
 
   #begin(child: Child): void {
     child.begin();
-    this.#options.tell({ type: "child", state: "started", pid: child.pid });
+    this.#tell({ type: "child", state: "started", pid: child.pid });
   }
 
   /** SIGTERM while the term is still held, SIGKILL before it is not. What the command has left behind when it ended gets the same. */
@@ -174,8 +190,8 @@ export class Supervisor {
     const isDue = (): boolean => isPast(this.#clock.now(), drained) || term.remainingMs() <= graceMs;
     if (!child.isGone()) {
       const why = await Promise.race([term.ended, Promise.resolve("the command has ended")]);
-      this.#options.tell({ type: "child", state: "stopping", pid: child.pid, why });
       if (!isDue()) child.terminate("SIGTERM");
+      this.#tell({ type: "child", state: "stopping", pid: child.pid, why });
       this.#isTold = true;
       this.#extend();
     }
@@ -186,7 +202,7 @@ export class Supervisor {
     for (let round = 0; ; round++) {
       const pids = findOrphans(mark);
       if (pids.length === 0 || !term.isLeading()) return;
-      if (round === 0) this.#options.tell({ type: "orphans", pids });
+      if (round === 0) this.#tell({ type: "orphans", pids });
       killOrphans(pids);
       await sleep(Math.min(50, 1 + round), term.signal);
     }

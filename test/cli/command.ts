@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
+const ENTRIES = ["cli/main", "cli/demo/candidate", "cli/drill/candidate"];
 
 export interface Ended {
   readonly code: number | null;
@@ -30,7 +31,7 @@ export class CommandLine {
   async start(args: readonly string[], environment: Environment = {}, uid?: number): Promise<Running> {
     this.#built ??= build({
       cwd: root,
-      input: { "cli/main": "src/cli/main.ts", "cli/demo/candidate": "src/cli/demo/candidate.ts" },
+      input: Object.fromEntries(ENTRIES.map((name) => [name, `src/${name}.ts`])),
       platform: "node",
       logLevel: "warn",
       output: { dir: this.file("modules"), format: "esm", entryFileNames: "[name].js" },

@@ -87,7 +87,7 @@ describe("conclave leader", () => {
     [["leader", "x", "--sore", "y"], /Unknown option '--sore'/],
     [["leader", "x", "--store"], /argument missing/],
     [["leader", "x", "--store", "banana://u:secret@h"], /--store: openStore: banana: is not the scheme of a store/],
-    [["leader", "x", "--store", "etcd://u:secret@h"], /no driver for etcd/],
+    [["leader", "x", "--store", "redis://u:secret@h"], /no driver for redis/],
     [["leader", "\u0001", "--store", "memory:"], /is not a name for an election/],
     [["lead"], /there is no command "lead"/],
     [[], /usage: conclave COMMAND/],

@@ -3,9 +3,16 @@
 // past that question is refused at the resource by its token.
 // Taken out: test/defences/paused-writer.patch
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type FencingToken, parseToken } from "conclave";
+import { elect, type FencingToken, parseToken } from "conclave";
 import { memoryFence } from "conclave/fencing";
+import { etcdFence } from "conclave/fencing/etcd";
+import { etcd } from "conclave/stores/etcd";
+import * as etcdServer from "../../scripts/servers/etcd.mjs";
+import { urlOf } from "../etcd/etcd.ts";
 import { Family } from "../fencing/children.ts";
+import { useServers } from "../servers.ts";
+
+const servers = useServers(etcdServer);
 
 const LEADER = `
 const term = await conclave.elect("ledger", { store: conclave.memory(), ttlMs: 500 }).campaign();
@@ -44,4 +51,34 @@ it("paused-writer: the write of a leader that was stopped past its ttl is refuse
   expect(leader.said[1]).toEqual({ write: "late", held: false });
   await expect(append("late", old)).rejects.toMatchObject({ code: "TOKEN_STALE" });
   expect(ledger).toEqual(["first", "second"]);
+});
+
+const LEADER_ON_ETCD = `
+const term = await conclave.elect("ledger", { store: conclave.etcd(process.argv[2]), ttlMs: 2000, drainMs: 200 }).campaign();
+const fence = conclave.etcdFence(process.argv[2]);
+await fence.write("ledger", term, [{ put: "ledger", value: "first" }]);
+say({ token: conclave.formatToken(term.token) });
+await heard();
+const write = fence.write("ledger", term, [{ put: "ledger", value: "late" }]);
+say({ held: term.isHeld(), write: await write.then(() => "written", (error) => error.code) });
+process.exit();
+`;
+
+it("paused-writer: the same with the election and the data in a real etcd", async () => {
+  const url = urlOf(servers());
+  const leader = await family.spawn(LEADER_ON_ETCD, url);
+  await leader.until((said) => said.length === 1);
+  leader.kill("SIGSTOP");
+  leader.tell("go on");
+  const fence = etcdFence(url);
+  await elect("ledger", { store: etcd(url), ttlMs: 2000 }).lead(async (term) => {
+    await fence.raise("ledger", term);
+    expect(await fence.read("ledger")).toBe("first");
+    await fence.write("ledger", term, [{ put: "ledger", value: "second" }]);
+  });
+  leader.kill("SIGCONT");
+  await leader.until((said) => said.length === 2);
+  expect(leader.said[1]).toEqual({ held: false, write: "TOKEN_STALE" });
+  expect(await fence.read("ledger")).toBe("second");
+  await fence.close();
 });

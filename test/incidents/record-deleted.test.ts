@@ -1,16 +1,27 @@
 // Elsewhere: an operator deletes the leader's record; the old leader goes on, and a new one begins beside it (CURATOR-49, 171).
-// Here: the holder looks at its own record with every renewal, and learns of the deletion within moments; a rival waits as if the seat were held.
+// Here: the holder looks at its own record with every renewal, and learns of the deletion within moments; a rival waits as if the seat were held. Where the store itself
+// keeps the line (etcd), the next in line leads at once, with a greater token.
 // Taken out: test/defences/record-deleted.patch
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { createCandidate } from "conclave";
+import { etcd } from "conclave/stores/etcd";
 import { sqlite } from "conclave/stores/sqlite";
+import * as etcdServer from "../../scripts/servers/etcd.mjs";
+import { ask, urlOf } from "../etcd/etcd.ts";
+import { useServers } from "../servers.ts";
 import { Database } from "../sqlite/by-hand.ts";
+import { nowMs, Stage } from "../sqlite/processes.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "conclave-deleted-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const servers = useServers(etcdServer);
+const stage = new Stage();
+afterAll(async () => {
+  await stage.end();
+  rmSync(folder, { recursive: true, force: true });
+});
 
 it("record-deleted: the holder loses its term, and a rival waits for its ttl", async () => {
   const file = path.join(folder, "x.db");
@@ -30,3 +41,48 @@ it("record-deleted: the holder loses its term, and a rival waits for its ttl", a
   expect(performance.now() - deletedAt).toBeGreaterThanOrEqual(ttlMs);
   expect(successor.token.value).toBeGreaterThan(term.token.value);
 });
+
+it(
+  "record-deleted: between real processes too, and their fence sees a greater token",
+  { timeout: 30_000 },
+  async () => {
+    const shared = { path: stage.file("x.db"), ledger: stage.file("ledger.db"), ttlMs: 1500 };
+    const holder = await stage.start({ ...shared, id: "holder" });
+    const { token = "" } = await holder.hears("wrote");
+    const rival = await stage.start({ ...shared, id: "rival" });
+    await rival.hears("leader");
+    const database = new Database(shared.path);
+    database.exec("DELETE FROM conclave_seat");
+    database.close();
+    const deletedAt = nowMs();
+    expect(await holder.hears("lost", deletedAt - 100)).toMatchObject({ reason: "superseded" });
+    const next = await Promise.any([holder, rival].map((player) => player.hears("wrote", deletedAt)));
+    expect(next.at - deletedAt).toBeGreaterThanOrEqual(shared.ttlMs - 100);
+    expect(BigInt(next.token ?? 0)).toBeGreaterThan(BigInt(token));
+  },
+);
+
+it.each(["deleted", "deleted and made again by somebody else", "without its lease"] as const)(
+  "record-deleted: the holder of a key in etcd that is %s loses its term within moments",
+  async (how) => {
+    const [url = ""] = servers().urls;
+    const store = etcd(urlOf(servers()));
+    await using holder = createCandidate({ store, ttlMs: 30_000, drainMs: 100 });
+    await using rival = createCandidate({ store, ttlMs: 30_000, drainMs: 100 });
+    const sessions: string[] = [];
+    holder.subscribe((event) => event.type === "session" && event.state === "opened" && sessions.push(event.session));
+    const name = `record ${how}`;
+    const term = await holder.election(name).campaign();
+    const next = rival.election(name).campaign();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const lease = `${BigInt(`0x${sessions[0]}`)}`;
+    const key = Buffer.from(`${name}/${sessions[0]}`).toString("base64");
+    const deletedAt = performance.now();
+    if (how === "without its lease") await ask(url, "/v3/lease/revoke", { ID: lease });
+    else await ask(url, "/v3/kv/deleterange", { key });
+    if (how.includes("again")) await ask(url, "/v3/kv/put", { key, value: key, lease });
+    expect(await term.ended).toBe(how === "without its lease" ? "session-lost" : "superseded");
+    expect(performance.now() - deletedAt).toBeLessThan(2000); // renewals are ten seconds apart
+    expect((await next).token.value).toBeGreaterThan(term.token.value);
+  },
+);

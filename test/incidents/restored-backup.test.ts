@@ -3,18 +3,24 @@
 // Here: values that fell are refused, and so is an equal value of another bid, until the counter has passed what the resource has seen. A restored store
 // that is given a new domain is refused with its own code until adopted, and its old domain after that.
 // Taken out: test/defences/restored-backup.patch
+import { copyFileSync, existsSync, rmSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Fenced, parseToken } from "conclave";
 import { everyFence } from "../fencing/every-fence.ts";
+import { Stage } from "../sqlite/processes.ts";
 
 let folder = "";
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "conclave-restored-"));
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const stage = new Stage();
+afterAll(async () => {
+  await stage.end();
+  await rm(folder, { recursive: true, force: true });
+});
 
 const by = (text: string): Fenced => ({ token: parseToken(text) });
 
@@ -31,5 +37,35 @@ it.each(everyFence)(
     await fence.adopt({ from: "etcd-1", to: "etcd-1-restored" });
     await fence.raise(by("etcd-1-restored:7:c"));
     await expect(fence.raise(by("etcd-1:43:late"))).rejects.toMatchObject({ code: "TOKEN_FOREIGN" });
+  },
+);
+
+/** Nobody has it open. What SQLite has not moved into the main file yet is in -wal. */
+function copy(from: string, to: string): void {
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(to + suffix, { force: true });
+  for (const suffix of ["", "-wal"]) if (existsSync(from + suffix)) copyFileSync(from + suffix, to + suffix);
+}
+
+it(
+  "restored-backup: a real file that is put back grants a number again, and the ledger refuses it",
+  { timeout: 30_000 },
+  async () => {
+    const shared = { path: stage.file("x.db"), ledger: stage.file("ledger.db"), ttlMs: 1000 };
+    const leadOnce = async (
+      id: string,
+    ): Promise<{ event: string; token: string | undefined; code: string | undefined }> => {
+      const player = await stage.start({ ...shared, id });
+      const { token } = await player.hears("elected");
+      const { event, code } = await Promise.any(["wrote", "refused"].map((word) => player.hears(word)));
+      player.tell("close");
+      await player.exited();
+      return { event, token, code };
+    };
+    expect(await leadOnce("first")).toMatchObject({ event: "wrote", token: "1" });
+    copy(shared.path, stage.file("backup"));
+    expect(await leadOnce("second")).toMatchObject({ event: "wrote", token: "2" });
+    copy(stage.file("backup"), shared.path);
+    expect(await leadOnce("after-restore")).toEqual({ event: "refused", token: "2", code: "TOKEN_STALE" });
+    expect(await leadOnce("later")).toMatchObject({ event: "wrote", token: "3" });
   },
 );

@@ -41,6 +41,33 @@ describe("the kernel", () => {
     expect(kernel.schedule(1, nobody, "z").atMs).toBe(2);
     expect(kernel.handled).toBe(1);
   });
+
+  it("runs events of one instant in the order asked for, where it has no seed", () => {
+    const kernel = new Kernel(undefined);
+    for (let subject = 0; subject < 20; subject++) kernel.schedule(5, nobody, "x", subject);
+    expect(drain(kernel).map(({ subject }) => subject)).toEqual(Array.from({ length: 20 }, (_, index) => index));
+  });
+
+  it("goes on alike in a copy, event for event, and apart from it", () => {
+    const kernel = new Kernel(createRng(3));
+    for (let subject = 0; subject < 50; subject++) kernel.schedule(subject % 7, nobody, "x", subject);
+    for (let taken = 0; taken < 10; taken++) kernel.take();
+    const copy = kernel.fork((actor) => actor);
+    kernel.schedule(6, nobody, "x", 100);
+    copy.schedule(6, nobody, "x", 100);
+    expect(drain(copy)).toEqual(drain(kernel));
+    expect(copy.handled).toBe(kernel.handled);
+  });
+
+  it("uses handed back events again, and tells them apart by what they are now", () => {
+    const kernel = new Kernel(createRng(1));
+    kernel.schedule(1, nobody, "x", 1, "payload", 7);
+    const first = kernel.take() as KernelEvent;
+    kernel.recycle(first);
+    const second = kernel.schedule(2, nobody, "y", 2);
+    expect(second).toBe(first);
+    expect(second).toMatchObject({ atMs: 2, kind: "y", subject: 2, payload: undefined, detail: 0 });
+  });
 });
 
 describe("a virtual clock", () => {

@@ -2,7 +2,8 @@
 // A candidate in a process of its own, for tests that kill, stop, block and resign it. Says what happens on stdout, a JSON object a line, with the clock
 // that all processes share. With `log` it also writes what the judge reads (src/testing/judge.ts); with `ledger` its first act in each term is a write
 // that a fence has to admit.
-//   argument   { modules, path, id, ttlMs, drainMs?, renewal?, stallAfterMs?, onOverstay?, holdMs?, busyMs?, log?, ledger?, stubborn?, unfenced? }
+//   argument   { modules, path | store, id, ttlMs, drainMs?, renewal?, stallAfterMs?, onOverstay?, holdMs?, busyMs?, log?, ledger?, stubborn?, unfenced? }
+//                store      a URL, rather than the path of a file
 //                holdMs     resigns by itself after that long, and stands again
 //                busyMs     its work begins with so long a stretch in which the loop does not turn
 //                stubborn   its work never ends, whatever the signal says
@@ -17,14 +18,15 @@ import { pathToFileURL } from "node:url";
 
 const options = JSON.parse(process.argv[2] ?? "{}");
 const load = (/** @type {string} */ name) => import(pathToFileURL(path.join(options.modules, `${name}.js`)).href);
-const { createCandidate, formatToken } = await load("index");
-const { sqlite } = await load("sqlite");
+const { createCandidate, formatToken, openStore } = await load("index");
 const { sqliteFence } = await load("fencing");
 
 const log = options.log === undefined ? undefined : openSync(options.log, "a");
 const ledger = options.ledger === undefined ? undefined : openLedger(options.ledger);
+const opened = await openStore(options.store ?? `sqlite:${encodeURI(options.path)}`);
+const store = options.unfenced === true ? withoutTokens(opened) : opened;
 const candidate = createCandidate({
-  store: options.unfenced === true ? withoutTokens(sqlite(options.path)) : sqlite(options.path),
+  store,
   id: options.id,
   ttlMs: options.ttlMs,
   drainMs: options.drainMs,
@@ -50,7 +52,10 @@ commands.on("line", (line) => {
   const [command, argument] = line.split(" ");
   if (command === "close") {
     closing = true;
-    void candidate.close().then(() => process.exit(0));
+    void candidate
+      .close()
+      .then(() => store.close())
+      .then(() => process.exit(0));
   } else if (command === "stand") stand();
   else if (command === "block") block(Number(argument));
   else if (command === "spin") spin(Number(argument));

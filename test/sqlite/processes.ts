@@ -22,11 +22,15 @@ export interface Heard {
   readonly held?: boolean;
   readonly aborted?: readonly boolean[];
   readonly wall?: number;
+  readonly cpuMs?: number;
+  readonly heard?: Readonly<Record<string, number>>;
 }
 
 /** What candidate.mjs is told; it says what each means. */
 export interface CandidateOptions {
-  readonly path: string;
+  /** A file for sqlite:, or any store by its URL. */
+  readonly path?: string;
+  readonly store?: string;
   readonly id: string;
   readonly ttlMs: number;
   readonly drainMs?: number;
@@ -39,6 +43,8 @@ export interface CandidateOptions {
   readonly onOverstay?: "report" | "exit";
   readonly stubborn?: boolean;
   readonly unfenced?: boolean;
+  /** So many candidates in one process (herd.mjs), instead of one. */
+  readonly threads?: number;
   /** A command to start it with: `unshare -n -p …`. */
   readonly under?: readonly string[];
 }
@@ -102,7 +108,7 @@ export class Player {
 
   constructor(modules: string, { under = [], ...options }: CandidateOptions) {
     this.id = options.id;
-    const script = path.join(root, "test/sqlite/candidate.mjs");
+    const script = path.join(root, "test/sqlite", options.threads === undefined ? "candidate.mjs" : "herd.mjs");
     // The bindings are found from the bundle as from the repository.
     const env = { ...process.env, NODE_PATH: path.join(root, "node_modules") };
     const [command, ...args] = [...under, process.execPath, script, JSON.stringify({ modules, ...options })];
@@ -126,6 +132,10 @@ export class Player {
     return this.#child.pid ?? 0;
   }
 
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
   /** The first thing of this kind that it says from `fromMs` on. */
   async hears(event: string, fromMs = 0, withinMs = 15_000): Promise<Heard> {
     const until = nowMs() + withinMs;
@@ -146,7 +156,13 @@ export class Player {
     }
   }
 
-  tell(command: "resign" | "stand" | "close" | "write" | "time" | `${"block" | "spin"} ${number}`): void {
+  /** Whether it leads, by its own last word. */
+  get leads(): boolean {
+    const last = this.heard.findLast(({ event }) => event === "elected" || event === "lost" || event === "resigned");
+    return last?.event === "elected";
+  }
+
+  tell(command: "resign" | "stand" | "close" | "write" | "time" | "count" | `${"block" | "spin"} ${number}`): void {
     this.#child.stdin?.write(`${command}\n`);
   }
 
@@ -178,7 +194,7 @@ export function percentile(values: readonly number[], share: number): number {
 }
 
 /** When the present holder's ttl runs out, as its row says. */
-async function heldUntilMs(file: string): Promise<number> {
+export async function heldUntilMs(file: string): Promise<number> {
   const store = sqlite(file);
   const looked = await store.look([{ name: "x" }], { signal: new AbortController().signal, sentAtMs: nowMs() });
   await store.close();

@@ -13,13 +13,13 @@ describe("openStore", () => {
     expect((await openStore("memory:demo?shape=race")).guarantee).toBe(store.guarantee);
   });
 
-  it.each(["etcd://h", "postgres://u:secret@h/db", "zookeeper://h", "redis://:secret@h"])(
+  it.each(["consul://h", "mysql://u:secret@h/db", "zookeeper://h", "redis://:secret@h"])(
     "says that this version has no driver for %s",
     async (url) => {
       const scheme = url.slice(0, url.indexOf(":"));
       await expect(openStore(url)).rejects.toMatchObject({
         code: "CONFIG_INVALID",
-        message: `openStore: this version has no driver for ${scheme}. Known here: memory:, sqlite:`,
+        message: expect.stringMatching(`^openStore: this version has no driver for ${scheme}. Known here: .*memory:`),
       });
     },
   );
@@ -30,7 +30,7 @@ describe("openStore", () => {
       const error: unknown = await openStore(url).catch((error: unknown) => error);
       expect(error).toMatchObject({
         code: "CONFIG_INVALID",
-        message: expect.stringMatching(/Known here: memory:, sqlite:$/),
+        message: expect.stringMatching(/Known here: (?:[a-z]+:, )*memory:, (?:[a-z]+:, )*sqlite:$/),
       });
       expect(String(error)).not.toMatch(/secret|user/);
     },

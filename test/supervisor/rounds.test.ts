@@ -55,7 +55,7 @@ it(
       const next = await fresh(round, stage.actor, TTL_MS);
       await next.tells("session", "opened");
       const child = leader.childPid;
-      leader.signal("SIGSTOP");
+      await leader.stop();
       const stoppedAt = nowMs();
       await next.tells("child", "started");
       expect(isGone(child), `round ${round}`).toBe(true);
@@ -85,6 +85,7 @@ it(
       await next.tells("session", "opened");
       const child = leader.childPid;
       const tree = [leader.pid, leader.keeperPid, child];
+      await leader.stop();
       for (const pid of tree) kill(pid, "SIGSTOP");
       const stoppedAt = nowMs();
       await next.tells("child", "started");

@@ -144,7 +144,7 @@ describe("the command", () => {
 
 describe("what the command leaves behind", () => {
   it("is ended with it: in its group, in a session of its own, before the term is released", async () => {
-    const script = "sleep 1000 & echo $!; setsid sleep 1000 & sleep 0.1; pgrep -n -x sleep; exit 0";
+    const script = "sleep 1000 & echo $!; setsid sh -c 'echo $$; exec sleep 1000' & sleep 0.2; exit 0";
     const run = await stage.run({ id: "a", election: "behind", ttl: "2s", command: sh(script) });
     expect(await run.exited).toBe(0);
     const pids = run.stdout.trim().split(/\s+/).map(Number);
@@ -153,7 +153,7 @@ describe("what the command leaves behind", () => {
   });
 
   it("is caught by its environment where no cgroup can be made", async () => {
-    const script = "setsid sleep 1000 & sleep 0.1; pgrep -n -x sleep; exec sleep 1000";
+    const script = "setsid sh -c 'echo $$; exec sleep 1000' & exec sleep 1000";
     // In its own mount namespace without cgroup v2: neither supervisor nor keeper finds one.
     const under = ["unshare", "-m", "sh", "-c", 'umount -l "$(findmnt -n -o TARGET -t cgroup2)"; exec "$@"', "sh"];
     const run = await stage.run({ id: "a", election: "marked", ttl: "2s", command: sh(script), under });

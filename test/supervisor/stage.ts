@@ -97,6 +97,7 @@ export class Stage {
     const run = new Run([...under, process.execPath, path.join(modules, "cli/main.js"), ...args], {
       ...process.env,
       NODE_PATH: path.join(root, "node_modules"),
+      STAGE_FOLDER: this.folder, // inherited by whatever is started: so nothing is left of a test that failed
       ...env,
     });
     this.#runs.add(run);
@@ -171,6 +172,17 @@ export class Run {
 
   signal(name: NodeJS.Signals): void {
     this.#process.kill(name);
+  }
+
+  /** SIGSTOP, but not in the middle of a commit: there it would keep SQLite's lock, and nobody could be elected while it is stopped (docs/stores/sqlite.md). */
+  async stop(): Promise<void> {
+    for (;;) {
+      this.signal("SIGSTOP");
+      await until(() => /\) [TZX] /.test(readProc(this.pid, "stat")), "it is stopped");
+      if (!new RegExp(`WRITE ${this.pid} `).test(readFileSync("/proc/locks", "latin1"))) return;
+      this.signal("SIGCONT");
+      await sleep(5);
+    }
   }
 }
 

@@ -2,7 +2,7 @@
 // All three are used by the methods that they share, so that a user's open database of any of them will do.
 //
 // Numbers above 2⁵³ are cast to text in the SQL; so it does not matter whether a connection returns numbers or bigints (`Number` takes both).
-import { createRequire } from "node:module";
+import { loadPeer } from "../../clients/load-peer.ts";
 import { Refusal } from "./refusals.ts";
 
 export type Value = string | number | null;
@@ -47,12 +47,10 @@ export function openDatabase(path: string, binding: BindingName | undefined): Ow
 /** undefined: not there. Anything else that goes wrong while it loads is the user's to know. */
 function load(name: BindingName): unknown {
   try {
-    return createRequire(import.meta.url)(name);
-  } catch (cause) {
-    const code = (cause as { readonly code?: unknown }).code;
-    if (code === "MODULE_NOT_FOUND" || code === "ERR_UNKNOWN_BUILTIN_MODULE") return undefined;
-    const message = `sqlite: ${name} is installed but does not load (${cause instanceof Error ? cause.message.split("\n")[0] : String(cause)}). Reinstall it for this Node: npm rebuild ${name}`;
-    throw new Refusal("STORE_UNSUPPORTED", message, { cause });
+    return loadPeer(name);
+  } catch (error) {
+    const message = `sqlite: ${error instanceof Error ? error.message : String(error)}. Reinstall it for this Node: npm rebuild ${name}`;
+    throw new Refusal("STORE_UNSUPPORTED", message, { cause: error });
   }
 }
 
@@ -65,10 +63,22 @@ function open(name: BindingName, module: unknown, path: string): OwnDatabase {
 /** A connection with its statements prepared once. */
 export class Connection {
   readonly #database: SqliteDatabase;
+  readonly #isOwn: boolean;
   readonly #statements = new Map<string, Statement>();
+  /** As it is opened (open-file.ts). INVARIANT  false only if synchronous = NORMAL was set, true only if it was not or FULL was set since */
+  #isSynced = true;
 
-  constructor(database: SqliteDatabase) {
+  /** `isOwn`: nobody else uses it. */
+  constructor(database: SqliteDatabase, isOwn: boolean) {
     this.#database = database;
+    this.#isOwn = isOwn;
+  }
+
+  /** Whether the next commits are on the disk when they are answered. A user's own connection stays as it is: synced. Throws inside a transaction. */
+  setSynced(synced: boolean): void {
+    if (synced === this.#isSynced || !this.#isOwn) return;
+    this.#database.exec(`PRAGMA synchronous = ${synced ? "FULL" : "NORMAL"}`);
+    this.#isSynced = synced;
   }
 
   exec(sql: string): void {

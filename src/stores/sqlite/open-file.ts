@@ -41,7 +41,7 @@ function openPath(source: Extract<Source, { path: string }>, kernel: Kernel | un
   const before = place === undefined ? undefined : idOf(place);
   const database = openDatabase(place ?? MEMORY, source.binding);
   try {
-    const connection = new Connection(database);
+    const connection = new Connection(database, true);
     connection.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
     const shelf = layOut(connection, place, true, kernel);
     return fileAt(place, before, shelf, () => void database.close());
@@ -53,7 +53,7 @@ function openPath(source: Extract<Source, { path: string }>, kernel: Kernel | un
 
 /** A user's own database: other tables may be in it, and it is not closed here. */
 function adopt(database: SqliteDatabase, kernel: Kernel | undefined): OpenFile {
-  const connection = new Connection(database);
+  const connection = new Connection(database, false);
   const place = pathOf(database);
   if (place !== undefined) checkPlace(place);
   const before = place === undefined ? undefined : idOf(place);
@@ -115,7 +115,8 @@ function layOut(
   const shown = place ?? "the database";
   const known = readDomain(connection, shown, isOwnFile);
   setDurability(connection, shown, place === undefined);
-  const domain = known ?? transact(connection, () => readDomain(connection, shown, isOwnFile) ?? create(connection));
+  const domain =
+    known ?? transact(connection, "lasting", () => readDomain(connection, shown, isOwnFile) ?? create(connection));
   return new SqliteShelf(connection, domain, place === undefined ? undefined : kernel, lifeFolderOf(place ?? MEMORY));
 }
 

@@ -166,5 +166,8 @@ export const FORGET_ENDED = `
 DELETE FROM conclave_session WHERE id IN (
   SELECT id FROM conclave_session WHERE ended IS NOT NULL ORDER BY ended DESC LIMIT -1 OFFSET 1000)`;
 
+/** → live: how many sessions live, or have died unnoticed. */
+export const COUNT_LIVE = "SELECT count(*) AS live FROM conclave_session WHERE ended IS NULL";
+
 /** → socket of every session that lives. */
 export const LIVE_SOCKETS = "SELECT socket FROM conclave_session WHERE ended IS NULL AND socket IS NOT NULL";

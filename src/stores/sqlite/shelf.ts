@@ -6,6 +6,7 @@
 // keep and claim asks for a session that is not ended, in the same way.
 import type { Bid, Claim, Claimed, Hold, Kept, Name, Session, SessionSpec, Will } from "../contract.ts";
 import { asBid } from "../contract.ts";
+import { markOf } from "../mark.ts";
 import type { Connection, Row } from "./binding.ts";
 import type { Kernel } from "./kernel.ts";
 import {
@@ -18,6 +19,7 @@ import {
   readWhole,
   recordedSocket,
   seatOf,
+  type Sitter,
   type SocketFile,
   socketPath,
 } from "./place.ts";
@@ -43,7 +45,7 @@ export class SqliteShelf {
 
   /** The same nonce is the same opening, and extends nothing. */
   open(spec: SessionSpec, ttlMs: number, socket: SocketFile | undefined, sentAtMs: number): Kept {
-    return transact(this.#connection, () => {
+    return transact(this.#connection, "passing", () => {
       const known = this.#connection.all(sql.READ_SESSION, spec.nonce)[0];
       if (known !== undefined) return isTrue(known["ended"]) ? { kind: "session-lost" } : this.#kept(spec.nonce, known);
       this.#tidyUp(sentAtMs);
@@ -67,7 +69,7 @@ export class SqliteShelf {
 
   /** One row is written, however many holds there are; the seats are counted, and read only if the count or their sum is another. */
   keep(session: Session, holds: readonly Hold[], sentAtMs: number): Kept {
-    return transact(this.#connection, () => {
+    return transact(this.#connection, holds.length === 0 ? "passing" : "lasting", () => {
       const { boot = null, clock = null } = this.#kernel ?? {};
       const expires = this.#expires(sentAtMs, session.ttlMs);
       const { id } = session;
@@ -120,8 +122,12 @@ export class SqliteShelf {
 
   // ---- claim
 
+  /** Many may claim what one has left. A version never comes back, so whoever has been beaten finds that out without becoming the writer. */
   claim(claims: readonly Claim[]): readonly Claimed[] {
-    return transact(this.#connection, () => claims.map((claim) => this.#claim(claim)));
+    const places = this.look(claims.map(({ name }) => name));
+    const beaten = places.flatMap((place, index) => this.#beaten(place, claims[index]));
+    if (beaten.length === claims.length) return beaten;
+    return transact(this.#connection, "lasting", () => claims.map((claim) => this.#claim(claim)));
   }
 
   #claim(claim: Claim): Claimed {
@@ -130,11 +136,12 @@ export class SqliteShelf {
     if (mine === undefined || isTrue(mine["ended"])) return { kind: "session-lost" };
     const place = this.#look(name);
     const { sitter } = place;
-    if (sitter?.bid === bid && sitter.session === claim.session.id) {
+    if (sitter !== undefined && isBy(claim, sitter)) {
       if (sitter.value !== value) this.#connection.run(sql.SET_VALUE, value, name);
       return { kind: "granted", hold: this.#hold(name, bid, sitter.token) };
     }
-    if (place.version !== claim.over) return { kind: "beaten", seat: seatOf(place, this.#kernel, false) };
+    const [beaten] = this.#beaten(place, claim);
+    if (beaten !== undefined) return beaten;
     if (sitter !== undefined && sitter.session !== claim.session.id)
       this.#end({ id: sitter.session, candidate: sitter.candidate, ttlMs: sitter.ttlMs });
     const ttlMs = readTtl(mine["ttl"], `session ${claim.session.id}`);
@@ -146,16 +153,24 @@ export class SqliteShelf {
     return { kind: "granted", hold: this.#hold(name, bid, BigInt(token)) };
   }
 
+  /** Empty unless another version stands there than the one vouched for, and not by this very claim. */
+  #beaten(place: Place, claim: Claim | undefined): readonly Claimed[] {
+    if (claim === undefined || place.version === claim.over || isBy(claim, place.sitter)) return [];
+    return [{ kind: "beaten", seat: seatOf(place, this.#kernel, false) }];
+  }
+
   #hold(name: Name, bid: Bid, value: bigint): Hold {
     return { name, bid, token: { domain: this.domain, value, bid } };
   }
 
   // ---- release
 
-  release({ session, holds, endSession }: Will): void {
-    transact(this.#connection, () => {
-      for (const { name, bid } of holds) this.#connection.run(sql.VACATE, name, session.id, bid);
-      if (endSession) this.#end(session);
+  release(wills: readonly Will[]): void {
+    transact(this.#connection, "lasting", () => {
+      for (const { session, holds, endSession } of wills) {
+        for (const { name, bid } of holds) this.#connection.run(sql.VACATE, name, session.id, bid);
+        if (endSession) this.#end(session);
+      }
     });
   }
 
@@ -194,6 +209,11 @@ export class SqliteShelf {
     return this.#connection.all(sql.CHANGED_SINCE, change).map((row) => readText(row["name"], "a counter's name"));
   }
 
+  /** How many may be waiting, and this one among them. */
+  candidates(): number {
+    return readNumber(this.#connection.all(sql.COUNT_LIVE)[0]?.["live"], "the number of sessions");
+  }
+
   /** Sockets of the sessions that live. */
   sockets(): readonly string[] {
     return this.#connection
@@ -202,15 +222,6 @@ export class SqliteShelf {
   }
 }
 
-const marks = new WeakMap<object, number>();
-
-/** 32 bits of name and bid (FNV-1a). The machine sends the same holds with every keep: each is summed once. */
-function markOf(hold: { readonly name: Name; readonly bid: Bid }): number {
-  const known = marks.get(hold);
-  if (known !== undefined) return known;
-  const text = `${hold.name}\n${hold.bid}`;
-  let mark = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++) mark = Math.imul(mark ^ text.charCodeAt(index), 0x01000193) >>> 0;
-  marks.set(hold, mark);
-  return mark;
+function isBy({ bid, session }: Claim, sitter: Sitter | undefined): boolean {
+  return sitter?.bid === bid && sitter.session === session.id;
 }

@@ -47,11 +47,12 @@ export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
   readonly #parts: StoreParts;
   readonly #watcher: Watcher;
   readonly #mailboxes = new Set<Mailbox>();
+  readonly #releases: { will: Will; call: Call; resolve: (released: Released) => void }[] = [];
   /** Opened or kept through this handle in the file that is open now, and those whose file is gone. */
   readonly #sessions = new Set<string>();
   readonly #lost = new Set<string>();
   #file: OpenFile | undefined;
-  #beacon: Promise<Beacon | undefined> | undefined;
+  #beacon: Promise<Beacon | "not-yet" | undefined> | undefined;
   #lit: Beacon | undefined;
   #notice: Refusal | undefined;
   #isTelling = false;
@@ -95,17 +96,31 @@ export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
     const answer = this.#answer((file) => ({ kind: "claimed" as const, claimed: file.shelf.claim(claims) }));
     if (answer.kind !== "claimed") return claims.map(() => answer);
     if (answer.claimed.some(({ kind }) => kind === "granted")) this.#changed();
+    // Somebody else was quicker: their process is the one to listen to now.
+    else this.#watcher.refresh();
     return answer.claimed;
   }
 
-  async release(will: Will, call: Call): Promise<Released> {
-    if (call.signal.aborted) return unknown(call.signal.reason);
-    const released = this.#answer((file): Released => {
-      file.shelf.release(will);
-      return { kind: "released" };
+  /** Those of one turn are one transaction: ten thousand terms that are given back one by one would need half a minute of commits. */
+  release(will: Will, call: Call): Promise<Released> {
+    return new Promise((resolve) => {
+      this.#releases.push({ will, call, resolve });
+      if (this.#releases.length === 1) setImmediate(() => this.#releaseAll());
     });
-    if (released.kind === "released") this.#changed();
-    return released;
+  }
+
+  #releaseAll(): void {
+    const wanted = this.#releases.splice(0);
+    const sent = wanted.filter(({ call }) => !call.signal.aborted);
+    if (sent.length > 0) {
+      const released = this.#answer((file): Released => {
+        file.shelf.release(sent.map(({ will }) => will));
+        return { kind: "released" };
+      });
+      if (released.kind === "released") this.#changed();
+      for (const { resolve } of sent) resolve(released);
+    }
+    for (const { call, resolve } of wanted) if (call.signal.aborted) resolve(unknown(call.signal.reason));
   }
 
   async look(questions: readonly Question[], call: Call): Promise<Looked> {
@@ -171,8 +186,9 @@ export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
 
   async close(): Promise<void> {
     for (const mailbox of this.#mailboxes) mailbox.end();
+    this.#releaseAll();
     const lit = await this.#beacon;
-    lit?.putOut();
+    if (lit !== "not-yet") lit?.putOut();
     this.#beacon = undefined;
     this.#lit = undefined;
     this.#file?.close();
@@ -217,17 +233,21 @@ export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
 
   /** Lit before the first session is written, so that whoever reads its row can ask. Not being lit costs speed, never safety. */
   async #light(): Promise<Beacon | undefined> {
-    this.#beacon ??= this.#tryToLight();
-    this.#lit = await this.#beacon;
-    return this.#lit;
-  }
-
-  async #tryToLight(): Promise<Beacon | undefined> {
-    const place = this.#answer((file) => ({ kind: "open" as const, path: file.path, shelf: file.shelf }));
-    if (place.kind !== "open" || place.path === undefined || this.#parts.kernel === undefined) {
-      if (place.kind !== "open") this.#beacon = undefined;
+    const trying = (this.#beacon ??= this.#tryToLight());
+    const lit = await trying;
+    if (lit === "not-yet") {
+      if (this.#beacon === trying) this.#beacon = undefined;
       return undefined;
     }
+    this.#lit = lit;
+    return lit;
+  }
+
+  /** `not-yet`: the file cannot be opened now. Undefined: never. */
+  async #tryToLight(): Promise<Beacon | "not-yet" | undefined> {
+    const place = this.#answer((file) => ({ kind: "open" as const, path: file.path, shelf: file.shelf }));
+    if (place.kind !== "open") return "not-yet";
+    if (place.path === undefined || this.#parts.kernel === undefined) return undefined;
     const { path, shelf } = place;
     const beacon = await Beacon.light(path, shelf.domain);
     const live = this.#answer(({ shelf }) => ({ kind: "live" as const, sockets: shelf.sockets() }));

@@ -3,9 +3,11 @@
 //   ourselves what this process commits, it tells its own watchers
 //   a look    every 50 ms at SQLite's data_version, which another connection's commit changes: whoever is nobody's listener (a name that was vacant, a
 //             row deleted by hand, a replaced file) is noticed too. It reads no page, and only if something was committed the changed names are read.
-//             Half a percent of one core here, most of it Node waking up
+//             Half a percent of one core here, most of it Node waking up. Whoever is connected to the holders of all it watches hears the rest from
+//             them, and looks once a second: five hundred that wait for one leader would keep two cores busy otherwise
 // fs.watch on the -wal was left out: it fires before the commit is visible, and its descriptors are few (max_user_instances).
 // Hints are not needed for safety; what goes wrong here is said by the machine's own requests.
+import { randomInt } from "node:crypto";
 import { asVersion, type Hint, type Name, type Question, type Seat } from "../contract.ts";
 import type { Mailbox } from "../memory/hints.ts";
 import type { Kernel } from "./kernel.ts";
@@ -15,8 +17,16 @@ import { evidenceOf } from "./probe.ts";
 import { Vigil } from "./vigil.ts";
 
 const LOOK_EVERY_MS = 50;
+/** While everything watched is held by processes that would say what they change. */
+const LOOK_SELDOM_MS = 1000;
 /** A holder that could not be reached, and is not proven dead, is tried again this seldom. */
 const LOOKS_PER_RENEWAL = 20;
+
+/** So many may hear of a change at once; beyond that each has its turn. */
+const NO_HERD = 10;
+/** Of a processor, for one waiter to hear that the leader has left and to find out who follows. */
+const MS_PER_WAITER = 2;
+const LONGEST_PAUSE_MS = 2000;
 
 interface Reached {
   readonly vigil: Vigil;
@@ -33,6 +43,8 @@ export class Watcher {
   readonly #reached = new Map<string, Reached>();
   readonly #holderOf = new Map<Name, string>();
   #timer: NodeJS.Timeout | undefined;
+  #turn: NodeJS.Timeout | undefined;
+  #lookEveryMs = LOOK_EVERY_MS;
   #looks = 0;
   #seen: OpenFile | undefined;
   #dataVersion = -1;
@@ -61,7 +73,7 @@ export class Watcher {
       // What is free already was given back between the look that led to this watch and now.
       if (place.state !== "held") this.#tell(place.name, seatOf(place, this.#kernel, false));
     }
-    this.#timer ??= setInterval(() => this.#lookUp(), LOOK_EVERY_MS).unref();
+    this.#arrangeLook();
     return () => {
       for (const name of names) this.#remove(name, mailbox);
     };
@@ -74,8 +86,29 @@ export class Watcher {
     this.#watched.delete(name);
     this.#unfollow(name);
     if (this.#watched.size > 0) return;
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
     this.#timer = undefined;
+  }
+
+  // ---- looking
+
+  /** Only ever brings the next look forward: a holder that was reached may be gone again before it comes. */
+  #arrangeLook(): void {
+    if (this.#watched.size === 0) return;
+    const everyMs = this.#isToldOfAll() ? LOOK_SELDOM_MS : LOOK_EVERY_MS;
+    if (this.#timer !== undefined && everyMs >= this.#lookEveryMs) return;
+    clearTimeout(this.#timer);
+    this.#lookEveryMs = everyMs;
+    this.#timer = setTimeout(() => this.#lookUp(), everyMs).unref();
+  }
+
+  /** What this process holds itself, nobody else would tell of. */
+  #isToldOfAll(): boolean {
+    for (const name of this.#watched.keys()) {
+      const holder = this.#holderOf.get(name);
+      if (holder === undefined || this.#reached.get(holder)?.vigil.life !== "alive") return false;
+    }
+    return true;
   }
 
   /** The socket is connected, so its process lives as far as anybody knows. */
@@ -83,7 +116,7 @@ export class Watcher {
     return this.#reached.get(socket.path)?.vigil.life === "alive";
   }
 
-  /** Something may have changed: tells of it. */
+  /** Something may have changed, and those who hold it may be others now: tells of it, and listens to them. */
   refresh(): void {
     if (this.#watched.size === 0) return;
     try {
@@ -91,9 +124,11 @@ export class Watcher {
     } catch {
       // Locked or gone: the machine's own requests say so, and the next look tries again.
     }
+    this.#arrangeLook();
   }
 
   #lookUp(): void {
+    this.#timer = undefined;
     this.#looks++;
     if (this.#looks % LOOKS_PER_RENEWAL === 0) for (const { vigil } of this.#reached.values()) vigil.renew();
     this.refresh();
@@ -139,6 +174,28 @@ export class Watcher {
     for (const mailbox of this.#watched.get(name) ?? []) mailbox.put(hint);
   }
 
+  // ---- a herd: all who wait hear of a change at the same instant, and only one of them can win
+
+  /** None for a few. Of many, the first is about as quick as a single one would be, and the last finds it elected. */
+  #pauseMs(): number {
+    try {
+      const herd = this.#file().shelf.candidates() - NO_HERD;
+      return herd <= 0 ? 0 : randomInt(Math.min(LONGEST_PAUSE_MS, herd * MS_PER_WAITER) + 1);
+    } catch {
+      return 0;
+    }
+  }
+
+  #refreshInTurn(): void {
+    if (this.#turn !== undefined) return;
+    const pauseMs = this.#pauseMs();
+    if (pauseMs === 0) return this.refresh();
+    this.#turn = setTimeout(() => {
+      this.#turn = undefined;
+      this.refresh();
+    }, pauseMs).unref();
+  }
+
   // ---- the processes that hold what is watched
 
   #follow(place: Place): void {
@@ -155,10 +212,15 @@ export class Watcher {
 
   #reach(socket: SocketFile, name: Name): void {
     const names = new Set([name]);
-    const vigil = new Vigil(socket, (news) => {
-      if (news === "change") this.refresh();
-      else for (const each of names) this.#tellDead(each);
-    });
+    const vigil = new Vigil(
+      socket,
+      (news) => {
+        if (news === "dead") for (const each of names) this.#tellDead(each);
+        if (news === "change") this.#refreshInTurn();
+        else this.#arrangeLook(); // from now on nobody tells
+      },
+      () => this.#pauseMs(),
+    );
     this.#reached.set(socket.path, { vigil, names });
   }
 

@@ -1,0 +1,66 @@
+// @ts-check
+// `conclave run` on a store given by its URL: the leading one is killed (SIGKILL) with a ttl that nobody waits for. From before the signal to the first thing
+// that the next command does: its keeper ends the old command and lets go, the next is elected and starts its command.
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+const cli = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+const sleep = (/** @type {number} */ ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const BEGIN_WITHIN_MS = 30_000;
+
+/** A build without the command cannot be measured. */
+export function canSupervise() {
+  return existsSync(cli) && spawnSync(process.execPath, [cli, "run", "--help"]).status === 0;
+}
+
+/** @param {string} store @param {number} rounds @param {string} [ttl] @returns {Promise<number[]>} ms */
+export async function supervised(store, rounds, ttl = "60s") {
+  const folder = mkdtempSync(path.join(tmpdir(), "conclave-supervised-"));
+  const samples = [];
+  let leader = start(folder, store, 0, ttl);
+  try {
+    await appears(leader.mark);
+    for (let round = 1; round <= rounds; round++) {
+      const next = start(folder, store, round, ttl);
+      await next.until(/"keeper","state":"started"/);
+      await next.until(/"session","state":"opened"/);
+      await sleep(1000); // until it waits, and is told
+      const from = performance.now();
+      leader.run.kill("SIGKILL");
+      samples.push((await appears(next.mark)) - from);
+      leader = next;
+    }
+    return samples;
+  } finally {
+    leader.run.kill("SIGTERM");
+    await new Promise((resolve) => leader.run.once("exit", resolve));
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** @param {string} folder @param {string} store @param {number} round @param {string} ttl */
+function start(folder, store, round, ttl) {
+  const mark = path.join(folder, `began-${round}`);
+  const work = `echo $CONCLAVE_TOKEN > ${mark}.part; mv ${mark}.part ${mark}; exec sleep 1000`;
+  const args = ["run", "supervised", "--store", store, "--ttl", ttl, "--json", "--", "sh", "-c", work];
+  const run = spawn(process.execPath, [cli, ...args], { stdio: ["ignore", "ignore", "pipe"] });
+  let told = "";
+  run.stderr.on("data", (text) => (told += text));
+  const until = async (/** @type {RegExp} */ words) => {
+    while (!words.test(told)) await sleep(1);
+  };
+  return { run, mark, until };
+}
+
+/** @param {string} file */
+async function appears(file) {
+  const until = performance.now() + BEGIN_WITHIN_MS;
+  while (!existsSync(file)) {
+    if (performance.now() > until) throw new Error(`no command began within ${BEGIN_WITHIN_MS} ms`);
+    await sleep(1);
+  }
+  return performance.now();
+}

@@ -1,0 +1,91 @@
+// @ts-check
+// withLock on sqlite:, beside what else takes a lock through a file: proper-lockfile (a folder that is made and removed; a stale one is waited for by the
+// clock) and a bare SQLite transaction (excludes only while it is open, knows no ttl and no token). One name, one after the other, all in one run and in turns,
+// on the same disk. What a lock is for, survival of whoever takes it, only the first two have; a token only the first.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { createCandidate } from "conclave";
+import { sqlite } from "conclave/stores/sqlite";
+
+const require = createRequire(import.meta.url);
+/** It has no types. @type {{ lock(file: string, options: { realpath: boolean }): Promise<() => Promise<void>> }} */
+const lockfile = require("proper-lockfile");
+const ROUNDS = 200;
+const TURNS = 5;
+
+export async function run() {
+  const folder = mkdtempSync(path.join(tmpdir(), "conclave-lock-"));
+  try {
+    return await measure(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** @param {string} folder */
+async function measure(folder) {
+  const candidate = createCandidate({ store: sqlite(path.join(folder, "conclave.db")), ttlMs: 15_000 });
+  const target = path.join(folder, "target");
+  writeFileSync(target, "");
+  const bare = bareTransaction(path.join(folder, "bare.db"));
+  const locks = {
+    conclave: () => candidate.withLock("x", async () => {}),
+    lockfile: async () => {
+      const release = await lockfile.lock(target, { realpath: false });
+      await release();
+    },
+    bare,
+  };
+  /** @type {Record<keyof typeof locks, number>} */
+  const spentMs = { conclave: 0, lockfile: 0, bare: 0 };
+  const names = /** @type {(keyof typeof locks)[]} */ (Object.keys(locks));
+  for (const name of names) for (let round = 0; round < 20; round++) await locks[name]();
+  for (let turn = 0; turn < TURNS; turn++)
+    for (const name of names) {
+      const begun = performance.now();
+      for (let round = 0; round < ROUNDS / TURNS; round++) await locks[name]();
+      spentMs[name] += performance.now() - begun;
+    }
+  await candidate.close();
+  const rate = (/** @type {keyof typeof locks} */ name) => (ROUNDS / spentMs[name]) * 1000;
+  return [
+    { name: "withLock on sqlite:, 1 name (two synced commits)", value: rate("conclave"), unit: "ops/s", goal: "" },
+    { name: "proper-lockfile, lock and unlock (no sync)", value: rate("lockfile"), unit: "ops/s", goal: "" },
+    {
+      name: "bare SQLite transaction with one write (one synced commit)",
+      value: rate("bare"),
+      unit: "ops/s",
+      goal: "",
+    },
+    { name: "withLock over proper-lockfile", value: rate("conclave") / rate("lockfile"), unit: "×", goal: "" },
+    { name: "withLock over a bare transaction", value: rate("conclave") / rate("bare"), unit: "×", goal: "" },
+  ];
+}
+
+/** BEGIN IMMEDIATE, a write, COMMIT, as durable as conclave's own. @param {string} file @returns {() => Promise<void>} */
+function bareTransaction(file) {
+  const database = new (loadDatabase())(file);
+  database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+  database.exec("CREATE TABLE held (name TEXT PRIMARY KEY, times INTEGER)");
+  const write = database.prepare("INSERT INTO held VALUES ('x', 1) ON CONFLICT DO UPDATE SET times = times + 1");
+  return async () => {
+    database.exec("BEGIN IMMEDIATE");
+    write.run();
+    database.exec("COMMIT");
+  };
+}
+
+/** The binding that the store itself would choose. @returns {any} */
+function loadDatabase() {
+  for (const name of ["node:sqlite", "better-sqlite3", "libsql"]) {
+    try {
+      const module = require(name);
+      return module.DatabaseSync ?? module;
+    } catch {
+      // The next one, then.
+    }
+  }
+  throw new Error("no binding for SQLite is installed");
+}

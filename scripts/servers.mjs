@@ -1,0 +1,72 @@
+// @ts-check
+// Real servers for tests and for trying things out, from Debian's packages, on loopback, in private folders, on free ports.
+//
+//   npm run servers -- etcd [--nodes 3]    starts it, prints its version and URLs, stops it on Ctrl-C
+//   npm run servers -- check               installs what is missing, starts each once and asks it its version; `npm test` begins with this
+//
+// Each file NAME.mjs of scripts/servers that exports `packages` and `start` is a server.
+import { readdirSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { ensurePackages, TOOLS } from "./servers/packages.mjs";
+
+/** @typedef {{ packages: string[], start(options?: { nodes?: number, folder?: string }): Promise<import("./servers/process.mjs").Servers> }} Server */
+
+const HELP = `Real servers for tests and for trying things out, on loopback, in private folders, on free ports.
+
+  npm run servers -- NAME [--nodes 3]    starts it, prints its version and URLs, stops it on Ctrl-C
+  npm run servers -- check               installs what the tests need, starts each once and asks it its version
+`;
+const folder = fileURLToPath(new URL("servers", import.meta.url));
+const servers = await readServers();
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { nodes: { type: "string", default: "1" }, help: { type: "boolean", default: false } },
+});
+
+try {
+  if (values.help) process.stdout.write(HELP);
+  else await main(positionals[0] ?? "");
+} catch (error) {
+  process.stderr.write(`servers: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}
+
+/** @param {string} name */
+async function main(name) {
+  if (name === "check") return await check();
+  const server = servers.get(name);
+  if (server === undefined) throw new Error(`which one? ${[...servers.keys()].join(", ")}, or check`);
+  const nodes = Number(values.nodes);
+  if (!Number.isSafeInteger(nodes) || nodes < 1) throw new Error(`--nodes ${values.nodes} is not a number of servers`);
+  ensurePackages(server.packages);
+  const running = await server.start({ nodes });
+  process.stdout.write(`${name} ${await running.version()}\n${running.urls.join("\n")}\nCtrl-C stops it\n`);
+  const idle = setInterval(() => {}, 1 << 30);
+  for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM"]))
+    process.once(signal, () => {
+      clearInterval(idle);
+      void running.stop();
+    });
+}
+
+async function check() {
+  ensurePackages([...TOOLS, ...[...servers.values()].flatMap(({ packages }) => packages)]);
+  for (const [name, server] of servers) {
+    const running = await server.start();
+    process.stdout.write(`${name} ${await running.version()}\n`);
+    await running.stop();
+  }
+}
+
+async function readServers() {
+  /** @type {Map<string, Server>} */
+  const found = new Map();
+  for (const file of readdirSync(folder).toSorted()) {
+    if (!file.endsWith(".mjs") || file === "warden.mjs") continue;
+    const module = await import(path.join(folder, file));
+    if (typeof module.start === "function") found.set(file.slice(0, -".mjs".length), module);
+  }
+  return found;
+}

@@ -1,0 +1,180 @@
+// @ts-check
+// PostgreSQL 15 on loopback: one primary, and with more nodes streaming replicas of it that can be promoted. Refuses to run as root, so that as root it
+// runs as `nobody`. Two ways in: `postgres`, the superuser, without a password, and whatever roles a test makes with one (scram-sha-256).
+import { spawnSync } from "node:child_process";
+import { appendFileSync, chownSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import pg from "pg";
+import { freePorts, launch, privateFolder } from "./process.mjs";
+
+export const packages = ["postgresql", "faketime"];
+
+const BIN = "/usr/lib/postgresql/15/bin";
+const NOBODY = 65_534;
+const isRoot = process.getuid?.() === 0;
+
+/** @typedef {import("./process.mjs").ServerNode & { promote(): Promise<void> }} PostgresNode */
+/** @typedef {Omit<import("./process.mjs").Servers, "nodes"> & { nodes: PostgresNode[] }} PostgresServers */
+
+/**
+ * @param {object} [options]
+ * @param {number} [options.nodes] the first is the primary, the others follow it
+ * @param {string} [options.folder] where the data goes; a private one if not given
+ * @param {Readonly<Record<string, string>>} [options.settings] of postgresql.conf
+ * @param {boolean} [options.tls] with a certificate of its own making
+ * @param {Record<string, string>} [options.env] of the servers: libfaketime's, for instance
+ * @returns {Promise<PostgresServers>}
+ */
+export async function start({ nodes: count = 1, folder, settings = {}, tls = false, env = {} } = {}) {
+  const own = folder === undefined ? privateFolder("postgres") : undefined;
+  const base = folder ?? own?.folder ?? "";
+  mkdirSync(base, { recursive: true });
+  if (isRoot) chownSync(base, NOBODY, NOBODY);
+  const ports = await freePorts(count);
+  /** @type {PostgresNode[]} */
+  const nodes = [];
+  for (const [index, port] of ports.entries()) {
+    const data = path.join(base, `n${index}`);
+    if (index === 0) initialise(data, base, settings, tls);
+    else copy(data, ports[0] ?? 0, `n${index}`);
+    nodes.push(await startNode(data, base, port, `n${index}`, env));
+  }
+  return {
+    urls: nodes.map(({ url }) => url),
+    nodes,
+    version: async () => String((await ask(nodes[0]?.url ?? "", "SHOW server_version"))[0]?.["server_version"]),
+    stop: async () => {
+      await Promise.all(nodes.map((node) => node.kill()));
+      own?.remove();
+    },
+  };
+}
+
+/** @param {string} data @param {string} base @param {Readonly<Record<string, string>>} settings @param {boolean} tls */
+function initialise(data, base, settings, tls) {
+  run("initdb", ["-D", data, "-U", "postgres", "-E", "UTF8", "--locale=C.UTF-8", "-A", "trust", "--no-sync"]);
+  const all = {
+    shared_preload_libraries: "pg_stat_statements",
+    unix_socket_directories: base,
+    wal_keep_size: "64MB",
+    hot_standby: "on",
+    ...(tls ? { ssl: "on", ...makeCertificate(base) } : {}),
+    ...settings,
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name} = '${value.replaceAll("'", "''")}'\n`);
+  appendFileSync(path.join(data, "postgresql.conf"), lines.join(""));
+  const rules = [
+    "local all all trust",
+    "host all postgres 127.0.0.1/32 trust",
+    "host replication postgres 127.0.0.1/32 trust",
+    "host all all 127.0.0.1/32 scram-sha-256",
+  ];
+  writeFileSync(path.join(data, "pg_hba.conf"), `${rules.join("\n")}\n`);
+}
+
+/** @param {string} base */
+function makeCertificate(base) {
+  const [key, cert] = [path.join(base, "server.key"), path.join(base, "server.crt")];
+  const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-days", "2"];
+  runCommand("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", cert, ...subject]);
+  return { ssl_key_file: key, ssl_cert_file: cert };
+}
+
+/** @param {string} data @param {number} port of the primary @param {string} name */
+function copy(data, port, name) {
+  const from = `host=127.0.0.1 port=${port} user=postgres application_name=${name}`;
+  run("pg_basebackup", ["-d", from, "-D", data, "-R", "-X", "stream", "-c", "fast", "--no-sync"]);
+}
+
+/** @param {string} data @param {string} base @param {number} port @param {string} name @param {Record<string, string>} env @returns {Promise<PostgresNode>} */
+async function startNode(data, base, port, name, env) {
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  // Set behind setpriv: libfaketime leaves things behind that belong to whoever it is first loaded by.
+  const set = Object.entries(env).map(([key, value]) => `${key}=${value}`);
+  const [command = "", ...args] = asNobody("env", [...set, `${BIN}/postgres`, "-D", data, "-p", `${port}`]);
+  const ready = async () => (await ask(url, "SELECT 1")).length === 1;
+  const node = await launch({
+    url,
+    command,
+    args,
+    log: path.join(base, `${name}.log`),
+    stopSignal: "SIGINT",
+    ready,
+  });
+  /** The postmaster and its children: one that is stopped alone goes on serving. @param {NodeJS.Signals} signal */
+  const signalAll = (signal) => {
+    for (const pid of [node.pid, ...childrenOf(node.pid)]) trySignal(pid, signal);
+  };
+  return {
+    url,
+    log: node.log,
+    get pid() {
+      return node.pid;
+    },
+    kill: async () => {
+      signalAll("SIGKILL");
+      await node.kill();
+    },
+    stop: () => node.stop(),
+    pause: () => signalAll("SIGSTOP"),
+    resume: () => signalAll("SIGCONT"),
+    restart: (options) => node.restart(options),
+    promote: async () => void (await ask(url, "SELECT pg_promote(true)")),
+  };
+}
+
+/** @param {number} pid @param {NodeJS.Signals} signal */
+function trySignal(pid, signal) {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+/** @param {number} parent @returns {number[]} */
+function childrenOf(parent) {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+        return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1] === `${parent}`;
+      } catch {
+        return false;
+      }
+    });
+}
+
+/** @param {string} url @param {string} sql @returns {Promise<Record<string, unknown>[]>} */
+async function ask(url, sql) {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 });
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+/** @param {string} command @param {readonly string[]} args @returns {string[]} */
+function asNobody(command, args) {
+  return isRoot
+    ? ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups", command, ...args]
+    : [command, ...args];
+}
+
+/** @param {string} program @param {readonly string[]} args */
+function run(program, args) {
+  const [command = "", ...rest] = asNobody(`${BIN}/${program}`, args);
+  runCommand(command, rest);
+}
+
+/** @param {string} command @param {readonly string[]} args */
+function runCommand(command, args) {
+  const [program = "", ...rest] = isRoot && command === "openssl" ? asNobody(command, args) : [command, ...args];
+  const { status, stderr, error } = spawnSync(program, rest, { encoding: "utf8", cwd: "/" });
+  if (status !== 0) throw new Error(`${command} failed: ${stderr}${error?.message ?? ""}`);
+}

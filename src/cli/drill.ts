@@ -1,0 +1,194 @@
+// `conclave drill`: real faults on the store that you use, judged from outside, so that its promise need not be believed. Exits 0 only if no two led at one
+// instant and no stale write was accepted.
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { elect, isFenced, type Reopenable, type Store } from "../index.ts";
+import { judgeLog } from "../testing/index.ts";
+import { type Context, NO, UsageError, YES } from "./command.ts";
+import { Company, NobodyLeads } from "./drill/company.ts";
+import { addressesOf, sweepCables, whyNotCut } from "./drill/network.ts";
+import { progressOf } from "./drill/progress.ts";
+import { type Outcome, summarize, tell } from "./drill/report.ts";
+import { type Fault, FAULTS, play } from "./drill/rounds.ts";
+import { readCount, readDuration, readFlags } from "./flags.ts";
+import { chooseStore, redact, STORE_HELP } from "./store.ts";
+
+export const help: string = `usage: conclave drill [--store URL] [--rounds N] [--faults LIST] [options]
+
+Starts real candidate processes on your store and lets things happen to whoever leads: killed, stopped past its ttl with a write under way, told to
+resign, cut off from the store. Each candidate stamps, asks whether it holds the term, then writes to a resource that compares tokens. Judged from
+outside: did two hold at one instant; was a stale write accepted; how long was nobody in charge. Uses one election of its own, and leaves nothing behind
+but that name's counter.
+
+${STORE_HELP}
+  --rounds N        of each fault (default 10)
+  --faults LIST     of crash,pause,resign,cut (default: all that can be done here; cut needs Linux, root and a store on a network)
+  --ttl 3s          of the candidates
+  --candidates N    2 to 20 (default 3)
+  --election NAME   (default conclave-drill)
+  --unfenced        accept a store that has no tokens: its stale writes are accepted, and counted
+  --json            {"store", "ttlMs", "rounds", "failoverMs": {"crash": {"min", "median", "p99", "max"}, …}, "ofTtl": the same as ratios to the ttl,
+                    "overlaps", "staleWrites": {"refused", "accepted"}, "writers": [{"id", "sent", "accepted", "refused", "lastToken"}], "problems", "ok"}
+
+Exit codes: 0 no overlap and no stale write accepted, 1 there was one, or nobody led in time, 2 not understood, 3 the drill could not be held, 130 interrupted.
+`;
+
+const INTERRUPTED = 130;
+const PORTS: Readonly<Record<string, number>> = { etcd: 2379, etcds: 2379, postgres: 5432, postgresql: 5432 };
+
+interface Asked {
+  readonly store: Store & Reopenable;
+  readonly rounds: number;
+  readonly faults: readonly Fault[];
+  readonly ttlMs: number;
+  readonly candidates: number;
+  readonly election: string;
+  readonly isJson: boolean;
+  readonly isCut: boolean;
+}
+
+export async function run(args: readonly string[], { home }: Context): Promise<number> {
+  const asked = await understand(args);
+  const stopping = new AbortController();
+  const stop = (name: NodeJS.Signals): void =>
+    stopping.abort(new DOMException(`told to stop by ${name}`, "AbortError"));
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, stop);
+  const folder = mkdtempSync(path.join(tmpdir(), "conclave-drill-"));
+  try {
+    await refuseCompany(asked);
+    const outcome = await hold(
+      asked,
+      new URL("./drill/candidate.js", home),
+      path.join(folder, "terms.log"),
+      stopping.signal,
+    );
+    const report = summarize(outcome);
+    process.stdout.write(asked.isJson ? `${JSON.stringify(report)}\n` : tell(report));
+    if (stopping.signal.aborted && report.overlaps === 0 && report.staleWrites.accepted === 0) return INTERRUPTED;
+    return report.ok ? YES : NO;
+  } finally {
+    for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.removeListener(name, stop);
+    await asked.store.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function understand(args: readonly string[]): Promise<Asked> {
+  const text = { type: "string" } as const;
+  const flag = { type: "boolean", default: false } as const;
+  const options = {
+    store: text,
+    rounds: text,
+    faults: text,
+    ttl: text,
+    candidates: text,
+    election: text,
+    unfenced: flag,
+    json: flag,
+  } as const;
+  const { values } = readFlags({ args: [...args], options, allowPositionals: false });
+  const candidates = readCount("--candidates", values.candidates ?? "3", 2);
+  if (candidates > 20) throw new UsageError(`--candidates ${candidates}: at most 20`);
+  const store = (await chooseStore(values.store)) as Store & Partial<Reopenable>;
+  const { url } = store;
+  if (url === undefined || store.guarantee.scope === "process")
+    throw new UsageError("a drill needs a store that several processes can open: --store URL");
+  if (!isFenced(store) && !values.unfenced)
+    throw new UsageError(
+      `${store.guarantee.store} has no tokens: --unfenced accepts that stale writes cannot be refused`,
+    );
+  const whyNot = whyNotCut(cutAddresses(store, url));
+  const faults = readFaults(values.faults, whyNot);
+  return {
+    store: store as Store & Reopenable,
+    rounds: readCount("--rounds", values.rounds ?? "10", 1),
+    faults,
+    ttlMs: readDuration("--ttl", values.ttl ?? "3s"),
+    candidates,
+    election: values.election ?? "conclave-drill",
+    isJson: values.json,
+    isCut: faults.includes("cut"),
+  };
+}
+
+function cutAddresses(store: Store, url: string): ReturnType<typeof addressesOf> {
+  const scheme = /^([a-z]+):/i.exec(url)?.[1]?.toLowerCase() ?? "";
+  return store.guarantee.scope === "network" ? addressesOf(url, PORTS[scheme]) : [];
+}
+
+function readFaults(list: string | undefined, whyNotCut: string | undefined): readonly Fault[] {
+  if (list === undefined) {
+    if (whyNotCut !== undefined) process.stderr.write(`conclave drill: without cut: ${whyNotCut}\n`);
+    return FAULTS.filter((fault) => fault !== "cut" || whyNotCut === undefined);
+  }
+  const asked = list.split(",");
+  const unknown = asked.filter((each) => !(FAULTS as readonly string[]).includes(each));
+  if (unknown.length > 0) throw new UsageError(`--faults ${unknown.join(",")}: of ${FAULTS.join(",")}`);
+  if (asked.includes("cut") && whyNotCut !== undefined) throw new UsageError(`--faults cut: ${whyNotCut}`);
+  return FAULTS.filter((fault) => asked.includes(fault));
+}
+
+/** Two drills in one election would judge each other's candidates. */
+async function refuseCompany({ store, election }: Asked): Promise<void> {
+  const leader = await elect(election, { store, unfenced: true }).leader();
+  if (leader === undefined) return;
+  throw new Error(
+    `${leader.id} leads "${election}" already: another drill, or not a drill at all. Choose a name with --election.`,
+  );
+}
+
+async function hold(asked: Asked, program: URL, log: string, signal: AbortSignal): Promise<Outcome> {
+  const { store, rounds, faults, ttlMs, candidates: size, election } = asked;
+  if (asked.isCut) sweepCables();
+  const addresses = asked.isCut ? cutAddresses(store, store.url) : [];
+  const composeMs = 150;
+  const company = new Company({
+    program,
+    url: store.url,
+    election,
+    ttlMs,
+    unfenced: true,
+    log,
+    composeMs,
+    size,
+    addresses,
+  });
+  const samples = Object.fromEntries(faults.map((fault) => [fault, [] as number[]])) as Record<Fault, number[]>;
+  const progress = progressOf(faults.length * rounds, asked.isJson);
+  const problems: string[] = [];
+  let done = 0;
+  try {
+    await company.start();
+    const pace = { ttlMs, patienceMs: 10 * ttlMs + 30_000, signal };
+    for (let round = 1; round <= rounds; round++)
+      for (const fault of faults) {
+        samples[fault].push(await play(fault, company, pace));
+        progress.step(++done, `${fault} ${round}`);
+      }
+    problems.push(...(await company.compareCounters(pace.patienceMs, signal)));
+  } catch (error) {
+    if (error instanceof NobodyLeads) problems.push(error.message);
+    else if (!signal.aborted) throw error;
+  } finally {
+    progress.end();
+    await company.end(5000);
+  }
+  const judged = judgeLog(readFileSync(log, "utf8"));
+  problems.push(
+    ...company.resource.problems,
+    ...judged.regressions,
+    ...judged.unread.map((line) => `unreadable: ${line}`),
+  );
+  return {
+    store: redact(store.url),
+    ttlMs,
+    rounds: Math.floor(done / faults.length),
+    samples,
+    overlaps: judged.overlaps,
+    terms: judged.terms,
+    staleWrites: { refused: company.resource.staleRefused, accepted: company.resource.staleAccepted },
+    writers: company.resource.books,
+    problems,
+  };
+}

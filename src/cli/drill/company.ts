@@ -1,0 +1,135 @@
+// The candidates of a drill together: who leads, who waits, and what one of them says next. The drill knows what they do only from what they say and from
+// what arrives at the resource.
+import type { Said, Write } from "./messages.ts";
+import { type Address, Cable } from "./network.ts";
+import { Player, type PlayerOptions } from "./player.ts";
+import { Resource } from "./resource.ts";
+
+export interface CompanyOptions extends Omit<PlayerOptions, "id" | "cable" | "hear" | "write"> {
+  readonly size: number;
+  /** Of the store; none: nobody can be cut off. */
+  readonly addresses: readonly Address[];
+}
+
+type Speech = Exclude<Said, Write>;
+
+/** Whoever has been waited for too long: the drill cannot go on. */
+export class NobodyLeads extends Error {}
+
+export class Company {
+  readonly resource: Resource = new Resource();
+  readonly #options: CompanyOptions;
+  readonly #players: Player[] = [];
+  readonly #left: Player[] = [];
+  readonly #cables: (Cable | undefined)[] = [];
+  readonly #waits = new Set<() => void>();
+  #started = 0;
+  /** The first thing that went wrong on its own. */
+  #failure: Error | undefined;
+
+  constructor(options: CompanyOptions) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    const { size, addresses } = this.#options;
+    for (let place = 0; place < size; place++)
+      this.#cables.push(addresses.length === 0 ? undefined : await Cable.lay(place, addresses));
+    for (let place = 0; place < size; place++) this.replace(place);
+  }
+
+  /** A new process in this place; an id is used once, so that what each has written can be told apart. */
+  replace(place: number): void {
+    const { size: _size, addresses: _addresses, ...options } = this.#options;
+    const before = this.#players[place];
+    if (before !== undefined) this.#left.push(before);
+    const player = new Player({
+      ...options,
+      id: `drill-${++this.#started}`,
+      cable: this.#cables[place],
+      hear: (who, said) => this.#hear(who, said),
+      write: (who, write) => void this.resource.arrive(who.id, write).then(() => this.#wake()),
+    });
+    this.#players[place] = player;
+    void player.gone.then(() => this.#wake());
+  }
+
+  placeOf(player: Player): number {
+    return this.#players.indexOf(player);
+  }
+
+  get players(): readonly Player[] {
+    return this.#players;
+  }
+
+  get leader(): Player | undefined {
+    return this.#players.find(({ isLeading }) => isLeading);
+  }
+
+  readonly heard: { readonly player: Player; readonly said: Speech }[] = [];
+
+  #hear(player: Player, said: Speech): void {
+    this.heard.push({ player, said });
+    if (this.heard.length > 1000) this.heard.splice(0, 500);
+    this.#wake();
+  }
+
+  #wake(): void {
+    for (const wake of this.#waits) wake();
+  }
+
+  /** Until `find` returns something. Rejects with NobodyLeads after `withinMs`, and with what stopped a candidate that nobody stopped. */
+  async until<T>(find: () => T | undefined, what: string, withinMs: number, signal: AbortSignal): Promise<T> {
+    const end = performance.now() + withinMs;
+    for (;;) {
+      signal.throwIfAborted();
+      this.#checkAlive();
+      const found = find();
+      if (found !== undefined) return found;
+      const leftMs = end - performance.now();
+      if (leftMs <= 0) throw new NobodyLeads(`${what}: not within ${Math.round(withinMs)} ms`);
+      await this.#news(leftMs, signal);
+    }
+  }
+
+  #news(withinMs: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer);
+        this.#waits.delete(wake);
+        signal.removeEventListener("abort", wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, withinMs);
+      this.#waits.add(wake);
+      signal.addEventListener("abort", wake);
+    });
+  }
+
+  readonly #expected = new Set<Player>();
+
+  expectEndOf(player: Player): void {
+    this.#expected.add(player);
+  }
+
+  #checkAlive(): void {
+    const dead = this.#players.find((player) => player.isDead && !this.#expected.has(player));
+    if (dead !== undefined) this.#failure ??= new Error(`${dead.id} has ended by itself: ${dead.complaint}`);
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  /** As an operator would who hunts a split brain: does everybody count as many writes as the resource? Of those that live. */
+  async compareCounters(withinMs: number, signal: AbortSignal): Promise<readonly string[]> {
+    for (const player of this.#players) player.tell("report");
+    const all = (): true | undefined => (this.#players.every(({ isCounted }) => isCounted) ? true : undefined);
+    await this.until(all, "everybody's count", withinMs, signal);
+    return this.#players.flatMap(({ miscount }) => miscount ?? []);
+  }
+
+  /** Everybody leaves in good order, and nothing stays behind. */
+  async end(withinMs: number): Promise<void> {
+    for (const player of this.#players) this.expectEndOf(player);
+    await Promise.all([...this.#players, ...this.#left].map((player) => player.leave(withinMs)));
+    for (const cable of this.#cables) cable?.remove();
+  }
+}

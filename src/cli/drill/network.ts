@@ -1,0 +1,153 @@
+// A candidate's way to its store that can be cut: a network namespace of its own, joined to this host by one cable, and on this side of the cable a relay to
+// each address of the store. Inside, connections to these addresses are turned to the relay, so that the store's URL stays as it is. To cut means that
+// packets vanish in both directions, without a word: what a broken switch does. Linux, as root, with ip and iptables. Nothing of the host's own network changes,
+// but the cable's end. Everything is removed at the end; what a killed drill leaves is named after it, and removed by the next.
+import { spawnSync } from "node:child_process";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { lookup } from "node:dns/promises";
+import { connect, createServer, isIP, type Server } from "node:net";
+import path from "node:path";
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+const PREFIX = "ccdrill";
+/** Of the ranges that nobody routes (RFC 5737 is for documentation, this one for tests between networks, RFC 2544). */
+const NETWORK = "198.18";
+
+/** Why nobody can be cut off here; undefined if one can. */
+export function whyNotCut(addresses: readonly Address[]): string | undefined {
+  if (addresses.length === 0) return "this store is not reached over a network";
+  if (process.platform !== "linux") return "network namespaces are Linux's";
+  if (process.geteuid?.() !== 0) return "only root can make network namespaces";
+  const missing = ["ip", "iptables"].filter((tool) => spawnSync("which", [tool]).status !== 0);
+  return missing.length === 0 ? undefined : `${missing.join(" and ")} missing: apt-get install iproute2 iptables`;
+}
+
+/** The addresses in a URL such as etcd://a:1,b:2/x; without a port none can be known. */
+export function addressesOf(url: string, defaultPort: number | undefined): readonly Address[] {
+  const [, hosts] = /^[a-z][a-z0-9+.-]*:\/\/(?:[^/?#]*@)?([^/?#]+)/i.exec(url) ?? [];
+  return (hosts ?? "").split(",").flatMap((each) => {
+    const [, host = "", port] = /^(\[[^\]]+\]|[^:]*)(?::(\d+))?$/.exec(each) ?? [];
+    const number = port === undefined ? defaultPort : Number(port);
+    return host === "" || number === undefined ? [] : [{ host: host.replace(/^\[|\]$/g, ""), port: number }];
+  });
+}
+
+export class Cable {
+  readonly #space: string;
+  readonly #relays: readonly Server[];
+  readonly prefix: readonly string[];
+
+  private constructor(space: string, relays: readonly Server[]) {
+    this.#space = space;
+    this.#relays = relays;
+    this.prefix = ["ip", "netns", "exec", space];
+  }
+
+  /** `number` 0…250, one for each candidate of this drill. */
+  static async lay(number: number, addresses: readonly Address[]): Promise<Cable> {
+    const space = `${PREFIX}-${process.pid}-${number}`;
+    const [here, there] = [`ccd${number}h${process.pid % 10_000}`, "cable0"];
+    const net = `${NETWORK}.${number}`;
+    ip(["netns", "add", space]);
+    ip(["link", "add", here, "type", "veth", "peer", "name", there, "netns", space]);
+    ip(["addr", "add", `${net}.1/24`, "dev", here]);
+    ip(["link", "set", here, "up"]);
+    for (const args of [
+      ["addr", "add", `${net}.2/24`, "dev", there],
+      ["link", "set", there, "up"],
+      ["link", "set", "lo", "up"],
+      ["route", "add", "default", "via", `${net}.1`],
+    ])
+      ip(["-n", space, ...args]);
+    // So that what is sent to 127.0.0.1 may leave by the cable.
+    within(space, ["sysctl", "-qw", "net.ipv4.conf.all.route_localnet=1"]);
+    within(space, ["iptables", "-t", "nat", "-A", "POSTROUTING", "-o", there, "-j", "MASQUERADE"]);
+    const relays = await Promise.all(addresses.map((address) => relay(`${net}.1`, address)));
+    const hosts: string[] = [];
+    for (const [index, { host, port }] of addresses.entries()) {
+      const ipv4 = isIP(host) === 4 ? host : (await lookup(host, { family: 4 })).address;
+      if (isIP(host) === 0) hosts.push(`${ipv4} ${host}`);
+      const to = `${net}.1:${portOf(relays[index])}`;
+      const match = ["-t", "nat", "-A", "OUTPUT", "-d", ipv4, "-p", "tcp", "--dport", `${port}`];
+      within(space, ["iptables", ...match, "-j", "DNAT", "--to-destination", to]);
+    }
+    if (hosts.length > 0) writeHosts(space, hosts);
+    return new Cable(space, relays);
+  }
+
+  cut(): void {
+    within(this.#space, ["iptables", "-I", "OUTPUT", "!", "-o", "lo", "-j", "DROP"]);
+    within(this.#space, ["iptables", "-I", "INPUT", "!", "-i", "lo", "-j", "DROP"]);
+  }
+
+  mend(): void {
+    within(this.#space, ["iptables", "-F", "INPUT"]);
+    within(this.#space, ["iptables", "-F", "OUTPUT"]);
+  }
+
+  /** With the namespace its end of the cable goes, and so the other. */
+  remove(): void {
+    for (const server of this.#relays) server.close();
+    spawnSync("ip", ["netns", "delete", this.#space]);
+    rmSync(path.join("/etc/netns", this.#space), { recursive: true, force: true });
+  }
+}
+
+/** What drills that were killed have left: their process is gone. */
+export function sweepCables(): void {
+  const { stdout } = spawnSync("ip", ["netns", "list"], { encoding: "utf8" });
+  for (const [space, pid] of (stdout ?? "").matchAll(new RegExp(`^${PREFIX}-(\\d+)-\\d+`, "gm")))
+    if (pid !== undefined && !isRunning(Number(pid))) {
+      spawnSync("ip", ["netns", "delete", space]);
+      rmSync(path.join("/etc/netns", space), { recursive: true, force: true });
+    }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+function writeHosts(space: string, lines: readonly string[]): void {
+  const folder = path.join("/etc/netns", space);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(path.join(folder, "hosts"), `127.0.0.1 localhost\n${lines.join("\n")}\n`);
+}
+
+function relay(host: string, to: Address): Promise<Server> {
+  const server = createServer((near) => {
+    const far = connect(to.port, to.host);
+    near.pipe(far);
+    far.pipe(near);
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const)
+      one.on("error", () => other.destroy()).on("close", () => other.destroy());
+  });
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(0, host, () => resolve(server));
+  });
+}
+
+function portOf(server: Server | undefined): number {
+  const address = server?.address();
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+function within(space: string, command: readonly string[]): void {
+  ip(["netns", "exec", space, ...command]);
+}
+
+function ip(args: readonly string[]): void {
+  const { status, stderr, error } = spawnSync("ip", args, { encoding: "utf8" });
+  if (status !== 0) throw new Error(`ip ${args.join(" ")}: ${error?.message ?? stderr.trim()}`);
+}

@@ -1,0 +1,96 @@
+// A candidate of a drill as the drill sees it: started, heard, told, killed, stopped, cut off.
+import { type ChildProcess, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import type { CandidateOptions, Said, Write } from "./messages.ts";
+import type { Cable } from "./network.ts";
+
+export interface PlayerOptions extends CandidateOptions {
+  readonly program: URL;
+  /** Its way to the store, where that can be cut. */
+  readonly cable: Cable | undefined;
+  readonly hear: (player: Player, said: Exclude<Said, Write>) => void;
+  readonly write: (player: Player, write: Write) => void;
+}
+
+export class Player {
+  readonly id: string;
+  readonly cable: Cable | undefined;
+  /** Resolves when the process is gone and everything it has said was heard. */
+  readonly gone: Promise<void>;
+  readonly #child: ChildProcess;
+  isWaiting = false;
+  isLeading = false;
+  isDead = false;
+  /** Writes of it that have arrived, and whether its own count is another. */
+  #writes = 0;
+  miscount: string | undefined;
+  /** It has compared its count. */
+  isCounted = false;
+  #errors = "";
+
+  constructor({ program, cable, hear, write, ...options }: PlayerOptions) {
+    this.id = options.id;
+    this.cable = cable;
+    const [command, ...args] = [...(cable?.prefix ?? []), process.execPath, fileURLToPath(program)];
+    this.#child = spawn(command, args, { stdio: "pipe" });
+    this.gone = new Promise((resolve) => {
+      const end = (): void => {
+        this.isDead = true;
+        this.isLeading = false;
+        resolve();
+      };
+      this.#child.once("close", end);
+      this.#child.once("error", (error) => {
+        this.#errors += error.message;
+        if (this.#child.pid === undefined) end();
+      });
+    });
+    this.#child.stdin?.on("error", () => {});
+    this.#child.stderr?.on("data", (text: Buffer) => (this.#errors += text.toString()));
+    if (this.#child.stdout !== null)
+      createInterface({ input: this.#child.stdout }).on("line", (line) => {
+        const said = JSON.parse(line) as Said;
+        if (said.event === "write") {
+          this.#writes++;
+          return write(this, said);
+        }
+        if (said.event === "written") this.#compare(said.writes);
+        this.isWaiting ||= said.event === "waiting";
+        if (said.event === "elected") this.isLeading = true;
+        if (said.event === "lost" || said.event === "resigning") this.isLeading = false;
+        hear(this, said);
+      });
+    const { id, url, election, ttlMs, unfenced, log, composeMs } = options;
+    this.tell(JSON.stringify({ id, url, election, ttlMs, unfenced, log, composeMs } satisfies CandidateOptions));
+  }
+
+  /** A pipe keeps the order: what it had written before it counted has arrived. */
+  #compare(counted: number): void {
+    this.isCounted = true;
+    if (counted !== this.#writes)
+      this.miscount = `${this.id} has written ${counted} times, and ${this.#writes} of them have arrived`;
+  }
+
+  /** The last thing that it complained of. */
+  get complaint(): string {
+    return this.#errors.trim().split("\n").at(-1) ?? "";
+  }
+
+  tell(words: string): void {
+    this.#child.stdin?.write(`${words}\n`);
+  }
+
+  signal(name: "SIGKILL" | "SIGSTOP" | "SIGCONT"): void {
+    this.#child.kill(name);
+  }
+
+  /** In good order if it can; else by force. */
+  async leave(withinMs: number): Promise<void> {
+    this.signal("SIGCONT");
+    this.#child.stdin?.end();
+    const timer = setTimeout(() => this.signal("SIGKILL"), withinMs);
+    await this.gone;
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,47 @@
+// `conclave schema postgres`: the SQL that an owner of the database runs once, on stdout and nothing else, so that it can be piped into psql. Connects to
+// nothing. What it makes, and which rights a candidate needs, is said in the SQL's own comments.
+import { postgresFence } from "../fencing/postgres.ts";
+import { postgresSchema } from "../stores/postgres.ts";
+import { UsageError, YES } from "./command.ts";
+import { readFlags } from "./flags.ts";
+
+export const help: string = `usage: conclave schema postgres [--schema NAME] [--grant ROLE] [--fence] [--json]
+
+Prints the SQL that makes the tables of a store in PostgreSQL (14 or newer). Run it once, as a user who may create a schema; running it again changes
+nothing, and other tables are left alone:
+
+  npx conclave schema postgres --grant app | psql -v ON_ERROR_STOP=1 "$DATABASE_URL"
+
+  --schema NAME   where the tables go (default conclave); candidates then use ?conclave_schema=NAME in their URL
+  --grant ROLE    also lets ROLE stand in elections: it may read and write rows, and may neither change tables nor delete counters.
+                  Not needed if candidates connect as the owner
+  --fence         also makes conclave_fence, for postgresFence: in the database whose rows are guarded, which need not be this one
+  --json          one JSON object: {store, schema, role, fence, sql}
+
+Exit codes: 0 printed, 2 not understood.
+`;
+
+const OPTIONS = {
+  schema: { type: "string" },
+  grant: { type: "string" },
+  fence: { type: "boolean", default: false },
+  json: { type: "boolean", default: false },
+} as const;
+
+export function run(args: readonly string[]): Promise<number> {
+  const { values, positionals } = readFlags({ args: [...args], options: OPTIONS, allowPositionals: true });
+  if (positionals.length !== 1 || positionals[0] !== "postgres")
+    throw new UsageError("which store? postgres has tables to make; the others need none");
+  const { schema = "conclave", grant, fence, json } = values;
+  const sql = sqlOf(schema, grant, fence);
+  const shown = { store: "postgres", schema, role: grant ?? null, fence, sql };
+  process.stdout.write(json ? `${JSON.stringify(shown)}\n` : sql);
+  return Promise.resolve(YES);
+}
+
+function sqlOf(schema: string, role: string | undefined, fence: boolean): string {
+  const guard = postgresFence();
+  const forRole =
+    role === undefined ? "" : `GRANT SELECT, INSERT, UPDATE ON conclave_fence TO "${role.replaceAll('"', '""')}";\n`;
+  return `${postgresSchema({ schema, role })}${fence ? `${guard.schema()}${forRole}` : ""}`;
+}

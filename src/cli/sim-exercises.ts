@@ -1,0 +1,125 @@
+// `conclave sim exercise 1|3|4`: the exercises of the seed document, run and told. With --json the numbers alone.
+import {
+  bullyFailure,
+  formatEvent,
+  type LeaseRow,
+  leaseTable,
+  type SplitBrain,
+  splitBrain,
+} from "../simulator/index.ts";
+
+export interface Exercise {
+  readonly text: string;
+  readonly json: unknown;
+}
+
+export function runExercise(number: string, seed: number): Exercise | undefined {
+  if (number === "1") return bullyExercise(seed);
+  if (number === "3") return splitBrainExercise(seed);
+  return number === "4" ? leaseExercise(seed) : undefined;
+}
+
+function bullyExercise(seed: number): Exercise {
+  const cases = [bullyFailure(7, seed), bullyFailure(5, seed)];
+  const told = cases.map(({ failed, events }) =>
+    [
+      `P${failed} of P1…P7 is dead. P1 notices and holds an election.`,
+      "",
+      ...events.flatMap((event) => formatEvent(event) ?? []),
+      "",
+    ].join("\n"),
+  );
+  const types = ["ELECTION", "OK", "COORDINATOR"];
+  const row = (name: string, cells: readonly (string | number)[]): string =>
+    name.padEnd(16) + cells.map((cell) => String(cell).padStart(13)).join("");
+  const table = [
+    row("", [...types, "total", "leader"]),
+    ...cases.map(({ failed, result }) =>
+      row(`P${failed} fails`, [
+        ...types.map((type) => result.messages.byType[type] ?? 0),
+        result.messages.total,
+        `P${result.leader ?? "?"}`,
+      ]),
+    ),
+  ];
+  const second = cases[1]?.result.messages.total ?? 0;
+  const text = [
+    ...told,
+    ...table,
+    "",
+    "P7 fails: every live node asks all above it, ELECTION 7·6/2 = 21 (six of them to the dead P7), each live node answers all below it, OK 6·5/2 = 15,",
+    "and the winner tells the five below it: 7² − 7 − 1 = 41 messages. That is the price of replacing a leader when the lowest notices.",
+    `P5 fails: ${second} messages, and nothing changes: P7 led before and leads after. P5 held no office, yet P1's election makes every node above it ask`,
+    "again, and P7 has to defend its seat to all. An election of Bully does not ask whether one is needed: it costs as much for nothing.",
+    "The remedy is to watch the leader and nobody else. Then the death of P5 costs nothing: conclave sim bully --nodes 7 --leader 7 --detector heartbeat.",
+    "",
+  ].join("\n");
+  return { text, json: { exercise: 1, seed, cases: cases.map(({ failed, result }) => ({ failed, ...result })) } };
+}
+
+function splitBrainExercise(seed: number): Exercise {
+  const without = splitBrain(false, seed);
+  const fenced = splitBrain(true, seed);
+  const story = (split: SplitBrain): readonly string[] =>
+    split.events
+      .filter(({ type }) => type === "token" || type === "write" || type === "announce" || type === "violation")
+      .flatMap((event) => formatEvent(event) ?? []);
+  const firstStale = story(without).findIndex((line) => line.includes("stale"));
+  const firstRefused = story(fenced).findIndex((line) => line.includes("refused"));
+  const around = (lines: readonly string[], place: number): readonly string[] =>
+    lines.slice(Math.max(0, place - 6), place + 4);
+  const row = (name: string, a: string | number, b: string | number): string =>
+    name.padEnd(48) + String(a).padStart(16) + String(b).padStart(12);
+  const text = [
+    "Five nodes of Bully; P5 leads and writes every 40 ms. From 100 ms to 2100 ms the network is cut: P1, P2, P3 / P4, P5.",
+    "Each side has its leader: P3 here, P5 there. A lock service gives every new leader a greater token.",
+    "",
+    "Without fencing, the resource takes whatever comes:",
+    ...around(story(without), firstStale),
+    "",
+    "With fencing, it compares:",
+    ...around(story(fenced), firstRefused),
+    "",
+    row("", "without fencing", "fenced"),
+    row("two nodes say that they lead, ms", without.twoLeadersMs, fenced.twoLeadersMs),
+    row("two nodes write, ms", without.twoWritersMs, fenced.twoWritersMs),
+    row("writes taken", without.accepted, fenced.accepted),
+    row("  of these stale: they overwrote a newer leader", without.stale, fenced.stale),
+    row("writes refused", without.refused, fenced.refused),
+    "",
+    "Fencing does not prevent two from believing that they lead; only a quorum or a lease does. It makes the belief harmless: the first write of the old",
+    "leader after one of the new is refused, and from the refusal the old leader learns what its own algorithm cannot tell it.",
+    "",
+  ].join("\n");
+  const numbers = ({ events: _events, ...rest }: SplitBrain): object => rest;
+  return { text, json: { exercise: 3, seed, without: numbers(without), fenced: numbers(fenced) } };
+}
+
+function leaseExercise(seed: number): Exercise {
+  const rows = leaseTable(seed);
+  const cells = (row: LeaseRow): string =>
+    [
+      `${row.leaseMs / 1000} s`,
+      `${row.renewDeadlineMs / 1000} s`,
+      `${(row.failoverMs / 1000).toFixed(1)} s`,
+      `${(row.failoverMaxMs / 1000).toFixed(1)} s`,
+      String(row.falsePerHour),
+    ]
+      .map((cell) => cell.padStart(16))
+      .join("");
+  const text = [
+    "Three candidates of the lease machine. Failover: 60 crashes of a leader, from the crash to the next election. False elections: a healthy leader is",
+    "cut off from the store 60 times an hour, for 3 s on average (exponential); counted is every election although nobody had died.",
+    "",
+    ["lease duration", "renew deadline", "median failover", "worst", "false per hour"]
+      .map((word) => word.padStart(16))
+      .join(""),
+    ...rows.map(cells),
+    "",
+    "A dead leader is replaced when whoever takes over has seen a full lease of silence: failover is about one lease, at worst a quarter more, whatever the",
+    "renew deadline. A live one that cannot renew gives up at the renew deadline: false elections depend on that, and only through it on the lease.",
+    "So: the lease as short as failover must be, the renew deadline as close to it as stopping the work allows. 15 s and 10 s are the defaults of Kubernetes.",
+    "",
+  ].join("\n");
+  return { text, json: { exercise: 4, seed, rows } };
+}

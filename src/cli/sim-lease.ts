@@ -1,0 +1,88 @@
+// `conclave sim lease`: an election by lease, in the form of the other protocols. Requests to the store and its answers are the messages; the term is
+// the fencing token.
+import { parseArgs } from "node:util";
+import { electByLease, formatLine, type LeaseChoices, parseIds, parseMs } from "../simulator/index.ts";
+import { tellSamples } from "./sim-swarm.ts";
+
+export const LEASE_HELP: string = `lease: candidates of the lease machine before one modelled store; the term is the fencing token
+  --nodes, --seed, --seeds, --json, --csv, --crash as above
+  --ttl 2s                 lease duration
+  --drain 400ms            from the signal to the deadline; default a fifth of the ttl
+  --crash-leader 3s        whoever leads then crashes; the result is the election after that
+`;
+
+const OPTIONS = {
+  nodes: { type: "string", default: "3" },
+  seed: { type: "string", default: "1" },
+  ttl: { type: "string", default: "2s" },
+  drain: { type: "string" },
+  crash: { type: "string" },
+  "crash-leader": { type: "string" },
+  seeds: { type: "string" },
+  csv: { type: "boolean", default: false },
+  json: { type: "boolean", default: false },
+  help: { type: "boolean", short: "h", default: false },
+} as const;
+
+export async function runLease(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({ args: [...args], options: OPTIONS, strict: true, allowPositionals: false });
+  if (values.help) {
+    process.stdout.write(LEASE_HELP);
+    return 0;
+  }
+  const nodes = whole("nodes", values.nodes, 1);
+  if (nodes > 60) throw new RangeError(`--nodes ${nodes}: at most 60`);
+  const absent = values.crash === undefined ? [] : parseIds(values.crash);
+  const present = Array.from({ length: nodes }, (_, index) => index + 1).filter((id) => !absent.includes(id));
+  if (present.length === 0) throw new RangeError("--crash: nobody is left");
+  const ttlMs = parseMs(values.ttl);
+  const crashMs = values["crash-leader"] === undefined ? undefined : parseMs(values["crash-leader"]);
+  const choices: LeaseChoices = {
+    nodes: present.length,
+    seed: whole("seed", values.seed, 0),
+    ttlMs,
+    drainMs: values.drain === undefined ? ttlMs / 5 : parseMs(values.drain),
+    delayMs: [1, 5],
+    troubles: crashMs === undefined ? [] : [{ kind: "crash", atMs: crashMs, durationMs: ttlMs * 3 }],
+    untilMs: crashMs === undefined ? 1 : crashMs + ttlMs * 2,
+  };
+  if (values.seeds === undefined) return tellOne(choices, nodes, present, values.json);
+  const order = { kind: "lease", choices, fromSeed: choices.seed, count: whole("seeds", values.seeds, 1) } as const;
+  const { json: isJson, csv: isCsv } = values;
+  return tellSamples(order, { name: "lease", nodes, hasVotes: false, isJson, isCsv, args: ["lease", ...args] });
+}
+
+function whole(option: string, text: string, least: number): number {
+  const number = Number(text);
+  if (Number.isSafeInteger(number) && number >= least) return number;
+  throw new RangeError(`--${option} ${text}: a whole number, at least ${least}, is needed`);
+}
+
+/** `present`: the members in the order of the world's candidates. */
+function tellOne(choices: LeaseChoices, nodes: number, present: readonly number[], isJson: boolean): number {
+  const { leader, byType, token, virtualMs, violation, lines } = electByLease(choices);
+  const { seed } = choices;
+  const total = Object.values(byType).reduce((sum, count) => sum + count, 0);
+  const result = {
+    protocol: "lease",
+    nodes,
+    seed,
+    leader: present[leader - 1] ?? null,
+    term: token,
+    messages: { total, byType },
+    virtualMs: Number(virtualMs.toFixed(3)),
+    violations: violation === undefined ? [] : [violation],
+  };
+  const told = [
+    ...lines.map(formatLine),
+    "",
+    `lease, ${nodes} candidates, seed ${seed}`,
+    `leader        ${String(result.leader)}, token ${token}`,
+    `messages      ${total}: ${Object.entries(byType)
+      .map(([type, count]) => `${type} ${count}`)
+      .join(", ")}`,
+    "",
+  ];
+  process.stdout.write(isJson ? `${JSON.stringify(result)}\n` : told.join("\n"));
+  return violation === undefined ? 0 : 1;
+}

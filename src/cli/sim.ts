@@ -1,0 +1,160 @@
+// `conclave sim`: one simulated election told message by message, a swarm of them as distributions, a scenario file, an exercise. Simulated time; the
+// nodes are those of src/protocols and src/lease. The same arguments print the same bytes.
+//
+// Exit codes: 0 nothing was broken, 1 an invariant was, or an expectation of the scenario is not true, 2 the command was not understood.
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { type Protocol, PROTOCOLS } from "../protocols/index.ts";
+import {
+  huntProtocol,
+  playScenario,
+  runElection,
+  type SampleOrder,
+  shrinkHunt,
+  type TraceEvent,
+} from "../simulator/index.ts";
+import { runExercise } from "./sim-exercises.ts";
+import { LEASE_HELP, runLease } from "./sim-lease.ts";
+import { flagOf, readRequest, type SimRequest } from "./sim-options.ts";
+import { tellHunt, tellRun } from "./sim-report.ts";
+import { tellSamples } from "./sim-swarm.ts";
+
+export const help: string = `usage: conclave sim PROTOCOL [options]
+       conclave sim --scenario FILE [--json]
+       conclave sim exercise 1|3|4 [--seed S] [--json]
+
+PROTOCOL is one of: ${[...PROTOCOLS.map(({ name }) => name), "lease"].join(", ")}.
+
+  --nodes N            members 1…N (default 5)          --seed S       another run (default 1); the same seed prints the same bytes
+  --ring 3,1,2         clockwise order                  --attr 3:80,1:20   attributes, for protocols that elect by them
+  --initiators 1,3     who begins; "all"                --detect 1     who notices first that the old leader is dead, and begins
+  --leader 5           who led before                   --crash 7      down from the start; may be repeated, or 6,7
+  --partition 1,2/3,4,5@50ms-900ms                      also one, majority, minority-third, majorities-ring, bridge, primaries, random-halves, 1>2
+  --latency 10ms       5ms-15ms, exp:2ms+8ms, lan, wan  --disk 1ms     how long a disk write takes
+  --loss 10%  --duplicate 5%                            of messages
+  --writes 40ms        leaders write to a resource      --no-fence     which does not compare tokens
+  --max 60s            stop a run that does not end
+
+  --seeds 10000        so many seeds from S on, on all cores: times, messages, split votes, failing seeds with their replay command
+  --hunt               worlds drawn from the seed, with every fault that the protocol claims to tolerate; a failing seed is told with the faults it needs
+                       (PROTOCOL "all": one after the other)
+  --csv                with --seeds: one line a seed
+
+  --json               {protocol, nodes, seed, leader, term, messages: {total, byType}, virtualMs, violations}; a message to a crashed node counts
+  --trace              every event as a line of JSON
+  --scenario FILE      plays a script of testdata/ and prints what happens
+
+${PROTOCOLS.map(describeProtocol).join("\n\n")}
+
+${LEASE_HELP}
+Exit: 0 nothing was broken, 1 an invariant was, or an expectation of the scenario is not true, 2 not understood.
+`;
+
+function describeProtocol({ name, summary, parameters, commands }: Protocol): string {
+  const rows = Object.entries(parameters).map(([parameter, { default: value, help, choices }]) => {
+    const shown = parameter.endsWith("Ms") ? `${String(value)}ms` : String(value);
+    return `  --${flagOf(parameter).padEnd(22)} ${help}${choices === undefined ? "" : ` (${choices.join(", ")})`}; default ${shown}`;
+  });
+  const told = Object.entries(commands).map(([command, what]) => `tell 1 ${command}: ${what}`);
+  return [`${name}: ${summary}`, ...rows, `  in scenario files: ${told.join("; ")}`].join("\n");
+}
+
+export async function run(args: readonly string[]): Promise<number> {
+  const [name, ...rest] = args;
+  try {
+    if (name === undefined || name === "--help" || name === "-h") return tellHelp(name === undefined ? 2 : 0);
+    if (name === "exercise") return exercise(rest);
+    if (name === "lease") return await runLease(rest);
+    if (name === "all" && rest.includes("--hunt")) return await huntAll(rest);
+    const scenario = readScenarioFlag(args);
+    if (scenario !== undefined) return playFile(scenario.file, scenario.isJson);
+    if (rest.includes("--help") || rest.includes("-h")) return tellHelp(0);
+    return await simulate(readRequest(name, rest), [name, ...rest]);
+  } catch (error) {
+    if (!(error instanceof Error) || !isUsage(error)) throw error;
+    process.stderr.write(`conclave sim: ${error.message}\n`);
+    return 2;
+  }
+}
+
+/** What a user wrote: ours are RangeErrors, those of parseArgs have a code. */
+function isUsage(error: Error & { readonly code?: unknown }): boolean {
+  return (
+    error instanceof RangeError ||
+    (typeof error.code === "string" && /^(?:ERR_PARSE_ARGS|ENOENT|EISDIR)/.test(error.code))
+  );
+}
+
+function tellHelp(code: number): number {
+  (code === 0 ? process.stdout : process.stderr).write(help);
+  return code;
+}
+
+// ---- one run, or many --------------------------------------------------------------------------------------------------------------------
+
+async function simulate(request: SimRequest, args: readonly string[]): Promise<number> {
+  if (request.seeds !== undefined) return swarm(request, request.seeds, args);
+  const { spec, maxMs, isJson } = request;
+  if (request.isHunt) return hunt(spec.protocol, spec.seed, isJson);
+  const election = runElection(spec, { isRecorded: !isJson || request.isTrace, maxMs });
+  const text = isJson ? `${JSON.stringify(election.result)}\n` : tellRun(election);
+  process.stdout.write(request.isTrace ? asLines(election.events) : text);
+  return election.result.violations.length === 0 ? 0 : 1;
+}
+
+function asLines(events: readonly TraceEvent[]): string {
+  return events.map((event) => `${JSON.stringify(event)}\n`).join("");
+}
+
+/** One seed of the hunt, told. A failing one is told with only those faults that it needs. */
+function hunt(protocol: string, seed: number, isJson: boolean): number {
+  const hunted = shrinkHunt(protocol, seed)?.result ?? huntProtocol(protocol, seed, { isRecorded: true });
+  process.stdout.write(isJson ? `${JSON.stringify(hunted)}\n` : tellHunt(hunted));
+  return hunted.violation === undefined ? 0 : 1;
+}
+
+async function swarm(
+  { protocol, spec, maxMs, isHunt, isJson, isCsv }: SimRequest,
+  count: number,
+  args: readonly string[],
+): Promise<number> {
+  const seeds = { fromSeed: spec.seed, count };
+  const order: SampleOrder = isHunt
+    ? { kind: "hunt", protocol: protocol.name, ...seeds }
+    : { kind: "election", spec, maxMs, ...seeds };
+  const hasVotes = protocol.electsBy === "any";
+  return tellSamples(order, { name: protocol.name, nodes: spec.nodes, hasVotes, isJson, isCsv, args });
+}
+
+async function huntAll(args: readonly string[]): Promise<number> {
+  let code = 0;
+  for (const { name } of PROTOCOLS) code = Math.max(code, await simulate(readRequest(name, args), [name, ...args]));
+  return code;
+}
+
+// ---- files and exercises -----------------------------------------------------------------------------------------------------------------
+
+function readScenarioFlag(args: readonly string[]): { readonly file: string; readonly isJson: boolean } | undefined {
+  const place = args.findIndex((word) => word === "--scenario" || word.startsWith("--scenario="));
+  if (place < 0) return undefined;
+  const file = args[place]?.split("=")[1] ?? args[place + 1];
+  if (file === undefined) throw new RangeError("--scenario needs a file");
+  return { file, isJson: args.includes("--json") };
+}
+
+function playFile(file: string, isJson: boolean): number {
+  const { text, events, failures } = playScenario(readFileSync(file, "utf8"));
+  const json: { events: readonly TraceEvent[]; failures: readonly string[] } = { events, failures };
+  process.stdout.write(isJson ? `${JSON.stringify(json)}\n` : text);
+  return failures.length === 0 ? 0 : 1;
+}
+
+function exercise(args: readonly string[]): number {
+  const options = { seed: { type: "string", default: "1" }, json: { type: "boolean", default: false } } as const;
+  const { values, positionals } = parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
+  if (!/^\d+$/.test(values.seed)) throw new RangeError(`--seed ${values.seed}: a whole number is needed`);
+  const done = runExercise(positionals[0] ?? "", Number(values.seed));
+  if (done === undefined) throw new RangeError("exercise 1 (Bully), 3 (split brain) or 4 (lease duration)");
+  process.stdout.write(values.json ? `${JSON.stringify(done.json)}\n` : done.text);
+  return 0;
+}

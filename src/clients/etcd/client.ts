@@ -1,0 +1,177 @@
+// A client of one etcd cluster with several endpoints. It keeps one connection, and opens the next when that one is lost or suspect: the endpoints are
+// tried in turn, beginning after the one that failed, each a quarter of a second after the one before, and the first that is fit is taken. Fit: speaks
+// HTTP/2, accepts who we are, has a leader, is 3.4 or newer, and belongs to the same cluster as the one before.
+//
+// Opening a connection is no request, so trying many endpoints is not trying a request twice. A request is sent once.
+import { type Endpoint, type EtcdAddress } from "./address.ts";
+import { Connection } from "./connection.ts";
+import { EtcdError } from "./errors.ts";
+import { type Credentials, Link } from "./link.ts";
+import { nameOf } from "./reasons.ts";
+import { atLeast, older } from "./version.ts";
+
+const NEXT_ENDPOINT_AFTER_MS = 250;
+const OPEN_WITHIN_MS = 3_000;
+const OLDEST = "3.4.0";
+
+export class EtcdClient {
+  readonly address: EtcdAddress;
+  readonly #credentials: Credentials;
+  readonly #connections = new Set<Connection>();
+  #current: Link | undefined;
+  #opening: Promise<Link> | undefined;
+  #first = 0;
+  #cluster: bigint | undefined;
+  #oldestSeen: string | undefined;
+
+  constructor(address: EtcdAddress) {
+    this.address = address;
+    this.#credentials = { user: address.user, token: undefined, coming: undefined };
+  }
+
+  /** The oldest version of a member that we have talked to. */
+  get oldestSeen(): string | undefined {
+    return this.#oldestSeen;
+  }
+
+  /** A connection that is fit, or an EtcdError that was certainly not applied. */
+  async link(signal: AbortSignal): Promise<Link> {
+    if (this.#current?.connection.isFit === true) return this.#current;
+    this.#opening ??= this.#open().finally(() => (this.#opening = undefined));
+    return await until(this.#opening, signal, this.address);
+  }
+
+  /** Closes what was opened. The next call opens anew. */
+  close(): void {
+    this.#current = undefined;
+    for (const connection of this.#connections) connection.destroy();
+    this.#connections.clear();
+  }
+
+  async #open(): Promise<Link> {
+    const { endpoints } = this.address;
+    const failed = this.#current?.connection.endpoint;
+    if (failed !== undefined) this.#first = (endpoints.indexOf(failed) + 1) % endpoints.length;
+    this.#current = undefined;
+    const order = endpoints.map((_, index) => endpoints[(this.#first + index) % endpoints.length]);
+    const link = await firstOf(
+      order.filter((endpoint) => endpoint !== undefined),
+      (endpoint, signal) => this.#tryEndpoint(endpoint, signal),
+    );
+    this.#current = link;
+    return link;
+  }
+
+  async #tryEndpoint(endpoint: Endpoint, signal: AbortSignal): Promise<Link> {
+    const forget = (closed: Connection): void => void this.#connections.delete(closed);
+    const connection = await Connection.open(endpoint, this.address.tls, signal, forget);
+    const link = new Link(connection, this.#credentials);
+    this.#connections.add(connection);
+    try {
+      if (this.#credentials.token === undefined) await link.authenticate(signal);
+      await this.#examine(link, signal);
+      return link;
+    } catch (error) {
+      connection.destroy();
+      const problem = error instanceof EtcdError ? error.problem : "unreachable";
+      const why = error instanceof Error ? error.message : String(error);
+      // Nothing that matters has been asked yet.
+      throw new EtcdError(
+        problem === "other" ? "unreachable" : problem,
+        "not-applied",
+        `${nameOf(endpoint)}: ${why}`,
+        error,
+      );
+    }
+  }
+
+  async #examine(link: Link, signal: AbortSignal): Promise<void> {
+    const { version, leader, header } = await link.status(signal);
+    if (!atLeast(version, OLDEST))
+      throw new EtcdError("unsupported", "not-applied", `etcd ${version} is older than 3.4`);
+    this.#cluster ??= header.clusterId;
+    if (header.clusterId !== this.#cluster)
+      throw new EtcdError(
+        "other-cluster",
+        "not-applied",
+        `belongs to cluster ${header.clusterId.toString(16)}, and this process has used cluster ${this.#cluster.toString(16)}`,
+      );
+    if (leader === 0n) throw new EtcdError("unreachable", "not-applied", "this member knows of no leader");
+    this.#oldestSeen = this.#oldestSeen === undefined ? version : older(this.#oldestSeen, version);
+  }
+}
+
+/** Starts one after the other, the next when the one before has failed or is slow; the first success ends the others. */
+function firstOf(
+  endpoints: readonly Endpoint[],
+  attempt: (endpoint: Endpoint, signal: AbortSignal) => Promise<Link>,
+): Promise<Link> {
+  return new Promise((resolve, reject) => {
+    const controller = new AbortController();
+    const errors: EtcdError[] = [];
+    let started = 0;
+    let next: NodeJS.Timeout | undefined;
+    let isOver = false;
+    const end = (): void => {
+      isOver = true;
+      clearTimeout(next);
+      clearTimeout(last);
+      controller.abort();
+    };
+    const fail = (): void => {
+      end();
+      reject(allFailed(errors, endpoints));
+    };
+    const last = setTimeout(fail, OPEN_WITHIN_MS);
+    const begin = (): void => {
+      clearTimeout(next);
+      const endpoint = endpoints[started++];
+      if (endpoint === undefined || isOver) return;
+      if (started < endpoints.length) next = setTimeout(begin, NEXT_ENDPOINT_AFTER_MS);
+      attempt(endpoint, controller.signal).then(
+        (link) => {
+          if (isOver) return link.connection.destroy();
+          end();
+          return resolve(link);
+        },
+        (error: unknown) => {
+          if (isOver) return;
+          errors.push(error as EtcdError);
+          if (errors.length === endpoints.length) fail();
+          else begin();
+        },
+      );
+    };
+    begin();
+  });
+}
+
+/** What can be mended by waiting outweighs what cannot: another member may be well tomorrow. */
+function allFailed(errors: readonly EtcdError[], endpoints: readonly Endpoint[]): EtcdError {
+  const silent = endpoints.length - errors.length;
+  const messages = errors.map(({ message }) => message);
+  if (silent > 0)
+    messages.push(`${silent === 1 ? "an endpoint" : `${silent} endpoints`} did not answer within ${OPEN_WITHIN_MS} ms`);
+  const lasting = errors.find(({ problem }) => problem !== "unreachable");
+  const passing = silent > 0 ? undefined : errors.find(({ problem }) => problem === "unreachable");
+  const problem = silent > 0 || passing !== undefined ? "unreachable" : (lasting?.problem ?? "unreachable");
+  return new EtcdError(problem, "not-applied", messages.join("; "), errors[0]?.cause);
+}
+
+/** The opening serves everybody who waits; whoever cannot wait any longer leaves, with nothing sent. */
+function until(opening: Promise<Link>, signal: AbortSignal, { endpoints }: EtcdAddress): Promise<Link> {
+  return new Promise((resolve, reject) => {
+    const leave = (): void =>
+      reject(
+        new EtcdError(
+          "unreachable",
+          "not-applied",
+          `no connection to ${endpoints.map(nameOf).join(", ")} in time`,
+          signal.reason,
+        ),
+      );
+    if (signal.aborted) leave();
+    signal.addEventListener("abort", leave, { once: true });
+    opening.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
+  });
+}

@@ -1,0 +1,284 @@
+// One connection to one etcd server: gRPC over node:http2. Opened when the server has said its first word of HTTP/2; a call that fails before that
+// definitely never left. Nothing is tried twice here.
+//
+// A connection without an answer: whoever gives up a call makes it suspect. A suspect connection gets no further calls; it is asked by a ping, and closed if
+// that is not answered either, so that streams on it end now and not when the kernel gives up, which takes minutes. While a stream is open, a ping
+// every ten seconds finds a silent peer too. etcd allows one in five.
+// Keeps the process alive only while a call waits for its answer.
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
+import { connect as connectPlain, type Socket } from "node:net";
+import { connect as connectSecure } from "node:tls";
+import type { Endpoint, EtcdTls } from "./address.ts";
+import { EtcdError, errorOfStatus } from "./errors.ts";
+import { connectionError, nameOf } from "./reasons.ts";
+
+const PING_EVERY_MS = 10_000;
+const PONG_WITHIN_MS = 3_000;
+/** Whatever the caller's own patience. */
+const ANSWER_WITHIN_MS = 30_000;
+/** A value may have 1.5 MB; windows of 64 KiB would make that a dozen round trips. */
+const WINDOW = 4 * 1024 * 1024;
+
+/** The reason to abort a call with when it is only not wanted any more: that says nothing about the connection. */
+export const NOT_WANTED: Error = new Error("no longer wanted");
+
+export type Metadata = Readonly<Record<string, string>>;
+
+export interface Stream {
+  send(message: Buffer): void;
+  /** Ends it from this side. */
+  cancel(): void;
+}
+
+export class Connection {
+  readonly endpoint: Endpoint;
+  readonly #session: ClientHttp2Session;
+  readonly #whenClosed: (connection: Connection) => void;
+  #pinger: NodeJS.Timeout | undefined;
+  #unaryCalls = 0;
+  #streams = 0;
+  #isSuspect = false;
+
+  private constructor(endpoint: Endpoint, session: ClientHttp2Session, whenClosed: (connection: Connection) => void) {
+    this.endpoint = endpoint;
+    this.#session = session;
+    this.#whenClosed = whenClosed;
+    session.unref();
+    session.on("close", () => this.#closed());
+    session.on("goaway", () => this.suspect());
+  }
+
+  /** Rejects with an EtcdError, `not-applied`, that says what is wrong at this endpoint. */
+  static async open(
+    endpoint: Endpoint,
+    tls: EtcdTls | undefined,
+    signal: AbortSignal,
+    whenClosed: (connection: Connection) => void,
+  ): Promise<Connection> {
+    const socket = openSocket(endpoint, tls);
+    try {
+      return new Connection(endpoint, await greet(socket, endpoint, tls !== undefined, signal), whenClosed);
+    } catch (cause) {
+      socket.destroy();
+      throw connectionError(endpoint, tls, cause);
+    }
+  }
+
+  /** May be given further calls. */
+  get isFit(): boolean {
+    return !this.#isSuspect && !this.#session.closed && !this.#session.destroyed;
+  }
+
+  /** One message there, one back. Also of a method that streams, where one exchange is all that is wanted of it. */
+  unary(path: string, body: Buffer, metadata: Metadata, signal: AbortSignal): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      if (!this.isFit || signal.aborted)
+        return reject(new EtcdError("unreachable", "not-applied", "given up before it was sent", signal.reason));
+      const messages: Buffer[] = [];
+      const giveUp = (): void => {
+        stream.close(constants.NGHTTP2_CANCEL);
+        if (signal.reason !== NOT_WANTED) this.suspect();
+      };
+      const timer = setTimeout(giveUp, ANSWER_WITHIN_MS);
+      const settle = (error: EtcdError | undefined): void => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", giveUp);
+        this.#changeUnaryCalls(-1);
+        const [message] = messages;
+        if (error !== undefined) reject(error);
+        else if (message === undefined) reject(new EtcdError("other", "unknown", "an answer without a message"));
+        else resolve(message);
+      };
+      const stream = this.#begin(path, metadata, (message) => messages.push(message), settle);
+      this.#changeUnaryCalls(1);
+      signal.addEventListener("abort", giveUp, { once: true });
+      stream.end(frame(body));
+      return undefined;
+    });
+  }
+
+  /** Messages there and back until one side ends it. `whenOver` is called once. */
+  stream(
+    path: string,
+    metadata: Metadata,
+    hear: (message: Buffer) => void,
+    whenOver: (error: EtcdError | undefined) => void,
+  ): Stream {
+    const stream = this.#begin(path, metadata, hear, whenOver);
+    return {
+      send: (message) => void (stream.writable && stream.write(frame(message))),
+      cancel: () => stream.close(constants.NGHTTP2_CANCEL),
+    };
+  }
+
+  /** No further calls; is it still there? */
+  suspect(): void {
+    if (this.#isSuspect) return;
+    this.#isSuspect = true;
+    this.#ping();
+    if (this.#streams === 0) this.close();
+  }
+
+  /** Lets what is under way end, and takes nothing more. */
+  close(): void {
+    if (!this.#session.closed && !this.#session.destroyed) this.#session.close();
+  }
+
+  destroy(): void {
+    this.#session.destroy();
+  }
+
+  #begin(
+    path: string,
+    metadata: Metadata,
+    hear: (message: Buffer) => void,
+    whenOver: (error: EtcdError | undefined) => void,
+  ): ClientHttp2Stream {
+    const stream = this.#session.request({
+      ":method": "POST",
+      ":path": path,
+      "content-type": "application/grpc",
+      te: "trailers",
+      ...metadata,
+    });
+    this.#changeStreams(1);
+    const frames = new Frames(hear);
+    let status: { readonly code: number; readonly message: string } | undefined;
+    let cause: unknown;
+    const read = (headers: Readonly<Record<string, unknown>>): void => {
+      if (headers["grpc-status"] !== undefined)
+        status = { code: Number(headers["grpc-status"]), message: textOf(headers["grpc-message"]) };
+    };
+    stream.on("response", (headers) => read(headers));
+    stream.on("trailers", (headers) => read(headers));
+    stream.on("data", (chunk: Buffer) => frames.push(chunk));
+    stream.on("error", (error) => (cause = error));
+    stream.on("close", () => {
+      this.#changeStreams(-1);
+      if (status?.code === 0) whenOver(undefined);
+      else if (status !== undefined) whenOver(errorOfStatus(status.code, status.message));
+      else whenOver(lost(stream.rstCode ?? 0, cause));
+    });
+    return stream;
+  }
+
+  #changeUnaryCalls(by: 1 | -1): void {
+    this.#unaryCalls += by;
+    if (this.#session.destroyed) return;
+    if (this.#unaryCalls === 0) this.#session.unref();
+    else if (this.#unaryCalls === 1 && by === 1) this.#session.ref();
+  }
+
+  #changeStreams(by: 1 | -1): void {
+    this.#streams += by;
+    if (this.#streams > 0) this.#pinger ??= setInterval(() => this.#ping(), PING_EVERY_MS).unref();
+    else {
+      clearInterval(this.#pinger);
+      this.#pinger = undefined;
+      if (this.#isSuspect) this.close();
+    }
+  }
+
+  #ping(): void {
+    if (this.#session.closed || this.#session.destroyed) return;
+    const timer = setTimeout(() => this.destroy(), PONG_WITHIN_MS).unref();
+    this.#session.ping(() => clearTimeout(timer));
+  }
+
+  #closed(): void {
+    clearInterval(this.#pinger);
+    this.#whenClosed(this);
+  }
+}
+
+function openSocket({ host, port }: Endpoint, tls: EtcdTls | undefined): Socket {
+  if (tls === undefined) return connectPlain({ host, port, noDelay: true, keepAlive: true });
+  const servername = tls.servername ?? (/^[\d.]+$|:/.test(host) ? undefined : host);
+  const { ca, cert, key } = tls;
+  return connectSecure({
+    host,
+    port,
+    ALPNProtocols: ["h2"],
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(servername === undefined ? {} : { servername }),
+  }).setNoDelay(true);
+}
+
+/** Resolves when the other side has sent its settings: it speaks HTTP/2, and over TLS it has accepted our certificate. */
+function greet(
+  socket: Socket,
+  endpoint: Endpoint,
+  isSecure: boolean,
+  signal: AbortSignal,
+): Promise<ClientHttp2Session> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    let session: ClientHttp2Session | undefined;
+    const fail = (error: unknown): void => {
+      signal.removeEventListener("abort", giveUp);
+      session?.destroy();
+      reject(error instanceof Error ? error : new Error(String(error)));
+    };
+    const giveUp = (): void => fail(signal.reason);
+    signal.addEventListener("abort", giveUp, { once: true });
+    socket.once("error", fail);
+    socket.once("close", () => fail(new Error("closed")));
+    socket.once(isSecure ? "secureConnect" : "connect", () => {
+      const authority = `${isSecure ? "https" : "http"}://${nameOf(endpoint)}`;
+      session = connect(authority, { createConnection: () => socket, settings: { initialWindowSize: WINDOW } });
+      const greeted = session;
+      greeted.on("error", fail);
+      greeted.once("remoteSettings", () => {
+        signal.removeEventListener("abort", giveUp);
+        greeted.setLocalWindowSize(WINDOW);
+        resolve(greeted);
+      });
+    });
+  });
+}
+
+/** It may have arrived, unless the other side says that it did not look at it. */
+function lost(code: number, cause: unknown): EtcdError {
+  const outcome = code === constants.NGHTTP2_REFUSED_STREAM ? "not-applied" : "unknown";
+  const why = code === constants.NGHTTP2_CANCEL ? "given up" : "the connection was lost";
+  return new EtcdError("other", outcome, `${why} before an answer came`, cause);
+}
+
+function frame(message: Buffer): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(message.length, 1);
+  return Buffer.concat([head, message]);
+}
+
+/** Chunks of a stream, cut into messages: a zero byte (not compressed), four bytes of length, the message. */
+class Frames {
+  readonly #hear: (message: Buffer) => void;
+  #rest: Buffer = Buffer.alloc(0);
+
+  constructor(hear: (message: Buffer) => void) {
+    this.#hear = hear;
+  }
+
+  push(chunk: Buffer): void {
+    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    while (this.#rest.length >= 5) {
+      const end = 5 + this.#rest.readUInt32BE(1);
+      if (this.#rest.length < end) return;
+      const message = this.#rest.subarray(5, end);
+      this.#rest = this.#rest.subarray(end);
+      this.#hear(message);
+    }
+  }
+}
+
+/** gRPC writes messages with % escapes. */
+function textOf(message: unknown): string {
+  if (typeof message !== "string") return "";
+  try {
+    return decodeURIComponent(message);
+  } catch {
+    return message;
+  }
+}

@@ -1,0 +1,83 @@
+// What can go wrong between here and etcd, and what is then known of the request. `not-applied`: etcd said so, or the request never left. `unknown`:
+// anything else. A caller that guesses wrong here can make two leaders, so whatever is not listed is unknown.
+
+/** Status codes of gRPC that are read here. */
+export const GRPC = {
+  invalidArgument: 3,
+  notFound: 5,
+  permissionDenied: 7,
+  resourceExhausted: 8,
+  failedPrecondition: 9,
+  unimplemented: 12,
+  unavailable: 14,
+  unauthenticated: 16,
+} as const;
+
+export type EtcdProblem =
+  /** No connection: nobody there, or nobody who is fit to answer. */
+  | "unreachable"
+  /** TLS where there is none, or none where there is, or a certificate that one side does not accept. */
+  | "tls"
+  /** A password, a token, a right. */
+  | "denied"
+  | "lease-not-found"
+  | "lease-exists"
+  /** Endpoints of more than one cluster. */
+  | "other-cluster"
+  /** Too old, or without a part of the API. */
+  | "unsupported"
+  | "no-space"
+  | "too-large"
+  | "busy"
+  | "other";
+
+export class EtcdError extends Error {
+  override readonly name: string = "EtcdError";
+  readonly problem: EtcdProblem;
+  readonly outcome: "not-applied" | "unknown";
+
+  constructor(problem: EtcdProblem, outcome: "not-applied" | "unknown", message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.problem = problem;
+    this.outcome = outcome;
+  }
+}
+
+/** What etcd says before it has done anything. The texts are part of its API: its own client compares them (api/v3rpc/rpctypes/error.go). */
+const SAID: readonly (readonly [text: string, problem: EtcdProblem])[] = [
+  ["etcdserver: requested lease not found", "lease-not-found"],
+  ["etcdserver: lease already exists", "lease-exists"],
+  ["etcdserver: permission denied", "denied"],
+  ["etcdserver: invalid auth token", "denied"],
+  ["etcdserver: revision of auth store is old", "denied"],
+  ["etcdserver: user name is empty", "denied"],
+  ["etcdserver: authentication failed, invalid user ID or password", "denied"],
+  ["etcdserver: authentication is not enabled", "denied"],
+  ["etcdserver: mvcc: database space exceeded", "no-space"],
+  ["etcdserver: request is too large", "too-large"],
+  ["etcdserver: too many requests", "busy"],
+  ["etcdserver: rpc not supported for learner", "unreachable"],
+  ["etcdserver: not capable", "unsupported"],
+  // Asked for with every request (`hasleader`), and answered before the request is looked at. A lease that is kept alive on a stream may be renewed
+  // before this ends the stream: a keep that counts as failed, which is safe.
+  ["etcdserver: no leader", "unreachable"],
+];
+
+export function errorOfStatus(code: number, message: string): EtcdError {
+  const said = SAID.find(([text]) => message.startsWith(text));
+  if (said !== undefined) return new EtcdError(said[1], "not-applied", message);
+  if (code === GRPC.unimplemented) return new EtcdError("unsupported", "not-applied", message || "unknown method");
+  return new EtcdError("other", "unknown", `${message || "no message"} (gRPC status ${code})`);
+}
+
+/** A token that has expired or was made before rights changed: ask for another and say it again. */
+export function wantsNewToken(error: unknown): boolean {
+  return (
+    error instanceof EtcdError &&
+    /^etcdserver: (?:invalid auth token|revision of auth store is old)/.test(error.message)
+  );
+}
+
+export function isLeaseNotFound(error: unknown): boolean {
+  return error instanceof EtcdError && error.problem === "lease-not-found";
+}

@@ -1,0 +1,134 @@
+// etcd's methods over one connection, which is one member. Whoever needs two answers of the same member takes one link and uses it for both.
+import { type Connection, type Metadata } from "./connection.ts";
+import { EtcdError, wantsNewToken } from "./errors.ts";
+import {
+  authenticateRequest,
+  deleteRequest,
+  leaseGrantRequest,
+  leaseRequest,
+  putRequest,
+  type PutRequest,
+  type RangeRequest,
+  rangeRequest,
+  type RangeResponse,
+  readKeepAlive,
+  readLeaseGrant,
+  readRange,
+  readStatus,
+  readTimeToLive,
+  readTxn,
+  type Header,
+  type Status,
+  type TimeToLive,
+  timeToLiveRequest,
+  type TxnRequest,
+  txnRequest,
+  type TxnResponse,
+  readHeader,
+} from "./messages.ts";
+import { Message } from "./protobuf.ts";
+import { WatchStream } from "./watch-stream.ts";
+
+/** What all links of a client share: the token that stands for the password. */
+export interface Credentials {
+  readonly user: { readonly name: string; readonly password: string } | undefined;
+  token: string | undefined;
+  /** Checking a password costs etcd 70 ms on purpose: whoever needs a token meanwhile waits for the same one. */
+  coming: Promise<string | undefined> | undefined;
+}
+
+export class Link {
+  readonly connection: Connection;
+  readonly #credentials: Credentials;
+  #watches: WatchStream | undefined;
+
+  constructor(connection: Connection, credentials: Credentials) {
+    this.connection = connection;
+    this.#credentials = credentials;
+  }
+
+  async range(request: RangeRequest, signal: AbortSignal): Promise<RangeResponse> {
+    return readRange(await this.#call("/etcdserverpb.KV/Range", rangeRequest(request), signal));
+  }
+
+  async put(request: PutRequest, signal: AbortSignal): Promise<Header> {
+    return readHeader(await this.#call("/etcdserverpb.KV/Put", putRequest(request), signal));
+  }
+
+  async delete(request: Parameters<typeof deleteRequest>[0], signal: AbortSignal): Promise<Header> {
+    return readHeader(await this.#call("/etcdserverpb.KV/DeleteRange", deleteRequest(request), signal));
+  }
+
+  async txn(request: TxnRequest, signal: AbortSignal): Promise<TxnResponse> {
+    return readTxn(await this.#call("/etcdserverpb.KV/Txn", txnRequest(request), signal));
+  }
+
+  async grantLease(id: bigint, ttlSeconds: number, signal: AbortSignal): Promise<ReturnType<typeof readLeaseGrant>> {
+    return readLeaseGrant(
+      await this.#call("/etcdserverpb.Lease/LeaseGrant", leaseGrantRequest(id, ttlSeconds), signal),
+    );
+  }
+
+  async revokeLease(id: bigint, signal: AbortSignal): Promise<void> {
+    await this.#call("/etcdserverpb.Lease/LeaseRevoke", leaseRequest(id), signal);
+  }
+
+  /** A stream in etcd's API. One of one message each time: an answer can then only be the answer to this very request. */
+  async keepAlive(id: bigint, signal: AbortSignal): Promise<ReturnType<typeof readKeepAlive>> {
+    return readKeepAlive(await this.#call("/etcdserverpb.Lease/LeaseKeepAlive", leaseRequest(id), signal));
+  }
+
+  async timeToLive(id: bigint, keys: boolean, signal: AbortSignal): Promise<TimeToLive> {
+    return readTimeToLive(await this.#call("/etcdserverpb.Lease/LeaseTimeToLive", timeToLiveRequest(id, keys), signal));
+  }
+
+  async status(signal: AbortSignal): Promise<Status> {
+    return readStatus(await this.#call("/etcdserverpb.Maintenance/Status", Buffer.alloc(0), signal));
+  }
+
+  /** Exchanges name and password for a token, if there are any and etcd wants them. */
+  async authenticate(signal: AbortSignal): Promise<void> {
+    const credentials = this.#credentials;
+    if (credentials.user === undefined) return;
+    credentials.coming ??= this.#askToken(credentials.user, signal).finally(() => (credentials.coming = undefined));
+    credentials.token = await credentials.coming;
+  }
+
+  async #askToken(
+    { name, password }: NonNullable<Credentials["user"]>,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    try {
+      const request = authenticateRequest(name, password);
+      const answer = await this.connection.unary("/etcdserverpb.Auth/Authenticate", request, {}, signal);
+      return new Message(answer).text(2);
+    } catch (error) {
+      // A password for an etcd without users is no mistake: they may be switched on later.
+      if (error instanceof EtcdError && error.message.startsWith("etcdserver: authentication is not enabled"))
+        return undefined;
+      throw error;
+    }
+  }
+
+  watches(): WatchStream {
+    if (this.#watches === undefined || this.#watches.isOver)
+      this.#watches = new WatchStream(this.connection, this.#metadata());
+    return this.#watches;
+  }
+
+  async #call(path: string, body: Buffer, signal: AbortSignal): Promise<Message> {
+    try {
+      return new Message(await this.connection.unary(path, body, this.#metadata(), signal));
+    } catch (error) {
+      // Refused before anything was done: saying it again is not doing it twice.
+      if (this.#credentials.user === undefined || !wantsNewToken(error)) throw error;
+      await this.authenticate(signal);
+      return new Message(await this.connection.unary(path, body, this.#metadata(), signal));
+    }
+  }
+
+  #metadata(): Metadata {
+    const { token } = this.#credentials;
+    return token === undefined ? { hasleader: "true" } : { hasleader: "true", token };
+  }
+}

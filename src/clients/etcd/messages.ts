@@ -1,0 +1,308 @@
+// etcd's messages that are used here, and nothing else of its API: field numbers from rpc.proto and kv.proto of etcd 3.4, which later versions only add to.
+// Requests are plain values; what comes back is read into plain values.
+import { encode, type Message } from "./protobuf.ts";
+
+export interface Header {
+  readonly clusterId: bigint;
+  readonly memberId: bigint;
+  readonly revision: bigint;
+  readonly raftTerm: bigint;
+}
+
+export interface KeyValue {
+  readonly key: Buffer;
+  readonly value: Buffer;
+  readonly createRevision: bigint;
+  readonly modRevision: bigint;
+  /** 0: bound to none. */
+  readonly lease: bigint;
+}
+
+export interface RangeRequest {
+  readonly key: Uint8Array;
+  /** Up to, and without. None: this key only. */
+  readonly rangeEnd?: Uint8Array | undefined;
+  readonly limit?: number | undefined;
+  /** By create revision. */
+  readonly order?: "oldest first" | "newest first" | undefined;
+  readonly keysOnly?: boolean | undefined;
+  readonly maxCreateRevision?: bigint | undefined;
+}
+
+export interface RangeResponse {
+  readonly header: Header;
+  readonly kvs: readonly KeyValue[];
+  readonly more: boolean;
+}
+
+export interface PutRequest {
+  readonly key: Uint8Array;
+  readonly value: Uint8Array;
+  readonly lease?: bigint | undefined;
+}
+
+export type Compare = { readonly key: Uint8Array } & (
+  | { readonly createRevision: bigint }
+  | { readonly modRevision: bigint }
+  | { readonly value: Uint8Array }
+);
+
+export type Operation =
+  | { readonly range: RangeRequest }
+  | { readonly put: PutRequest }
+  | { readonly delete: { readonly key: Uint8Array; readonly rangeEnd?: Uint8Array | undefined } }
+  | { readonly txn: TxnRequest };
+
+export interface TxnRequest {
+  readonly compare: readonly Compare[];
+  readonly success: readonly Operation[];
+  readonly failure: readonly Operation[];
+}
+
+export interface TxnResponse {
+  readonly header: Header;
+  readonly succeeded: boolean;
+  /** One an operation, in order; of a put or a delete it is empty. */
+  readonly responses: readonly OperationResponse[];
+}
+
+export interface OperationResponse {
+  readonly kvs: readonly KeyValue[];
+  readonly more: boolean;
+  readonly txn: Omit<TxnResponse, "header"> | undefined;
+}
+
+const SORT_ORDER = { "oldest first": 1, "newest first": 2 } as const;
+const SORT_TARGET_CREATE = 2;
+const TARGET = { create: 1, mod: 2, value: 3 } as const;
+
+export function rangeRequest(request: RangeRequest): Buffer {
+  return encode([
+    [1, request.key],
+    [2, request.rangeEnd],
+    [3, request.limit],
+    [5, request.order === undefined ? 0 : SORT_ORDER[request.order]],
+    [6, request.order === undefined ? 0 : SORT_TARGET_CREATE],
+    [8, request.keysOnly],
+    [13, request.maxCreateRevision],
+  ]);
+}
+
+export function readRange(message: Message): RangeResponse {
+  return { header: readHeader(message), kvs: message.all(2).map(readKeyValue), more: message.flag(3) };
+}
+
+export function txnRequest({ compare, success, failure }: TxnRequest): Buffer {
+  return encode([
+    ...compare.map((each) => [1, compareOf(each)] as const),
+    ...success.map((each) => [2, operationOf(each)] as const),
+    ...failure.map((each) => [3, operationOf(each)] as const),
+  ]);
+}
+
+/** Equality only: nothing else is compared here. */
+function compareOf(compare: Compare): Buffer {
+  if ("createRevision" in compare)
+    return encode([
+      [2, TARGET.create],
+      [3, compare.key],
+      [5, compare.createRevision],
+    ]);
+  if ("modRevision" in compare)
+    return encode([
+      [2, TARGET.mod],
+      [3, compare.key],
+      [6, compare.modRevision],
+    ]);
+  return encode([
+    [2, TARGET.value],
+    [3, compare.key],
+    [7, compare.value],
+  ]);
+}
+
+function operationOf(operation: Operation): Buffer {
+  if ("range" in operation) return encode([[1, rangeRequest(operation.range)]]);
+  if ("put" in operation) return encode([[2, putRequest(operation.put)]]);
+  if ("delete" in operation) return encode([[3, deleteRequest(operation.delete)]]);
+  return encode([[4, txnRequest(operation.txn)]]);
+}
+
+export function putRequest({ key, value, lease }: PutRequest): Buffer {
+  return encode([
+    [1, key],
+    [2, value],
+    [3, lease],
+  ]);
+}
+
+export function deleteRequest(request: {
+  readonly key: Uint8Array;
+  readonly rangeEnd?: Uint8Array | undefined;
+}): Buffer {
+  return encode([
+    [1, request.key],
+    [2, request.rangeEnd],
+  ]);
+}
+
+export function readTxn(message: Message): TxnResponse {
+  return { header: readHeader(message), ...readTxnBody(message) };
+}
+
+function readTxnBody(message: Message): Omit<TxnResponse, "header"> {
+  return { succeeded: message.flag(2), responses: message.all(3).map(readOperation) };
+}
+
+function readOperation(message: Message): OperationResponse {
+  const range = message.message(1);
+  return {
+    kvs: range.all(2).map(readKeyValue),
+    more: range.flag(3),
+    txn: message.has(4) ? readTxnBody(message.message(4)) : undefined,
+  };
+}
+
+function readKeyValue(message: Message): KeyValue {
+  return {
+    key: message.bytes(1),
+    createRevision: message.int64(2),
+    modRevision: message.int64(3),
+    value: message.bytes(5),
+    lease: message.int64(6),
+  };
+}
+
+export function readHeader(message: Message): Header {
+  const header = message.message(1);
+  return {
+    clusterId: header.uint64(1),
+    memberId: header.uint64(2),
+    revision: header.int64(3),
+    raftTerm: header.uint64(4),
+  };
+}
+
+// ---- leases, authentication, status
+
+export function leaseGrantRequest(id: bigint, ttlSeconds: number): Buffer {
+  return encode([
+    [1, ttlSeconds],
+    [2, id],
+  ]);
+}
+
+export function readLeaseGrant(message: Message): { readonly header: Header; readonly ttlSeconds: number } {
+  return { header: readHeader(message), ttlSeconds: Number(message.int64(3)) };
+}
+
+/** Of a revoke and of a keep-alive. */
+export function leaseRequest(id: bigint): Buffer {
+  return encode([[1, id]]);
+}
+
+/** A ttl of 0: there is no such lease. */
+export function readKeepAlive(message: Message): { readonly header: Header; readonly ttlSeconds: number } {
+  return { header: readHeader(message), ttlSeconds: Number(message.int64(3)) };
+}
+
+export interface TimeToLive {
+  readonly header: Header;
+  /** −1: there is no such lease. */
+  readonly ttlSeconds: number;
+  readonly grantedSeconds: number;
+  readonly keys: readonly Buffer[];
+}
+
+export function timeToLiveRequest(id: bigint, keys: boolean): Buffer {
+  return encode([
+    [1, id],
+    [2, keys],
+  ]);
+}
+
+export function readTimeToLive(message: Message): TimeToLive {
+  return {
+    header: readHeader(message),
+    ttlSeconds: Number(message.int64(3)),
+    grantedSeconds: Number(message.int64(4)),
+    keys: message.allBytes(5),
+  };
+}
+
+export function authenticateRequest(name: string, password: string): Buffer {
+  return encode([
+    [1, name],
+    [2, password],
+  ]);
+}
+
+export interface Status {
+  readonly header: Header;
+  readonly version: string;
+  /** 0: this member knows of none. */
+  readonly leader: bigint;
+}
+
+export function readStatus(message: Message): Status {
+  return { header: readHeader(message), version: message.text(2), leader: message.uint64(4) };
+}
+
+// ---- watches
+
+export interface WatchRequest {
+  readonly key: Uint8Array;
+  readonly rangeEnd?: Uint8Array | undefined;
+  readonly startRevision: bigint;
+}
+
+export function watchCreateRequest(id: bigint, { key, rangeEnd, startRevision }: WatchRequest): Buffer {
+  const create = encode([
+    [1, key],
+    [2, rangeEnd],
+    [3, startRevision],
+    [7, id],
+  ]);
+  return encode([[1, create]]);
+}
+
+export function watchCancelRequest(id: bigint): Buffer {
+  return encode([[2, encode([[1, id]])]]);
+}
+
+export interface WatchEvent {
+  readonly type: "put" | "delete";
+  readonly kv: KeyValue;
+}
+
+export interface WatchResponse {
+  readonly header: Header;
+  readonly id: bigint;
+  readonly canceled: boolean;
+  readonly events: readonly WatchEvent[];
+}
+
+export function readWatch(message: Message): WatchResponse {
+  return {
+    header: readHeader(message),
+    id: message.int64(2),
+    canceled: message.flag(4),
+    events: message.all(11).map((event) => ({
+      type: event.flag(1) ? "delete" : "put",
+      kv: readKeyValue(event.message(2)),
+    })),
+  };
+}
+
+/** All keys that begin with `prefix`: up to the same with its last byte raised. */
+export function rangeEndOf(prefix: Uint8Array): Buffer {
+  const end = Buffer.from(prefix);
+  for (let index = end.length - 1; index >= 0; index--) {
+    const byte = end[index] ?? 0xff;
+    if (byte < 0xff) {
+      end[index] = byte + 1;
+      return end.subarray(0, index + 1);
+    }
+  }
+  return Buffer.of(0);
+}

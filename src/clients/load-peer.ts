@@ -1,0 +1,23 @@
+// Optional peers: clients of stores that a user may or may not have installed. Loaded at first use and only then, so that importing conclave needs none.
+import { createRequire } from "node:module";
+
+/** The module; undefined if it is not installed. Throws if it is installed and does not load: that is the user's to know. */
+export function loadPeer(name: string): unknown {
+  try {
+    return createRequire(import.meta.url)(name);
+  } catch (cause) {
+    const code = (cause as { readonly code?: unknown }).code;
+    if (code === "ERR_UNKNOWN_BUILTIN_MODULE" || (code === "MODULE_NOT_FOUND" && isAbout(cause, name)))
+      return undefined;
+    throw new Error(`${name} is installed but does not load (${firstLine(cause)})`, { cause });
+  }
+}
+
+/** Not one of the modules that it needs itself. */
+function isAbout(cause: unknown, name: string): boolean {
+  return cause instanceof Error && cause.message.includes(`'${name}'`);
+}
+
+function firstLine(cause: unknown): string {
+  return cause instanceof Error ? (cause.message.split("\n")[0] ?? "") : String(cause);
+}

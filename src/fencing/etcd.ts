@@ -1,0 +1,238 @@
+// etcdFence: for data kept in etcd. The fence is a key beside the data. A write is one transaction that compares the fence's mod revision and writes only if it
+// is still the one under which this token was admitted; so the check and the write are one step, whichever client sends it.
+//
+// THE ARGUMENT
+//   one step   etcd applies a transaction at one revision. The fence's mod revision changes whenever another token is installed, and never comes back. So what is
+//              written under a comparison with revision r is written while the token that was installed at r is the newest.
+//   law 12     `raise` installs the token by such a transaction. Whatever an older leader has in flight compares an older revision from then on, however late it
+//              arrives: it is not waited for, it is refused. What the leader reads after `raise`, by a linearizable read, no older write changes any more.
+//   unknown    A transaction without an answer may be applied later, under the same comparison. The caller is told STORE_TIMEOUT, not that it failed.
+// Needs: every writer of the guarded keys writes through `write`, or compares what `raise` returned in a transaction of its own client.
+import { ConclaveError } from "../base/errors.ts";
+import { parseAddress } from "../clients/etcd/address.ts";
+import { EtcdClient } from "../clients/etcd/client.ts";
+import { EtcdError } from "../clients/etcd/errors.ts";
+import type { KeyValue, Operation, TxnRequest, TxnResponse } from "../clients/etcd/messages.ts";
+import { admit, type Mark, type Move, moveDomain, type Remembered } from "./guard.ts";
+import { resourceOf, textOf, tokenOf } from "./input.ts";
+import type { Fenced } from "./token.ts";
+
+const DEFAULT_PREFIX = "conclave-fence/";
+const ANSWER_WITHIN_MS = 10_000;
+/** etcd takes 128 operations in a transaction, and one of them is ours. */
+const OPERATIONS_MAX = 127;
+
+/** What a transaction of your own client compares: that the key's mod revision is this one. */
+export interface EtcdCondition {
+  readonly key: string;
+  /** In decimal: it may exceed what a JavaScript number holds. */
+  readonly modRevision: string;
+}
+
+export type EtcdWrite =
+  | { readonly put: string; readonly value: string | Uint8Array }
+  /** One key. */
+  | { readonly delete: string };
+
+export interface EtcdFence {
+  /** For a new leader, before it reads: refuses an older token, else installs this one. Returns the condition for transactions of your own client. */
+  raise(resource: string, by: Fenced): Promise<EtcdCondition>;
+  /** All of `writes` in one transaction, or none and a refusal. */
+  write(resource: string, by: Fenced, writes: readonly EtcdWrite[]): Promise<void>;
+  /** A linearizable read: after `raise`, nothing older changes what it shows. */
+  read(key: string): Promise<string | undefined>;
+  /** After a deliberate move to another store. Tokens of the old domain stay refused. */
+  adopt(resource: string, move: Move): Promise<void>;
+  /** Closes the connection. The next call opens it anew. */
+  close(): Promise<void>;
+}
+
+/** At the same URLs as `etcd(…)`; data and fence belong into one cluster, the election may be anywhere. @param options.prefix of the fence's keys, default "conclave-fence/" */
+export function etcdFence(
+  url: string | readonly string[],
+  { prefix = DEFAULT_PREFIX }: { readonly prefix?: string | undefined } = {},
+): EtcdFence {
+  return new KeyFence(new EtcdClient(parseAddress(url)), prefix);
+}
+
+/** What the fence's key holds, and at which revision. 0: it is not there. */
+interface Known {
+  readonly remembered: Remembered | undefined;
+  readonly modRevision: bigint;
+}
+
+const NEVER_SEEN: Known = { remembered: undefined, modRevision: 0n };
+
+class KeyFence implements EtcdFence {
+  readonly #client: EtcdClient;
+  readonly #prefix: string;
+  /** As last seen. If it is out of date, the comparison fails, and shows what is there. */
+  readonly #known = new Map<string, Known>();
+
+  constructor(client: EtcdClient, prefix: string) {
+    this.#client = client;
+    this.#prefix = `${client.address.prefix}${prefix}`;
+  }
+
+  async raise(resource: string, by: Fenced): Promise<EtcdCondition> {
+    const token = tokenOf(by);
+    textOf(token);
+    const modRevision = await this.#change(resource, (before) => admit(resource, before, token), []);
+    return { key: this.#keyOf(resource), modRevision: `${modRevision}` };
+  }
+
+  async write(resource: string, by: Fenced, writes: readonly EtcdWrite[]): Promise<void> {
+    const token = tokenOf(by);
+    textOf(token);
+    await this.#change(resource, (before) => admit(resource, before, token), writes.map(operationOf));
+  }
+
+  async adopt(resource: string, move: Move): Promise<void> {
+    await this.#change(resource, (before) => moveDomain(resource, before, move), []);
+  }
+
+  async read(key: string): Promise<string | undefined> {
+    return await this.#ask(async (client, signal) => {
+      const { kvs } = await (await client.link(signal)).range({ key: Buffer.from(key) }, signal);
+      return kvs[0]?.value.toString("utf8");
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#client.close();
+  }
+
+  #keyOf(resource: string): string {
+    return `${this.#prefix}${resourceOf(resource)}`;
+  }
+
+  /** Repeated only while the comparison shows another fence than the one assumed; each time the rule is asked anew. Returns the fence's mod revision. */
+  async #change(
+    resource: string,
+    next: (before: Remembered | undefined) => Remembered,
+    writes: readonly Operation[],
+  ): Promise<bigint> {
+    const name = this.#keyOf(resource);
+    if (writes.length > OPERATIONS_MAX)
+      throw new ConclaveError(
+        "CONFIG_INVALID",
+        `etcdFence: ${writes.length} writes are more than etcd takes in one transaction (${OPERATIONS_MAX}).`,
+      );
+    const key = Buffer.from(name);
+    let known = this.#known.get(name) ?? NEVER_SEEN;
+    for (let isFresh = false; ; isFresh = true) {
+      const after = rule(known.remembered, next, isFresh);
+      if (after === "look first") {
+        known = await this.#look(name, key);
+        continue;
+      }
+      const { modRevision } = known;
+      const isNew = after !== known.remembered;
+      const install: Operation[] = isNew ? [{ put: { key, value: Buffer.from(writeMemory(after)) } }] : [];
+      const answer = await this.#txn({
+        compare: [{ key, modRevision }],
+        success: [...install, ...writes],
+        failure: [{ range: { key } }],
+      });
+      known = answer.succeeded
+        ? { remembered: after, modRevision: isNew ? answer.header.revision : modRevision }
+        : readKnown(name, answer);
+      this.#known.set(name, known);
+      if (answer.succeeded) return known.modRevision;
+    }
+  }
+
+  async #look(name: string, key: Buffer): Promise<Known> {
+    return readKnown(name, await this.#txn({ compare: [], success: [{ range: { key } }], failure: [] }));
+  }
+
+  async #txn(request: TxnRequest): Promise<TxnResponse> {
+    return await this.#ask(async (client, signal) => (await client.link(signal)).txn(request, signal));
+  }
+
+  async #ask<A>(ask: (client: EtcdClient, signal: AbortSignal) => Promise<A>): Promise<A> {
+    try {
+      return await ask(this.#client, AbortSignal.timeout(ANSWER_WITHIN_MS));
+    } catch (error) {
+      throw errorOf(error);
+    }
+  }
+}
+
+/** A refusal by what is only remembered here may be out of date: the fence may have been moved to another domain. */
+function rule(
+  before: Remembered | undefined,
+  next: (before: Remembered | undefined) => Remembered,
+  isFresh: boolean,
+): Remembered | "look first" {
+  try {
+    return next(before);
+  } catch (refusal) {
+    if (isFresh) throw refusal;
+    return "look first";
+  }
+}
+
+function operationOf(write: EtcdWrite): Operation {
+  if ("put" in write) return { put: { key: Buffer.from(write.put), value: bytesOf(write.value) } };
+  return { delete: { key: Buffer.from(write.delete) } };
+}
+
+function bytesOf(value: string | Uint8Array): Buffer {
+  return typeof value === "string" ? Buffer.from(value, "utf8") : Buffer.from(value);
+}
+
+function errorOf(error: unknown): unknown {
+  if (!(error instanceof EtcdError)) return error;
+  if (error.outcome === "unknown")
+    return new ConclaveError(
+      "STORE_TIMEOUT",
+      `etcdFence: ${error.message}. It may have been written, or may still be; read before you write again.`,
+      { cause: error },
+    );
+  const code = error.problem === "denied" || error.problem === "tls" ? "STORE_DENIED" : "STORE_UNREACHABLE";
+  return new ConclaveError(code, `etcdFence: ${error.message}. Nothing was written.`, { cause: error });
+}
+
+// ---- the fence as text
+
+function writeMemory({ domain, mark, left }: Remembered): string {
+  const value = mark === undefined ? null : `${mark.value}`;
+  const leftValues = [...left].map(([name, most]) => [name, most === undefined ? null : `${most}`]);
+  return JSON.stringify({ domain, value, bid: mark?.bid ?? null, left: Object.fromEntries(leftValues) });
+}
+
+function readKnown(key: string, { responses }: TxnResponse): Known {
+  const kv = responses[0]?.kvs[0];
+  return kv === undefined
+    ? { remembered: undefined, modRevision: 0n }
+    : { remembered: readMemory(key, kv), modRevision: kv.modRevision };
+}
+
+function readMemory(key: string, { value }: KeyValue): Remembered {
+  try {
+    const { domain, value: mark, bid, left } = JSON.parse(value.toString("utf8")) as Record<string, unknown>;
+    if (typeof domain !== "string" || typeof left !== "object" || left === null) throw edited(key);
+    const leftValues = Object.entries(left).map(
+      ([name, most]) => [name, most === null ? undefined : whole(most, key)] as const,
+    );
+    return { domain, mark: mark === null ? undefined : readMark(mark, bid, key), left: new Map(leftValues) };
+  } catch (cause) {
+    throw cause instanceof ConclaveError ? cause : edited(key);
+  }
+}
+
+function readMark(value: unknown, bid: unknown, key: string): Mark {
+  if (bid !== null && typeof bid !== "string") throw edited(key);
+  return { value: whole(value, key), bid: bid ?? undefined };
+}
+
+function whole(value: unknown, key: string): bigint {
+  if (typeof value !== "string" || !/^(?:0|[1-9][0-9]{0,38})$/.test(value)) throw edited(key);
+  return BigInt(value);
+}
+
+function edited(key: string): ConclaveError {
+  const message = `etcdFence: ${key} does not hold what a fence holds: somebody has edited it. Nothing was written. Put the newest token back, or use another prefix.`;
+  return new ConclaveError("STORE_FOREIGN_DATA", message);
+}

@@ -1,0 +1,54 @@
+// What a Bully node knows, and what Bully nodes say to each other.
+import type { DetectorSettings, Watch } from "../detector/detector.ts";
+import type { Effects, NodeId } from "../protocol.ts";
+
+export type BullyMessage =
+  /** Who is alive above me? */
+  | { readonly type: "ELECTION"; readonly number: number }
+  /** I am; leave it to me. Carries the number of the election it answers, and the greatest that its sender has met. */
+  | { readonly type: "OK"; readonly number: number; readonly seen: number }
+  /** I lead. */
+  | { readonly type: "COORDINATOR"; readonly number: number }
+  /** I still do. Only where a detector listens. */
+  | { readonly type: "HEARTBEAT"; readonly number: number };
+
+/**
+ *   idle        follows `leader`, or nobody yet
+ *   preparing   has chosen an election number, which is not yet on disk
+ *   asking      has sent ELECTION; the answer timer runs
+ *   yielding    got an OK; the coordinator timer runs
+ *   leading     has announced itself
+ */
+export type Phase = "idle" | "preparing" | "asking" | "yielding" | "leading";
+
+export interface BullyState {
+  readonly id: NodeId;
+  readonly lower: readonly NodeId[];
+  readonly higher: readonly NodeId[];
+  readonly answerTimeoutMs: number;
+  readonly coordinatorTimeoutMs: number;
+  readonly detector: DetectorSettings;
+  phase: Phase;
+  leader: NodeId;
+  /** The number under which `leader` announced itself. */
+  leaderNumber: number;
+  /** The greatest election number met. ≥ leaderNumber, ≥ election. */
+  number: number;
+  /** The number of the own election, while preparing, asking or yielding. */
+  election: number;
+  /** Over the leader. */
+  watch: Watch | undefined;
+}
+
+/** What outlives a crash: the greatest number this node has used, so that it never uses one twice. */
+export interface BullyImage {
+  readonly number: number;
+}
+
+export type BullyEffects = Effects<BullyMessage, BullyImage>;
+
+export const TIMERS: readonly string[] = ["answer", "coordinator", "heartbeat", "detect"];
+export const ANSWER = 0;
+export const COORDINATOR = 1;
+export const HEARTBEAT = 2;
+export const DETECT = 3;

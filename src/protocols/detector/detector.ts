@@ -1,0 +1,104 @@
+// Failure detectors: from the heartbeats that arrive, when to believe that a peer has crashed. Pure; one state for each peer that is watched.
+//
+// Chandra and Toueg (1996) judge a detector by two properties. *Completeness*: a crashed peer is suspected in the end, and for ever. *Accuracy*: a live
+// one is not. Completeness is easy: silence grows. Accuracy needs a bound on delay. Where it is known, `heartbeat` with a timeout beyond it is
+// perfect. Where there is one but nobody knows it, a timeout that grows with every mistake is right in the end (◇P). Where there is none, nothing
+// is: with `phi` at least the chance of a mistake can be chosen.
+//
+//   told        hears nothing and suspects nobody by itself: an operator, or a test, says who is dead
+//   heartbeat   suspects after `timeoutMs` of silence; each mistake makes its timeout half as long again
+//   phi         Hayashibara and others (2004): suspects when the chance that the next heartbeat still comes has fallen to 10^−threshold
+import { assert } from "../../base/assert.ts";
+import { numberOf, type Parameter, type Settings } from "../protocol.ts";
+import { quantileOfTail } from "./normal.ts";
+
+export type DetectorKind = "told" | "heartbeat" | "phi";
+
+export interface DetectorSettings {
+  readonly kind: DetectorKind;
+  /** How often a watched peer says that it lives. */
+  readonly everyMs: number;
+  /** For `heartbeat`. */
+  readonly timeoutMs: number;
+  /** For `phi`: 1 is one mistake in ten, 3 one in a thousand. */
+  readonly threshold: number;
+}
+
+/** What one watch over one peer knows. */
+export interface Watch {
+  readonly settings: DetectorSettings;
+  /** When it was last heard, or the watch began. */
+  heardAt: number;
+  /** `heartbeat`: grows with mistakes. */
+  timeoutMs: number;
+  /** `phi`: the intervals seen, oldest overwritten first. */
+  readonly intervals: number[];
+  next: number;
+}
+
+/** Enough to forget what the network was like a while ago. */
+const INTERVALS_MAX = 100;
+/** Before that many, the mean says little: two made-up intervals stand for what is known, as in Akka's and Cassandra's detectors. */
+const SPREAD_AT_FIRST = 0.25;
+/** A network with no jitter at all is one that has not been watched long enough. */
+const DEVIATION_MIN = 0.1;
+const AFTER_MISTAKE = 1.5;
+
+/** For protocols that take a detector: merge these into `parameters`. */
+export const DETECTOR_PARAMETERS: Readonly<Record<string, Parameter>> = {
+  detector: { default: "told", choices: ["told", "heartbeat", "phi"], help: "who notices that a leader is dead" },
+  heartbeatEveryMs: { default: 50, help: "how often a leader says that it lives; not with detector=told" },
+  heartbeatTimeoutMs: { default: 150, help: "silence after which detector=heartbeat suspects" },
+  phiThreshold: { default: 8, help: "detector=phi suspects when a mistake has the chance 10^-phi" },
+};
+
+export function detectorOf(settings: Settings): DetectorSettings {
+  const { detector } = settings;
+  assert(detector === "told" || detector === "heartbeat" || detector === "phi", "detector is told, heartbeat or phi");
+  return {
+    kind: detector,
+    everyMs: numberOf(settings, "heartbeatEveryMs"),
+    timeoutMs: numberOf(settings, "heartbeatTimeoutMs"),
+    threshold: numberOf(settings, "phiThreshold"),
+  };
+}
+
+/** Begins to watch a peer, which counts as having heard it. */
+export function watch(settings: DetectorSettings, now: number): Watch {
+  const { everyMs, timeoutMs } = settings;
+  const spread = everyMs * SPREAD_AT_FIRST;
+  return { settings, heardAt: now, timeoutMs, intervals: [everyMs - spread, everyMs + spread], next: 0 };
+}
+
+/** The peer was heard. */
+export function heard(watch: Watch, now: number): void {
+  if (suspects(watch, now)) watch.timeoutMs *= AFTER_MISTAKE;
+  const interval = now - watch.heardAt;
+  if (watch.settings.kind === "phi" && interval > 0) learn(watch, interval);
+  watch.heardAt = now;
+}
+
+/** On the watcher's clock: when it will be suspected if nothing is heard until then. Infinity: never by itself. */
+export function suspectsAt(watch: Watch): number {
+  const { kind, threshold } = watch.settings;
+  if (kind === "told") return Infinity;
+  if (kind === "heartbeat") return watch.heardAt + watch.timeoutMs;
+  const { mean, deviation } = describe(watch);
+  return watch.heardAt + Math.max(mean + deviation * quantileOfTail(10 ** -threshold), mean);
+}
+
+export function suspects(watch: Watch, now: number): boolean {
+  return now >= suspectsAt(watch);
+}
+
+function learn(watch: Watch, interval: number): void {
+  if (watch.intervals.length < INTERVALS_MAX) watch.intervals.push(interval);
+  else watch.intervals[watch.next] = interval;
+  watch.next = (watch.next + 1) % INTERVALS_MAX;
+}
+
+function describe({ intervals }: Watch): { readonly mean: number; readonly deviation: number } {
+  const mean = intervals.reduce((sum, interval) => sum + interval, 0) / intervals.length;
+  const variance = intervals.reduce((sum, interval) => sum + (interval - mean) ** 2, 0) / intervals.length;
+  return { mean, deviation: Math.max(Math.sqrt(variance), mean * DEVIATION_MIN) };
+}

@@ -1,0 +1,45 @@
+// conclave/protocols: election protocols as pure nodes, `(state, input, now) → state + effects`, for whoever wants to host, simulate or draw them.
+export { type BullyImage, type BullyMessage, type BullyState } from "./bully/state.ts";
+export { bully } from "./bully/bully.ts";
+export {
+  type DetectorKind,
+  type DetectorSettings,
+  heard,
+  suspects,
+  suspectsAt,
+  type Watch,
+  watch,
+} from "./detector/detector.ts";
+export {
+  type Effects,
+  type Liveness,
+  type Message,
+  NOBODY,
+  type NodeId,
+  type Parameter,
+  type Protocol,
+  type Role,
+  type Setting,
+  type Settings,
+  settingsOf,
+  type Setup,
+  type Tolerance,
+} from "./protocol.ts";
+export { raftElection } from "./raft/raft.ts";
+export { type RaftMessage, type RaftRole, type RaftState, type RaftWrite } from "./raft/state.ts";
+export { takesProposals } from "./raft/transfer.ts";
+export { protocolNamed, PROTOCOLS } from "./registry.ts";
+export {
+  rendezvousOwner,
+  rendezvousOwners,
+  type WeightedMember,
+  weightedOwner,
+  weightedOwners,
+} from "./rendezvous/rendezvous.ts";
+export { changRoberts } from "./ring/chang-roberts.ts";
+export { lelann } from "./ring/lelann.ts";
+export { type RingImage, type RingMessage, type RingState } from "./ring/state.ts";
+export { type Vote, type ZabImage, type ZabMessage, type ZabState } from "./zab/state.ts";
+export { zab } from "./zab/zab.ts";
+export { masterLease } from "./master-lease/master-lease.ts";
+export { type MasterLeaseImage, type MasterLeaseMessage, type MasterLeaseState } from "./master-lease/state.ts";

@@ -1,0 +1,110 @@
+// What a replica knows, as one that promises and as one that is promised to, and what replicas say to each other.
+import type { Rng } from "../../base/rng.ts";
+import type { Effects, NodeId } from "../protocol.ts";
+import type { Margins } from "./deadlines.ts";
+
+export type MasterLeaseMessage =
+  /** Promise me, in this epoch, not to elect another. `isForced`: even if you are bound to somebody; I shall wait it out. */
+  | { readonly type: "ASK"; readonly epoch: number; readonly isForced: boolean }
+  /** Promised. For `waitMs` of my clock somebody else may still rely on an earlier promise of mine. */
+  | { readonly type: "GRANT"; readonly epoch: number; readonly waitMs: number }
+  /** Not promised: bound to another, or in epoch `seen`. */
+  | { readonly type: "DENY"; readonly epoch: number; readonly seen: number }
+  /** Only from whom a majority has promised. `leads`: and who has waited long enough. */
+  | { readonly type: "RENEW"; readonly epoch: number; readonly sequence: number; readonly leads: boolean }
+  | { readonly type: "RENEWED"; readonly epoch: number; readonly sequence: number }
+  /** Not renewed: I am in epoch `seen`. */
+  | { readonly type: "STALE"; readonly seen: number }
+  /** I shall never use what you promised in this epoch. */
+  | { readonly type: "RELEASE"; readonly epoch: number };
+
+/** What a replica has promised. */
+export interface Pledge {
+  /** Never falls, and is on disk before anybody hears of it. */
+  epoch: number;
+  /** NOBODY: released, or never given. */
+  holder: NodeId;
+  /** Until then, on this replica's clock, it elects nobody but `holder`. */
+  until: number;
+  /** Until then somebody other than `holder` may rely on an earlier promise. */
+  othersUntil: number;
+}
+
+/** What outlives a crash. Renewals are not written: a new life takes it that the last one was given just before the crash. */
+export interface MasterLeaseImage {
+  readonly epoch: number;
+  readonly holder: NodeId;
+}
+
+/** What waits for the promise to be on disk. */
+export type Pending =
+  | { readonly type: "ask"; readonly ticket: number; readonly epoch: number }
+  | {
+      readonly type: "grant";
+      readonly ticket: number;
+      readonly epoch: number;
+      readonly to: NodeId;
+      readonly waitMs: number;
+    }
+  | {
+      readonly type: "renew";
+      readonly ticket: number;
+      readonly epoch: number;
+      readonly to: NodeId;
+      readonly sequence: number;
+    };
+
+/**
+ *   preparing   has promised itself an epoch, which is not yet on disk
+ *   asking      ASK is out
+ *   waiting     a majority has promised; earlier leases may still run
+ *   leading     is the master
+ */
+export type TenurePhase = "preparing" | "asking" | "waiting" | "leading";
+
+/** One attempt, and the mastery that may come of it. Every attempt has an epoch of its own. */
+export interface Tenure {
+  phase: TenurePhase;
+  readonly epoch: number;
+  readonly isForced: boolean;
+  /** When ASK was sent. */
+  askedAt: number;
+  /** Replica → the send of the latest request that it has proven to have; −Infinity: none. */
+  readonly keptAt: Float64Array;
+  /** Replica → when nobody else relies on it any more; Infinity: it has not granted. */
+  readonly readyAt: Float64Array;
+  readonly denied: Set<NodeId>;
+  /** Not before it may this replica lead. */
+  startsAt: number;
+  /** Not from it on. */
+  deadline: number;
+  sequence: number;
+  /** Sequence, modulo the length → when that RENEW was sent. */
+  readonly sentAt: Float64Array;
+}
+
+export interface MasterLeaseState {
+  readonly id: NodeId;
+  readonly peers: readonly NodeId[];
+  readonly majority: number;
+  readonly margins: Margins;
+  readonly renewEveryMs: number;
+  readonly attemptMs: number;
+  readonly spreadMs: number;
+  readonly rng: Rng;
+  readonly pledge: Pledge;
+  /** The greatest epoch met. ≥ pledge.epoch. */
+  seen: number;
+  tenure: Tenure | undefined;
+  ticket: number;
+  readonly pending: Pending[];
+}
+
+export type MasterLeaseEffects = Effects<MasterLeaseMessage, MasterLeaseImage>;
+
+export const TIMERS: readonly string[] = ["stand", "attempt", "begin", "renew", "lapse"];
+export const STAND = 0;
+export const ATTEMPT = 1;
+export const BEGIN = 2;
+export const RENEW = 3;
+export const LAPSE = 4;

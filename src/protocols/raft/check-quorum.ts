@@ -1,0 +1,36 @@
+// CheckQuorum (thesis, section 6.2) and the loyalty that goes with it (section 4.2.3).
+//
+// A leader that no majority answers steps down: it could commit nothing, and those who still hear it would wait for it for ever. It looks once per least
+// election timeout whether a majority has answered since the last look, so it notices after one to two of them.
+// A member that has heard its leader within the least election timeout ignores who asks for its vote, and does not take over the newer term. So one
+// who cannot hear the leader does not depose it, whatever its term. What asks by the leader's own wish is exempt (transfer.ts). The price: whoever has got
+// ahead in terms must be freed in another way, which is handleAppend's reply.
+//
+// Without CheckQuorum a member must not be loyal to a leader whom nobody else hears, so only pre-votes are refused then, as the thesis says (section 9.6);
+// testdata/raft-election shows how even that can last for ever.
+import { NOBODY, type NodeId } from "../protocol.ts";
+import { becomeFollower } from "./role.ts";
+import { CHECK_QUORUM, type RaftEffects, type RaftState } from "./state.ts";
+
+/** A leader hears itself. Whoever has stopped waiting has no leader any more. */
+export function isLed(state: RaftState, now: number): boolean {
+  if (state.leader === state.id) return true;
+  return state.leader !== NOBODY && now - state.heardAtMs < state.timeoutMinMs;
+}
+
+export function watchQuorum(state: RaftState, effects: RaftEffects): void {
+  state.active.fill(0);
+  if (state.hasCheckQuorum) effects.setTimer(CHECK_QUORUM, state.timeoutMinMs);
+}
+
+export function noteActive(state: RaftState, peer: NodeId): void {
+  state.active[peer] = 1;
+}
+
+export function checkQuorum(state: RaftState, effects: RaftEffects): void {
+  let count = 1;
+  for (const peer of state.peers) count += state.active[peer] as number;
+  if (count >= state.quorum) return watchQuorum(state, effects);
+  effects.explain("no majority has answered for an election timeout: step down");
+  becomeFollower(state, state.term, NOBODY, effects);
+}

@@ -1,0 +1,53 @@
+// Changes of role and of term, which all go through here: so nothing that belongs to a role, and nothing that belongs to a term, outlives it. A transfer
+// belongs to both. A flag that stays behind makes a later leader refuse proposals for ever, or a later candidate push aside a healthy leader.
+//
+// The election timer (Raft, section 5.2) is set anew by a change of role, by a valid leader's APPEND (follower.ts), and by
+// granting a vote (vote.ts). By nothing else: not by a refusal, a pre-vote, an older term, nor by a newer term alone. Its length is drawn at each change
+// of role, so that those who collided do not collide again.
+import { nextBetween } from "../../base/rng.ts";
+import { NOBODY, type NodeId } from "../protocol.ts";
+import {
+  CHECK_QUORUM,
+  ELECTION,
+  HEARTBEAT,
+  type RaftEffects,
+  type RaftRole,
+  type RaftState,
+  TRANSFER,
+} from "./state.ts";
+
+/** A newer term: the vote of the old one and its leader mean nothing in it. Written together (storage.ts). */
+export function beginTerm(state: RaftState, term: number): void {
+  state.term = term;
+  state.vote = NOBODY;
+  state.leader = NOBODY;
+  state.transferee = NOBODY;
+  state.isTransfer = false;
+}
+
+export function enterRole(state: RaftState, role: RaftRole, effects: RaftEffects): void {
+  if (state.role === "leader") {
+    effects.cancelTimer(HEARTBEAT);
+    effects.cancelTimer(CHECK_QUORUM);
+    effects.cancelTimer(TRANSFER);
+  }
+  state.role = role;
+  state.transferee = NOBODY;
+  state.isTransfer = false;
+  state.votes.fill(0);
+  state.timeoutMs = nextBetween(state.rng, state.timeoutMinMs, state.timeoutMaxMs);
+  if (role === "leader") effects.cancelTimer(ELECTION);
+  else waitForElection(state, effects);
+}
+
+export function waitForElection(state: RaftState, effects: RaftEffects): void {
+  effects.setTimer(ELECTION, state.timeoutMs);
+}
+
+/** Follows `leader`, or nobody yet, in `term`, which may be newer. A follower that only learns of a newer term does not wait longer for it. */
+export function becomeFollower(state: RaftState, term: number, leader: NodeId, effects: RaftEffects): void {
+  if (term > state.term) beginTerm(state, term);
+  if (state.role !== "follower") enterRole(state, "follower", effects);
+  state.leader = leader;
+  effects.announce("follower", leader, state.term);
+}

@@ -1,0 +1,77 @@
+// The vote (Raft, section 5.2): one per term and member, on disk before it counts, the own one not excepted.
+//
+// A candidate asks while its own vote is being written: asking is no vote, and saves the time of one write per election (thesis, section 10.2.1, has the
+// same for entries). If it crashes before, it has not voted, and may vote for another in that term; then it is no candidate in it. Or it may stand in that
+// term again and be given, late, what was granted to its earlier life: those are votes for it in that term, and there is one per member.
+import { NOBODY, type NodeId } from "../protocol.ts";
+import { isLed } from "./check-quorum.ts";
+import { becomeLeader } from "./leader.ts";
+import { isUpToDate, logOnDisk } from "./log.ts";
+import { becomeFollower, beginTerm, enterRole, waitForElection } from "./role.ts";
+import type { RaftEffects, RaftMessage, RaftState } from "./state.ts";
+import { isDurable, reply, save } from "./storage.ts";
+
+type Vote = Extract<RaftMessage, { type: "VOTE" }>;
+type Voted = Extract<RaftMessage, { type: "VOTED" }>;
+
+export function becomeCandidate(state: RaftState, isTransfer: boolean, effects: RaftEffects): void {
+  beginTerm(state, state.term + 1);
+  enterRole(state, "candidate", effects);
+  state.vote = state.id;
+  state.isTransfer = isTransfer;
+  effects.announce("candidate", NOBODY, state.term);
+  save(state, effects);
+  const message: RaftMessage = { type: "VOTE", term: state.term, log: logOnDisk(state), isTransfer };
+  for (const peer of state.peers) effects.send(peer, message);
+}
+
+/** At each write that is done. While a node is candidate its last write is the one that holds its own vote. */
+export function countOwnVote(state: RaftState, effects: RaftEffects): void {
+  if (state.role !== "candidate" || !isDurable(state)) return;
+  countVote(state, state.id);
+  if (hasMajority(state)) becomeLeader(state, effects);
+}
+
+export function handleVote(state: RaftState, from: NodeId, vote: Vote, now: number, effects: RaftEffects): void {
+  if (vote.term > state.term) {
+    if (state.hasCheckQuorum && !vote.isTransfer && isLed(state, now))
+      return effects.explain("a leader was heard a moment ago: the request is ignored, and so is its term");
+    becomeFollower(state, vote.term, NOBODY, effects);
+  }
+  const isGranted = vote.term === state.term && mayVoteFor(state, from) && isUpToDate(vote.log, state.log);
+  if (isGranted) grantVote(state, from, effects);
+  reply(state, from, { type: "VOTED", term: state.term, isGranted }, effects);
+}
+
+/** In the current term: the same candidate again, or the first, while nobody leads. */
+export function mayVoteFor(state: RaftState, candidate: NodeId): boolean {
+  return state.vote === candidate || (state.vote === NOBODY && state.leader === NOBODY);
+}
+
+/** Whoever was about to stand itself lets this one go first. A vote that is given again gives nothing new. */
+function grantVote(state: RaftState, candidate: NodeId, effects: RaftEffects): void {
+  if (state.vote === candidate) return;
+  state.vote = candidate;
+  if (state.role === "pre-candidate") becomeFollower(state, state.term, NOBODY, effects);
+  else waitForElection(state, effects);
+}
+
+/** A vote counts in its own term, for a candidate, once. */
+export function handleVoted(state: RaftState, from: NodeId, voted: Voted, effects: RaftEffects): void {
+  if (voted.term > state.term) return becomeFollower(state, voted.term, NOBODY, effects);
+  if (state.role !== "candidate" || voted.term !== state.term || !voted.isGranted) return;
+  countVote(state, from);
+  if (hasMajority(state)) becomeLeader(state, effects);
+}
+
+export function countVote(state: RaftState, from: NodeId): void {
+  state.votes[from] = 1;
+}
+
+/** With the own vote always: whoever leads in a term has that term on its disk. */
+export function hasMajority(state: RaftState): boolean {
+  if (state.votes[state.id] === 0) return false;
+  let count = 1;
+  for (const peer of state.peers) count += state.votes[peer] as number;
+  return count >= state.quorum;
+}

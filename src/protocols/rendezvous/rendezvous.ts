@@ -1,0 +1,67 @@
+// Deterministic assignment by rendezvous hashing (Thaler and Ravishankar 1998): who is in charge of a key, without an election and without a message.
+// Each member has a score for each key; the greatest wins.
+//
+// ASSUMES  Everybody who asks uses the same list of members. The order of the list does not matter.
+// PROMISES  The same answer for all who do. Balance: each of n members has about 1/n of the keys, or its weight's share of them. Minimal disruption: when a
+// member leaves, only its keys move, and to all others evenly; when one comes, keys move only to it; when a weight grows, only to that member.
+// DOES NOT PROMISE  One owner while lists differ. That somebody is on the list does not say that it is alive, nor that nobody else believes to own the key: to
+// act exclusively, agree on the list first (a lease, a term), or fence.
+//
+// Asking costs one hash of the key and one short mix per member. For thousands of members take fewer, larger ones.
+import { assert } from "../../base/assert.ts";
+import { combine, fractionOf, type Hash, hashText } from "./hash.ts";
+
+export interface WeightedMember {
+  readonly id: string;
+  /** Relative to the others' weights; above 0. */
+  readonly weight: number;
+}
+
+/** Who is in charge of `key`; undefined: there are no members. */
+export function rendezvousOwner(key: string, members: readonly string[]): string | undefined {
+  return rendezvousOwners(key, members, 1)[0];
+}
+
+/** The first `count` in charge of `key`, in order: an owner and its stand-ins. If the owner leaves, the second is the owner. */
+export function rendezvousOwners(key: string, members: readonly string[], count: number): readonly string[] {
+  const hash = hashText(key);
+  return first(
+    count,
+    members.map((id) => ({ id, score: chanceOf(hash, id) })),
+  );
+}
+
+export function weightedOwner(key: string, members: readonly WeightedMember[]): string | undefined {
+  return weightedOwners(key, members, 1)[0];
+}
+
+/**
+ * By −weight/ln(u) with u even in (0, 1): the greatest of such scores is a given member's with its weight's share of the chance (Schindelhauer and Schomaker
+ * 2005: exponential clocks, of which the first to ring wins). Equal weights order members as u itself does. Engines may differ in a logarithm's last bit, which
+ * matters to one key in some 2^50.
+ */
+export function weightedOwners(key: string, members: readonly WeightedMember[], count: number): readonly string[] {
+  const hash = hashText(key);
+  return first(
+    count,
+    members.map(({ id, weight }) => {
+      assert(weight > 0 && Number.isFinite(weight), `the weight of ${id} is a number above 0`);
+      return { id, score: -weight / Math.log(chanceOf(hash, id)) };
+    }),
+  );
+}
+
+interface Scored {
+  readonly id: string;
+  readonly score: number;
+}
+
+/** Equal scores, which do not happen in practice, must not depend on the order of the list. */
+function first(count: number, scored: readonly Scored[]): readonly string[] {
+  const ranked = scored.toSorted((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));
+  return ranked.slice(0, count).map(({ id }) => id);
+}
+
+function chanceOf(key: Hash, id: string): number {
+  return fractionOf(combine(key, hashText(id)));
+}

@@ -1,0 +1,31 @@
+// LeLann (1977): everybody's token travels once around; when the own one is back, all others have been seen, and the best of them leads.
+//
+// ASSUMES  As Chang–Roberts (chang-roberts.ts), and links in order: a token that overtook another would come home before everybody has been seen.
+// PROMISES  As Chang–Roberts, but for one thing: a node that crashes and is back within a round may let a lesser one be elected, when the better one's
+// token died with it. The better one hears that, and begins a new round.
+// DOES NOT PROMISE  As Chang–Roberts.
+//
+// COST  N² ELECTION, however many begin: each of N tokens makes N hops. ELECTED, another N, is not of the paper: here it says that the winner knows, and
+// that everybody had the same list.
+//
+//   token of       not yet participant              participant
+//   somebody else  the own token, then pass it on   pass it on, once
+//   itself                                          everybody has been seen: if nobody was better, ELECTED
+import { type RingProtocol, ringProtocol } from "./ring.ts";
+import { launch, passToken } from "./round.ts";
+import { type ElectionToken, isBetter, type RingEffects, type RingState } from "./state.ts";
+
+function takeToken(state: RingState, token: ElectionToken, effects: RingEffects): void {
+  if (!state.isParticipant) launch(state, effects);
+  if (state.seen.has(token.id)) return effects.explain("this token has been here: swallowed");
+  state.seen.add(token.id);
+  if (isBetter(token, state.best)) state.best = token;
+  passToken(state, token, effects);
+}
+
+export const lelann: RingProtocol = ringProtocol({
+  name: "lelann",
+  summary: "the best attribute leads; in a ring, everybody's token goes around (LeLann 1977)",
+  takeToken,
+  reordering: false,
+});

@@ -1,0 +1,221 @@
+// What Chang–Roberts and LeLann have in common: all but what a node does with a token. Both are this frame and one function.
+//
+//   phase       input                              next
+//   not running campaign, or the leader is dead    running: the next round goes to disk, then the own token to the successor
+//   any         ELECTION, newer round              running, in that round; then as the algorithm says
+//   running     ELECTION, this round               as the algorithm says
+//   running     own token back                     leading: ELECTED to the successor, once around
+//   any         ELECTED, this or a newer round     following; passed on. Elected is a lesser one, or a dead one: a new round
+//   any         anything of an older round         dropped
+//   decided     anything of this round             dropped
+//   any         the successor is dead              skip it; in an undecided round, or if it led or was about to: a new round
+//   any         BACK of the new successor          a new round: it has forgotten what passed through it, and may be the best
+//   running     no ELECTED for a whole round       ask the successor whether it lives; it does and still nothing comes: a new round
+//
+// A ROUND IN WHICH THE RING CHANGES IS LOST. Whoever changes its successor in an undecided round begins a new one; so in one round a node sends to one
+// successor only, and tokens stay in order. Sending again to the next one what the dead one may have swallowed would save a part of a round, and would need to
+// be told from a doubled token.
+// Two rules the hunt never misses, because so much must go wrong at once: whoever is better than the elected objects (lelann.test.ts tells how that comes about), and
+// nobody follows one that an operator has called dead.
+// A TOKEN PASSES A NODE ONCE. One whose owner has died does not circulate for ever, a doubled one goes no further than one hop; no hop counter is needed.
+import { nextOf } from "../../base/rng.ts";
+import { DETECTOR_PARAMETERS, detectorOf } from "../detector/detector.ts";
+import { NOBODY, type NodeId, numberOf, type Protocol, type Settings, type Setup } from "../protocol.ts";
+import { askSuccessor, chooseSuccessor, hearAlive, isSilent, probe, watchSuccessor } from "./neighbours.ts";
+import { beginRound, follow, hearElected, hearElection, sendStored, takeLead, type TakeToken } from "./round.ts";
+import {
+  listens,
+  PROBE,
+  type RingEffects,
+  type RingImage,
+  type RingMessage,
+  type RingState,
+  ROUND,
+  SILENCE,
+  TIMERS,
+} from "./state.ts";
+
+/** To the best one, around as its token, and around as ELECTED: each at most N hops. */
+function roundTimeoutOf(settings: Settings, nodes: number): number {
+  const asked = numberOf(settings, "roundTimeoutMs");
+  return asked > 0 ? asked : 3 * nodes * (numberOf(settings, "delayMs") + numberOf(settings, "processMs"));
+}
+
+/** How long a death goes unnoticed; phi-accrual has no bound, this is one for a calm network. */
+function detectionOf(settings: Settings): number {
+  const isPhi = settings["detector"] === "phi";
+  return isPhi ? 10 * numberOf(settings, "heartbeatEveryMs") : numberOf(settings, "heartbeatTimeoutMs");
+}
+
+// ---- the living and the dead -----------------------------------------------------------------------------------------------------------
+
+function bury(state: RingState, peer: NodeId, now: number, effects: RingEffects): void {
+  if (peer === state.id) return;
+  state.dead.add(peer);
+  const isSkipped = chooseSuccessor(state, now, effects);
+  if (isSkipped) effects.explain("the successor is dead: skipped");
+  const isRunning = state.phase === "running";
+  if (peer === state.leader || (isRunning && (isSkipped || peer === state.best.id))) beginRound(state, effects);
+}
+
+/** It has started, or was taken for dead and is not. Only whoever is next before it has to act. */
+function welcome(state: RingState, peer: NodeId, now: number, effects: RingEffects): void {
+  state.dead.delete(peer);
+  const isNew = chooseSuccessor(state, now, effects);
+  if (state.successor !== peer) return;
+  if (!isNew) watchSuccessor(state, now, effects);
+  effects.explain("the successor is back: begin a new round");
+  beginRound(state, effects);
+}
+
+function sayBack(state: RingState, effects: RingEffects): void {
+  const message: RingMessage = { type: "BACK" };
+  for (const peer of state.others) effects.send(peer, message);
+  effects.setTimer(ROUND, state.roundTimeoutMs);
+}
+
+function hang(state: RingState, effects: RingEffects): void {
+  if (state.isAsked) {
+    effects.explain("no ELECTED came: begin a new round");
+    // Perhaps somebody was told that this node is dead. Where a detector listens, whoever skips it goes on asking it.
+    if (!listens(state)) sayBack(state, effects);
+    return beginRound(state, effects);
+  }
+  effects.explain("no ELECTED came: is the successor alive?");
+  askSuccessor(state, effects);
+  effects.setTimer(ROUND, state.roundTimeoutMs);
+}
+
+// ---- the protocol ----------------------------------------------------------------------------------------------------------------------
+
+export type RingProtocol = Protocol<RingState, RingMessage, RingImage>;
+
+interface Algorithm {
+  readonly name: string;
+  readonly summary: string;
+  readonly takeToken: TakeToken;
+  /** Whether messages of one link may overtake each other. */
+  readonly reordering: boolean;
+}
+
+export function ringProtocol({ name, summary, takeToken, reordering }: Algorithm): RingProtocol {
+  return {
+    ...FRAME,
+    name,
+    summary,
+    tolerates: {
+      crashes: true,
+      pauses: false,
+      partitions: false,
+      loss: false,
+      duplicates: true,
+      reordering,
+      slowness: false,
+      lostWrites: true,
+      drift: 0,
+    },
+    receive(state, from, message, now, effects) {
+      if (message.type === "ALIVE") state.met = Math.max(state.met, message.round);
+      if (message.type === "BACK" || state.dead.has(from)) welcome(state, from, now, effects);
+      switch (message.type) {
+        case "BACK":
+          return;
+        case "ELECTION":
+          return hearElection(state, message, takeToken, effects);
+        case "ELECTED":
+          return hearElected(state, message, effects);
+        case "PROBE":
+          return effects.send(from, { type: "ALIVE", round: state.met });
+        case "ALIVE":
+          return hearAlive(state, from, now, effects);
+      }
+    },
+  };
+}
+
+function createState({ id, members, attribute, settings, leader }: Setup): RingState {
+  const place = members.indexOf(id);
+  return {
+    id,
+    attr: attribute,
+    others: [...members.slice(place + 1), ...members.slice(0, place)],
+    detector: detectorOf(settings),
+    roundTimeoutMs: roundTimeoutOf(settings, members.length),
+    answerTimeoutMs: 2 * numberOf(settings, "delayMs") + 2 * numberOf(settings, "processMs"),
+    phase: "waiting",
+    leader,
+    round: 0,
+    met: 0,
+    stored: -1,
+    outbox: [],
+    best: { id, attr: attribute },
+    isParticipant: false,
+    seen: new Set(),
+    dead: new Set(),
+    successor: id,
+    watch: undefined,
+    isAsked: false,
+  };
+}
+
+const FRAME: Omit<RingProtocol, "name" | "summary" | "tolerates" | "receive"> = {
+  messageTypes: ["ELECTION", "ELECTED", "PROBE", "ALIVE", "BACK"],
+  timers: TIMERS,
+  parameters: {
+    delayMs: { default: 10, help: "no message takes longer" },
+    processMs: { default: 1, help: "no node takes longer to answer, nor a disk to write" },
+    roundTimeoutMs: { default: 0, help: "how long to wait for ELECTED; 0: 3·N·(delay + process)" },
+    ...DETECTOR_PARAMETERS,
+  },
+  commands: { campaign: "begins a round", suspect: "says that the node of that number is dead" },
+  invariants: [
+    "best-elected",
+    "best-in-round",
+    "exclusive-leader",
+    "one-elected",
+    "monotone-term",
+    "token-once",
+    "fenced-writes",
+  ],
+  delayMaxMs: (settings) => numberOf(settings, "delayMs"),
+  liveness: {
+    needs: "everybody",
+    withinMs: (settings, nodes) => (nodes + 1) * (roundTimeoutOf(settings, nodes) + detectionOf(settings)),
+  },
+  isPerpetual: ({ detector }) => detector !== "told",
+  electsBy: "attribute",
+  initiators: "first",
+  drawSettings: (rng) => ({
+    delayMs: nextOf(rng, [5, 10, 20]),
+    // Both beyond any answer that can still come: the ring relies on a detector that makes no mistakes.
+    ...nextOf(rng, [{ detector: "heartbeat" }, { detector: "phi", phiThreshold: 40 }]),
+  }),
+
+  create: createState,
+
+  /** Without a detector a first start waits to be told; whoever has a disk image was here before, and says that it is back. */
+  start(state, image, now, effects) {
+    state.round = image?.round ?? 0;
+    state.met = state.round;
+    effects.persist(state.round, { round: state.round });
+    chooseSuccessor(state, now, effects);
+    if (state.leader === state.id) takeLead(state, effects);
+    else if (state.leader !== NOBODY) follow(state, state.leader, effects);
+    else if (image !== undefined || listens(state)) sayBack(state, effects);
+  },
+
+  expire(state, timer, _subject, now, effects) {
+    if (timer === ROUND && (state.phase === "running" || state.phase === "waiting")) hang(state, effects);
+    else if (timer === PROBE) probe(state, effects);
+    else if (timer === SILENCE && isSilent(state, now, effects)) bury(state, state.successor, now, effects);
+  },
+
+  stored: (state, ticket, _now, effects) => sendStored(state, ticket, effects),
+
+  command(state, name, argument, now, effects) {
+    if (name === "suspect") bury(state, argument, now, effects);
+    else if (state.phase !== "running") beginRound(state, effects);
+  },
+
+  fold: (_image, write) => write,
+};

@@ -1,0 +1,95 @@
+// Discovery and synchronisation as a follower has them. Two answers bind it, and each leaves only when it is on disk: ACKEPOCH (I enter this epoch, and no
+// lesser one, and for no other leader) and ACKLEADER (I have this leader's history).
+import type { NodeId } from "../protocol.ts";
+import { LIMIT, type Pending, RESEND, RETRY, type ZabEffects, type ZabState } from "./state.ts";
+
+export function follow(state: ZabState, effects: ZabEffects): void {
+  effects.cancelTimer(RESEND);
+  state.mode = "following";
+  state.isFinalizing = false;
+  effects.setTimer(LIMIT, state.timing.initLimitMs);
+  applyToLeader(state, effects);
+}
+
+/** Again and again until the leader has said UPTODATE: links lose messages. The leader answers with whatever comes next for this peer. */
+export function applyToLeader(state: ZabState, effects: ZabEffects): void {
+  effects.send(state.vote.leader, { type: "CEPOCH", acceptedEpoch: state.acceptedEpoch });
+  effects.setTimer(RETRY, state.timing.tickMs);
+}
+
+export function persist(state: ZabState, effects: ZabEffects): number {
+  const { acceptedEpoch, currentEpoch, zxid } = state;
+  effects.persist(++state.ticket, { acceptedEpoch, currentEpoch, zxid });
+  return state.ticket;
+}
+
+/** An epoch that was accepted before counts again for the same leader, and for another one not at all. */
+export function hearNewEpoch(state: ZabState, from: NodeId, epoch: number, effects: ZabEffects): void {
+  if (epoch < state.acceptedEpoch) return;
+  if (epoch > state.acceptedEpoch) {
+    state.acceptedEpoch = epoch;
+    state.acceptedFor = from;
+    const ticket = persist(state, effects);
+    state.pending.push({ type: "promise", ticket, leader: from, epoch });
+    effects.announce("candidate", 0, epoch);
+  } else if (!isPending(state, "promise", epoch)) acceptEpoch(state, from, epoch, effects);
+}
+
+function isPending(state: ZabState, type: Pending["type"], epoch: number): boolean {
+  return state.pending.some((pending) => pending.type === type && pending.epoch === epoch);
+}
+
+function acceptEpoch(state: ZabState, to: NodeId, epoch: number, effects: ZabEffects): void {
+  const { currentEpoch, zxid } = state;
+  effects.send(to, { type: "ACKEPOCH", epoch, currentEpoch, zxid, counts: state.acceptedFor === to });
+}
+
+/**
+ * First the history, then the epoch that it belongs to. The other way round, a crash between the two leaves a peer that claims the newest epoch with an
+ * old history, and wins elections by it.
+ * NEWLEADER says that a quorum has accepted this epoch for this leader. So nobody else can lead in it, and it binds whoever has not accepted more.
+ */
+export function hearNewLeader(state: ZabState, from: NodeId, epoch: number, zxid: number, effects: ZabEffects): void {
+  if (epoch < state.acceptedEpoch) return;
+  if (epoch === state.currentEpoch) {
+    if (!isPending(state, "history", epoch)) effects.send(from, { type: "ACKLEADER", epoch });
+    return;
+  }
+  if (epoch > state.acceptedEpoch) state.acceptedFor = from;
+  state.acceptedEpoch = epoch;
+  state.zxid = zxid;
+  persist(state, effects);
+  state.currentEpoch = epoch;
+  const ticket = persist(state, effects);
+  state.pending.push({ type: "history", ticket, leader: from, epoch });
+}
+
+/** What was promised is on disk now; the leader hears of it, if this peer still follows it. */
+export function followerStored(state: ZabState, { type, leader, epoch }: Pending, effects: ZabEffects): void {
+  if (leader !== state.vote.leader || epoch !== state.acceptedEpoch) return;
+  if (type === "promise") acceptEpoch(state, leader, epoch, effects);
+  else effects.send(leader, { type: "ACKLEADER", epoch });
+}
+
+/** It has this epoch's history, and has accepted no later epoch meanwhile. */
+function isPresent(state: ZabState, epoch: number): boolean {
+  return epoch === state.currentEpoch && epoch === state.acceptedEpoch;
+}
+
+/** A quorum has the leader's history. The vote takes the epoch, so that newcomers find equal votes. */
+export function hearUpToDate(state: ZabState, epoch: number, effects: ZabEffects): void {
+  if (!isPresent(state, epoch)) return;
+  state.isUpToDate = true;
+  state.vote = { ...state.vote, peerEpoch: epoch };
+  effects.cancelTimer(RETRY);
+  effects.setTimer(LIMIT, state.timing.syncLimitMs);
+  effects.announce("follower", state.vote.leader, epoch);
+}
+
+/** Only those are pinged whom the leader has told UPTODATE: a ping says it again, should that have been lost. */
+export function hearPing(state: ZabState, from: NodeId, epoch: number, effects: ZabEffects): void {
+  if (!isPresent(state, epoch)) return;
+  if (!state.isUpToDate) hearUpToDate(state, epoch, effects);
+  effects.setTimer(LIMIT, state.timing.syncLimitMs);
+  effects.send(from, { type: "PONG", epoch });
+}

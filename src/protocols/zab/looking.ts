@@ -1,0 +1,168 @@
+// Fast Leader Election: everybody proposes itself, adopts whatever is better, and stops when a quorum proposes the same and nothing better comes for
+// `finalizeWait`. One function per rule; what each rule is for stands above it.
+import type { NodeId } from "../protocol.ts";
+import {
+  FINALIZE,
+  LIMIT,
+  type Notification,
+  PING,
+  RESEND,
+  RETRY,
+  type Vote,
+  type ZabEffects,
+  type ZabState,
+} from "./state.ts";
+import { isBetter, isQuorum, isSameChoice, isSameVote, votersFor, weightOf } from "./vote.ts";
+
+/** How a round ended: in this vote, which is now the peer's own. */
+export interface Decision {
+  readonly leader: NodeId;
+  readonly electors: readonly NodeId[];
+}
+
+/** A new round, whatever was before. */
+export function look(state: ZabState, effects: ZabEffects): void {
+  for (const timer of [FINALIZE, LIMIT, RETRY, PING]) effects.cancelTimer(timer);
+  state.mode = "looking";
+  state.reign = undefined;
+  state.isUpToDate = false;
+  state.isFinalizing = false;
+  state.round++;
+  state.received.clear();
+  state.settled.clear();
+  state.vote = initialVote(state);
+  state.resendMs = state.timing.minNotificationMs;
+  effects.announce("candidate", 0, state.acceptedEpoch);
+  notifyAll(state, effects);
+  effects.setTimer(RESEND, state.resendMs);
+}
+
+function initialVote(state: ZabState): Vote {
+  return { leader: state.id, zxid: state.zxid, round: state.round, peerEpoch: state.currentEpoch };
+}
+
+/** To itself too: its own vote is counted as everybody's is. */
+function notifyAll(state: ZabState, effects: ZabEffects): void {
+  const message = notificationOf(state);
+  for (const peer of state.voters) effects.send(peer, message);
+}
+
+function notificationOf({ vote, mode }: ZabState): Notification {
+  const { leader, zxid, round, peerEpoch } = vote;
+  return { type: "NOTIFICATION", leader, zxid, round, peerEpoch, state: mode };
+}
+
+/** With the current vote, and with that vote's round: so a peer that looks can join, or learn that it is behind. */
+export function answer(state: ZabState, to: NodeId, effects: ZabEffects): void {
+  if (to !== state.id) effects.send(to, notificationOf(state));
+}
+
+/** What comes over a wire may be anything. */
+export function isSound(
+  state: ZabState,
+  from: NodeId,
+  { leader, zxid, round, peerEpoch, state: mode }: Notification,
+): boolean {
+  const isKnown = weightOf(state, from) !== undefined && weightOf(state, leader) !== undefined;
+  const isCounted = Number.isSafeInteger(zxid) && Number.isSafeInteger(round) && Number.isSafeInteger(peerEpoch);
+  return isKnown && isCounted && (mode === "looking" || mode === "following" || mode === "leading");
+}
+
+/** While looking. Returns the decision, if this was the last vote that was missing. */
+export function hear(state: ZabState, from: NodeId, vote: Notification, effects: ZabEffects): Decision | undefined {
+  if (vote.state === "looking" && vote.round < state.round) {
+    effects.explain("a vote of an earlier round: it is told what this round is");
+    answer(state, from, effects);
+    return undefined;
+  }
+  if (state.isFinalizing && !interrupts(state, vote, effects)) return undefined;
+  if (vote.state !== "looking") return hearSettled(state, from, vote, effects);
+  hearLooking(state, from, vote, effects);
+  return undefined;
+}
+
+/** During the last wait only a better vote matters; any other starts the wait anew, since more may be on its way. */
+function interrupts(state: ZabState, vote: Notification, effects: ZabEffects): boolean {
+  if (!isBetter(state, vote, state.vote)) {
+    effects.setTimer(FINALIZE, state.timing.finalizeWaitMs);
+    return false;
+  }
+  effects.explain("a better vote, just in time: not final");
+  effects.cancelTimer(FINALIZE);
+  effects.setTimer(RESEND, state.resendMs);
+  state.isFinalizing = false;
+  return true;
+}
+
+/**
+ * A newer round: what was counted is void, and the vote is weighed against this peer's first one. Its present one may be for a candidate that is not in
+ * the new round, and that nobody there will vote for.
+ */
+function hearLooking(state: ZabState, from: NodeId, vote: Notification, effects: ZabEffects): void {
+  if (vote.round > state.round) {
+    state.round = vote.round;
+    state.received.clear();
+    const own = initialVote(state);
+    propose(state, isBetter(state, vote, own) ? vote : own, effects);
+  } else if (isBetter(state, vote, state.vote)) propose(state, vote, effects);
+  state.received.set(from, vote);
+  if (!isQuorum(state, electorsOf(state))) return;
+  state.isFinalizing = true;
+  effects.cancelTimer(RESEND);
+  effects.setTimer(FINALIZE, state.timing.finalizeWaitMs);
+}
+
+function propose(state: ZabState, { leader, zxid, peerEpoch }: Vote, effects: ZabEffects): void {
+  state.vote = { leader, zxid, round: state.round, peerEpoch };
+  notifyAll(state, effects);
+  effects.setTimer(RESEND, state.resendMs);
+}
+
+function electorsOf(state: ZabState): readonly NodeId[] {
+  return votersFor(state.received, (heard) => isSameVote(heard, state.vote));
+}
+
+/** Somebody does not look: if a quorum has chosen as it has, and the chosen one says so itself, this peer joins. */
+function hearSettled(state: ZabState, from: NodeId, vote: Notification, effects: ZabEffects): Decision | undefined {
+  if (vote.round === state.round) {
+    state.received.set(from, vote);
+    const electors = votersFor(state.received, (heard) => isSameChoice(heard, vote));
+    if (isQuorum(state, electors) && isLeaderSure(state, state.received, vote)) return join(state, vote, electors);
+  }
+  state.settled.set(from, vote);
+  const electors = votersFor(state.settled, (heard) => isSameChoice(heard, vote));
+  if (!isQuorum(state, electors) || !isLeaderSure(state, state.settled, vote)) return undefined;
+  effects.explain("a quorum is settled: it joins");
+  return join(state, vote, electors);
+}
+
+/**
+ * ZooKeeper's checkLeader. Of another peer only its own word counts that it leads: else those whom a dead leader left behind would send each other
+ * to it for ever. That oneself leads may be heard from others, but only in the round in which one looks: followers of an earlier life, or of an earlier
+ * round, do not make a leader of whoever has moved on.
+ */
+function isLeaderSure(state: ZabState, votes: ReadonlyMap<NodeId, Notification>, { leader, round }: Vote): boolean {
+  return leader === state.id ? round === state.round : votes.get(leader)?.state === "leading";
+}
+
+function join(state: ZabState, { leader, zxid, round, peerEpoch }: Vote, electors: readonly NodeId[]): Decision {
+  state.round = round;
+  state.vote = { leader, zxid, round, peerEpoch };
+  return { leader, electors };
+}
+
+/** Nothing better has come. */
+export function finalize(state: ZabState): Decision {
+  return { leader: state.vote.leader, electors: electorsOf(state) };
+}
+
+/**
+ * No quorum yet: perhaps nobody has heard this peer. It counts from its own last notification. ZooKeeper counts from the last one that it heard, and may,
+ * since its connections say the last word again when they are made anew; on links that lose messages in silence, a peer that always hears another one first
+ * would never speak.
+ */
+export function resend(state: ZabState, effects: ZabEffects): void {
+  notifyAll(state, effects);
+  state.resendMs = Math.min(state.resendMs * 2, state.timing.maxNotificationMs);
+  effects.setTimer(RESEND, state.resendMs);
+}

@@ -1,0 +1,152 @@
+// One election from a spec to a result: who leads, what it cost, what was broken. A run ends when nothing is left to happen, or, for a protocol that
+// goes on for ever, when all agree after the last scheduled action; at the latest after `maxMs`.
+import { type NodeId, type Protocol, type Settings, settingsOf } from "../../protocols/protocol.ts";
+import { protocolNamed } from "../../protocols/registry.ts";
+import type { Scheduled } from "./actions.ts";
+import type { Invariant } from "./invariants/invariant.ts";
+import type { ProtocolViolation } from "./judges.ts";
+import { fixedLatency } from "./latency.ts";
+import type { ProtocolSpec } from "./spec.ts";
+import type { TraceEvent } from "./trace.ts";
+import { ProtocolWorld } from "./world.ts";
+
+export interface ElectionResult {
+  readonly protocol: string;
+  readonly nodes: number;
+  readonly seed: number;
+  /** Whom all that are up follow; null: they do not agree. */
+  readonly leader: NodeId | null;
+  /** Of the leader; the greatest announced, if there is none. */
+  readonly term: number;
+  readonly messages: { readonly total: number; readonly byType: Readonly<Record<string, number>> };
+  /** Until the last event. */
+  readonly virtualMs: number;
+  readonly violations: readonly ProtocolViolation[];
+}
+
+export interface ElectionRun {
+  readonly result: ElectionResult;
+  readonly world: ProtocolWorld;
+  /** Empty unless recorded. */
+  readonly events: readonly TraceEvent[];
+  /** Terms in which somebody stood and nobody won, before the first leader. */
+  readonly splitVotes: number;
+  /** Until somebody led, and until all agreed; Infinity: that did not happen. */
+  readonly ledMs: number;
+  readonly agreedMs: number;
+  readonly hash: string;
+}
+
+export interface ElectionOptions {
+  readonly isRecorded?: boolean;
+  readonly maxMs?: number;
+  readonly invariants?: readonly Invariant[];
+}
+
+const MAX_MS = 60_000;
+
+type Choices = Partial<Omit<ProtocolSpec, "protocol" | "settings">> & { readonly settings?: Settings };
+
+/** A complete spec: fixed latency of 10 ms, perfect links, disks of no latency, and whatever is chosen otherwise. */
+export function specOf(name: string, choices: Choices = {}): ProtocolSpec {
+  const nodes = choices.nodes ?? 5;
+  const ids = Array.from({ length: nodes }, (_, index) => index + 1);
+  return {
+    protocol: name,
+    nodes,
+    seed: 1,
+    links: { latency: fixedLatency(10), lossChance: 0, duplicateChance: 0, isFifo: true },
+    diskLatency: fixedLatency(0),
+    losesWrites: true,
+    ring: ids,
+    attributes: ids,
+    clockRates: [],
+    leader: 0,
+    down: [],
+    detectMs: 0,
+    schedule: [],
+    writeEveryMs: 0,
+    isFenced: true,
+    isOrdered: false,
+    ...choices,
+    settings: settingsOf(protocolNamed(name), choices.settings),
+  };
+}
+
+export function runElection(spec: ProtocolSpec, options: ElectionOptions = {}): ElectionRun {
+  const { isRecorded = false, maxMs = MAX_MS, invariants } = options;
+  const world = new ProtocolWorld(spec, { isRecorded, invariants });
+  const votes = new VoteCounter();
+  const lastActionMs = Math.max(0, ...spec.schedule.map(({ atMs }) => atMs));
+  const isPerpetual = isWithoutEnd(world.protocol, spec);
+  while (world.kernel.nextAtMs <= maxMs && world.step()) {
+    votes.look(world);
+    if (isPerpetual && world.nowMs > lastActionMs && isSettled(world)) break;
+  }
+  const isAtRest = isPerpetual ? isSettled(world) : world.kernel.nextAtMs > maxMs;
+  if (isAtRest) world.judgeAtRest();
+  for (const violation of world.violations)
+    world.trace.record(violation.atMs, { type: "violation", invariant: violation.invariant, story: violation.story });
+  return {
+    result: resultOf(world),
+    world,
+    events: world.trace.events,
+    splitVotes: votes.split,
+    ledMs: world.firstLedMs,
+    agreedMs: world.agreedLeader() === 0 ? Infinity : world.lastAnnouncedMs,
+    hash: world.trace.hash.hash(),
+  };
+}
+
+/** All that are up agree, and nothing keeps them from hearing otherwise. */
+function isSettled(world: ProtocolWorld): boolean {
+  const leader = world.agreedLeader();
+  if (leader === 0) return false;
+  return world.members.every(({ id, isUp }) => !isUp || (world.reaches(leader, id) && world.reaches(id, leader)));
+}
+
+function isWithoutEnd(protocol: Protocol, { settings, writeEveryMs }: ProtocolSpec): boolean {
+  return writeEveryMs > 0 || protocol.isPerpetual(settings);
+}
+
+export function resultOf(world: ProtocolWorld): ElectionResult {
+  const { protocol, nodes, seed } = world.spec;
+  const leader = world.agreedLeader();
+  const byType = Object.fromEntries(Object.entries(world.counts()).filter(([, count]) => count > 0));
+  const total = Object.values(byType).reduce((sum, count) => sum + count, 0);
+  const term = leader === 0 ? Math.max(...world.members.map((member) => member.term)) : world.member(leader).term;
+  return {
+    protocol,
+    nodes,
+    seed,
+    leader: leader === 0 ? null : leader,
+    term,
+    messages: { total, byType },
+    virtualMs: Number(world.lastEventMs.toFixed(3)),
+    violations: world.violations,
+  };
+}
+
+/** Split votes: terms with a candidate and no leader, until the first leader. */
+class VoteCounter {
+  split = 0;
+  #term = 0;
+  #isDecided = false;
+
+  look(world: ProtocolWorld): void {
+    if (this.#isDecided) return;
+    for (const { role, term } of world.members) {
+      if (role === "leader") this.#isDecided = true;
+      else if (role === "candidate" && term > this.#term) {
+        if (this.#term > 0) this.split++;
+        this.#term = term;
+      }
+    }
+  }
+}
+
+/** `1,2/3,4,5@50ms-900ms`: cut from the first to the second; without an end, for ever; without `@`, from the beginning. */
+export function schedulePartition(how: string, fromMs: number, toMs: number | undefined): readonly Scheduled[] {
+  const begins: Scheduled = { atMs: fromMs, action: { type: "partition", how } };
+  return toMs === undefined ? [begins] : [begins, { atMs: toMs, action: { type: "heal" } }];
+}

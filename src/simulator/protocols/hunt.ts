@@ -1,0 +1,297 @@
+// The hunt for protocols: one seed draws a world, its faults (only such as the protocol tolerates), a safety phase in which invariants judge every
+// event, and then a liveness phase: a random core of members is mended and started, everybody else is shut out for good, and the core must agree on one
+// leader in the time the protocol promises, and keep it. A permanent fault outside the core finds livelocks that healing everything would hide.
+import { createRng, nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../../base/rng.ts";
+import { type NodeId, type Protocol, type Settings, settingsOf } from "../../protocols/protocol.ts";
+import { protocolNamed } from "../../protocols/registry.ts";
+import type { Action, Scheduled } from "./actions.ts";
+import { specOf } from "./election.ts";
+import { invariantsOf } from "./invariants/index.ts";
+import type { ProtocolViolation } from "./judges.ts";
+import { exponentialLatency, fixedLatency, type Latency, uniformLatency } from "./latency.ts";
+import { PARTITION_NAMES, shuffled } from "./partitions.ts";
+import type { ProtocolSpec } from "./spec.ts";
+import type { TraceEvent } from "./trace.ts";
+import { ProtocolWorld } from "./world.ts";
+
+export interface HuntedWorld {
+  readonly spec: ProtocolSpec;
+  /** The faults' places in `spec.schedule` are 0…faults−1; what mends the core follows. */
+  readonly faults: number;
+  /** When the core is mended. */
+  readonly calmAtMs: number;
+  readonly core: readonly NodeId[];
+  /** How long after that the core must agree. */
+  readonly withinMs: number;
+}
+
+export interface ProtocolHuntOptions {
+  readonly isRecorded?: boolean;
+  /** Only these judge; all if undefined. `liveness` is one of them. */
+  readonly judgedBy?: readonly string[] | undefined;
+  /** Which of the faults happen; all if undefined. */
+  readonly faults?: readonly number[] | undefined;
+}
+
+export interface ProtocolHuntResult {
+  readonly seed: number;
+  readonly world: HuntedWorld;
+  readonly violation: ProtocolViolation | undefined;
+  readonly events: number;
+  readonly hash: string;
+  readonly trace: readonly TraceEvent[];
+}
+
+export function drawHuntedWorld(name: string, seed: number): HuntedWorld {
+  const protocol = protocolNamed(name);
+  const rng = createRng(seed, 71);
+  const settings = settingsOf(protocol, protocol.drawSettings?.(rng));
+  const nodes = nextOf(rng, [3, 3, 4, 5, 5, 5, 6, 7]);
+  const withinMs = protocol.liveness.withinMs(settings, nodes);
+  const calmAtMs = nextBetween(rng, 0.5, 4) * withinMs;
+  const core = drawCore(protocol, nodes, rng);
+  const faults = drawFaults(protocol, nodes, calmAtMs, 4 * protocol.delayMaxMs(settings), rng);
+  const latency = drawWorldLatency(protocol, settings, rng);
+  const calm = protocol.tolerates.slowness ? calmLatency(settings, protocol) : latency;
+  const spec = specOf(name, {
+    nodes,
+    seed,
+    settings,
+    links: {
+      latency,
+      lossChance: protocol.tolerates.loss ? nextOf(rng, [0, 0, 0.02, 0.2]) : 0,
+      duplicateChance: protocol.tolerates.duplicates ? nextOf(rng, [0, 0, 0.05, 0.3]) : 0,
+      isFifo: !protocol.tolerates.reordering,
+    },
+    diskLatency: drawDisk(protocol, settings, rng),
+    losesWrites: protocol.tolerates.lostWrites,
+    ring: nextChance(rng, 0.5) ? shuffled(nodes, rng) : Array.from({ length: nodes }, (_, index) => index + 1),
+    attributes: Array.from({ length: nodes }, (_, index) => drawAttribute(protocol, index + 1, rng)),
+    clockRates: Array.from({ length: nodes }, () => 1 + nextBetween(rng, -1, 1) * protocol.tolerates.drift),
+    down: shuffled(nodes, rng).slice(0, nextChance(rng, 0.3) ? nextInteger(rng, 0, nodes - 1) : 0),
+    detectMs: settings["detector"] === "told" ? nextBetween(rng, 1, 5) * protocol.delayMaxMs(settings) : 0,
+    schedule: [...faults, ...mend(protocol, core, nodes, calmAtMs, calm, rng)],
+    writeEveryMs: nextChance(rng, 0.3) ? withinMs / 20 : 0,
+  });
+  return { spec, faults: faults.length, calmAtMs, core, withinMs };
+}
+
+export function huntProtocol(name: string, seed: number, options: ProtocolHuntOptions = {}): ProtocolHuntResult {
+  const drawn = drawHuntedWorld(name, seed);
+  const { judgedBy, faults, isRecorded = false } = options;
+  const schedule = drawn.spec.schedule.filter(
+    (_step, place) => place >= drawn.faults || (faults?.includes(place) ?? true),
+  );
+  const judges = (judge: string): boolean => judgedBy?.includes(judge) ?? true;
+  const invariants = invariantsOf(protocolNamed(name)).filter((invariant) => judges(invariant.name));
+  const world = new ProtocolWorld({ ...drawn.spec, schedule }, { isRecorded, invariants });
+  const isLive = world.protocol.liveness.isPromised?.(drawn.spec.settings) ?? true;
+  const violation = runPhases(world, drawn, isLive && judges("liveness"));
+  if (violation !== undefined)
+    world.trace.record(violation.atMs, { type: "violation", invariant: violation.invariant, story: violation.story });
+  return {
+    seed,
+    world: drawn,
+    violation,
+    events: world.events,
+    hash: world.trace.hash.hash(),
+    trace: world.trace.events,
+  };
+}
+
+/** An assertion that fails inside a node is a finding like any other. */
+function runPhases(world: ProtocolWorld, drawn: HuntedWorld, judgesLiveness: boolean): ProtocolViolation | undefined {
+  try {
+    return runTo(world, drawn.calmAtMs) ?? runLiveness(world, drawn, judgesLiveness);
+  } catch (error) {
+    return { invariant: "assertion", story: error instanceof Error ? error.message : String(error), atMs: world.nowMs };
+  }
+}
+
+function runTo(world: ProtocolWorld, atMs: number): ProtocolViolation | undefined {
+  while (world.kernel.nextAtMs <= atMs && world.violations.length === 0) world.step();
+  return world.violations[0];
+}
+
+/** Agreed within the time, and then still the same for half of it again. */
+function runLiveness(world: ProtocolWorld, drawn: HuntedWorld, isJudged: boolean): ProtocolViolation | undefined {
+  const { calmAtMs, withinMs, core } = drawn;
+  const early = runTo(world, calmAtMs + withinMs);
+  if (early !== undefined) return early;
+  const leader = leaderWithin(world, core);
+  const term = leader === 0 ? 0 : world.member(leader).term;
+  const story = (what: string): ProtocolViolation => ({
+    invariant: "liveness",
+    story: `core ${core.join(",")}: ${what}`,
+    atMs: world.nowMs,
+  });
+  if (isJudged && leader === 0) return story(`no agreed leader ${Math.round(withinMs)} ms after it was mended`);
+  const late = runTo(world, calmAtMs + withinMs * 1.5);
+  if (late !== undefined) return late;
+  world.judgeAtRest();
+  const [broken] = world.violations;
+  if (broken !== undefined) return broken;
+  const isSame = leaderWithin(world, core) === leader && (leader === 0 || world.member(leader).term === term);
+  return isJudged && !isSame
+    ? story(`${leader} led in term ${term} and was replaced, though nothing happened`)
+    : undefined;
+}
+
+/** One from outside does not count: it cannot hear the core, or the core cannot hear it. */
+function leaderWithin(world: ProtocolWorld, core: readonly NodeId[]): NodeId {
+  const leader = world.agreedLeader(core);
+  return core.includes(leader) ? leader : 0;
+}
+
+// ---- drawing ---------------------------------------------------------------------------------------------------------------------------
+
+function drawCore(protocol: Protocol, nodes: number, rng: Rng): readonly NodeId[] {
+  const least = protocol.liveness.needs === "majority" ? (nodes >> 1) + 1 : 1;
+  return shuffled(nodes, rng)
+    .slice(0, nextInteger(rng, least, nodes))
+    .toSorted((a, b) => a - b);
+}
+
+function drawFaults(
+  protocol: Protocol,
+  nodes: number,
+  untilMs: number,
+  shortMs: number,
+  rng: Rng,
+): readonly Scheduled[] {
+  const draws = drawersOf(protocol, nodes);
+  if (draws.length === 0) return [];
+  const faults: Scheduled[] = [];
+  for (let left = nextInteger(rng, 0, 12); left > 0; left--) {
+    const atMs = nextBetween(rng, 0, untilMs);
+    // Some faults are over while messages of before are still under way.
+    const lastsMs = nextChance(rng, 0.4) ? nextBetween(rng, 0, shortMs) : nextBetween(rng, 0, untilMs / 3);
+    const endMs = Math.min(untilMs, atMs + lastsMs);
+    const [begin, end] = nextOf(rng, draws)(rng);
+    faults.push({ atMs, action: begin });
+    if (end !== undefined) faults.push({ atMs: endMs, action: end });
+  }
+  return faults;
+}
+
+type Drawer = (rng: Rng) => readonly [begin: Action, end: Action | undefined];
+
+function drawersOf({ tolerates, commands, initiators }: Protocol, nodes: number): readonly Drawer[] {
+  const someone = (rng: Rng): NodeId => nextInteger(rng, 1, nodes);
+  const link = (rng: Rng): { from: NodeId; to: NodeId } => ({ from: someone(rng), to: someone(rng) });
+  const crash: Drawer = (rng) => {
+    const node = someone(rng);
+    return [{ type: "crash", node }, nextChance(rng, 0.8) ? { type: "restart", node } : undefined];
+  };
+  const ambush: Drawer = (rng) => [
+    { type: "crash-role", role: nextOf(rng, ["leader", "candidate"]) },
+    nextChance(rng, 0.7) ? { type: "restart-all" } : undefined,
+  ];
+  const pause: Drawer = (rng) => {
+    const node = someone(rng);
+    return [
+      { type: "pause", node },
+      { type: "resume", node },
+    ];
+  };
+  const stun: Drawer = () => [{ type: "pause-role", role: "leader" }, { type: "resume-all" }];
+  const partition: Drawer = (rng) => [{ type: "partition", how: nextOf(rng, PARTITION_NAMES) }, { type: "heal" }];
+  const cut: Drawer = (rng) => {
+    const between = link(rng);
+    return [
+      { type: "cut", ...between },
+      { type: "mend", ...between },
+    ];
+  };
+  const hold: Drawer = (rng) => {
+    const between = link(rng);
+    return [
+      { type: "hold", ...between },
+      { type: "release", ...between },
+    ];
+  };
+  const campaign: Drawer = (rng) => [{ type: "tell", node: someone(rng), command: "campaign", argument: 0 }, undefined];
+  const transfer: Drawer = (rng) => [
+    { type: "tell", node: someone(rng), command: "transfer", argument: someone(rng) },
+    { type: "tell", node: someone(rng), command: "transfer", argument: someone(rng) },
+  ];
+  const takeover: Drawer = (rng) => [{ type: "tell", node: someone(rng), command: "takeover", argument: 0 }, undefined];
+  return [
+    ...(Object.hasOwn(commands, "transfer") ? [transfer] : []),
+    ...(Object.hasOwn(commands, "takeover") ? [takeover, takeover, takeover] : []),
+    ...(tolerates.crashes ? [crash, ambush] : []),
+    ...(tolerates.pauses ? [pause, stun] : []),
+    ...(tolerates.partitions ? [partition, partition, cut] : []),
+    ...(tolerates.slowness ? [hold] : []),
+    ...(initiators !== "none" && Object.hasOwn(commands, "campaign") ? [campaign] : []),
+  ];
+}
+
+function drawAttribute({ electsBy }: Protocol, id: NodeId, rng: Rng): number {
+  return electsBy === "attribute" && nextChance(rng, 0.5) ? nextInteger(rng, 1, 9) : id;
+}
+
+function drawWorldLatency(protocol: Protocol, settings: Settings, rng: Rng): Latency {
+  const maxMs = protocol.delayMaxMs(settings);
+  if (!protocol.tolerates.slowness)
+    return nextOf(rng, [
+      fixedLatency(maxMs),
+      fixedLatency(0),
+      uniformLatency(0, maxMs),
+      uniformLatency(maxMs / 2, maxMs),
+    ]);
+  return nextOf(rng, [
+    fixedLatency(0),
+    uniformLatency(0, maxMs),
+    uniformLatency(0, maxMs * 5),
+    exponentialLatency(0, maxMs * 2),
+  ]);
+}
+
+/** In the liveness phase messages are as quick as the protocol's timeouts were chosen for. */
+function calmLatency(settings: Settings, protocol: Protocol): Latency {
+  return uniformLatency(0, protocol.delayMaxMs(settings));
+}
+
+function drawDisk(protocol: Protocol, settings: Settings, rng: Rng): Latency {
+  const maxMs = protocol.delayMaxMs(settings);
+  return protocol.tolerates.slowness
+    ? nextOf(rng, [fixedLatency(0), uniformLatency(0, maxMs), uniformLatency(0, maxMs * 4)])
+    : uniformLatency(0, maxMs / 20);
+}
+
+/** The core is up and whole; the others are down, or up and unreachable, one way or both. */
+function mend(
+  protocol: Protocol,
+  core: readonly NodeId[],
+  nodes: number,
+  atMs: number,
+  calm: Latency,
+  rng: Rng,
+): readonly Scheduled[] {
+  const others = Array.from({ length: nodes }, (_, index) => index + 1).filter((id) => !core.includes(id));
+  const actions: Action[] = [
+    { type: "heal" },
+    { type: "loss", chance: 0 },
+    { type: "duplicate", chance: 0 },
+    { type: "latency", latency: calm },
+  ];
+  for (const node of core) actions.push({ type: "resume", node }, { type: "restart", node });
+  for (const node of others) actions.push(...shutOut(protocol, node, core, rng));
+  // One after the other, in this order.
+  return actions.map((action, place) => ({ atMs: atMs + place * 1e-6, action }));
+}
+
+function shutOut(
+  { tolerates, liveness }: Protocol,
+  node: NodeId,
+  core: readonly NodeId[],
+  rng: Rng,
+): readonly Action[] {
+  const drawn = tolerates.partitions ? nextOf(rng, ["down", "cut", "deaf", "dumb"] as const) : "down";
+  const how = drawn !== "down" && liveness.enduresHalfCuts === false ? "cut" : drawn;
+  if (how === "down") return [{ type: "crash", node }];
+  const toNode = how === "dumb" ? [] : core.map((member): Action => ({ type: "cut", from: member, to: node }));
+  const fromNode = how === "deaf" ? [] : core.map((member): Action => ({ type: "cut", from: node, to: member }));
+  return [...toNode, ...fromNode];
+}

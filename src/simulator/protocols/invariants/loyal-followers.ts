@@ -1,0 +1,63 @@
+// Whoever has heard its leader within the least election timeout grants nobody a pre-vote, and with CheckQuorum no vote in a newer term, unless the
+// leader wants it so. Thesis, sections 4.2.3 and 9.6: what keeps one who cannot hear the leader from deposing it.
+import { NOBODY, type NodeId } from "../../../protocols/protocol.ts";
+import type { RaftMessage, RaftState } from "../../../protocols/raft/state.ts";
+import type { Member } from "../member.ts";
+import { NODES_MAX } from "../spec.ts";
+import type { Invariant } from "./invariant.ts";
+
+interface Memory {
+  /** Member → whom it followed after its last event, in which term, and when it had last heard it. */
+  readonly leaders: NodeId[];
+  readonly terms: number[];
+  readonly heardAtMs: number[];
+  /** Term and candidate of campaigns that a leader asked for. */
+  readonly transfers: Set<number>;
+}
+
+const TRANSFERS_MAX = 1024;
+
+export const loyalFollowers: Invariant<Memory> = {
+  name: "loyal-followers",
+  remember: (nodes) => ({
+    leaders: Array.from({ length: nodes + 1 }, () => NOBODY),
+    terms: Array.from({ length: nodes + 1 }, () => 0),
+    heardAtMs: Array.from({ length: nodes + 1 }, () => 0),
+    transfers: new Set(),
+  }),
+  sent(memory, view, from, to, message) {
+    const sent = message as RaftMessage;
+    if (sent.type === "VOTE" && sent.isTransfer) noteTransfer(memory, sent.term * NODES_MAX + from);
+    if ((sent.type !== "VOTED" && sent.type !== "PRE-VOTED") || !sent.isGranted) return undefined;
+    const member = view.member(from);
+    if (sent.term <= (memory.terms[from] as number) || !isLed(memory, member)) return undefined;
+    const isAllowed =
+      sent.type === "VOTED" &&
+      (!(member.state as RaftState).hasCheckQuorum || memory.transfers.has(sent.term * NODES_MAX + to));
+    return isAllowed
+      ? undefined
+      : `${from} hears its leader ${memory.leaders[from]}, and grants ${to} ${sent.type} in term ${sent.term}`;
+  },
+  after: look,
+  started: look,
+};
+
+function isLed({ leaders, heardAtMs }: Memory, member: Member): boolean {
+  const { id } = member;
+  if (leaders[id] === id) return true;
+  const { timeoutMinMs } = member.state as RaftState;
+  return leaders[id] !== NOBODY && member.now() - (heardAtMs[id] as number) < timeoutMinMs;
+}
+
+/** What a paused member will have done by the time it answers is not known before it does. */
+function look({ leaders, terms, heardAtMs }: Memory, _view: unknown, { id, state, isPaused }: Member): undefined {
+  const raft = state as RaftState;
+  leaders[id] = isPaused ? NOBODY : raft.leader;
+  terms[id] = raft.term;
+  heardAtMs[id] = raft.heardAtMs;
+}
+
+function noteTransfer({ transfers }: Memory, key: number): void {
+  transfers.add(key);
+  if (transfers.size > TRANSFERS_MAX) transfers.delete(transfers.keys().next().value as number);
+}

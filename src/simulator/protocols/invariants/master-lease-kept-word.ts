@@ -1,0 +1,55 @@
+// A replica that promises to somebody new says for how long others may still rely on it: not less than what it has told them, and they have not given back.
+// Across its lives too. Where that is right everywhere, exclusion follows; where it is wrong, exclusion is a matter of luck. Chubby, section 2.1.
+import type { MasterLeaseMessage, MasterLeaseState } from "../../../protocols/master-lease/state.ts";
+import type { NodeId } from "../../../protocols/protocol.ts";
+import type { Invariant, View } from "./invariant.ts";
+
+interface Memory {
+  readonly size: number;
+  /** Replica and holder → until when, on the replica's clock, the holder may rely on it, and in which epoch. */
+  readonly until: Float64Array;
+  readonly epochs: Float64Array;
+  /** Holder → the last epoch that it has given back. */
+  readonly released: number[];
+}
+
+/** Readings of a clock are true time multiplied; this is for rounding. */
+const GRACE_MS = 1e-3;
+
+export const masterLeaseKeptWord: Invariant<Memory> = {
+  name: "master-lease-kept-word",
+  remember: (nodes) => ({
+    size: nodes + 1,
+    until: new Float64Array((nodes + 1) ** 2).fill(-Infinity),
+    epochs: new Float64Array((nodes + 1) ** 2),
+    released: Array.from({ length: nodes + 1 }, () => 0),
+  }),
+  sent(memory, view, from, to, message) {
+    const said = message as MasterLeaseMessage;
+    if (said.type === "RELEASE") memory.released[from] = Math.max(memory.released[from] as number, said.epoch);
+    if (said.type !== "GRANT" && said.type !== "RENEWED") return undefined;
+    const story = said.type === "GRANT" ? breaks(memory, view, from, to, said.waitMs) : undefined;
+    const pair = from * memory.size + to;
+    memory.until[pair] = (view.member(from).state as MasterLeaseState).pledge.until;
+    memory.epochs[pair] = said.epoch;
+    return story;
+  },
+};
+
+function breaks(
+  { size, until, epochs, released }: Memory,
+  view: View,
+  from: NodeId,
+  to: NodeId,
+  waitMs: number,
+): string | undefined {
+  const now = view.member(from).now();
+  for (let holder = 1; holder < size; holder++) {
+    const pair = from * size + holder;
+    const leftMs = (until[pair] as number) - now;
+    const isReleased = (epochs[pair] as number) <= (released[holder] as number);
+    if (holder !== to && !isReleased && leftMs > waitMs + GRACE_MS)
+      return `${from} promises to ${to} and lets it wait ${waitMs.toFixed(3)} ms, though ${holder} may rely on it for ${leftMs.toFixed(3)} ms more`;
+  }
+  return undefined;
+}

@@ -1,0 +1,45 @@
+// What a replica of a master lease promises is on its disk before it says so: an epoch, and to whom. The epoch never falls, and in one epoch it promises to one
+// holder only. Whoever asks has promised itself. Chubby, section 2.1: a new epoch at every attempt, and stale ones are refused.
+import type { MasterLeaseImage, MasterLeaseMessage } from "../../../protocols/master-lease/state.ts";
+import type { NodeId } from "../../../protocols/protocol.ts";
+import type { Member } from "../member.ts";
+import type { Invariant, View } from "./invariant.ts";
+
+interface Memory {
+  /** Member → the greatest epoch on its disk. */
+  readonly epochs: number[];
+  /** Member → its last grant. */
+  readonly granted: ({ readonly epoch: number; readonly to: NodeId } | undefined)[];
+}
+
+export const masterLeasePledges: Invariant<Memory> = {
+  name: "master-lease-pledges",
+  remember: (nodes) => ({
+    epochs: Array.from({ length: nodes + 1 }, () => 0),
+    granted: Array.from({ length: nodes + 1 }, () => undefined),
+  }),
+  after: look,
+  started: look,
+  sent({ granted }, view, from, to, message) {
+    const said = message as MasterLeaseMessage;
+    if (said.type !== "GRANT" && said.type !== "RENEWED" && said.type !== "ASK") return undefined;
+    const holder = said.type === "ASK" ? from : to;
+    const image = view.member(from).disk.image as MasterLeaseImage | undefined;
+    const isDurable =
+      image !== undefined && (image.epoch > said.epoch || (image.epoch === said.epoch && image.holder === holder));
+    if (!isDurable) return `${from} says ${said.type} of epoch ${said.epoch} before its promise is on disk`;
+    if (said.type !== "GRANT") return undefined;
+    const before = granted[from];
+    granted[from] = { epoch: said.epoch, to };
+    return before?.epoch === said.epoch && before.to !== to
+      ? `${from} has promised epoch ${said.epoch} to ${before.to} and to ${to}`
+      : undefined;
+  },
+};
+
+function look({ epochs }: Memory, _view: View, { id, disk }: Member): string | undefined {
+  const epoch = (disk.image as MasterLeaseImage | undefined)?.epoch ?? 0;
+  const before = epochs[id] as number;
+  epochs[id] = epoch;
+  return epoch < before ? `${id} had promised in epoch ${before}, and its disk says ${epoch}` : undefined;
+}

@@ -1,0 +1,42 @@
+// Whoever was elected in a round has itself looked in that round, in this life, and a quorum has voted for it in that round. Nobody leads by votes for what it
+// was before: ZOOKEEPER-1514, the backward election round.
+import type { NodeId } from "../../../protocols/protocol.ts";
+import type { ZabMessage, ZabState } from "../../../protocols/zab/state.ts";
+import { isMajorityByWeight } from "../weights.ts";
+import type { Invariant } from "./invariant.ts";
+
+interface Memory {
+  /** `round/candidate` → who voted so while looking. */
+  readonly votes: Map<string, Set<NodeId>>;
+  /** Member → `life/round` in which it last looked. */
+  readonly looked: string[];
+}
+
+const ROUNDS_MAX = 1024;
+
+export const zabElectedInRound: Invariant<Memory> = {
+  name: "zab-elected-in-round",
+  remember: (nodes) => ({ votes: new Map(), looked: Array.from({ length: nodes + 1 }, () => "") }),
+  sent({ votes, looked }, view, from, _to, message) {
+    const said = message as ZabMessage;
+    if (said.type !== "NOTIFICATION" || said.state !== "looking") return undefined;
+    looked[from] = `${view.member(from).life}/${said.round}`;
+    const key = `${said.round}/${said.leader}`;
+    const voters = votes.get(key);
+    if (voters === undefined) votes.set(key, new Set([from]));
+    else voters.add(from);
+    if (votes.size > ROUNDS_MAX) votes.delete(votes.keys().next().value as string);
+    return undefined;
+  },
+  announced({ votes, looked }, view, member) {
+    const { round, reign, weights } = member.state as ZabState;
+    if (reign === undefined || reign.phase !== "choosing") return undefined;
+    if (view.nodes > 1 && looked[member.id] !== `${member.life}/${round}`)
+      return `${member.id} was elected in round ${round}, in which it has not looked`;
+    // A group of one tells nobody.
+    const voters = view.nodes === 1 ? [member.id] : (votes.get(`${round}/${member.id}`) ?? []);
+    return isMajorityByWeight(weights, voters)
+      ? undefined
+      : `${member.id} was elected in round ${round} without a quorum's votes`;
+  },
+};

@@ -1,0 +1,61 @@
+// What a ZAB peer has on disk: acceptedEpoch ≥ currentEpoch, and neither ever falls, whatever crashes. What it tells others of them is on disk: the
+// acceptance of an epoch before ACKEPOCH leaves, or NEWEPOCH, and the history before ACKLEADER. And an epoch is accepted for one leader only. Zab, section IV; ZooKeeper's acceptedEpoch and currentEpoch files.
+import type { NodeId } from "../../../protocols/protocol.ts";
+import type { ZabImage, ZabMessage } from "../../../protocols/zab/state.ts";
+import type { Member } from "../member.ts";
+import type { Invariant, View } from "./invariant.ts";
+
+interface Memory {
+  readonly accepted: number[];
+  readonly current: number[];
+  /** Member → what it last accepted, and for whom. */
+  readonly promised: ({ readonly epoch: number; readonly to: NodeId } | undefined)[];
+}
+
+const NOTHING: ZabImage = { acceptedEpoch: 0, currentEpoch: 0, zxid: 0 };
+
+export const zabEpochs: Invariant<Memory> = {
+  name: "zab-epochs",
+  remember: (nodes) => ({
+    accepted: Array.from({ length: nodes + 1 }, () => 0),
+    current: Array.from({ length: nodes + 1 }, () => 0),
+    promised: Array.from({ length: nodes + 1 }, () => undefined),
+  }),
+  started: look,
+  after: look,
+  sent({ promised }, view, from, to, message) {
+    const said = message as ZabMessage;
+    if (said.type === "ACKLEADER")
+      return lacks(view, from, "currentEpoch", said.epoch) ?? isPast(view, from, said.epoch);
+    if (said.type === "NEWEPOCH") return lacks(view, from, "acceptedEpoch", said.epoch);
+    if (said.type !== "ACKEPOCH") return undefined;
+    const before = promised[from];
+    if (said.counts) promised[from] = { epoch: said.epoch, to };
+    return said.counts && before?.epoch === said.epoch && before.to !== to
+      ? `${from} accepts epoch ${said.epoch} for ${to}, and had accepted it for ${before.to}`
+      : (lacks(view, from, "acceptedEpoch", said.epoch) ?? isPast(view, from, said.epoch));
+  },
+};
+
+function look({ accepted, current }: Memory, _view: View, { id, disk }: Member): string | undefined {
+  const { acceptedEpoch, currentEpoch } = (disk.image as ZabImage | undefined) ?? NOTHING;
+  const [before, was] = [accepted[id] as number, current[id] as number];
+  accepted[id] = acceptedEpoch;
+  current[id] = currentEpoch;
+  if (acceptedEpoch < before) return `${id} had accepted epoch ${before}, and its disk says ${acceptedEpoch}`;
+  if (currentEpoch < was) return `${id} was in epoch ${was}, and its disk says ${currentEpoch}`;
+  return currentEpoch > acceptedEpoch
+    ? `${id} is in epoch ${currentEpoch} and has accepted only ${acceptedEpoch}`
+    : undefined;
+}
+
+function lacks(view: View, from: NodeId, what: "acceptedEpoch" | "currentEpoch", epoch: number): string | undefined {
+  const image = (view.member(from).disk.image as ZabImage | undefined) ?? NOTHING;
+  return image[what] < epoch ? `${from} says that its ${what} is ${epoch}; its disk says ${image[what]}` : undefined;
+}
+
+/** Whoever has accepted an epoch is done with all before it. */
+function isPast(view: View, from: NodeId, epoch: number): string | undefined {
+  const { acceptedEpoch } = (view.member(from).disk.image as ZabImage | undefined) ?? NOTHING;
+  return acceptedEpoch > epoch ? `${from} joins epoch ${epoch}, and has accepted ${acceptedEpoch}` : undefined;
+}

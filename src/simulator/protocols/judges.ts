@@ -1,0 +1,85 @@
+// The invariants of one world, sorted by when they look, so that a look that nobody takes costs nothing. The first story ends the judging.
+import { clonePlain } from "../../base/clone.ts";
+import type { Message, NodeId } from "../../protocols/protocol.ts";
+import type { Invariant, View } from "./invariants/invariant.ts";
+import type { Member } from "./member.ts";
+
+export interface ProtocolViolation {
+  readonly invariant: string;
+  readonly story: string;
+  readonly atMs: number;
+}
+
+interface Judge {
+  readonly invariant: Invariant;
+  readonly memory: object;
+}
+
+type Moment = "sent" | "announced" | "after" | "started" | "atRest";
+
+export class Judges {
+  readonly violations: ProtocolViolation[] = [];
+  readonly #all: readonly Judge[];
+  readonly #sent: readonly Judge[];
+  readonly #announced: readonly Judge[];
+  readonly #after: readonly Judge[];
+  readonly #started: readonly Judge[];
+  readonly #view: View;
+
+  constructor(view: View, judges: readonly Judge[]) {
+    const those = (moment: Moment): readonly Judge[] =>
+      judges.filter(({ invariant }) => invariant[moment] !== undefined);
+    this.#view = view;
+    this.#all = judges;
+    this.#sent = those("sent");
+    this.#announced = those("announced");
+    this.#after = those("after");
+    this.#started = those("started");
+  }
+
+  static of(view: View, invariants: readonly Invariant[]): Judges {
+    return new Judges(
+      view,
+      invariants.map((invariant) => ({ invariant, memory: invariant.remember(view.nodes) })),
+    );
+  }
+
+  fork(view: View): Judges {
+    const fork = new Judges(
+      view,
+      this.#all.map(({ invariant, memory }) => ({ invariant, memory: clonePlain(memory) })),
+    );
+    fork.violations.push(...this.violations);
+    return fork;
+  }
+
+  sent(from: NodeId, to: NodeId, message: Message): void {
+    for (const { invariant, memory } of this.#sent)
+      this.#hear(invariant, invariant.sent?.(memory, this.#view, from, to, message));
+  }
+
+  announced(member: Member): void {
+    for (const { invariant, memory } of this.#announced)
+      this.#hear(invariant, invariant.announced?.(memory, this.#view, member));
+  }
+
+  after(member: Member): void {
+    for (const { invariant, memory } of this.#after)
+      this.#hear(invariant, invariant.after?.(memory, this.#view, member));
+  }
+
+  started(member: Member): void {
+    for (const { invariant, memory } of this.#started)
+      this.#hear(invariant, invariant.started?.(memory, this.#view, member));
+  }
+
+  atRest(): void {
+    for (const { invariant, memory } of this.#all) this.#hear(invariant, invariant.atRest?.(memory, this.#view));
+  }
+
+  /** One story per invariant is enough. */
+  #hear({ name }: Invariant, story: string | undefined): void {
+    if (story === undefined || this.violations.some(({ invariant }) => invariant === name)) return;
+    this.violations.push({ invariant: name, story, atMs: this.#view.nowMs });
+  }
+}

@@ -1,0 +1,268 @@
+// One member: a protocol's node with its clock, its timers, its disk and its lives. Hands inputs to the node and turns the node's effects
+// into events of the world.
+//
+// A timer is a due time and at most one live wake-up in the kernel, at or before it. Setting a timer further away, which a heartbeat does to
+// the election timer a million times, moves only the due time; the wake-up finds out when it comes, and goes on to the new one.
+import { clonePlain } from "../../base/clone.ts";
+import { createRng, type Rng } from "../../base/rng.ts";
+import {
+  type Effects,
+  type Message,
+  NOBODY,
+  type NodeId,
+  type Protocol,
+  type Role,
+  type Setup,
+} from "../../protocols/protocol.ts";
+import { type CrashedWrites, Disk } from "./disk.ts";
+
+/** A member's wishes, as the world carries them out. */
+export interface Surroundings {
+  readonly nowMs: number;
+  send(from: Member, to: NodeId, message: Message): void;
+  wake(atMs: number, member: Member, slot: number): void;
+  write(member: Member, ticket: number): void;
+  announced(member: Member): void;
+  explained(member: Member, rule: string): void;
+}
+
+export interface MemberSpec {
+  readonly setup: Omit<Setup, "rng">;
+  readonly seed: number;
+  /** Local milliseconds per true millisecond, and what its clock shows at true time 0. */
+  readonly clockRate: number;
+  readonly clockStartMs: number;
+}
+
+/** What met a paused member. */
+interface Waiting {
+  readonly kind: "message" | "timer" | "stored" | "command";
+  readonly number: number;
+  readonly text: string;
+  readonly message: Message | undefined;
+}
+
+const NEVER = Infinity;
+
+export class Member implements Effects {
+  readonly id: NodeId;
+  readonly spec: MemberSpec;
+  readonly protocol: Protocol;
+  state: object;
+  life = 0;
+  /** True time at which this life began. */
+  startedMs = 0;
+  isUp = false;
+  isPaused = false;
+  /** As last announced. */
+  role: Role = "follower";
+  leader: NodeId = NOBODY;
+  term = 0;
+  disk: Disk;
+  readonly #world: Surroundings;
+  /** Slot → true time at which it is due. */
+  readonly #due: Float64Array;
+  /** Slot → true time of the live wake-up. */
+  readonly #armed: Float64Array;
+  readonly #kinds: number;
+  readonly #waiting: Waiting[] = [];
+
+  constructor(world: Surroundings, protocol: Protocol, spec: MemberSpec) {
+    this.#world = world;
+    this.protocol = protocol;
+    this.spec = spec;
+    this.id = spec.setup.id;
+    this.disk = new Disk(protocol);
+    this.#kinds = protocol.timers.length;
+    const slots = this.#kinds * (spec.setup.members.length + 1);
+    this.#due = new Float64Array(slots).fill(NEVER);
+    this.#armed = new Float64Array(slots).fill(NEVER);
+    this.state = protocol.create({ ...spec.setup, rng: this.#luck() });
+  }
+
+  fork(world: Surroundings): Member {
+    const fork = new Member(world, this.protocol, this.spec);
+    const { life, startedMs, isUp, isPaused, role, leader, term } = this;
+    Object.assign(fork, {
+      life,
+      startedMs,
+      isUp,
+      isPaused,
+      role,
+      leader,
+      term,
+      state: clonePlain(this.state),
+      disk: this.disk.fork(),
+    });
+    fork.#due.set(this.#due);
+    fork.#armed.set(this.#armed);
+    fork.#waiting.push(...this.#waiting);
+    return fork;
+  }
+
+  /** What its clock shows. */
+  now(): number {
+    return this.spec.clockStartMs + this.#world.nowMs * this.spec.clockRate;
+  }
+
+  leads(): boolean {
+    if (!this.isUp) return false;
+    return this.protocol.leads === undefined ? this.role === "leader" : this.protocol.leads(this.state, this.now());
+  }
+
+  #luck(): Rng {
+    return createRng(this.spec.seed, 100_000 + this.id * 1000 + this.life);
+  }
+
+  // ---- lives ---------------------------------------------------------------------------------------------------------------------------
+
+  start(): void {
+    this.life++;
+    this.startedMs = this.#world.nowMs;
+    this.isUp = true;
+    this.isPaused = false;
+    const leader = this.life === 1 ? this.spec.setup.leader : NOBODY;
+    this.state = this.protocol.create({ ...this.spec.setup, leader, rng: this.#luck() });
+    this.protocol.start(this.state, this.disk.image, this.now(), this);
+  }
+
+  crash(rng: Rng, losesWrites: boolean): CrashedWrites {
+    this.isUp = false;
+    this.isPaused = false;
+    this.#due.fill(NEVER);
+    this.#waiting.length = 0;
+    this.#believe("follower", NOBODY, 0);
+    return this.disk.crash(rng, losesWrites);
+  }
+
+  pause(): void {
+    this.isPaused = this.isUp;
+  }
+
+  resume(): void {
+    if (!this.isPaused) return;
+    this.isPaused = false;
+    for (const { kind, number, text, message } of this.#waiting.splice(0)) {
+      if (!this.isUp) return;
+      if (kind === "message" && message !== undefined) this.receive(number, message);
+      else if (kind === "timer") this.woken(number);
+      else if (kind === "stored") this.stored(number);
+      else if (kind === "command") this.command(text, number);
+    }
+  }
+
+  // ---- inputs: each says whether the node has been given it ----------------------------------------------------------------------------
+
+  receive(from: NodeId, message: Message): boolean {
+    if (this.isPaused) return this.#wait("message", from, "", message);
+    this.protocol.receive(this.state, from, message, this.now(), this);
+    return true;
+  }
+
+  stored(ticket: number): boolean {
+    if (this.isPaused) return this.#wait("stored", ticket);
+    this.protocol.stored(this.state, ticket, this.now(), this);
+    return true;
+  }
+
+  command(name: string, argument: number): boolean {
+    if (this.isPaused) return this.#wait("command", argument, name);
+    this.protocol.command(this.state, name, argument, this.now(), this);
+    return true;
+  }
+
+  /** A wake-up has come. Returns false if the timer was moved or cancelled meanwhile. */
+  woken(slot: number): boolean {
+    const nowMs = this.#world.nowMs;
+    if (this.#armed[slot] === nowMs) this.#armed[slot] = NEVER;
+    const dueMs = this.#due[slot] as number;
+    if (dueMs > nowMs) {
+      this.#arm(slot, dueMs);
+      return false;
+    }
+    if (this.isPaused) return this.#wait("timer", slot);
+    this.#due[slot] = NEVER;
+    this.protocol.expire(this.state, slot % this.#kinds, (slot / this.#kinds) | 0, this.now(), this);
+    return true;
+  }
+
+  #wait(kind: Waiting["kind"], number: number, text = "", message?: Message): false {
+    this.#waiting.push({ kind, number, text, message });
+    return false;
+  }
+
+  // ---- timers, for the world -----------------------------------------------------------------------------------------------------------
+
+  /** Makes a running timer due now. */
+  hasten(slot: number): boolean {
+    if ((this.#due[slot] ?? NEVER) === NEVER) return false;
+    this.#due[slot] = this.#world.nowMs;
+    this.#arm(slot, this.#world.nowMs);
+    return true;
+  }
+
+  isDue(slot: number): boolean {
+    return (this.#due[slot] as number) <= this.#world.nowMs && !this.isPaused;
+  }
+
+  /** In true time; Infinity: it does not run. */
+  dueMs(timer: number, subject = 0): number {
+    return this.#due[timer + subject * this.#kinds] ?? NEVER;
+  }
+
+  timerOf(slot: number): string {
+    return this.protocol.timers[slot % this.#kinds] ?? "";
+  }
+
+  subjectOf(slot: number): number {
+    return (slot / this.#kinds) | 0;
+  }
+
+  slotOf(timer: string, subject: number): number {
+    return this.protocol.timers.indexOf(timer) + subject * this.#kinds;
+  }
+
+  #arm(slot: number, dueMs: number): void {
+    if ((this.#armed[slot] as number) <= dueMs) return;
+    this.#armed[slot] = dueMs;
+    this.#world.wake(dueMs, this, slot);
+  }
+
+  // ---- effects -------------------------------------------------------------------------------------------------------------------------
+
+  send(to: NodeId, message: Message): void {
+    this.#world.send(this, to, message);
+  }
+
+  setTimer(timer: number, afterMs: number, subject = 0): void {
+    const slot = timer + subject * this.#kinds;
+    const dueMs = this.#world.nowMs + (afterMs > 0 ? afterMs / this.spec.clockRate : 0);
+    this.#due[slot] = dueMs;
+    this.#arm(slot, dueMs);
+  }
+
+  cancelTimer(timer: number, subject = 0): void {
+    this.#due[timer + subject * this.#kinds] = NEVER;
+  }
+
+  persist(ticket: number, write: unknown): void {
+    this.disk.accept(ticket, write);
+    this.#world.write(this, ticket);
+  }
+
+  announce(role: Role, leader: NodeId, term: number): void {
+    if (this.#believe(role, leader, term)) this.#world.announced(this);
+  }
+
+  explain(rule: string): void {
+    this.#world.explained(this, rule);
+  }
+
+  #believe(role: Role, leader: NodeId, term: number): boolean {
+    if (role === this.role && leader === this.leader && term === this.term) return false;
+    this.role = role;
+    this.leader = leader;
+    this.term = term;
+    return true;
+  }
+}

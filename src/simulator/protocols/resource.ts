@@ -1,0 +1,82 @@
+// A resource at address 0 that leaders write to, and the lock service that gives each new leader a greater token. Unfenced, the resource takes
+// everything; a write with an older token than one it has seen is then *stale*: it overwrites what a newer leader did. Fenced, it refuses that, and the
+// refused leader stops writing: it has learned that it was replaced, which no message of its own protocol had told it.
+import type { NodeId } from "../../protocols/protocol.ts";
+import type { AcceptedWrite } from "./invariants/invariant.ts";
+import type { Member } from "./member.ts";
+
+export type WriteOutcome = "accepted" | "stale" | "refused";
+
+export class Resource {
+  readonly accepted: AcceptedWrite[] = [];
+  /** Writes that a fence refused. */
+  refused = 0;
+  /** Writes that were taken although a newer leader had written. */
+  stale = 0;
+  /** When, with two active writers, the first and the last write of an older one was taken. */
+  staleFromMs: number = Infinity;
+  staleToMs: number = -Infinity;
+  readonly #isFenced: boolean;
+  #granted = 0;
+  #highest = 0;
+  /** Member → its token; absent: it does not write. */
+  readonly #tokens = new Map<NodeId, number>();
+  /** Member → which of its write loops is the live one. */
+  readonly #loops = new Map<NodeId, number>();
+
+  constructor(isFenced: boolean) {
+    this.#isFenced = isFenced;
+  }
+
+  fork(): Resource {
+    const fork = new Resource(this.#isFenced);
+    const { refused, stale, staleFromMs, staleToMs } = this;
+    Object.assign(fork, { refused, stale, staleFromMs, staleToMs });
+    fork.#granted = this.#granted;
+    fork.#highest = this.#highest;
+    fork.accepted.push(...this.accepted);
+    for (const [node, token] of this.#tokens) fork.#tokens.set(node, token);
+    for (const [node, loop] of this.#loops) fork.#loops.set(node, loop);
+    return fork;
+  }
+
+  /** The lock service: a token greater than all before. */
+  grant(): number {
+    return ++this.#granted;
+  }
+
+  /** A member has its token, and writes from now on. The number of its write loop. */
+  begin(node: NodeId, token: number): number {
+    this.#tokens.set(node, token);
+    const loop = (this.#loops.get(node) ?? 0) + 1;
+    this.#loops.set(node, loop);
+    return loop;
+  }
+
+  /** The token of its next write; undefined: this loop is over. */
+  tokenFor({ id, isUp, role }: Member, loop: number): number | undefined {
+    if (isUp && role === "leader" && this.#loops.get(id) === loop) return this.#tokens.get(id);
+    if (this.#loops.get(id) === loop) this.#tokens.delete(id);
+    return undefined;
+  }
+
+  write(node: NodeId, token: number, atMs: number): WriteOutcome {
+    const isOld = token < this.#highest;
+    if (isOld && this.#isFenced) {
+      this.refused++;
+      return "refused";
+    }
+    this.accepted.push({ atMs, node, token });
+    this.#highest = Math.max(this.#highest, token);
+    if (!isOld) return "accepted";
+    this.stale++;
+    this.staleFromMs = Math.min(this.staleFromMs, atMs);
+    this.staleToMs = atMs;
+    return "stale";
+  }
+
+  /** A refused member writes no more, until it is elected anew. */
+  stop(node: NodeId, token: number): void {
+    if (this.#tokens.get(node) === token) this.#tokens.delete(node);
+  }
+}

@@ -1,0 +1,152 @@
+// What happened, as typed events: one union for transcripts, tests, JSON and later a screen. Recorded only when asked for. The hash is fed whether or
+// not anything is recorded, so a run has the same hash either way.
+import type { Message, NodeId, Role } from "../../protocols/protocol.ts";
+import { Trace } from "../trace.ts";
+import type { Action } from "./actions.ts";
+import type { Fate } from "./links.ts";
+
+export type TraceEvent = { readonly atMs: number } & (
+  | { readonly type: "start"; readonly node: NodeId; readonly life: number }
+  /** `id` is the same in its send and in each of its deliveries. */
+  | {
+      readonly type: "send";
+      readonly id: number;
+      readonly from: NodeId;
+      readonly to: NodeId;
+      readonly fate: Fate;
+      readonly message: Message;
+    }
+  | {
+      readonly type: "deliver";
+      readonly id: number;
+      readonly from: NodeId;
+      readonly to: NodeId;
+      readonly message: Message;
+    }
+  /** It arrived where nobody was up. */
+  | {
+      readonly type: "undelivered";
+      readonly id: number;
+      readonly from: NodeId;
+      readonly to: NodeId;
+      readonly message: Message;
+    }
+  | { readonly type: "timer"; readonly node: NodeId; readonly timer: string; readonly subject: number }
+  | { readonly type: "persist" | "stored"; readonly node: NodeId; readonly ticket: number }
+  | {
+      readonly type: "announce";
+      readonly node: NodeId;
+      readonly role: Role;
+      readonly leader: NodeId;
+      readonly term: number;
+    }
+  | { readonly type: "explain"; readonly node: NodeId; readonly rule: string }
+  | {
+      readonly type: "crash";
+      readonly node: NodeId;
+      readonly kept: number;
+      readonly lost: number;
+      readonly isTorn: boolean;
+    }
+  | { readonly type: "action"; readonly action: Action }
+  /** What is written to the resource at address 0, and how it answered. */
+  | { readonly type: "token"; readonly node: NodeId; readonly token: number }
+  | {
+      readonly type: "write";
+      readonly node: NodeId;
+      readonly token: number;
+      readonly outcome: "accepted" | "stale" | "refused";
+    }
+  | { readonly type: "violation"; readonly invariant: string; readonly story: string }
+);
+
+/** Without `atMs`, for each member of the union. */
+type Happening<T> = T extends unknown ? Omit<T, "atMs"> : never;
+
+export class ProtocolTrace {
+  readonly hash: Trace;
+  readonly events: TraceEvent[] = [];
+  readonly isRecorded: boolean;
+
+  constructor(isRecorded: boolean, hash: Trace = new Trace(false)) {
+    this.isRecorded = isRecorded;
+    this.hash = hash;
+  }
+
+  fork(): ProtocolTrace {
+    const fork = new ProtocolTrace(this.isRecorded, this.hash.fork());
+    for (const event of this.events) fork.events.push(event);
+    return fork;
+  }
+
+  /** Ask `isRecorded` first: making the event costs more than throwing it away. */
+  record(atMs: number, happening: Happening<TraceEvent>): void {
+    if (this.isRecorded) this.events.push({ atMs, ...happening });
+  }
+}
+
+/** One line to read; undefined for what a reader has just typed: an action. */
+export function formatEvent(event: TraceEvent): string | undefined {
+  const what = describe(event);
+  return what === undefined ? undefined : `${event.atMs.toFixed(3).padStart(10)}  ${what}`;
+}
+
+function describe(event: TraceEvent): string | undefined {
+  switch (event.type) {
+    case "start":
+      return `${event.node} starts${event.life > 1 ? ` again, life ${event.life}` : ""}`;
+    case "send":
+      return `${event.from} → ${event.to}  ${formatMessage(event.message)}${FATES[event.fate]}`;
+    case "deliver":
+      return `${event.to} ← ${event.from}  ${formatMessage(event.message)}`;
+    case "undelivered":
+      return `${event.to} is down: ${event.message.type} of ${event.from} finds nobody`;
+    case "timer":
+      return `${event.node} timer ${event.timer}${event.subject === 0 ? "" : ` ${event.subject}`}`;
+    case "persist":
+      return `${event.node} writes #${event.ticket}`;
+    case "stored":
+      return `${event.node} has on disk #${event.ticket}`;
+    case "announce":
+      return `${event.node} ${describeBelief(event.role, event.leader, event.node)}, term ${event.term}`;
+    case "explain":
+      return `${event.node} (${event.rule})`;
+    case "crash":
+      return `${event.node} crashes${event.lost > 0 ? `, ${event.lost} unsynced writes lost${event.isTorn ? ", one torn" : ""}` : ""}${event.kept > 0 ? `, ${event.kept} unsynced kept` : ""}`;
+    case "token":
+      return `${event.node} gets token ${event.token}`;
+    case "write":
+      return `${event.node} writes with token ${event.token}: ${WRITES[event.outcome]}`;
+    case "violation":
+      return `VIOLATION ${event.invariant}: ${event.story}`;
+    case "action":
+      return undefined;
+  }
+}
+
+const FATES: Readonly<Record<Fate, string>> = {
+  sent: "",
+  doubled: "  (twice)",
+  lost: "  (lost)",
+  cut: "  (cut)",
+  held: "  (held)",
+};
+const WRITES = {
+  accepted: "accepted",
+  stale: "accepted, though it is stale",
+  refused: "refused, a newer token has been here",
+};
+
+export function describeBelief(role: Role, leader: NodeId, self: NodeId): string {
+  if (role === "leader") return "leads";
+  if (role === "candidate") return "is a candidate";
+  return leader === 0 || leader === self ? "follows nobody" : `follows ${leader}`;
+}
+
+export function formatMessage({ type, ...fields }: Message): string {
+  return [type, ...Object.entries(fields).map(([name, value]) => `${name}=${format(value)}`)].join(" ");
+}
+
+function format(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

@@ -1,0 +1,60 @@
+// What a leader does with its leadership, where a world has a resource: it asks the lock service for a token, and then writes with it at a steady pace
+// until it leads no more, dies, or is refused. All of it travels over the links to address 0, which can be cut like any other.
+import type { Actor, Kernel } from "../kernel.ts";
+import type { Links } from "./links.ts";
+import type { Member } from "./member.ts";
+import type { Resource } from "./resource.ts";
+import type { ProtocolSpec } from "./spec.ts";
+import type { ProtocolTrace } from "./trace.ts";
+
+/** At the member: elected, granted, next-write, refusal. At address 0: ask, write. */
+export type Errand = "elected" | "ask" | "granted" | "next-write" | "write" | "refusal";
+
+interface Surroundings extends Actor {
+  readonly kernel: Kernel;
+  readonly links: Links;
+  readonly resource: Resource;
+  readonly trace: ProtocolTrace;
+  readonly spec: ProtocolSpec;
+}
+
+const RESOURCE = 0;
+
+/** `detail` is the token; for `next-write` the number of the write loop. */
+export function attend(world: Surroundings, errand: Errand, member: Member, detail: number): void {
+  const { resource, kernel, trace, spec } = world;
+  const { nowMs } = kernel;
+  switch (errand) {
+    case "elected":
+      return travel(world, member, "ask", 0);
+    case "ask":
+      return travel(world, member, "granted", resource.grant());
+    case "granted": {
+      if (!member.isUp || member.role !== "leader") return;
+      trace.record(nowMs, { type: "token", node: member.id, token: detail });
+      return attend(world, "next-write", member, resource.begin(member.id, detail));
+    }
+    case "next-write": {
+      const token = resource.tokenFor(member, detail);
+      if (token === undefined) return;
+      travel(world, member, "write", token);
+      kernel.schedule(nowMs + spec.writeEveryMs, world, "next-write", member.id, undefined, detail);
+      return;
+    }
+    case "write": {
+      const outcome = resource.write(member.id, detail, nowMs);
+      trace.record(nowMs, { type: "write", node: member.id, token: detail, outcome });
+      if (outcome === "refused") travel(world, member, "refusal", detail);
+      return;
+    }
+    case "refusal":
+      return resource.stop(member.id, detail);
+  }
+}
+
+function travel(world: Surroundings, { id }: Member, errand: Errand, detail: number): void {
+  const { kernel, links } = world;
+  const [from, to] = errand === "ask" || errand === "write" ? [id, RESOURCE] : [RESOURCE, id];
+  if (!links.isCut(from, to))
+    kernel.schedule(links.arrivalMs(from, to, kernel.nowMs), world, errand, id, undefined, detail);
+}

@@ -1,0 +1,101 @@
+// An entry in the line: one key a candidate and name, laid out as Go's `concurrency.Election` and `Mutex` lay it out, so that `etcdctl elect`, `etcdctl lock`
+// and every Go program stand in the same line. Key: NAME/ and the lease in hexadecimal. Bound to the lease. Its place, and its token, is its create revision.
+// Only the value is ours: JSON with the candidate, the bid, the ttl and what the leader announces. Whatever else stands there is another's entry.
+//
+// A key with a further / in it belongs to an election of a longer name ("a" and "a/b" share a prefix), and is none of this line. A key right below NAME/
+// that is bound to no lease never goes away by itself: that is somebody's data, not an entry.
+import { createHash } from "node:crypto";
+import type { KeyValue } from "../../clients/etcd/messages.ts";
+import { rangeEndOf } from "../../clients/etcd/messages.ts";
+import { asBid, asVersion, type Bid, type Hold, type Holder, type Name, type Version } from "../contract.ts";
+
+export interface Line {
+  readonly name: Name;
+  /** NAME/, with the store's prefix before it. */
+  readonly start: Buffer;
+  readonly end: Buffer;
+}
+
+export function lineOf(prefix: string, name: Name): Line {
+  const start = Buffer.from(`${prefix}${name}/`);
+  return { name, start, end: rangeEndOf(start) };
+}
+
+export function keyOf(line: Line, session: string): Buffer {
+  return Buffer.concat([line.start, Buffer.from(session)]);
+}
+
+/** The same nonce is the same lease. 63 bits: etcd's are positive. */
+export function leaseOfNonce(nonce: string): bigint {
+  const id = createHash("sha256").update(nonce).digest().readBigUInt64BE() & 0x7fff_ffff_ffff_ffffn;
+  return id === 0n ? 1n : id;
+}
+
+/** As Go writes it: lower case, no leading zeros. */
+export function sessionOfLease(lease: bigint): string {
+  return lease.toString(16);
+}
+
+export function leaseOfSession(session: string): bigint {
+  return /^[0-9a-f]{1,16}$/.test(session) ? BigInt(`0x${session}`) : 0n;
+}
+
+export type Kind = "entry" | "other election" | "data";
+
+export function kindOf(line: Line, { key, lease }: KeyValue): Kind {
+  if (key.subarray(line.start.length).includes("/")) return "other election";
+  return lease === 0n ? "data" : "entry";
+}
+
+/** What a key of any line is an entry of, or undefined if it has not the form of one. */
+export function nameOfKey(prefix: string, key: Buffer): Name | undefined {
+  const text = key.toString("utf8");
+  const slash = text.lastIndexOf("/");
+  return text.startsWith(prefix) && slash > prefix.length ? text.slice(prefix.length, slash) : undefined;
+}
+
+interface Record {
+  readonly candidate: string;
+  readonly bid: Bid;
+  readonly ttlMs: number;
+  readonly value: string;
+}
+
+export function writeRecord({ candidate, bid, ttlMs, value }: Record): Buffer {
+  return Buffer.from(JSON.stringify({ id: candidate, bid, ttlMs, value }));
+}
+
+/** undefined: not one of ours. */
+export function readRecord(value: Buffer): Record | undefined {
+  if (value[0] !== 0x7b) return undefined;
+  try {
+    const { id, bid, ttlMs, value: announced } = JSON.parse(value.toString("utf8")) as { [key: string]: unknown };
+    if (typeof id !== "string" || typeof bid !== "string" || typeof ttlMs !== "number" || typeof announced !== "string")
+      return undefined;
+    return { candidate: id, bid: asBid(bid), ttlMs, value: announced };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Of whoever is first. A Go candidate is known by what it wrote, and one of `etcdctl lock`, which writes nothing, by its lease. */
+export function holderOf(line: Line, entry: KeyValue): Holder {
+  const record = readRecord(entry.value);
+  const token = entry.createRevision;
+  if (record !== undefined) return { candidate: record.candidate, bid: record.bid, token, value: record.value };
+  const text = entry.value.toString("utf8");
+  return { candidate: text === "" ? entry.key.subarray(line.start.length).toString("utf8") : text, token, value: text };
+}
+
+export function holdOf(name: Name, bid: Bid, entryRevision: bigint, domain: string): Hold {
+  return { name, bid, token: { domain, value: entryRevision, bid } };
+}
+
+/** Revisions of the whole store only grow, so neither an entry nor an absence has the same twice. */
+export function versionOf(first: KeyValue | undefined, revision: bigint): Version {
+  return asVersion(first === undefined ? `gone@${revision}` : `${first.createRevision}`);
+}
+
+export function domainOf(clusterId: bigint): string {
+  return clusterId.toString(16);
+}

@@ -1,0 +1,150 @@
+// One handle on an etcd cluster: the six methods of the contract, each over one connection. Opens at the first call, and again whenever it has to.
+//
+// What is remembered between calls: the connection, and which nonces have been granted a lease here. etcd would grant the same lease again after it has run
+// out; for a nonce that was answered once, it is only looked for. A nonce is used by one candidate of one process, so this handle has seen its answer.
+import { setMaxListeners } from "node:events";
+import { unknown } from "../../base/outcome.ts";
+import type { EtcdClient } from "../../clients/etcd/client.ts";
+import { NOT_WANTED } from "../../clients/etcd/connection.ts";
+import type { Link } from "../../clients/etcd/link.ts";
+import type { Guarantee } from "../../lease/guarantee.ts";
+import type {
+  Call,
+  Claim,
+  Claimed,
+  FencedStore,
+  Hint,
+  Hold,
+  Kept,
+  Looked,
+  Question,
+  Refused,
+  Released,
+  Reopenable,
+  Session,
+  SessionSpec,
+  Unknown,
+  Will,
+} from "../contract.ts";
+import { Mailbox } from "../memory/hints.ts";
+import { guaranteeOf } from "./guarantee.ts";
+import { endLease, keepLease, openLease } from "./keep.ts";
+import { lookAt } from "./look.ts";
+import { outcomeOf } from "./refusals.ts";
+import { standSentry } from "./sentry.ts";
+import { joinAll, leaveAll } from "./stand.ts";
+
+/** More sessions than one process opens while the answer to an opening can still matter. */
+const NONCES_REMEMBERED = 1000;
+
+export class EtcdStore implements FencedStore, Reopenable {
+  readonly url: string;
+  readonly #client: EtcdClient;
+  readonly #prefix: string;
+  readonly #granted = new Set<string>();
+  readonly #mailboxes = new Set<Mailbox>();
+  #promised: { readonly version: string | undefined; readonly guarantee: Guarantee<"fenced"> } | undefined;
+
+  constructor(client: EtcdClient) {
+    this.#client = client;
+    this.#prefix = client.address.prefix;
+    this.url = client.address.url;
+  }
+
+  /** By the oldest version met so far: until the first answer, that of an old one. Nothing that the machine computes with depends on it. */
+  get guarantee(): Guarantee<"fenced"> {
+    const { oldestSeen } = this.#client;
+    if (this.#promised === undefined || this.#promised.version !== oldestSeen)
+      this.#promised = { version: oldestSeen, guarantee: guaranteeOf(oldestSeen) };
+    return this.#promised.guarantee;
+  }
+
+  async keep(session: Session | SessionSpec, holds: readonly Hold[], call: Call): Promise<Kept> {
+    if ("id" in session)
+      return await this.#with(call, (link, signal) => keepLease(link, this.#prefix, session, holds, signal));
+    const { nonce } = session;
+    const kept = await this.#with(call, (link, signal) => openLease(link, session, this.#granted.has(nonce), signal));
+    if (kept.kind === "kept") this.#remember(nonce);
+    return kept;
+  }
+
+  #remember(nonce: string): void {
+    this.#granted.add(nonce);
+    const [oldest] = this.#granted;
+    if (this.#granted.size > NONCES_REMEMBERED && oldest !== undefined) this.#granted.delete(oldest);
+  }
+
+  async claim(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]> {
+    const answer = await this.#with(call, async (link, signal) => ({
+      kind: "claimed" as const,
+      claimed: await joinAll(link, this.#prefix, claims, signal),
+    }));
+    return answer.kind === "claimed" ? answer.claimed : claims.map(() => answer);
+  }
+
+  async release({ session, holds, endSession }: Will, call: Call): Promise<Released> {
+    return await this.#with(call, async (link, signal) => {
+      if (endSession) await endLease(link, session, signal);
+      else await leaveAll(link, this.#prefix, session, holds, signal);
+      return { kind: "released" as const };
+    });
+  }
+
+  async look(questions: readonly Question[], call: Call): Promise<Looked> {
+    return await this.#with(call, async (link, signal) => ({
+      kind: "seen" as const,
+      seats: await lookAt(link, this.#prefix, questions, signal),
+    }));
+  }
+
+  watch(questions: readonly Question[], call: Call): AsyncIterable<Hint> {
+    return { [Symbol.asyncIterator]: () => this.#startWatch(questions, call.signal) };
+  }
+
+  #startWatch(questions: readonly Question[], signal: AbortSignal): AsyncIterator<Hint> {
+    const over = new AbortController();
+    setMaxListeners(0, over.signal);
+    const mailbox = new Mailbox(() => {
+      over.abort(NOT_WANTED);
+      this.#mailboxes.delete(mailbox);
+      signal.removeEventListener("abort", end);
+    });
+    const end = (): void => mailbox.end();
+    this.#mailboxes.add(mailbox);
+    signal.addEventListener("abort", end);
+    if (signal.aborted) end();
+    else this.#postSentries(questions, mailbox, over.signal).catch(end);
+    return mailbox;
+  }
+
+  async #postSentries(questions: readonly Question[], mailbox: Mailbox, signal: AbortSignal): Promise<void> {
+    const link = await this.#client.link(signal);
+    const post = {
+      link,
+      prefix: this.#prefix,
+      signal,
+      hint: (hint: Hint) => mailbox.put(hint),
+      end: () => mailbox.end(),
+    };
+    await Promise.all(questions.map((question) => standSentry(post, question)));
+  }
+
+  async close(): Promise<void> {
+    for (const mailbox of this.#mailboxes) mailbox.end();
+    this.#client.close();
+  }
+
+  async #with<A>(
+    { signal }: Call,
+    ask: (link: Link, signal: AbortSignal) => Promise<A>,
+  ): Promise<A | Refused | Unknown> {
+    if (signal.aborted) return unknown(signal.reason);
+    // Every request of a batch listens; Node would take many listeners for a leak.
+    setMaxListeners(0, signal);
+    try {
+      return await ask(await this.#client.link(signal), signal);
+    } catch (error) {
+      return outcomeOf(error, this.#prefix);
+    }
+  }
+}

@@ -1,0 +1,72 @@
+// What `etcd:` promises, as data, by the version of the oldest member that was met.
+//
+// Before 3.4.31 and 3.5.13 an old leader whose disk had stalled could revoke leases that had just been renewed elsewhere (etcd#15247): a term may end before
+// its deadline. Nothing a client does prevents that; its own key is watched, so the holder learns of it within moments, and the token orders the two.
+// Two other mistakes of older versions, a renewal answered by a leader that had been replaced (before 3.4.34, 3.5.16) or of a lease that was gone
+// (before 3.4.38, 3.5.23), cost nothing here: a keep counts only if a read through the same member confirms it (keep.ts).
+import { atLeast } from "../../clients/etcd/version.ts";
+import type { Guarantee } from "../../lease/guarantee.ts";
+
+export const TTL_STEP_MS = 1000;
+/** etcd raises a shorter one to one and a half election timeouts, in whole seconds: 2 with its defaults. */
+const TTL_MIN_MS = 2000;
+const TTL_MAX_MS = 86_400_000;
+
+const EARLY_REVOKE =
+  "etcd before 3.4.31 and 3.5.13: after its leader's disk has stalled, that old leader may revoke leases that were renewed with the new one (etcd#15247)";
+
+function revokesEarly(version: string): boolean {
+  return !(atLeast(version, "3.5.13") || (atLeast(version, "3.4.31") && !atLeast(version, "3.5.0-0")));
+}
+
+/** `version` undefined: none was met yet, and it may be an old one. */
+export function guaranteeOf(version: string | undefined): Guarantee<"fenced"> {
+  const excludes = version !== undefined && !revokesEarly(version);
+  return {
+    store: "etcd",
+    scope: "network",
+    quorum: true,
+    ttl: {
+      minMs: TTL_MIN_MS,
+      maxMs: TTL_MAX_MS,
+      stepMs: TTL_STEP_MS,
+      why: "whole seconds, at least one and a half of etcd's election timeouts, up to a day",
+    },
+    wakes: "watch",
+    cap: "CP: with a majority of its members one candidate leads, without one nobody does. Fit for whatever must not run twice.",
+    fencing: "fenced",
+    token: {
+      source: "the revision of the whole store at which the entry in the line was made",
+      domain: "the cluster's id, in hexadecimal",
+      survivesDeletion: true,
+      survivesRestore: false,
+    },
+    shape: "line",
+    judge: "store-monotonic",
+    keepProves: "this-send",
+    proofWithinMs: Infinity,
+    extraMarginMs: 0,
+    earlyEnds: excludes ? [] : [EARLY_REVOKE],
+    keep: "one-request",
+    holdsPerSession: Infinity,
+    under: faults(version, excludes),
+  };
+}
+
+function faults(version: string | undefined, excludes: boolean): Guarantee["under"] {
+  return {
+    processPause:
+      "A stopped leader is replaced when its ttl has run out at etcd, plus half a second; when it wakes it finds its term over. A write that was under way is stopped by the token only.",
+    partition:
+      "A candidate that is cut off stops at its deadline, before etcd frees its seat. Members of etcd without a majority answer nothing that counts.",
+    storeLeaderChange: excludes
+      ? "A new leader of etcd gives every lease its full ttl again: the term goes on, and after a crash of the candidate the next one comes up to a ttl later."
+      : `A new leader of etcd gives every lease its full ttl again. But ${version === undefined ? "this store's version is not known yet, and before 3.4.31 and 3.5.13" : `this is etcd ${version}, in which`} an old leader whose disk had stalled may end a term too early: the holder learns of it within moments, by its watch, and at the latest at its next renewal; until then two may believe, and the greater token is the true one. Upgrade etcd.`,
+    storeRestart:
+      "What etcd has answered is on the disks of a majority. After a restart every lease has its full ttl again.",
+    clockJump: "etcd counts on monotonic clocks; setting the wall clock changes nothing.",
+    clockDrift: "The margins of the deadline cover clocks that differ by up to rho.",
+    recordDeleted:
+      "An operator who deletes the leader's key or revokes its lease takes over by force: the next in line may lead at once, with a greater token; the old leader learns of it within moments, by its watch, and at the latest at its next renewal. A cluster restored from a backup, or set up anew with the same members and token, counts revisions from the past: tokens may repeat.",
+  };
+}

@@ -1,0 +1,173 @@
+// The session at etcd: a lease. Opened by its nonce, kept alive, and confirmed.
+//
+// LAW 6, proof. LeaseKeepAlive is answered from the memory of whoever believes to lead etcd; older versions do not ask anybody whether that is still so. So a
+//   keep here is two requests through one member: the renewal, then a linearizable read. It counts only if both carry the same member and raft term.
+//   Argument: the member was in term T from before the renewal (etcd fills that header first) until after the read, so the renewal went to the leader of T. The read
+//   was confirmed by a majority in term T, after the renewal: any leader of a later term was elected after that, and gives every lease its full ttl again.
+//   So the judge, whoever it is, counts from an instant no earlier than the send.
+// The read is no extra: it is the look at all holds that a keep owes anyway. LeaseTimeToLive beside it shows what else the lease carries.
+import { EtcdError, isLeaseNotFound } from "../../clients/etcd/errors.ts";
+import type { Link } from "../../clients/etcd/link.ts";
+import type { Header, KeyValue, Operation } from "../../clients/etcd/messages.ts";
+import type { Hold, Kept, Session, SessionSpec } from "../contract.ts";
+import { keyOf, leaseOfNonce, leaseOfSession, lineOf, nameOfKey, readRecord, sessionOfLease } from "./entry.ts";
+
+/** etcd takes at most 128 operations in a transaction. */
+const READS_PER_TXN = 100;
+
+/** `wasGranted`: this nonce was answered before, so that its lease is over if it is not there. */
+export async function openLease(
+  link: Link,
+  spec: SessionSpec,
+  wasGranted: boolean,
+  signal: AbortSignal,
+): Promise<Kept> {
+  const lease = leaseOfNonce(spec.nonce);
+  const seconds = wasGranted
+    ? await grantedSeconds(link, lease, signal)
+    : await grantOrFind(link, lease, Math.ceil(spec.ttlMs / 1000), signal);
+  if (seconds === undefined) return { kind: "session-lost" };
+  const session = { id: sessionOfLease(lease), candidate: spec.candidate, ttlMs: seconds * 1000 };
+  return { kind: "kept", session, lost: [], unsure: [], strays: [] };
+}
+
+async function grantOrFind(
+  link: Link,
+  lease: bigint,
+  ttlSeconds: number,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  try {
+    return (await link.grantLease(lease, ttlSeconds, signal)).ttlSeconds;
+  } catch (error) {
+    // An earlier try of this opening was applied.
+    if (error instanceof EtcdError && error.problem === "lease-exists")
+      return await grantedSeconds(link, lease, signal);
+    throw error;
+  }
+}
+
+async function grantedSeconds(link: Link, lease: bigint, signal: AbortSignal): Promise<number | undefined> {
+  const found = await link.timeToLive(lease, false, signal);
+  return found.ttlSeconds < 0 || found.grantedSeconds <= 0 ? undefined : found.grantedSeconds;
+}
+
+export async function keepLease(
+  link: Link,
+  prefix: string,
+  session: Session,
+  holds: readonly Hold[],
+  signal: AbortSignal,
+): Promise<Kept> {
+  const lease = leaseOfSession(session.id);
+  const renewed = await link.keepAlive(lease, signal);
+  if (renewed.ttlSeconds <= 0) return { kind: "session-lost" };
+  const keys = holds.map((hold) => keyOf(lineOf(prefix, hold.name), session.id));
+  const [entries, carried] = await Promise.all([
+    readConfirmed(link, keys, prefix, holds.every(isTokened), renewed.header, signal),
+    link.timeToLive(lease, true, signal),
+  ]);
+  if (carried.ttlSeconds < 0) return { kind: "session-lost" };
+  const lost = holds.filter((hold, index) => !isSame(entries[index], hold));
+  const known = new Set(keys.map((key) => key.toString("latin1")));
+  const unknown = carried.keys.filter((key) => !known.has(key.toString("latin1")));
+  const strays = unknown.length === 0 ? [] : await readStrays(link, prefix, unknown, signal);
+  const { id, candidate, ttlMs } = session;
+  return { kind: "kept", session: { id, candidate, ttlMs }, lost, unsure: [], strays };
+}
+
+/** The token is the create revision: then the key says enough, and its value need not travel. */
+function isTokened({ token }: Hold): boolean {
+  return token !== undefined;
+}
+
+/** Not by the bid alone: a claim that is applied twice, the second time after a deletion, makes another entry with another token. */
+function isSame(entry: KeyValue | undefined, hold: Hold): boolean {
+  if (entry === undefined) return false;
+  return hold.token === undefined
+    ? readRecord(entry.value)?.bid === hold.bid
+    : entry.createRevision === hold.token.value;
+}
+
+/** What stands at the keys, read after the renewal whose header is given; throws if that renewal is not confirmed by it. */
+async function readConfirmed(
+  link: Link,
+  keys: readonly Buffer[],
+  prefix: string,
+  keysOnly: boolean,
+  renewal: Header,
+  signal: AbortSignal,
+): Promise<readonly (KeyValue | undefined)[]> {
+  const { header, entries } =
+    keys.length > 0 ? await readKeys(link, keys, keysOnly, signal) : await readNothing(link, prefix, signal);
+  if (header.memberId !== renewal.memberId || header.raftTerm !== renewal.raftTerm)
+    throw new EtcdError(
+      "other",
+      "unknown",
+      "etcd changed its leader between the renewal and the read that confirms it",
+    );
+  return entries;
+}
+
+interface ReadKeys {
+  /** Of the last answer: all were read in its term, or in an earlier one of the same member. */
+  readonly header: Header;
+  readonly entries: readonly (KeyValue | undefined)[];
+}
+
+async function readKeys(
+  link: Link,
+  keys: readonly Buffer[],
+  keysOnly: boolean,
+  signal: AbortSignal,
+): Promise<ReadKeys> {
+  const chunks: Buffer[][] = [];
+  for (let at = 0; at < keys.length; at += READS_PER_TXN) chunks.push(keys.slice(at, at + READS_PER_TXN));
+  const answers = await Promise.all(
+    chunks.map((chunk) => {
+      const success = chunk.map((key): Operation => ({ range: { key, keysOnly } }));
+      return link.txn({ compare: [], success, failure: [] }, signal);
+    }),
+  );
+  const header = answers.reduce((latest, { header }) => (header.raftTerm > latest.raftTerm ? header : latest), {
+    ...NO_HEADER,
+  });
+  return { header, entries: answers.flatMap(({ responses }) => responses.map(({ kvs }) => kvs[0])) };
+}
+
+const NO_HEADER: Header = { clusterId: 0n, memberId: 0n, revision: 0n, raftTerm: 0n };
+
+/** A session without holds is confirmed by a read of nothing. Rights are checked after the read was confirmed, so that a refusal confirms it too. */
+async function readNothing(link: Link, prefix: string, signal: AbortSignal): Promise<ReadKeys> {
+  try {
+    const { header } = await link.range({ key: Buffer.from(`${prefix}conclave`), limit: 1, keysOnly: true }, signal);
+    return { header, entries: [] };
+  } catch (error) {
+    if (!(error instanceof EtcdError && error.message.startsWith("etcdserver: permission denied"))) throw error;
+    return { header: (await link.status(signal)).header, entries: [] };
+  }
+}
+
+/** Keys of this lease that were not sent along, as far as they are entries of ours. */
+async function readStrays(
+  link: Link,
+  prefix: string,
+  keys: readonly Buffer[],
+  signal: AbortSignal,
+): Promise<readonly Hold[]> {
+  const { entries } = await readKeys(link, keys, false, signal);
+  return entries.flatMap((entry) => {
+    const record = entry && readRecord(entry.value);
+    const name = entry && nameOfKey(prefix, entry.key);
+    return record === undefined || name === undefined ? [] : [{ name, bid: record.bid }];
+  });
+}
+
+/** Ends the lease and everything bound to it. One that is gone is ended. */
+export async function endLease(link: Link, session: Session, signal: AbortSignal): Promise<void> {
+  try {
+    await link.revokeLease(leaseOfSession(session.id), signal);
+  } catch (error) {
+    if (!isLeaseNotFound(error)) throw error;
+  }
+}

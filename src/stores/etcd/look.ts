@@ -1,0 +1,90 @@
+// What stands at names: the first entry of each line, and where one's own is. One transaction of reads for all of them; more only for a line in which
+// others are before me, or in whose keys something else is mixed.
+import type { Link } from "../../clients/etcd/link.ts";
+import type { KeyValue, Operation } from "../../clients/etcd/messages.ts";
+import type { Question, Seat } from "../contract.ts";
+import { holderOf, keyOf, kindOf, type Line, lineOf, readRecord, versionOf } from "./entry.ts";
+import { entriesBefore, firstOfLine } from "./stand.ts";
+
+/** Two reads each; etcd takes at most 128 operations in a transaction. */
+const QUESTIONS_PER_TXN = 60;
+
+export async function lookAt(
+  link: Link,
+  prefix: string,
+  questions: readonly Question[],
+  signal: AbortSignal,
+): Promise<readonly Seat[]> {
+  const chunks: Question[][] = [];
+  for (let at = 0; at < questions.length; at += QUESTIONS_PER_TXN)
+    chunks.push(questions.slice(at, at + QUESTIONS_PER_TXN));
+  const seats = await Promise.all(chunks.map((chunk) => lookAtChunk(link, prefix, chunk, signal)));
+  return seats.flat();
+}
+
+async function lookAtChunk(
+  link: Link,
+  prefix: string,
+  questions: readonly Question[],
+  signal: AbortSignal,
+): Promise<readonly Seat[]> {
+  const asked = questions.map((question) => {
+    const line = lineOf(prefix, question.name);
+    const key = question.bid === undefined ? undefined : keyOf(line, question.session?.id ?? "");
+    return { question, line, key };
+  });
+  const success = asked.flatMap(({ line, key }): Operation[] => [
+    firstOfLine(line, false),
+    { range: { key: key ?? line.start } },
+  ]);
+  const { header, responses } = await link.txn({ compare: [], success, failure: [] }, signal);
+  return await Promise.all(
+    asked.map(async ({ question, line, key }, index) => {
+      const shown = responses[2 * index]?.kvs[0];
+      const own = key && responses[2 * index + 1]?.kvs[0];
+      const first = await firstEntry(link, line, shown, signal);
+      const place = key && (await placeOf(link, line, own, question, first, signal));
+      return seatOf(question, line, first, header.revision, place);
+    }),
+  );
+}
+
+function seatOf(
+  { name }: Question,
+  line: Line,
+  first: KeyValue | undefined,
+  revision: bigint,
+  place: Seat["place"],
+): Seat {
+  const version = versionOf(first, revision);
+  if (first === undefined) return { name, version, state: "vacant", place };
+  return { name, version, state: "held", holder: holderOf(line, first), ttlMs: readRecord(first.value)?.ttlMs, place };
+}
+
+/** `shown` is the oldest key below the name. Only if that is no entry, the whole line is read. */
+export async function firstEntry(
+  link: Link,
+  line: Line,
+  shown: KeyValue | undefined,
+  signal: AbortSignal,
+): Promise<KeyValue | undefined> {
+  if (shown === undefined || kindOf(line, shown) === "entry") return shown;
+  const range = { key: line.start, rangeEnd: line.end, order: "oldest first", keysOnly: true } as const;
+  const entry = (await link.range(range, signal)).kvs.find((kv) => kindOf(line, kv) === "entry");
+  return entry && (await link.range({ key: entry.key }, signal)).kvs[0];
+}
+
+async function placeOf(
+  link: Link,
+  line: Line,
+  own: KeyValue | undefined,
+  question: Question,
+  first: KeyValue | undefined,
+  signal: AbortSignal,
+): Promise<Seat["place"]> {
+  if (own === undefined || readRecord(own.value)?.bid !== question.bid) return { present: false, ahead: 0 };
+  if (first?.key.equals(own.key) === true) return { present: true, ahead: 0 };
+  const before = await entriesBefore(link, line, own.key, own.createRevision, signal);
+  if (before === undefined) return { present: false, ahead: 0 };
+  return { present: true, ahead: before.filter((kv) => kindOf(line, kv) === "entry").length };
+}

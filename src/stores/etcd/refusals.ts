@@ -1,0 +1,51 @@
+// What went wrong at etcd, as an outcome of the contract: what, why, what next. Whatever is not certain is unknown.
+import { EtcdError, type EtcdProblem } from "../../clients/etcd/errors.ts";
+import { type RefusalCode, type Refused, unknown, type Unknown } from "../../base/outcome.ts";
+
+type Sentence = readonly [code: RefusalCode, retryable: boolean, next: string];
+
+const SENTENCES: Readonly<Record<EtcdProblem, Sentence>> = {
+  unreachable: ["STORE_UNREACHABLE", true, "It is tried again."],
+  tls: ["STORE_DENIED", false, ""],
+  denied: ["STORE_DENIED", false, ""],
+  "lease-not-found": ["STORE_UNREACHABLE", true, "It is tried again."],
+  "lease-exists": ["STORE_UNREACHABLE", true, "It is tried again."],
+  "other-cluster": [
+    "STORE_FOREIGN_DATA",
+    true,
+    "Nothing was written. If the list of endpoints names two clusters, correct it; if the cluster was set up anew, start this process again.",
+  ],
+  unsupported: ["STORE_UNSUPPORTED", false, "etcd 3.4 or newer is needed."],
+  "no-space": [
+    "STORE_UNREACHABLE",
+    true,
+    "Make room: etcdctl compact, etcdctl defrag, etcdctl alarm disarm. It is tried again.",
+  ],
+  "too-large": ["STORE_UNSUPPORTED", false, "Announce a shorter value, or raise etcd's --max-request-bytes."],
+  busy: ["STORE_UNREACHABLE", true, "It is tried again."],
+  other: ["STORE_UNREACHABLE", true, "It is tried again."],
+};
+
+export function outcomeOf(error: unknown, keys: string): Refused | Unknown {
+  if (!(error instanceof EtcdError) || error.outcome === "unknown") return unknown(error);
+  const [code, retryable, next] = SENTENCES[error.problem];
+  const what = error.problem === "denied" ? denied(error.message, keys) : `${error.message}. ${next}`.trim();
+  return { kind: "refused", code, message: `etcd: ${what}`, retryable, cause: error };
+}
+
+function denied(message: string, keys: string): string {
+  if (message.includes("invalid user ID or password"))
+    return `${message}. Correct user and password in the URL: etcd://user:password@host:2379`;
+  if (message.includes("user name is empty"))
+    return `${message}: this etcd asks who we are. Put user and password into the URL: etcd://user:password@host:2379`;
+  const prefix = keys === "" ? "NAME/" : keys;
+  if (message.includes("permission denied"))
+    return `${message}. The user needs reading and writing below ${prefix}: etcdctl role grant-permission ROLE readwrite --prefix=true '${prefix}'`;
+  return message;
+}
+
+/** Something below the name that is no entry of the line. */
+export function foreignData(key: string): Refused {
+  const message = `etcd: ${key} is bound to no lease, so it is data and no candidate's entry; Go's candidates would wait for it for ever. Nothing was overwritten. Use another name, or move that key away.`;
+  return { kind: "refused", code: "STORE_FOREIGN_DATA", message, retryable: false };
+}

@@ -1,0 +1,126 @@
+// `postgres://` is a store in a PostgreSQL that you have anyway (14 or newer). A race in session layout: a session row that is renewed alone, seats that
+// point to it, a counter per name. Judged by the silence that rivals watch on their own clocks; no wall clock decides, unless you ask for it.
+//
+// It keeps no session state at the server: each call is one transaction, so that a recycled connection, a killed backend or a pooler in transaction mode
+// takes nothing away. NOTIFY wakes waiters where there is a session to hear it on; elsewhere they look twice a second.
+// Not promised: a failover that forgets commits (asynchronous replication), and a backup that is restored. docs/stores/postgres.md has it in sentences.
+import { ConclaveError } from "../base/errors.ts";
+import { show } from "../base/show.ts";
+import type { FencedStore, Reopenable } from "./contract.ts";
+import {
+  databaseOf,
+  type PgClient,
+  placeOf,
+  placeOfUrl,
+  type PostgresClient,
+  UrlDatabase,
+} from "./postgres/database.ts";
+import { type Expiry, guaranteeOf } from "./postgres/guarantee.ts";
+import { PostgresStore } from "./postgres/postgres-store.ts";
+import { DEFAULT_SCHEMA, isPlainName, schemaSql } from "./postgres/schema.ts";
+
+export type { PgClient, PostgresClient } from "./postgres/database.ts";
+
+export interface PostgresOptions {
+  /** Where the tables are. @default "conclave" */
+  readonly schema?: string | undefined;
+  /**
+   * "database-clock": the database's wall clock says when a ttl is over, so that nobody watches silence first. Then a clock that is set forward, or a failover
+   * to a server whose clock is ahead, lets two lead for up to a ttl. The same for all candidates of an election. @default "silence"
+   */
+  readonly expiry?: Expiry | undefined;
+}
+
+/**
+ * A store in the database at `url`, or behind a client that you have made: a `Pool` (or a connected `Client` that nobody else uses) of pg, or the sql function
+ * of postgres; `close()` leaves it open. Nothing is opened before the first call. The tables are made by `conclave schema postgres`.
+ */
+export function postgres(url: string, options?: PostgresOptions): FencedStore & Reopenable;
+export function postgres(client: PgClient | PostgresClient, options?: PostgresOptions): FencedStore;
+export function postgres(source: string | PgClient | PostgresClient, options: PostgresOptions = {}): FencedStore {
+  if (typeof source === "string") return fromUrl(source, options);
+  if (!isClient(source))
+    throw invalid([`${show(source)} is neither a URL, nor a Pool or Client of pg, nor the sql function of postgres`]);
+  return new PostgresStore(partsOf(options, placeOf(source), databaseOf(source)));
+}
+
+/** The SQL that makes the tables, as `conclave schema postgres` prints it. @param options.role who else may stand in elections, beside the owner */
+export function postgresSchema(
+  options: { readonly schema?: string | undefined; readonly role?: string | undefined } = {},
+): string {
+  return schemaSql(checked(options).schema, options.role);
+}
+
+class UrlStore extends PostgresStore implements Reopenable {
+  readonly #url: string;
+
+  constructor(url: string, parts: ConstructorParameters<typeof PostgresStore>[0]) {
+    super(parts);
+    this.#url = url;
+  }
+
+  /** It may carry a password: not a field, so that it is not printed with the object. */
+  get url(): string {
+    return this.#url;
+  }
+}
+
+const OWN_SETTINGS = { schema: "conclave_schema", expiry: "conclave_expiry" } as const;
+
+function fromUrl(url: string, options: PostgresOptions): FencedStore & Reopenable {
+  const place = placeOfUrl(url);
+  if (place === undefined) throw invalid(["what was passed does not begin with postgres:// or postgresql://"]);
+  const [base = "", query = ""] = (url.split("#")[0] ?? "").split("?", 2);
+  const settings = new URLSearchParams(query);
+  const own = {
+    schema: options.schema ?? settings.get(OWN_SETTINGS.schema) ?? undefined,
+    expiry: options.expiry ?? ((settings.get(OWN_SETTINGS.expiry) ?? undefined) as Expiry | undefined),
+  };
+  for (const name of Object.values(OWN_SETTINGS)) settings.delete(name);
+  const rest = settings.size === 0 ? "" : `?${settings.toString()}`;
+  const parts = partsOf(own, place, new UrlDatabase(`${base}${rest}`));
+  return new UrlStore(reopeningUrl(base, settings, own), parts);
+}
+
+/** With the options in it, so that whoever opens it again gets the same. */
+function reopeningUrl(base: string, settings: URLSearchParams, own: PostgresOptions): string {
+  const all = new URLSearchParams(settings);
+  if (own.schema !== undefined) all.set(OWN_SETTINGS.schema, own.schema);
+  if (own.expiry !== undefined) all.set(OWN_SETTINGS.expiry, own.expiry);
+  return all.size === 0 ? base : `${base}?${all.toString()}`;
+}
+
+function partsOf(
+  options: PostgresOptions,
+  place: string,
+  database: ConstructorParameters<typeof PostgresStore>[0]["database"],
+): ConstructorParameters<typeof PostgresStore>[0] {
+  const { schema, expiry } = checked(options);
+  return { database, where: { place, schema }, guarantee: guaranteeOf(expiry) };
+}
+
+function checked({ schema = DEFAULT_SCHEMA, expiry = "silence" }: PostgresOptions): Required<{
+  schema: string;
+  expiry: Expiry;
+}> {
+  const problems = [
+    ...(typeof schema === "string" && isPlainName(schema)
+      ? []
+      : [`schema ${show(schema)} is not a plain name: lower case letters, digits and _, up to 51`]),
+    ...(expiry === "silence" || expiry === "database-clock"
+      ? []
+      : [`expiry ${show(expiry)} is not known: "silence" or "database-clock"`]),
+  ];
+  if (problems.length > 0) throw invalid(problems);
+  return { schema, expiry };
+}
+
+function isClient(source: unknown): source is PgClient | PostgresClient {
+  const { query, unsafe } = (source ?? {}) as Partial<PgClient & PostgresClient>;
+  return typeof query === "function" || typeof unsafe === "function";
+}
+
+function invalid(problems: readonly string[]): ConclaveError {
+  const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
+  return new ConclaveError("CONFIG_INVALID", [`postgres: ${count}`, ...problems].join(" · "));
+}

@@ -1,0 +1,76 @@
+// What the functions of the database answer (functions.ts), read and checked: rows can be edited by hand, and nothing may be decided on nonsense.
+import { asBid, asVersion, type Bid, type Hold, type Seat, type Session } from "../contract.ts";
+import { edited, type Whereabouts } from "./refusals.ts";
+
+export type Answer = Readonly<Record<string, unknown>>;
+
+export function readSession(id: string, answer: Answer, where: Whereabouts): Session {
+  const what = `session ${id}`;
+  return {
+    id,
+    candidate: readText(answer["candidate"], `${what}, candidate`, where),
+    ttlMs: readTtl(answer["ttl"], what, where),
+  };
+}
+
+export function readSeats(answer: unknown, where: Whereabouts): readonly Seat[] {
+  if (!Array.isArray(answer)) throw edited("a look", answer, where);
+  return answer.map((seat) => readSeat(seat as Answer, where));
+}
+
+export function readSeat(seat: Answer, where: Whereabouts): Seat {
+  const name = readText(seat["name"], "a name", where);
+  const version = asVersion(readText(seat["version"], `the version of "${name}"`, where));
+  switch (seat["state"]) {
+    case "vacant":
+      return { name, version, state: "vacant" };
+    case "missing":
+      return { name, version, state: "missing", ttlMs: readTtl(seat["ttl"], `the record of "${name}"`, where) };
+    case "held":
+      return { name, version, state: "held", ...readHolder(name, seat, where) };
+    default:
+      throw edited(`the state of "${name}"`, seat["state"], where);
+  }
+}
+
+function readHolder(name: string, seat: Answer, where: Whereabouts): Pick<Seat, "holder" | "ttlMs"> {
+  const what = `the record of "${name}"`;
+  const holder = {
+    candidate: readText(seat["candidate"], `${what}, candidate`, where),
+    bid: asBid(readText(seat["bid"], `${what}, bid`, where)),
+    token: readToken(seat["token"], what, where),
+    value: readText(seat["value"], `${what}, value`, where),
+  };
+  return { holder, ttlMs: readTtl(seat["ttl"], what, where) };
+}
+
+/** The seats of a session, where they are not those that were sent along: what is lost of these, and what is there beside them. */
+export function readAudit(
+  seats: unknown,
+  holds: readonly Hold[],
+  where: Whereabouts,
+): { readonly lost: readonly Hold[]; readonly strays: readonly Hold[] } {
+  if (!Array.isArray(seats)) throw edited("the seats of a session", seats, where);
+  const standing = new Map<string, Bid>();
+  for (const seat of seats as Answer[])
+    standing.set(readText(seat["name"], "a seat's name", where), asBid(readText(seat["bid"], "a seat's bid", where)));
+  const lost = holds.filter(({ name, bid }) => standing.get(name) !== bid);
+  for (const { name, bid } of holds) if (standing.get(name) === bid) standing.delete(name);
+  return { lost, strays: [...standing].map(([name, bid]) => ({ name, bid })) };
+}
+
+export function readText(value: unknown, what: string, where: Whereabouts): string {
+  if (typeof value !== "string") throw edited(what, value, where);
+  return value;
+}
+
+export function readToken(value: unknown, what: string, where: Whereabouts): bigint {
+  if (typeof value !== "string" || !/^[1-9]\d*$/.test(value)) throw edited(`${what}, token`, value, where);
+  return BigInt(value);
+}
+
+function readTtl(value: unknown, what: string, where: Whereabouts): number {
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value <= 0)
+    throw edited(`${what}, ttl`, value, where);
+  return value;
+}

@@ -1,0 +1,190 @@
+// What keep, open, claim, release and look mean, each as one function of the database: JSON in, JSON out, one transaction. The same meaning as
+// src/simulator/models/race-shelf.ts, which the simulator hunts. `$schema` and `$layout` are put in by schema.ts.
+//
+// Why at most one holds a name: `claim` locks the name's counter, so that no other claim comes between, then its seat and its holder's session, so that
+// no release and no keep does; it reads them only then (each statement of a function sees what is committed when it begins), and swaps only over exactly
+// the version that the machine vouches for. In the same transaction it takes the next token and ends the session it replaces. Ended is for ever: every
+// keep and claim asks for a session that is not ended, under the lock of its row.
+// Locks are taken in one order everywhere (counters by name, seats by name, sessions by id), so that calls wait for each other and never in a circle.
+//
+// Every function first says no to two things: another layout than the caller's, and a transaction that began before this very message: that is one of the
+// user's own, and what we do inside it may never be committed. Under a stricter isolation than READ COMMITTED nothing is wrong; Postgres refuses more.
+
+export const FUNCTIONS = `
+-- ← the whole request. → null, or the answer that says why not.
+CREATE OR REPLACE FUNCTION $schema.objection(asked json) RETURNS json LANGUAGE sql STABLE AS $objection$
+  SELECT CASE
+    WHEN (asked->>'layout')::integer IS DISTINCT FROM $layout THEN json_build_object('kind', 'layout', 'layout', $layout)
+    WHEN now() <> statement_timestamp() THEN json_build_object('kind', 'in-transaction')
+  END
+$objection$;
+
+-- ← session. Whether it is over by database time; asked only where that judges (expiry "database-clock").
+CREATE OR REPLACE FUNCTION $schema.has_lapsed(kept timestamptz, ttl integer) RETURNS boolean LANGUAGE sql VOLATILE AS $lapsed$
+  SELECT clock_timestamp() > kept + ttl * interval '1 millisecond'
+$lapsed$;
+
+-- ← names. → a row for each, in their order: its version, and what a look shows of it. STABLE, so that it becomes part of the statement that asks (and is
+-- planned with that, once a connection), and sees what that statement sees.
+CREATE OR REPLACE FUNCTION $schema.places(names text[], by_clock boolean)
+RETURNS TABLE (ordinal bigint, name text, version text, seat json, session text, bid text, token bigint) LANGUAGE sql STABLE AS $places$
+  SELECT known.ordinal, known.name, known.version,
+    json_build_object('name', known.name, 'version', known.version,
+      'state', CASE known.state WHEN 'held' THEN 'held' WHEN 'gone' THEN 'missing' WHEN 'orphaned' THEN 'missing' ELSE 'vacant' END,
+      'ttl', known.ttl, 'candidate', known.candidate, 'bid', known.bid, 'token', known.token::text, 'value', known.value),
+    known.session, known.bid, known.token
+  FROM (
+    SELECT asked.ordinal, asked.name, place.session, place.bid, place.token, place.value, place.ttl, place.candidate, now.state,
+      CASE now.state
+        WHEN 'never' THEN 'never'
+        WHEN 'gone' THEN 'gone ' || place.change
+        WHEN 'free' THEN 'free ' || place.change
+        WHEN 'orphaned' THEN 'orphaned ' || place.change
+        ELSE now.state || ' ' || place.change || ' ' || place.beat
+      END AS version
+    FROM unnest(names) WITH ORDINALITY AS asked (name, ordinal)
+    LEFT JOIN $schema.place ON place.name = asked.name COLLATE "C"
+    CROSS JOIN LATERAL (SELECT CASE
+      WHEN place.state = 'held' AND by_clock AND $schema.has_lapsed(place.kept, place.ttl) THEN 'lapsed'
+      ELSE coalesce(place.state, 'never')
+    END AS state) AS now
+  ) AS known
+  ORDER BY known.ordinal
+$places$;
+
+-- ← {session, candidate, ttl}. The same session is the same opening, and extends nothing. Also sweeps up what was left long ago.
+CREATE OR REPLACE FUNCTION $schema.open(asked json) RETURNS json LANGUAGE plpgsql AS $open$
+DECLARE
+  objection json := $schema.objection(asked);
+  known record;
+BEGIN
+  IF objection IS NOT NULL THEN RETURN objection; END IF;
+  INSERT INTO $schema.session (id, candidate, ttl, beat, kept)
+    VALUES (asked->>'session', asked->>'candidate', (asked->>'ttl')::integer, gen_random_uuid(), clock_timestamp()) ON CONFLICT DO NOTHING;
+  SELECT * INTO known FROM $schema.session WHERE id = asked->>'session';
+  IF known.ended IS NOT NULL OR ((asked->>'byClock')::boolean AND $schema.has_lapsed(known.kept, known.ttl)) THEN
+    RETURN json_build_object('kind', 'session-lost');
+  END IF;
+  -- Sessions that have been silent for more than a day and hold nothing. To whom they belong they are lost either way.
+  DELETE FROM $schema.session WHERE id IN (
+    SELECT old.id FROM $schema.session AS old
+    WHERE old.kept + (2 * old.ttl) * interval '1 millisecond' < clock_timestamp() - interval '1 day'
+      AND NOT EXISTS (SELECT FROM $schema.seat WHERE seat.session = old.id)
+    LIMIT 20 FOR UPDATE SKIP LOCKED);
+  RETURN json_build_object('kind', 'kept', 'candidate', known.candidate, 'ttl', known.ttl);
+END $open$;
+
+-- ← {session, held, marks}. One row is written, however many seats there are; they are counted, and named only if the count or their sum is another.
+CREATE OR REPLACE FUNCTION $schema.keep(asked json) RETURNS json LANGUAGE plpgsql AS $keep$
+DECLARE
+  objection json := $schema.objection(asked);
+  kept record;
+  standing record;
+BEGIN
+  IF objection IS NOT NULL THEN RETURN objection; END IF;
+  UPDATE $schema.session SET beat = gen_random_uuid(), kept = clock_timestamp()
+    WHERE id = asked->>'session' AND ended IS NULL
+      AND NOT ((asked->>'byClock')::boolean AND $schema.has_lapsed(session.kept, session.ttl))
+    RETURNING session.candidate, session.ttl INTO kept;
+  IF NOT FOUND THEN RETURN json_build_object('kind', 'session-lost'); END IF;
+  SELECT count(*) AS held, coalesce(sum(mark), 0) AS marks INTO standing FROM $schema.seat WHERE session = asked->>'session';
+  IF standing.held = (asked->>'held')::bigint AND standing.marks = (asked->>'marks')::numeric THEN
+    RETURN json_build_object('kind', 'kept', 'candidate', kept.candidate, 'ttl', kept.ttl);
+  END IF;
+  RETURN json_build_object('kind', 'kept', 'candidate', kept.candidate, 'ttl', kept.ttl, 'seats',
+    (SELECT coalesce(json_agg(json_build_object('name', seat.name, 'bid', seat.bid)), '[]'::json) FROM $schema.seat WHERE seat.session = asked->>'session'));
+END $keep$;
+
+-- ← {byClock, claims: [{name, session, bid, over, mark, value}]}. → {domain, claimed: [{verdict, token, seat}]}, in their order.
+CREATE OR REPLACE FUNCTION $schema.claim(asked json) RETURNS json LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $claim$
+DECLARE
+  objection json := $schema.objection(asked);
+  by_clock boolean := (asked->>'byClock')::boolean;
+  names text[];
+  claimed json;
+BEGIN
+  IF objection IS NOT NULL THEN RETURN objection; END IF;
+  names := ARRAY(SELECT claim->>'name' FROM json_array_elements(asked->'claims') AS claim);
+  INSERT INTO $schema.counter (name, last, ttl, change)
+    SELECT asked_name, 0, 1, gen_random_uuid() FROM unnest(names) AS asked_name ORDER BY asked_name COLLATE "C" ON CONFLICT DO NOTHING;
+  PERFORM FROM $schema.counter WHERE name = ANY (names) ORDER BY name FOR UPDATE;
+  PERFORM FROM $schema.seat WHERE name = ANY (names) ORDER BY name FOR UPDATE;
+  PERFORM FROM $schema.session WHERE id IN (
+      SELECT seat.session FROM $schema.seat WHERE seat.name = ANY (names)
+      UNION SELECT claim->>'session' FROM json_array_elements(asked->'claims') AS claim)
+    ORDER BY id FOR UPDATE;
+  WITH judged AS MATERIALIZED (
+    SELECT place.ordinal, claim.name, claim.session, claim.bid, claim.mark, claim.value, mine.ttl, place.seat, place.token,
+      place.session AS holder,
+      CASE
+        WHEN mine.id IS NULL THEN 'session-lost'
+        WHEN place.session = claim.session AND place.bid = claim.bid THEN 'standing'
+        WHEN place.version IS DISTINCT FROM claim.over THEN 'beaten'
+        ELSE 'granted'
+      END AS verdict
+    FROM $schema.places(names, by_clock) AS place
+    JOIN ROWS FROM (json_to_recordset(asked->'claims') AS (name text, session text, bid text, over text, mark bigint, value text))
+      WITH ORDINALITY AS claim (name, session, bid, over, mark, value, ordinal) ON claim.ordinal = place.ordinal
+    LEFT JOIN $schema.session AS mine ON mine.id = claim.session AND mine.ended IS NULL
+      AND NOT (by_clock AND $schema.has_lapsed(mine.kept, mine.ttl))
+  ), ended AS (
+    UPDATE $schema.session SET ended = 'silent' FROM judged
+    WHERE judged.verdict = 'granted' AND session.id = judged.holder AND judged.holder <> judged.session AND session.ended IS NULL
+  ), counted AS (
+    UPDATE $schema.counter SET last = counter.last + 1, ttl = judged.ttl, change = gen_random_uuid() FROM judged
+    WHERE judged.verdict = 'granted' AND counter.name = judged.name
+    RETURNING counter.last, judged.ordinal, judged.name, judged.session, judged.bid, judged.mark, judged.value
+  ), seated AS (
+    INSERT INTO $schema.seat (name, session, bid, token, mark, value, change)
+    SELECT name, session, bid, last, mark, value, gen_random_uuid() FROM counted
+    ON CONFLICT (name) DO UPDATE SET session = excluded.session, bid = excluded.bid, token = excluded.token, mark = excluded.mark,
+      value = excluded.value, change = excluded.change
+  ), announced AS (
+    UPDATE $schema.seat SET value = judged.value FROM judged
+    WHERE judged.verdict = 'standing' AND seat.name = judged.name AND seat.value <> judged.value
+  )
+  SELECT json_agg(json_build_object('verdict', judged.verdict, 'token', coalesce(counted.last, judged.token)::text, 'seat', judged.seat) ORDER BY judged.ordinal)
+    INTO claimed FROM judged LEFT JOIN counted ON counted.ordinal = judged.ordinal;
+  RETURN json_build_object('kind', 'claimed', 'domain', (SELECT domain FROM $schema.meta), 'claimed', claimed);
+END $claim$;
+
+-- ← {session, candidate, ttl, holds: [{name, bid}], end}. A session that was never seen is remembered as over, so that an opening under way finds out.
+CREATE OR REPLACE FUNCTION $schema.release(asked json) RETURNS json LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $release$
+DECLARE
+  objection json := $schema.objection(asked);
+  leaves boolean := (asked->>'end')::boolean;
+  names text[];
+BEGIN
+  IF objection IS NOT NULL THEN RETURN objection; END IF;
+  -- All seats of the session are found by it. Single ones by their names: where one session takes and gives back all the time its index is full of what was.
+  -- IS NOT DISTINCT FROM is = here, except that no index is used for it.
+  IF leaves THEN
+    PERFORM FROM $schema.seat WHERE session = asked->>'session' ORDER BY name FOR UPDATE;
+    UPDATE $schema.seat SET session = NULL, change = gen_random_uuid() WHERE session = asked->>'session';
+  ELSE
+    names := ARRAY(SELECT hold->>'name' FROM json_array_elements(asked->'holds') AS hold);
+    PERFORM FROM $schema.seat WHERE name = ANY (names) AND session IS NOT DISTINCT FROM asked->>'session' ORDER BY name FOR UPDATE;
+    UPDATE $schema.seat SET session = NULL, change = gen_random_uuid() FROM json_to_recordset(asked->'holds') AS hold (name text, bid text)
+      WHERE seat.name = hold.name AND seat.bid = hold.bid AND seat.session IS NOT DISTINCT FROM asked->>'session';
+  END IF;
+  IF leaves THEN
+    INSERT INTO $schema.session (id, candidate, ttl, beat, kept, ended)
+      VALUES (asked->>'session', asked->>'candidate', (asked->>'ttl')::integer, gen_random_uuid(), clock_timestamp(), 'released')
+      ON CONFLICT (id) DO UPDATE SET ended = coalesce(session.ended, 'released');
+  END IF;
+  RETURN json_build_object('kind', 'released');
+END $release$;
+
+-- ← {byClock, names}. → {seats}, in their order. Changes nothing, and works on a replica.
+CREATE OR REPLACE FUNCTION $schema.look(asked json) RETURNS json LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $look$
+DECLARE
+  objection json := $schema.objection(asked);
+  by_clock boolean := (asked->>'byClock')::boolean;
+  names text[];
+BEGIN
+  IF objection IS NOT NULL THEN RETURN objection; END IF;
+  names := ARRAY(SELECT json_array_elements_text(asked->'names'));
+  RETURN json_build_object('kind', 'seen', 'seats', (
+    SELECT coalesce(json_agg(place.seat ORDER BY place.ordinal), '[]'::json) FROM $schema.places(names, by_clock) AS place));
+END $look$;
+`;

@@ -1,0 +1,168 @@
+// Hints, for as long as somebody watches. NOTIFY, heard on a session of our own; and a look from time to time where there is no such session. A pooler in
+// transaction mode accepts LISTEN and forgets it. So we send a word to ourselves, from another connection, and look until we have heard it.
+// Hints are not needed for safety; what goes wrong here is said by the machine's own requests.
+import { randomUUID } from "node:crypto";
+import { sqlLiteral } from "../../base/sql-literal.ts";
+import { asBid, asVersion, type Hint, type Name, type Question, type Seat } from "../contract.ts";
+import type { Mailbox } from "../memory/hints.ts";
+import type { Database, Ears } from "./database.ts";
+
+const LOOK_EVERY_MS = 500;
+const PATIENCE_MS = 10_000;
+const ECHO = "echo ";
+
+export interface WatcherParts {
+  readonly database: Database;
+  readonly channel: string;
+  /** undefined: could not be seen now. */
+  readonly look: (names: readonly Name[]) => Promise<readonly Seat[] | undefined>;
+}
+
+export class Watcher {
+  readonly #parts: WatcherParts;
+  readonly #watched = new Map<Name, Set<Mailbox>>();
+  /** What was last seen by looking. */
+  readonly #seen = new Map<Name, string>();
+  #session: Session | undefined;
+
+  constructor(parts: WatcherParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether NOTIFY is heard; otherwise looks do its work. */
+  get isHearing(): boolean {
+    return this.#session?.isHearing ?? false;
+  }
+
+  /** Returns how to stop. */
+  add(questions: readonly Question[], mailbox: Mailbox): () => void {
+    const names = questions.map(({ name }) => name);
+    for (const name of names) this.#watched.set(name, (this.#watched.get(name) ?? new Set()).add(mailbox));
+    this.#session ??= new Session(this.#parts, {
+      heard: (bid, name) => this.#tell(name, hintedSeat(name, bid)),
+      look: () => this.#look([...this.#watched.keys()]),
+      broken: () => this.#endAll(),
+    });
+    void this.#look(names);
+    return () => {
+      for (const name of names) this.#remove(name, mailbox);
+    };
+  }
+
+  /** What is free already was given back between the look that led to this watch and now. */
+  async #look(names: readonly Name[]): Promise<void> {
+    const seats = (await this.#parts.look(names)) ?? [];
+    for (const seat of seats) {
+      const [before, now] = [this.#seen.get(seat.name), `${seat.state} ${seat.holder?.bid} ${seat.holder?.value}`];
+      if (!this.#watched.has(seat.name)) continue;
+      this.#seen.set(seat.name, now);
+      if (before === undefined ? seat.state !== "held" : before !== now) this.#tell(seat.name, seat);
+    }
+  }
+
+  #tell(name: Name, seat: Seat): void {
+    const hint: Hint = { name, seat };
+    for (const mailbox of this.#watched.get(name) ?? []) mailbox.put(hint);
+  }
+
+  #remove(name: Name, mailbox: Mailbox): void {
+    const mailboxes = this.#watched.get(name);
+    mailboxes?.delete(mailbox);
+    if (mailboxes === undefined || mailboxes.size > 0) return;
+    this.#watched.delete(name);
+    this.#seen.delete(name);
+    if (this.#watched.size > 0) return;
+    this.#session?.end();
+    this.#session = undefined;
+  }
+
+  /** Whoever wants a watch begins one again. */
+  #endAll(): void {
+    for (const mailbox of new Set([...this.#watched.values()].flatMap((each) => [...each]))) mailbox.end();
+  }
+}
+
+/** Who holds it is all that a hint is asked for; a look has the rest. */
+function hintedSeat(name: Name, bid: string): Seat {
+  const version = asVersion("hinted");
+  return bid === ""
+    ? { name, version, state: "vacant" }
+    : { name, version, state: "held", holder: { candidate: "", bid: asBid(bid) } };
+}
+
+interface Uses {
+  heard(bid: string, name: Name): void;
+  look(): Promise<void>;
+  broken(): void;
+}
+
+/** One try to listen, and the looks until it is heard. */
+class Session {
+  readonly #parts: WatcherParts;
+  readonly #uses: Uses;
+  readonly #echo: string = `${ECHO}${randomUUID()}`;
+  #timer: NodeJS.Timeout | undefined;
+  #stop: (() => void) | undefined;
+  #isOver = false;
+  isHearing = false;
+
+  constructor(parts: WatcherParts, uses: Uses) {
+    this.#parts = parts;
+    this.#uses = uses;
+    this.#lookLater();
+    void this.#listen();
+  }
+
+  end(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    this.#stop?.();
+  }
+
+  async #listen(): Promise<void> {
+    const { database, channel } = this.#parts;
+    try {
+      const stop = await database.listen(channel, this.#ears());
+      if (this.#isOver) stop();
+      else this.#stop = stop;
+    } catch {
+      // No session to listen on: looks do.
+    }
+  }
+
+  #ears(): Ears {
+    return {
+      heard: (payload) => this.#heard(payload),
+      listening: () => this.#callOut(),
+      broken: () => {
+        if (!this.#isOver) this.#uses.broken();
+      },
+    };
+  }
+
+  #callOut(): void {
+    const { database, channel } = this.#parts;
+    const text = `SELECT pg_notify(${sqlLiteral(channel)}, ${sqlLiteral(this.#echo)})`;
+    database.run(text, PATIENCE_MS).catch(() => {});
+    // What was told while nobody listened.
+    if (this.isHearing) void this.#uses.look();
+  }
+
+  #heard(payload: string): void {
+    if (this.#isOver) return;
+    if (payload === this.#echo) this.isHearing = true;
+    const cut = payload.indexOf("\n");
+    if (cut >= 0) this.#uses.heard(payload.slice(0, cut), payload.slice(cut + 1));
+  }
+
+  #lookLater(): void {
+    this.#timer = setTimeout(() => void this.#lookNow(), LOOK_EVERY_MS).unref();
+  }
+
+  /** One more look after the echo: it covers what came before it. */
+  async #lookNow(): Promise<void> {
+    const isLast = this.isHearing;
+    await this.#uses.look().catch(() => {});
+    if (!isLast && !this.#isOver) this.#lookLater();
+  }
+}

@@ -1,0 +1,53 @@
+// stderr of a process that shares it with the command, and with others of the same pipeline. Built-ins only.
+//
+// Node's own `process.stderr` makes a pipe non-blocking for everybody who has it open: programs that expect to wait then lose what they write. It does so
+// when it is first looked at, and Node looks at it whenever a socket is closed. And a plain write waits for a reader that has stopped, which would cost the term. So a pipe or a terminal is opened a second time, non-blocking for us alone; what cannot be
+// written soon is left out. A file is written as it is, because its position is shared; a socket cannot be opened twice, and is waited for.
+import { constants, fstatSync, openSync, writeSync } from "node:fs";
+import { Writable } from "node:stream";
+
+/** For a reader that is only slow. One that has stopped is not waited for again before it has read something. */
+const PATIENCE_MS = 100;
+const NAP_MS = 2;
+const STDERR = 2;
+
+let descriptor: number | undefined;
+let isStuck = false;
+
+/** Puts a harmless one in the place of `process.stderr`. To be called before anybody looks at that. */
+export function shareStderr(): void {
+  const stderr = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      write(chunk);
+      done();
+    },
+  });
+  Object.defineProperty(process, "stderr", { value: stderr, configurable: true, enumerable: true });
+}
+
+function write(text: Buffer): void {
+  descriptor ??= openAgain();
+  const until = performance.now() + (isStuck ? 0 : PATIENCE_MS);
+  let rest = text;
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(descriptor, rest));
+      isStuck = false;
+    } catch (error) {
+      // Else: whoever read it has gone, or its disk is full. The command must not suffer.
+      isStuck = (error as NodeJS.ErrnoException).code === "EAGAIN";
+      if (!isStuck || performance.now() >= until) return;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, NAP_MS);
+    }
+  }
+}
+
+function openAgain(): number {
+  try {
+    const found = fstatSync(STDERR);
+    if (!found.isFIFO() && !found.isCharacterDevice()) return STDERR;
+    return openSync("/dev/fd/2", constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+  } catch {
+    return STDERR; // not ours to open
+  }
+}

@@ -1,0 +1,172 @@
+// `conclave sim` as a user types it: counts, traces, the same bytes twice, refusals, swarms. Threads run the last build.
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { PROTOCOLS } from "conclave/protocols";
+import { help, run } from "../../src/cli/sim.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+let [out, err] = ["", ""];
+
+beforeEach(() => {
+  [out, err] = ["", ""];
+  vi.spyOn(process.stdout, "write").mockImplementation((text) => ((out += String(text)), true));
+  vi.spyOn(process.stderr, "write").mockImplementation((text) => ((err += String(text)), true));
+});
+afterEach(() => void vi.restoreAllMocks());
+
+async function sim(line: string): Promise<{ code: number; out: string; err: string }> {
+  [out, err] = ["", ""];
+  const code = await run(line.split(" "));
+  return { code, out, err };
+}
+
+describe("conclave sim bully", () => {
+  it("prints one JSON object with the counts of the literature", async () => {
+    const { code, out } = await sim("bully --nodes 7 --crash 7 --detect 1 --seed 3 --json");
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toEqual({
+      protocol: "bully",
+      nodes: 7,
+      seed: 3,
+      leader: 6,
+      term: 2,
+      messages: { total: 41, byType: { ELECTION: 21, OK: 15, COORDINATOR: 5 } },
+      virtualMs: 42,
+      violations: [],
+    });
+  });
+
+  it("tells the run message by message without --json, the same bytes for the same seed", async () => {
+    const line = "bully --nodes 5 --latency 1ms-9ms --seed 4";
+    const first = await sim(line);
+    expect(first.out).toContain("1 → 5  ELECTION number=1");
+    expect(first.out).toContain("leader        5");
+    expect((await sim(line)).out).toBe(first.out);
+    expect((await sim(line.replace("4", "5"))).out).not.toBe(first.out);
+  });
+
+  it("gives every event as a line of JSON with --trace", async () => {
+    const { out } = await sim("bully --nodes 3 --crash 3 --trace");
+    const events = out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { type: string; id?: number });
+    const sent = events.filter(({ type }) => type === "send");
+    expect(sent).toHaveLength(5);
+    const arrived = events.filter(({ type }) => type === "deliver" || type === "undelivered").map(({ id }) => id);
+    expect(new Set(arrived)).toEqual(new Set(sent.map(({ id }) => id)));
+  });
+
+  it("says that it was split, and exits with 1", async () => {
+    const { code, out } = await sim("bully --partition 1,2/3,4,5@50ms-900ms --json");
+    const { leader, violations } = JSON.parse(out) as { leader: number; violations: { invariant: string }[] };
+    expect(code).toBe(1);
+    expect(leader).toBe(5);
+    expect(violations.map(({ invariant }) => invariant)).toEqual(["one-leader"]);
+  });
+
+  it("refuses the stale side's writes, unless told not to compare", async () => {
+    const line = "bully --partition 1,2,3/4,5@100ms-900ms --writes 40ms";
+    expect((await sim(line)).out).toMatch(/0 of them stale, [1-9]\d* refused/);
+    expect((await sim(`${line} --no-fence`)).out).toMatch(/[1-9]\d* of them stale, 0 refused/);
+  });
+});
+
+describe("conclave sim", () => {
+  it("plays a scenario file", async () => {
+    const { code, out } = await sim(`--scenario ${root}/testdata/bully/worst-case.txt`);
+    expect(code).toBe(0);
+    expect(out).toContain("ok leader=4");
+  });
+
+  it("runs the lease machine in the same form", async () => {
+    const { code, out } = await sim("lease --nodes 4 --seed 2 --json");
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ protocol: "lease", nodes: 4, seed: 2, term: 1, violations: [] });
+  });
+
+  it("does the exercises, with numbers", async () => {
+    const first = JSON.parse((await sim("exercise 1 --json")).out) as {
+      cases: { failed: number; leader: number; messages: { total: number } }[];
+    };
+    expect(first.cases.map(({ failed, leader, messages }) => [failed, leader, messages.total])).toEqual([
+      [7, 6, 41],
+      [5, 7, 44],
+    ]);
+    const third = JSON.parse((await sim("exercise 3 --json")).out) as Record<
+      "without" | "fenced",
+      { stale: number; refused: number; twoWritersMs: number }
+    >;
+    expect(third.without.stale).toBeGreaterThan(10);
+    expect(third.without.twoWritersMs).toBeGreaterThan(1000);
+    expect(third.fenced).toMatchObject({ stale: 0, twoWritersMs: 0 });
+    expect(third.fenced.refused).toBeGreaterThan(0);
+  });
+
+  it("shows what lease duration and renew deadline cost", { timeout: 120_000 }, async () => {
+    type Row = Record<"leaseMs" | "renewDeadlineMs" | "failoverMs" | "failoverMaxMs" | "falsePerHour", number>;
+    const { rows } = JSON.parse((await sim("exercise 4 --json")).out) as { rows: Row[] };
+    for (const { leaseMs, failoverMs, failoverMaxMs } of rows) {
+      expect(failoverMs / leaseMs).toBeGreaterThan(0.8);
+      expect(failoverMaxMs / leaseMs).toBeLessThan(1.3);
+    }
+    const ofKubernetes = rows.filter(({ leaseMs }) => leaseMs === 15_000).map(({ falsePerHour }) => falsePerHour);
+    expect(ofKubernetes).toHaveLength(3);
+    expect(ofKubernetes).toEqual(ofKubernetes.toSorted((a, b) => b - a));
+    expect(ofKubernetes[0]).toBeGreaterThan(2 * (ofKubernetes[1] ?? 0));
+  });
+
+  it.each([
+    ["nobody --json", "there is no protocol nobody"],
+    ["bully --nodes x", "--nodes x"],
+    ["bully --crash 9", "there is no member 9"],
+    ["bully --partition 1,2/9", "no member of 1…5"],
+    ["bully --attr 3:80", "does not elect by attribute"],
+    ["bully --detector magic", "told, heartbeat, phi"],
+    ["bully --latency fast", "no duration"],
+    ["bully --what", "--what"],
+    ["exercise 2", "exercise 1"],
+    ["--scenario nowhere.txt", "nowhere.txt"],
+  ])("refuses %s", async (line, sentence) => {
+    const { code, out, err } = await sim(line);
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toContain(sentence);
+  });
+
+  it("names every protocol and every parameter in its help", () => {
+    for (const { name } of PROTOCOLS) expect(help).toContain(`\n${name}: `);
+    expect(help).toContain("--answer-timeout");
+  });
+});
+
+describe.runIf(existsSync(`${root}/dist/cli/sim-worker.js`))("a swarm", () => {
+  const swarm = (line: string): ReturnType<typeof spawnSync> =>
+    spawnSync(process.execPath, ["dist/cli/main.js", "sim", ...line.split(" ")], { cwd: root, encoding: "utf8" });
+
+  it("runs seeds on all cores, and says the same whatever the threads do", () => {
+    const line = "bully --crash 5 --latency 1ms-10ms --seeds 300 --json";
+    const { stdout, status } = swarm(line);
+    expect(status).toBe(0);
+    expect(JSON.parse(String(stdout))).toMatchObject({
+      seeds: { from: 1, count: 300 },
+      elected: 300,
+      messages: { min: 19, max: 19 },
+      failures: [],
+    });
+    expect(swarm(line).stdout).toBe(stdout);
+  });
+
+  it("prints a line a seed with --csv", () => {
+    const lines = String(swarm("bully --crash 5 --seeds 7 --seed 10 --csv").stdout).trim().split("\n");
+    expect(lines).toHaveLength(8);
+    expect(lines[1]).toMatch(/^10,4,2,19,/);
+  });
+
+  it("prints a failing seed with the command that replays it", () => {
+    const { stdout, status } = swarm("bully --partition 1,2/3,4,5@50ms-900ms --seeds 2");
+    expect(status).toBe(1);
+    expect(stdout).toContain("conclave sim bully --partition 1,2/3,4,5@50ms-900ms --seed 2");
+  });
+});

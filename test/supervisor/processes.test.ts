@@ -1,0 +1,57 @@
+// What is said to be gone must be gone: real processes that hide from a single look.
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, afterEach, expect, it } from "vitest";
+import { identify, livingInGroup, livingWithMark } from "../../src/supervisor/processes.ts";
+import { until } from "./stage.ts";
+
+const folder = mkdtempSync(path.join(tmpdir(), "conclave-processes-"));
+const started: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of started.splice(0)) child.kill("SIGKILL");
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function start([program = "", ...args]: readonly string[], env: NodeJS.ProcessEnv = process.env): number {
+  const child = spawn(program, args, { detached: true, stdio: "ignore", env });
+  started.push(child);
+  return child.pid ?? 0;
+}
+
+it("a process that forks and ends, again and again, is found by every look", { timeout: 60_000 }, async () => {
+  const mark = randomBytes(16).toString("hex");
+  const [hop, stop] = [path.join(folder, "hop.sh"), path.join(folder, "stop")];
+  writeFileSync(hop, `#!/bin/sh\n[ -e ${stop} ] && exit 0\nsetsid ${hop} & exit 0\n`);
+  chmodSync(hop, 0o755);
+  start([hop], { ...process.env, MARK: mark });
+  try {
+    await until(() => livingWithMark(mark).length > 0, "it hops");
+    const looks = Array.from({ length: 300 }, () => livingWithMark(mark).length);
+    expect(looks.filter((found) => found === 0)).toEqual([]);
+  } finally {
+    writeFileSync(stop, "");
+  }
+  await until(() => livingWithMark(mark).length === 0, "it has stopped");
+});
+
+it("a process whose first thread alone has ended is not gone, although the kernel calls it a zombie", async () => {
+  // exit(2) of the thread, not exit_group(2) of the process.
+  const exit = process.arch === "x64" ? 60 : 93;
+  const script = `use threads; threads->create(sub { sleep 1000 }); syscall(${exit}, 0)`;
+  const pid = start(["perl", "-e", script]);
+  const isZombie = (): boolean => /\) Z /.test(readStat(pid));
+  await until(isZombie, "its first thread has ended");
+  expect(identify(pid)).toBeDefined();
+  expect(livingInGroup(pid)).toEqual([pid]);
+  process.kill(pid, "SIGKILL");
+  await until(() => identify(pid) === undefined, "it is gone");
+  expect(livingInGroup(pid)).toEqual([]);
+});
+
+function readStat(pid: number): string {
+  const file = `/proc/${pid}/stat`;
+  return existsSync(file) ? readFileSync(file, "latin1") : "";
+}
