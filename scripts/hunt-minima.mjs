@@ -34,6 +34,11 @@ export const MINIMA_PER_THOUSAND = {
   staleWritesRefused: 300,
   equalWritesRefused: 40,
   manualTerms: 400,
+  threadTerms: 450,
+  repeats: 250,
+  stalls: 18,
+  blocksAcrossDeadline: 110,
+  blocksSurvived: 50,
   announcements: 2000,
   successions: 2000,
 };

@@ -19,7 +19,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "src/fencing": ["src/base", "src/clients"],
   "src/clients": ["src/base"],
   "src/stores": ["src/base", "src/lease", "src/clients", "src/simulator/models"],
-  "src/election": ["src/base", "src/lease", "src/fencing", "src/stores/contract", "src/stores/host-clock"],
+  "src/election": [
+    "src/base",
+    "src/lease",
+    "src/fencing",
+    "src/stores/contract",
+    "src/stores/host-clock",
+    "src/stores/open-store",
+  ],
   "src/transport": ["src/base"],
   "src/supervisor": [
     "src/base",

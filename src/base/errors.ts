@@ -16,6 +16,7 @@ export type ErrorCode =
   | "STORE_FOREIGN_DATA"
   | "STORE_UNSUPPORTED"
   | "STORE_FULL"
+  | "THREAD_LOST"
   | "CONFIG_INVALID"
   | "LOCK_TIMEOUT"
   | "CLOSED";
@@ -48,6 +49,8 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, boolean>> = {
   STORE_UNSUPPORTED: false,
   /** The session carries as many holds as the store allows. */
   STORE_FULL: false,
+  /** The renewal thread has ended or does not answer; renewals go on in the main loop. */
+  THREAD_LOST: false,
   /** Options that cannot work; the message lists every problem. */
   CONFIG_INVALID: false,
   /** The lock was not free within `waitMs`. */

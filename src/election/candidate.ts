@@ -14,7 +14,7 @@ import { asWork, checkWork, closedError, type Ends, NamedElection, signalOf } fr
 import type { Candidate, CandidateOptions, CandidateSettings, Election, TermOf, Within } from "./face.ts";
 import { nextCandidateNonce, randomSeed } from "./nonce.ts";
 import type { Lookout } from "./observe.ts";
-import { resolveOptions } from "./options.ts";
+import { resolveOptions, urlForThread } from "./options.ts";
 import { Runner } from "./runner.ts";
 import { borrowStore } from "./store-use.ts";
 import type { Term } from "./term.ts";
@@ -174,6 +174,7 @@ class StoreCandidate<T extends Term> implements Candidate<T> {
       nonce: this.#nonce ?? nextCandidateNonce(),
       seed: randomSeed(),
       publish: (event) => this.#publish(event),
+      url: this.#settings.renewal === "thread" ? urlForThread(this.#store) : undefined,
     });
     const report = (error: ConclaveError, election: string): void => this.#publish({ type: "error", error, election });
     return { runner, turns: new Turns(), id, drainMs: this.#settings.drainMs, report };

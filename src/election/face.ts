@@ -15,10 +15,20 @@ export interface CandidateSettings {
   /** The signal aborts this long before the deadline, so that work can stop while nobody else may lead yet. @default a fifth of ttlMs */
   readonly drainMs?: number | undefined;
   /**
-   * "loop" renews by timers of this process; "manual" only when `term.renew()` is called, and meant for `tryCampaign`: a candidate that waits
-   * renews nothing either, so that it begins anew after each ttl, in a line at its end. @default "loop"
+   * - "loop" renews by timers of this process: work that blocks the event loop for longer than about half a ttl loses the term.
+   * - "thread" renews from a worker thread, also while the event loop is blocked, until it has not turned for `stallAfterMs`. The thread opens the store
+   *   again, so it needs one that was opened from a URL. If it is lost, an error event says so (`THREAD_LOST`), and renewals go on as with "loop".
+   * - "manual" renews only when `term.renew()` is called, and is meant for `tryCampaign`: a candidate that waits renews nothing either, so that it begins
+   *   anew after each ttl, in a line at its end.
+   *
+   * @default "loop"
    */
-  readonly renewal?: "loop" | "manual" | undefined;
+  readonly renewal?: "loop" | "thread" | "manual" | undefined;
+  /**
+   * With `renewal: "thread"`: the thread stops once the event loop has not turned for so long. A process that hangs for good is therefore replaced
+   * `stallAfterMs` + `ttlMs` after its last turn. From about half of `ttlMs` to a hundred times `ttlMs`. @default twice ttlMs
+   */
+  readonly stallAfterMs?: number | undefined;
   /** What happens when work still runs although its term is lost. @default "report": an event, and no new term here until the work has settled */
   readonly onOverstay?: "report" | "exit" | ((election: string) => void) | undefined;
 }

@@ -3,8 +3,9 @@ import { hostname } from "node:os";
 import type { Clock } from "../base/clock.ts";
 import { show } from "../base/show.ts";
 import { resolveSettings, type Settings } from "../lease/settings.ts";
-import { cannotFence, type Store } from "../stores/contract.ts";
+import { cannotFence, type Reopenable, type Store } from "../stores/contract.ts";
 import type { CandidateOptions, CandidateSettings } from "./face.ts";
+import { threadFile } from "./thread-link.ts";
 
 const METHODS = ["keep", "claim", "release", "look", "watch", "close"] as const;
 const KNOWN: readonly (keyof CandidateSettings | "store" | "unfenced")[] = [
@@ -14,13 +15,19 @@ const KNOWN: readonly (keyof CandidateSettings | "store" | "unfenced")[] = [
   "ttlMs",
   "drainMs",
   "renewal",
+  "stallAfterMs",
   "onOverstay",
 ];
 
 export function resolveOptions<S extends Store>(given: CandidateOptions<S>, clock: Clock, call: string): Settings {
   const options = given ?? {};
   const { store } = options;
-  const problems = [...problemsOfStore(store), ...problemsOfKeys(options), ...problemsOfOverstay(options.onOverstay)];
+  const problems = [
+    ...problemsOfStore(store),
+    ...problemsOfKeys(options),
+    ...problemsOfOverstay(options.onOverstay),
+    ...(options.renewal === "thread" ? problemsOfThread(store) : []),
+  ];
   const guarantee = store?.guarantee;
   if (problems.length === 0 && guarantee.fencing === "unfenced" && options.unfenced !== true) throw cannotFence(store);
   const input = {
@@ -28,6 +35,7 @@ export function resolveOptions<S extends Store>(given: CandidateOptions<S>, cloc
     ttlMs: options.ttlMs,
     drainMs: options.drainMs,
     renewal: options.renewal,
+    stallAfterMs: options.stallAfterMs,
   };
   return resolveSettings(input, guarantee, clock.grain, call, problems);
 }
@@ -48,6 +56,24 @@ function problemsOfKeys(options: object): string[] {
       const near = KNOWN.find((known) => known.toLowerCase().startsWith(key.toLowerCase()));
       return `${key} is not an option${near === undefined ? "" : `; did you mean ${near}?`}`;
     });
+}
+
+/** The URL of a store that another thread of this process can open again. */
+export function urlForThread(store: unknown): string | undefined {
+  const { url, isBorrowed } = (store ?? {}) as Partial<Reopenable>;
+  return typeof url === "string" && isBorrowed !== true ? url : undefined;
+}
+
+function problemsOfThread(store: unknown): string[] {
+  if (urlForThread(store) === undefined)
+    return [
+      `renewal "thread" needs a store that was opened from a URL, because the thread opens it again; this one is around a client that you made, which no other thread can use. Pass await openStore(url), or leave renewal out`,
+    ];
+  if (threadFile() === undefined)
+    return [
+      `renewal "thread" needs the file election/renewal-thread.js of this package, which is not there. Where a bundler has joined conclave into your program, leave conclave out of the bundle`,
+    ];
+  return [];
 }
 
 function problemsOfOverstay(onOverstay: unknown): string[] {

@@ -2,8 +2,13 @@
 //
 // Effects are carried out in order, and all of them before `input` returns, also when a listener calls back into it: so `isHeld()` that finds the
 // deadline passed has aborted the signal before it answers (law 3).
+//
+// With a renewal thread the keeps of an open session are carried out there, and repeated while this loop is busy. Before the machine is told or asked
+// anything it is told what the thread has heard, in order, each at the reading of its receipt: lease/deputy.ts says why that excludes two leaders.
 import type { Clock, Reading, Timer } from "../base/clock.ts";
 import { type ConclaveError, type LossReason, TermLostError } from "../base/errors.ts";
+import { unknown } from "../base/outcome.ts";
+import { chargeOf, keptSession, type Order, orderOf } from "../lease/deputy.ts";
 import type { ConclaveEvent, TermState } from "../lease/events.ts";
 import type { Bid, Name, Token } from "../lease/exchange.ts";
 import {
@@ -20,6 +25,7 @@ import type { Settings } from "../lease/settings.ts";
 import type { Effect, Input, Machine } from "../lease/state.ts";
 import type { Store } from "../stores/contract.ts";
 import { type Exchange, exchange } from "./exchange.ts";
+import { ThreadLink } from "./thread-link.ts";
 import { Watches } from "./watches.ts";
 
 /** Who stands for a name: told what becomes of it. */
@@ -41,6 +47,8 @@ export interface RunnerOptions {
   readonly nonce: string;
   readonly seed: number;
   readonly publish: (event: ConclaveEvent) => void;
+  /** With a renewal thread: what it opens. */
+  readonly url?: string | undefined;
 }
 
 interface Waiter {
@@ -72,6 +80,11 @@ export class Runner {
   #timerAt = Infinity;
   #tickComing = false;
   #closed: (() => void) | undefined;
+  #thread: ThreadLink | undefined;
+  /** The session that the thread keeps, and the keeps that it carries out. */
+  #threadKeeps = 0;
+  readonly #ordered = new Set<number>();
+  #latest: Reading = { mono: -Infinity, boot: -Infinity };
 
   constructor(options: RunnerOptions) {
     this.#store = options.store;
@@ -79,6 +92,10 @@ export class Runner {
     this.#machine = createMachine(options.settings, options.nonce, options.seed);
     this.#publish = options.publish;
     this.#watches = new Watches(options.store, options.clock, (hint) => this.input({ type: "hint", hint }));
+    const { url, settings, clock } = options;
+    if (url === undefined) return;
+    const news = (): void => this.#hearThread();
+    this.#thread = new ThreadLink({ url, settings, clock, news, lost: (error) => this.#loseThread(error) });
   }
 
   // ---- what contenders say
@@ -89,10 +106,18 @@ export class Runner {
   }
 
   input(input: Input): void {
+    this.#hearThread();
     const now = this.#clock.now();
+    this.#step(input, now);
+    this.#arrangeTick(input.type === "tick", now);
+  }
+
+  #step(input: Input, now: Reading): void {
+    this.#latest = now;
     step(this.#machine, input, now, this.#effects);
     this.#perform(now);
-    this.#arrangeTick(input.type === "tick", now);
+    if (this.#thread !== undefined && keptSession(this.#machine) !== this.#threadKeeps)
+      this.#chargeThread(this.#thread);
   }
 
   /** Law 3: brings the books up to the clock, aborts what has passed, and only then answers. */
@@ -144,13 +169,65 @@ export class Runner {
   }
 
   #upToDate(): Reading {
+    this.#hearThread();
     const now = this.#clock.now();
     if (isBehindClock(this.#machine, now)) {
-      step(this.#machine, TICK, now, this.#effects);
-      this.#perform(now);
+      this.#step(TICK, now);
       this.#arrangeTick(true, now);
     }
     return now;
+  }
+
+  // ---- the renewal thread
+
+  /** All that it has heard since, before anything else. A reading never goes back: what it read before this loop's last step counts as of that step. */
+  #hearThread(): void {
+    let word = this.#thread?.take();
+    if (word === undefined) return;
+    for (; word !== undefined; word = this.#thread?.take()) {
+      const { input, at } = word;
+      if (input.type === "answer") this.#closeOrder(input.errand);
+      const { mono, boot } = this.#latest;
+      this.#step(input, { mono: Math.max(at.mono, mono), boot: Math.max(at.boot, boot) });
+    }
+    this.#arrangeTick(false, this.#clock.now());
+  }
+
+  #closeOrder(errand: number): void {
+    this.#ordered.delete(errand);
+    this.#exchanges.get(errand)?.cancel();
+    this.#exchanges.delete(errand);
+  }
+
+  /** The thread answers in `timeoutMs`, with `unknown` if need be. One that does not, although this loop has turned since, hangs. */
+  #order(thread: ThreadLink, order: Order, timeoutMs: number): Exchange {
+    this.#ordered.add(order.errand);
+    thread.say({ word: "order", order });
+    let timer = this.#clock.timer(timeoutMs, () => {
+      timer = this.#clock.timer(timeoutMs / 2, () => {
+        this.#hearThread();
+        if (this.#ordered.has(order.errand)) thread.giveUp(`no answer within ${Math.round(1.5 * timeoutMs)} ms`);
+      });
+    });
+    return { cancel: () => timer.cancel() };
+  }
+
+  /** Another session is to be kept than before, or none. */
+  #chargeThread(thread: ThreadLink): void {
+    this.#threadKeeps = keptSession(this.#machine);
+    const charge = this.#threadKeeps === 0 ? undefined : chargeOf(this.#machine);
+    thread.say(charge === undefined ? { word: "rest" } : { word: "charge", charge });
+  }
+
+  #loseThread(error: ConclaveError): void {
+    this.#hearThread();
+    this.#thread = undefined;
+    this.#threadKeeps = 0;
+    this.#publish({ type: "error", error });
+    for (const errand of this.#ordered) {
+      this.#closeOrder(errand);
+      this.input({ type: "answer", errand, answer: unknown(error) });
+    }
   }
 
   // ---- what the machine asks for
@@ -189,6 +266,10 @@ export class Runner {
       case "unkept":
         this.#renewals = settled(this.#renewals, ({ id }) => id <= effect.keep, effect.error);
         return;
+      case "carry": {
+        const { opened, keep, hold } = effect;
+        return this.#thread?.say({ word: "carry", opened, keep, hold });
+      }
       case "announced":
         this.#announcements = settled(this.#announcements, ({ id }) => id === effect.id, effect.error);
         return;
@@ -205,6 +286,12 @@ export class Runner {
 
   #call(effect: Extract<Effect, { type: "call" }>, now: Reading): void {
     const { errand } = effect;
+    const thread = this.#thread?.listens === true ? this.#thread : undefined;
+    const order = thread && orderOf(this.#machine, errand, effect.request);
+    if (thread !== undefined && order !== undefined) {
+      this.#exchanges.set(errand, this.#order(thread, order, effect.timeoutMs));
+      return;
+    }
     const answered = exchange(this.#store, this.#clock, effect.request, effect.timeoutMs, now, (answer) => {
       this.#exchanges.delete(errand);
       this.input({ type: "answer", errand, answer });
@@ -243,7 +330,11 @@ export class Runner {
     this.#watches.close();
     for (const pending of this.#exchanges.values()) pending.cancel();
     this.#exchanges.clear();
-    this.#closed?.();
+    this.#ordered.clear();
+    const thread = this.#thread;
+    this.#thread = undefined;
+    if (thread === undefined) this.#closed?.();
+    else void thread.end().then(() => this.#closed?.());
   }
 
   // ---- waking

@@ -64,14 +64,33 @@ function handleKept(
   if (session.kind === "none" || session.opened !== errand.opened) return;
   session.errand = 0;
   if (session.kind === "opening") return handleOpened(machine, session, kept, reached, now, effects);
-  if (kept.kind === "session-lost") return endSession(machine, session, "session-lost", now, effects);
-  if (kept.kind !== "kept") return disprove(machine, session, errand.keep, kept, now, effects);
-  const proven = prove(machine, session, errand.keep, errand.sentAt, now, effects);
-  if (machine.settings.guarantee.keep === "per-hold") extendRecords(machine, session, errand.keep, proven, kept.unsure);
-  watchNewlyCarried(machine, session, errand.keep, effects);
-  for (const hold of kept.lost) loseHold(machine, errand.keep, hold, now, effects);
-  for (const hold of kept.strays) giveBackStray(machine, session, hold, now);
+  hearKept(machine, session, errand, kept, now, effects);
+}
+
+type Sent = Pick<ErrandOf<"keep">, "keep" | "sentAt">;
+
+function hearKept(machine: Machine, open: Open, sent: Sent, kept: Kept, now: Reading, effects: Effect[]): void {
+  const { keep, sentAt } = sent;
+  if (kept.kind === "session-lost") return endSession(machine, open, "session-lost", now, effects);
+  if (kept.kind !== "kept") return disprove(machine, open, keep, kept, now, effects);
+  const proven = prove(machine, open, keep, sentAt, now, effects);
+  if (machine.settings.guarantee.keep === "per-hold") extendRecords(machine, open, keep, proven, kept.unsure);
+  watchNewlyCarried(machine, open, keep, effects);
+  for (const hold of kept.lost) loseHold(machine, keep, hold, now, effects);
+  for (const hold of kept.strays) giveBackStray(machine, open, hold, now);
   expire(machine, now, effects);
+}
+
+/** A keep that the renewal thread has sent in this machine's place: as if the machine had, but nothing that is in flight has been answered. */
+export function handleRepeated(
+  machine: Machine,
+  repeat: Sent & { readonly opened: number; readonly kept: Kept },
+  now: Reading,
+  effects: Effect[],
+): void {
+  const { session } = machine;
+  if (session.kind !== "open" || session.opened !== repeat.opened) return;
+  hearKept(machine, session, repeat, repeat.kept, now, effects);
 }
 
 function handleOpened(
@@ -144,7 +163,9 @@ function extendRecords(machine: Machine, open: Open, keep: number, proven: Readi
 function watchNewlyCarried(machine: Machine, open: Open, keep: number, effects: Effect[]): void {
   for (const campaign of machine.campaigns.values()) {
     const term = heldTerm(campaign);
-    if (campaign.brief && term?.carriedFrom === keep) watchOwn(machine, open, term.hold, effects);
+    if (!campaign.brief || term === undefined || term.carriedFrom > keep) continue;
+    campaign.brief = false;
+    watchOwn(machine, open, term.hold, effects);
   }
 }
 

@@ -170,7 +170,8 @@ export function grant(
   campaign.greatest = hold.token?.value;
   campaign.domain = hold.token?.domain;
   const claimedAt = campaign.stage.pursuit.firstSentAt ?? open.lifeline.provenAt;
-  const term = { hold, opened: open.opened, claimedAt, carriedFrom: open.keepsSent + 1, lifeline, electedAt: now.mono };
+  const carriedFrom = carry(machine, open, hold, effects);
+  const term = { hold, opened: open.opened, claimedAt, carriedFrom, lifeline, electedAt: now.mono };
   enter(campaign, { kind: "leading", term });
   strike(machine.agenda, campaign);
   if (!campaign.brief) watchOwn(machine, open, hold, effects);
@@ -181,6 +182,14 @@ export function grant(
     token: hold.token,
     ttlMs: open.session.ttlMs,
   });
+}
+
+/** From which keep on it is carried: the next one. A renewal thread is told at once, and its keeps in place of the machine's have that number. */
+function carry(machine: Machine, open: Open, hold: Hold, effects: Effect[]): number {
+  if (machine.settings.renewal !== "thread") return open.keepsSent + 1;
+  const keep = ++open.keepsSent;
+  effects.push({ type: "carry", opened: open.opened, keep, hold });
+  return keep;
 }
 
 /** Learns of a deletion before the next keep does. */
@@ -247,7 +256,7 @@ export function becomeLost(
   emit(effects, { type: "lost", election: campaign.name, reason });
   // At a deadline the work has had its drain, or the loop was blocked and the deadline must not wait for it; where the store ended the term
   // at once, the work gets its drain now before that is called overstaying.
-  const grace = reason === "expired" || reason === "suspended" ? 0 : machine.settings.drainMs;
+  const grace = reason === "expired" || reason === "suspended" || reason === "stalled" ? 0 : machine.settings.drainMs;
   schedule(machine.agenda, campaign, now.mono + grace);
 }
 

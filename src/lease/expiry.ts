@@ -60,8 +60,9 @@ function cross(
   return state;
 }
 
-function whyExpired(machine: Machine, lifeline: Lifeline, now: Reading): "expired" | "suspended" {
-  return sleptSince(lifeline.provenAt, now, machine.settings.margins.grain) ? "suspended" : "expired";
+function whyExpired(machine: Machine, lifeline: Lifeline, now: Reading): "expired" | "suspended" | "stalled" {
+  if (sleptSince(lifeline.provenAt, now, machine.settings.margins.grain)) return "suspended";
+  return machine.session.kind === "open" && machine.session.stalled ? "stalled" : "expired";
 }
 
 /**

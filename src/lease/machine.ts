@@ -15,7 +15,7 @@ import { unreachable } from "../base/assert.ts";
 import type { Reading } from "../base/clock.ts";
 import { ConclaveError, type LossReason } from "../base/errors.ts";
 import { createRng, nextFraction } from "../base/rng.ts";
-import { handleAnswer } from "./answers.ts";
+import { handleAnswer, handleRepeated } from "./answers.ts";
 import { retryAfterMs } from "./backoff.ts";
 import {
   becomeEnding,
@@ -68,6 +68,10 @@ export function step(machine: Machine, input: Input, now: Reading, effects: Effe
       return act(machine, now, effects);
     case "answer":
       return handleAnswer(machine, input.errand, input.answer, now, effects);
+    case "repeated":
+      return handleRepeated(machine, input, now, effects);
+    case "stalled":
+      return noteStall(machine, input.opened);
     case "hint":
       return handleHint(machine, input.hint, now);
     case "stand":
@@ -184,6 +188,11 @@ function handleHint(machine: Machine, hint: Hint, now: Reading): void {
     holder?.bid === undefined ? holder?.candidate === machine.settings.candidate : holder.bid === term?.hold.bid;
   const other = hint.seat !== undefined && !mine;
   if (other && term !== undefined && session.kind === "open") askRenewal(session, now);
+}
+
+/** For the reason only: what the thread does not send, nobody proves. */
+function noteStall({ session }: Machine, opened: number): void {
+  if (session.kind === "open" && session.opened === opened) session.stalled = true;
 }
 
 function handleAnnounce(machine: Machine, { id, name, value }: InputOf<"announce">, effects: Effect[]): void {

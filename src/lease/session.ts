@@ -86,6 +86,7 @@ export function establish(
       settings.renewal === "manual" ? Infinity : Math.max(now.mono, opening.firstSentAt.mono + pace.renewEveryMs),
     renewalAsked: 0,
     failures: 0,
+    stalled: false,
     leftovers: [],
     leftoversAt: Infinity,
     leftoversErrand: 0,
@@ -137,7 +138,8 @@ export function prove(
   const rhythm = settings.renewal === "manual" ? Infinity : sentAt.mono + open.pace.renewEveryMs;
   open.renewAt = keep < open.renewalAsked ? now.mono : rhythm;
   if (inTime) {
-    open.keepProven = keep;
+    open.keepProven = Math.max(open.keepProven, keep);
+    open.stalled = false;
     effects.push({ type: "kept", keep });
   } else {
     const message = `${settings.guarantee.store}: a renewal was answered too late to prove anything. It is tried again.`;
@@ -159,7 +161,7 @@ export function disprove(
   emitError(effects, error);
   effects.push({ type: "unkept", keep, error });
   open.failures++;
-  const again = machine.settings.renewal === "loop" || keep < open.renewalAsked;
+  const again = machine.settings.renewal !== "manual" || keep < open.renewalAsked;
   open.renewAt = again ? now.mono + retryAfterMs(machine, open.failures) : Infinity;
 }
 

@@ -12,6 +12,8 @@ const DEFAULT_TTL_MS = 15_000;
 /** A renewal must have at least this long, or a busy event loop alone costs the term. */
 const LEAST_REQUEST_MS = 10;
 const LONGEST_REQUEST_MS = 10_000;
+/** A leader that hangs for good is kept in office for so many ttls at most. */
+const MOST_STALL_TTLS = 100;
 /** With a watch, polling only covers hints that got lost. */
 const LONGEST_POLL_MS = 15_000;
 
@@ -19,7 +21,9 @@ export interface Settings {
   readonly candidate: string;
   readonly ttlMs: number;
   readonly drainMs: number;
-  readonly renewal: "loop" | "manual";
+  readonly renewal: "loop" | "thread" | "manual";
+  /** Renewal by a thread: it stops once the main loop has not turned for so long. Otherwise Infinity. */
+  readonly stallAfterMs: number;
   readonly margins: Margins;
   /** For the ttl that was asked for; a session granted another has its own (`paceOf`). */
   readonly pace: Pace;
@@ -64,7 +68,8 @@ export interface SettingsInput {
   readonly id: string;
   readonly ttlMs?: number | undefined;
   readonly drainMs?: number | undefined;
-  readonly renewal?: "loop" | "manual" | undefined;
+  readonly renewal?: "loop" | "thread" | "manual" | undefined;
+  readonly stallAfterMs?: number | undefined;
   readonly rho?: number | undefined;
 }
 
@@ -92,11 +97,8 @@ export function resolveSettings(
     ...problemsOfTtl(ttlMs, guarantee),
     ...problemsOfGuarantee(guarantee),
     ...problemsOfDrain(ttlMs, drainMs, pace),
-    ...(renewal === "loop" || renewal === "manual"
-      ? []
-      : [
-          `renewal ${show(renewal)} is not known here: "loop" renews by timers, "manual" only when term.renew() is called`,
-        ]),
+    ...problemsOfRenewal(renewal, guarantee),
+    ...problemsOfStall(input, ttlMs, pace),
     ...(margins.rho >= 0 && margins.rho < 0.5 ? [] : [`rho ${margins.rho} is not a rate error: between 0 and 0.5`]),
   ];
   if (problems.length > 0 || pace === undefined) throw invalid(call, problems);
@@ -105,6 +107,7 @@ export function resolveSettings(
     ttlMs,
     drainMs,
     renewal,
+    stallAfterMs: renewal === "thread" ? (input.stallAfterMs ?? 2 * ttlMs) : Infinity,
     margins,
     pace,
     pollMs:
@@ -151,6 +154,39 @@ function problemsOfGuarantee({ store, extraMarginMs, proofWithinMs, keep, keepPr
       ? [`guarantee of ${store}: keep "per-hold" goes with a race and keepProves "this-send" only`]
       : []),
   ];
+}
+
+function problemsOfRenewal(renewal: unknown, { store, scope, keepProves }: Guarantee): string[] {
+  if (renewal === "loop" || renewal === "manual") return [];
+  if (renewal !== "thread")
+    return [
+      `renewal ${show(renewal)} is not known here: "loop" renews by timers, "thread" also while the loop is busy, "manual" only when term.renew() is called`,
+    ];
+  if (scope === "process")
+    return [`renewal "thread" cannot work with ${store}: it lives in one thread. Use renewal: "loop"`];
+  // An answer there speaks of the keep before it on the same connection, and its session belongs to one connection.
+  if (keepProves === "previous-send")
+    return [
+      `renewal "thread" cannot work with ${store}: a session of it belongs to one connection. Use renewal: "loop"`,
+    ];
+  return [];
+}
+
+function problemsOfStall({ renewal, stallAfterMs }: SettingsInput, ttlMs: number, pace: Pace | undefined): string[] {
+  if (stallAfterMs === undefined || pace === undefined) return [];
+  if (renewal !== "thread") return [`stallAfterMs is of renewal: "thread" only`];
+  if (typeof stallAfterMs !== "number" || !Number.isFinite(stallAfterMs))
+    return [`stallAfterMs ${show(stallAfterMs)} is not a number of milliseconds`];
+  const leastMs = Math.ceil(pace.overdueAfterMs);
+  if (stallAfterMs < leastMs)
+    return [
+      `stallAfterMs ${stallAfterMs} is over before the thread would renew: at ttlMs ${ttlMs} at least ${leastMs}`,
+    ];
+  if (stallAfterMs > MOST_STALL_TTLS * ttlMs)
+    return [
+      `stallAfterMs ${stallAfterMs} keeps a hung leader in office for more than ${MOST_STALL_TTLS} ttls: at ttlMs ${ttlMs} at most ${MOST_STALL_TTLS * ttlMs}`,
+    ];
+  return [];
 }
 
 function problemsOfDrain(ttlMs: number, drainMs: unknown, pace: Pace | undefined): string[] {

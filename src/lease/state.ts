@@ -87,6 +87,8 @@ export interface Open {
   /** A keep of at least this number was asked for, beyond the rhythm. */
   renewalAsked: number;
   failures: number;
+  /** The renewal thread has stopped because the main loop did not turn; until the next proven keep. */
+  stalled: boolean;
   /** To be given back as soon as the store listens. */
   readonly leftovers: Hold[];
   leftoversAt: number;
@@ -209,6 +211,16 @@ export type Input =
   | { readonly type: "announce"; readonly id: number; readonly name: Name; readonly value: string }
   | { readonly type: "hint"; readonly hint: Hint }
   | { readonly type: "answer"; readonly errand: number; readonly answer: Answer }
+  /** The renewal thread has sent a keep in this machine's place, at `sentAt`: one of session `opened`, with the holds that number `keep` carries (deputy.ts). */
+  | {
+      readonly type: "repeated";
+      readonly opened: number;
+      readonly keep: number;
+      readonly sentAt: Reading;
+      readonly kept: Kept;
+    }
+  /** The renewal thread has stopped, because the main loop has not turned for `stallAfterMs`. */
+  | { readonly type: "stalled"; readonly opened: number }
   | { readonly type: "close" };
 
 export type Answer = Kept | Released | Looked | { readonly kind: "claimed"; readonly claimed: readonly Claimed[] };
@@ -228,6 +240,8 @@ export type Effect =
   /** Keep number `keep` was proven, or was not. */
   | { readonly type: "kept"; readonly keep: number }
   | { readonly type: "unkept"; readonly keep: number; readonly error: ConclaveError }
+  /** Renewal by a thread: from now on its keeps carry this hold, and the first of them has number `keep`. */
+  | { readonly type: "carry"; readonly opened: number; readonly keep: number; readonly hold: Hold }
   | { readonly type: "announced"; readonly id: number; readonly error: ConclaveError | undefined }
   /** A definite answer: another stands before this candidate. */
   | { readonly type: "contested"; readonly name: Name }

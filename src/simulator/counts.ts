@@ -1,5 +1,7 @@
 // What a run has really exercised. A hunt that finds nothing because nothing happened is no hunt: scripts/hunt.mjs fails below stated minima.
 
+import type { ConclaveEvent } from "../lease/events.ts";
+
 export const COUNT_NAMES = [
   "events",
   "steps",
@@ -33,6 +35,11 @@ export const COUNT_NAMES = [
   "staleWritesRefused",
   "equalWritesRefused",
   "manualTerms",
+  "threadTerms",
+  "repeats",
+  "stalls",
+  "blocksAcrossDeadline",
+  "blocksSurvived",
   "announcements",
   "successions",
 ] as const;
@@ -46,4 +53,19 @@ export function emptyCounts(): Counts {
 
 export function addCounts(total: Counts, more: Readonly<Counts>): void {
   for (const name of COUNT_NAMES) total[name] += more[name];
+}
+
+/** What a process reports of its terms. */
+export function countEvent(counts: Counts, event: ConclaveEvent): void {
+  if (event.type === "state" && event.state === "jeopardy") counts.jeopardies++;
+  if (event.type === "overstayed") counts.overstays++;
+  if (event.type === "released") counts.releases++;
+  if (event.type === "lost")
+    if (event.reason === "superseded" || event.reason === "session-lost") counts.endedByStore++;
+    else if (event.reason !== "resigned") counts.endedByDeadline++;
+  if (event.type === "handed-back") {
+    if (event.why === "late") counts.lateGrantsHandedBack++;
+    if (event.why === "unwanted") counts.unwantedGrantsHandedBack++;
+    if (event.why === "regressed") counts.regressedGrantsHandedBack++;
+  }
 }

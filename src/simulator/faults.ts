@@ -21,6 +21,8 @@ export const FAULT_KINDS = [
   "resign", // gives up the term, stays a candidate
   "withdraw", // stops wanting; stands again after the duration
   "finish", // the work ends by itself
+  "block", // the main loop stands still, a renewal thread does not
+  "lose-thread", // the renewal thread ends
 ] as const;
 
 export type FaultKind = (typeof FAULT_KINDS)[number];

@@ -92,6 +92,8 @@ const BLOWS: Readonly<Record<FaultKind, (blow: Blow) => Undo>> = {
     return () => network.flow(addressOf(who.slot), STORE_ADDRESS);
   },
   pause,
+  block,
+  "lose-thread": ({ victim }) => once(() => victim.loseThread()),
   suspend,
   freeze,
   crash,
@@ -138,6 +140,17 @@ function pause({ stage, victim }: Blow): Undo {
   victim.pause();
   return () => {
     stage.counts.pausesAcrossDeadline += victim.resume();
+  };
+}
+
+function block({ stage, victim }: Blow): Undo {
+  if (!victim.isAlive) return undefined;
+  const isLeader = victim.holdsAny();
+  victim.block();
+  return () => {
+    const over = victim.unblock();
+    stage.counts.blocksAcrossDeadline += over;
+    if (isLeader && over === 0) stage.counts.blocksSurvived++;
   };
 }
 

@@ -69,6 +69,8 @@ export type Observation =
   | { readonly type: "settled"; readonly atMs: number; readonly who: Who; readonly election: Name }
   /** Does not want to lead any more, for now. */
   | { readonly type: "withdrew"; readonly atMs: number; readonly who: Who; readonly election: Name }
+  /** The main loop of a process with a renewal thread has shown that it turns. */
+  | { readonly type: "turned"; readonly atMs: number; readonly who: Who; readonly now: Reading }
   | { readonly type: "died"; readonly atMs: number; readonly who: Who }
   /** All hands of this process's clock stood for a while. */
   | { readonly type: "frozen"; readonly atMs: number; readonly who: Who }
@@ -119,6 +121,7 @@ export interface Promises {
     readonly drainMs: number;
     readonly monoGrainMs: number;
     readonly bootGrainMs: number;
+    readonly stallAfterMs?: number | undefined;
   }[];
 }
 

@@ -10,7 +10,7 @@ import { createMachine, isHeld, nextWake, step } from "../lease/machine.ts";
 import type { Settings } from "../lease/settings.ts";
 import type { Answer, Effect, Input, Machine } from "../lease/state.ts";
 import type { VirtualClock } from "./clock.ts";
-import type { Counts } from "./counts.ts";
+import { countEvent, type Counts } from "./counts.ts";
 import { describeEvent } from "./describe.ts";
 import type { Actor, Kernel, KernelEvent } from "./kernel.ts";
 import { addressOf, type AnswerMessage, type HintMessage, type RequestMessage, STORE_ADDRESS } from "./messages.ts";
@@ -19,6 +19,7 @@ import type { Observation, Who } from "./observation.ts";
 import type { Resource } from "./resource.ts";
 import type { CandidateSpec } from "./spec.ts";
 import type { StoreHost } from "./store-host.ts";
+import { type Loop, ThreadEnd } from "./thread-end.ts";
 import type { Trace } from "./trace.ts";
 import { type Desk, type Shift, Work, type WorkEvent } from "./work.ts";
 
@@ -66,6 +67,7 @@ export class Process implements Actor, Node, Desk {
   #heldAtPause: readonly Shift[] = [];
   #wake: KernelEvent | undefined;
   #wakeAt = Infinity;
+  #thread: ThreadEnd | undefined;
 
   constructor(world: Surroundings, who: Who, spec: CandidateSpec, settings: Settings, clock: VirtualClock, rng: Rng) {
     this.#world = world;
@@ -77,6 +79,18 @@ export class Process implements Actor, Node, Desk {
     this.#machine = createMachine(settings, who.label, nextUint32(rng));
     this.#work = new Work(this, spec.work, spec.drainMs, rng);
     if (spec.renewal === "manual") this.#remindOfRenewal();
+    if (spec.renewal === "thread") this.#startThread();
+  }
+
+  #startThread(): void {
+    const [who, settings, clock, seed] = [this.who, this.#settings, this.clock, nextUint32(this.#rng)];
+    const { kernel } = this.#world;
+    const loop: Loop = {
+      machine: this.#machine,
+      stepAt: (input, now) => this.#stepAt(input, now),
+      soon: (act, afterMs) => void kernel.schedule(kernel.nowMs + afterMs, this, "thread", 0, act),
+    };
+    this.#thread = new ThreadEnd(this.#world, { who, settings, clock, seed, lateMs: () => this.#lateMs() }, loop);
   }
 
   get label(): string {
@@ -91,6 +105,7 @@ export class Process implements Actor, Node, Desk {
   }
 
   receive(_from: number, message: unknown): void {
+    if (this.#thread?.receives(message as AnswerMessage | HintMessage) === true) return;
     this.#meet({ kind: "message", subject: 0, payload: message });
   }
 
@@ -123,6 +138,8 @@ export class Process implements Actor, Node, Desk {
         return this.#hear(payload as AnswerMessage | HintMessage);
       case "user":
         return this.#told(payload as Input);
+      case "thread":
+        return (payload as () => void)();
       case "finish":
         return this.#work.finish(payload as Name);
       case "renew":
@@ -154,8 +171,12 @@ export class Process implements Actor, Node, Desk {
   // ---- steps ---------------------------------------------------------------------------------------------------------------------------
 
   #step(input: Input): void {
+    this.#thread?.hear();
+    this.#stepAt(input, this.clock.read(this.#world.kernel.nowMs));
+  }
+
+  #stepAt(input: Input, now: Reading): void {
     const { counts, kernel } = this.#world;
-    const now = this.clock.read(kernel.nowMs);
     const effects = this.#effects;
     effects.length = 0;
     step(this.#machine, input, now, effects);
@@ -164,6 +185,7 @@ export class Process implements Actor, Node, Desk {
     const wakeAt = nextWake(this.#machine, now);
     this.#world.observe({ type: "stepped", atMs: kernel.nowMs, who: this.who, now, wakeAt });
     this.#armWake(wakeAt, now);
+    this.#thread?.stepped();
   }
 
   #armWake(wakeAt: number, now: Reading): void {
@@ -192,6 +214,7 @@ export class Process implements Actor, Node, Desk {
     const { store } = this.#world;
     if (effect.type === "call") this.#call(effect, now);
     else if (effect.type === "event") this.#report(effect.event, now);
+    else if (effect.type === "carry") this.#thread?.carry(effect);
     else if (effect.type === "watch") {
       this.#watched.add(effect.question.name);
       store.watch(effect.question.name, this.who);
@@ -207,6 +230,7 @@ export class Process implements Actor, Node, Desk {
     const { kernel, network, trace } = this.#world;
     this.#world.observe({ type: "sent", atMs: kernel.nowMs, who: this.who, errand, request, now });
     if (trace.lines !== undefined) trace.say(kernel.nowMs, this.label, `sends ${request.method}`);
+    if (this.#thread?.takes(errand, request) === true) return;
     const message: RequestMessage = { kind: "request", who: this.who, errand, request, isGivenUp: false };
     const isUnderWay = network.send(addressOf(this.who.slot), STORE_ADDRESS, message);
     const dueAt = now.mono + timeoutMs;
@@ -230,6 +254,7 @@ export class Process implements Actor, Node, Desk {
 
   /** Exactly once: whatever comes after the first is dropped. */
   #answered(errand: number, answer: Answer): void {
+    this.#thread?.hear();
     const awaited = this.#awaited.get(errand);
     if (awaited === undefined) return;
     const { kernel, counts, trace } = this.#world;
@@ -242,14 +267,8 @@ export class Process implements Actor, Node, Desk {
     trace.mixText(answer.kind);
     if (trace.lines !== undefined)
       trace.say(kernel.nowMs, this.label, `${awaited.message.request.method} answered: ${answer.kind}`);
-    this.#world.observe({
-      type: "answer",
-      atMs: kernel.nowMs,
-      who: this.who,
-      errand,
-      answer,
-      now: this.clock.read(kernel.nowMs),
-    });
+    const now = this.clock.read(kernel.nowMs);
+    this.#world.observe({ type: "answer", atMs: kernel.nowMs, who: this.who, errand, answer, now });
     this.#step({ type: "answer", errand, answer });
   }
 
@@ -259,41 +278,12 @@ export class Process implements Actor, Node, Desk {
     const { counts, trace, kernel } = this.#world;
     trace.mixText(event.type);
     if (trace.lines !== undefined) trace.say(kernel.nowMs, this.label, describeEvent(event));
-    switch (event.type) {
-      case "elected":
-        return this.#elected(event, now);
-      case "state":
-        if (event.state === "jeopardy") counts.jeopardies++;
-        if (event.state === "ending") this.#ending(event, now);
-        return;
-      case "lost":
-        if (event.reason === "expired" || event.reason === "suspended") counts.endedByDeadline++;
-        if (event.reason === "superseded" || event.reason === "session-lost") counts.endedByStore++;
-        return this.#world.observe({
-          type: "lost",
-          atMs: kernel.nowMs,
-          who: this.who,
-          election: event.election,
-          reason: event.reason,
-          now,
-        });
-      case "overstayed":
-        counts.overstays++;
-        return;
-      case "released":
-        counts.releases++;
-        return;
-      case "handed-back":
-        if (event.why === "late") counts.lateGrantsHandedBack++;
-        if (event.why === "unwanted") counts.unwantedGrantsHandedBack++;
-        if (event.why === "regressed") counts.regressedGrantsHandedBack++;
-        return;
-      case "session":
-      case "standing":
-      case "settled":
-      case "leader":
-      case "error":
-    }
+    countEvent(counts, event);
+    if (event.type === "elected") this.#elected(event, now);
+    if (event.type === "state" && event.state === "ending") this.#ending(event, now);
+    if (event.type !== "lost") return;
+    const { election, reason } = event;
+    this.#world.observe({ type: "lost", atMs: kernel.nowMs, who: this.who, election, reason, now });
   }
 
   #elected({ election, token }: Extract<ConclaveEvent, { type: "elected" }>, now: Reading): void {
@@ -302,28 +292,24 @@ export class Process implements Actor, Node, Desk {
     counts.elected++;
     if (Math.abs(this.#spec.clock.rate - 1) >= 0.9 * this.#machine.settings.margins.rho) counts.driftNearMargin++;
     if (this.#spec.renewal === "manual") counts.manualTerms++;
+    if (this.#spec.renewal === "thread") counts.threadTerms++;
     trace.mix(Number(token.value));
     this.#world.observe({ type: "elected", atMs: kernel.nowMs, who: this.who, election, token, now });
     this.#work.begin(election, token);
   }
 
   #ending({ election, reason }: Extract<ConclaveEvent, { type: "state" }>, now: Reading): void {
-    const { kernel } = this.#world;
-    this.#world.observe({
-      type: "ending",
-      atMs: kernel.nowMs,
-      who: this.who,
-      election,
-      reason: reason ?? "resigned",
-      now,
-    });
+    const [atMs, who, why] = [this.#world.kernel.nowMs, this.who, reason ?? "resigned"];
+    this.#world.observe({ type: "ending", atMs, who, election, reason: why, now });
     this.#work.stop(election);
   }
 
   // ---- its user's desk -----------------------------------------------------------------------------------------------------------------
 
   isHeld(election: Name, bid: Bid): boolean {
-    return this.#isAlive && isHeld(this.#machine, election, bid, this.clock.read(this.#world.kernel.nowMs));
+    if (!this.#isAlive) return false;
+    if (this.#thread !== undefined) return this.#thread.isHeld(election, bid);
+    return isHeld(this.#machine, election, bid, this.clock.read(this.#world.kernel.nowMs));
   }
 
   remind(afterMs: number, kind: WorkEvent, shift: Shift): void {
@@ -359,11 +345,29 @@ export class Process implements Actor, Node, Desk {
   // ---- what is done to it --------------------------------------------------------------------------------------------------------------
 
   pause(): void {
+    this.#thread?.pause();
+    this.block();
+  }
+
+  resume(): number {
+    const isThreadFirst = this.#thread !== undefined && nextChance(this.#rng, 0.5);
+    if (isThreadFirst) this.#thread?.resume();
+    const over = this.unblock();
+    if (!isThreadFirst) this.#thread?.resume();
+    return over;
+  }
+
+  loseThread(): void {
+    this.#thread?.lose();
+  }
+
+  /** Its main loop stands still; a renewal thread does not. */
+  block(): void {
     if (this.#paused++ === 0) this.#heldAtPause = this.#heldShifts();
   }
 
   /** How many terms that were held when it stopped are not held any more. */
-  resume(): number {
+  unblock(): number {
     if (--this.#paused > 0 || !this.#isAlive) return 0;
     const over = this.#heldAtPause.filter(({ election, token }) => !this.isHeld(election, token.bid)).length;
     const backlog = this.#backlog.splice(0);
@@ -380,6 +384,7 @@ export class Process implements Actor, Node, Desk {
     if (this.holdsAny()) counts.crashesWhileHeld++;
     this.#isAlive = false;
     kernel.cancel(this.#wake);
+    this.#thread?.end();
     for (const name of this.#watched) store.unwatch(name, this.who);
     this.#world.observe({ type: "died", atMs: kernel.nowMs, who: this.who });
   }

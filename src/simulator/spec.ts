@@ -27,7 +27,9 @@ export interface CandidateSpec {
   readonly id: string;
   readonly ttlMs: number;
   readonly drainMs: number;
-  readonly renewal: "loop" | "manual";
+  readonly renewal: "loop" | "thread" | "manual";
+  /** Renewal by a thread only. */
+  readonly stallAfterMs?: number | undefined;
   readonly clock: ClockSpec;
   /** As declared to the machine: the clock's quanta are within. */
   readonly monoGrainMs: number;

@@ -82,7 +82,8 @@ export class StoreHost implements Actor, Node {
     const { counts, network, trace, kernel } = this.#world;
     const { who, errand, request } = message;
     if (message.isGivenUp) counts.lateCommits++;
-    if ((this.#lastErrand.get(who) ?? 0) > errand) counts.overtakenCommits++;
+    // Those of a renewal thread's own keeps are negative, and have no order with the others.
+    if (errand > 0 && (this.#lastErrand.get(who) ?? 0) > errand) counts.overtakenCommits++;
     this.#lastErrand.set(who, Math.max(errand, this.#lastErrand.get(who) ?? 0));
     if (this.#spec.isPunctual) this.#expire();
     this.#backUp();

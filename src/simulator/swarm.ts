@@ -6,12 +6,14 @@
 //   plain   a local network
 //   rough   slow, lossy, doubling, reordering: requests commit after their caller gave up, and after later ones
 //
+// Some worlds have renewal threads, and main loops that are blocked. Whether and how comes from a stream of its own, so that all others stay as they are.
+//
 // The control run draws still worlds with clocks at TWICE the declared bound: there, overlaps must be found, or the hunt is blind.
 import { nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../base/rng.ts";
 import type { Margins } from "../lease/deadline.ts";
 import { paceOf } from "../lease/settings.ts";
 import type { ClockSpec } from "./clock.ts";
-import { drawFaults, type FaultKind } from "./faults.ts";
+import { drawFaults, type FaultKind, type FaultPlan } from "./faults.ts";
 import { CALM_NETWORK, type NetworkSpec } from "./network.ts";
 import type { CandidateSpec, StoreSpec, WorldSpec } from "./spec.ts";
 import { grantedMs } from "./models/create-shelf.ts";
@@ -70,7 +72,7 @@ export function drawWorld(seed: number, options: SwarmOptions = {}): WorldSpec {
     elections: elections.length,
   };
   const faults = drawFaults(streamOf(seed, "faults"), { ...plan, kinds, count: nextInteger(rng, 4, 12) });
-  return {
+  const world: WorldSpec = {
     seed,
     label: `${mood} ${store.shape} ${store.layout} ${store.judge}`,
     rho: draw.rho,
@@ -83,6 +85,24 @@ export function drawWorld(seed: number, options: SwarmOptions = {}): WorldSpec {
     faults,
     alone: nextChance(rng, 0.25) ? candidates.map((_, slot) => slot) : [nextInteger(rng, 0, count - 1)],
   };
+  return isControl ? world : withThreads(world, plan);
+}
+
+/** A loop may be blocked for longer than a thread waits for it. */
+function withThreads(world: WorldSpec, plan: Omit<FaultPlan, "kinds" | "count">): WorldSpec {
+  const rng = streamOf(world.seed, "threads");
+  if (world.store.keepProves !== "this-send" || !nextChance(rng, 0.15)) return world;
+  const candidates = world.candidates.map((candidate) => {
+    const stallAfterMs = candidate.ttlMs * nextOf(rng, [1, 2, 4]);
+    const isChosen = nextChance(rng, 0.8) && candidate.renewal === "loop";
+    return isChosen ? { ...candidate, renewal: "thread" as const, stallAfterMs } : candidate;
+  });
+  const kinds = ["block", "block", "block", "lose-thread"] as const;
+  const durationMaxMs = 3 * plan.durationMaxMs;
+  const blocks = drawFaults(rng, { ...plan, durationMaxMs, kinds, count: nextInteger(rng, 2, 6) });
+  const first = world.faults.length;
+  const faults = [...world.faults, ...blocks.map((fault) => ({ ...fault, index: first + fault.index }))];
+  return { ...world, label: `${world.label} threads`, candidates, faults };
 }
 
 function drawStore(draw: Draw): StoreSpec {

@@ -208,10 +208,11 @@ export class World implements Actor {
 
 function settingsOf(
   spec: WorldSpec,
-  { id, ttlMs, drainMs, renewal, monoGrainMs, bootGrainMs }: CandidateSpec,
+  { id, ttlMs, drainMs, renewal, stallAfterMs, monoGrainMs, bootGrainMs }: CandidateSpec,
 ): Settings {
   const grain = { monoMs: monoGrainMs, bootMs: bootGrainMs };
-  return resolveSettings({ id, ttlMs, drainMs, renewal, rho: spec.rho }, guaranteeOf(spec.store), grain, "simulator");
+  const input = { id, ttlMs, drainMs, renewal, stallAfterMs, rho: spec.rho };
+  return resolveSettings(input, guaranteeOf(spec.store), grain, "simulator");
 }
 
 type Listener = { readonly hears: readonly Observation["type"][]; observe(observation: Observation): void };

@@ -71,6 +71,8 @@ export type UnfencedStore = Store<"unfenced">;
 /** Made from a URL, so that another thread or process can open it again. */
 export interface Reopenable {
   readonly url: string;
+  /** Around a client that the user made: another process can open the URL beside it, a thread of this one should not. */
+  readonly isBorrowed?: boolean | undefined;
 }
 
 /**

@@ -4,6 +4,7 @@ import { DrainedRelease } from "../../src/simulator/invariants/drained-release.t
 import { Exclusion } from "../../src/simulator/invariants/exclusion.ts";
 import { Fencing } from "../../src/simulator/invariants/fencing.ts";
 import { Finality } from "../../src/simulator/invariants/finality.ts";
+import { Hanging } from "../../src/simulator/invariants/hanging.ts";
 import { OneAtATime } from "../../src/simulator/invariants/one-at-a-time.ts";
 import { Proofs } from "../../src/simulator/invariants/proofs.ts";
 import { Succession } from "../../src/simulator/invariants/succession.ts";
@@ -107,6 +108,28 @@ describe("finality", () => {
     expect(history.findings).toEqual([]);
     history.held.add(`ann ${ELECTION} b1`);
     expect(history.stepped(ANN, 20).findings).toHaveLength(1);
+  });
+});
+
+describe("hanging", () => {
+  /** stallAfterMs 2000, ttl 1000. */
+  const judged = (): History => {
+    const history = new History();
+    const candidates = PROMISES.candidates.map((candidate) => ({ ...candidate, stallAfterMs: 2000 }));
+    return history.judgedBy(new Hanging(history.judgement({ candidates })));
+  };
+  const turned = (atMs: number) => ({ type: "turned", atMs, who: ANN, now: at(atMs) }) as const;
+
+  it("finds a term that outlives the stall and a ttl since the last turn", () => {
+    const history = judged().tell(turned(0)).elected(ANN, FIRST).stepped(ANN, 2999);
+    expect(history.findings).toEqual([]);
+    expect(history.stepped(ANN, 3000).findings).toEqual([expect.stringMatching(/^hanging: ann holds "billing"/)]);
+  });
+
+  it("does not mind one that is over, nor a loop that turns", () => {
+    expect(judged().tell(turned(0)).elected(ANN, FIRST).over(ANN, FIRST).stepped(ANN, 5000).findings).toEqual([]);
+    const turning = judged().tell(turned(0)).elected(ANN, FIRST).tell(turned(2500)).stepped(ANN, 5000);
+    expect(turning.findings).toEqual([]);
   });
 });
 

@@ -2,12 +2,14 @@
 // A candidate in a process of its own, for tests that kill, stop, block and resign it. Says what happens on stdout, a JSON object a line, with the clock
 // that all processes share. With `log` it also writes what the judge reads (src/testing/judge.ts); with `ledger` its first act in each term is a write
 // that a fence has to admit.
-//   argument   { modules, path | store, id, ttlMs, drainMs?, onOverstay?, holdMs?, log?, ledger?, stubborn?, unfenced? }
+//   argument   { modules, path | store, id, ttlMs, drainMs?, renewal?, stallAfterMs?, onOverstay?, holdMs?, busyMs?, log?, ledger?, stubborn?, unfenced? }
 //                store      a URL, rather than the path of a file
 //                holdMs     resigns by itself after that long, and stands again
+//                busyMs     its work begins with so long a stretch in which the loop does not turn
 //                stubborn   its work never ends, whatever the signal says
 //                unfenced   the store is taken for one that has no tokens
-//   stdin      resign · stand (again) · close · block MS (the event loop, in the midst of the work) · write (once more) · time (of the wall clock)
+//   stdin      resign · stand (again) · close · block MS (the event loop, in the midst of the work) · spin MS (the same, asking all the time whether it
+//              leads) · write (once more) · time (of the wall clock)
 import { openSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -28,6 +30,8 @@ const candidate = createCandidate({
   id: options.id,
   ttlMs: options.ttlMs,
   drainMs: options.drainMs,
+  renewal: options.renewal,
+  stallAfterMs: options.stallAfterMs,
   onOverstay: options.onOverstay,
   ...(options.unfenced === true ? { unfenced: true } : {}),
 });
@@ -54,6 +58,7 @@ commands.on("line", (line) => {
       .then(() => process.exit(0));
   } else if (command === "stand") stand();
   else if (command === "block") block(Number(argument));
+  else if (command === "spin") spin(Number(argument));
   else if (command === "write") write(present);
   else if (command === "time") say("time", { wall: Date.now() });
   else resign();
@@ -76,6 +81,7 @@ async function work(term) {
   present = term;
   note("begin", term);
   say("elected", term.token === undefined ? {} : { token: `${term.token.value}`, domain: term.token.domain });
+  if (options.busyMs !== undefined) block(options.busyMs);
   if (ledger !== undefined) write(term);
   const acts = setInterval(() => note("act", term), 2);
   await new Promise((resolve) => {
@@ -104,7 +110,19 @@ function block(/** @type {number} */ ms) {
   const before = signal.aborted;
   note("act", present);
   const held = present.isHeld();
-  say("unblocked", { held, aborted: [before, signal.aborted] });
+  say("unblocked", { held, aborted: [before, signal.aborted], reason: signal.reason?.reason });
+}
+
+/** Acts whenever it is told that it leads, and the loop never turns. */
+function spin(/** @type {number} */ ms) {
+  const until = nowMs() + ms;
+  while (nowMs() < until) {
+    const next = nowMs() + 2;
+    note("act", present);
+    while (nowMs() < next);
+  }
+  const held = present.isHeld();
+  say("spun", { held, reason: present.signal.reason?.reason });
 }
 
 /** One fenced write, asked for whether or not the term is still held: the fence decides. */

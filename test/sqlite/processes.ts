@@ -34,7 +34,10 @@ export interface CandidateOptions {
   readonly id: string;
   readonly ttlMs: number;
   readonly drainMs?: number;
+  readonly renewal?: "loop" | "thread";
+  readonly stallAfterMs?: number;
   readonly holdMs?: number;
+  readonly busyMs?: number;
   readonly log?: string;
   readonly ledger?: string;
   readonly onOverstay?: "report" | "exit";
@@ -65,11 +68,16 @@ export class Stage {
     return path.join(this.folder, name);
   }
 
-  /** The folder with the bundle: index.js, sqlite.js, fencing.js. */
+  /** The folder with the bundle: index.js, sqlite.js, fencing.js, renewal-thread.js. */
   async modules(): Promise<string> {
     this.#built ??= build({
       cwd: root,
-      input: { index: "src/index.ts", sqlite: "src/stores/sqlite.ts", fencing: "src/fencing/index.ts" },
+      input: {
+        index: "src/index.ts",
+        sqlite: "src/stores/sqlite.ts",
+        fencing: "src/fencing/index.ts",
+        "renewal-thread": "src/election/renewal-thread.ts",
+      },
       platform: "node",
       logLevel: "warn",
       output: { dir: this.#modules, format: "esm" },
@@ -154,7 +162,7 @@ export class Player {
     return last?.event === "elected";
   }
 
-  tell(command: "resign" | "stand" | "close" | "write" | "time" | "count" | `block ${number}`): void {
+  tell(command: "resign" | "stand" | "close" | "write" | "time" | "count" | `${"block" | "spin"} ${number}`): void {
     this.#child.stdin?.write(`${command}\n`);
   }
 

@@ -4,6 +4,7 @@ import { DrainedRelease } from "./drained-release.ts";
 import { Exclusion } from "./exclusion.ts";
 import { Fencing } from "./fencing.ts";
 import { Finality } from "./finality.ts";
+import { Hanging } from "./hanging.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
 import { Proofs } from "./proofs.ts";
 import { Succession } from "./succession.ts";
@@ -30,6 +31,7 @@ export function createInvariants(judgement: Judgement): InvariantSet {
     new DrainedRelease(judgement, proofs),
     new OneAtATime(judgement),
     new TruthfulLoss(judgement, proofs),
+    new Hanging(judgement),
     succession,
   ];
   return { proofs, succession, listeners };

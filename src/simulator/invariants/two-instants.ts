@@ -55,7 +55,7 @@ export class TwoInstants implements Invariant {
     term.isEnding = true;
     const due = this.#proofs.dueOf(who, term.bid);
     const early = due === undefined ? 0 : -byMs(due.signalAt, now);
-    if ((reason === "expired" || reason === "suspended") && early > ROUNDING_MS)
+    if ((reason === "expired" || reason === "suspended" || reason === "stalled") && early > ROUNDING_MS)
       this.#judgement.violate(
         this.name,
         `the signal of "${election}" on ${who.label} aborted (${reason}) ${early.toFixed(3)} ms before it was due`,
@@ -68,7 +68,7 @@ export class TwoInstants implements Invariant {
     this.#terms.get(who)?.delete(election);
     const due = this.#proofs.dueOf(who, term.bid);
     const early = due === undefined ? 0 : -byMs(due.deadline, now);
-    if ((reason === "expired" || reason === "suspended") && early > ROUNDING_MS)
+    if ((reason === "expired" || reason === "suspended" || reason === "stalled") && early > ROUNDING_MS)
       this.#judgement.violate(
         this.name,
         `${who.label} lost "${election}" (${reason}) ${early.toFixed(3)} ms before its deadline`,

@@ -41,12 +41,14 @@ export interface StoreParts {
 
 export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
   readonly url: string;
+  /** Two libraries with one file in one process lose each other's locks: POSIX gives them to the process. */
+  readonly isBorrowed: boolean;
   readonly guarantee: Guarantee<"fenced">;
   readonly #parts: StoreParts;
   readonly #watcher: Watcher;
   readonly #mailboxes = new Set<Mailbox>();
   readonly #releases: { will: Will; call: Call; resolve: (released: Released) => void }[] = [];
-  /** Opened through this handle in the file that is open now, and those whose file is gone. */
+  /** Opened or kept through this handle in the file that is open now, and those whose file is gone. */
   readonly #sessions = new Set<string>();
   readonly #lost = new Set<string>();
   #file: OpenFile | undefined;
@@ -58,6 +60,7 @@ export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
   constructor(parts: StoreParts) {
     this.#parts = parts;
     this.url = parts.url;
+    this.isBorrowed = "database" in parts.source;
     this.guarantee = parts.guarantee;
     this.#watcher = new Watcher(
       () => (this.#file ??= openFile(parts.source, parts.kernel)),
@@ -71,7 +74,10 @@ export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
     if ("nonce" in session) return await this.#open(session, call);
     if (!this.#lost.has(session.id) && this.#isReplaced()) this.#abandonFile();
     if (this.#lost.has(session.id)) return { kind: "session-lost" };
-    return this.#answer((file) => file.shelf.keep(session, holds, call.sentAtMs));
+    const kept = this.#answer((file) => file.shelf.keep(session, holds, call.sentAtMs));
+    // Opened through another handle, it is of this file all the same.
+    if (kept.kind === "kept") this.#sessions.add(session.id);
+    return kept;
   }
 
   async #open(spec: SessionSpec, call: Call): Promise<Kept> {

@@ -1,0 +1,122 @@
+// The renewal thread: a worker that opens the candidate's store once more, from its URL, and carries out its keeps there. What to send and when is decided by
+// the deputy (lease/deputy.ts); this hands it readings and carries out what it asks for, as runner.ts does for the machine. It claims nothing, looks at nothing and
+// releases nothing. If it cannot go on it throws: the main loop hears of its end and renews by itself.
+import { inspect } from "node:util";
+import { type MessagePort, workerData } from "node:worker_threads";
+import type { Clock, Timer } from "../base/clock.ts";
+import {
+  carry,
+  createDeputy,
+  type Deputy,
+  type DeputyEffect,
+  deputize,
+  landed,
+  nextDuty,
+  rest,
+  takeCharge,
+  takeOrder,
+  type Word,
+} from "../lease/deputy.ts";
+import type { Kept } from "../lease/exchange.ts";
+import type { Store } from "../stores/contract.ts";
+import { openStore } from "../stores/open-store.ts";
+import { nodeClock } from "./clock.ts";
+import { exchange } from "./exchange.ts";
+import { SharedMemory, type ThreadData, type ToThread } from "./thread-words.ts";
+
+class RenewalThread {
+  readonly #store: Store;
+  readonly #port: MessagePort;
+  readonly #memory: SharedMemory;
+  readonly #clock: Clock = nodeClock();
+  readonly #deputy: Deputy;
+  #timer: Timer | undefined;
+  #isOver = false;
+
+  constructor(store: Store, { settings, seed, memory, port }: ThreadData) {
+    this.#store = store;
+    this.#port = port;
+    this.#memory = new SharedMemory(memory);
+    this.#deputy = createDeputy(settings, seed);
+  }
+
+  hear(said: ToThread): void {
+    if (said.word === "end") return this.#end();
+    const effects: DeputyEffect[] = [];
+    if (said.word === "charge") takeCharge(this.#deputy, said.charge);
+    else if (said.word === "carry") carry(this.#deputy, said.opened, said.keep, said.hold);
+    else if (said.word === "order")
+      takeOrder(this.#deputy, said.order, this.#memory.turnedAt(), this.#clock.now(), effects);
+    else rest(this.#deputy);
+    this.#carryOut(effects);
+  }
+
+  #carryOut(effects: readonly DeputyEffect[]): void {
+    for (const effect of effects) {
+      if (effect.type === "call") this.#call(effect);
+      else this.#tell(effect.word);
+    }
+    this.#arrange();
+  }
+
+  #call({ flight, timeoutMs, request }: Extract<DeputyEffect, { type: "call" }>): void {
+    const sentAt = this.#deputy.flights.get(flight)?.sentAt ?? this.#clock.now();
+    exchange(this.#store, this.#clock, request, timeoutMs, sentAt, (answer) => {
+      if (this.#isOver) return;
+      const effects: DeputyEffect[] = [];
+      landed(this.#deputy, flight, answer as Kept, this.#clock.now(), effects);
+      this.#carryOut(effects);
+    });
+  }
+
+  #tell(word: Word): void {
+    this.#port.postMessage(portable(word));
+    this.#memory.countWord();
+  }
+
+  #arrange(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    const now = this.#clock.now();
+    const dueAt = nextDuty(this.#deputy, now);
+    if (dueAt === Infinity || this.#isOver) return;
+    this.#timer = this.#clock.timer(dueAt - now.mono, () => {
+      const effects: DeputyEffect[] = [];
+      deputize(this.#deputy, this.#memory.turnedAt(), this.#clock.now(), effects);
+      this.#carryOut(effects);
+    });
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.#timer?.cancel();
+    this.#port.close();
+    void this.#store.close();
+  }
+}
+
+/** A cause may be anything, and only plain things can be sent. */
+function portable(word: Word): Word {
+  const { input } = word;
+  if (input.type === "answer") return { ...word, input: { ...input, answer: withPlainCause(input.answer) } };
+  if (input.type === "repeated") return { ...word, input: { ...input, kept: withPlainCause(input.kept) } };
+  return word;
+}
+
+function withPlainCause<A extends { readonly kind: string }>(answer: A): A {
+  if (!("cause" in answer) || answer.cause === undefined) return answer;
+  return { ...answer, cause: new Error(inspect(answer.cause)) };
+}
+
+/** What is said before the store is open waits in the port. */
+async function main(data: ThreadData): Promise<void> {
+  const thread = new RenewalThread(await openStore(data.url), data);
+  data.port.on("message", (said: ToThread) => thread.hear(said));
+  new SharedMemory(data.memory).listen();
+}
+
+main(workerData as ThreadData).catch((error: unknown) => {
+  setImmediate(() => {
+    throw error;
+  });
+});

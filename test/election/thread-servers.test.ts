@@ -1,0 +1,42 @@
+// Renewal by a thread on stores that are reached over a network: the thread has a connection of its own, and renews what the main loop has opened.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { postgresSchema } from "conclave/stores/postgres";
+import * as etcd from "../../scripts/servers/etcd.mjs";
+import * as postgres from "../../scripts/servers/postgres.mjs";
+import { Contest, urlOf } from "../etcd/etcd.ts";
+import { byHand } from "../postgres/stage.ts";
+import { type Servers, useServers } from "../servers.ts";
+import { nowMs } from "../sqlite/processes.ts";
+
+const TTL_MS = 2000;
+
+const STORES: readonly [name: string, servers: () => Servers, url: (servers: Servers) => string][] = [
+  ["etcd", useServers(etcd), (servers) => urlOf(servers)],
+  ["postgres", useServers(postgres), ({ urls }) => urls[0] ?? ""],
+];
+
+describe.each(STORES)("on %s", { timeout: 60_000 }, (name, servers, url) => {
+  let contest: Contest;
+  beforeAll(async () => {
+    if (name === "postgres") await byHand(url(servers()), postgresSchema());
+    contest = new Contest();
+  });
+  afterAll(async () => await contest.end());
+
+  it("a busy leader goes on, and one that hangs is replaced", async () => {
+    const shared = { store: url(servers()), ttlMs: TTL_MS };
+    const leader = await contest.join({ ...shared, id: "leader", renewal: "thread", stallAfterMs: 3 * TTL_MS });
+    await leader.hears("elected");
+    const rival = await contest.join({ ...shared, id: "rival" });
+    await rival.hears("leader");
+    leader.tell(`spin ${2 * TTL_MS}`);
+    expect(await leader.hears("spun")).toMatchObject({ held: true });
+    expect(rival.leads).toBe(false);
+    const from = nowMs();
+    leader.tell(`block ${7 * TTL_MS}`);
+    const { at } = await rival.hears("elected", from, 30_000);
+    expect(at - from).toBeGreaterThan(3 * TTL_MS);
+    expect(await leader.hears("unblocked", from, 30_000)).toMatchObject({ held: false, reason: "stalled" });
+    expect(contest.verdict()).toMatchObject({ overlaps: [], regressions: [], unread: [] });
+  });
+});
