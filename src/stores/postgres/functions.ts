@@ -101,6 +101,7 @@ DECLARE
   objection json := $schema.objection(asked);
   by_clock boolean := (asked->>'byClock')::boolean;
   names text[];
+  sessions text[];
   claimed json;
 BEGIN
   IF objection IS NOT NULL THEN RETURN objection; END IF;
@@ -109,10 +110,11 @@ BEGIN
     SELECT asked_name, 0, 1, gen_random_uuid() FROM unnest(names) AS asked_name ORDER BY asked_name COLLATE "C" ON CONFLICT DO NOTHING;
   PERFORM FROM $schema.counter WHERE name = ANY (names) ORDER BY name FOR UPDATE;
   PERFORM FROM $schema.seat WHERE name = ANY (names) ORDER BY name FOR UPDATE;
-  PERFORM FROM $schema.session WHERE id IN (
-      SELECT seat.session FROM $schema.seat WHERE seat.name = ANY (names)
-      UNION SELECT claim->>'session' FROM json_array_elements(asked->'claims') AS claim)
-    ORDER BY id FOR UPDATE;
+  -- As an array: a join with what is asked would read all sessions, since nobody knows beforehand how many are asked for.
+  sessions := ARRAY(
+    SELECT seat.session FROM $schema.seat WHERE seat.name = ANY (names)
+    UNION SELECT claim->>'session' FROM json_array_elements(asked->'claims') AS claim);
+  PERFORM FROM $schema.session WHERE id = ANY (sessions) ORDER BY id FOR UPDATE;
   WITH judged AS MATERIALIZED (
     SELECT place.ordinal, claim.name, claim.session, claim.bid, claim.mark, claim.value, mine.ttl, place.seat, place.token,
       place.session AS holder,
@@ -161,16 +163,15 @@ BEGIN
   IF leaves THEN
     PERFORM FROM $schema.seat WHERE session = asked->>'session' ORDER BY name FOR UPDATE;
     UPDATE $schema.seat SET session = NULL, change = gen_random_uuid() WHERE session = asked->>'session';
-  ELSE
-    names := ARRAY(SELECT hold->>'name' FROM json_array_elements(asked->'holds') AS hold);
-    PERFORM FROM $schema.seat WHERE name = ANY (names) AND session IS NOT DISTINCT FROM asked->>'session' ORDER BY name FOR UPDATE;
-    UPDATE $schema.seat SET session = NULL, change = gen_random_uuid() FROM json_to_recordset(asked->'holds') AS hold (name text, bid text)
-      WHERE seat.name = hold.name AND seat.bid = hold.bid AND seat.session IS NOT DISTINCT FROM asked->>'session';
-  END IF;
-  IF leaves THEN
     INSERT INTO $schema.session (id, candidate, ttl, beat, kept, ended)
       VALUES (asked->>'session', asked->>'candidate', (asked->>'ttl')::integer, gen_random_uuid(), clock_timestamp(), 'released')
       ON CONFLICT (id) DO UPDATE SET ended = coalesce(session.ended, 'released');
+  ELSE
+    names := ARRAY(SELECT hold->>'name' FROM json_array_elements(asked->'holds') AS hold);
+    PERFORM FROM $schema.seat WHERE name = ANY (names) AND session IS NOT DISTINCT FROM asked->>'session' ORDER BY name FOR UPDATE;
+    UPDATE $schema.seat SET session = NULL, change = gen_random_uuid()
+      WHERE name = ANY (names) AND session IS NOT DISTINCT FROM asked->>'session'
+        AND (name, bid) IN (SELECT hold->>'name', hold->>'bid' FROM json_array_elements(asked->'holds') AS hold);
   END IF;
   RETURN json_build_object('kind', 'released');
 END $release$;
