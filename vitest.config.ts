@@ -13,6 +13,7 @@ const alias = Object.entries(manifest.exports).flatMap(([subpath, target]) => {
   return [{ find: new RegExp(`^${name}$`), replacement: fileURLToPath(new URL(source, import.meta.url)) }];
 });
 
+// Most tests wait for processes, servers and time to pass rather than for a core: four at once, whatever the machine has.
 /** They want the whole machine, so they run after the others and one by one. */
 const HEAVY = ["test/incidents/herd.test.ts", "test/stores/sqlite-stress.test.ts"];
 
@@ -25,7 +26,13 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "light", include: ["test/**/*.test.ts"], exclude: HEAVY, sequence: { groupOrder: 0 } },
+        test: {
+          name: "light",
+          include: ["test/**/*.test.ts"],
+          exclude: HEAVY,
+          maxWorkers: 4,
+          sequence: { groupOrder: 0 },
+        },
       },
       { extends: true, test: { name: "heavy", include: HEAVY, maxWorkers: 1, sequence: { groupOrder: 1 } } },
     ],
