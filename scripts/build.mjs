@@ -15,7 +15,13 @@ function emitTypes() {
 }
 
 /** Processes and threads that conclave starts beside itself: files of their own, promised to nobody. The keeper is whole in one file, whatever becomes of the others. */
-const HELPERS = ["cli/demo/candidate", "cli/drill/candidate", "cli/sim-worker", "election/renewal-thread", "supervisor/releaser"];
+const HELPERS = [
+  "cli/demo/candidate",
+  "cli/drill/candidate",
+  "cli/sim-worker",
+  "election/renewal-thread",
+  "supervisor/releaser",
+];
 const KEEPER = "supervisor/keeper";
 
 /** Those, and the files that package.json promises, as `{ "stores/memory": "src/stores/memory.ts" }`. */
