@@ -86,6 +86,11 @@ export abstract class Contest implements Contender {
 
   released(): void {}
 
+  /** Whether nothing of the present term is left to do here, whatever the machine has heard of it yet. */
+  hasSettled(): boolean {
+    return false;
+  }
+
   free(error?: ConclaveError): void {
     const turn = this.#turn;
     this.#turn = undefined;
@@ -205,11 +210,6 @@ export class WorkContest<R> extends Contest {
   }
 }
 
-/** A little less than all: at the deadline itself the machine would already speak of work that overstays, and nobody here works. */
-function drainOf({ drainMs }: Arena): number {
-  return drainMs - Math.min(drainMs / 4, 50);
-}
-
 export class HoldContest extends Contest {
   /** once: until elected. try: as once, unless another stands before. always: again and again. */
   readonly #mode: "once" | "try" | "always";
@@ -244,7 +244,7 @@ export class HoldContest extends Contest {
 
   override ending(reason: LossReason): void {
     super.ending(reason);
-    if (!this.#userIsDone) this.#drain ??= this.arena.runner.timer(drainOf(this.arena), () => this.#settled());
+    if (!this.#userIsDone) this.#drain ??= this.arena.runner.timer(this.arena.drainMs, () => this.#settled());
   }
 
   override lost(reason: LossReason): void {
@@ -255,6 +255,10 @@ export class HoldContest extends Contest {
 
   override released(): void {
     this.#givenUp?.resolve();
+  }
+
+  override hasSettled(): boolean {
+    return this.#userIsDone;
   }
 
   protected giveUp(): Promise<void> {

@@ -36,6 +36,8 @@ export interface Contender {
   contested(): void;
   /** The store was told of the end of a term, or could not be. */
   released(): void;
+  /** Nothing of its last term is left to do: it cannot overstay. */
+  hasSettled(): boolean;
   /** Neither wanted nor held any more, and settled. Or it could never have been (`error`). */
   free(error?: ConclaveError): void;
 }
@@ -254,6 +256,7 @@ export class Runner {
       case "call":
         return this.#call(effect, now);
       case "event":
+        if (this.#isSettledAlready(effect.event)) return;
         this.#outbox.push(effect.event);
         return this.#tell(effect.event);
       case "watch":
@@ -307,6 +310,11 @@ export class Runner {
     if (event.type === "released") this.#contenders.get(event.election)?.released();
     if (event.type === "session" && event.state === "lost")
       this.#renewals = settled(this.#renewals, () => true, new TermLostError("every election", "session-lost"));
+  }
+
+  /** A term without work settles as soon as it is told that it is lost: what the machine said of it in the same step is not so any more. */
+  #isSettledAlready(event: ConclaveEvent): boolean {
+    return event.type === "overstayed" && this.#contenders.get(event.election)?.hasSettled() === true;
   }
 
   #free(name: Name, error?: ConclaveError): void {
