@@ -88,7 +88,7 @@ export class Contest {
     const until = nowMs() + withinMs;
     while (nowMs() < until) {
       const last = this.#lines().at(-1)?.split(" ");
-      const player = this.players.find(({ id }) => id === last?.[1]);
+      const player = this.players.find(({ id }) => id === last?.[1]?.split("/")[0]); // ID/PROCESS
       if (player !== undefined && nowMs() - Number(last?.[0]) < 100) return player;
       await sleep(20);
     }
