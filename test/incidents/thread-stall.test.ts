@@ -14,13 +14,13 @@ it(
   "thread-stall: a leader whose main loop hangs is replaced, though its thread could renew",
   { timeout: 40_000 },
   async () => {
-    const shared = { path: stage.file("stall.db"), log: stage.file("log"), ttlMs: 1000 };
-    const leader = await stage.start({ ...shared, id: "leader", renewal: "thread", stallAfterMs: 2000 });
+    const shared = { path: stage.file("stall.db"), log: stage.file("log"), ttlMs: 2000 };
+    const leader = await stage.start({ ...shared, id: "leader", renewal: "thread", stallAfterMs: 3000 });
     await leader.hears("elected");
     const rival = await stage.start({ ...shared, id: "rival" });
     await rival.hears("leader");
     const from = nowMs();
-    leader.tell("block 8000");
+    leader.tell("block 11000");
     const { at } = await rival.hears("elected", from);
     const woken = await leader.hears("unblocked", from);
     expect(at).toBeLessThan(woken.at);
