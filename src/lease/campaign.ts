@@ -105,10 +105,10 @@ function becomeStanding(machine: Machine, campaign: Campaign, dueAt: number, eff
 
 function standing(machine: Machine, notBefore: number): Standing {
   const { session, settings } = machine;
-  const attempt = { bid: undefined, firstSentAt: undefined, errand: 0, failures: 0 };
+  const attempt = { bid: undefined, firstSentAt: undefined, errand: 0, failures: 0, hinted: false };
   const pursuit: Pursuit =
     settings.guarantee.shape === "race"
-      ? { shape: "race", over: undefined, seen: undefined, ...attempt }
+      ? { shape: "race", over: undefined, seen: undefined, hopeful: true, ...attempt }
       : { shape: "line", place: undefined, first: false, ...attempt };
   // Law 4: with manual renewal, only a keep sent from now on makes a term count.
   const afterKeep = settings.renewal === "manual" && session.kind === "open" ? session.keepsSent + 1 : 0;
@@ -121,6 +121,7 @@ export function restartPursuit(machine: Machine, campaign: CampaignIn<Standing>,
   pursuit.bid = undefined;
   pursuit.firstSentAt = undefined;
   pursuit.errand = 0;
+  pursuit.hinted = false;
   if (pursuit.shape === "race") pursuit.over = undefined;
   else {
     pursuit.place = undefined;

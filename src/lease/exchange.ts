@@ -20,6 +20,12 @@ export type Bid = string & { readonly [brand]: "bid" };
 export type Version = string & { readonly [brand]: "version" };
 
 /**
+ * Of a claim, in place of a version: whatever version stands there, as long as the seat is vacant. No seat has this version, so that a store which does
+ * not know it answers `beaten` with what stands there, and nothing is lost but a round trip.
+ */
+export const VACANT = "vacant" as Version;
+
+/**
  * INVARIANT: chosen by the granting write itself; of two grants of one name in one domain, the later has the greater value.
  * The counter outlives the record. Values of different domains do not compare; equal values of different bids are different terms.
  */
@@ -106,7 +112,7 @@ export interface Claim {
   readonly session: Session;
   readonly name: Name;
   readonly bid: Bid;
-  /** Race: exactly the version being replaced; the recipe vouches that it may be. Line: ignored, the store judges. */
+  /** Race: exactly the version being replaced, which the recipe vouches for; or VACANT. Without it nothing is replaced. Line: ignored, the store judges. */
   readonly over?: Version | undefined;
   /** What leader() shows beside the id. A claim of the bid that holds the name already only changes this. */
   readonly value: string;
@@ -146,7 +152,7 @@ export interface Question {
 
 export type Looked = { readonly kind: "seen"; readonly seats: readonly Seat[] } | Unknown | Refused;
 
-/** Says that a look is worth while. May be late, doubled, lost. */
+/** Says that a look is worth while; one that shows the seat vacant (race), or nobody before me (line), that a claim is. May be late, doubled, lost. */
 export interface Hint {
   readonly name: Name;
   readonly seat?: Seat | undefined;

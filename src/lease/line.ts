@@ -2,7 +2,7 @@
 //
 // Why at most one leads: the store puts each entry once into a total order and removes an entry only when it was given back or its
 //   session is over by the store's own judgement, after which law 1 has ended that holder's belief. `granted` is the store's word, given by
-//   the same kind of request that joins, that my entry is the first. A look that shows nobody ahead proves nothing (it may be
+//   the same kind of request that joins, that my entry is the first. A look or a hint that shows nobody ahead proves nothing (it may be
 //   stale): it only makes the candidate ask again by a claim with the same bid.
 // An entry that is gone, or that belongs to another session, is never waited on: the line is joined anew with a new bid.
 import { schedule } from "../base/agenda.ts";
@@ -32,7 +32,14 @@ export function handleWaiting(
   pursuit.first = false;
   effects.push({ type: "watch", question: { name: campaign.name, bid: hold.bid, session: open.session } });
   effects.push({ type: "contested", name: campaign.name });
-  schedule(machine.agenda, campaign, nextPollAt(machine, now.mono));
+  schedule(machine.agenda, campaign, nextAt(machine, pursuit, now));
+}
+
+/** The next poll; at once if a hint came while the answer was on its way. */
+function nextAt(machine: Machine, pursuit: LinePursuit, now: Reading): number {
+  const { first, hinted } = pursuit;
+  pursuit.hinted = false;
+  return first || hinted ? now.mono : nextPollAt(machine, now.mono);
 }
 
 /** A look answered where I stand. */
@@ -52,5 +59,5 @@ export function handleLineSeat(
     return restartPursuit(machine, campaign, now);
   }
   pursuit.first = seat.place?.ahead === 0;
-  schedule(machine.agenda, campaign, pursuit.first ? now.mono : nextPollAt(machine, now.mono));
+  schedule(machine.agenda, campaign, nextAt(machine, pursuit, now));
 }

@@ -35,7 +35,7 @@ import type { Bid, Claim, Hint, Hold, Name, Question } from "./exchange.ts";
 import { expire, nextExpiry } from "./expiry.ts";
 import { nextLineMove } from "./line.ts";
 import { stateOf } from "./lifeline.ts";
-import { nextRaceMove } from "./race.ts";
+import { nextOver, nextRaceMove } from "./race.ts";
 import { send } from "./report.ts";
 import { askRenewal, openSession, sendFarewell, sendKeep, sendLeftovers } from "./session.ts";
 import type { Settings } from "./settings.ts";
@@ -172,15 +172,11 @@ function refuseFull(machine: Machine, name: Name, effects: Effect[]): void {
   effects.push({ type: "free", name, error: new ConclaveError("STORE_FULL", message) });
 }
 
-/** A hint proves nothing. It makes a waiting candidate look, and a leading one whose seat shows another ask by a keep. */
+/** A hint proves nothing. It makes a waiting candidate look or claim, and a leading one whose seat shows another ask by a keep. */
 function handleHint(machine: Machine, hint: Hint, now: Reading): void {
   const campaign = machine.campaigns.get(hint.name);
   if (campaign === undefined) return;
-  if (isIn(campaign, "standing")) {
-    const { pursuit } = campaign.stage;
-    if (pursuit.errand === 0 && pursuit.failures === 0) hasten(machine, campaign, now);
-    return;
-  }
+  if (isIn(campaign, "standing")) return hearOfSeat(machine, campaign, hint, now);
   const term = heldTerm(campaign);
   const { session } = machine;
   const holder = hint.seat?.holder;
@@ -188,6 +184,19 @@ function handleHint(machine: Machine, hint: Hint, now: Reading): void {
     holder?.bid === undefined ? holder?.candidate === machine.settings.candidate : holder.bid === term?.hold.bid;
   const other = hint.seat !== undefined && !mine;
   if (other && term !== undefined && session.kind === "open") askRenewal(session, now);
+}
+
+function hearOfSeat(machine: Machine, campaign: CampaignIn<Standing>, { seat }: Hint, now: Reading): void {
+  const { pursuit } = campaign.stage;
+  if (pursuit.failures > 0) return;
+  const isFirst = seat?.place?.present === true && seat.place.ahead === 0;
+  if (pursuit.shape === "race") pursuit.hopeful ||= seat?.state === "vacant";
+  if (pursuit.errand !== 0) {
+    pursuit.hinted ||= isFirst || seat?.state !== "held";
+    return;
+  }
+  if (pursuit.shape === "line") pursuit.first ||= isFirst;
+  hasten(machine, campaign, now);
 }
 
 /** For the reason only: what the thread does not send, nobody proves. */
@@ -306,7 +315,8 @@ function pursue(
   const { session } = machine;
   if (pursuit.errand !== 0) return;
   if (session.kind !== "open") return; // answers.ts puts it back on the agenda when a session is there
-  const move = pursuit.shape === "race" ? nextRaceMove(pursuit, now) : nextLineMove(pursuit);
+  const canWin = session.keepProven >= afterKeep && hasTimeToWin(session, now);
+  const move = pursuit.shape === "race" ? nextRaceMove(pursuit, canWin, now) : nextLineMove(pursuit);
   if (move === "look") {
     questions.push(
       pursuit.shape === "race"
@@ -316,7 +326,7 @@ function pursue(
     return;
   }
   // A claim granted now could not be announced, or (manual renewal) proves nothing in this invocation: first a keep.
-  if (session.keepProven < afterKeep || !hasTimeToWin(session, now)) {
+  if (!canWin) {
     if (session.errand === 0) askRenewal(session, now);
     schedule(machine.agenda, campaign, now.mono + retryAfterMs(machine, session.failures));
     return;
@@ -334,7 +344,7 @@ function claimOf(machine: Machine, open: Open, campaign: Campaign, pursuit: Purs
   if (pursuit.bid === undefined) {
     pursuit.bid = `${machine.nonce}.${++machine.bidsMade}` as Bid;
     pursuit.firstSentAt = now;
-    if (pursuit.shape === "race") pursuit.over = pursuit.seen?.version;
+    if (pursuit.shape === "race") pursuit.over = nextOver(pursuit);
   }
   const over = pursuit.shape === "race" ? pursuit.over : undefined;
   return { session: open.session, name: campaign.name, bid: pursuit.bid, over, value: campaign.value };

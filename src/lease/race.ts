@@ -1,4 +1,6 @@
 // The race: whoever first swaps a record that may be replaced holds it. Looks find out whether it may; only the swap decides.
+// Before the first look, and when a hint says that the seat is vacant, a claim asks for it as such (VACANT): most names are free when they are asked for, and
+// the answer of a claim that is beaten shows as much as a look.
 //
 // When a version may be replaced:
 //   vacant      at once: it was never held, or given back on purpose
@@ -12,19 +14,26 @@
 //   Why at most one leads: the swap succeeds only if the version is still the one watched. Every keep of the holder changes the version,
 //   and versions never repeat, so the holder's last keep that the store applied was applied before the first look came back. From there
 //   law 1 ends its belief no later than silence ends (lease/deadline.ts). Two takers swap over the same version: one of them wins.
-// LAW 7. A claim without an answer is sent again with the same bid over the same version, until the answer is definite.
+//   A claim over VACANT replaces nobody: the store grants it only while the seat is vacant, in the step that finds it so.
+// LAW 7. A claim without an answer is sent again with the same bid over the same version, until the answer is definite. One over VACANT that was delayed
+//   may be granted after its term has ended: an entry of this session that nobody believes in, and that the next keep shows as a stray.
 import { schedule } from "../base/agenda.ts";
 import type { Reading } from "../base/clock.ts";
 import { nextPollAt } from "./backoff.ts";
 import { type CampaignIn, noteSeat } from "./campaign.ts";
 import { silenceMs } from "./deadline.ts";
-import type { Bid, Seat } from "./exchange.ts";
+import { type Bid, type Seat, VACANT, type Version } from "./exchange.ts";
 import type { Effect, Machine, RacePursuit, Standing } from "./state.ts";
 
-/** What a due pursuit does next. */
-export function nextRaceMove(pursuit: RacePursuit, now: Reading): "claim" | "look" {
-  if (pursuit.bid !== undefined) return "claim";
+/** What a due pursuit does next. `canWin`: a grant could be used now. */
+export function nextRaceMove(pursuit: RacePursuit, canWin: boolean, now: Reading): "claim" | "look" {
+  if (pursuit.bid !== undefined || (pursuit.hopeful && canWin)) return "claim";
   return now.mono >= (pursuit.seen?.takeAt ?? Infinity) ? "claim" : "look";
+}
+
+/** What a new attempt swaps over. */
+export function nextOver({ hopeful, seen }: RacePursuit): Version | undefined {
+  return hopeful ? VACANT : seen?.version;
 }
 
 /** A look, or a lost swap, showed this seat; the answer has just been received. */
@@ -37,7 +46,9 @@ export function handleRaceSeat(
   effects: Effect[],
 ): void {
   noteSeat(campaign, seat, effects);
-  const { seen } = pursuit;
+  const { seen, hinted } = pursuit;
+  pursuit.hopeful &&= hinted;
+  pursuit.hinted = false;
   if (seen === undefined || seen.version !== seat.version)
     pursuit.seen = { version: seat.version, takeAt: takeAtMs(machine, seat, now) };
   // A death is noticed without a write, so the version stays: it can only bring the instant forward.
@@ -46,7 +57,8 @@ export function handleRaceSeat(
   const takeAt = pursuit.seen?.takeAt ?? Infinity;
   if (takeAt > now.mono)
     effects.push({ type: "contested", name: campaign.name }, { type: "watch", question: { name: campaign.name } });
-  schedule(machine.agenda, campaign, Math.max(now.mono, Math.min(takeAt, nextPollAt(machine, now.mono))));
+  const next = hinted ? now.mono : Math.min(takeAt, nextPollAt(machine, now.mono));
+  schedule(machine.agenda, campaign, Math.max(now.mono, next));
 }
 
 /** On the monotonic hand: from when on this version, first seen now, may be swapped over. */

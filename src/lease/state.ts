@@ -171,6 +171,8 @@ interface Attempt {
   firstSentAt: Reading | undefined;
   errand: number;
   failures: number;
+  /** A hint came while an answer was on its way, and may be newer than that. */
+  hinted: boolean;
 }
 
 export interface RacePursuit extends Attempt {
@@ -178,6 +180,8 @@ export interface RacePursuit extends Attempt {
   /** The version the unanswered claim replaces. */
   over: Version | undefined;
   seen: Seen | undefined;
+  /** Vacant, for all we know: nothing was seen yet, or a hint says so. */
+  hopeful: boolean;
 }
 
 /** A version that was looked at, and from when on it may be replaced (Infinity: never while it stands). */

@@ -217,7 +217,7 @@ export class Process implements Actor, Node, Desk {
     else if (effect.type === "carry") this.#thread?.carry(effect);
     else if (effect.type === "watch") {
       this.#watched.add(effect.question.name);
-      store.watch(effect.question.name, this.who);
+      store.watch(effect.question, this.who);
     } else if (effect.type === "unwatch") {
       this.#watched.delete(effect.name);
       store.unwatch(effect.name, this.who);

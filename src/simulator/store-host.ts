@@ -54,7 +54,7 @@ export class StoreHost implements Actor, Node {
   #isCalm = false;
   #paused = 0;
   readonly #waiting: RequestMessage[] = [];
-  readonly #watchers = new Map<Name, Set<Who>>();
+  readonly #watchers = new Map<Name, Map<Who, Question>>();
   readonly #tokens = new Map<string, Token>();
   readonly #sessionOf = new Map<string, string>();
   /** Session → when its last keep arrived, by the judging clock. */
@@ -207,10 +207,10 @@ export class StoreHost implements Actor, Node {
 
   // ---- hints -------------------------------------------------------------------------------------------------------------------------
 
-  watch(name: Name, who: Who): void {
+  watch(question: Question, who: Who): void {
     if (this.#spec.wakes !== "watch") return;
-    const watchers = this.#watchers.get(name) ?? new Set<Who>();
-    this.#watchers.set(name, watchers.add(who));
+    const watchers = this.#watchers.get(question.name) ?? new Map<Who, Question>();
+    this.#watchers.set(question.name, watchers.set(who, question));
   }
 
   unwatch(name: Name, who: Who): void {
@@ -220,8 +220,8 @@ export class StoreHost implements Actor, Node {
   #hint(names: Iterable<Name>): void {
     const { network, rng } = this.#world;
     for (const name of names)
-      for (const who of this.#watchers.get(name) ?? []) {
-        const seat = nextChance(rng, 0.5) ? this.#shelf.look({ name }, this.#now()) : undefined;
+      for (const [who, question] of this.#watchers.get(name) ?? []) {
+        const seat = nextChance(rng, 0.5) ? this.#shelf.look(question, this.#now()) : undefined;
         const message: HintMessage = { kind: "hint", who, hint: { name, seat } };
         network.send(STORE_ADDRESS, addressOf(who.slot), message);
       }

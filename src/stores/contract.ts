@@ -25,6 +25,7 @@ import type {
 import type { Fencing, Guarantee } from "../lease/guarantee.ts";
 
 export type * from "../lease/exchange.ts";
+export { VACANT } from "../lease/exchange.ts";
 export type { Fault, Fencing, Guarantee } from "../lease/guarantee.ts";
 export type { RefusalCode, Refused, Unknown } from "../base/outcome.ts";
 
@@ -47,7 +48,7 @@ export interface Store<F extends Fencing = Fencing> {
   /**
    * 2. One conditional write per name: join the line, or swap the record. Answers in the order of `claims`.
    * A bid that holds the name already, or stands in its line, is answered as it stands, and its value is recorded. A race swaps over
-   * exactly `over`, in the same step takes the next token from the name's counter, and ends the silent session whose seat it took
+   * exactly `over` (VACANT: over any version that is vacant), in the same step takes the next token from the name's counter, and ends the silent session whose seat it took
    * (unless that is its own): dead is stable, no keep of it can succeed any more.
    */
   claim(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]>;

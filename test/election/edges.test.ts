@@ -148,6 +148,8 @@ describe("answers that are none", () => {
     async (method, answer) => {
       let broken = true;
       const right = memory();
+      const holder = createCandidate({ store: right, ttlMs: 1_000 });
+      if (method === "look") await holder.election("x").campaign(); // nobody looks at what is free
       const store = altered(right, {
         [method]: (...args: never[]) =>
           broken ? Promise.resolve(answer) : (right[method] as (...each: never[]) => unknown)(...args),
@@ -160,6 +162,7 @@ describe("answers that are none", () => {
       await expect.poll(() => events.some(({ type }) => type === "error")).toBe(true);
       expect(events.some(({ type }) => type === "elected")).toBe(false);
       broken = false;
+      await holder.close();
       const settled = await outcome;
       if (settled !== "led") expect(settled).toMatchObject({ code: "STORE_UNSUPPORTED" });
       await candidate.close();
@@ -172,8 +175,10 @@ describe("a name that the store refuses for good", () => {
     const right = memory();
     const foreign = { kind: "refused", code: "STORE_FOREIGN_DATA", message: "not ours", retryable: false } as const;
     const store = altered(right, {
-      look: (questions: readonly { readonly name: string }[], call: never) =>
-        questions.some(({ name }) => name === "foreign") ? Promise.resolve(foreign) : right.look(questions, call),
+      claim: (claims: readonly { readonly name: string }[], call: never) =>
+        claims.some(({ name }) => name === "foreign")
+          ? Promise.resolve(claims.map(() => foreign))
+          : right.claim(claims as never, call),
     });
     const candidate = createCandidate({ store, ttlMs: 2_000 });
     const term = await candidate.election("ours").campaign();

@@ -1,7 +1,18 @@
 // A machine on the table: time in hand, every request answered by the test. Nothing happens unless a line of the test makes it happen.
 import type { Grain, Reading } from "../../src/base/clock.ts";
 import type { ConclaveEvent } from "../../src/lease/events.ts";
-import type { Bid, Claim, Hold, Kept, Seat, Session, SessionSpec, Token, Version } from "../../src/lease/exchange.ts";
+import {
+  type Bid,
+  type Claim,
+  type Hold,
+  type Kept,
+  type Seat,
+  type Session,
+  type SessionSpec,
+  type Token,
+  VACANT,
+  type Version,
+} from "../../src/lease/exchange.ts";
 import type { Guarantee } from "../../src/lease/guarantee.ts";
 import { createMachine, isHeld, nextWake, step, termState } from "../../src/lease/machine.ts";
 import { resolveSettings, type SettingsInput } from "../../src/lease/settings.ts";
@@ -125,15 +136,28 @@ export class Rig {
     });
   }
 
+  /** Answers the look that waits, or the claim over VACANT in its place, which is beaten: both show the seat. */
   see(seat: Partial<Seat> = {}): void {
-    const call = this.next("look");
-    const seats = call.request.questions.map(({ name }): Seat => ({
+    const shown = ({ name }: { readonly name: string }): Seat => ({
       name,
       version: "v1" as Version,
       state: "vacant",
       ...seat,
-    }));
-    this.answer(call, { kind: "seen", seats });
+    });
+    if (this.isHopeful) {
+      const call = this.next("claim");
+      const claimed = call.request.claims.map((claim) => ({ kind: "beaten" as const, seat: shown(claim) }));
+      return this.answer(call, { kind: "claimed", claimed });
+    }
+    const call = this.next("look");
+    this.answer(call, { kind: "seen", seats: call.request.questions.map(shown) });
+  }
+
+  /** A claim over VACANT waits for its answer. */
+  get isHopeful(): boolean {
+    return this.pending.some(
+      ({ request }) => request.method === "claim" && request.claims.every(({ over }) => over === VACANT),
+    );
   }
 
   grant(call = this.next("claim"), token = ++this.#granted): void {
@@ -143,7 +167,7 @@ export class Rig {
     });
   }
 
-  /** From nothing to the first look (race) or claim (line), with a session, in no time at all. */
+  /** From nothing to the first claim, over VACANT in a race, with a session, in no time at all. */
   stand(name = "x"): this {
     this.input({ type: "stand", name, value: "" });
     this.pass(0);
@@ -152,7 +176,7 @@ export class Rig {
     return this;
   }
 
-  /** On to the first claim, the seat being vacant. */
+  /** On to the first claim over a version, the seat being vacant. */
   standAndClaim(name = "x"): PendingCall<"claim"> {
     this.stand(name);
     this.see();
@@ -166,7 +190,7 @@ export class Rig {
     this.pass(0);
     if (this.has("keep")) this.keep();
     this.pass(0);
-    if (this.has("look")) this.see();
+    if (this.has("look") || this.isHopeful) this.see();
     this.pass(0);
     const claim = this.next("claim");
     this.grant(claim);

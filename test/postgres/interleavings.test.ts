@@ -3,7 +3,15 @@ import pg from "pg";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { postgres } from "conclave/stores/postgres";
 import * as server from "../../scripts/servers/postgres.mjs";
-import type { Bid, Claimed, FencedStore, Hold, Seat, Session } from "../../src/stores/contract.ts";
+import {
+  type Bid,
+  type Claimed,
+  type FencedStore,
+  type Hold,
+  type Seat,
+  type Session,
+  VACANT,
+} from "../../src/stores/contract.ts";
 import { useServers } from "../servers.ts";
 import { call, hold, open } from "../stores/moves.ts";
 import { newDatabase, sleep } from "./stage.ts";
@@ -37,8 +45,10 @@ async function look(): Promise<Seat> {
   return seat;
 }
 
-const take = async (): Promise<Claimed | undefined> =>
-  (await store.claim([{ session: taker, name: "x", bid: "t.1" as Bid, over: seen.version, value: "" }], call()))[0];
+const take = async (over = seen.version): Promise<Claimed | undefined> =>
+  (await store.claim([{ session: taker, name: "x", bid: "t.1" as Bid, over, value: "" }], call()))[0];
+
+const takeVacant = (): Promise<Claimed | undefined> => take(VACANT);
 
 /** Begins `second` while the first has done `sql` and not committed. */
 async function behind<R>(sql: string, second: () => Promise<R>): Promise<R> {
@@ -68,6 +78,39 @@ it("a claim behind a release under way is beaten, and wins over what stands then
   expect(await behind(sql, take)).toMatchObject({ kind: "beaten", seat: { state: "vacant" } });
   seen = await look();
   expect(await take()).toMatchObject({ kind: "granted", hold: { token: { value: 2n } } });
+});
+
+it("a claim of what is vacant, behind another claim under way, is beaten by it, and takes no token", async () => {
+  await store.release({ session: holder, holds: [held], endSession: false }, call());
+  const rival = await open(store);
+  const sql = `UPDATE conclave.counter SET last = 2 WHERE name = 'x'; UPDATE conclave.seat SET session = '${rival.id}', bid = 'r.1', token = 2, change = gen_random_uuid()`;
+  expect(await behind(sql, takeVacant)).toMatchObject({
+    kind: "beaten",
+    seat: { state: "held", holder: { bid: "r.1" } },
+  });
+  await store.release({ session: rival, holds: [{ name: "x", bid: "r.1" as Bid }], endSession: false }, call());
+  expect(await takeVacant()).toMatchObject({ kind: "granted", hold: { token: { value: 3n } } });
+});
+
+it("a claim of what is vacant, behind a claim and a release under way, has the token after theirs", async () => {
+  await store.release({ session: holder, holds: [held], endSession: false }, call());
+  const sql =
+    "UPDATE conclave.counter SET last = 2 WHERE name = 'x'; UPDATE conclave.seat SET bid = 'r.1', token = 2, change = gen_random_uuid()";
+  expect(await behind(sql, takeVacant)).toMatchObject({ kind: "granted", hold: { token: { value: 3n } } });
+});
+
+it("a claim of what is vacant, behind the end of its own session, is not applied", async () => {
+  await store.release({ session: holder, holds: [held], endSession: false }, call());
+  const sql = `UPDATE conclave.session SET ended = 'silent' WHERE id = '${taker.id}'`;
+  expect(await behind(sql, takeVacant)).toEqual({ kind: "session-lost" });
+  expect(await look()).toMatchObject({ state: "vacant" });
+});
+
+it("a claim of what is held waits for nobody: not for the holder's keep, nor for another claim", async () => {
+  await first.query("BEGIN");
+  await first.query("SELECT FROM conclave.counter, conclave.seat, conclave.session FOR UPDATE");
+  expect(await takeVacant()).toMatchObject({ kind: "beaten", seat: { state: "held" } });
+  await first.query("ROLLBACK");
 });
 
 it("a claim behind the end of its own session is not applied", async () => {

@@ -70,6 +70,16 @@ export const BREAKERS: readonly Breaker[] = [
     caughtBy: "an older version wins nothing in a race, and a line does not ask for one",
   },
   {
+    flaw: "what is asked for as vacant is taken from its holder",
+    make: () => broken.vacantIsAnything(race()),
+    caughtBy: "a claim over VACANT is granted where the seat is vacant, to one, and nowhere else",
+  },
+  {
+    flaw: "a claim over VACANT that comes late is granted again",
+    make: () => broken.vacantComesTwice(race()),
+    caughtBy: "a claim over VACANT is granted where the seat is vacant, to one, and nowhere else",
+  },
+  {
     flaw: "a keep moves no version",
     make: () => broken.keepMovesNoVersion(race()),
     caughtBy: "a keep moves the version that a taker watches, and no holder from its place",

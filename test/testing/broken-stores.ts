@@ -12,7 +12,7 @@ import type {
   Version,
 } from "../../src/lease/exchange.ts";
 import type { Guarantee } from "../../src/lease/guarantee.ts";
-import type { Store } from "../../src/stores/contract.ts";
+import { type Store, VACANT } from "../../src/stores/contract.ts";
 
 type Changes = { [M in "keep" | "claim" | "release" | "look" | "watch"]?: Store[M] } & { guarantee?: Guarantee };
 
@@ -216,6 +216,29 @@ export function swapIgnoresOver(store: Store): Store {
         claimed.push(
           ...(await store.claim([{ ...claim, over: (await seatAt(store, claim.name, call))?.version }], call)),
         );
+      return claimed;
+    },
+  });
+}
+
+/** Asked for what is vacant, takes what stands there. */
+export function vacantIsAnything(store: Store): Store {
+  return overVacant(store, () => true);
+}
+
+/** Forgets who held a vacant seat last. */
+export function vacantComesTwice(store: Store): Store {
+  return overVacant(store, (seat) => seat?.state === "vacant");
+}
+
+function overVacant(store: Store, mayTake: (seat: Seat | undefined) => boolean): Store {
+  return change(store, {
+    claim: async (claims, call) => {
+      const claimed: Claimed[] = [];
+      for (const claim of claims) {
+        const seat = claim.over === VACANT ? await seatAt(store, claim.name, call) : undefined;
+        claimed.push(...(await store.claim([mayTake(seat) && seat ? { ...claim, over: seat.version } : claim], call)));
+      }
       return claimed;
     },
   });

@@ -4,19 +4,20 @@
 // INVARIANT  versions of a name never repeat: a version is drawn from one counter for the whole shelf, absence included.
 // INVARIANT  counter[name] ≥ every token ever granted for name, and the grant takes it in the same step.
 // INVARIANT  dead is stable: once a session is dead, no keep and no claim of it succeeds.
-import type {
-  Bid,
-  Claim,
-  Claimed,
-  Hold,
-  Kept,
-  Name,
-  Question,
-  Seat,
-  Session,
-  SessionSpec,
-  Version,
-  Will,
+import {
+  type Bid,
+  type Claim,
+  type Claimed,
+  type Hold,
+  type Kept,
+  type Name,
+  type Question,
+  type Seat,
+  type Session,
+  type SessionSpec,
+  VACANT,
+  type Version,
+  type Will,
 } from "../../lease/exchange.ts";
 import type { Shelf, ShelfOptions } from "./shelf.ts";
 
@@ -118,7 +119,7 @@ export class RaceShelf implements Shelf {
       seat.value = claim.value;
       return { kind: "granted", hold: this.#hold(claim.name, seat) };
     }
-    if (this.#version(claim.name) !== claim.over) return { kind: "beaten", seat: this.look({ name: claim.name }) };
+    if (!this.#mayReplace(claim, seat)) return { kind: "beaten", seat: this.look({ name: claim.name }) };
     if (seat !== undefined && !seat.vacant && this.#options.layout === "session" && seat.session !== claim.session.id)
       this.endSession(seat.session);
     const counter = this.#counter(claim.name);
@@ -137,6 +138,11 @@ export class RaceShelf implements Shelf {
     counter.change = ++this.#beats;
     this.#seats.set(claim.name, next);
     return { kind: "granted", hold: this.#hold(claim.name, next) };
+  }
+
+  /** Over VACANT the last bid that held it is not granted again: that claim was applied before, and comes late. */
+  #mayReplace({ name, bid, over }: Claim, seat: SeatRow | undefined): boolean {
+    return over === VACANT ? this.look({ name }).state === "vacant" && seat?.bid !== bid : over === this.#version(name);
   }
 
   release(will: Will): void {

@@ -3,8 +3,9 @@
 //
 // Why at most one holds a name: `claim` locks the name's counter, so that no other claim comes between, then its seat and its holder's session, so that
 // no release and no keep does; it reads them only then (each statement of a function sees what is committed when it begins), and swaps only over exactly
-// the version that the machine vouches for. In the same transaction it takes the next token and ends the session it replaces. Ended is for ever: every
-// keep and claim asks for a session that is not ended, under the lock of its row.
+// the version that the machine vouches for, or over a seat that it finds vacant. In the same transaction it takes the next token and ends the session it
+// replaces. Ended is for ever: every keep and claim asks for a session that is not ended, under the lock of its row.
+// `take_free` is the same for one claim of a seat that is free, in fewer statements: a statement that had to wait for a lock judges the row as it is then.
 // Locks are taken in one order everywhere (counters by name, seats by name, sessions by id), so that calls wait for each other and never in a circle.
 //
 // Every function first says no to two things: another layout than the caller's, and a transaction that began before this very message: that is one of the
@@ -95,6 +96,45 @@ BEGIN
     (SELECT coalesce(json_agg(json_build_object('name', seat.name, 'bid', seat.bid)), '[]'::json) FROM $schema.seat WHERE seat.session = asked->>'session'));
 END $keep$;
 
+-- ← claims, and the names in them. → a row for each, in their order, and what becomes of it as things stand. Over 'vacant' the last bid that held the seat
+-- is not granted again: that claim was applied before, and comes late.
+CREATE OR REPLACE FUNCTION $schema.judge(claims json, names text[], by_clock boolean)
+RETURNS TABLE (ordinal bigint, name text, session text, bid text, mark bigint, value text, ttl integer, seat json, token bigint, holder text, verdict text)
+LANGUAGE sql STABLE AS $judge$
+  SELECT place.ordinal, claim.name, claim.session, claim.bid, claim.mark, claim.value, mine.ttl, place.seat, place.token, place.session,
+    CASE
+      WHEN mine.id IS NULL THEN 'session-lost'
+      WHEN place.session = claim.session AND place.bid = claim.bid THEN 'standing'
+      WHEN claim.over = 'vacant' AND place.seat->>'state' = 'vacant' AND place.bid IS DISTINCT FROM claim.bid THEN 'granted'
+      WHEN claim.over = place.version THEN 'granted'
+      ELSE 'beaten'
+    END
+  FROM $schema.places(names, by_clock) AS place
+  JOIN ROWS FROM (json_to_recordset(claims) AS (name text, session text, bid text, over text, mark bigint, value text))
+    WITH ORDINALITY AS claim (name, session, bid, over, mark, value, ordinal) ON claim.ordinal = place.ordinal
+  LEFT JOIN $schema.session AS mine ON mine.id = claim.session AND mine.ended IS NULL
+    AND NOT (by_clock AND $schema.has_lapsed(mine.kept, mine.ttl))
+$judge$;
+
+-- ← one claim. → its token; null, and nothing was changed, if the seat is not free or somebody else must judge.
+CREATE OR REPLACE FUNCTION $schema.take_free(claim json) RETURNS bigint LANGUAGE plpgsql AS $take$
+DECLARE
+  next_token bigint;
+  mine_ttl integer;
+BEGIN
+  SELECT counter.last + 1 INTO next_token FROM $schema.counter, $schema.seat
+    WHERE counter.name = claim->>'name' AND seat.name = claim->>'name' AND seat.session IS NULL
+      AND CASE claim->>'over' WHEN 'vacant' THEN seat.bid <> claim->>'bid' ELSE claim->>'over' = 'free ' || seat.change END
+    FOR UPDATE;
+  IF NOT FOUND THEN RETURN NULL; END IF;
+  SELECT ttl INTO mine_ttl FROM $schema.session WHERE id = claim->>'session' AND ended IS NULL FOR UPDATE;
+  IF NOT FOUND THEN RETURN NULL; END IF;
+  UPDATE $schema.counter SET last = next_token, ttl = mine_ttl, change = gen_random_uuid() WHERE name = claim->>'name';
+  UPDATE $schema.seat SET session = claim->>'session', bid = claim->>'bid', token = next_token, mark = (claim->>'mark')::bigint,
+    value = claim->>'value', change = gen_random_uuid() WHERE name = claim->>'name';
+  RETURN next_token;
+END $take$;
+
 -- ← {byClock, claims: [{name, session, bid, over, mark, value}]}. → {domain, claimed: [{verdict, token, seat}]}, in their order.
 CREATE OR REPLACE FUNCTION $schema.claim(asked json) RETURNS json LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $claim$
 DECLARE
@@ -102,10 +142,22 @@ DECLARE
   by_clock boolean := (asked->>'byClock')::boolean;
   names text[];
   sessions text[];
+  taken bigint;
   claimed json;
 BEGIN
   IF objection IS NOT NULL THEN RETURN objection; END IF;
   names := ARRAY(SELECT claim->>'name' FROM json_array_elements(asked->'claims') AS claim);
+  IF cardinality(names) = 1 THEN
+    IF NOT by_clock THEN taken := $schema.take_free(asked->'claims'->0); END IF;
+    IF taken IS NOT NULL THEN
+      RETURN json_build_object('kind', 'claimed', 'domain', (SELECT domain FROM $schema.meta),
+        'claimed', json_build_array(json_build_object('verdict', 'granted', 'token', taken::text)));
+    END IF;
+    -- Many may claim what one has left. Whoever is beaten finds out without a lock, and keeps nobody waiting.
+    SELECT json_build_array(json_build_object('verdict', judged.verdict, 'seat', judged.seat)) INTO claimed
+      FROM $schema.judge(asked->'claims', names, by_clock) AS judged WHERE judged.verdict = 'beaten';
+    IF FOUND THEN RETURN json_build_object('kind', 'claimed', 'domain', (SELECT domain FROM $schema.meta), 'claimed', claimed); END IF;
+  END IF;
   INSERT INTO $schema.counter (name, last, ttl, change)
     SELECT asked_name, 0, 1, gen_random_uuid() FROM unnest(names) AS asked_name ORDER BY asked_name COLLATE "C" ON CONFLICT DO NOTHING;
   PERFORM FROM $schema.counter WHERE name = ANY (names) ORDER BY name FOR UPDATE;
@@ -116,19 +168,7 @@ BEGIN
     UNION SELECT claim->>'session' FROM json_array_elements(asked->'claims') AS claim);
   PERFORM FROM $schema.session WHERE id = ANY (sessions) ORDER BY id FOR UPDATE;
   WITH judged AS MATERIALIZED (
-    SELECT place.ordinal, claim.name, claim.session, claim.bid, claim.mark, claim.value, mine.ttl, place.seat, place.token,
-      place.session AS holder,
-      CASE
-        WHEN mine.id IS NULL THEN 'session-lost'
-        WHEN place.session = claim.session AND place.bid = claim.bid THEN 'standing'
-        WHEN place.version IS DISTINCT FROM claim.over THEN 'beaten'
-        ELSE 'granted'
-      END AS verdict
-    FROM $schema.places(names, by_clock) AS place
-    JOIN ROWS FROM (json_to_recordset(asked->'claims') AS (name text, session text, bid text, over text, mark bigint, value text))
-      WITH ORDINALITY AS claim (name, session, bid, over, mark, value, ordinal) ON claim.ordinal = place.ordinal
-    LEFT JOIN $schema.session AS mine ON mine.id = claim.session AND mine.ended IS NULL
-      AND NOT (by_clock AND $schema.has_lapsed(mine.kept, mine.ttl))
+    SELECT * FROM $schema.judge(asked->'claims', names, by_clock)
   ), ended AS (
     UPDATE $schema.session SET ended = 'silent' FROM judged
     WHERE judged.verdict = 'granted' AND session.id = judged.holder AND judged.holder <> judged.session AND session.ended IS NULL
@@ -166,6 +206,9 @@ BEGIN
     INSERT INTO $schema.session (id, candidate, ttl, beat, kept, ended)
       VALUES (asked->>'session', asked->>'candidate', (asked->>'ttl')::integer, gen_random_uuid(), clock_timestamp(), 'released')
       ON CONFLICT (id) DO UPDATE SET ended = coalesce(session.ended, 'released');
+  ELSIF json_array_length(asked->'holds') = 1 THEN
+    UPDATE $schema.seat SET session = NULL, change = gen_random_uuid()
+      WHERE name = asked->'holds'->0->>'name' AND session IS NOT DISTINCT FROM asked->>'session' AND bid = asked->'holds'->0->>'bid';
   ELSE
     names := ARRAY(SELECT hold->>'name' FROM json_array_elements(asked->'holds') AS hold);
     PERFORM FROM $schema.seat WHERE name = ANY (names) AND session IS NOT DISTINCT FROM asked->>'session' ORDER BY name FOR UPDATE;

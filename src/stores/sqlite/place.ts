@@ -38,6 +38,8 @@ export interface Place {
   readonly version: ReturnType<typeof asVersion>;
   readonly state: "vacant" | "held" | "missing";
   readonly lastTtlMs: number | undefined;
+  /** Of whoever holds it, or held it last. */
+  readonly lastBid: string | undefined;
   readonly sitter: Sitter | undefined;
 }
 
@@ -51,6 +53,7 @@ export function readPlace(name: string, row: Row, lifeFolder: string): Place {
     state,
     version: asVersion(version),
     lastTtlMs,
+    lastBid: row["bid"] === null ? undefined : readText(row["bid"], `${what}, bid`),
     sitter,
   });
   if (!isTrue(row["present"])) return change === "" ? place("vacant", "never") : place("missing", `${change} gone`);

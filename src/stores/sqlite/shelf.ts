@@ -2,10 +2,10 @@
 // understands. The same meaning as src/simulator/models/race-shelf.ts, which the simulator hunts.
 //
 // Why at most one holds a name: a claim reads and swaps inside BEGIN IMMEDIATE, so no keep and no claim comes between; it succeeds only over exactly the
-// version that the machine vouches for; in the same transaction it takes the next token and ends the session it replaces. Ended is for ever: every
-// keep and claim asks for a session that is not ended, in the same way.
+// version that the machine vouches for, or over a seat that it finds vacant; in the same transaction it takes the next token and ends the session it
+// replaces. Ended is for ever: every keep and claim asks for a session that is not ended, in the same way.
 import type { Bid, Claim, Claimed, Hold, Kept, Name, Session, SessionSpec, Will } from "../contract.ts";
-import { asBid } from "../contract.ts";
+import { asBid, VACANT } from "../contract.ts";
 import { markOf } from "../mark.ts";
 import type { Connection, Row } from "./binding.ts";
 import type { Kernel } from "./kernel.ts";
@@ -155,7 +155,7 @@ export class SqliteShelf {
 
   /** Empty unless another version stands there than the one vouched for, and not by this very claim. */
   #beaten(place: Place, claim: Claim | undefined): readonly Claimed[] {
-    if (claim === undefined || place.version === claim.over || isBy(claim, place.sitter)) return [];
+    if (claim === undefined || mayReplace(claim, place) || isBy(claim, place.sitter)) return [];
     return [{ kind: "beaten", seat: seatOf(place, this.#kernel, false) }];
   }
 
@@ -220,6 +220,11 @@ export class SqliteShelf {
       .all(sql.LIVE_SOCKETS)
       .map((row) => socketPath(readText(row["socket"], "a session's socket"), this.#lifeFolder));
   }
+}
+
+/** Over VACANT the last bid that held it is not granted again: that claim was applied before, and comes late. */
+function mayReplace({ over, bid }: Claim, place: Place): boolean {
+  return over === VACANT ? place.state === "vacant" && place.lastBid !== bid : over === place.version;
 }
 
 function isBy({ bid, session }: Claim, sitter: Sitter | undefined): boolean {

@@ -1,4 +1,5 @@
 // Claims: one attempt per bid, one winner per name, answers in order.
+import { VACANT } from "../../lease/exchange.ts";
 import type { Bench, Case } from "./bench.ts";
 import { check, checkEqual, checkKind } from "./check.ts";
 
@@ -12,6 +13,7 @@ export const claimCases: readonly Case[] = [
     name: "a claim that did not win is the same claim when sent again: one place in a line, beaten for good in a race",
     run: staysUnsuccessful,
   },
+  { name: "a claim over VACANT is granted where the seat is vacant, to one, and nowhere else", run: asksForVacant },
 ];
 
 async function isIdempotent(bench: Bench): Promise<void> {
@@ -140,5 +142,32 @@ async function staysUnsuccessful(bench: Bench): Promise<void> {
     "a beaten bid never wins: the version has moved for good",
   );
   check(late.seat.state === "vacant", "a beaten claim is shown the seat as it stands", "a vacant seat", late.seat);
+  await bench.checkVacant(name, "a beaten claim changes nothing");
+}
+
+/** A store may always answer `beaten`, with what stands there: then a claim over that version follows. */
+async function asksForVacant(bench: Bench): Promise<void> {
+  if (bench.isLine) return;
+  const [first, rival] = [await bench.open(), await bench.open()];
+  const name = bench.name();
+  const attempts = [first, rival].map((session) => ({ session, name, bid: bench.bid(), over: VACANT, value: "" }));
+  const claimed = await Promise.all(attempts.map(async (attempt) => (await bench.claims([attempt]))[0]));
+  const granted = attempts.filter((_, index) => claimed[index]?.kind === "granted");
+  check(granted.length <= 1, "of those that claim what is vacant one wins", "one grant at most", claimed);
+  const { session, bid } = granted[0] ?? { session: first, ...(await bench.win(first, name)) };
+  const hold = { name, bid };
+  const { seat } = checkKind(
+    await bench.claim(rival, name, bench.bid(), VACANT),
+    "beaten",
+    "a claim over VACANT takes nothing from a holder",
+  );
+  checkEqual(seat.state, "held", "a beaten claim is shown the seat as it stands");
+  checkEqual((await bench.kept(session, [hold])).lost, [], "a claim that was not granted takes nothing away");
+  await bench.giveBack(session, [hold]);
+  checkKind(
+    await bench.claim(session, name, bid, VACANT),
+    "beaten",
+    "a claim that was granted, given back, and comes once more is not granted again",
+  );
   await bench.checkVacant(name, "a beaten claim changes nothing");
 }
