@@ -320,11 +320,15 @@ export class Runner {
   #free(name: Name, error?: ConclaveError): void {
     const contender = this.#contenders.get(name);
     this.#contenders.delete(name);
-    // Nobody will answer them any more.
+    if (this.#renewals.length > 0 || this.#announcements.length > 0) this.#giveUpWaiters(name);
+    contender?.free(error);
+  }
+
+  /** Nobody will answer them any more. */
+  #giveUpWaiters(name: Name): void {
     const over = new TermLostError(name, "resigned");
     this.#renewals = settled(this.#renewals, (waiter) => waiter.name === name, over);
     this.#announcements = settled(this.#announcements, (waiter) => waiter.name === name, over);
-    contender?.free(error);
   }
 
   /** Those who stand now; whoever waits behind one of them tries anew. */

@@ -232,7 +232,7 @@ describe("refuses, and says what to do:", () => {
       await store.release({ session, holds: [], endSession: true }, call()),
     ])
       expect(answer).toMatchObject({ kind: "refused", retryable: true, message: saying(/a transaction is open/) });
-    expect((await client.query("SHOW statement_timeout")).rows).toEqual([{ statement_timeout: "0" }]);
+    expect((await client.query("SHOW lock_timeout")).rows).toEqual([{ lock_timeout: "0" }]);
     await client.query("INSERT INTO mine VALUES (2); COMMIT");
     expect((await client.query("SELECT a FROM mine")).rows).toEqual([{ a: 1 }, { a: 2 }]);
     expect(await store.keep(session, [], call())).toMatchObject({ kind: "kept" });
@@ -255,6 +255,28 @@ describe("refuses, and says what to do:", () => {
 });
 
 describe("a statement that takes too long", () => {
+  it("takes itself back where something else than a lock was slow", async () => {
+    const url = await newDatabase(primary());
+    const store = postgres(url);
+    const session = await open(store, 1000);
+    const slowly = (seconds: number): string =>
+      `CREATE OR REPLACE FUNCTION conclave.slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(${seconds}); RETURN NEW; END $$`;
+    await byHand(url, slowly(0.7));
+    await byHand(
+      url,
+      "CREATE TRIGGER slow BEFORE UPDATE ON conclave.session FOR EACH ROW EXECUTE FUNCTION conclave.slowly()",
+    );
+    const before = await byHand(url, "SELECT beat FROM conclave.session");
+    expect(await store.keep(session, [], call())).toMatchObject({
+      kind: "refused",
+      message: saying(/too slow.*500 ms/),
+    });
+    expect(await byHand(url, "SELECT beat FROM conclave.session")).toEqual(before);
+    await byHand(url, slowly(0));
+    expect(await store.keep(session, [], call())).toMatchObject({ kind: "kept" });
+    await store.close();
+  });
+
   it("dies at the server, after its caller has given up: it is not applied later", async () => {
     const url = await newDatabase(primary());
     const store = postgres(url);

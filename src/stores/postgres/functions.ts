@@ -10,15 +10,27 @@
 //
 // Every function first says no to two things: another layout than the caller's, and a transaction that began before this very message: that is one of the
 // user's own, and what we do inside it may never be committed. Under a stricter isolation than READ COMMITTED nothing is wrong; Postgres refuses more.
+//
+// A caller says how long it waits (`patience`, ms). No lock is waited for longer, and what took longer, by a lock or a slow disk, takes itself back instead
+// of being applied when nobody waits for it any more. A statement_timeout would do that too, at the price of a statement of its own.
 
 export const FUNCTIONS = `
--- ← the whole request. → null, or the answer that says why not.
-CREATE OR REPLACE FUNCTION $schema.objection(asked json) RETURNS json LANGUAGE sql STABLE AS $objection$
+-- ← the whole request. → null, and locks are waited for with the caller's patience; or the answer that says why not.
+CREATE OR REPLACE FUNCTION $schema.objection(asked json) RETURNS json LANGUAGE sql VOLATILE AS $objection$
   SELECT CASE
     WHEN (asked->>'layout')::integer IS DISTINCT FROM $layout THEN json_build_object('kind', 'layout', 'layout', $layout)
     WHEN now() <> statement_timestamp() THEN json_build_object('kind', 'in-transaction')
+    WHEN set_config('lock_timeout', asked->>'patience', true) IS NULL THEN NULL
   END
 $objection$;
+
+-- ← the whole request, and the answer to it, which nobody gets that comes too late: then nothing was done.
+CREATE OR REPLACE FUNCTION $schema.in_time(asked json, answer json) RETURNS json LANGUAGE plpgsql AS $in_time$ BEGIN
+  IF clock_timestamp() > statement_timestamp() + (asked->>'patience')::integer * interval '1 millisecond' THEN
+    RAISE EXCEPTION 'conclave: took longer than the % ms that were given to it', asked->>'patience' USING ERRCODE = 'query_canceled';
+  END IF;
+  RETURN answer;
+END $in_time$;
 
 -- ← session. Whether it is over by database time; asked only where that judges (expiry "database-clock").
 CREATE OR REPLACE FUNCTION $schema.has_lapsed(kept timestamptz, ttl integer) RETURNS boolean LANGUAGE sql VOLATILE AS $lapsed$
@@ -72,7 +84,7 @@ BEGIN
     WHERE old.kept + (2 * old.ttl) * interval '1 millisecond' < clock_timestamp() - interval '1 day'
       AND NOT EXISTS (SELECT FROM $schema.seat WHERE seat.session = old.id)
     LIMIT 20 FOR UPDATE SKIP LOCKED);
-  RETURN json_build_object('kind', 'kept', 'candidate', known.candidate, 'ttl', known.ttl);
+  RETURN $schema.in_time(asked, json_build_object('kind', 'kept', 'candidate', known.candidate, 'ttl', known.ttl));
 END $open$;
 
 -- ← {session, held, marks}. One row is written, however many seats there are; they are counted, and named only if the count or their sum is another.
@@ -90,10 +102,10 @@ BEGIN
   IF NOT FOUND THEN RETURN json_build_object('kind', 'session-lost'); END IF;
   SELECT count(*) AS held, coalesce(sum(mark), 0) AS marks INTO standing FROM $schema.seat WHERE session = asked->>'session';
   IF standing.held = (asked->>'held')::bigint AND standing.marks = (asked->>'marks')::numeric THEN
-    RETURN json_build_object('kind', 'kept', 'candidate', kept.candidate, 'ttl', kept.ttl);
+    RETURN $schema.in_time(asked, json_build_object('kind', 'kept', 'candidate', kept.candidate, 'ttl', kept.ttl));
   END IF;
-  RETURN json_build_object('kind', 'kept', 'candidate', kept.candidate, 'ttl', kept.ttl, 'seats',
-    (SELECT coalesce(json_agg(json_build_object('name', seat.name, 'bid', seat.bid)), '[]'::json) FROM $schema.seat WHERE seat.session = asked->>'session'));
+  RETURN $schema.in_time(asked, json_build_object('kind', 'kept', 'candidate', kept.candidate, 'ttl', kept.ttl, 'seats',
+    (SELECT coalesce(json_agg(json_build_object('name', seat.name, 'bid', seat.bid)), '[]'::json) FROM $schema.seat WHERE seat.session = asked->>'session')));
 END $keep$;
 
 -- ← claims, and the names in them. → a row for each, in their order, and what becomes of it as things stand. Over 'vacant' the last bid that held the seat
@@ -116,44 +128,50 @@ LANGUAGE sql STABLE AS $judge$
     AND NOT (by_clock AND $schema.has_lapsed(mine.kept, mine.ttl))
 $judge$;
 
--- ← one claim. → its token; null, and nothing was changed, if the seat is not free or somebody else must judge.
-CREATE OR REPLACE FUNCTION $schema.take_free(claim json) RETURNS bigint LANGUAGE plpgsql AS $take$
+-- ← one claim. → {domain, token}; null, and nothing was changed, if the seat is not free, or the session is over.
+CREATE OR REPLACE FUNCTION $schema.take_free(claim json) RETURNS json LANGUAGE plpgsql AS $take$
 DECLARE
-  next_token bigint;
-  mine_ttl integer;
+  free record;
+  mine record;
 BEGIN
-  SELECT counter.last + 1 INTO next_token FROM $schema.counter, $schema.seat
+  SELECT counter.last + 1 AS token, meta.domain INTO free FROM $schema.counter, $schema.seat, $schema.meta
     WHERE counter.name = claim->>'name' AND seat.name = claim->>'name' AND seat.session IS NULL
       AND CASE claim->>'over' WHEN 'vacant' THEN seat.bid <> claim->>'bid' ELSE claim->>'over' = 'free ' || seat.change END
-    FOR UPDATE;
+    FOR UPDATE OF counter, seat;
   IF NOT FOUND THEN RETURN NULL; END IF;
-  SELECT ttl INTO mine_ttl FROM $schema.session WHERE id = claim->>'session' AND ended IS NULL FOR UPDATE;
+  SELECT ttl INTO mine FROM $schema.session WHERE id = claim->>'session' AND ended IS NULL FOR UPDATE;
   IF NOT FOUND THEN RETURN NULL; END IF;
-  UPDATE $schema.counter SET last = next_token, ttl = mine_ttl, change = gen_random_uuid() WHERE name = claim->>'name';
-  UPDATE $schema.seat SET session = claim->>'session', bid = claim->>'bid', token = next_token, mark = (claim->>'mark')::bigint,
+  UPDATE $schema.counter SET last = free.token, ttl = mine.ttl, change = gen_random_uuid() WHERE name = claim->>'name';
+  UPDATE $schema.seat SET session = claim->>'session', bid = claim->>'bid', token = free.token, mark = (claim->>'mark')::bigint,
     value = claim->>'value', change = gen_random_uuid() WHERE name = claim->>'name';
-  RETURN next_token;
+  RETURN json_build_object('verdict', 'granted', 'token', free.token::text, 'domain', free.domain);
 END $take$;
 
 -- ← {byClock, claims: [{name, session, bid, over, mark, value}]}. → {domain, claimed: [{verdict, token, seat}]}, in their order.
-CREATE OR REPLACE FUNCTION $schema.claim(asked json) RETURNS json LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $claim$
+CREATE OR REPLACE FUNCTION $schema.claim(asked json) RETURNS json LANGUAGE plpgsql AS $claim$
 DECLARE
   objection json := $schema.objection(asked);
-  by_clock boolean := (asked->>'byClock')::boolean;
-  names text[];
-  sessions text[];
-  taken bigint;
-  claimed json;
+  taken json;
 BEGIN
   IF objection IS NOT NULL THEN RETURN objection; END IF;
-  names := ARRAY(SELECT claim->>'name' FROM json_array_elements(asked->'claims') AS claim);
-  IF cardinality(names) = 1 THEN
-    IF NOT by_clock THEN taken := $schema.take_free(asked->'claims'->0); END IF;
+  IF json_array_length(asked->'claims') = 1 AND NOT (asked->>'byClock')::boolean THEN
+    taken := $schema.take_free(asked->'claims'->0);
     IF taken IS NOT NULL THEN
-      RETURN json_build_object('kind', 'claimed', 'domain', (SELECT domain FROM $schema.meta),
-        'claimed', json_build_array(json_build_object('verdict', 'granted', 'token', taken::text)));
+      RETURN $schema.in_time(asked, json_build_object('kind', 'claimed', 'domain', taken->>'domain', 'claimed', json_build_array(taken)));
     END IF;
-    -- Many may claim what one has left. Whoever is beaten finds out without a lock, and keeps nobody waiting.
+  END IF;
+  RETURN $schema.in_time(asked, $schema.claim_all(asked, (asked->>'byClock')::boolean));
+END $claim$;
+
+-- What \`claim\` does where it is not that simple: several names, or what is not free.
+CREATE OR REPLACE FUNCTION $schema.claim_all(asked json, by_clock boolean) RETURNS json LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $claim$
+DECLARE
+  names text[] := ARRAY(SELECT claim->>'name' FROM json_array_elements(asked->'claims') AS claim);
+  sessions text[];
+  claimed json;
+BEGIN
+  -- Many may claim what one has left. Whoever is beaten finds out without a lock, and keeps nobody waiting.
+  IF cardinality(names) = 1 THEN
     SELECT json_build_array(json_build_object('verdict', judged.verdict, 'seat', judged.seat)) INTO claimed
       FROM $schema.judge(asked->'claims', names, by_clock) AS judged WHERE judged.verdict = 'beaten';
     IF FOUND THEN RETURN json_build_object('kind', 'claimed', 'domain', (SELECT domain FROM $schema.meta), 'claimed', claimed); END IF;
@@ -216,7 +234,7 @@ BEGIN
       WHERE name = ANY (names) AND session IS NOT DISTINCT FROM asked->>'session'
         AND (name, bid) IN (SELECT hold->>'name', hold->>'bid' FROM json_array_elements(asked->'holds') AS hold);
   END IF;
-  RETURN json_build_object('kind', 'released');
+  RETURN $schema.in_time(asked, json_build_object('kind', 'released'));
 END $release$;
 
 -- ← {byClock, names}. → {seats}, in their order. Changes nothing, and works on a replica.

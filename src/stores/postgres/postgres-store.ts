@@ -1,8 +1,8 @@
 // The six methods of the contract, each as one call of one function of the database (functions.ts): one message, one transaction. Nothing is remembered
 // between calls.
 //
-// Two timeouts. The caller's: when its signal aborts we stop waiting, and the outcome is unknown. The server's: statement_timeout, local to the transaction,
-// so that a statement that waits for a lock, or was left alone by a client that is gone, dies instead of being applied much later.
+// Two timeouts. The caller's: when its signal aborts we stop waiting, and the outcome is unknown. The server's: each function is told how long anybody waits
+// for it (functions.ts), so that one that waits for a lock, or was left alone by a client that is gone, takes itself back instead of being applied much later.
 import { type Refused, unknown, type Unknown } from "../../base/outcome.ts";
 import { sqlLiteral } from "../../base/sql-literal.ts";
 import type { Guarantee } from "../../lease/guarantee.ts";
@@ -187,13 +187,9 @@ export class PostgresStore implements FencedStore {
     }
   }
 
-  /** The timeout is for our own transaction: inside one of the user's, where our function will refuse, it changes nothing. */
-  #text(verb: string, asked: object, timeoutMs: number): string {
-    const request = sqlLiteral(JSON.stringify({ layout: LAYOUT, byClock: this.#byClock, ...asked }));
-    return [
-      `SELECT set_config('statement_timeout', '${timeoutMs}', true) WHERE now() = statement_timestamp()`,
-      `SELECT ${this.#where.schema}.${verb}(${request}::json)::text AS answer`,
-    ].join("; ");
+  #text(verb: string, asked: object, patience: number): string {
+    const request = JSON.stringify({ layout: LAYOUT, patience, byClock: this.#byClock, ...asked });
+    return `SELECT ${this.#where.schema}.${verb}(${sqlLiteral(request)}::json)::text AS answer`;
   }
 
   #parse(text: unknown): Answer {

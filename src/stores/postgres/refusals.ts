@@ -175,6 +175,7 @@ function ofStatement({ code, severity, text }: Trouble, { place, schema }: Where
         `${place} is read-only: a replica, or default_transaction_read_only is on. Point the URL to the primary. It is tried again, in case it is being promoted.`,
         true,
       ];
+    case "55P03": // lock_timeout
     case "57014":
       return [
         "STORE_UNREACHABLE",
