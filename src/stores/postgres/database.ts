@@ -103,6 +103,7 @@ class PgDatabase implements Database {
   async run(text: string, patienceMs: number): Promise<readonly Row[]> {
     const query = { text, query_timeout: patienceMs };
     const running = this.#isPool ? this.#client.query(query) : this.#turn.then(() => this.#client.query(query));
+    // Its own caller is told, below; the next one only waits for its turn.
     this.#turn = this.#isPool ? this.#turn : running.catch(() => {});
     const results = (await running) as { readonly rows: Row[] } | { readonly rows: Row[] }[];
     return (Array.isArray(results) ? results.at(-1) : results)?.rows ?? [];
@@ -113,7 +114,7 @@ class PgDatabase implements Database {
     if (isPool(client)) return await listenWith(new client.Client(client.options), channel, ears);
     if (!canListen(client)) throw new Refusal("STORE_UNSUPPORTED", "this client cannot listen");
     const say = async (text: string): Promise<void> => void (await this.run(text, LISTEN_WITHIN_MS));
-    return await listenOn(client, say, channel, ears, () => void say(`UNLISTEN ${channel}`).catch(() => {}));
+    return await listenOn(client, say, channel, ears, () => forget(say(`UNLISTEN ${channel}`)));
   }
 
   doubt(): void {}
@@ -132,16 +133,25 @@ function canListen(client: PgClient): client is PgSession {
 
 const LISTEN_WITHIN_MS = 10_000;
 
+/** Closes a connection that nobody needs any more. With something under way on it, pg cuts it off. */
+function leave(session: PgSession): void {
+  forget(session.end());
+}
+
+/** What is said in parting: if it fails, the connection is gone already, and with it what was to be ended. */
+function forget(parting: Promise<unknown>): void {
+  parting.catch(() => {});
+}
+
 /** A session beside the pool, with the pool's own settings: a listener would keep one of its connections for good. */
 async function listenWith(session: PgSession, channel: string, ears: Ears): Promise<() => void> {
-  const leave = (): void => void session.end().catch(() => {});
   session.on("error", ears.broken);
   try {
     await session.connect();
     const say = async (text: string): Promise<void> => void (await session.query({ text }));
-    return await listenOn(session, say, channel, ears, leave);
+    return await listenOn(session, say, channel, ears, () => leave(session));
   } catch (error) {
-    leave();
+    leave(session);
     throw error;
   }
 }
@@ -189,7 +199,7 @@ class PostgresDatabase implements Database {
       (payload) => ears.heard(payload),
       () => ears.listening(),
     );
-    return () => void listening.unlisten().catch(() => {});
+    return () => forget(listening.unlisten());
   }
 
   doubt(): void {}
@@ -202,6 +212,7 @@ class PostgresDatabase implements Database {
 /** Enough for a keep, a claim and a look at once. */
 const CONNECTIONS = 4;
 const CONNECT_WITHIN_MS = 5_000;
+const END_WITHIN_MS = 1_000;
 
 type Own = Database & { end(): Promise<void> };
 
@@ -260,6 +271,8 @@ function load(name: string): unknown {
 
 interface OwnPool extends PgClient {
   on(event: "error", listener: () => void): unknown;
+  on(event: "acquire", listener: (client: PgSession) => void): unknown;
+  on(event: "release", listener: (error: unknown, client: PgSession) => void): unknown;
   end(): Promise<void>;
 }
 
@@ -275,7 +288,25 @@ function openWithPg(url: string): Own | undefined {
     fallback_application_name: "conclave",
   });
   pool.on("error", () => {}); // an idle connection broke: the next call makes another
-  return Object.assign(new PgDatabase(pool), { end: () => pool.end() });
+  return Object.assign(new PgDatabase(pool), { end: endSoon(pool) });
+}
+
+/** A pool waits for what is under way. On a connection that went dead without a word that takes long, and nobody waits for the answer any more. */
+function endSoon(pool: OwnPool): () => Promise<void> {
+  const busy = new Set<PgSession>();
+  pool.on("acquire", (client) => busy.add(client));
+  pool.on("release", (_error, client) => busy.delete(client));
+  return async () => {
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise<void>((resolve) => {
+      timer = setTimeout(() => {
+        for (const client of busy) leave(client);
+        resolve();
+      }, END_WITHIN_MS);
+    });
+    await Promise.race([pool.end(), patience]);
+    clearTimeout(timer);
+  };
 }
 
 interface OwnSql extends PostgresClient {
@@ -294,16 +325,15 @@ function openWithPostgres(url: string): Own | undefined {
     onnotice: () => {},
   };
   let sql = module(url, options);
-  const leave = (old: OwnSql): Promise<void> => old.end({ timeout: 0 }).catch(() => {});
   return {
     run: (text) => new PostgresDatabase(sql).run(text),
     listen: (channel, ears) => new PostgresDatabase(sql).listen(channel, ears),
     doubt: () => {
       const old = sql;
       sql = module(url, options);
-      void leave(old);
+      forget(old.end({ timeout: 0 }));
     },
     close: async () => {},
-    end: () => leave(sql),
+    end: () => sql.end({ timeout: 0 }),
   };
 }
