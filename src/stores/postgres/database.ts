@@ -249,14 +249,15 @@ export class UrlDatabase implements Database {
   }
 }
 
-function nothingInstalled(): never {
+export function nothingInstalled(): never {
   throw new Refusal(
     "STORE_UNSUPPORTED",
     "no client for PostgreSQL is installed. Run: npm install pg (or: npm install postgres)",
   );
 }
 
-function load(name: string): unknown {
+/** undefined: not installed. */
+export function loadClient(name: "pg" | "postgres"): unknown {
   try {
     return loadPeer(name);
   } catch (cause) {
@@ -277,7 +278,7 @@ interface OwnPool extends PgClient {
 }
 
 function openWithPg(url: string): Own | undefined {
-  const module = load("pg") as { readonly Pool: new (options: object) => OwnPool } | undefined;
+  const module = loadClient("pg") as { readonly Pool: new (options: object) => OwnPool } | undefined;
   if (module === undefined) return undefined;
   const pool = new module.Pool({
     connectionString: url,
@@ -315,7 +316,7 @@ interface OwnSql extends PostgresClient {
 
 /** postgres gives no statement a timeout, and keeps a connection that never answers: after a doubt the whole is opened anew. */
 function openWithPostgres(url: string): Own | undefined {
-  const module = load("postgres") as ((url: string, options: object) => OwnSql) | undefined;
+  const module = loadClient("postgres") as ((url: string, options: object) => OwnSql) | undefined;
   if (module === undefined) return undefined;
   const options = {
     max: CONNECTIONS,
