@@ -12,6 +12,7 @@ import { ConclaveError } from "../base/errors.ts";
 import { parseAddress, shownUrl } from "../clients/etcd/address.ts";
 import { EtcdClient } from "../clients/etcd/client.ts";
 import { EtcdError } from "../clients/etcd/errors.ts";
+import { deniedReason } from "../clients/etcd/reasons.ts";
 import type { KeyValue, Operation, TxnRequest, TxnResponse } from "../clients/etcd/messages.ts";
 import { admit, adopted, type Adopted, type Mark, type Move, moveDomain, type Remembered } from "./guard.ts";
 import { resourceOf, textOf, tokenOf } from "./input.ts";
@@ -171,7 +172,7 @@ class KeyFence implements EtcdFence {
     try {
       return await ask(this.#client, AbortSignal.timeout(ANSWER_WITHIN_MS));
     } catch (error) {
-      throw errorOf(error);
+      throw errorOf(error, this.#prefix);
     }
   }
 }
@@ -199,7 +200,7 @@ function bytesOf(value: string | Uint8Array): Buffer {
   return typeof value === "string" ? Buffer.from(value, "utf8") : Buffer.from(value);
 }
 
-function errorOf(error: unknown): unknown {
+function errorOf(error: unknown, keys: string): unknown {
   if (!(error instanceof EtcdError)) return error;
   if (error.outcome === "unknown")
     return new ConclaveError(
@@ -207,7 +208,9 @@ function errorOf(error: unknown): unknown {
       `etcdFence: ${error.message}. It may have been written, or may still be; read before you write again.`,
       { cause: error },
     );
-  const code = error.problem === "denied" || error.problem === "tls" ? "STORE_DENIED" : "STORE_UNREACHABLE";
+  if (error.problem === "denied")
+    return new ConclaveError("STORE_DENIED", `etcdFence: ${deniedReason(error.message, keys)}`, { cause: error });
+  const code = error.problem === "tls" ? "STORE_DENIED" : "STORE_UNREACHABLE";
   return new ConclaveError(code, `etcdFence: ${error.message}. Nothing was written.`, { cause: error });
 }
 

@@ -272,14 +272,21 @@ export function loadClient(name: "pg" | "postgres"): unknown {
 
 interface OwnPool extends PgClient {
   on(event: "error", listener: () => void): unknown;
-  on(event: "acquire", listener: (client: PgSession) => void): unknown;
-  on(event: "release", listener: (error: unknown, client: PgSession) => void): unknown;
   end(): Promise<void>;
 }
 
+/** As a Pool makes and connects them. */
+type ClientClass = new (options: object) => PgSession & { connect(done?: (error?: Error) => void): Promise<unknown> };
+
+interface PgModule {
+  readonly Pool: new (options: object) => OwnPool;
+  readonly Client: ClientClass;
+}
+
 function openWithPg(url: string): Own | undefined {
-  const module = loadClient("pg") as { readonly Pool: new (options: object) => OwnPool } | undefined;
+  const module = loadClient("pg") as PgModule | undefined;
   if (module === undefined) return undefined;
+  const open = new Set<PgSession>();
   const pool = new module.Pool({
     connectionString: url,
     max: CONNECTIONS,
@@ -287,27 +294,43 @@ function openWithPg(url: string): Own | undefined {
     keepAlive: true,
     allowExitOnIdle: true,
     fallback_application_name: "conclave",
+    Client: countedClient(module.Client, open),
   });
   pool.on("error", () => {}); // an idle connection broke: the next call makes another
-  return Object.assign(new PgDatabase(pool), { end: endSoon(pool) });
+  return Object.assign(new PgDatabase(pool), { end: () => endSoon(pool, open) });
+}
+
+/** Known in `open` while it is. pg leaves a connection open when it cannot sign in (no password where one is asked for), and with it the process alive. */
+function countedClient(Client: ClientClass, open: Set<PgSession>): ClientClass {
+  return class extends Client {
+    override connect(done?: (error?: Error) => void): Promise<unknown> {
+      open.add(this);
+      this.on("end", () => open.delete(this));
+      if (done === undefined) return super.connect();
+      return super.connect((error) => {
+        if (error) leave(this);
+        done(error);
+      });
+    }
+  };
 }
 
 /** A pool waits for what is under way. On a connection that went dead without a word that takes long, and nobody waits for the answer any more. */
-function endSoon(pool: OwnPool): () => Promise<void> {
-  const busy = new Set<PgSession>();
-  pool.on("acquire", (client) => busy.add(client));
-  pool.on("release", (_error, client) => busy.delete(client));
-  return async () => {
-    let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise<void>((resolve) => {
-      timer = setTimeout(() => {
-        for (const client of busy) leave(client);
-        resolve();
-      }, END_WITHIN_MS);
-    });
-    await Promise.race([pool.end(), patience]);
-    clearTimeout(timer);
-  };
+async function endSoon(pool: OwnPool, open: ReadonlySet<PgSession>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const patience = new Promise<void>((resolve) => {
+    timer = setTimeout(() => {
+      for (const client of open) cutOff(client);
+      resolve();
+    }, END_WITHIN_MS);
+  });
+  await Promise.race([pool.end(), patience]);
+  clearTimeout(timer);
+}
+
+/** Also where nobody has answered yet: there `end` would only say goodbye, and wait. A Pool gives such a connection up in the same way. */
+function cutOff(client: PgSession): void {
+  (client as { readonly connection?: { readonly stream?: { destroy(): void } } }).connection?.stream?.destroy();
 }
 
 interface OwnSql extends PostgresClient {

@@ -1,6 +1,7 @@
 // One transaction of several statements, on a connection of its own, with whichever client is installed: for commands that an operator runs once.
 // What goes wrong on the way is said as the store says it; what `work` itself throws goes through as it is.
 import { ConclaveError, isConclaveError } from "../../base/errors.ts";
+import { askedOnce } from "../../base/outcome.ts";
 import { loadClient, nothingInstalled, placeOfUrl } from "./database.ts";
 import { outcomeOf } from "./refusals.ts";
 
@@ -18,7 +19,7 @@ export async function transact<R>(url: string, work: Work<R>): Promise<R> {
     if (isConclaveError(cause)) throw cause;
     const place = placeOfUrl(url) ?? "the database";
     const outcome = outcomeOf(cause, { place, schema: "public" });
-    if (outcome.kind === "refused") throw new ConclaveError(outcome.code, outcome.message, { cause });
+    if (outcome.kind === "refused") throw new ConclaveError(outcome.code, askedOnce(outcome.message), { cause });
     throw new ConclaveError("STORE_TIMEOUT", `postgres: ${place}: ${reasonOf(cause)}. It may have been done.`, {
       cause,
     });
@@ -45,8 +46,8 @@ function withPg<R>(url: string, work: Work<R>): Promise<R> | undefined {
 
 async function withClient<R>(client: PgClient, work: Work<R>): Promise<R> {
   client.on("error", () => {}); // told by the statement that fails
-  await client.connect();
   try {
+    await client.connect();
     await client.query("BEGIN");
     const result = await work(client);
     await client.query("COMMIT");
