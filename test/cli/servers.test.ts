@@ -1,5 +1,7 @@
 // The command line on real servers, with what people get wrong: every message is one line with its code, says what to do and shows no password; the exit code is the
 // documented one; and it ends, at once where nothing will mend it, and when it is told to where it tries again.
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postgresSchema } from "conclave/stores/postgres";
 import * as etcdServer from "../../scripts/servers/etcd.mjs";
@@ -7,6 +9,7 @@ import * as postgresServer from "../../scripts/servers/postgres.mjs";
 import { urlOf } from "../etcd/etcd.ts";
 import { byHand, newDatabase } from "../postgres/stage.ts";
 import { useServers } from "../servers.ts";
+import { kill } from "../supervisor/stage.ts";
 import { CommandLine, type Ended } from "./command.ts";
 
 const cli = new CommandLine();
@@ -105,3 +108,77 @@ describe("what may pass", () => {
     expect([1, 2]).toContain(said.length); // the start of the keeper may come between; it was tried more often
   });
 });
+
+describe.each([
+  ["etcd", () => urlOf(members())],
+  ["postgres", () => database],
+])("a drill on %s", { timeout: 60_000 }, (_, url) => {
+  const leader = (): Promise<Ended> => cli.run(["leader", "conclave-drill", "--store", url()]);
+  /** Namespaces and the ends of cables, whose names end with the number of the drill. */
+  const cables = (pid: number): readonly string[] =>
+    [
+      ["netns", "list"],
+      ["-br", "link"],
+    ].flatMap(
+      (args) =>
+        spawnSync("ip", args, { encoding: "utf8" }).stdout.match(new RegExp(`ccd\\S*[h-]${pid % 10_000}\\b`, "g")) ??
+        [],
+    );
+
+  it("can be interrupted right after it has killed the leader, and leaves nothing behind", async () => {
+    const drill = await cli.start([
+      "drill",
+      "--store",
+      url(),
+      "--rounds",
+      "1000",
+      "--ttl",
+      "2s",
+      "--faults",
+      "crash,cut",
+    ]);
+    const first = await children(drill.pid, (all) => all.length === 3);
+    expect(cables(drill.pid).length).toBeGreaterThanOrEqual(3);
+    await children(drill.pid, (all) => all.length === 2 || all.some((pid) => !first.includes(pid)));
+    drill.signal("SIGINT");
+    const { code, stdout } = await drill.ended;
+    expect({ code, last: stdout.trim().split("\n").at(-1) }).toEqual({
+      code: 130,
+      last: "interrupted; as it should be until then",
+    });
+    expect((await leader()).stdout).toBe('nobody leads "conclave-drill"\n');
+    expect(cables(drill.pid)).toEqual([]);
+  });
+
+  it("that was itself killed does not keep the next from being held", async () => {
+    const drill = await cli.start(["drill", "--store", url(), "--rounds", "1000", "--ttl", "2s", "--faults", "crash"]);
+    await children(drill.pid, (all) => all.length === 3);
+    await expect.poll(async () => (await leader()).code, { timeout: 10_000 }).toBe(0);
+    for (const pid of [...(await children(drill.pid, () => true)), drill.pid]) kill(pid, "SIGKILL");
+    await drill.ended;
+    const store = ["--store", url(), "--rounds", "1", "--ttl", "2s", "--faults", "resign"];
+    await expect.poll(async () => (await cli.run(["drill", ...store])).code, { timeout: 30_000 }).toBe(0);
+  });
+});
+
+/** The processes that it has started and that live, when they are as they should be. */
+async function children(pid: number, isRight: (all: readonly number[]) => boolean): Promise<readonly number[]> {
+  for (;;) {
+    const all = readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1")
+      .trim()
+      .split(" ")
+      .filter(Boolean)
+      .map(Number);
+    const alive = all.filter((child) => /candidate/.test(readProc(child)));
+    if (isRight(alive)) return alive;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+function readProc(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "latin1");
+  } catch {
+    return "";
+  }
+}
