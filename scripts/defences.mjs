@@ -23,6 +23,8 @@ const COPIED = [
   "src",
   "scripts/servers",
   "test/servers.ts",
+  "test/real-stores.ts",
+  "test/wire.ts",
   "test/etcd",
   "test/postgres",
   "test/incidents",

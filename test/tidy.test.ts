@@ -43,6 +43,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "src/index",
     "src/testing/index",
     "src/fencing/index",
+    "src/fencing/etcd",
     "src/fencing/postgres",
     "src/stores",
     "src/simulator/index",

@@ -101,9 +101,16 @@ async function startNode(data, base, port, name, env) {
     stopSignal: "SIGINT",
     ready,
   });
-  /** The postmaster and its children: one that is stopped alone goes on serving. @param {NodeJS.Signals} signal */
-  const signalAll = (signal) => {
-    for (const pid of [node.pid, ...childrenOf(node.pid)]) trySignal(pid, signal);
+  /**
+   * The postmaster, and then its children, which would go on serving without it. In this order: as long as it runs it may start one that nobody has seen.
+   * @param {NodeJS.Signals} [then] what all of them get when they are stopped
+   */
+  const stopAll = (then) => {
+    trySignal(node.pid, "SIGSTOP");
+    untilStopped(node.pid);
+    const all = [node.pid, ...childrenOf(node.pid)];
+    for (const pid of all) trySignal(pid, "SIGSTOP");
+    if (then !== undefined) for (const pid of all) trySignal(pid, then);
   };
   return {
     url,
@@ -112,12 +119,12 @@ async function startNode(data, base, port, name, env) {
       return node.pid;
     },
     kill: async () => {
-      signalAll("SIGKILL");
+      stopAll("SIGKILL");
       await node.kill();
     },
     stop: () => node.stop(),
-    pause: () => signalAll("SIGSTOP"),
-    resume: () => signalAll("SIGCONT"),
+    pause: () => stopAll(),
+    resume: () => stopAll("SIGCONT"),
     restart: (options) => node.restart(options),
     promote: async () => void (await ask(url, "SELECT pg_promote(true)")),
   };
@@ -132,19 +139,28 @@ function trySignal(pid, signal) {
   }
 }
 
+/** A signal is on its way for a moment. Stopped, or gone. @param {number} pid */
+function untilStopped(pid) {
+  const isRunning = () => /^[^TtZX]/.test(statOf(pid)[0] ?? "");
+  while (isRunning()) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+}
+
 /** @param {number} parent @returns {number[]} */
 function childrenOf(parent) {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
-    .filter((pid) => {
-      try {
-        const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-        return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1] === `${parent}`;
-      } catch {
-        return false;
-      }
-    });
+    .filter((pid) => statOf(pid)[1] === `${parent}`);
+}
+
+/** State, parent, …; nothing of a process that is gone. @param {number} pid @returns {string[]} */
+function statOf(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  } catch {
+    return [];
+  }
 }
 
 /** @param {string} url @param {string} sql @returns {Promise<Record<string, unknown>[]>} */

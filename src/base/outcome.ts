@@ -26,6 +26,14 @@ export type RefusalCode =
   | "STORE_UNSUPPORTED"
   | "STORE_FULL";
 
+/** How the message of a refusal ends that a candidate answers by asking again. */
+const TRIED_AGAIN = " It is tried again.";
+
+/** For whoever asks once: nobody tries again. */
+export function askedOnce(message: string): string {
+  return message.endsWith(TRIED_AGAIN) ? message.slice(0, -TRIED_AGAIN.length) : message;
+}
+
 export function unknown(cause: unknown): Unknown {
   return { kind: "unknown", cause };
 }

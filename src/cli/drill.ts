@@ -35,6 +35,8 @@ Exit codes: 0 no overlap and no stale write accepted, 1 there was one, or nobody
 `;
 
 const INTERRUPTED = 130;
+const LOOK_EVERY_MS = 100;
+const ANSWER_WITHIN_MS = 5_000;
 const PORTS: Readonly<Record<string, number>> = { etcd: 2379, etcds: 2379, postgres: 5432, postgresql: 5432 };
 
 interface Asked {
@@ -56,7 +58,7 @@ export async function run(args: readonly string[], { home }: Context): Promise<n
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, stop);
   const folder = mkdtempSync(path.join(tmpdir(), "conclave-drill-"));
   try {
-    await refuseCompany(asked);
+    await refuseCompany(asked, stopping.signal);
     const outcome = await hold(
       asked,
       new URL("./drill/candidate.js", home),
@@ -64,7 +66,7 @@ export async function run(args: readonly string[], { home }: Context): Promise<n
       stopping.signal,
     );
     const report = summarize(outcome);
-    process.stdout.write(asked.isJson ? `${JSON.stringify(report)}\n` : tell(report));
+    process.stdout.write(asked.isJson ? `${JSON.stringify(report)}\n` : tell(report, !stopping.signal.aborted));
     if (stopping.signal.aborted && report.overlaps === 0 && report.staleWrites.accepted === 0) return INTERRUPTED;
     return report.ok ? YES : NO;
   } finally {
@@ -130,12 +132,34 @@ function readFaults(list: string | undefined, whyNotCut: string | undefined): re
 }
 
 /** Two drills in one election would judge each other's candidates. */
-async function refuseCompany({ store, election }: Asked): Promise<void> {
+async function refuseCompany({ store, election }: Asked, signal: AbortSignal): Promise<void> {
   const leader = await elect(election, { store, unfenced: true }).leader();
   if (leader === undefined) return;
+  if (store.guarantee.judge === "taker" && (await isSilent(store, election, signal))) return;
   throw new Error(
     `${leader.id} leads "${election}" already: another drill, or not a drill at all. Choose a name with --election.`,
   );
+}
+
+/** Where only rivals notice a death, a drill that was killed is shown as leader for ever. Watched for its ttl: whoever lives renews within that. */
+async function isSilent(store: Store, election: string, signal: AbortSignal): Promise<boolean> {
+  const first = await seatOf(store, election);
+  if (first === undefined) return false;
+  process.stderr.write(`conclave drill: somebody led "${election}"; watching whether it still lives\n`);
+  const until = performance.now() + (first.ttlMs ?? 0);
+  while (performance.now() < until && !signal.aborted) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    if ((await seatOf(store, election))?.version !== first.version) return false;
+  }
+  return true; // or nobody wants to know any more
+}
+
+async function seatOf(
+  store: Store,
+  name: string,
+): Promise<{ version: string; ttlMs?: number | undefined } | undefined> {
+  const looked = await store.look([{ name }], { signal: AbortSignal.timeout(ANSWER_WITHIN_MS), sentAtMs: 0 });
+  return looked.kind === "seen" ? looked.seats[0] : undefined;
 }
 
 async function hold(asked: Asked, program: URL, log: string, signal: AbortSignal): Promise<Outcome> {
@@ -172,7 +196,7 @@ async function hold(asked: Asked, program: URL, log: string, signal: AbortSignal
     else if (!signal.aborted) throw error;
   } finally {
     progress.end();
-    await company.end(5000);
+    await company.end(5000, 2 * ttlMs + 2000);
   }
   const judged = judgeLog(readFileSync(log, "utf8"));
   problems.push(

@@ -1,23 +1,26 @@
-// `conclave fence adopt`: tells a guard on disk that the store was moved on purpose (docs/FENCING.md). Whoever runs it names the domain that is left,
+// `conclave fence adopt`: tells a guard that the store was moved on purpose (docs/FENCING.md). Whoever runs it names the domain that is left,
 // and it is refused if that is not the present one: nobody adopts by mistake what somebody else has moved already.
-import { existsSync } from "node:fs";
-import path from "node:path";
-import { type Adopted, fileFence, type Move, sqliteFence } from "../fencing/index.ts";
-import { isConclaveError } from "../index.ts";
+import type { Adopted, Move } from "../fencing/index.ts";
+import { type ErrorCode, isConclaveError } from "../index.ts";
 import { NO, UNKNOWN, UsageError, YES } from "./command.ts";
-import { openDatabaseAt } from "./database.ts";
 import { onlyName, readFlags } from "./flags.ts";
+import { type Guard, guardAt } from "./guards.ts";
 
 export const help: string = `usage: conclave fence adopt RESOURCE --sqlite FILE [--table NAME] --from DOMAIN --to DOMAIN [--json]
        conclave fence adopt NAME --folder FOLDER --from DOMAIN --to DOMAIN [--json]
+       conclave fence adopt RESOURCE --etcd URL [--prefix PREFIX] --from DOMAIN --to DOMAIN [--json]
+       conclave fence adopt RESOURCE --postgres URL [--table NAME] --from DOMAIN --to DOMAIN [--json]
 
 After you have moved an election to another store on purpose: makes a guard take the tokens of the new store's domain. The message of TOKEN_FOREIGN
 names both domains, and this command. Make sure that no candidate uses the old store any more: from now on its tokens are refused, however great.
 Doing it twice is doing it once.
 
   --sqlite FILE     the guard is sqliteFence() in this database; RESOURCE is what it was told to guard
-  --table NAME      its table, if it is not conclave_fence
   --folder FOLDER   the guard is fileFence(FOLDER, NAME)
+  --etcd URL        the guard is etcdFence(URL)
+  --prefix PREFIX   what its keys begin with, if it is not conclave-fence/
+  --postgres URL    the guard is postgresFence() in this database; the user may read and write its table
+  --table NAME      the guard's table, if it is not conclave_fence; with --sqlite and --postgres
   --from DOMAIN     the domain that the guard knows now; refused if it knows another one
   --to DOMAIN       the domain of the new store
   --json            one JSON object: {"resource", "place", "changed", "from": {"domain", "value"}, "to": {"domain", "value"}}
@@ -28,16 +31,9 @@ Guards in memory, and durableFence, belong to the process that guards: call adop
 Exit codes: 0 done, or done before; 1 refused, nothing was changed; 2 not understood; 3 it could not be done.
 `;
 
-interface Guard {
-  /** Shown to the user. */
-  readonly place: string;
-  readonly isThere: boolean;
-  adopt(resource: string, move: Move): Promise<Adopted>;
-}
-
 export async function run(args: readonly string[]): Promise<number> {
   const { resource, move, guard, json } = readArgs(args);
-  if (!guard.isThere) {
+  if (guard.isMissing) {
     process.stderr.write(`conclave fence adopt: there is no ${guard.place}. Nothing was changed.\n`);
     return UNKNOWN;
   }
@@ -49,13 +45,14 @@ export async function run(args: readonly string[]): Promise<number> {
     return YES;
   } catch (error) {
     process.stderr.write(`conclave fence adopt: ${explain(error, guard.place)}\n`);
-    return isConclaveError(error) ? NO : UNKNOWN;
+    return isConclaveError(error) && !NOT_DONE.has(error.code) ? NO : UNKNOWN;
   }
 }
 
 function readArgs(args: readonly string[]): { resource: string; move: Move; guard: Guard; json: boolean } {
   const text = { type: "string" } as const;
-  const options = { sqlite: text, table: text, folder: text, from: text, to: text, json: { type: "boolean" } } as const;
+  const places = { sqlite: text, folder: text, etcd: text, postgres: text, table: text, prefix: text } as const;
+  const options = { ...places, from: text, to: text, json: { type: "boolean" } } as const;
   const { values, positionals } = readFlags({ args: [...args], options, allowPositionals: true });
   const [verb, ...rest] = positionals;
   if (verb !== "adopt")
@@ -63,38 +60,21 @@ function readArgs(args: readonly string[]): { resource: string; move: Move; guar
       verb === undefined ? "say what to do: adopt" : `there is no "fence ${verb}", only "fence adopt"`,
     );
   const resource = onlyName(rest, "RESOURCE");
-  const { from, to, sqlite, folder, table } = values;
+  const { from, to } = values;
   if (from === undefined || to === undefined)
     throw new UsageError("--from and --to are needed: the domain that is left, and the new one");
   if (from === to) throw new UsageError(`--from and --to are both ${from}`);
-  if ((sqlite === undefined) === (folder === undefined))
-    throw new UsageError("say where the guard is, by one of --sqlite FILE and --folder FOLDER");
-  if (table !== undefined && sqlite === undefined) throw new UsageError("--table goes with --sqlite");
-  const guard = sqlite === undefined ? inFolder(folder ?? "") : inDatabase(sqlite, table);
-  return { resource, move: { from, to }, guard, json: values.json === true };
+  return { resource, move: { from, to }, guard: guardAt(values), json: values.json === true };
 }
 
-function inDatabase(file: string, table: string | undefined): Guard {
-  const place = path.resolve(file);
-  const fence = sqliteFence({ table });
-  return {
-    place,
-    isThere: existsSync(place),
-    adopt: async (resource, move) => {
-      const database = openDatabaseAt(place);
-      try {
-        return fence.adopt(database, resource, move);
-      } finally {
-        database.close();
-      }
-    },
-  };
-}
-
-function inFolder(folder: string): Guard {
-  const place = path.resolve(folder);
-  return { place, isThere: existsSync(place), adopt: (name, move) => fileFence(place, name).adopt(move) };
-}
+/** Not the guard's own word: it could not be asked, or did not answer. */
+const NOT_DONE: ReadonlySet<ErrorCode> = new Set([
+  "STORE_UNREACHABLE",
+  "STORE_TIMEOUT",
+  "STORE_DENIED",
+  "STORE_UNSUPPORTED",
+  "FENCE_BUSY",
+]);
 
 function explain(error: unknown, place: string): string {
   if (isConclaveError(error)) return `${error.code}: ${error.message}`;

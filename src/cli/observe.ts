@@ -1,5 +1,5 @@
 // `conclave observe NAME`: the present leader, then a line for every change, until told to stop. Whoever reads slowly sees the latest.
-import { elect, shutdownSignal } from "../index.ts";
+import { createCandidate, shutdownSignal } from "../index.ts";
 import { YES } from "./command.ts";
 import { onlyName, readFlags } from "./flags.ts";
 import { leaderJson, say } from "./leader.ts";
@@ -8,6 +8,7 @@ import { chooseStore, STORE_HELP } from "./store.ts";
 export const help: string = `usage: conclave observe NAME [--store URL] [--json]
 
 Prints who leads the election NAME, then a line for every change, until SIGINT (Ctrl-C) or SIGTERM. Hints and not proofs, as with conclave leader.
+A store that cannot be reached is said on stderr, and tried again.
 
 ${STORE_HELP}
   --json        a JSON object a line: {"at", "election", "leader": {"id", "token", "value"} | null}; at is the time of day here
@@ -21,8 +22,12 @@ export async function run(args: readonly string[]): Promise<number> {
   const name = onlyName(positionals, "NAME");
   const store = await chooseStore(values.store);
   const signal = AbortSignal.any([shutdownSignal(), whenNobodyReads()]);
+  const watcher = createCandidate({ store, unfenced: true }); // which never stands
+  watcher.subscribe((event) => {
+    if (event.type === "error") process.stderr.write(`conclave observe: ${event.error.code}: ${event.error.message}\n`);
+  });
   try {
-    for await (const leader of elect(name, { store, unfenced: true }).observe({ signal })) {
+    for await (const leader of watcher.election(name).observe({ signal })) {
       const at = new Date().toISOString();
       const line =
         values.json === true

@@ -43,7 +43,7 @@ ${STORE_HELP}
   --unfenced    accept a store that has no tokens: a stale command may still write
   --http PORT   on 127.0.0.1: /leader, /leading (200 or 503), /healthz, /metrics; 0 takes any port, and says which
   --events FILE append events as JSON lines to FILE, rather than write them to stderr
-  --json        events on stderr as JSON lines
+  --json        events on stderr as JSON lines, also those that repeat themselves
   --quiet       only warnings and errors on stderr
 
 SIGTERM, SIGINT and SIGHUP: SIGTERM to the command, wait, resign, exit. SIGUSR1 and SIGUSR2 are handed on to the command.
@@ -182,16 +182,20 @@ interface Events {
 }
 
 function openEvents({ events: file, json, quiet }: Values): Events {
-  if (file === undefined)
-    return {
-      write(event) {
-        const level = levelOfAny(event);
-        if (level === "debug" || (quiet && level === "info")) return;
-        process.stderr.write(json ? asJson(event) : `${asText(event)}\n`);
-      },
-      close() {},
-    };
-  return eventFile(file);
+  if (file !== undefined) return eventFile(file);
+  let before = "";
+  return {
+    write(event) {
+      const level = levelOfAny(event);
+      if (level === "debug" || (quiet && level === "info")) return;
+      if (json) return void process.stderr.write(asJson(event));
+      const line = asText(event);
+      // A store that is down answers every try alike: once is enough, until something else happens.
+      if (event.type !== "error" || line !== before) process.stderr.write(`${line}\n`);
+      before = line;
+    },
+    close() {},
+  };
 }
 
 /** A disk that is full costs events, and nothing else. It is said once, until one could be written again. */

@@ -6,6 +6,6 @@ export function speakWarnings(): void {
   process.removeAllListeners("warning");
   process.on("warning", ({ name, message }) => {
     if (name === "ExperimentalWarning" && message.startsWith("SQLite")) return;
-    process.stderr.write(`conclave: warning: ${message}\n`);
+    process.stderr.write(`conclave: warning: ${message.trim().replaceAll(/\s*\n\s*/g, " ")}\n`);
   });
 }

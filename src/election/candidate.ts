@@ -56,7 +56,13 @@ class StoreCandidate<T extends Term> implements Candidate<T> {
     this.#settings = settings;
     this.#clock = clock;
     this.#onOverstay = onOverstay ?? "report";
-    this.#lookout = { store, clock, requestTimeoutMs: settings.pace.requestTimeoutMs, pollMs: settings.pollMs };
+    this.#lookout = {
+      store,
+      clock,
+      requestTimeoutMs: settings.pace.requestTimeoutMs,
+      pollMs: settings.pollMs,
+      report: (error, election) => this.#report(error, election),
+    };
   }
 
   get id(): string {
@@ -176,8 +182,12 @@ class StoreCandidate<T extends Term> implements Candidate<T> {
       publish: (event) => this.#publish(event),
       url: this.#settings.renewal === "thread" ? urlForThread(this.#store) : undefined,
     });
-    const report = (error: ConclaveError, election: string): void => this.#publish({ type: "error", error, election });
+    const report: Arena["report"] = (error, election) => this.#report(error, election);
     return { runner, turns: new Turns(), id, drainMs: this.#settings.drainMs, report };
+  }
+
+  #report(error: ConclaveError, election: string): void {
+    this.#publish({ type: "error", error, election });
   }
 
   #publish(event: ConclaveEvent): void {
@@ -194,7 +204,7 @@ class StoreCandidate<T extends Term> implements Candidate<T> {
 
   #overstayed(election: string, byMs: number): void {
     const message = `"${election}": work still running ${Math.round(byMs)} ms after the term was lost; another process may lead. Pass term.signal to what it awaits, or set onOverstay: "exit".`;
-    this.#publish({ type: "error", error: new ConclaveError("TERM_OVERSTAYED", message), election });
+    this.#report(new ConclaveError("TERM_OVERSTAYED", message), election);
     if (this.#onOverstay === "report") return;
     if (this.#onOverstay !== "exit") return this.#callOnOverstay(this.#onOverstay, election);
     process.stderr.write(`conclave: ${message} Exiting.\n`);

@@ -1,6 +1,7 @@
 // Who leads, for routing and dashboards. Looks and hints only: a hint, never a proof, and nothing here touches a term.
 import type { Clock, Timer } from "../base/clock.ts";
-import { ConclaveError } from "../base/errors.ts";
+import { ConclaveError, isConclaveError } from "../base/errors.ts";
+import { askedOnce } from "../base/outcome.ts";
 import type { Name, Seat } from "../lease/exchange.ts";
 import type { Store } from "../stores/contract.ts";
 import { onAbort, untilAborted } from "./abort.ts";
@@ -13,10 +14,22 @@ export interface Lookout {
   readonly clock: Clock;
   readonly requestTimeoutMs: number;
   readonly pollMs: number;
+  /** What goes wrong while somebody observes, and is tried again. */
+  readonly report: (error: ConclaveError, election: Name) => void;
 }
 
 /** Looks once. */
-export function lookUp(lookout: Lookout, name: Name): Promise<Leader | undefined> {
+export async function lookUp(lookout: Lookout, name: Name): Promise<Leader | undefined> {
+  try {
+    return await look(lookout, name);
+  } catch (error) {
+    if (!isConclaveError(error)) throw error;
+    const { code, message, retryable, cause } = error;
+    throw new ConclaveError(code, askedOnce(message), { retryable, cause });
+  }
+}
+
+function look(lookout: Lookout, name: Name): Promise<Leader | undefined> {
   const { store, clock, requestTimeoutMs } = lookout;
   return new Promise((resolve, reject) => {
     const request = { method: "look", questions: [{ name }] } as const;
@@ -44,7 +57,10 @@ function leaderOf(seat: Seat | undefined, nowMs: number): Leader | undefined {
   return { id: candidate, token, value: value === "" ? undefined : value };
 }
 
-/** The present leader first, then each change; whoever reads slowly sees the latest. Ends when `signal` aborts. Errors are retried at the next look. */
+/**
+ * The present leader first, then each change; whoever reads slowly sees the latest. Ends when `signal` aborts. After an error it looks again; the first of a kind
+ * is reported, until a look succeeds. What cannot be mended by looking again, at the first look, is thrown.
+ */
 export function observeUntil(
   lookout: Lookout,
   name: Name,
@@ -77,16 +93,21 @@ async function* observe(
   const watches = new Watches(lookout.store, lookout.clock, () => bell.ring());
   watches.add({ name });
   let shown: string | undefined;
+  let reported: string | undefined;
   try {
     while (!signal.aborted) {
       try {
-        const leader = await untilAborted(lookUp(lookout, name), signal);
+        const leader = await untilAborted(look(lookout, name), signal);
         const key = leader === undefined ? "nobody" : `${leader.id} ${leader.token ?? ""} ${leader.value ?? ""}`;
+        reported = undefined;
         if (key !== shown && !signal.aborted) yield leader;
         shown = key;
       } catch (error) {
         if (signal.aborted) return;
-        if (error instanceof ConclaveError && !error.retryable && shown === undefined) throw error;
+        if (!isConclaveError(error)) throw error;
+        if (!error.retryable && shown === undefined) throw error;
+        if (reported !== error.code) lookout.report(error, name);
+        reported = error.code;
       }
       await bell.wait(lookout.pollMs);
     }

@@ -9,12 +9,14 @@
 //   unknown    A transaction without an answer may be applied later, under the same comparison. The caller is told STORE_TIMEOUT, not that it failed.
 // Needs: every writer of the guarded keys writes through `write`, or compares what `raise` returned in a transaction of its own client.
 import { ConclaveError } from "../base/errors.ts";
-import { parseAddress } from "../clients/etcd/address.ts";
+import { parseAddress, shownUrl } from "../clients/etcd/address.ts";
 import { EtcdClient } from "../clients/etcd/client.ts";
 import { EtcdError } from "../clients/etcd/errors.ts";
+import { deniedReason } from "../clients/etcd/reasons.ts";
 import type { KeyValue, Operation, TxnRequest, TxnResponse } from "../clients/etcd/messages.ts";
-import { admit, type Mark, type Move, moveDomain, type Remembered } from "./guard.ts";
+import { admit, adopted, type Adopted, type Mark, type Move, moveDomain, type Remembered } from "./guard.ts";
 import { resourceOf, textOf, tokenOf } from "./input.ts";
+import { adoptByCommand, type HowToAdopt } from "./refusals.ts";
 import type { Fenced } from "./token.ts";
 
 const DEFAULT_PREFIX = "conclave-fence/";
@@ -42,7 +44,7 @@ export interface EtcdFence {
   /** A linearizable read: after `raise`, nothing older changes what it shows. */
   read(key: string): Promise<string | undefined>;
   /** After a deliberate move to another store. Tokens of the old domain stay refused. */
-  adopt(resource: string, move: Move): Promise<void>;
+  adopt(resource: string, move: Move): Promise<Adopted>;
   /** Closes the connection. The next call opens it anew. */
   close(): Promise<void>;
 }
@@ -61,34 +63,50 @@ interface Known {
   readonly modRevision: bigint;
 }
 
+/** What the fence's key holds after a transaction, whether that put it there, and its mod revision. */
+interface Changed {
+  readonly after: Remembered;
+  readonly isNew: boolean;
+  readonly modRevision: bigint;
+}
+
 const NEVER_SEEN: Known = { remembered: undefined, modRevision: 0n };
 
 class KeyFence implements EtcdFence {
   readonly #client: EtcdClient;
   readonly #prefix: string;
+  readonly #howToAdopt: HowToAdopt;
   /** As last seen. If it is out of date, the comparison fails, and shows what is there. */
   readonly #known = new Map<string, Known>();
 
   constructor(client: EtcdClient, prefix: string) {
     this.#client = client;
     this.#prefix = `${client.address.prefix}${prefix}`;
+    this.#howToAdopt = adoptByCommand([
+      "--etcd",
+      shownUrl(client.address),
+      ...(prefix === DEFAULT_PREFIX ? [] : ["--prefix", prefix]),
+    ]);
   }
 
   async raise(resource: string, by: Fenced): Promise<EtcdCondition> {
-    const token = tokenOf(by);
-    textOf(token);
-    const modRevision = await this.#change(resource, (before) => admit(resource, before, token), []);
+    const { modRevision } = await this.#admit(resource, by, []);
     return { key: this.#keyOf(resource), modRevision: `${modRevision}` };
   }
 
   async write(resource: string, by: Fenced, writes: readonly EtcdWrite[]): Promise<void> {
-    const token = tokenOf(by);
-    textOf(token);
-    await this.#change(resource, (before) => admit(resource, before, token), writes.map(operationOf));
+    await this.#admit(resource, by, writes.map(operationOf));
   }
 
-  async adopt(resource: string, move: Move): Promise<void> {
-    await this.#change(resource, (before) => moveDomain(resource, before, move), []);
+  async #admit(resource: string, by: Fenced, writes: readonly Operation[]): Promise<Changed> {
+    const token = tokenOf(by);
+    textOf(token);
+    return await this.#change(resource, (before) => admit(resource, before, token, this.#howToAdopt), writes);
+  }
+
+  async adopt(resource: string, move: Move): Promise<Adopted> {
+    const { after, isNew } = await this.#change(resource, (before) => moveDomain(resource, before, move), []);
+    return adopted(after, move, isNew);
   }
 
   async read(key: string): Promise<string | undefined> {
@@ -106,12 +124,12 @@ class KeyFence implements EtcdFence {
     return `${this.#prefix}${resourceOf(resource)}`;
   }
 
-  /** Repeated only while the comparison shows another fence than the one assumed; each time the rule is asked anew. Returns the fence's mod revision. */
+  /** Repeated only while the comparison shows another fence than the one assumed; each time the rule is asked anew. */
   async #change(
     resource: string,
     next: (before: Remembered | undefined) => Remembered,
     writes: readonly Operation[],
-  ): Promise<bigint> {
+  ): Promise<Changed> {
     const name = this.#keyOf(resource);
     if (writes.length > OPERATIONS_MAX)
       throw new ConclaveError(
@@ -138,7 +156,7 @@ class KeyFence implements EtcdFence {
         ? { remembered: after, modRevision: isNew ? answer.header.revision : modRevision }
         : readKnown(name, answer);
       this.#known.set(name, known);
-      if (answer.succeeded) return known.modRevision;
+      if (answer.succeeded) return { after, isNew, modRevision: known.modRevision };
     }
   }
 
@@ -154,7 +172,7 @@ class KeyFence implements EtcdFence {
     try {
       return await ask(this.#client, AbortSignal.timeout(ANSWER_WITHIN_MS));
     } catch (error) {
-      throw errorOf(error);
+      throw errorOf(error, this.#prefix);
     }
   }
 }
@@ -182,7 +200,7 @@ function bytesOf(value: string | Uint8Array): Buffer {
   return typeof value === "string" ? Buffer.from(value, "utf8") : Buffer.from(value);
 }
 
-function errorOf(error: unknown): unknown {
+function errorOf(error: unknown, keys: string): unknown {
   if (!(error instanceof EtcdError)) return error;
   if (error.outcome === "unknown")
     return new ConclaveError(
@@ -190,7 +208,9 @@ function errorOf(error: unknown): unknown {
       `etcdFence: ${error.message}. It may have been written, or may still be; read before you write again.`,
       { cause: error },
     );
-  const code = error.problem === "denied" || error.problem === "tls" ? "STORE_DENIED" : "STORE_UNREACHABLE";
+  if (error.problem === "denied")
+    return new ConclaveError("STORE_DENIED", `etcdFence: ${deniedReason(error.message, keys)}`, { cause: error });
+  const code = error.problem === "tls" ? "STORE_DENIED" : "STORE_UNREACHABLE";
   return new ConclaveError(code, `etcdFence: ${error.message}. Nothing was written.`, { cause: error });
 }
 

@@ -15,8 +15,9 @@
 // Needs: every writer of the guarded rows calls `admit` first, inside its transaction.
 import { ConclaveError } from "../base/errors.ts";
 import { sqlLiteral } from "../base/sql-literal.ts";
-import { admit, type Move, moveDomain, type Remembered } from "./guard.ts";
+import { admit, adopted, type Adopted, type Move, moveDomain, type Remembered } from "./guard.ts";
 import { resourceOf, textOf, tokenOf } from "./input.ts";
+import { adoptByCommand, type HowToAdopt } from "./refusals.ts";
 import { type FenceRow, isTrue, rememberedOf } from "./rows.ts";
 import type { Fenced } from "./token.ts";
 
@@ -51,15 +52,15 @@ export interface PostgresFence {
   /** For a new leader, before it reads, in a transaction with nothing else in it. Needed only where transactions are stricter than READ COMMITTED. */
   raise(transaction: PostgresTransaction, resource: string, by: Fenced): Promise<void>;
   /** After a deliberate move to another store; inside a transaction. Tokens of the old domain stay refused. */
-  adopt(transaction: PostgresTransaction, resource: string, move: Move): Promise<void>;
+  adopt(transaction: PostgresTransaction, resource: string, move: Move): Promise<Adopted>;
   /** What to run once in the guarded database. Harmless when repeated. */
   schema(): string;
 }
 
+const TABLE = "conclave_fence";
+
 /** @param options.table default "conclave_fence"; may name its schema, as in "app.conclave_fence" */
-export function postgresFence({
-  table = "conclave_fence",
-}: { readonly table?: string | undefined } = {}): PostgresFence {
+export function postgresFence({ table = TABLE }: { readonly table?: string | undefined } = {}): PostgresFence {
   if (!/^(?:[a-z_][a-z0-9_]{0,49}\.)?[a-z_][a-z0-9_]{0,49}$/.test(table))
     throw new ConclaveError(
       "CONFIG_INVALID",
@@ -78,9 +79,15 @@ type Next = (remembered: Remembered | undefined) => Remembered;
 
 class TableFence implements PostgresFence {
   readonly #table: string;
+  readonly #howToAdopt: HowToAdopt;
 
   constructor(table: string) {
     this.#table = table;
+    this.#howToAdopt = adoptByCommand([
+      "--postgres",
+      '"$DATABASE_URL"',
+      ...(table === TABLE ? [] : ["--table", table]),
+    ]);
   }
 
   schema(): string {
@@ -107,33 +114,42 @@ CREATE UNIQUE INDEX IF NOT EXISTS ${this.#table.split(".").at(-1)}_present ON ${
   async #admit(transaction: PostgresTransaction, resource: string, by: Fenced, isRaise: boolean): Promise<void> {
     const token = tokenOf(by);
     textOf(token);
-    const next: Next = (remembered) => admit(resource, remembered, token);
+    const next: Next = (remembered) => admit(resource, remembered, token, this.#howToAdopt);
     const [seen, setting] = await this.#read(transaction, resourceOf(resource));
     const isNew = next(seen) !== seen;
     if (isNew && setting.isStrict && !isRaise) throw notRaised(resource);
-    if (isNew) return await this.#change(transaction, resource, setting, next);
+    if (isNew) return void (await this.#change(transaction, resource, setting, next));
     const locked = await this.#lock(transaction, resource, setting, "SHARE");
     // Not so only where somebody has taken the row away by hand meanwhile.
     if (next(locked) !== locked) await this.#change(transaction, resource, setting, next);
   }
 
-  async adopt(transaction: PostgresTransaction, resource: string, move: Move): Promise<void> {
+  async adopt(transaction: PostgresTransaction, resource: string, move: Move): Promise<Adopted> {
     const [, setting] = await this.#read(transaction, resourceOf(resource));
-    await this.#change(transaction, resource, setting, (remembered) => moveDomain(resource, remembered, move));
+    const step = await this.#change(transaction, resource, setting, (remembered) =>
+      moveDomain(resource, remembered, move),
+    );
+    return adopted(step.after, move, step.changed);
   }
 
   /** Under the whole lock: reads, and writes back what is new. */
-  async #change(transaction: PostgresTransaction, resource: string, setting: Setting, next: Next): Promise<void> {
+  async #change(
+    transaction: PostgresTransaction,
+    resource: string,
+    setting: Setting,
+    next: Next,
+  ): Promise<{ readonly after: Remembered; readonly changed: boolean }> {
     const before = await this.#lock(transaction, resource, setting, "UPDATE");
     const after = next(before);
-    if (after === before) return;
+    if (after === before) return { after, changed: false };
     if (before === undefined) {
-      if (await this.#install(transaction, resource, after, setting)) return;
+      if (await this.#install(transaction, resource, after, setting)) return { after, changed: true };
       // Somebody else was the first, a moment ago: now there is a row to lock.
       return await this.#change(transaction, resource, setting, next);
     }
     if (before.domain !== after.domain) await this.#leave(transaction, resource, before.domain);
     await this.#write(transaction, resource, after);
+    return { after, changed: true };
   }
 
   /** Without a lock: what a snapshot of now shows. */

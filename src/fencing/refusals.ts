@@ -74,8 +74,9 @@ export function adoptByCommand(where: readonly string[]): HowToAdopt {
     `run  npx conclave fence adopt ${[resource, ...where, "--from", from, "--to", to].map(shellWord).join(" ")}  once.`;
 }
 
+/** Quoted, unless it is plain, or a variable of the reader's: "$DATABASE_URL". */
 function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+  return /^(?:[\w@%+=:,./-]+|"\$[A-Z_]+")$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 export function leftDomain(resource: string, known: string, token: FencingToken): ConclaveError {

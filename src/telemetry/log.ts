@@ -1,5 +1,5 @@
 // An event as one line of a log: the same words for every event of a kind, then its facts as key=value, so that people can read it and programs can
-// search it. Says nothing that is not in the event.
+// search it. Says nothing that is not in the event. Long facts are cut; a message is not, because what to do stands at its end.
 import { show } from "../base/show.ts";
 import type { ConclaveEvent } from "../lease/events.ts";
 
@@ -32,10 +32,12 @@ export function levelOf(event: ConclaveEvent): LogLevel {
 /** `elected election="billing" token=42 bid="…" ttlMs=15000` */
 export function logLine(event: ConclaveEvent): string {
   const facts = Object.entries(factsOf(event)).filter(([, value]) => value !== undefined);
-  return [
-    event.type,
-    ...facts.map(([key, value]) => `${key}=${typeof value === "bigint" ? String(value) : show(value)}`),
-  ].join(" ");
+  return [event.type, ...facts.map(([key, value]) => `${key}=${asWord(key, value)}`)].join(" ");
+}
+
+function asWord(key: string, value: unknown): string {
+  if (typeof value === "bigint") return String(value);
+  return key === "message" ? JSON.stringify(value) : show(value);
 }
 
 function factsOf(event: ConclaveEvent): Readonly<Record<string, unknown>> {

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const ENTRIES = ["cli/main", "cli/demo/candidate", "cli/drill/candidate"];
+const ENTRIES = ["cli/main", "cli/demo/candidate", "cli/drill/candidate", "supervisor/keeper", "supervisor/releaser"];
 
 export interface Ended {
   readonly code: number | null;

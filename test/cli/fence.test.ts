@@ -2,7 +2,15 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { fileFence, sqliteFence } from "conclave/fencing";
+import { etcdFence } from "conclave/fencing/etcd";
+import { postgresFence } from "conclave/fencing/postgres";
+import * as etcdServer from "../../scripts/servers/etcd.mjs";
+import * as postgresServer from "../../scripts/servers/postgres.mjs";
+import { urlOf } from "../etcd/etcd.ts";
 import { token } from "../fencing/tokens.ts";
+import { byHand, newDatabase } from "../postgres/stage.ts";
+import { CLIENTS } from "../postgres/transactions.ts";
+import { useServers } from "../servers.ts";
 import { Database } from "../sqlite/by-hand.ts";
 import { CommandLine } from "./command.ts";
 
@@ -11,6 +19,7 @@ afterAll(() => cli.end());
 
 const OLD = { token: token(41, "b", "etcd-1") };
 const NEW = { token: token(3, "c", "etcd-2") };
+const MOVE = ["--from", "etcd-1", "--to", "etcd-2"];
 
 let place = "";
 let places = 0;
@@ -138,15 +147,117 @@ describe("of a fenced file", () => {
   });
 });
 
+const [members, databases] = [useServers(etcdServer), useServers(postgresServer)];
+
+describe.each(["etcd", "postgres"] as const)("of a fence in %s", (kind) => {
+  const options = { etcd: { prefix: "guards/" }, postgres: { table: "guards" } };
+  const [, openClient] = CLIENTS[0] ?? [];
+
+  /** Raises a token there; the same as whoever guards would. */
+  async function raiseAt(url: string, resource: string, by: typeof OLD, other: boolean): Promise<void> {
+    if (kind === "etcd") {
+      const fence = etcdFence(url, other ? options.etcd : {});
+      try {
+        await fence.raise(resource, by);
+      } finally {
+        await fence.close();
+      }
+      return;
+    }
+    const client = openClient?.(url);
+    const fence = postgresFence(other ? options.postgres : {});
+    try {
+      await client?.transact((transaction) => fence.raise(transaction, resource, by));
+    } finally {
+      await client?.end();
+    }
+  }
+
+  async function server(): Promise<string> {
+    if (kind === "etcd") return urlOf(members());
+    const url = await newDatabase(databases().urls[0] ?? "");
+    await byHand(url, postgresFence(options.postgres).schema());
+    return url;
+  }
+
+  it.each([
+    ["ledger", false],
+    ["the year's ledger", true],
+  ])("of %j: the command that the refusal names admits the new store, once for all", async (resource, other) => {
+    const url = await server();
+    await raiseAt(url, resource, OLD, other);
+    const refusal = await messageOf(() => raiseAt(url, resource, NEW, other));
+    const command = commandIn(refusal.replaceAll(String.raw`'\''`, "’"))
+      .map((word) => word.replaceAll("’", "'"))
+      .map((word) => (word === '"$DATABASE_URL"' ? url : word));
+    expect(command.slice(0, 5)).toEqual(["fence", "adopt", resource, `--${kind}`, url]);
+    const where = url.replace("postgres@", "");
+    expect(await cli.run(command)).toMatchObject({
+      code: 0,
+      stderr: "",
+      stdout: `"${resource}" in ${where} knew tokens of etcd-1, up to 41.\nFrom now on it takes those of etcd-2, and refuses those of etcd-1.\n`,
+    });
+    await raiseAt(url, resource, NEW, other);
+    expect(await messageOf(() => raiseAt(url, resource, OLD, other))).toContain("has left etcd-1");
+    const again = await cli.run([...command, "--json"]);
+    expect(JSON.parse(again.stdout)).toEqual({
+      resource,
+      place: where,
+      changed: false,
+      from: { domain: "etcd-1", value: "41" },
+      to: { domain: "etcd-2", value: "3" },
+    });
+    expect(again.code).toBe(0);
+  });
+
+  it("refuses with 1 what is not the present domain, and what has met no token", async () => {
+    const [url, move] = [await server(), ["--from", "etcd-9", "--to", "etcd-2"]];
+    await raiseAt(url, "known", OLD, false);
+    expect(await adopt("known", `--${kind}`, url, ...move)).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringMatching(/it knows tokens of etcd-1, not of etcd-9\. Nothing was changed\.\n$/),
+    });
+    expect(await adopt("unknown", `--${kind}`, url, ...move)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("has met no token yet"),
+    });
+    await raiseAt(url, "known", OLD, false);
+  });
+
+  it("exits 3 where nobody answers, in one line that shows no password", async () => {
+    const { code, stdout, stderr } = await adopt("x", `--${kind}`, `${kind}://app:secret@127.0.0.1:1/db`, ...MOVE);
+    expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
+    expect(stderr).toMatch(/^conclave fence adopt: STORE_UNREACHABLE: [^\n]*127\.0\.0\.1:1[^\n]*\n$/);
+    expect(stderr).not.toContain("secret");
+  });
+});
+
+it("exits 1 where the database has no such table", async () => {
+  const url = await newDatabase(databases().urls[0] ?? "");
+  expect(await adopt("x", "--postgres", url, "--table", "other", ...MOVE)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("CONFIG_INVALID: postgresFence: there is no table other"),
+  });
+});
+
 it.each([
   [["fence"], /say what to do: adopt/],
   [["fence", "drop", "x"], /there is no "fence drop"/],
   [["fence", "adopt", "--sqlite", "f", "--from", "a", "--to", "b"], /RESOURCE is missing/],
   [["fence", "adopt", "x", "--sqlite", "f", "--from", "a"], /--from and --to are needed/],
   [["fence", "adopt", "x", "--sqlite", "f", "--from", "a", "--to", "a"], /are both a/],
-  [["fence", "adopt", "x", "--from", "a", "--to", "b"], /one of --sqlite FILE and --folder FOLDER/],
+  [
+    ["fence", "adopt", "x", "--from", "a", "--to", "b"],
+    /one of --sqlite FILE, --folder FOLDER, --etcd URL and --postgres URL/,
+  ],
   [["fence", "adopt", "x", "--sqlite", "f", "--folder", "g", "--from", "a", "--to", "b"], /one of/],
-  [["fence", "adopt", "x", "--folder", "g", "--table", "t", "--from", "a", "--to", "b"], /--table goes with --sqlite/],
+  [
+    ["fence", "adopt", "x", "--folder", "g", "--table", "t", "--from", "a", "--to", "b"],
+    /--table goes with --sqlite and --postgres/,
+  ],
+  [["fence", "adopt", "x", "--folder", "g", "--prefix", "p", ...MOVE], /--prefix goes with --etcd/],
+  [["fence", "adopt", "x", "--postgres", "db", ...MOVE], /a URL begins with postgres:/],
   [["fence", "adopt", "x", "--sqlite", "f", "--table", "a;b", "--from", "a", "--to", "b"], /no plain name for a table/],
 ])("exits 2 for %j, with nothing on stdout", async (args, said) => {
   const { code, stdout, stderr } = await cli.run(args);

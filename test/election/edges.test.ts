@@ -259,6 +259,29 @@ describe("observe", () => {
     await leaders.return?.();
     await expect(waiting).resolves.toMatchObject({ done: true });
   });
+
+  it("reports once that the store cannot be read, goes on, and reports it again only after a look that succeeded", async () => {
+    const store = fakeStore();
+    const candidate = createCandidate({ store, ttlMs: 10_000 });
+    const errors: string[] = [];
+    candidate.subscribe((event) => event.type === "error" && errors.push(`${event.election} ${event.error.code}`));
+    const stop = new AbortController();
+    const seen: unknown[] = [];
+    const watching = (async () => {
+      for await (const leader of candidate.election("x").observe({ signal: stop.signal })) seen.push(leader);
+    })();
+    for (let outage = 1; outage <= 2; outage++) {
+      store.hang();
+      await store.advance(60_000);
+      expect(errors).toHaveLength(outage);
+      store.heal();
+      await store.advance(60_000);
+    }
+    expect(errors).toEqual(["x STORE_TIMEOUT", "x STORE_TIMEOUT"]);
+    expect(seen).toEqual([undefined]);
+    stop.abort();
+    await watching;
+  });
 });
 
 describe("signals", () => {

@@ -124,10 +124,10 @@ describe("TLS", () => {
   });
 
   it.each([
-    ["an unknown authority", () => `etcds://${hostOf(secure)}`, /cannot be verified .*\(ca\)/],
-    ["another authority", () => `etcds://${hostOf(secure)}?ca=${files.otherCa}`, /cannot be verified .*\(ca\)/],
+    ["an unknown authority", () => `etcds://${hostOf(secure)}`, /cannot be verified .*\?ca=FILE/],
+    ["another authority", () => `etcds://${hostOf(secure)}?ca=${files.otherCa}`, /cannot be verified .*\?ca=FILE/],
     ["another name", () => `etcds://${hostOf(secure)}?ca=${files.ca}&servername=a.b`, /another name .*servername/],
-    ["no client certificate", () => `etcds://${hostOf(mutual)}?ca=${files.ca}`, /pass cert and key/],
+    ["no client certificate", () => `etcds://${hostOf(mutual)}?ca=${files.ca}`, /pass one, as \?cert=FILE&key=FILE/],
     [
       "a client certificate of another authority",
       () =>

@@ -1,15 +1,17 @@
 // Elsewhere: the event loop was blocked past the deadline, and the awaited continuation ran with `aborted === false` before the timer fired.
-// Here: isHeld() reads the clock at the moment of the call, and aborts the signal before it answers. In one process, and in two on a file: there the
-// successor leads already when the blocked one goes on.
+// Here: isHeld() reads the clock at the moment of the call, and aborts the signal before it answers. In one process, and in two on a file or a real server: there
+// the successor leads already when the blocked one goes on.
 // Taken out: test/defences/blocked-loop.patch
 import { readFileSync } from "node:fs";
 import { afterAll, expect, it } from "vitest";
 import { elect } from "conclave";
 import { memory } from "conclave/stores/memory";
 import { judgeLog } from "conclave/testing";
+import { usePlaces } from "../real-stores.ts";
 import { nowMs, Stage } from "../sqlite/processes.ts";
 
 const stage = new Stage();
+const places = usePlaces(stage);
 afterAll(() => stage.end());
 
 function block(ms: number): void {
@@ -31,22 +33,22 @@ it("blocked-loop: after a blocked loop isHeld() is false and the signal aborted 
   expect(timers).toBe(0);
 });
 
-it(
-  "blocked-loop: a process that was blocked past its ttl knows at its first question, while its successor leads",
+it.each(places)(
+  "blocked-loop: a process that was blocked past its ttl knows at its first question, while its successor leads (%s)",
   { timeout: 30_000 },
-  async () => {
+  async (name, place) => {
     const shared = {
-      path: stage.file("blocked.db"),
-      log: stage.file("log"),
-      ledger: stage.file("ledger.db"),
-      ttlMs: 1000,
+      ...place(),
+      log: stage.file(`${name}.log`),
+      ledger: stage.file(`${name}-ledger.db`),
+      ttlMs: 2000,
     };
     const holder = await stage.start({ ...shared, id: "holder" });
     await holder.hears("wrote");
     const waiter = await stage.start({ ...shared, id: "waiter" });
     await waiter.hears("leader");
     const blockedAt = nowMs();
-    holder.tell("block 3000");
+    holder.tell("block 6000");
     holder.tell("write"); // decided on while it led, sent when it goes on
     const { at } = await waiter.hears("wrote", blockedAt);
     const unblocked = await holder.hears("unblocked", blockedAt);

@@ -3,13 +3,10 @@
 // Taken out: test/defences/hung-renewal.patch
 import { expect, it } from "vitest";
 import { elect } from "conclave";
-import { etcd } from "conclave/stores/etcd";
 import { fakeStore } from "conclave/testing";
-import * as etcdServer from "../../scripts/servers/etcd.mjs";
-import { urlOf } from "../etcd/etcd.ts";
-import { useServers } from "../servers.ts";
+import { useRealStores } from "../real-stores.ts";
 
-const servers = useServers(etcdServer);
+const stores = useRealStores();
 
 it("hung-renewal: the signal aborts before the deadline although the renewal never settles", async () => {
   const store = fakeStore();
@@ -28,19 +25,22 @@ it("hung-renewal: the signal aborts before the deadline although the renewal nev
   expect(term?.isHeld()).toBe(false);
 });
 
-it("hung-renewal: the same while a real etcd is stopped, and it leads again when etcd goes on", async () => {
-  const [member] = servers().nodes;
-  await using election = elect("x", { store: etcd(urlOf(servers())), ttlMs: 3000, drainMs: 1000 });
-  election.start();
-  await expect.poll(() => election.term()?.isHeld(), { timeout: 5000 }).toBe(true);
-  const term = election.term();
-  member?.pause();
-  const pausedAt = performance.now();
-  await new Promise((resolve) => term?.signal.addEventListener("abort", resolve, { once: true }));
-  expect(term?.isHeld()).toBe(true);
-  expect(performance.now() - pausedAt).toBeLessThan(3000);
-  await expect.poll(() => term?.isHeld(), { timeout: 3000 }).toBe(false);
-  member?.resume();
-  await expect.poll(() => election.term()?.isHeld(), { timeout: 10_000 }).toBe(true);
-  expect(election.term()?.token.value).toBeGreaterThan(term?.token.value ?? 0n);
-});
+it.each(stores)(
+  "hung-renewal: the same while a real server is stopped, and it leads again when that goes on (%s)",
+  async (_, store) => {
+    const server = store.node();
+    await using election = elect("x", { store: store.open(), ttlMs: 3000, drainMs: 1000 });
+    election.start();
+    await expect.poll(() => election.term()?.isHeld(), { timeout: 5000 }).toBe(true);
+    const term = election.term();
+    server.pause();
+    const pausedAt = performance.now();
+    await new Promise((resolve) => term?.signal.addEventListener("abort", resolve, { once: true }));
+    expect(term?.isHeld()).toBe(true);
+    expect(performance.now() - pausedAt).toBeLessThan(3000);
+    await expect.poll(() => term?.isHeld(), { timeout: 3000 }).toBe(false);
+    server.resume();
+    await expect.poll(() => election.term()?.isHeld(), { timeout: 10_000 }).toBe(true);
+    expect(election.term()?.token.value).toBeGreaterThan(term?.token.value ?? 0n);
+  },
+);

@@ -5,9 +5,14 @@
 import { afterAll, expect, it, vi } from "vitest";
 import { type ConclaveEvent, createCandidate } from "conclave";
 import { fakeStore } from "conclave/testing";
+import { usePlaces } from "../real-stores.ts";
 import { nextKeep, nowMs, sleep, Stage } from "../sqlite/processes.ts";
 
 const stage = new Stage();
+const places = usePlaces(stage);
+const cases = (["report", "exit"] as const).flatMap((onOverstay) =>
+  places.map((place) => [onOverstay, ...place] as const),
+);
 afterAll(() => stage.end());
 
 it("overstay: work that runs past the deadline is reported with its code, and onOverstay is called", async () => {
@@ -45,16 +50,16 @@ it('overstay: with onOverstay "exit" the process ends, and says why', async () =
   expect(said.join("")).toMatch(/"x": work still running/);
 });
 
-it.each(["report", "exit"] as const)(
-  "overstay: a process that goes on working after its successor has begun hears of it, and can be made to end (%s)",
+it.each(cases)(
+  "overstay: a process that goes on working after its successor has begun hears of it, and can be made to end (%s, %s)",
   { timeout: 30_000 },
-  async (onOverstay) => {
-    const shared = { path: stage.file(`${onOverstay}.db`), ttlMs: 1000 };
+  async (onOverstay, _name, place) => {
+    const shared = { ...place(), ttlMs: 2000 };
     const holder = await stage.start({ ...shared, id: "holder", stubborn: true, onOverstay });
     await holder.hears("elected");
     const waiter = await stage.start({ ...shared, id: "waiter" });
     await waiter.hears("leader");
-    await nextKeep(shared.path);
+    if ("path" in shared) await nextKeep(shared.path);
     const stoppedAt = nowMs();
     holder.signal("SIGSTOP");
     await waiter.hears("elected", stoppedAt);
@@ -66,5 +71,6 @@ it.each(["report", "exit"] as const)(
       await holder.hears("overstayed", stoppedAt, 5000);
       expect(await holder.hears("error", stoppedAt)).toMatchObject({ code: "TERM_OVERSTAYED" });
     }
+    await Promise.all([holder.kill(), waiter.kill()]);
   },
 );

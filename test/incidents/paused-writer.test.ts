@@ -6,13 +6,19 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { elect, type FencingToken, parseToken } from "conclave";
 import { memoryFence } from "conclave/fencing";
 import { etcdFence } from "conclave/fencing/etcd";
+import { postgresFence } from "conclave/fencing/postgres";
 import { etcd } from "conclave/stores/etcd";
+import { postgres } from "conclave/stores/postgres";
+import pg from "pg";
 import * as etcdServer from "../../scripts/servers/etcd.mjs";
+import * as postgresServer from "../../scripts/servers/postgres.mjs";
 import { urlOf } from "../etcd/etcd.ts";
 import { Family } from "../fencing/children.ts";
+import { byHand, newDatabase } from "../postgres/stage.ts";
 import { useServers } from "../servers.ts";
 
 const servers = useServers(etcdServer);
+const databases = useServers(postgresServer);
 
 const LEADER = `
 const term = await conclave.elect("ledger", { store: conclave.memory(), ttlMs: 500 }).campaign();
@@ -82,3 +88,66 @@ it("paused-writer: the same with the election and the data in a real etcd", asyn
   expect(await fence.read("ledger")).toBe("second");
   await fence.close();
 });
+
+/** Stopped before its transaction begins, or in the middle of it: its token was admitted, and its row written, but not committed. */
+const LEADER_ON_POSTGRES = `
+import { createRequire } from "node:module";
+const [url, where] = process.argv.slice(2);
+const pg = createRequire(import.meta.url)("pg");
+const client = new pg.Client(url);
+client.on("error", () => {}); // told by the query that fails
+await client.connect();
+const fence = conclave.postgresFence();
+const term = await conclave.elect("ledger", { store: conclave.postgres(url), ttlMs: 2000, drainMs: 200 }).campaign();
+const begin = async (row) => {
+  await client.query("BEGIN");
+  await fence.admit(client, "ledger", term);
+  await client.query("INSERT INTO ledger VALUES ('" + row + "')");
+};
+await begin("first");
+await client.query("COMMIT");
+if (where === "inside") await begin("late");
+say({ token: conclave.formatToken(term.token) });
+await heard();
+const write = async () => {
+  if (where === "before") await begin("late");
+  await client.query("COMMIT");
+};
+say({ held: term.isHeld(), write: await write().then(() => "written", (error) => error.code ?? "connection lost") });
+process.exit();
+`;
+
+it.each([
+  ["before", "its transaction", "TOKEN_STALE"],
+  // The server ends a transaction that is left alone; until then the successor waits for it.
+  ["inside", "its transaction, which the server ends", expect.stringMatching(/^(?:25P03|connection lost)$/)],
+])(
+  "paused-writer: the same with the election and the data in a real Postgres, stopped %s %s",
+  async (where, _, fate) => {
+    const url = await newDatabase(databases().urls[0] ?? "");
+    const settings = "idle_in_transaction_session_timeout = '3s'";
+    await byHand(
+      url,
+      `CREATE TABLE ledger (row text); ALTER DATABASE ${new URL(url).pathname.slice(1)} SET ${settings}`,
+    );
+    const leader = await family.spawn(LEADER_ON_POSTGRES, url, where);
+    await leader.until((said) => said.length === 1);
+    leader.kill("SIGSTOP");
+    leader.tell("go on");
+    const fence = postgresFence();
+    const client = new pg.Client(url);
+    await client.connect();
+    await elect("ledger", { store: postgres(url), ttlMs: 2000 }).lead(async (term) => {
+      await client.query("BEGIN");
+      await fence.admit(client, "ledger", term);
+      expect((await client.query("SELECT row FROM ledger")).rows).toEqual([{ row: "first" }]);
+      await client.query("INSERT INTO ledger VALUES ('second')");
+      await client.query("COMMIT");
+    });
+    leader.kill("SIGCONT");
+    await leader.until((said) => said.length === 2);
+    expect(leader.said[1]).toMatchObject({ held: false, write: fate });
+    expect((await client.query("SELECT row FROM ledger")).rows).toEqual([{ row: "first" }, { row: "second" }]);
+    await client.end();
+  },
+);

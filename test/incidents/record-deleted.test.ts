@@ -8,15 +8,19 @@ import path from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { createCandidate } from "conclave";
 import { etcd } from "conclave/stores/etcd";
+import { postgres, postgresSchema } from "conclave/stores/postgres";
 import { sqlite } from "conclave/stores/sqlite";
 import * as etcdServer from "../../scripts/servers/etcd.mjs";
+import * as postgresServer from "../../scripts/servers/postgres.mjs";
 import { ask, urlOf } from "../etcd/etcd.ts";
+import { byHand } from "../postgres/stage.ts";
 import { useServers } from "../servers.ts";
 import { Database } from "../sqlite/by-hand.ts";
 import { nowMs, Stage } from "../sqlite/processes.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "conclave-deleted-"));
 const servers = useServers(etcdServer);
+const databases = useServers(postgresServer);
 const stage = new Stage();
 afterAll(async () => {
   await stage.end();
@@ -84,5 +88,33 @@ it.each(["deleted", "deleted and made again by somebody else", "without its leas
     expect(await term.ended).toBe(how === "without its lease" ? "session-lost" : "superseded");
     expect(performance.now() - deletedAt).toBeLessThan(2000); // renewals are ten seconds apart
     expect((await next).token.value).toBeGreaterThan(term.token.value);
+  },
+);
+
+it.each([
+  ["seat", "superseded", "DELETE FROM conclave.seat WHERE name ="],
+  [
+    "session",
+    "session-lost",
+    "DELETE FROM conclave.session WHERE id = (SELECT session FROM conclave.seat WHERE name =",
+  ],
+])(
+  "record-deleted: the holder of a row in Postgres whose %s is deleted loses its term within moments, and a rival waits for its ttl",
+  async (what, reason, deletion) => {
+    const [url = ""] = databases().urls;
+    await byHand(url, postgresSchema());
+    const ttlMs = 6000;
+    await using holder = createCandidate({ store: postgres(url), ttlMs, drainMs: 100 });
+    await using rival = createCandidate({ store: postgres(url), ttlMs, drainMs: 100 });
+    const term = await holder.election(what).campaign();
+    const next = rival.election(what).campaign();
+    await new Promise((resolve) => setTimeout(resolve, 500)); // the next renewal is more than a second away
+    await byHand(url, `${deletion} '${what}'${deletion.includes("(") ? ")" : ""}`);
+    const deletedAt = performance.now();
+    expect(await term.ended).toBe(reason);
+    expect(performance.now() - deletedAt).toBeLessThan(1000);
+    const successor = await next;
+    expect(performance.now() - deletedAt).toBeGreaterThanOrEqual(ttlMs * 0.9);
+    expect(successor.token.value).toBe(term.token.value + 1n);
   },
 );

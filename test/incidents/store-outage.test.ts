@@ -3,13 +3,10 @@
 // Taken out: test/defences/store-outage.patch
 import { expect, it } from "vitest";
 import { type ConclaveEvent, createCandidate } from "conclave";
-import { etcd } from "conclave/stores/etcd";
 import { fakeStore } from "conclave/testing";
-import * as etcdServer from "../../scripts/servers/etcd.mjs";
-import { urlOf } from "../etcd/etcd.ts";
-import { useServers } from "../servers.ts";
+import { useRealStores } from "../real-stores.ts";
 
-const servers = useServers(etcdServer);
+const stores = useRealStores();
 
 it("store-outage: jeopardy, ending, lost in their time; leads again soon after the store is back", async () => {
   const store = fakeStore();
@@ -52,23 +49,27 @@ it("store-outage: a short one costs nothing but jeopardy", async () => {
   expect(term?.state()).toBe("safe");
 });
 
-it("store-outage: etcd is killed for two ttl and started again; lost at the deadline, and leads again without help", async () => {
-  const [member] = servers().nodes;
-  const ttlMs = 2000;
-  await using candidate = createCandidate({ store: etcd(urlOf(servers())), ttlMs, drainMs: 200 });
-  const events: ConclaveEvent[] = [];
-  candidate.subscribe((event) => events.push(event));
-  const election = candidate.election("x");
-  election.start();
-  await expect.poll(() => election.term()?.isHeld(), { timeout: 5000 }).toBe(true);
-  const first = election.term();
-  await member?.kill();
-  await new Promise((resolve) => setTimeout(resolve, 2 * ttlMs));
-  expect([first?.state(), election.term()]).toEqual(["lost", undefined]);
-  await member?.restart();
-  await expect.poll(() => election.term()?.isHeld(), { timeout: 15_000 }).toBe(true);
-  expect(election.term()?.token.value).toBeGreaterThan(first?.token.value ?? 0n);
-  const errors = events.filter((event) => event.type === "error");
-  const lasting = errors.filter(({ error }) => error.code.startsWith("STORE_") && !error.retryable);
-  expect(lasting.map(({ error }) => `${error.code}: ${error.message}`)).toEqual([]);
-}, 40_000);
+it.each(stores)(
+  "store-outage: a real server is killed for two ttl and started again; lost at the deadline, and leads again without help (%s)",
+  { timeout: 40_000 },
+  async (_, store) => {
+    const server = store.node();
+    const ttlMs = 2000;
+    await using candidate = createCandidate({ store: store.open(), ttlMs, drainMs: 200 });
+    const events: ConclaveEvent[] = [];
+    candidate.subscribe((event) => events.push(event));
+    const election = candidate.election("x");
+    election.start();
+    await expect.poll(() => election.term()?.isHeld(), { timeout: 5000 }).toBe(true);
+    const first = election.term();
+    await server.kill();
+    await new Promise((resolve) => setTimeout(resolve, 2 * ttlMs));
+    expect([first?.state(), election.term()]).toEqual(["lost", undefined]);
+    await server.restart();
+    await expect.poll(() => election.term()?.isHeld(), { timeout: 15_000 }).toBe(true);
+    expect(election.term()?.token.value).toBeGreaterThan(first?.token.value ?? 0n);
+    const errors = events.filter((event) => event.type === "error");
+    const lasting = errors.filter(({ error }) => error.code.startsWith("STORE_") && !error.retryable);
+    expect(lasting.map(({ error }) => `${error.code}: ${error.message}`)).toEqual([]);
+  },
+);

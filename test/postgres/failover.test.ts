@@ -9,7 +9,7 @@ import { Contest } from "../etcd/etcd.ts";
 import type { Servers } from "../servers.ts";
 import { sleep } from "../sqlite/processes.ts";
 import { byHand } from "./stage.ts";
-import { Wire } from "./wire.ts";
+import { Wire } from "../wire.ts";
 
 let servers: Awaited<ReturnType<typeof server.start>>;
 let pooler: Servers;

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Fenced, FencingToken } from "conclave";
+import type { Adopted } from "conclave/fencing";
 import { postgresFence } from "conclave/fencing/postgres";
 import * as server from "../../scripts/servers/postgres.mjs";
 import { anyToken, by, codeOf, findDisorder } from "../fencing/tokens.ts";
@@ -169,7 +170,7 @@ describe.each(CLIENTS)("postgresFence with %s", (_, open) => {
   });
 
   it("moves to another domain when told, and stays there", async () => {
-    const adopt = (from: string, to: string): Promise<void> =>
+    const adopt = (from: string, to: string): Promise<Adopted> =>
       client.transact((tx) => fence.adopt(tx, "ledger", { from, to }));
     await raise(by(41));
     await adopt("etcd-1", "etcd-2");

@@ -7,7 +7,7 @@ import * as server from "../../scripts/servers/postgres.mjs";
 import { useServers } from "../servers.ts";
 import { call } from "../stores/moves.ts";
 import { byHand, sleep } from "./stage.ts";
-import { Wire } from "./wire.ts";
+import { Wire } from "../wire.ts";
 
 const installed = vi.hoisted(() => new Set(["postgres"]));
 vi.mock(import("../../src/clients/load-peer.ts"), async (original) => {

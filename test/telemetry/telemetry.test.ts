@@ -1,6 +1,6 @@
 // One union of events, in its other shapes: lines and metrics.
 import { expect, it } from "vitest";
-import { type ConclaveEvent, createCandidate } from "conclave";
+import { ConclaveError, type ConclaveEvent, createCandidate } from "conclave";
 import { createMetrics, levelOf, logLine } from "conclave/telemetry";
 import { fakeStore } from "conclave/testing";
 
@@ -35,6 +35,14 @@ it("an event is one line, with its kind first and its facts after it", async () 
     lines.some((line) => line.startsWith('error code="STORE_TIMEOUT" retryable=true message="fake: no answer')),
   ).toBe(true);
   expect(lines.every((line) => !line.includes("\n"))).toBe(true);
+});
+
+it("a message is whole, however long: what to do stands at its end", () => {
+  const message = `${"long ".repeat(100)}Run: npm install pg`;
+  const error = new ConclaveError("STORE_UNSUPPORTED", message);
+  expect(logLine({ type: "error", error })).toBe(
+    `error code="STORE_UNSUPPORTED" retryable=false message=${JSON.stringify(message)}`,
+  );
 });
 
 it("a level says how much attention an event deserves", async () => {

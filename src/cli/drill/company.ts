@@ -126,10 +126,24 @@ export class Company {
     return this.#players.flatMap(({ miscount }) => miscount ?? []);
   }
 
-  /** Everybody leaves in good order, and nothing stays behind. */
-  async end(withinMs: number): Promise<void> {
+  /**
+   * Everybody leaves in good order, and nothing stays behind: if the last leader was killed, not before another has its seat. Where silence is what ends
+   * a session nobody else would ever free it.
+   */
+  async end(withinMs: number, heirWithinMs: number): Promise<void> {
+    if (this.#players.some((player) => this.#expected.has(player))) await this.#heir(heirWithinMs);
     for (const player of this.#players) this.expectEndOf(player);
     await Promise.all([...this.#players, ...this.#left].map((player) => player.leave(withinMs)));
     for (const cable of this.#cables) cable?.remove();
+  }
+
+  async #heir(withinMs: number): Promise<void> {
+    const heir = (): Player | undefined =>
+      this.#players.find((player) => player.isLeading && !this.#expected.has(player));
+    try {
+      await this.until(heir, "an heir", withinMs, new AbortController().signal);
+    } catch {
+      // The store is gone, or they are: what is left there will have to wait for the next drill.
+    }
   }
 }

@@ -38,11 +38,14 @@ export function addressesOf(url: string, defaultPort: number | undefined): reado
 
 export class Cable {
   readonly #space: string;
+  /** Its end on this side. */
+  readonly #here: string;
   readonly #relays: readonly Server[];
   readonly prefix: readonly string[];
 
-  private constructor(space: string, relays: readonly Server[]) {
+  private constructor(space: string, here: string, relays: readonly Server[]) {
     this.#space = space;
+    this.#here = here;
     this.#relays = relays;
     this.prefix = ["ip", "netns", "exec", space];
   }
@@ -76,7 +79,7 @@ export class Cable {
       within(space, ["iptables", ...match, "-j", "DNAT", "--to-destination", to]);
     }
     if (hosts.length > 0) writeHosts(space, hosts);
-    return new Cable(space, relays);
+    return new Cable(space, here, relays);
   }
 
   cut(): void {
@@ -89,9 +92,10 @@ export class Cable {
     within(this.#space, ["iptables", "-F", "OUTPUT"]);
   }
 
-  /** With the namespace its end of the cable goes, and so the other. */
+  /** With one end of the cable the other goes. It would go with the namespace, too, but only when the kernel has time for it. */
   remove(): void {
     for (const server of this.#relays) server.close();
+    spawnSync("ip", ["link", "delete", this.#here]);
     spawnSync("ip", ["netns", "delete", this.#space]);
     rmSync(path.join("/etc/netns", this.#space), { recursive: true, force: true });
   }

@@ -51,6 +51,11 @@ export function parseAddress(urls: string | readonly string[]): EtcdAddress {
   };
 }
 
+/** For a message that somebody may copy: with PASSWORD where the password is. */
+export function shownUrl({ url }: EtcdAddress): string {
+  return url.replace(/^([^:]+:\/\/[^:@/?#]*):[^@/?#]*@/, "$1:PASSWORD@");
+}
+
 interface UrlParts {
   readonly scheme: "etcd" | "etcds";
   readonly credentials: string;

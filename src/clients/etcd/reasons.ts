@@ -39,14 +39,26 @@ function secureReason(code: string, text: string, tls: EtcdTls): string | undefi
   if (/WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/.test(code))
     return "does not speak TLS: write etcd://, or give etcd --cert-file and --key-file";
   if (/^(?:SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_(?:VERIFY|GET_ISSUER))/.test(code))
-    return `shows a certificate that cannot be verified (${code}): pass the authority that signed it (ca)`;
-  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return `shows a certificate of another name (${text}): pass servername`;
+    return `shows a certificate that cannot be verified (${code}): pass the authority that signed it, as ?ca=FILE in the URL`;
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID")
+    return `shows a certificate of another name (${text}): pass the name it has, as ?servername=NAME in the URL`;
   if (code === "CERT_HAS_EXPIRED") return "shows a certificate that has expired: renew it there";
   if (/ALERT|HANDSHAKE/.test(code))
     return tls.cert === undefined
-      ? "ended the TLS handshake: if it asks for client certificates, pass cert and key"
+      ? "ended the TLS handshake: if it asks for client certificates, pass one, as ?cert=FILE&key=FILE in the URL"
       : "does not accept the client certificate: is it signed by etcd's --trusted-ca-file?";
   return undefined;
+}
+
+/** What to do about a refusal of rights. `keys`: what the keys begin with that we wanted. */
+export function deniedReason(message: string, keys: string): string {
+  if (message.includes("invalid user ID or password"))
+    return `${message}. Correct user and password in the URL: etcd://user:password@host:2379`;
+  if (message.includes("user name is empty"))
+    return `${message}: this etcd asks who we are. Put user and password into the URL: etcd://user:password@host:2379`;
+  if (message.includes("permission denied"))
+    return `${message}. The user needs reading and writing below ${keys}: etcdctl role grant-permission ROLE readwrite --prefix=true '${keys}'`;
+  return message;
 }
 
 function codeOf(cause: unknown): string {

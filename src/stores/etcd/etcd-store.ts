@@ -91,10 +91,13 @@ export class EtcdStore implements FencedStore, Reopenable {
   }
 
   async look(questions: readonly Question[], call: Call): Promise<Looked> {
-    return await this.#with(call, async (link, signal) => ({
-      kind: "seen" as const,
+    const [only, another] = questions;
+    const keys = only !== undefined && another === undefined ? `${this.#prefix}${only.name}/` : this.#prefix;
+    const ask = async (link: Link, signal: AbortSignal): Promise<Looked> => ({
+      kind: "seen",
       seats: await lookAt(link, this.#prefix, questions, signal),
-    }));
+    });
+    return await this.#with(call, ask, keys);
   }
 
   watch(questions: readonly Question[], call: Call): AsyncIterable<Hint> {
@@ -137,6 +140,7 @@ export class EtcdStore implements FencedStore, Reopenable {
   async #with<A>(
     { signal }: Call,
     ask: (link: Link, signal: AbortSignal) => Promise<A>,
+    keys = this.#prefix,
   ): Promise<A | Refused | Unknown> {
     if (signal.aborted) return unknown(signal.reason);
     // Every request of a batch listens; Node would take many listeners for a leak.
@@ -144,7 +148,7 @@ export class EtcdStore implements FencedStore, Reopenable {
     try {
       return await ask(await this.#client.link(signal), signal);
     } catch (error) {
-      return outcomeOf(error, this.#prefix);
+      return outcomeOf(error, keys);
     }
   }
 }

@@ -1,5 +1,6 @@
 // What went wrong at etcd, as an outcome of the contract: what, why, what next. Whatever is not certain is unknown.
 import { EtcdError, type EtcdProblem } from "../../clients/etcd/errors.ts";
+import { deniedReason } from "../../clients/etcd/reasons.ts";
 import { type RefusalCode, type Refused, unknown, type Unknown } from "../../base/outcome.ts";
 
 type Sentence = readonly [code: RefusalCode, retryable: boolean, next: string];
@@ -29,19 +30,11 @@ const SENTENCES: Readonly<Record<EtcdProblem, Sentence>> = {
 export function outcomeOf(error: unknown, keys: string): Refused | Unknown {
   if (!(error instanceof EtcdError) || error.outcome === "unknown") return unknown(error);
   const [code, retryable, next] = SENTENCES[error.problem];
-  const what = error.problem === "denied" ? denied(error.message, keys) : `${error.message}. ${next}`.trim();
+  const what =
+    error.problem === "denied"
+      ? deniedReason(error.message, keys === "" ? "NAME/" : keys)
+      : `${error.message}. ${next}`.trim();
   return { kind: "refused", code, message: `etcd: ${what}`, retryable, cause: error };
-}
-
-function denied(message: string, keys: string): string {
-  if (message.includes("invalid user ID or password"))
-    return `${message}. Correct user and password in the URL: etcd://user:password@host:2379`;
-  if (message.includes("user name is empty"))
-    return `${message}: this etcd asks who we are. Put user and password into the URL: etcd://user:password@host:2379`;
-  const prefix = keys === "" ? "NAME/" : keys;
-  if (message.includes("permission denied"))
-    return `${message}. The user needs reading and writing below ${prefix}: etcdctl role grant-permission ROLE readwrite --prefix=true '${prefix}'`;
-  return message;
 }
 
 /** Something below the name that is no entry of the line. */

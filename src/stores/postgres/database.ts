@@ -103,6 +103,7 @@ class PgDatabase implements Database {
   async run(text: string, patienceMs: number): Promise<readonly Row[]> {
     const query = { text, query_timeout: patienceMs };
     const running = this.#isPool ? this.#client.query(query) : this.#turn.then(() => this.#client.query(query));
+    // Its own caller is told, below; the next one only waits for its turn.
     this.#turn = this.#isPool ? this.#turn : running.catch(() => {});
     const results = (await running) as { readonly rows: Row[] } | { readonly rows: Row[] }[];
     return (Array.isArray(results) ? results.at(-1) : results)?.rows ?? [];
@@ -113,7 +114,7 @@ class PgDatabase implements Database {
     if (isPool(client)) return await listenWith(new client.Client(client.options), channel, ears);
     if (!canListen(client)) throw new Refusal("STORE_UNSUPPORTED", "this client cannot listen");
     const say = async (text: string): Promise<void> => void (await this.run(text, LISTEN_WITHIN_MS));
-    return await listenOn(client, say, channel, ears, () => void say(`UNLISTEN ${channel}`).catch(() => {}));
+    return await listenOn(client, say, channel, ears, () => forget(say(`UNLISTEN ${channel}`)));
   }
 
   doubt(): void {}
@@ -132,16 +133,25 @@ function canListen(client: PgClient): client is PgSession {
 
 const LISTEN_WITHIN_MS = 10_000;
 
+/** Closes a connection that nobody needs any more. With something under way on it, pg cuts it off. */
+function leave(session: PgSession): void {
+  forget(session.end());
+}
+
+/** What is said in parting: if it fails, the connection is gone already, and with it what was to be ended. */
+function forget(parting: Promise<unknown>): void {
+  parting.catch(() => {});
+}
+
 /** A session beside the pool, with the pool's own settings: a listener would keep one of its connections for good. */
 async function listenWith(session: PgSession, channel: string, ears: Ears): Promise<() => void> {
-  const leave = (): void => void session.end().catch(() => {});
   session.on("error", ears.broken);
   try {
     await session.connect();
     const say = async (text: string): Promise<void> => void (await session.query({ text }));
-    return await listenOn(session, say, channel, ears, leave);
+    return await listenOn(session, say, channel, ears, () => leave(session));
   } catch (error) {
-    leave();
+    leave(session);
     throw error;
   }
 }
@@ -189,7 +199,7 @@ class PostgresDatabase implements Database {
       (payload) => ears.heard(payload),
       () => ears.listening(),
     );
-    return () => void listening.unlisten().catch(() => {});
+    return () => forget(listening.unlisten());
   }
 
   doubt(): void {}
@@ -202,6 +212,7 @@ class PostgresDatabase implements Database {
 /** Enough for a keep, a claim and a look at once. */
 const CONNECTIONS = 4;
 const CONNECT_WITHIN_MS = 5_000;
+const END_WITHIN_MS = 1_000;
 
 type Own = Database & { end(): Promise<void> };
 
@@ -238,14 +249,15 @@ export class UrlDatabase implements Database {
   }
 }
 
-function nothingInstalled(): never {
+export function nothingInstalled(): never {
   throw new Refusal(
     "STORE_UNSUPPORTED",
     "no client for PostgreSQL is installed. Run: npm install pg (or: npm install postgres)",
   );
 }
 
-function load(name: string): unknown {
+/** undefined: not installed. */
+export function loadClient(name: "pg" | "postgres"): unknown {
   try {
     return loadPeer(name);
   } catch (cause) {
@@ -263,9 +275,18 @@ interface OwnPool extends PgClient {
   end(): Promise<void>;
 }
 
+/** As a Pool makes and connects them. */
+type ClientClass = new (options: object) => PgSession & { connect(done?: (error?: Error) => void): Promise<unknown> };
+
+interface PgModule {
+  readonly Pool: new (options: object) => OwnPool;
+  readonly Client: ClientClass;
+}
+
 function openWithPg(url: string): Own | undefined {
-  const module = load("pg") as { readonly Pool: new (options: object) => OwnPool } | undefined;
+  const module = loadClient("pg") as PgModule | undefined;
   if (module === undefined) return undefined;
+  const open = new Set<PgSession>();
   const pool = new module.Pool({
     connectionString: url,
     max: CONNECTIONS,
@@ -273,9 +294,43 @@ function openWithPg(url: string): Own | undefined {
     keepAlive: true,
     allowExitOnIdle: true,
     fallback_application_name: "conclave",
+    Client: countedClient(module.Client, open),
   });
   pool.on("error", () => {}); // an idle connection broke: the next call makes another
-  return Object.assign(new PgDatabase(pool), { end: () => pool.end() });
+  return Object.assign(new PgDatabase(pool), { end: () => endSoon(pool, open) });
+}
+
+/** Known in `open` while it is. pg leaves a connection open when it cannot sign in (no password where one is asked for), and with it the process alive. */
+function countedClient(Client: ClientClass, open: Set<PgSession>): ClientClass {
+  return class extends Client {
+    override connect(done?: (error?: Error) => void): Promise<unknown> {
+      open.add(this);
+      this.on("end", () => open.delete(this));
+      if (done === undefined) return super.connect();
+      return super.connect((error) => {
+        if (error) leave(this);
+        done(error);
+      });
+    }
+  };
+}
+
+/** A pool waits for what is under way. On a connection that went dead without a word that takes long, and nobody waits for the answer any more. */
+async function endSoon(pool: OwnPool, open: ReadonlySet<PgSession>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const patience = new Promise<void>((resolve) => {
+    timer = setTimeout(() => {
+      for (const client of open) cutOff(client);
+      resolve();
+    }, END_WITHIN_MS);
+  });
+  await Promise.race([pool.end(), patience]);
+  clearTimeout(timer);
+}
+
+/** Also where nobody has answered yet: there `end` would only say goodbye, and wait. A Pool gives such a connection up in the same way. */
+function cutOff(client: PgSession): void {
+  (client as { readonly connection?: { readonly stream?: { destroy(): void } } }).connection?.stream?.destroy();
 }
 
 interface OwnSql extends PostgresClient {
@@ -284,7 +339,7 @@ interface OwnSql extends PostgresClient {
 
 /** postgres gives no statement a timeout, and keeps a connection that never answers: after a doubt the whole is opened anew. */
 function openWithPostgres(url: string): Own | undefined {
-  const module = load("postgres") as ((url: string, options: object) => OwnSql) | undefined;
+  const module = loadClient("postgres") as ((url: string, options: object) => OwnSql) | undefined;
   if (module === undefined) return undefined;
   const options = {
     max: CONNECTIONS,
@@ -294,16 +349,15 @@ function openWithPostgres(url: string): Own | undefined {
     onnotice: () => {},
   };
   let sql = module(url, options);
-  const leave = (old: OwnSql): Promise<void> => old.end({ timeout: 0 }).catch(() => {});
   return {
     run: (text) => new PostgresDatabase(sql).run(text),
     listen: (channel, ears) => new PostgresDatabase(sql).listen(channel, ears),
     doubt: () => {
       const old = sql;
       sql = module(url, options);
-      void leave(old);
+      forget(old.end({ timeout: 0 }));
     },
     close: async () => {},
-    end: () => leave(sql),
+    end: () => sql.end({ timeout: 0 }),
   };
 }

@@ -172,18 +172,18 @@ function ofStatement({ code, severity, text }: Trouble, { place, schema }: Where
     case "25006":
       return [
         "STORE_UNREACHABLE",
-        `${place} is read-only: a replica, or default_transaction_read_only is on. Point the URL to the primary. It is tried again, in case it is being promoted.`,
+        `${place} is read-only: a replica, or default_transaction_read_only is on. Point the URL to the primary, unless it is just being promoted. It is tried again.`,
         true,
       ];
     case "55P03": // lock_timeout
     case "57014":
       return [
         "STORE_UNREACHABLE",
-        `${place} was too slow, and the statement was cancelled (${text}). Look for what holds a lock on "${schema}", or for a busy server; it is tried again.`,
+        `${place} was too slow, and the statement was cancelled (${text}). Look for what holds a lock on "${schema}", or for a busy server. It is tried again.`,
         true,
       ];
     case "53100":
-      return ["STORE_UNREACHABLE", `the disk of ${place} is full. Make room; it is tried again.`, true];
+      return ["STORE_UNREACHABLE", `the disk of ${place} is full. Make room. It is tried again.`, true];
     default:
       // Classes 08 and 57 are about the connection and the server: a transaction may be committed all the same.
       return severity === "ERROR" && /^[0-9A-Z]{5}$/.test(code) && !/^(?:08|57)/.test(code)

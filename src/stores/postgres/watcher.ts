@@ -143,7 +143,7 @@ class Session {
   #callOut(): void {
     const { database, channel } = this.#parts;
     const text = `SELECT pg_notify(${sqlLiteral(channel)}, ${sqlLiteral(this.#echo)})`;
-    database.run(text, PATIENCE_MS).catch(() => {});
+    database.run(text, PATIENCE_MS).catch(() => {}); // not heard, then: looks go on
     // What was told while nobody listened.
     if (this.isHearing) void this.#uses.look();
   }
@@ -162,7 +162,7 @@ class Session {
   /** One more look after the echo: it covers what came before it. */
   async #lookNow(): Promise<void> {
     const isLast = this.isHearing;
-    await this.#uses.look().catch(() => {});
+    await this.#uses.look().catch(() => {}); // the next look comes anyway
     if (!isLast && !this.#isOver) this.#lookLater();
   }
 }

@@ -98,7 +98,7 @@ function describe(cause: unknown, code: number | undefined, place: string): [Ref
     case PROTOCOL:
       return [
         "STORE_UNREACHABLE",
-        `${place} is locked by another writer for longer than we wait. Look for a long transaction on it (a shell, a backup); it is tried again.`,
+        `${place} is locked by another writer for longer than we wait. Look for a long transaction on it (a shell, a backup). It is tried again.`,
         true,
       ];
     case READONLY:
@@ -127,7 +127,7 @@ function describe(cause: unknown, code: number | undefined, place: string): [Ref
         false,
       ];
     case FULL:
-      return ["STORE_UNREACHABLE", `the disk of ${place} is full. Make room; it is tried again.`, true];
+      return ["STORE_UNREACHABLE", `the disk of ${place} is full. Make room. It is tried again.`, true];
     case IOERR:
       return [
         "STORE_UNREACHABLE",

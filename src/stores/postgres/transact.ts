@@ -1,0 +1,83 @@
+// One transaction of several statements, on a connection of its own, with whichever client is installed: for commands that an operator runs once.
+// What goes wrong on the way is said as the store says it; what `work` itself throws goes through as it is.
+import { ConclaveError, isConclaveError } from "../../base/errors.ts";
+import { askedOnce } from "../../base/outcome.ts";
+import { loadClient, nothingInstalled, placeOfUrl } from "./database.ts";
+import { outcomeOf } from "./refusals.ts";
+
+/** A transaction by the one method that pg's client and the sql of postgres have each of their own. */
+type Transaction = { query(text: string): Promise<unknown> } | { unsafe(text: string): Promise<unknown> };
+
+type Work<R> = (transaction: Transaction) => Promise<R>;
+
+const CONNECT_WITHIN_MS = 5_000;
+
+export async function transact<R>(url: string, work: Work<R>): Promise<R> {
+  try {
+    return await (withPg(url, work) ?? withPostgres(url, work) ?? nothingInstalled());
+  } catch (cause) {
+    if (isConclaveError(cause)) throw cause;
+    const place = placeOfUrl(url) ?? "the database";
+    const outcome = outcomeOf(cause, { place, schema: "public" });
+    if (outcome.kind === "refused") throw new ConclaveError(outcome.code, askedOnce(outcome.message), { cause });
+    throw new ConclaveError("STORE_TIMEOUT", `postgres: ${place}: ${reasonOf(cause)}. It may have been done.`, {
+      cause,
+    });
+  }
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+interface PgClient {
+  connect(): Promise<unknown>;
+  query(text: string): Promise<unknown>;
+  end(): Promise<unknown>;
+  on(event: "error", listener: () => void): unknown;
+}
+
+function withPg<R>(url: string, work: Work<R>): Promise<R> | undefined {
+  const module = loadClient("pg") as { readonly Client: new (options: object) => PgClient } | undefined;
+  if (module === undefined) return undefined;
+  const options = { connectionString: url, connectionTimeoutMillis: CONNECT_WITHIN_MS };
+  return withClient(new module.Client(options), work);
+}
+
+async function withClient<R>(client: PgClient, work: Work<R>): Promise<R> {
+  client.on("error", () => {}); // told by the statement that fails
+  try {
+    await client.connect();
+    await client.query("BEGIN");
+    const result = await work(client);
+    await client.query("COMMIT");
+    return result;
+  } finally {
+    await client.end(); // what is not committed is undone with it
+  }
+}
+
+interface Sql {
+  begin<R>(work: Work<R>): Promise<R>;
+  end(options: { readonly timeout: number }): Promise<void>;
+}
+
+function withPostgres<R>(url: string, work: Work<R>): Promise<R> | undefined {
+  const module = loadClient("postgres") as ((url: string, options: object) => Sql) | undefined;
+  if (module === undefined) return undefined;
+  const sql = module(url, {
+    max: 1,
+    connect_timeout: CONNECT_WITHIN_MS / 1000,
+    fetch_types: false,
+    onnotice: () => {},
+  });
+  return withSql(sql, work);
+}
+
+async function withSql<R>(sql: Sql, work: Work<R>): Promise<R> {
+  try {
+    return await sql.begin(work);
+  } finally {
+    await sql.end({ timeout: 0 });
+  }
+}

@@ -1,0 +1,184 @@
+// The command line on real servers, with what people get wrong: every message is one line with its code, says what to do and shows no password; the exit code is the
+// documented one; and it ends, at once where nothing will mend it, and when it is told to where it tries again.
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { postgresSchema } from "conclave/stores/postgres";
+import * as etcdServer from "../../scripts/servers/etcd.mjs";
+import * as postgresServer from "../../scripts/servers/postgres.mjs";
+import { urlOf } from "../etcd/etcd.ts";
+import { byHand, newDatabase } from "../postgres/stage.ts";
+import { useServers } from "../servers.ts";
+import { kill } from "../supervisor/stage.ts";
+import { CommandLine, type Ended } from "./command.ts";
+
+const cli = new CommandLine();
+afterAll(() => cli.end());
+const members = useServers(etcdServer);
+const databases = useServers(postgresServer, { nodes: 2 });
+let database = "";
+beforeAll(async () => {
+  const [server = ""] = databases().urls;
+  database = await newDatabase(server, postgresSchema());
+  await byHand(server, "CREATE ROLE app LOGIN PASSWORD 'geheim'");
+  await byHand(server, "CREATE DATABASE empty");
+});
+
+const as = (user: string): string => database.replace("postgres@", `${user}@`);
+const LASTING: readonly (readonly [what: string, url: () => string, said: RegExp])[] = [
+  [
+    "a wrong password",
+    () => as("app:geheimnis"),
+    /STORE_DENIED: .*does not accept this user or password.*Check the URL/,
+  ],
+  // pg itself would leave this connection open, and the process alive.
+  ["no password", () => as("app"), /STORE_DENIED: .*password must be a string.*PGPASSWORD/],
+  ["a missing right", () => as("app:geheim"), /STORE_DENIED: .*schema postgres --grant USER/],
+  [
+    "no tables",
+    () => database.replace(/[^/]*$/, "empty"),
+    /STORE_UNSUPPORTED: .*Run once.*npx conclave schema postgres/,
+  ],
+  [
+    "no such database",
+    () => database.replace(/[^/]*$/, "nope"),
+    /STORE_UNREACHABLE: .*"nope" does not exist. Create it/,
+  ],
+  ["TLS that is not there", () => `${database}?sslmode=require`, /STORE_UNREACHABLE: .*does not speak TLS.*sslmode/],
+];
+const PASSING: readonly (readonly [what: string, url: () => string, said: RegExp])[] = [
+  ["etcd where nobody listens", () => "etcd://127.0.0.1:1", /STORE_UNREACHABLE: .*nothing listens there/],
+  ["etcd over TLS that is not there", () => urlOf(members()).replace("etcd:", "etcds:"), /then write etcd:/],
+  ["postgres where nobody listens", () => "postgres://app:geheim@127.0.0.1:1/x", /STORE_UNREACHABLE: .*address right/],
+];
+
+function expectOneLine({ stderr }: Ended, command: string, said: RegExp): void {
+  expect(stderr).not.toMatch(/geheim/);
+  const lines = stderr.trimEnd().split("\n");
+  expect(lines.filter((line) => !/^(?:store |conclave[: ]|keeper |session |error )/.test(line))).toEqual([]);
+  const own = lines.filter((line) => line.startsWith(`conclave ${command}: `));
+  expect(own).toEqual([expect.stringMatching(said)]);
+}
+
+describe("what will not go away by itself", () => {
+  const COMMANDS = [
+    ["leader", ["x"], 3],
+    ["observe", ["x"], 3],
+    ["drill", ["--rounds", "1", "--faults", "crash"], 3],
+    ["run", ["x", "--", "echo", "led"], 125],
+  ] as const;
+
+  it.each(LASTING)("%s: leader, observe and drill say so and exit 3, run exits 125", async (_, url, said) => {
+    for (const [command, args, code] of COMMANDS) {
+      const ended = await cli.run([command, "--store", url(), ...args]);
+      expect(ended, command).toMatchObject({ code, stdout: "" });
+      expectOneLine(ended, command, said);
+    }
+  });
+});
+
+describe("what may pass", () => {
+  it.each(PASSING)("%s: leader says so and exits 3, and claims not to go on", async (_, url, said) => {
+    const ended = await cli.run(["leader", "x", "--store", url()]);
+    expect(ended).toMatchObject({ code: 3, stdout: "" });
+    expectOneLine(ended, "leader", said);
+    expect(ended.stderr).not.toMatch(/tried again/);
+  });
+
+  it.each(PASSING)("%s: observe says so once, goes on, and ends when it is told to", async (_, url, said) => {
+    const observing = await cli.start(["observe", "x", "--store", url()]);
+    await expect.poll(() => observing.stderr, { timeout: 10_000 }).toMatch(/It is tried again\.\n$/);
+    await new Promise((resolve) => setTimeout(resolve, 2000)); // and would have said it again
+    observing.signal("SIGINT");
+    const ended = await observing.ended;
+    expect(ended).toMatchObject({ code: 0, stdout: "" });
+    expectOneLine(ended, "observe", said);
+  });
+
+  it("a replica: who leads can be read, and whoever wants to lead is told where to, once and in full", async () => {
+    const replica = database.replace(/:\d+\//, `:${new URL(databases().urls[1] ?? "").port}/`);
+    expect(await cli.run(["leader", "x", "--store", replica])).toMatchObject({ code: 1, stdout: 'nobody leads "x"\n' });
+    const running = await cli.start(["run", "x", "--store", replica, "--ttl", "2s", "--", "true"]);
+    await expect.poll(() => running.stderr, { timeout: 10_000 }).toMatch(/Point the URL to the primary/);
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+    running.signal("SIGINT");
+    const { code, stderr } = await running.ended;
+    expect(code).toBe(130);
+    const said = stderr.match(/code="STORE_UNREACHABLE" .*It is tried again\."$/gm) ?? [];
+    expect([1, 2]).toContain(said.length); // the start of the keeper may come between; it was tried more often
+  });
+});
+
+describe.each([
+  ["etcd", () => urlOf(members())],
+  ["postgres", () => database],
+])("a drill on %s", { timeout: 60_000 }, (_, url) => {
+  const leader = (): Promise<Ended> => cli.run(["leader", "conclave-drill", "--store", url()]);
+  /** Namespaces and the ends of cables, whose names end with the number of the drill. */
+  const cables = (pid: number): readonly string[] =>
+    [
+      ["netns", "list"],
+      ["-br", "link"],
+    ].flatMap(
+      (args) =>
+        spawnSync("ip", args, { encoding: "utf8" }).stdout.match(new RegExp(`ccd\\S*[h-]${pid % 10_000}\\b`, "g")) ??
+        [],
+    );
+
+  it("can be interrupted right after it has killed the leader, and leaves nothing behind", async () => {
+    const drill = await cli.start([
+      "drill",
+      "--store",
+      url(),
+      "--rounds",
+      "1000",
+      "--ttl",
+      "2s",
+      "--faults",
+      "crash,cut",
+    ]);
+    const first = await children(drill.pid, (all) => all.length === 3);
+    expect(cables(drill.pid).length).toBeGreaterThanOrEqual(3);
+    await children(drill.pid, (all) => all.length === 2 || all.some((pid) => !first.includes(pid)));
+    drill.signal("SIGINT");
+    const { code, stdout } = await drill.ended;
+    expect({ code, last: stdout.trim().split("\n").at(-1) }).toEqual({
+      code: 130,
+      last: "interrupted; as it should be until then",
+    });
+    expect((await leader()).stdout).toBe('nobody leads "conclave-drill"\n');
+    expect(cables(drill.pid)).toEqual([]);
+  });
+
+  it("that was itself killed does not keep the next from being held", async () => {
+    const drill = await cli.start(["drill", "--store", url(), "--rounds", "1000", "--ttl", "2s", "--faults", "crash"]);
+    await children(drill.pid, (all) => all.length === 3);
+    await expect.poll(async () => (await leader()).code, { timeout: 10_000 }).toBe(0);
+    for (const pid of [...(await children(drill.pid, () => true)), drill.pid]) kill(pid, "SIGKILL");
+    await drill.ended;
+    const store = ["--store", url(), "--rounds", "1", "--ttl", "2s", "--faults", "resign"];
+    await expect.poll(async () => (await cli.run(["drill", ...store])).code, { timeout: 30_000 }).toBe(0);
+  });
+});
+
+/** The processes that it has started and that live, when they are as they should be. */
+async function children(pid: number, isRight: (all: readonly number[]) => boolean): Promise<readonly number[]> {
+  for (;;) {
+    const all = readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1")
+      .trim()
+      .split(" ")
+      .filter(Boolean)
+      .map(Number);
+    const alive = all.filter((child) => /candidate/.test(readProc(child)));
+    if (isRight(alive)) return alive;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+function readProc(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "latin1");
+  } catch {
+    return "";
+  }
+}
