@@ -10,6 +10,7 @@ import * as server from "../../scripts/servers/postgres.mjs";
 import { Contest } from "../etcd/etcd.ts";
 import type { Servers } from "../servers.ts";
 import { nowMs, type Player, sleep } from "../sqlite/processes.ts";
+import { call, hold, open } from "../stores/moves.ts";
 import { byHand } from "./stage.ts";
 import { Wire } from "../wire.ts";
 
@@ -204,6 +205,34 @@ describe("a wire that goes dead without a word", () => {
       await other.close();
     },
   );
+});
+
+describe("a server that dies right after a release", () => {
+  let servers: Awaited<ReturnType<typeof server.start>>;
+  // Nothing is written by the way: what nobody waited for is lost.
+  beforeAll(async () => {
+    servers = await server.start({ settings: { wal_writer_delay: "10s" } });
+    await byHand(servers.urls[0] ?? "", postgresSchema());
+  }, 60_000);
+  afterAll(() => servers.stop());
+
+  it("forgets it: the seat shows as a stray of its session, is given back again, and tokens go on", async () => {
+    const store = postgres(servers.urls[0] ?? "");
+    const session = await open(store);
+    const held = await hold(store, session, "x");
+    expect(await store.release({ session, holds: [held], endSession: false }, call())).toEqual({ kind: "released" });
+    const [node] = servers.nodes;
+    await node?.kill();
+    await node?.restart();
+    await expect.poll(async () => (await store.look([{ name: "x" }], call())).kind, { timeout: 10_000 }).toBe("seen");
+    expect(await store.look([{ name: "x" }], call())).toMatchObject({ seats: [{ state: "held" }] });
+    const kept = await store.keep(session, [], call());
+    expect(kept).toMatchObject({ kind: "kept", strays: [{ name: "x", bid: held.bid }] });
+    await store.release({ session, holds: [{ name: "x", bid: held.bid }], endSession: false }, call());
+    const next = await hold(store, await open(store), "x");
+    expect(next.token?.value).toBe((held.token?.value ?? 0n) + 1n);
+    await store.close();
+  });
 });
 
 describe("the database's wall clock", () => {

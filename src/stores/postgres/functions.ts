@@ -209,13 +209,17 @@ BEGIN
 END $claim$;
 
 -- ← {session, candidate, ttl, holds: [{name, bid}], end}. A session that was never seen is remembered as over, so that an opening under way finds out.
+-- Does not wait for the disk, nor for a replica. If the server dies before it is written, the seat is held again by somebody who no longer believes that: it
+-- shows as a stray, or is waited for in silence. Whoever was granted the seat meanwhile has waited for the disk, and what was written before is there too.
 CREATE OR REPLACE FUNCTION $schema.release(asked json) RETURNS json LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $release$
 DECLARE
   objection json := $schema.objection(asked);
   leaves boolean := (asked->>'end')::boolean;
   names text[];
+  hurried text;
 BEGIN
   IF objection IS NOT NULL THEN RETURN objection; END IF;
+  hurried := set_config('synchronous_commit', 'off', true);
   -- All seats of the session are found by it. Single ones by their names: where one session takes and gives back all the time its index is full of what was.
   -- IS NOT DISTINCT FROM is = here, except that no index is used for it.
   IF leaves THEN

@@ -48,7 +48,7 @@ const FAULTS: Guarantee["under"] = {
   storeLeaderChange:
     "With synchronous replication a failover keeps every grant, and no two lead. With asynchronous replication the last commits may be forgotten: a grant, its token and the end of a session. Then two may lead until the older one's next renewal or deadline, the same number may be granted twice, and only the bid tells the two apart: guards refuse the second.",
   storeRestart:
-    "Nobody is elected while it is down; what was committed is there afterwards, as long as fsync and synchronous_commit are on. A holder whose deadline has not passed goes on.",
+    "Nobody is elected while it is down; every grant and renewal that was answered is there afterwards, as long as fsync and synchronous_commit are on. A holder whose deadline has not passed goes on. What was given back in the last moments may be held again, by somebody who no longer believes that: it is waited for, for a ttl at most.",
   clockJump: "No wall clock is used, neither of the candidates nor of the database.",
   clockDrift: "Rivals watch silence on their own monotonic clocks, with margins for drift up to rho.",
   recordDeleted:
