@@ -71,6 +71,8 @@ export const raftElection: Protocol<RaftState, RaftMessage, RaftWrite> = {
     "one-leader-per-term",
     "monotone-term",
     "followed-leader",
+    "obeyed-leader",
+    "answered-leader",
     "durable-promises",
     "durable-vote",
     "one-vote-per-term",

@@ -205,6 +205,8 @@ export const zab: Protocol<ZabState, ZabMessage, ZabImage> = {
     "zab-elected-in-round",
     "zab-standing-candidates",
     "zab-sound-decision",
+    "zab-heeded-votes",
+    "zab-heeded-peers",
   ],
   tolerates: {
     crashes: true,

@@ -17,10 +17,20 @@ interface Judge {
 
 type Moment = "sent" | "announced" | "after" | "started" | "atRest";
 
+function byType(judges: readonly Judge[]): ReadonlyMap<string, readonly Judge[]> {
+  const heard = new Map<string, Judge[]>();
+  for (const judge of judges)
+    for (const type of Object.keys(judge.invariant.received ?? {}))
+      heard.set(type, [...(heard.get(type) ?? []), judge]);
+  return heard;
+}
+
 export class Judges {
   readonly violations: ProtocolViolation[] = [];
   readonly #all: readonly Judge[];
   readonly #sent: readonly Judge[];
+  /** By type of message: most types concern one judge, or none. */
+  readonly #received: ReadonlyMap<string, readonly Judge[]>;
   readonly #announced: readonly Judge[];
   readonly #after: readonly Judge[];
   readonly #started: readonly Judge[];
@@ -32,6 +42,7 @@ export class Judges {
     this.#view = view;
     this.#all = judges;
     this.#sent = those("sent");
+    this.#received = byType(judges);
     this.#announced = those("announced");
     this.#after = those("after");
     this.#started = those("started");
@@ -56,6 +67,13 @@ export class Judges {
   sent(from: NodeId, to: NodeId, message: Message): void {
     for (const { invariant, memory } of this.#sent)
       this.#hear(invariant, invariant.sent?.(memory, this.#view, from, to, message));
+  }
+
+  received(member: Member, from: NodeId, message: Message): void {
+    const judges = this.#received.get(message.type);
+    if (judges === undefined) return;
+    for (const { invariant, memory } of judges)
+      this.#hear(invariant, invariant.received?.[message.type]?.(memory, this.#view, member, from, message));
   }
 
   announced(member: Member): void {

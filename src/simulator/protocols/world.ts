@@ -222,7 +222,7 @@ export class ProtocolWorld implements Actor, Surroundings, View {
     }
     this.#count(member, 1000 + from);
     if (this.trace.isRecorded) this.trace.record(this.nowMs, { type: "deliver", id, from, to, message });
-    member.receive(from, message);
+    if (member.receive(from, message)) this.#judges.received(member, from, message);
     this.#judges.after(member);
   }
 

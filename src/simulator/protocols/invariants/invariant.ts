@@ -25,11 +25,17 @@ export interface AcceptedWrite {
   readonly token: number;
 }
 
+type Hearing<Memory> = {
+  look(memory: Memory, view: View, member: Member, from: NodeId, message: Message): string | undefined;
+}["look"];
+
 export interface Invariant<Memory extends object = object> {
   readonly name: string;
   remember(nodes: number): Memory;
   /** At each send, lost or not. */
   sent?(memory: Memory, view: View, from: NodeId, to: NodeId, message: Message): string | undefined;
+  /** By type: after a member that is not paused has been given such a message, and before `after`. */
+  readonly received?: Readonly<Record<string, Hearing<Memory>>>;
   /** After a member's announcement has changed. */
   announced?(memory: Memory, view: View, member: Member): string | undefined;
   /** After each event of a member. */
