@@ -174,7 +174,7 @@ async function tryAll(mutants, options) {
           outcome.foundBy === "" ? "SURVIVES" : outcome.seed === undefined ? "test" : `seed ${outcome.seed}`;
         if (!options.json)
           write(
-            `${mutant.name.padEnd(width)}${found.padEnd(12)}${outcome.foundBy.padEnd(24)} ${outcome.seconds.toFixed(1)} s\n`,
+            `${mutant.name.padEnd(width)}${found.padEnd(12)}${(outcome.test ?? outcome.foundBy).padEnd(24)} ${outcome.seconds.toFixed(1)} s\n`,
           );
       }
     }),

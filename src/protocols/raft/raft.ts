@@ -71,6 +71,7 @@ export const raftElection: Protocol<RaftState, RaftMessage, RaftWrite> = {
     "one-leader-per-term",
     "monotone-term",
     "followed-leader",
+    "newest-term",
     "obeyed-leader",
     "answered-leader",
     "durable-promises",

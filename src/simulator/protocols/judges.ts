@@ -15,7 +15,7 @@ interface Judge {
   readonly memory: object;
 }
 
-type Moment = "sent" | "announced" | "after" | "started" | "atRest";
+type Moment = "sent" | "announced" | "after" | "started" | "written" | "atRest";
 
 function byType(judges: readonly Judge[]): ReadonlyMap<string, readonly Judge[]> {
   const heard = new Map<string, Judge[]>();
@@ -34,6 +34,7 @@ export class Judges {
   readonly #announced: readonly Judge[];
   readonly #after: readonly Judge[];
   readonly #started: readonly Judge[];
+  readonly #written: readonly Judge[];
   readonly #view: View;
 
   constructor(view: View, judges: readonly Judge[]) {
@@ -46,6 +47,7 @@ export class Judges {
     this.#announced = those("announced");
     this.#after = those("after");
     this.#started = those("started");
+    this.#written = those("written");
   }
 
   static of(view: View, invariants: readonly Invariant[]): Judges {
@@ -89,6 +91,10 @@ export class Judges {
   started(member: Member): void {
     for (const { invariant, memory } of this.#started)
       this.#hear(invariant, invariant.started?.(memory, this.#view, member));
+  }
+
+  written(): void {
+    for (const { invariant, memory } of this.#written) this.#hear(invariant, invariant.written?.(memory, this.#view));
   }
 
   atRest(): void {

@@ -223,7 +223,9 @@ export class Member implements Effects {
   }
 
   slotOf(timer: string, subject: number): number {
-    return this.protocol.timers.indexOf(timer) + subject * this.#kinds;
+    const { name, timers } = this.protocol;
+    if (!timers.includes(timer)) throw new RangeError(`${name} has no timer ${timer}: ${timers.join(", ")}`);
+    return timers.indexOf(timer) + subject * this.#kinds;
   }
 
   #arm(slot: number, dueMs: number): void {

@@ -18,6 +18,7 @@ import { loyalFollowers } from "./loyal-followers.ts";
 import { masterLeaseKeptWord } from "./master-lease-kept-word.ts";
 import { masterLeasePledges } from "./master-lease-pledges.ts";
 import { monotoneTerm } from "./monotone-term.ts";
+import { newestTerm } from "./newest-term.ts";
 import { obeyedLeader } from "./obeyed-leader.ts";
 import { oneElected } from "./one-elected.ts";
 import { oneLeader } from "./one-leader.ts";
@@ -53,6 +54,7 @@ export const INVARIANTS: readonly Invariant[] = [
   masterLeaseKeptWord,
   masterLeasePledges,
   monotoneTerm,
+  newestTerm,
   obeyedLeader,
   oneElected,
   oneLeader,

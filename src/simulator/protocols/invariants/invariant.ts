@@ -42,6 +42,8 @@ export interface Invariant<Memory extends object = object> {
   after?(memory: Memory, view: View, member: Member): string | undefined;
   /** After a member was started, for what must outlive a crash. */
   started?(memory: Memory, view: View, member: Member): string | undefined;
+  /** After the resource has taken a write, the last of `view.accepted`. */
+  written?(memory: Memory, view: View): string | undefined;
   /** When nothing is left to happen, or everything was mended long enough ago. */
   atRest?(memory: Memory, view: View): string | undefined;
 }

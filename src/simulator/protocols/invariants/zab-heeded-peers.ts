@@ -1,7 +1,7 @@
 // An elected peer does not wait for those who will not come. When the electors that are left are no quorum, because the others have voted again, it looks again too
-// (ZOOKEEPER-3109); and so does one whose epoch is too small for somebody who wants to follow.
+// (ZOOKEEPER-3109). Nor does a follower wait for a leader that has said that it looks.
 import type { NodeId } from "../../../protocols/protocol.ts";
-import type { Notification, Vote, ZabMessage, ZabState } from "../../../protocols/zab/state.ts";
+import type { Notification, Vote, ZabState } from "../../../protocols/zab/state.ts";
 import type { Member } from "../member.ts";
 import { isMajorityByWeight } from "../weights.ts";
 import { isBetterVote } from "../zab-votes.ts";
@@ -21,20 +21,18 @@ export const zabHeededPeers: Invariant<Memory> = {
   name: "zab-heeded-peers",
   remember: (nodes) => ({ elected: Array.from({ length: nodes + 1 }, () => undefined) }),
   received: {
-    CEPOCH: (_memory, _view, member, from, message) =>
-      judgeEpoch(member, from, (message as Extract<ZabMessage, { type: "CEPOCH" }>).acceptedEpoch),
     NOTIFICATION: ({ elected }, _view, member, from, message) =>
+      judgeLeader(member, from, message as Notification) ??
       judgeElectors(elected[member.id], member, from, message as Notification),
   },
   after: look,
   started: look,
 };
 
-function judgeEpoch({ id, state }: Member, from: NodeId, acceptedEpoch: number): string | undefined {
-  const { reign } = state as ZabState;
-  if (reign === undefined || reign.phase === "gathering" || reign.phase === "choosing") return undefined;
-  return acceptedEpoch > reign.epoch
-    ? `${id} goes on with epoch ${reign.epoch}, and ${from} has accepted ${acceptedEpoch}`
+function judgeLeader({ id, state }: Member, from: NodeId, heard: Notification): string | undefined {
+  const { mode, vote } = state as ZabState;
+  return mode === "following" && from === vote.leader && heard.state === "looking" && heard.round > vote.round
+    ? `${id} goes on following ${from}, who looks in round ${heard.round}`
     : undefined;
 }
 
