@@ -87,7 +87,7 @@ function judge(output) {
   if (begin < 0) return cannot("vitest said nothing");
   /** @type {{ numTotalTests: number, testResults: { assertionResults: { fullName: string, failureMessages: string[] }[] }[] }} */
   const report = JSON.parse(output.slice(begin));
-  if (report.numTotalTests === 0) return cannot("the patched source does not load");
+  if (report.numTotalTests === 0) return cannot("no test ran: there is none, or the source does not load");
   const failed = report.testResults
     .flatMap(({ assertionResults }) => assertionResults)
     .find(({ failureMessages }) => failureMessages.length > 0);
