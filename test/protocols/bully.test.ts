@@ -173,7 +173,7 @@ describe("a group", () => {
     expect(result).toMatchObject({ leader: 5, violations: [] });
   });
 
-  it("keeps its promises in 500 drawn worlds of crashes and restarts", () => {
+  it("keeps its promises in 500 drawn worlds of crashes and restarts", { timeout: 60_000 }, () => {
     const findings = Array.from({ length: 500 }, (_, index) => huntProtocol("bully", index + 1)).filter(
       ({ violation }) => violation,
     );

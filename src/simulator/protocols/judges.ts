@@ -1,7 +1,7 @@
 // The invariants of one world, sorted by when they look, so that a look that nobody takes costs nothing. The first story ends the judging.
 import { clonePlain } from "../../base/clone.ts";
 import type { Message, NodeId } from "../../protocols/protocol.ts";
-import type { Invariant, View } from "./invariants/invariant.ts";
+import type { Hearing, Invariant, View } from "./invariants/invariant.ts";
 import type { Member } from "./member.ts";
 
 export interface ProtocolViolation {
@@ -17,12 +17,16 @@ interface Judge {
 
 type Moment = "sent" | "announced" | "after" | "started" | "written" | "atRest";
 
-function byType(judges: readonly Judge[]): ReadonlyMap<string, readonly Judge[]> {
-  const heard = new Map<string, Judge[]>();
+interface Hearer extends Judge {
+  readonly look: Hearing<object>;
+}
+
+function byType(judges: readonly Judge[]): ReadonlyMap<string, readonly Hearer[]> {
+  const hearers = new Map<string, Hearer[]>();
   for (const judge of judges)
-    for (const type of Object.keys(judge.invariant.received ?? {}))
-      heard.set(type, [...(heard.get(type) ?? []), judge]);
-  return heard;
+    for (const [type, look] of Object.entries(judge.invariant.received ?? {}))
+      hearers.set(type, [...(hearers.get(type) ?? []), { ...judge, look }]);
+  return hearers;
 }
 
 export class Judges {
@@ -30,7 +34,7 @@ export class Judges {
   readonly #all: readonly Judge[];
   readonly #sent: readonly Judge[];
   /** By type of message: most types concern one judge, or none. */
-  readonly #received: ReadonlyMap<string, readonly Judge[]>;
+  readonly #received: ReadonlyMap<string, readonly Hearer[]>;
   readonly #announced: readonly Judge[];
   readonly #after: readonly Judge[];
   readonly #started: readonly Judge[];
@@ -72,10 +76,12 @@ export class Judges {
   }
 
   received(member: Member, from: NodeId, message: Message): void {
-    const judges = this.#received.get(message.type);
-    if (judges === undefined) return;
-    for (const { invariant, memory } of judges)
-      this.#hear(invariant, invariant.received?.[message.type]?.(memory, this.#view, member, from, message));
+    const hearers = this.#received.get(message.type);
+    if (hearers === undefined) return;
+    for (const { invariant, memory, look } of hearers) {
+      const story = look(memory, this.#view, member, from, message);
+      if (story !== undefined) this.#hear(invariant, story);
+    }
   }
 
   announced(member: Member): void {

@@ -3,12 +3,12 @@
 import type { NodeId } from "../../../protocols/protocol.ts";
 import { CHECK_QUORUM, type RaftMessage, type RaftState } from "../../../protocols/raft/state.ts";
 import type { Member } from "../member.ts";
-import { NODES_MAX } from "../spec.ts";
 import type { Invariant } from "./invariant.ts";
 
 interface Memory {
+  readonly size: number;
   /** Leader and peer → when the peer last answered it in its term. */
-  readonly answeredMs: Map<number, number>;
+  readonly answeredMs: Float64Array;
 }
 
 /** For rounding: a timer of the member's clock is compared with true time. */
@@ -16,24 +16,24 @@ const GRACE_MS = 1e-3;
 
 export const answeredLeader: Invariant<Memory> = {
   name: "answered-leader",
-  remember: () => ({ answeredMs: new Map() }),
+  remember: (nodes) => ({ size: nodes + 1, answeredMs: new Float64Array((nodes + 1) ** 2).fill(-Infinity) }),
   received: {
     APPENDED(memory, view, member, from, message) {
       const heard = message as RaftMessage;
       const { role, term, hasCheckQuorum } = member.state as RaftState;
       if (role !== "leader" || !hasCheckQuorum) return undefined;
       if (heard.term !== term) return judge(memory, member, from, heard.term);
-      memory.answeredMs.set(member.id * NODES_MAX + from, view.nowMs);
+      memory.answeredMs[member.id * memory.size + from] = view.nowMs;
       return undefined;
     },
   },
 };
 
 /** What a paused leader is given when it goes on cannot be seen one by one. */
-function judge({ answeredMs }: Memory, member: Member, from: NodeId, term: number): string | undefined {
+function judge({ size, answeredMs }: Memory, member: Member, from: NodeId, term: number): string | undefined {
   const state = member.state as RaftState;
   const lookedMs = member.dueMs(CHECK_QUORUM) - state.timeoutMinMs / member.spec.clockRate - GRACE_MS;
-  const isKnown = member.resumedMs < lookedMs && (answeredMs.get(member.id * NODES_MAX + from) ?? -Infinity) < lookedMs;
+  const isKnown = member.resumedMs < lookedMs && (answeredMs[member.id * size + from] as number) < lookedMs;
   return isKnown && state.active[from] === 1
     ? `${member.id} leads in term ${state.term}, and takes ${from} for active, who has answered in term ${term}`
     : undefined;

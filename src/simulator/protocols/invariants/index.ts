@@ -17,6 +17,7 @@ import type { Invariant } from "./invariant.ts";
 import { loyalFollowers } from "./loyal-followers.ts";
 import { masterLeaseKeptWord } from "./master-lease-kept-word.ts";
 import { masterLeasePledges } from "./master-lease-pledges.ts";
+import { masterLeaseProofs } from "./master-lease-proofs.ts";
 import { monotoneTerm } from "./monotone-term.ts";
 import { newestTerm } from "./newest-term.ts";
 import { obeyedLeader } from "./obeyed-leader.ts";
@@ -53,6 +54,7 @@ export const INVARIANTS: readonly Invariant[] = [
   loyalFollowers,
   masterLeaseKeptWord,
   masterLeasePledges,
+  masterLeaseProofs,
   monotoneTerm,
   newestTerm,
   obeyedLeader,

@@ -6,6 +6,8 @@ import type { Member } from "../member.ts";
 /** What an invariant may see. */
 export interface View {
   readonly nowMs: number;
+  /** Inputs that were given to members so far, the present one included. */
+  readonly events: number;
   readonly nodes: number;
   readonly members: readonly Member[];
   /** Ids are 1…N. */
@@ -25,7 +27,7 @@ export interface AcceptedWrite {
   readonly token: number;
 }
 
-type Hearing<Memory> = {
+export type Hearing<Memory> = {
   look(memory: Memory, view: View, member: Member, from: NodeId, message: Message): string | undefined;
 }["look"];
 
