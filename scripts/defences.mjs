@@ -2,13 +2,12 @@
 // Incidents, tried without their defence: for each test of test/incidents, applies the patch that its head names ("Taken out: …") to a copy of src and
 // runs that test there. It must fail: a test that passes without its defence tests nothing.
 // Exit: 0 every test fails without its defence, 1 one does not or its patch no longer applies, 2 wrong usage.
-import { spawn } from "node:child_process";
-import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { availableParallelism, tmpdir } from "node:os";
+import { readdir, readFile } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { applyToText, parsePatch } from "./apply-patch.mjs";
+import { runPatchedTest } from "./patched-test.mjs";
 
 const HELP = `Runs each test of test/incidents with its defence taken out, and expects it to fail.
 
@@ -19,8 +18,7 @@ Exit: 0 every test fails without its defence, 1 one does not or its patch no lon
 const root = fileURLToPath(new URL("..", import.meta.url));
 /** Without its defence a test may also never end; that is noticed too. */
 const LONGEST_MS = 45_000;
-const COPIED = [
-  "src",
+const PARTS = [
   "scripts/servers",
   "test/servers.ts",
   "test/real-stores.ts",
@@ -32,10 +30,6 @@ const COPIED = [
   "test/lease/rig.ts",
   "test/sqlite",
   "test/supervisor",
-  "package.json",
-  "tsconfig.json",
-  "tsconfig.base.json",
-  "vitest.config.ts",
 ];
 
 /** @typedef {{ slug: string, patch: string, failed: boolean, how: string }} Outcome */
@@ -102,56 +96,10 @@ async function tryOne(slug) {
   const test = `test/incidents/${slug}.test.ts`;
   const patch = /^\/\/ Taken out: (\S+)$/m.exec(await readFile(path.join(root, test), "utf8"))?.[1] ?? "";
   if (patch === "") return { slug, patch, failed: false, how: `the head of ${test} names no patch` };
-  const folder = await mkdtemp(path.join(tmpdir(), "conclave-defence-"));
-  try {
-    for (const each of COPIED) await cp(path.join(root, each), path.join(folder, each), { recursive: true });
-    await symlink(path.join(root, "node_modules"), path.join(folder, "node_modules"));
-    for (const change of parsePatch(await readFile(path.join(root, patch), "utf8"))) {
-      const file = path.join(folder, change.file);
-      await writeFile(file, applyToText(await readFile(file, "utf8"), change));
-    }
-    const how = await runTest(folder, test);
-    return { slug, patch, failed: how !== "passes all the same" && !how.startsWith("cannot"), how };
-  } catch (error) {
-    return { slug, patch, failed: false, how: error instanceof Error ? error.message : String(error) };
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-/** @param {string} folder @param {string} test @returns {Promise<string>} how it ended */
-function runTest(folder, test) {
-  const vitest = path.join(root, "node_modules/vitest/vitest.mjs");
-  const child = spawn(process.execPath, [vitest, "run", test, "--bail=1", "--reporter=json"], {
-    cwd: folder,
-    stdio: ["ignore", "pipe", "ignore"],
-    detached: true,
-  });
-  let output = "";
-  child.stdout.setEncoding("utf8").on("data", (text) => (output += text));
-  return new Promise((resolve) => {
-    let hung = false;
-    const timer = setTimeout(() => {
-      hung = true;
-      if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
-    }, LONGEST_MS);
-    child.on("close", () => {
-      clearTimeout(timer);
-      resolve(hung ? `never ends (${LONGEST_MS / 1000} s)` : judge(output));
-    });
-  });
-}
-
-/** @param {string} output of vitest's JSON reporter */
-function judge(output) {
-  const begin = output.indexOf("{");
-  if (begin < 0) return "cannot run";
-  /** @type {{ numTotalTests: number, numFailedTests: number, testResults: { assertionResults: { failureMessages: string[] }[] }[] }} */
-  const report = JSON.parse(output.slice(begin));
-  if (report.numTotalTests === 0) return "cannot run: the patched source does not load";
-  if (report.numFailedTests === 0) return "passes all the same";
-  const messages = report.testResults.flatMap(({ assertionResults }) =>
-    assertionResults.flatMap(({ failureMessages }) => failureMessages),
-  );
-  return `fails: ${(messages[0] ?? "").split("\n")[0]?.slice(0, 90)}`;
+  const text = await readFile(path.join(root, patch), "utf8").catch(() => undefined);
+  if (text === undefined) return { slug, patch, failed: false, how: "there is no such patch" };
+  const { verdict, story } = await runPatchedTest({ test, parts: PARTS, patch: text, longestMs: LONGEST_MS });
+  const how =
+    verdict === "fails" ? `fails: ${story.slice(0, 90)}` : verdict === "cannot run" ? `cannot run: ${story}` : story;
+  return { slug, patch, failed: verdict === "fails" || verdict === "hangs", how };
 }

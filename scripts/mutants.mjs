@@ -1,5 +1,6 @@
 // Mutants: takes defences out of a copy of src, one patch at a time, and hunts in the copy until an invariant breaks. A mutant that survives says
 // that the hunt cannot see what the defence is for. src itself has no switches for this.
+// Where no hunt can see it, the patch names a test file ("Found by: …"): that must pass as it is, and fail by an assertion without the defence.
 // Exit: 0 every mutant was found, 1 one survived or a patch no longer applies, 2 wrong usage.
 import { spawn } from "node:child_process";
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -7,8 +8,8 @@ import { availableParallelism, tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { applyToText, parsePatch } from "./apply-patch.mjs";
 import { HuntThread } from "./hunt-pool.mjs";
+import { applyPatch, runPatchedTest } from "./patched-test.mjs";
 
 const HELP = `Takes defences out, one at a time, and hunts until the loss is noticed.
 
@@ -33,14 +34,24 @@ Exit: 0 every mutant was found, 1 one survived or does not apply, 2 wrong usage.
  * @property {string} law
  * @property {string[] | undefined} judgedBy only this invariant may find it; any, if undefined
  * @property {string | undefined} protocol hunted in this protocol's world; in that of leases, if undefined
+ * @property {string | undefined} test no hunt finds it, but this test file; a hunt must, if undefined
  * @property {string} patch its text
  *
- * @typedef {Mutant & { seed: number | undefined, invariant: string, story: string, seconds: number }} Outcome
+ * @typedef {object} Verdict
+ * @property {string} foundBy what noticed; "": nothing did
+ * @property {number | undefined} seed of the hunt
+ * @property {string} story
+ *
+ * @typedef {Mutant & Verdict & { seconds: number }} Outcome
  */
 
 const BEGIN = "<!-- table: written by scripts/mutants.mjs --write-table -->";
 const BEGIN_PROTOCOLS = "<!-- table of protocols: written by scripts/mutants.mjs --write-table -->";
 const END = "<!-- end of table -->";
+/** Enough for any test file of a protocol, on a busy machine. */
+const TEST_MS = 120_000;
+/** Test file → how it ends as it is. @type {Map<string, Promise<import("./patched-test.mjs").TestOutcome>>} */
+const begun = new Map();
 const root = fileURLToPath(new URL("..", import.meta.url));
 const write = (/** @type {string} */ text) => void process.stdout.write(text);
 
@@ -66,11 +77,13 @@ async function main(argv) {
   }
   const startedAt = performance.now();
   const outcomes = await tryAll(mutants, options);
-  const survivors = outcomes.filter(({ seed }) => seed === undefined);
+  const survivors = outcomes.filter(({ foundBy }) => foundBy === "");
   const seconds = (performance.now() - startedAt) / 1000;
   if (options.json) write(`${JSON.stringify({ seconds, outcomes: outcomes.map(withoutPatch) })}\n`);
   else {
-    write(`${outcomes.length - survivors.length} of ${outcomes.length} mutants found in ${seconds.toFixed(1)} s\n`);
+    const scripted = outcomes.filter(({ test, foundBy }) => test !== undefined && foundBy !== "").length;
+    const found = `${outcomes.length - survivors.length} of ${outcomes.length} mutants found`;
+    write(`${found}, ${scripted} of them by a scripted test, in ${seconds.toFixed(1)} s\n`);
     for (const { name, story } of survivors) write(`NOT FOUND  ${name}: ${story}\n`);
   }
   if (options["write-table"]) await writeTable(outcomes);
@@ -78,8 +91,8 @@ async function main(argv) {
 }
 
 /** @param {Outcome} outcome */
-function withoutPatch({ name, what, law, seed, invariant, story, seconds }) {
-  return { name, what, law, seed: seed ?? null, invariant, story, seconds };
+function withoutPatch({ name, what, law, test, foundBy, seed, story, seconds }) {
+  return { name, what, law, test: test ?? null, foundBy, seed: seed ?? null, story, seconds };
 }
 
 /** @param {string[]} argv */
@@ -135,8 +148,9 @@ async function readMutant(file) {
   const law = /^# Law: (.*)$/m.exec(patch)?.[1] ?? "";
   const judge = /^# Must be found by: (.*)$/m.exec(patch)?.[1];
   const protocol = /^# Protocol: (.*)$/m.exec(patch)?.[1];
+  const test = /^# Found by: (\S+)$/m.exec(patch)?.[1];
   const judgedBy = judge === undefined ? undefined : [judge];
-  return { name: path.basename(file, ".patch"), what, law, judgedBy, protocol, patch };
+  return { name: path.basename(file, ".patch"), what, law, judgedBy, protocol, test, patch };
 }
 
 // ---- trying them -----------------------------------------------------------------------------------------------------------------------
@@ -156,10 +170,11 @@ async function tryAll(mutants, options) {
       for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
         const outcome = await tryOne(mutant, options);
         outcomes.push(outcome);
-        const found = outcome.seed === undefined ? "SURVIVES" : `seed ${outcome.seed}`;
+        const found =
+          outcome.foundBy === "" ? "SURVIVES" : outcome.seed === undefined ? "test" : `seed ${outcome.seed}`;
         if (!options.json)
           write(
-            `${mutant.name.padEnd(width)}${found.padEnd(12)}${outcome.invariant.padEnd(18)}${outcome.seconds.toFixed(1)} s\n`,
+            `${mutant.name.padEnd(width)}${found.padEnd(12)}${(outcome.test ?? outcome.foundBy).padEnd(24)} ${outcome.seconds.toFixed(1)} s\n`,
           );
       }
     }),
@@ -172,21 +187,57 @@ async function tryAll(mutants, options) {
  * @param {{ seeds: number, seedBase: number }} options
  * @returns {Promise<Outcome>}
  */
-async function tryOne(mutant, { seeds, seedBase }) {
+async function tryOne(mutant, options) {
   const startedAt = performance.now();
+  const verdict = await (mutant.test === undefined ? hunt(mutant, options) : probe(mutant, mutant.test));
+  return { ...mutant, ...verdict, seconds: (performance.now() - startedAt) / 1000 };
+}
+
+/**
+ * @param {Mutant} mutant
+ * @param {{ seeds: number, seedBase: number }} options
+ * @returns {Promise<Verdict>}
+ */
+async function hunt(mutant, { seeds, seedBase }) {
   const folder = await mkdtemp(path.join(tmpdir(), "conclave-mutant-"));
-  const since = () => (performance.now() - startedAt) / 1000;
   try {
     await build(mutant, folder);
     const finding = await huntIn(folder, mutant, seeds, seedBase);
-    const story = finding?.story ?? `no invariant was broken in ${seeds} seeds`;
-    return { ...mutant, seed: finding?.seed, invariant: finding?.invariant ?? "", story, seconds: since() };
+    if (finding === undefined)
+      return { foundBy: "", seed: undefined, story: `no invariant was broken in ${seeds} seeds` };
+    return { foundBy: finding.invariant, seed: finding.seed, story: finding.story };
   } catch (error) {
-    const story = error instanceof Error ? error.message : String(error);
-    return { ...mutant, seed: undefined, invariant: "", story, seconds: since() };
+    return { foundBy: "", seed: undefined, story: error instanceof Error ? error.message : String(error) };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * The test must pass with the defence, and must fail without it by what it expects, not by an error that any broken patch gives.
+ * @param {Mutant} mutant
+ * @param {string} test
+ * @returns {Promise<Verdict>}
+ */
+async function probe({ patch }, test) {
+  const parts = [path.dirname(test)];
+  const whole = await once(test, () => runPatchedTest({ test, parts, patch: "", longestMs: TEST_MS }));
+  if (whole.verdict !== "passes")
+    return { foundBy: "", seed: undefined, story: `${test} does not pass as it is: ${whole.story}` };
+  const outcome = await runPatchedTest({ test, parts, patch, longestMs: TEST_MS });
+  const isFound = outcome.verdict === "fails" && outcome.isAssertion;
+  return { foundBy: isFound ? `${test}: ${outcome.test}` : "", seed: undefined, story: outcome.story };
+}
+
+/**
+ * However many mutants a test finds, it is tried once without any.
+ * @param {string} test
+ * @param {() => Promise<import("./patched-test.mjs").TestOutcome>} run
+ */
+function once(test, run) {
+  const before = begun.get(test) ?? run();
+  begun.set(test, before);
+  return before;
 }
 
 /**
@@ -196,10 +247,7 @@ async function tryOne(mutant, { seeds, seedBase }) {
  */
 async function build(mutant, folder) {
   await cp(path.join(root, "src"), path.join(folder, "src"), { recursive: true });
-  for (const patch of parsePatch(mutant.patch)) {
-    const file = path.join(folder, patch.file);
-    await writeFile(file, applyToText(await readFile(file, "utf8"), patch));
-  }
+  await applyPatch(folder, mutant.patch);
   const config = {
     extends: path.join(root, "tsconfig.base.json"),
     compilerOptions: {
@@ -273,9 +321,15 @@ function replaceTable(page, begin, folder, second, outcomes) {
   const to = page.indexOf(END, from);
   if (from < 0 || to < from) throw new Error("docs/MUTANTS.md has lost the marks of its tables");
   const rows = outcomes.map(
-    ({ name, law, what, seed, invariant }) =>
-      `| \`${folder}/${name}.patch\` | ${law} | ${what} | ${seed === undefined ? "NOT FOUND" : `${invariant}, seed ${seed}`} |`,
+    (outcome) => `| \`${folder}/${outcome.name}.patch\` | ${outcome.law} | ${outcome.what} | ${showFinder(outcome)} |`,
   );
   const table = [`| patch | ${second} | what is taken out | found by |`, "|---|---|---|---|", ...rows].join("\n");
   return `${page.slice(0, from)}${begin}\n${table}\n${page.slice(to)}`;
+}
+
+/** @param {Outcome} outcome */
+function showFinder({ test, foundBy, seed }) {
+  if (foundBy === "") return "NOT FOUND";
+  if (test === undefined) return `${foundBy}, seed ${seed}`;
+  return `\`${test}\`: “${foundBy.slice(test.length + 2).replaceAll("|", "\\|")}”`;
 }

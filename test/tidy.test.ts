@@ -286,4 +286,12 @@ describe("the repository", () => {
     expect(compareWithPage("test/mutants", isPatch, "docs/MUTANTS.md")).toEqual([]);
     expect(compareWithPage("test/mutants/protocols", isPatch, "docs/MUTANTS.md")).toEqual([]);
   });
+
+  it("lists every mutant of the four protocols under the trap that it is", () => {
+    const OF_FOUR = /^(?:bully|chang-roberts|lelann|raft|zab)-.*(?=\.patch$)/;
+    const patches = files.flatMap((file) => OF_FOUR.exec(path.basename(file))?.[0] ?? []);
+    const traps = read("docs/MUTANTS.md").split("## Every trap of a protocol")[1] ?? "";
+    const listed = [...traps.matchAll(/`([a-z-]+)`/g)].map(([, name]) => name ?? "");
+    expect(listed.toSorted()).toEqual(patches.toSorted());
+  });
 });

@@ -51,6 +51,27 @@ describe("a node", () => {
     expect(node.stored(10)).toContainEqual({ type: "send", to: 3, message: { type: "ELECTION", number: 10 } });
   });
 
+  it("that is the greatest of all asks nobody, and announces itself at once", () => {
+    const node = loneNode(bully, { id: 3, nodes: 3 });
+    node.start();
+    expect(node.stored(1).filter(({ type }) => type === "send" || type === "set")).toEqual(
+      [1, 2].map((to) => ({ type: "send", to, message: { type: "COORDINATOR", number: 1 } })),
+    );
+  });
+
+  it("waits for an answer as long as two messages take, and for a coordinator as long as whoever answered may need", () => {
+    const node = asking();
+    const coordinator = node.receive(3, { type: "OK", number: node.state.election, seen: 0 });
+    expect(node.state.answerTimeoutMs).toBe(22);
+    expect(coordinator).toContainEqual({ type: "set", timer: "coordinator", afterMs: 44, subject: 0 });
+  });
+
+  it("learns from an OK how far the numbers have come", () => {
+    const node = asking();
+    node.receive(3, { type: "OK", number: node.state.election, seen: 9 });
+    expect(node.expire("coordinator")).toContainEqual({ type: "persist", ticket: 10, write: { number: 10 } });
+  });
+
   it("announces itself only if no greater id answered in time", () => {
     const node = asking();
     node.receive(3, { type: "OK", number: node.state.election, seen: 0 });
@@ -152,7 +173,7 @@ describe("a group", () => {
     expect(result).toMatchObject({ leader: 5, violations: [] });
   });
 
-  it("keeps its promises in 500 drawn worlds of crashes and restarts", () => {
+  it("keeps its promises in 500 drawn worlds of crashes and restarts", { timeout: 60_000 }, () => {
     const findings = Array.from({ length: 500 }, (_, index) => huntProtocol("bully", index + 1)).filter(
       ({ violation }) => violation,
     );

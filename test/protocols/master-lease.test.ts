@@ -238,7 +238,7 @@ describe("a group", () => {
     expect(world.violations).toMatchObject([{ invariant: "exclusive-leader" }]);
   });
 
-  it("keeps its promises in 500 drawn worlds", () => {
+  it("keeps its promises in 500 drawn worlds", { timeout: 60_000 }, () => {
     const findings = Array.from({ length: 500 }, (_, index) => huntProtocol("master-lease", index + 1)).filter(
       ({ violation }) => violation,
     );

@@ -248,7 +248,7 @@ describe.each(["chang-roberts", "lelann"])("%s: a group", (name) => {
     expect(elect(name, { nodes: 1 }, ["tell 1 campaign"]).result).toMatchObject({ leader: 1, messages: { total: 0 } });
   });
 
-  it("keeps its promises in 500 drawn worlds of crashes and restarts", () => {
+  it("keeps its promises in 500 drawn worlds of crashes and restarts", { timeout: 60_000 }, () => {
     const findings = Array.from({ length: 500 }, (_, index) => huntProtocol(name, index + 1)).filter(
       ({ violation }) => violation,
     );

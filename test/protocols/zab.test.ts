@@ -366,7 +366,7 @@ describe("a group", () => {
     expect(world.leaders()).toEqual([]);
   });
 
-  it("keeps its promises in 500 drawn worlds", () => {
+  it("keeps its promises in 500 drawn worlds", { timeout: 60_000 }, () => {
     const findings = Array.from({ length: 500 }, (_, index) => huntProtocol("zab", index + 1)).filter(
       ({ violation }) => violation,
     );

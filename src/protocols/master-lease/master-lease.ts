@@ -150,6 +150,7 @@ export const masterLease: Protocol<MasterLeaseState, MasterLeaseMessage, MasterL
     "monotone-term",
     "master-lease-pledges",
     "master-lease-kept-word",
+    "master-lease-proofs",
   ],
   tolerates: {
     crashes: true,

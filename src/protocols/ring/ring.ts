@@ -16,7 +16,7 @@
 // successor only, and tokens stay in order. Sending again to the next one what the dead one may have swallowed would save a part of a round, and would need to
 // be told from a doubled token.
 // Two rules the hunt never misses, because so much must go wrong at once: whoever is better than the elected objects (lelann.test.ts tells how that comes about), and
-// nobody follows one that an operator has called dead.
+// nobody follows one that an operator has called dead (ring.test.ts). Their mutants are found by those tests.
 // A TOKEN PASSES A NODE ONCE. One whose owner has died does not circulate for ever, a doubled one goes no further than one hop; no hop counter is needed.
 import { nextOf } from "../../base/rng.ts";
 import { DETECTOR_PARAMETERS, detectorOf } from "../detector/detector.ts";

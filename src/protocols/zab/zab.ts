@@ -41,8 +41,8 @@
 //
 // WHAT OF ZOOKEEPER IS NOT HERE  Connections: a leader that gives up closes them, and its followers know at once; here they know when they hear that it looks,
 // in a later round. Votes of mixed versions, observers, oracles, and reconfiguration.
-// Some rules only save time, or matter so seldom that no hunt would miss them; tests show each: a better vote interrupts the last wait, a laggard is answered, electors
-// that look again are believed, a leader whose epoch is too small for a follower gives way, and a new life counts for nobody in an epoch it had accepted.
+// Some rules only save time, or matter so seldom that liveness would not suffer in thousands of worlds; so invariants look at what a peer does with each vote
+// (zab-heeded-votes, zab-heeded-peers). That a leader whose epoch is too small gives way no drawn world needs: a test shows it.
 import { nextOf } from "../../base/rng.ts";
 import { NOBODY, type NodeId, numberOf, type Protocol, type Settings } from "../protocol.ts";
 import {
@@ -205,6 +205,8 @@ export const zab: Protocol<ZabState, ZabMessage, ZabImage> = {
     "zab-elected-in-round",
     "zab-standing-candidates",
     "zab-sound-decision",
+    "zab-heeded-votes",
+    "zab-heeded-peers",
   ],
   tolerates: {
     crashes: true,

@@ -105,7 +105,8 @@ function isSettled(world: ProtocolWorld): boolean {
   return world.members.every(({ id, isUp }) => !isUp || (world.reaches(leader, id) && world.reaches(id, leader)));
 }
 
-function isWithoutEnd(protocol: Protocol, { settings, writeEveryMs }: ProtocolSpec): boolean {
+/** Whether something is always left to happen. */
+export function isWithoutEnd(protocol: Protocol, { settings, writeEveryMs }: ProtocolSpec): boolean {
   return writeEveryMs > 0 || protocol.isPerpetual(settings);
 }
 

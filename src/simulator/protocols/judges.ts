@@ -1,7 +1,7 @@
 // The invariants of one world, sorted by when they look, so that a look that nobody takes costs nothing. The first story ends the judging.
 import { clonePlain } from "../../base/clone.ts";
 import type { Message, NodeId } from "../../protocols/protocol.ts";
-import type { Invariant, View } from "./invariants/invariant.ts";
+import type { Hearing, Invariant, View } from "./invariants/invariant.ts";
 import type { Member } from "./member.ts";
 
 export interface ProtocolViolation {
@@ -15,15 +15,30 @@ interface Judge {
   readonly memory: object;
 }
 
-type Moment = "sent" | "announced" | "after" | "started" | "atRest";
+type Moment = "sent" | "announced" | "after" | "started" | "written" | "atRest";
+
+interface Hearer extends Judge {
+  readonly look: Hearing<object>;
+}
+
+function byType(judges: readonly Judge[]): ReadonlyMap<string, readonly Hearer[]> {
+  const hearers = new Map<string, Hearer[]>();
+  for (const judge of judges)
+    for (const [type, look] of Object.entries(judge.invariant.received ?? {}))
+      hearers.set(type, [...(hearers.get(type) ?? []), { ...judge, look }]);
+  return hearers;
+}
 
 export class Judges {
   readonly violations: ProtocolViolation[] = [];
   readonly #all: readonly Judge[];
   readonly #sent: readonly Judge[];
+  /** By type of message: most types concern one judge, or none. */
+  readonly #received: ReadonlyMap<string, readonly Hearer[]>;
   readonly #announced: readonly Judge[];
   readonly #after: readonly Judge[];
   readonly #started: readonly Judge[];
+  readonly #written: readonly Judge[];
   readonly #view: View;
 
   constructor(view: View, judges: readonly Judge[]) {
@@ -32,9 +47,11 @@ export class Judges {
     this.#view = view;
     this.#all = judges;
     this.#sent = those("sent");
+    this.#received = byType(judges);
     this.#announced = those("announced");
     this.#after = those("after");
     this.#started = those("started");
+    this.#written = those("written");
   }
 
   static of(view: View, invariants: readonly Invariant[]): Judges {
@@ -58,6 +75,15 @@ export class Judges {
       this.#hear(invariant, invariant.sent?.(memory, this.#view, from, to, message));
   }
 
+  received(member: Member, from: NodeId, message: Message): void {
+    const hearers = this.#received.get(message.type);
+    if (hearers === undefined) return;
+    for (const { invariant, memory, look } of hearers) {
+      const story = look(memory, this.#view, member, from, message);
+      if (story !== undefined) this.#hear(invariant, story);
+    }
+  }
+
   announced(member: Member): void {
     for (const { invariant, memory } of this.#announced)
       this.#hear(invariant, invariant.announced?.(memory, this.#view, member));
@@ -71,6 +97,10 @@ export class Judges {
   started(member: Member): void {
     for (const { invariant, memory } of this.#started)
       this.#hear(invariant, invariant.started?.(memory, this.#view, member));
+  }
+
+  written(): void {
+    for (const { invariant, memory } of this.#written) this.#hear(invariant, invariant.written?.(memory, this.#view));
   }
 
   atRest(): void {

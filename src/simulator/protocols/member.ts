@@ -54,6 +54,8 @@ export class Member implements Effects {
   startedMs = 0;
   isUp = false;
   isPaused = false;
+  /** True time at which it last went on after a pause. */
+  resumedMs: number = -Infinity;
   /** As last announced. */
   role: Role = "follower";
   leader: NodeId = NOBODY;
@@ -82,12 +84,13 @@ export class Member implements Effects {
 
   fork(world: Surroundings): Member {
     const fork = new Member(world, this.protocol, this.spec);
-    const { life, startedMs, isUp, isPaused, role, leader, term } = this;
+    const { life, startedMs, isUp, isPaused, resumedMs, role, leader, term } = this;
     Object.assign(fork, {
       life,
       startedMs,
       isUp,
       isPaused,
+      resumedMs,
       role,
       leader,
       term,
@@ -142,6 +145,7 @@ export class Member implements Effects {
   resume(): void {
     if (!this.isPaused) return;
     this.isPaused = false;
+    this.resumedMs = this.#world.nowMs;
     for (const { kind, number, text, message } of this.#waiting.splice(0)) {
       if (!this.isUp) return;
       if (kind === "message" && message !== undefined) this.receive(number, message);
@@ -219,7 +223,9 @@ export class Member implements Effects {
   }
 
   slotOf(timer: string, subject: number): number {
-    return this.protocol.timers.indexOf(timer) + subject * this.#kinds;
+    const { name, timers } = this.protocol;
+    if (!timers.includes(timer)) throw new RangeError(`${name} has no timer ${timer}: ${timers.join(", ")}`);
+    return timers.indexOf(timer) + subject * this.#kinds;
   }
 
   #arm(slot: number, dueMs: number): void {

@@ -16,7 +16,7 @@ import { Member, type Surroundings } from "./member.ts";
 import { Resource } from "./resource.ts";
 import { NODES_MAX, type ProtocolSpec } from "./spec.ts";
 import { ProtocolTrace } from "./trace.ts";
-import { attend, type Errand } from "./writers.ts";
+import { attend, type Errand, releaseErrand } from "./writers.ts";
 
 const STREAMS = { ties: 51, links: 52, disks: 53, actions: 54 } as const;
 
@@ -222,7 +222,7 @@ export class ProtocolWorld implements Actor, Surroundings, View {
     }
     this.#count(member, 1000 + from);
     if (this.trace.isRecorded) this.trace.record(this.nowMs, { type: "deliver", id, from, to, message });
-    member.receive(from, message);
+    if (member.receive(from, message)) this.#judges.received(member, from, message);
     this.#judges.after(member);
   }
 
@@ -297,6 +297,10 @@ export class ProtocolWorld implements Actor, Surroundings, View {
     if (role === "leader" && this.spec.writeEveryMs > 0) attend(this, "elected", member, 0);
   }
 
+  written(): void {
+    this.#judges.written();
+  }
+
   explained(member: Member, rule: string): void {
     if (this.trace.isRecorded) this.trace.record(this.nowMs, { type: "explain", node: member.id, rule });
   }
@@ -338,8 +342,8 @@ export class ProtocolWorld implements Actor, Surroundings, View {
       case "latency":
       case "loss":
       case "duplicate":
-        for (const { from, to, message, id } of changeLinks(this.links, action, this, this.#actions))
-          this.#dispatch(from, to, message, id);
+        for (const held of changeLinks(this.links, action, this, this.#actions))
+          if (!releaseErrand(this, held)) this.#dispatch(held.from, held.to, held.message, held.id);
     }
   }
 

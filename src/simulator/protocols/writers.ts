@@ -1,7 +1,9 @@
 // What a leader does with its leadership, where a world has a resource: it asks the lock service for a token, and then writes with it at a steady pace
-// until it leads no more, dies, or is refused. All of it travels over the links to address 0, which can be cut like any other.
+// until it leads no more, dies, or is refused. All of it travels over the links to address 0, which can be cut, held, lossy and doubling like any other. Nothing
+// is asked for twice: a leader whose question was lost does not write.
 import type { Actor, Kernel } from "../kernel.ts";
-import type { Links } from "./links.ts";
+import type { Message, NodeId } from "../../protocols/protocol.ts";
+import type { HeldMessage, Links } from "./links.ts";
 import type { Member } from "./member.ts";
 import type { Resource } from "./resource.ts";
 import type { ProtocolSpec } from "./spec.ts";
@@ -16,6 +18,8 @@ interface Surroundings extends Actor {
   readonly resource: Resource;
   readonly trace: ProtocolTrace;
   readonly spec: ProtocolSpec;
+  /** The resource has taken a write. */
+  written(): void;
 }
 
 const RESOURCE = 0;
@@ -45,6 +49,7 @@ export function attend(world: Surroundings, errand: Errand, member: Member, deta
       const outcome = resource.write(member.id, detail, nowMs);
       trace.record(nowMs, { type: "write", node: member.id, token: detail, outcome });
       if (outcome === "refused") travel(world, member, "refusal", detail);
+      else world.written();
       return;
     }
     case "refusal":
@@ -52,9 +57,32 @@ export function attend(world: Surroundings, errand: Errand, member: Member, deta
   }
 }
 
+/** What waits on a held link to or from the resource. */
+interface HeldErrand extends Message {
+  readonly type: Errand;
+  readonly detail: number;
+}
+
 function travel(world: Surroundings, { id }: Member, errand: Errand, detail: number): void {
-  const { kernel, links } = world;
   const [from, to] = errand === "ask" || errand === "write" ? [id, RESOURCE] : [RESOURCE, id];
-  if (!links.isCut(from, to))
-    kernel.schedule(links.arrivalMs(from, to, kernel.nowMs), world, errand, id, undefined, detail);
+  const fate = world.links.fateOf(from, to);
+  if (fate === "held") {
+    const message: HeldErrand = { type: errand, detail };
+    world.links.keep({ from, to, message, id: 0 });
+  } else if (fate === "sent" || fate === "doubled") arrive(world, from, to, errand, detail);
+  if (fate === "doubled") arrive(world, from, to, errand, detail);
+}
+
+function arrive(world: Surroundings, from: NodeId, to: NodeId, errand: Errand, detail: number): void {
+  const { kernel, links } = world;
+  const member = from === RESOURCE ? to : from;
+  kernel.schedule(links.arrivalMs(from, to, kernel.nowMs), world, errand, member, undefined, detail);
+}
+
+/** A held message travels on. False: it is one between members. */
+export function releaseErrand(world: Surroundings, { from, to, message }: HeldMessage): boolean {
+  if (from !== RESOURCE && to !== RESOURCE) return false;
+  const { type, detail } = message as HeldErrand;
+  arrive(world, from, to, type, detail);
+  return true;
 }

@@ -2,6 +2,7 @@
 import { assert } from "../../../base/assert.ts";
 import type { Protocol } from "../../../protocols/protocol.ts";
 import { answeredElection } from "./answered-election.ts";
+import { answeredLeader } from "./answered-leader.ts";
 import { bestAnnounced } from "./best-announced.ts";
 import { bestElected } from "./best-elected.ts";
 import { bestInRound } from "./best-in-round.ts";
@@ -16,7 +17,10 @@ import type { Invariant } from "./invariant.ts";
 import { loyalFollowers } from "./loyal-followers.ts";
 import { masterLeaseKeptWord } from "./master-lease-kept-word.ts";
 import { masterLeasePledges } from "./master-lease-pledges.ts";
+import { masterLeaseProofs } from "./master-lease-proofs.ts";
 import { monotoneTerm } from "./monotone-term.ts";
+import { newestTerm } from "./newest-term.ts";
+import { obeyedLeader } from "./obeyed-leader.ts";
 import { oneElected } from "./one-elected.ts";
 import { oneLeader } from "./one-leader.ts";
 import { oneLeaderPerTerm } from "./one-leader-per-term.ts";
@@ -27,6 +31,8 @@ import { votedLog } from "./voted-log.ts";
 import { wantedTransfer } from "./wanted-transfer.ts";
 import { zabElectedInRound } from "./zab-elected-in-round.ts";
 import { zabEpochs } from "./zab-epochs.ts";
+import { zabHeededPeers } from "./zab-heeded-peers.ts";
+import { zabHeededVotes } from "./zab-heeded-votes.ts";
 import { zabKeptHistory } from "./zab-kept-history.ts";
 import { zabSoundDecision } from "./zab-sound-decision.ts";
 import { zabStandingCandidates } from "./zab-standing-candidates.ts";
@@ -34,6 +40,7 @@ import { zabSupportingQuorum } from "./zab-supporting-quorum.ts";
 
 export const INVARIANTS: readonly Invariant[] = [
   answeredElection,
+  answeredLeader,
   bestAnnounced,
   bestElected,
   bestInRound,
@@ -47,7 +54,10 @@ export const INVARIANTS: readonly Invariant[] = [
   loyalFollowers,
   masterLeaseKeptWord,
   masterLeasePledges,
+  masterLeaseProofs,
   monotoneTerm,
+  newestTerm,
+  obeyedLeader,
   oneElected,
   oneLeader,
   oneLeaderPerTerm,
@@ -58,6 +68,8 @@ export const INVARIANTS: readonly Invariant[] = [
   wantedTransfer,
   zabElectedInRound,
   zabEpochs,
+  zabHeededPeers,
+  zabHeededVotes,
   zabKeptHistory,
   zabSoundDecision,
   zabStandingCandidates,

@@ -6,6 +6,8 @@ import type { Member } from "../member.ts";
 /** What an invariant may see. */
 export interface View {
   readonly nowMs: number;
+  /** Inputs that were given to members so far, the present one included. */
+  readonly events: number;
   readonly nodes: number;
   readonly members: readonly Member[];
   /** Ids are 1…N. */
@@ -25,17 +27,25 @@ export interface AcceptedWrite {
   readonly token: number;
 }
 
+export type Hearing<Memory> = {
+  look(memory: Memory, view: View, member: Member, from: NodeId, message: Message): string | undefined;
+}["look"];
+
 export interface Invariant<Memory extends object = object> {
   readonly name: string;
   remember(nodes: number): Memory;
   /** At each send, lost or not. */
   sent?(memory: Memory, view: View, from: NodeId, to: NodeId, message: Message): string | undefined;
+  /** By type: after a member that is not paused has been given such a message, and before `after`. */
+  readonly received?: Readonly<Record<string, Hearing<Memory>>>;
   /** After a member's announcement has changed. */
   announced?(memory: Memory, view: View, member: Member): string | undefined;
   /** After each event of a member. */
   after?(memory: Memory, view: View, member: Member): string | undefined;
   /** After a member was started, for what must outlive a crash. */
   started?(memory: Memory, view: View, member: Member): string | undefined;
+  /** After the resource has taken a write, the last of `view.accepted`. */
+  written?(memory: Memory, view: View): string | undefined;
   /** When nothing is left to happen, or everything was mended long enough ago. */
   atRest?(memory: Memory, view: View): string | undefined;
 }

@@ -1,5 +1,6 @@
 // Whoever has heard its leader within the least election timeout grants nobody a pre-vote, and with CheckQuorum no vote in a newer term, unless the
-// leader wants it so. Thesis, sections 4.2.3 and 9.6: what keeps one who cannot hear the leader from deposing it.
+// leader wants it so. Thesis, sections 4.2.3 and 9.6: what keeps one who cannot hear the leader from deposing it. Whoever has not heard it for so long, or whose
+// leader wants it so, takes over the newer term.
 import { NOBODY, type NodeId } from "../../../protocols/protocol.ts";
 import type { RaftMessage, RaftState } from "../../../protocols/raft/state.ts";
 import type { Member } from "../member.ts";
@@ -37,6 +38,16 @@ export const loyalFollowers: Invariant<Memory> = {
     return isAllowed
       ? undefined
       : `${from} hears its leader ${memory.leaders[from]}, and grants ${to} ${sent.type} in term ${sent.term}`;
+  },
+  received: {
+    VOTE(memory, _view, member, from, message) {
+      const asked = message as Extract<RaftMessage, { type: "VOTE" }>;
+      const { term, hasCheckQuorum } = member.state as RaftState;
+      const mayIgnore = hasCheckQuorum && !asked.isTransfer && isLed(memory, member);
+      return asked.term <= term || mayIgnore
+        ? undefined
+        : `${member.id} ignores that ${from} asks for its vote in term ${asked.term}, and has no leader to be loyal to`;
+    },
   },
   after: look,
   started: look,

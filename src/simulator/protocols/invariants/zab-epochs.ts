@@ -1,5 +1,6 @@
 // What a ZAB peer has on disk: acceptedEpoch ≥ currentEpoch, and neither ever falls, whatever crashes. What it tells others of them is on disk: the
-// acceptance of an epoch before ACKEPOCH leaves, or NEWEPOCH, and the history before ACKLEADER. And an epoch is accepted for one leader only. Zab, section IV; ZooKeeper's acceptedEpoch and currentEpoch files.
+// acceptance of an epoch before ACKEPOCH leaves, or NEWEPOCH, and the history before ACKLEADER. And an epoch is accepted for one leader only, in one life:
+// a later one does not know for whom, and counts for nobody in it. Zab, section IV; ZooKeeper's acceptedEpoch and currentEpoch files.
 import type { NodeId } from "../../../protocols/protocol.ts";
 import type { ZabImage, ZabMessage } from "../../../protocols/zab/state.ts";
 import type { Member } from "../member.ts";
@@ -10,6 +11,8 @@ interface Memory {
   readonly current: number[];
   /** Member → what it last accepted, and for whom. */
   readonly promised: ({ readonly epoch: number; readonly to: NodeId } | undefined)[];
+  /** Member → what earlier lives had accepted; for whom, this one cannot know. */
+  readonly inherited: number[];
 }
 
 const NOTHING: ZabImage = { acceptedEpoch: 0, currentEpoch: 0, zxid: 0 };
@@ -20,15 +23,21 @@ export const zabEpochs: Invariant<Memory> = {
     accepted: Array.from({ length: nodes + 1 }, () => 0),
     current: Array.from({ length: nodes + 1 }, () => 0),
     promised: Array.from({ length: nodes + 1 }, () => undefined),
+    inherited: Array.from({ length: nodes + 1 }, () => 0),
   }),
-  started: look,
+  started(memory, view, member) {
+    if (member.life > 1) memory.inherited[member.id] = imageOf(member).acceptedEpoch;
+    return look(memory, view, member);
+  },
   after: look,
-  sent({ promised }, view, from, to, message) {
+  sent({ promised, inherited }, view, from, to, message) {
     const said = message as ZabMessage;
     if (said.type === "ACKLEADER")
       return lacks(view, from, "currentEpoch", said.epoch) ?? isPast(view, from, said.epoch);
     if (said.type === "NEWEPOCH") return lacks(view, from, "acceptedEpoch", said.epoch);
     if (said.type !== "ACKEPOCH") return undefined;
+    if (said.counts && said.epoch <= (inherited[from] as number))
+      return `${from} counts for ${to} in epoch ${said.epoch}, which an earlier life had accepted`;
     const before = promised[from];
     if (said.counts) promised[from] = { epoch: said.epoch, to };
     return said.counts && before?.epoch === said.epoch && before.to !== to
@@ -37,8 +46,13 @@ export const zabEpochs: Invariant<Memory> = {
   },
 };
 
-function look({ accepted, current }: Memory, _view: View, { id, disk }: Member): string | undefined {
-  const { acceptedEpoch, currentEpoch } = (disk.image as ZabImage | undefined) ?? NOTHING;
+function imageOf({ disk }: Member): ZabImage {
+  return (disk.image as ZabImage | undefined) ?? NOTHING;
+}
+
+function look({ accepted, current }: Memory, _view: View, member: Member): string | undefined {
+  const { id } = member;
+  const { acceptedEpoch, currentEpoch } = imageOf(member);
   const [before, was] = [accepted[id] as number, current[id] as number];
   accepted[id] = acceptedEpoch;
   current[id] = currentEpoch;
@@ -50,12 +64,12 @@ function look({ accepted, current }: Memory, _view: View, { id, disk }: Member):
 }
 
 function lacks(view: View, from: NodeId, what: "acceptedEpoch" | "currentEpoch", epoch: number): string | undefined {
-  const image = (view.member(from).disk.image as ZabImage | undefined) ?? NOTHING;
+  const image = imageOf(view.member(from));
   return image[what] < epoch ? `${from} says that its ${what} is ${epoch}; its disk says ${image[what]}` : undefined;
 }
 
 /** Whoever has accepted an epoch is done with all before it. */
 function isPast(view: View, from: NodeId, epoch: number): string | undefined {
-  const { acceptedEpoch } = (view.member(from).disk.image as ZabImage | undefined) ?? NOTHING;
+  const { acceptedEpoch } = imageOf(view.member(from));
   return acceptedEpoch > epoch ? `${from} joins epoch ${epoch}, and has accepted ${acceptedEpoch}` : undefined;
 }
