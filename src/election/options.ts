@@ -5,7 +5,7 @@ import { show } from "../base/show.ts";
 import { resolveSettings, type Settings } from "../lease/settings.ts";
 import { cannotFence, type Reopenable, type Store } from "../stores/contract.ts";
 import type { CandidateOptions, CandidateSettings } from "./face.ts";
-import { threadFile } from "./thread-link.ts";
+import { helperPath } from "./helper-path.ts";
 
 const METHODS = ["keep", "claim", "release", "look", "watch", "close"] as const;
 const KNOWN: readonly (keyof CandidateSettings | "store" | "unfenced")[] = [
@@ -69,7 +69,7 @@ function problemsOfThread(store: unknown): string[] {
     return [
       `renewal "thread" needs a store that was opened from a URL, because the thread opens it again; this one is around a client that you made, which no other thread can use. Pass await openStore(url), or leave renewal out`,
     ];
-  if (threadFile() === undefined)
+  if (helperPath("election", "renewal-thread") === undefined)
     return [
       `renewal "thread" needs the file election/renewal-thread.js of this package, which is not there. Where a bundler has joined conclave into your program, leave conclave out of the bundle`,
     ];

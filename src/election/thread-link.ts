@@ -3,18 +3,15 @@
 // Words are read without a turn of the loop (`take`), so that isHeld() in the midst of work that never yields knows what the thread knows. The loop's
 // turns are shown by a timer, and by nothing else: code that asks isHeld() for ever, or promises that resolve each other for ever, turn no loop.
 // A thread that ends, or does not answer, is not replaced: `lost` says so once, and renewals are the main loop's from then on.
-import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
 import type { Clock } from "../base/clock.ts";
 import { ConclaveError } from "../base/errors.ts";
 import type { Word } from "../lease/deputy.ts";
 import type { Settings } from "../lease/settings.ts";
+import { helperPath } from "./helper-path.ts";
 import { randomSeed } from "./nonce.ts";
 import { SharedMemory, type ThreadData, type ToThread } from "./thread-words.ts";
 
-/** Beside this file, or, where the code was joined into shared chunks, where scripts/build.mjs puts it. */
-const PLACES = ["./", "./election/", "../election/"];
 /** How often the loop shows that it turns, in each stretch of `stallAfterMs`, and at least every so often. */
 const TURNS_PER_STALL = 20;
 const LONGEST_TURN_MS = 500;
@@ -30,11 +27,6 @@ export interface ThreadLinkOptions {
   /** There is something to `take`. */
   readonly news: () => void;
   readonly lost: (error: ConclaveError) => void;
-}
-
-/** Undefined where the package was joined into another program without it. */
-export function threadFile(): string | undefined {
-  return PLACES.map((place) => fileURLToPath(new URL(`${place}renewal-thread.js`, import.meta.url))).find(existsSync);
 }
 
 export class ThreadLink {
@@ -64,7 +56,7 @@ export class ThreadLink {
       if (!this.listens) this.giveUp(`it did not start within ${START_WITHIN_MS / 1000} s`);
     }, START_WITHIN_MS).unref();
     const data: ThreadData = { url, settings, seed: randomSeed(), memory: this.#memory.buffer, port: port2 };
-    this.#worker = new Worker(threadFile() ?? "renewal-thread.js", {
+    this.#worker = new Worker(helperPath("election", "renewal-thread") ?? "renewal-thread.js", {
       workerData: data,
       transferList: [port2],
       execArgv: [],

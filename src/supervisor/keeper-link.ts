@@ -1,8 +1,8 @@
 // The supervisor's end of its keeper: starts it, tells it, and replaces it when it dies or no longer listens (G6). Whatever the keeper must know is kept
 // here too, so that a new one knows it at once. Until a keeper has said that it guards a child, that child does not begin.
 import { type ChildProcess, spawn } from "node:child_process";
+import { helperPath } from "../election/helper-path.ts";
 import type { Cell } from "./cell.ts";
-import { helperPath } from "./helper-path.ts";
 import type { Estate, FromKeeper, ToKeeper } from "./keeper-words.ts";
 import { readLines } from "./lines.ts";
 import { identify, isProcOurs, type ProcessId } from "./processes.ts";
@@ -39,7 +39,7 @@ export class KeeperLink {
   readonly #options: KeeperOptions;
   readonly #self: ProcessId;
   /** Looked up once: should somebody replace the package under a running supervisor, the next keeper does not start, and nothing throws here. */
-  readonly #programs = { keeper: helperPath("keeper"), releaser: helperPath("releaser") };
+  readonly #programs = { keeper: programOf("keeper"), releaser: programOf("releaser") };
   #life: number | undefined;
   #process: ChildProcess | undefined;
   /** Numbers of the last word said, of the last one heard, and of the one by which the present keeper hears of the cell. They grow over all keepers. */
@@ -200,4 +200,10 @@ export class KeeperLink {
     this.#pauseMs = isShort ? Math.min(PAUSE_LAST_MS, Math.max(PAUSE_FIRST_MS, 2 * this.#pauseMs)) : 0;
     this.#pause = setTimeout(() => this.start(), this.#pauseMs);
   }
+}
+
+function programOf(name: "keeper" | "releaser"): string {
+  const found = helperPath("supervisor", name);
+  if (found === undefined) throw new Error(`conclave is incomplete: ${name}.js is missing. Install it again.`);
+  return found;
 }

@@ -3,20 +3,29 @@
 // the mark of an earlier term before its own child begins. Real processes, SIGKILL.
 // Taken out: test/defences/both-killed.patch
 import { judgeLog } from "conclave/testing";
-import { afterAll, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { useRealStores } from "../real-stores.ts";
 import { isGone, kill, nowMs, Stage, until } from "../supervisor/stage.ts";
 
-const stage = new Stage();
-afterAll(() => stage.end());
+let stage: Stage;
+beforeEach(() => {
+  stage = new Stage();
+});
+afterEach(() => stage.end());
+const stores: readonly (readonly [name: string, url: () => string | undefined])[] = [
+  ["sqlite", () => undefined],
+  ...useRealStores().map(([name, store]) => [name, () => store.url()] as const),
+];
 
-it(
-  "both-killed: the ttl is waited for, and the orphan is ended before the next child begins",
+it.each(stores)(
+  "both-killed: the ttl is waited for, and the orphan is ended before the next child begins (%s)",
   { timeout: 60_000 },
-  async () => {
+  async (_, url) => {
+    const store = url();
     const ttlMs = 3000;
-    const first = await stage.run({ id: "first", ttl: `${ttlMs}ms`, command: stage.actor });
+    const first = await stage.run({ store, id: "first", ttl: `${ttlMs}ms`, command: stage.actor });
     await first.tells("child", "started");
-    const second = await stage.run({ id: "second", ttl: `${ttlMs}ms`, command: stage.actor });
+    const second = await stage.run({ store, id: "second", ttl: `${ttlMs}ms`, command: stage.actor });
     await second.tells("session", "opened");
     await until(() => stage.readLog().includes("act"), "the first acts");
     const at = nowMs();

@@ -3,13 +3,22 @@
 // Here: values that fell are refused, and so is an equal value of another bid, until the counter has passed what the resource has seen. A restored store
 // that is given a new domain is refused with its own code until adopted, and its old domain after that.
 // Taken out: test/defences/restored-backup.patch
-import { copyFileSync, existsSync, rmSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, rmSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Fenced, parseToken } from "conclave";
+import { elect, type Fenced, parseToken } from "conclave";
+import { memoryFence } from "conclave/fencing";
+import type { FencedStore } from "conclave/stores/contract";
+import { etcd } from "conclave/stores/etcd";
+import { postgres } from "conclave/stores/postgres";
+import * as etcdServer from "../../scripts/servers/etcd.mjs";
+import * as postgresServer from "../../scripts/servers/postgres.mjs";
+import { urlOf } from "../etcd/etcd.ts";
 import { everyFence } from "../fencing/every-fence.ts";
+import { byHand, newDatabase } from "../postgres/stage.ts";
+import { type Servers, useServers } from "../servers.ts";
 import { Stage } from "../sqlite/processes.ts";
 
 let folder = "";
@@ -17,7 +26,10 @@ beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "conclave-restored-"));
 });
 const stage = new Stage();
+const databases = useServers(postgresServer);
+let cluster: Servers;
 afterAll(async () => {
+  await cluster?.stop();
   await stage.end();
   await rm(folder, { recursive: true, force: true });
 });
@@ -67,5 +79,79 @@ it(
     copy(stage.file("backup"), shared.path);
     expect(await leadOnce("after-restore")).toEqual({ event: "refused", token: "2", code: "TOKEN_STALE" });
     expect(await leadOnce("later")).toMatchObject({ event: "wrote", token: "3" });
+  },
+);
+
+interface Restorable {
+  open(): FencedStore;
+  backUp(): Promise<void>;
+  restore(): Promise<void>;
+}
+
+async function inPostgres(): Promise<Restorable> {
+  const [server = ""] = databases().urls;
+  const url = await newDatabase(server);
+  const name = new URL(url).pathname.slice(1);
+  return {
+    open: () => postgres(url),
+    backUp: async () => void (await byHand(server, `CREATE DATABASE backup TEMPLATE ${name}`)),
+    restore: async () => {
+      await byHand(server, `DROP DATABASE ${name} WITH (FORCE)`);
+      await byHand(server, `CREATE DATABASE ${name} TEMPLATE backup`);
+    },
+  };
+}
+
+async function inEtcd(): Promise<Restorable> {
+  const base = path.join(folder, "etcd");
+  const [data, backup] = [path.join(base, "n0/data"), path.join(folder, "etcd-backup")];
+  cluster = await etcdServer.start({ folder: base });
+  const whileDown = async (work: () => void): Promise<void> => {
+    await cluster.nodes[0]?.stop();
+    work();
+    await cluster.nodes[0]?.restart();
+  };
+  return {
+    open: () => etcd(urlOf(cluster)),
+    backUp: () => whileDown(() => cpSync(data, backup, { recursive: true })),
+    restore: () =>
+      whileDown(() => {
+        rmSync(data, { recursive: true });
+        cpSync(backup, data, { recursive: true });
+      }),
+  };
+}
+
+it.each([
+  ["etcd", inEtcd],
+  ["postgres", inPostgres],
+])(
+  "restored-backup: a real %s that is put back grants a number again, and the ledger refuses it until the counter has passed",
+  { timeout: 60_000 },
+  async (_, begin) => {
+    const { open, backUp, restore } = await begin();
+    const ledger = memoryFence();
+    // A candidate of its own each time: one that had seen the greater number would refuse by itself.
+    const leadOnce = async (): Promise<{ value: bigint; fate: string }> => {
+      const store = open();
+      const led = await elect("x", { store, ttlMs: 2000 }).lead(async (term) => {
+        const fate = await ledger.raise("ledger", term).then(
+          () => "written",
+          ({ code }: { readonly code: string }) => code,
+        );
+        return { value: term.token.value, fate };
+      });
+      await store.close();
+      return led ?? { value: 0n, fate: "never led" };
+    };
+    expect((await leadOnce()).fate).toBe("written");
+    await backUp();
+    const last = await leadOnce();
+    expect(last.fate).toBe("written");
+    await restore();
+    const again = await leadOnce();
+    expect(again.fate).toBe("TOKEN_STALE");
+    expect(again.value).toBeLessThanOrEqual(last.value);
+    expect((await leadOnce()).fate).toBe("written");
   },
 );

@@ -14,6 +14,8 @@ export interface RunOptions {
   readonly id: string;
   readonly command: readonly string[];
   readonly election?: string;
+  /** A URL; if not said, the stage's own file. */
+  readonly store?: string | undefined;
   readonly ttl?: string;
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -83,8 +85,9 @@ export class Stage {
   }
 
   /** `conclave run`, with its events as JSON on stderr. */
-  async run({ id, command, election = "x", ttl = "1s", flags = [], env = {}, under = [] }: RunOptions): Promise<Run> {
-    const args = ["run", election, "--store", this.store, "--ttl", ttl, "--id", id, "--json", ...flags];
+  async run(options: RunOptions): Promise<Run> {
+    const { id, command, election = "x", store = this.store, ttl = "1s", flags = [], env = {}, under = [] } = options;
+    const args = ["run", election, "--store", store, "--ttl", ttl, "--id", id, "--json", ...flags];
     return await this.#start(under, [...args, "--", ...command], env);
   }
 
