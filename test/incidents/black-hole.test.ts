@@ -44,6 +44,8 @@ it.each(stores)(
     await using candidate = createCandidate({ store: store.open(wire.url), ttlMs: 3000, drainMs: 200 });
     await using rival = createCandidate({ store: store.open(), ttlMs: 3000, drainMs: 200 });
     const term = await candidate.election("y").campaign();
+    // As many connections as it ever has, all of them in use.
+    await Promise.all(Array.from({ length: 8 }, () => candidate.election("y").leader()));
     wire.cut();
     const successor = await rival.election("y").campaign();
     expect([term.signal.aborted, term.isHeld()]).toEqual([true, false]);

@@ -129,11 +129,11 @@ it.each([
   "restored-backup: a real %s that is put back grants a number again, and the ledger refuses it until the counter has passed",
   { timeout: 60_000 },
   async (_, begin) => {
-    const { open, backUp, restore } = await begin();
+    const place = await begin();
     const ledger = memoryFence();
     // A candidate of its own each time: one that had seen the greater number would refuse by itself.
     const leadOnce = async (): Promise<{ value: bigint; fate: string }> => {
-      const store = open();
+      const store = place.open();
       const led = await elect("x", { store, ttlMs: 2000 }).lead(async (term) => {
         const fate = await ledger.raise("ledger", term).then(
           () => "written",
@@ -145,10 +145,10 @@ it.each([
       return led ?? { value: 0n, fate: "never led" };
     };
     expect((await leadOnce()).fate).toBe("written");
-    await backUp();
+    await place.backUp();
     const last = await leadOnce();
     expect(last.fate).toBe("written");
-    await restore();
+    await place.restore();
     const again = await leadOnce();
     expect(again.fate).toBe("TOKEN_STALE");
     expect(again.value).toBeLessThanOrEqual(last.value);

@@ -1,6 +1,7 @@
 // Candidates as real processes on a real PostgreSQL, and what can happen to them and to it. After every fault: no two held at one instant, tokens grew, and
 // somebody leads again without help. Judged from outside by the log of what each did and when (src/testing/judge.ts).
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type ConclaveEvent, createCandidate } from "conclave";
@@ -239,8 +240,7 @@ describe("the database's wall clock", () => {
   let servers: Awaited<ReturnType<typeof server.start>>;
   let clock = "";
   beforeAll(async () => {
-    const folder = path.join((await import("node:os")).tmpdir());
-    clock = path.join(folder, `conclave-clock-${process.pid}`);
+    clock = path.join(tmpdir(), `conclave-clock-${process.pid}`);
     writeFileSync(clock, "+0");
     servers = await server.start({
       env: {
@@ -252,7 +252,10 @@ describe("the database's wall clock", () => {
     });
     await byHand(servers.urls[0] ?? "", postgresSchema());
   }, 60_000);
-  afterAll(() => servers.stop());
+  afterAll(async () => {
+    await servers?.stop();
+    rmSync(clock, { force: true });
+  });
 
   const clockOf = async (): Promise<number> =>
     Number(
