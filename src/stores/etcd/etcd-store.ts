@@ -26,7 +26,7 @@ import type {
   Unknown,
   Will,
 } from "../contract.ts";
-import { Mailbox } from "../memory/hints.ts";
+import { type Mailbox, Mailboxes } from "../mailbox.ts";
 import { guaranteeOf } from "./guarantee.ts";
 import { endLease, keepLease, openLease } from "./keep.ts";
 import { lookAt } from "./look.ts";
@@ -42,7 +42,7 @@ export class EtcdStore implements FencedStore, Reopenable {
   readonly #client: EtcdClient;
   readonly #prefix: string;
   readonly #granted = new Set<string>();
-  readonly #mailboxes = new Set<Mailbox>();
+  readonly #mailboxes = new Mailboxes();
   #promised: { readonly version: string | undefined; readonly guarantee: Guarantee<"fenced"> } | undefined;
 
   constructor(client: EtcdClient) {
@@ -101,23 +101,12 @@ export class EtcdStore implements FencedStore, Reopenable {
   }
 
   watch(questions: readonly Question[], call: Call): AsyncIterable<Hint> {
-    return { [Symbol.asyncIterator]: () => this.#startWatch(questions, call.signal) };
-  }
-
-  #startWatch(questions: readonly Question[], signal: AbortSignal): AsyncIterator<Hint> {
-    const over = new AbortController();
-    setMaxListeners(0, over.signal);
-    const mailbox = new Mailbox(() => {
-      over.abort(NOT_WANTED);
-      this.#mailboxes.delete(mailbox);
-      signal.removeEventListener("abort", end);
+    return this.#mailboxes.watch(call.signal, (mailbox) => {
+      const over = new AbortController();
+      setMaxListeners(0, over.signal);
+      this.#postSentries(questions, mailbox, over.signal).catch(() => mailbox.end());
+      return () => over.abort(NOT_WANTED);
     });
-    const end = (): void => mailbox.end();
-    this.#mailboxes.add(mailbox);
-    signal.addEventListener("abort", end);
-    if (signal.aborted) end();
-    else this.#postSentries(questions, mailbox, over.signal).catch(end);
-    return mailbox;
   }
 
   async #postSentries(questions: readonly Question[], mailbox: Mailbox, signal: AbortSignal): Promise<void> {
@@ -133,7 +122,7 @@ export class EtcdStore implements FencedStore, Reopenable {
   }
 
   async close(): Promise<void> {
-    for (const mailbox of this.#mailboxes) mailbox.end();
+    this.#mailboxes.endAll();
     this.#client.close();
   }
 

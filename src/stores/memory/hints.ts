@@ -2,8 +2,8 @@
 // keeps, which move the version only. An entry of a line is woken when it becomes the first, or ceases to be; everybody else when anything changes.
 //
 // INVARIANT  a name has a post exactly while somebody watches it
-// INVARIANT  a mailbox holds at most one hint a name, the latest: a slow reader costs no memory
-import type { Bid, Hint, Name, Question, Seat } from "../../lease/exchange.ts";
+import type { Bid, Name, Question, Seat } from "../../lease/exchange.ts";
+import type { Mailbox } from "../mailbox.ts";
 
 interface Post {
   seat: Seat;
@@ -68,47 +68,4 @@ export class Hints {
 
 function isSame(a: Seat, b: Seat): boolean {
   return a.state === b.state && a.holder?.bid === b.holder?.bid && a.holder?.value === b.holder?.value;
-}
-
-const END: IteratorResult<Hint> = { done: true, value: undefined };
-
-/** Hints on their way to one reader. Ends by `end`, or when the reader stops; both are final. */
-export class Mailbox implements AsyncIterator<Hint> {
-  readonly #hints = new Map<Name, Hint>();
-  readonly #readers: ((result: IteratorResult<Hint>) => void)[] = [];
-  readonly #whenEnded: () => void;
-  #ended = false;
-
-  constructor(whenEnded: () => void) {
-    this.#whenEnded = whenEnded;
-  }
-
-  put(hint: Hint): void {
-    if (this.#ended) return;
-    const reader = this.#readers.shift();
-    if (reader === undefined) this.#hints.set(hint.name, hint);
-    else reader({ done: false, value: hint });
-  }
-
-  end(): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#hints.clear();
-    for (const reader of this.#readers.splice(0)) reader(END);
-    this.#whenEnded();
-  }
-
-  next(): Promise<IteratorResult<Hint>> {
-    if (this.#ended) return Promise.resolve(END);
-    for (const [name, hint] of this.#hints) {
-      this.#hints.delete(name);
-      return Promise.resolve({ done: false, value: hint });
-    }
-    return new Promise((resolve) => this.#readers.push(resolve));
-  }
-
-  return(): Promise<IteratorResult<Hint>> {
-    this.end();
-    return Promise.resolve(END);
-  }
 }

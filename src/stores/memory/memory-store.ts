@@ -16,14 +16,14 @@ import type {
 } from "../../lease/exchange.ts";
 import type { Guarantee } from "../../lease/guarantee.ts";
 import type { Call, FencedStore, Reopenable } from "../contract.ts";
-import { Mailbox } from "./hints.ts";
+import { Mailboxes } from "../mailbox.ts";
 import type { SharedShelf } from "./shared-shelf.ts";
 
 export class MemoryStore implements FencedStore, Reopenable {
   readonly url: string;
   readonly guarantee: Guarantee<"fenced">;
   readonly #shared: SharedShelf;
-  readonly #mailboxes = new Set<Mailbox>();
+  readonly #mailboxes = new Mailboxes();
 
   constructor(shared: SharedShelf, url: string) {
     this.url = url;
@@ -68,25 +68,10 @@ export class MemoryStore implements FencedStore, Reopenable {
   }
 
   watch(questions: readonly Question[], call: Call): AsyncIterable<Hint> {
-    return { [Symbol.asyncIterator]: () => this.#startWatch(questions, call.signal) };
-  }
-
-  #startWatch(questions: readonly Question[], signal: AbortSignal): AsyncIterator<Hint> {
-    let stop = (): void => {};
-    const mailbox = new Mailbox(() => {
-      stop();
-      this.#mailboxes.delete(mailbox);
-      signal.removeEventListener("abort", end);
-    });
-    const end = (): void => mailbox.end();
-    stop = this.#shared.watch(questions, mailbox);
-    this.#mailboxes.add(mailbox);
-    signal.addEventListener("abort", end);
-    if (signal.aborted) mailbox.end();
-    return mailbox;
+    return this.#mailboxes.watch(call.signal, (mailbox) => this.#shared.watch(questions, mailbox));
   }
 
   async close(): Promise<void> {
-    for (const mailbox of this.#mailboxes) mailbox.end();
+    this.#mailboxes.endAll();
   }
 }

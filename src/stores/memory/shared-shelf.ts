@@ -6,7 +6,8 @@ import type { Clock, Timer } from "../../base/clock.ts";
 import type { Name, Question } from "../../lease/exchange.ts";
 import type { Guarantee } from "../../lease/guarantee.ts";
 import type { Shelf } from "../../simulator/models/shelf.ts";
-import { Hints, type Mailbox } from "./hints.ts";
+import type { Mailbox } from "../mailbox.ts";
+import { Hints } from "./hints.ts";
 
 export class SharedShelf {
   readonly guarantee: Guarantee<"fenced">;

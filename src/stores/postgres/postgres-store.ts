@@ -21,7 +21,7 @@ import type {
   Will,
 } from "../contract.ts";
 import { markOf } from "../mark.ts";
-import { Mailbox } from "../memory/hints.ts";
+import { Mailboxes } from "../mailbox.ts";
 import { type Answer, readAudit, readSeat, readSeats, readSession, readText, readToken } from "./answers.ts";
 import type { Database } from "./database.ts";
 import { TTL_MAX_MS, TTL_MIN_MS } from "./guarantee.ts";
@@ -48,7 +48,7 @@ export class PostgresStore implements FencedStore {
   readonly #where: Whereabouts;
   readonly #byClock: boolean;
   readonly #watcher: Watcher;
-  readonly #mailboxes = new Set<Mailbox>();
+  readonly #mailboxes = new Mailboxes();
 
   constructor({ database, where, guarantee }: StoreParts) {
     this.guarantee = guarantee;
@@ -130,22 +130,7 @@ export class PostgresStore implements FencedStore {
   }
 
   watch(questions: readonly Question[], call: Call): AsyncIterable<Hint> {
-    return { [Symbol.asyncIterator]: () => this.#startWatch(questions, call.signal) };
-  }
-
-  #startWatch(questions: readonly Question[], signal: AbortSignal): AsyncIterator<Hint> {
-    let stop = (): void => {};
-    const mailbox = new Mailbox(() => {
-      stop();
-      this.#mailboxes.delete(mailbox);
-      signal.removeEventListener("abort", end);
-    });
-    const end = (): void => mailbox.end();
-    this.#mailboxes.add(mailbox);
-    signal.addEventListener("abort", end);
-    if (signal.aborted) mailbox.end();
-    else stop = this.#watcher.add(questions, mailbox);
-    return mailbox;
+    return this.#mailboxes.watch(call.signal, (mailbox) => this.#watcher.add(questions, mailbox));
   }
 
   async #glance(names: readonly string[]): ReturnType<ConstructorParameters<typeof Watcher>[0]["look"]> {
@@ -158,7 +143,7 @@ export class PostgresStore implements FencedStore {
   }
 
   async close(): Promise<void> {
-    for (const mailbox of this.#mailboxes) mailbox.end();
+    this.#mailboxes.endAll();
     await this.#database.close();
   }
 

@@ -4,7 +4,7 @@
 import { randomUUID } from "node:crypto";
 import { sqlLiteral } from "../../base/sql-literal.ts";
 import { asBid, asVersion, type Hint, type Name, type Question, type Seat } from "../contract.ts";
-import type { Mailbox } from "../memory/hints.ts";
+import type { Mailbox } from "../mailbox.ts";
 import type { Database, Ears } from "./database.ts";
 
 const LOOK_EVERY_MS = 500;

@@ -19,7 +19,7 @@ import type {
   Will,
 } from "../contract.ts";
 import type { Guarantee } from "../../lease/guarantee.ts";
-import { Mailbox } from "../memory/hints.ts";
+import { type Mailbox, Mailboxes } from "../mailbox.ts";
 import { Beacon, sweep } from "./beacon.ts";
 import { TTL_MAX_MS, TTL_MIN_MS } from "./guarantee.ts";
 import type { Kernel } from "./kernel.ts";
@@ -46,7 +46,7 @@ export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
   readonly guarantee: Guarantee<"fenced">;
   readonly #parts: StoreParts;
   readonly #watcher: Watcher;
-  readonly #mailboxes = new Set<Mailbox>();
+  readonly #mailboxes = new Mailboxes();
   readonly #releases: { will: Will; call: Call; resolve: (released: Released) => void }[] = [];
   /** Opened or kept through this handle in the file that is open now, and those whose file is gone. */
   readonly #sessions = new Set<string>();
@@ -152,22 +152,7 @@ export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
   }
 
   watch(questions: readonly Question[], call: Call): AsyncIterable<Hint> {
-    return { [Symbol.asyncIterator]: () => this.#startWatch(questions, call.signal) };
-  }
-
-  #startWatch(questions: readonly Question[], signal: AbortSignal): AsyncIterator<Hint> {
-    let stop = (): void => {};
-    const mailbox = new Mailbox(() => {
-      stop();
-      this.#mailboxes.delete(mailbox);
-      signal.removeEventListener("abort", end);
-    });
-    const end = (): void => mailbox.end();
-    this.#mailboxes.add(mailbox);
-    signal.addEventListener("abort", end);
-    if (!signal.aborted) stop = this.#addWatch(questions, mailbox);
-    else mailbox.end();
-    return mailbox;
+    return this.#mailboxes.watch(call.signal, (mailbox) => this.#addWatch(questions, mailbox));
   }
 
   /** A file that cannot be read ends the watch; whoever wants one tries again. */
@@ -185,7 +170,7 @@ export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
   }
 
   async close(): Promise<void> {
-    for (const mailbox of this.#mailboxes) mailbox.end();
+    this.#mailboxes.endAll();
     this.#releaseAll();
     const lit = await this.#beacon;
     if (lit !== "not-yet") lit?.putOut();

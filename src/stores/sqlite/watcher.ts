@@ -9,7 +9,7 @@
 // Hints are not needed for safety; what goes wrong here is said by the machine's own requests.
 import { randomInt } from "node:crypto";
 import { asVersion, type Hint, type Name, type Question, type Seat } from "../contract.ts";
-import type { Mailbox } from "../memory/hints.ts";
+import type { Mailbox } from "../mailbox.ts";
 import type { Kernel } from "./kernel.ts";
 import type { OpenFile } from "./open-file.ts";
 import { type Place, seatOf, type SocketFile } from "./place.ts";
