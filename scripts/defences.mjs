@@ -22,6 +22,7 @@ const PARTS = [
   "scripts/servers",
   "test/servers.ts",
   "test/real-stores.ts",
+  "test/faketime.ts",
   "test/wire.ts",
   "test/etcd",
   "test/postgres",

@@ -3,12 +3,12 @@
 // with a wall clock of its own that is set while it runs (libfaketime; the monotonic clock stays the kernel's). The clock of the server itself: that of Postgres is
 // set in test/postgres/faults.test.ts; that of etcd, a Go program, cannot be set for it alone.
 // Taken out: test/defences/wall-clock-jump.patch
-import { spawnSync } from "node:child_process";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { afterAll, afterEach, expect, it, vi } from "vitest";
 import { elect } from "conclave";
 import { memory } from "conclave/stores/memory";
 import { judgeLog } from "conclave/testing";
+import { faketimeLibrary } from "../faketime.ts";
 import { usePlaces } from "../real-stores.ts";
 import { nowMs, type Player, sleep, Stage } from "../sqlite/processes.ts";
 
@@ -54,10 +54,8 @@ class WallClock {
   }
 
   get under(): readonly string[] {
-    const { stdout } = spawnSync("faketime", ["-f", "+0", "printenv", "LD_PRELOAD"], { encoding: "utf8" });
-    expect(stdout, "this test needs the Debian package faketime").toMatch(/libfaketime/);
     const settings = ["FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1", "FAKETIME_DISABLE_SHM=1"];
-    return ["env", `LD_PRELOAD=${stdout.trim()}`, `FAKETIME_TIMESTAMP_FILE=${this.#file}`, ...settings];
+    return ["env", `LD_PRELOAD=${faketimeLibrary()}`, `FAKETIME_TIMESTAMP_FILE=${this.#file}`, ...settings];
   }
 }
 

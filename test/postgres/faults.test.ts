@@ -9,6 +9,7 @@ import { postgres, postgresSchema } from "conclave/stores/postgres";
 import * as pgbouncer from "../../scripts/servers/pgbouncer.mjs";
 import * as server from "../../scripts/servers/postgres.mjs";
 import { Contest } from "../etcd/etcd.ts";
+import { faketimeLibrary } from "../faketime.ts";
 import type { Servers } from "../servers.ts";
 import { nowMs, type Player, sleep } from "../sqlite/processes.ts";
 import { call, hold, open } from "../stores/moves.ts";
@@ -244,7 +245,7 @@ describe("the database's wall clock", () => {
     writeFileSync(clock, "+0");
     servers = await server.start({
       env: {
-        LD_PRELOAD: "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1",
+        LD_PRELOAD: faketimeLibrary(),
         FAKETIME_TIMESTAMP_FILE: clock,
         FAKETIME_NO_CACHE: "1",
         FAKETIME_DONT_FAKE_MONOTONIC: "1",
