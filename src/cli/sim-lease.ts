@@ -37,7 +37,7 @@ export async function runLease(args: readonly string[]): Promise<number> {
   if (nodes > 60) throw new RangeError(`--nodes ${nodes}: at most 60`);
   const absent = (values.crash ?? []).flatMap((list) => readIds("crash", list, nodes));
   const present = Array.from({ length: nodes }, (_, index) => index + 1).filter((id) => !absent.includes(id));
-  if (present.length === 0) throw new RangeError("--crash: nobody is left");
+  if (present.length === 0 && values.seeds !== undefined) throw new RangeError("--crash: nobody is left");
   const ttlMs = parseMs(values.ttl);
   const crashMs = values["crash-leader"] === undefined ? undefined : parseMs(values["crash-leader"]);
   const choices: LeaseChoices = {
@@ -60,9 +60,20 @@ export async function runLease(args: readonly string[]): Promise<number> {
   return tellSamples(order, { name: "lease", nodes, hasVotes: false, isJson, isCsv, args: ["lease", ...args] });
 }
 
+const NOBODY_UP: ReturnType<typeof electByLease> = {
+  leader: 0,
+  byType: {},
+  token: 0,
+  elections: [],
+  virtualMs: 0,
+  violation: undefined,
+  lines: [],
+};
+
 /** `present`: the members in the order of the world's candidates. */
 function tellOne(choices: LeaseChoices, nodes: number, present: readonly number[], isJson: boolean): number {
-  const { leader, byType, token, virtualMs, violation, lines } = electByLease(choices);
+  const { leader, byType, token, virtualMs, violation, lines } =
+    present.length === 0 ? NOBODY_UP : electByLease(choices);
   const { seed } = choices;
   const total = Object.values(byType).reduce((sum, count) => sum + count, 0);
   const result = {
@@ -79,9 +90,11 @@ function tellOne(choices: LeaseChoices, nodes: number, present: readonly number[
     ...lines.map(formatLine),
     "",
     `lease, ${nodes} candidates, seed ${seed}`,
-    `members       ${present.map((id, index) => `${id} is c${index}`).join(", ")}; c0.1 is its first life`,
+    ...(present.length === 0
+      ? []
+      : [`members       ${present.map((id, index) => `${id} is c${index}`).join(", ")}; c0.1: its first life`]),
     result.leader === null ? "leader        nobody" : `leader        ${result.leader}, token ${token}`,
-    `messages      ${total}: ${Object.entries(byType)
+    `messages      ${total}${total === 0 ? "" : ": "}${Object.entries(byType)
       .map(([type, count]) => `${type} ${count}`)
       .join(", ")}`,
     ...result.violations.map(({ invariant, story }) => `VIOLATION     ${invariant}: ${story}`),

@@ -74,9 +74,14 @@ const COLUMNS = ["seed", "leader", "term", "messages", "ledMs", "agreedMs", "spl
 
 export function samplesAsCsv(samples: readonly Sample[]): string {
   const rows = samples.map((sample) =>
-    [...COLUMNS.map((column) => sample[column]), sample.violation?.invariant ?? ""].join(","),
+    [...COLUMNS.map((column) => cellOf(column, sample[column])), sample.violation?.invariant ?? ""].join(","),
   );
   return [[...COLUMNS, "violation"].join(","), ...rows, ""].join("\n");
+}
+
+/** Nobody, and never, are empty cells: whoever reckons with the others must not count them. */
+function cellOf(column: (typeof COLUMNS)[number], value: number): string {
+  return value < 0 || (column === "leader" && value === 0) ? "" : String(value);
 }
 
 export interface SwarmSummary {

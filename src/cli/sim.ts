@@ -38,7 +38,7 @@ PROTOCOL is one of: ${[...PROTOCOLS.map(({ name }) => name), "lease"].join(", ")
   --seeds 10000        so many seeds from S on, on all cores: times, messages, split votes, failing seeds with their replay command
   --hunt               worlds drawn from the seed, with every fault that the protocol claims to tolerate; a failing seed is told with the faults it needs
                        (PROTOCOL "all": one after the other); of the options above only --seed and --seeds matter
-  --csv                with --seeds: one line a seed
+  --csv                with --seeds: one line a seed; an empty cell: nobody, or never
 
   --json               {protocol, nodes, seed, leader, term, messages: {total, byType}, virtualMs, violations}; a message to a crashed node counts
   --trace              every event as a line of JSON

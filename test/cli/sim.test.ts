@@ -75,7 +75,7 @@ describe("conclave sim bully", () => {
 });
 
 describe("a run", () => {
-  it.each(PROTOCOLS.map(({ name }) => name))("of %s elects nobody where nobody is up", async (name) => {
+  it.each([...PROTOCOLS.map(({ name }) => name), "lease"])("of %s elects nobody where nobody is up", async (name) => {
     const { code, out } = await sim(`${name} --nodes 3 --crash 1,2 --crash 3 --json`);
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({ leader: null, messages: { total: 0 }, violations: [] });
@@ -235,6 +235,8 @@ describe.runIf(existsSync(`${root}/dist/cli/sim-worker.js`))("a swarm", () => {
     const lines = String(swarm("bully --crash 5 --seeds 7 --seed 10 --csv").stdout).trim().split("\n");
     expect(lines).toHaveLength(8);
     expect(lines[1]).toMatch(/^10,4,2,19,/);
+    const nobody = String(swarm("bully --crash 1,2,3,4,5 --seeds 1 --csv").stdout);
+    expect(nobody).toMatch(/^1,,0,0,,,0,0,$/m);
   });
 
   it("prints a failing seed with the command that replays it", () => {
