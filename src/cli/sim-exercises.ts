@@ -50,8 +50,9 @@ function bullyExercise(seed: number): Exercise {
     "P7 fails: every live node asks all above it, ELECTION 7·6/2 = 21 (six of them to the dead P7), each live node answers all below it, OK 6·5/2 = 15,",
     "and the winner tells the five below it: 7² − 7 − 1 = 41 messages. That is the price of replacing a leader when the lowest notices.",
     `P5 fails: ${second} messages, and nothing changes: P7 led before and leads after. P5 held no office, yet P1's election makes every node above it ask`,
-    "again, and P7 has to defend its seat to all. An election of Bully does not ask whether one is needed: it costs as much for nothing.",
-    "The remedy is to watch the leader and nobody else. Then the death of P5 costs nothing: conclave sim bully --nodes 7 --leader 7 --detector heartbeat.",
+    "again: ELECTION 6+5+4+3+1 = 19 (the dead P5 asks nobody, but four ask it), OK 15 for those that reached somebody, and COORDINATOR 6 from P7 at once, and again to each of",
+    "the four who ask it afterwards. An election of Bully does not ask whether one is needed: it costs as much for nothing.",
+    "The remedy is to watch the leader and nobody else. Then the death of P5 costs nothing: conclave sim bully --nodes 7 --crash 5 --detector heartbeat.",
     "",
   ].join("\n");
   return { text, json: { exercise: 1, seed, cases: cases.map(({ failed, result }) => ({ failed, ...result })) } };

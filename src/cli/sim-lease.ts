@@ -1,11 +1,12 @@
 // `conclave sim lease`: an election by lease, in the form of the other protocols. Requests to the store and its answers are the messages; the term is
 // the fencing token.
 import { parseArgs } from "node:util";
-import { electByLease, formatLine, type LeaseChoices, parseIds, parseMs } from "../simulator/index.ts";
+import { electByLease, formatLine, type LeaseChoices, parseMs } from "../simulator/index.ts";
+import { readIds, wholeNumber } from "./sim-options.ts";
 import { tellSamples } from "./sim-swarm.ts";
 
 export const LEASE_HELP: string = `lease: candidates of the lease machine before one modelled store; the term is the fencing token
-  --nodes, --seed, --seeds, --json, --csv, --crash as above
+  --nodes (default 3, at most 60), --seed, --seeds, --json, --csv, --crash as above
   --ttl 2s                 lease duration
   --drain 400ms            from the signal to the deadline; default a fifth of the ttl
   --crash-leader 3s        whoever leads then crashes; the result is the election after that
@@ -16,7 +17,7 @@ const OPTIONS = {
   seed: { type: "string", default: "1" },
   ttl: { type: "string", default: "2s" },
   drain: { type: "string" },
-  crash: { type: "string" },
+  crash: { type: "string", multiple: true },
   "crash-leader": { type: "string" },
   seeds: { type: "string" },
   csv: { type: "boolean", default: false },
@@ -30,16 +31,18 @@ export async function runLease(args: readonly string[]): Promise<number> {
     process.stdout.write(LEASE_HELP);
     return 0;
   }
-  const nodes = whole("nodes", values.nodes, 1);
+  if (values.csv && (values.json || values.seeds === undefined))
+    throw new RangeError("--csv goes with --seeds, and without --json");
+  const nodes = wholeNumber("nodes", values.nodes, 1);
   if (nodes > 60) throw new RangeError(`--nodes ${nodes}: at most 60`);
-  const absent = values.crash === undefined ? [] : parseIds(values.crash);
+  const absent = (values.crash ?? []).flatMap((list) => readIds("crash", list, nodes));
   const present = Array.from({ length: nodes }, (_, index) => index + 1).filter((id) => !absent.includes(id));
-  if (present.length === 0) throw new RangeError("--crash: nobody is left");
+  if (present.length === 0 && values.seeds !== undefined) throw new RangeError("--crash: nobody is left");
   const ttlMs = parseMs(values.ttl);
   const crashMs = values["crash-leader"] === undefined ? undefined : parseMs(values["crash-leader"]);
   const choices: LeaseChoices = {
     nodes: present.length,
-    seed: whole("seed", values.seed, 0),
+    seed: wholeNumber("seed", values.seed, 0),
     ttlMs,
     drainMs: values.drain === undefined ? ttlMs / 5 : parseMs(values.drain),
     delayMs: [1, 5],
@@ -47,20 +50,30 @@ export async function runLease(args: readonly string[]): Promise<number> {
     untilMs: crashMs === undefined ? 1 : crashMs + ttlMs * 2,
   };
   if (values.seeds === undefined) return tellOne(choices, nodes, present, values.json);
-  const order = { kind: "lease", choices, fromSeed: choices.seed, count: whole("seeds", values.seeds, 1) } as const;
+  const order = {
+    kind: "lease",
+    choices,
+    fromSeed: choices.seed,
+    count: wholeNumber("seeds", values.seeds, 1),
+  } as const;
   const { json: isJson, csv: isCsv } = values;
   return tellSamples(order, { name: "lease", nodes, hasVotes: false, isJson, isCsv, args: ["lease", ...args] });
 }
 
-function whole(option: string, text: string, least: number): number {
-  const number = Number(text);
-  if (Number.isSafeInteger(number) && number >= least) return number;
-  throw new RangeError(`--${option} ${text}: a whole number, at least ${least}, is needed`);
-}
+const NOBODY_UP: ReturnType<typeof electByLease> = {
+  leader: 0,
+  byType: {},
+  token: 0,
+  elections: [],
+  virtualMs: 0,
+  violation: undefined,
+  lines: [],
+};
 
 /** `present`: the members in the order of the world's candidates. */
 function tellOne(choices: LeaseChoices, nodes: number, present: readonly number[], isJson: boolean): number {
-  const { leader, byType, token, virtualMs, violation, lines } = electByLease(choices);
+  const { leader, byType, token, virtualMs, violation, lines } =
+    present.length === 0 ? NOBODY_UP : electByLease(choices);
   const { seed } = choices;
   const total = Object.values(byType).reduce((sum, count) => sum + count, 0);
   const result = {
@@ -77,10 +90,14 @@ function tellOne(choices: LeaseChoices, nodes: number, present: readonly number[
     ...lines.map(formatLine),
     "",
     `lease, ${nodes} candidates, seed ${seed}`,
-    `leader        ${String(result.leader)}, token ${token}`,
-    `messages      ${total}: ${Object.entries(byType)
+    ...(present.length === 0
+      ? []
+      : [`members       ${present.map((id, index) => `${id} is c${index}`).join(", ")}; c0.1: its first life`]),
+    result.leader === null ? "leader        nobody" : `leader        ${result.leader}, token ${token}`,
+    `messages      ${total}${total === 0 ? "" : ": "}${Object.entries(byType)
       .map(([type, count]) => `${type} ${count}`)
       .join(", ")}`,
+    ...result.violations.map(({ invariant, story }) => `VIOLATION     ${invariant}: ${story}`),
     "",
   ];
   process.stdout.write(isJson ? `${JSON.stringify(result)}\n` : told.join("\n"));

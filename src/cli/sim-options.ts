@@ -2,6 +2,10 @@
 import { parseArgs } from "node:util";
 import { type Parameter, type Protocol, protocolNamed, type Setting } from "../protocols/index.ts";
 import {
+  checkIds,
+  checkNodes,
+  checkPartition,
+  checkSpec,
   fixedLatency,
   parseAttributes,
   parseIds,
@@ -71,10 +75,11 @@ export function readRequest(name: string, args: readonly string[]): SimRequest {
     allowNegative: true,
   });
   const words: Words = values;
+  checkTogether(words);
   return {
     protocol,
     spec: readSpec(protocol, words),
-    maxMs: parseMs(String(words["max"])),
+    maxMs: named("max", () => parseMs(String(words["max"]))),
     seeds: words["seeds"] === undefined ? undefined : wholeNumber("seeds", words["seeds"], 1),
     isHunt: words["hunt"] === true,
     isJson: words["json"] === true,
@@ -83,9 +88,32 @@ export function readRequest(name: string, args: readonly string[]): SimRequest {
   };
 }
 
-function wholeNumber(option: string, value: unknown, least: number): number {
+/** What would be left out without a word. */
+function checkTogether(words: Words): void {
+  const has = (option: string): boolean => words[option] === true || typeof words[option] === "string";
+  if (has("csv") && !has("seeds")) throw new RangeError("--csv goes with --seeds: one line a seed");
+  for (const [one, other] of [
+    ["csv", "json"],
+    ["trace", "seeds"],
+    ["trace", "hunt"],
+  ] as const)
+    if (has(one) && has(other)) throw new RangeError(`--${one} and --${other} do not go together`);
+}
+
+/** Says of which option it was, where only its value was looked at. */
+function named<T>(option: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof RangeError) || error.message.startsWith("--")) throw error;
+    const isNamed = new RegExp(`^${option}\\b`).test(error.message);
+    throw new RangeError(isNamed ? `--${error.message}` : `--${option}: ${error.message}`, { cause: error });
+  }
+}
+
+export function wholeNumber(option: string, value: unknown, least: number): number {
   const number = Number(value);
-  if (!Number.isSafeInteger(number) || number < least)
+  if (!/^\d+$/.test(String(value)) || !Number.isSafeInteger(number) || number < least)
     throw new RangeError(`--${option} ${String(value)}: a whole number, at least ${least}, is needed`);
   return number;
 }
@@ -93,35 +121,37 @@ function wholeNumber(option: string, value: unknown, least: number): number {
 function readSpec(protocol: Protocol, words: Words): ProtocolSpec {
   const text = (option: string): string | undefined =>
     words[option] === undefined ? undefined : String(words[option]);
-  const nodes = wholeNumber("nodes", words["nodes"], 1);
-  if (nodes > 1000) throw new RangeError(`--nodes ${nodes}: at most 1000`);
+  const nodes = named("nodes", () => checkNodes(wholeNumber("nodes", words["nodes"], 1)));
   const attributes = text("attr");
-  if (attributes !== undefined && protocol.electsBy !== "attribute")
-    throw new RangeError(`--attr: ${protocol.name} does not elect by attribute`);
+  if (attributes !== undefined && protocol.electsBy !== "attribute" && words["logs"] !== "attribute")
+    throw new RangeError(
+      `--attr: ${protocol.name} does not elect by attribute${Object.hasOwn(protocol.parameters, "logs") ? "; with --logs attribute it does" : ""}`,
+    );
   const base = specOf(protocol.name, { nodes, seed: wholeNumber("seed", words["seed"], 0) });
-  const values = attributes === undefined ? base.attributes : parseAttributes(attributes, nodes);
-  const down = lists(words["crash"]).flatMap((list) => checkIds("crash", parseIds(list), nodes));
+  const values = attributes === undefined ? base.attributes : named("attr", () => parseAttributes(attributes, nodes));
+  const down = lists(words["crash"]).flatMap((list) => readIds("crash", list, nodes));
   const [latency, disk, ring, writes] = [text("latency"), text("disk"), text("ring"), text("writes")];
   const partitions = lists(words["partition"]);
   const spec: ProtocolSpec = {
     ...base,
     settings: { ...base.settings, ...readSettings(protocol, words, partitions.length > 0) },
     links: {
-      latency: latency === undefined ? base.links.latency : parseLatency(latency),
+      latency: latency === undefined ? base.links.latency : named("latency", () => parseLatency(latency)),
       lossChance: readShare("loss", text("loss")),
       duplicateChance: readShare("duplicate", text("duplicate")),
       isFifo: !protocol.tolerates.reordering,
     },
-    diskLatency: disk === undefined ? fixedLatency(0) : parseLatency(disk),
+    diskLatency: disk === undefined ? fixedLatency(0) : named("disk", () => parseLatency(disk)),
     attributes: values,
-    ring: ring === undefined ? base.ring : checkRing(parseIds(ring), nodes),
+    ring: ring === undefined ? base.ring : readIds("ring", ring, nodes),
     down,
-    writeEveryMs: writes === undefined ? 0 : parseMs(writes),
+    writeEveryMs: writes === undefined ? 0 : named("writes", () => parseMs(writes)),
     isFenced: words["fence"] === true,
   };
   const leader = readLeader(protocol, spec, words, partitions.length > 0);
   const begun = { ...spec, leader };
-  return { ...begun, schedule: [...readInitiators(protocol, begun, words), ...partitions.flatMap(readPartition)] };
+  const cuts = partitions.flatMap((partition) => named("partition", () => readPartition(partition, nodes)));
+  return checkSpec({ ...begun, schedule: [...readInitiators(protocol, begun, words), ...cuts] });
 }
 
 function lists(words: Words[string]): readonly string[] {
@@ -143,7 +173,7 @@ function readSetting(protocol: Protocol, name: string, parameter: Parameter, wor
   const word = words[flagOf(name)];
   if (word === undefined) return [];
   if (typeof parameter.default === "boolean") return [[name, word === true]];
-  return [parseSetting(protocol, name.replace(/Ms$/, ""), String(word))];
+  return [named(flagOf(name), () => parseSetting(protocol, name.replace(/Ms$/, ""), String(word)))];
 }
 
 function readShare(option: string, text: string | undefined): number {
@@ -154,24 +184,27 @@ function readShare(option: string, text: string | undefined): number {
   return share;
 }
 
-function checkIds(option: string, ids: readonly number[], nodes: number): readonly number[] {
-  const wrong = ids.find((id) => id < 1 || id > nodes);
-  if (wrong !== undefined) throw new RangeError(`--${option}: there is no member ${wrong}; members are 1…${nodes}`);
-  return ids;
+export function readIds(option: string, text: string, nodes: number): readonly number[] {
+  return checkIds(
+    `--${option}`,
+    named(option, () => parseIds(text)),
+    nodes,
+  );
 }
 
-function checkRing(ring: readonly number[], nodes: number): readonly number[] {
-  if (new Set(checkIds("ring", ring, nodes)).size !== nodes || ring.length !== nodes)
-    throw new RangeError(`--ring ${ring.join(",")}: each of 1…${nodes} once`);
-  return ring;
-}
-
-/** Who led before: as told; where the best always leads, the best, unless this is a fresh start. */
+/** Who led before: as told; where the best always leads, the best, unless this is a fresh start; where a majority elects, who is down was never up. */
 function readLeader(protocol: Protocol, spec: ProtocolSpec, words: Words, isPartitioned: boolean): number {
   const told = words["leader"];
-  if (told !== undefined) return checkIds("leader", parseIds(String(told)), spec.nodes)[0] ?? 0;
+  if (told !== undefined) {
+    const [leader = 0, ...others] = readIds("leader", String(told), spec.nodes);
+    if (others.length > 0) throw new RangeError(`--leader ${String(told)}: one member`);
+    return leader;
+  }
   const isFresh =
-    words["detect"] === undefined && words["initiators"] === undefined && spec.down.length === 0 && !isPartitioned;
+    words["detect"] === undefined &&
+    words["initiators"] === undefined &&
+    (spec.down.length === 0 || protocol.liveness.needs === "majority") &&
+    !isPartitioned;
   if (isFresh || protocol.electsBy === "any") return 0;
   const ids = spec.ring.toSorted((a, b) => (spec.attributes[b - 1] ?? b) - (spec.attributes[a - 1] ?? a) || b - a);
   return ids[0] ?? 0;
@@ -180,19 +213,26 @@ function readLeader(protocol: Protocol, spec: ProtocolSpec, words: Words, isPart
 /** Who begins: as told; else whom the protocol names; else, if the old leader is down and nobody listens for it, the least that is up. */
 function readInitiators(protocol: Protocol, spec: ProtocolSpec, words: Words): readonly Scheduled[] {
   const up = spec.ring.filter((id) => !spec.down.includes(id)).toSorted((a, b) => a - b);
-  const told = words["initiators"] ?? words["detect"];
+  const option = words["initiators"] === undefined ? "detect" : "initiators";
+  const told = words[option];
   const isUnnoticed = spec.down.includes(spec.leader) && !protocol.isPerpetual(spec.settings);
   const first = up.slice(0, 1);
   const byDefault = protocol.initiators === "all" ? up : protocol.initiators === "first" || isUnnoticed ? first : [];
-  const ids =
-    told === undefined ? byDefault : told === "all" ? up : checkIds("initiators", parseIds(String(told)), spec.nodes);
+  const ids = told === undefined ? byDefault : told === "all" ? up : readIds(option, String(told), spec.nodes);
+  const isHopeless = ids.length > 0 && up.length > 0 && !ids.some((id) => up.includes(id));
+  if (isHopeless && !protocol.isPerpetual(spec.settings))
+    throw new RangeError(`--${option} ${String(told)}: down from the start (--crash), so nobody would begin`);
   return ids.map((node) => ({ atMs: 0, action: { type: "tell", node, command: "campaign", argument: 0 } }));
 }
 
 /** `1,2/3,4,5@50ms-900ms`, `majority@1s`, `1>2`. */
-function readPartition(text: string): readonly Scheduled[] {
-  const [how = "", when] = text.split("@");
+function readPartition(text: string, nodes: number): readonly Scheduled[] {
+  const [how = "", when, ...more] = text.split("@");
+  checkPartition(how, nodes);
   if (when === undefined) return schedulePartition(how, 0, undefined);
-  const [from = "", to] = when.split("-");
-  return schedulePartition(how, parseMs(from), to === undefined ? undefined : parseMs(to));
+  const [from = "", to, ...rest] = when.split("-");
+  const [fromMs, toMs] = [parseMs(from), to === undefined ? undefined : parseMs(to)];
+  if (more.length > 0 || rest.length > 0 || (toMs !== undefined && toMs <= fromMs))
+    throw new RangeError(`${text}: from when, and until when, as in ${how}@50ms-900ms`);
+  return schedulePartition(how, fromMs, toMs);
 }

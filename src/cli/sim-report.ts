@@ -13,12 +13,13 @@ import {
   type TraceEvent,
 } from "../simulator/index.ts";
 
+function line(event: TraceEvent): string {
+  if (event.type === "action") return `${event.atMs.toFixed(3).padStart(10)}  * ${formatAction(event.action)}`;
+  return formatEvent(event) ?? "";
+}
+
 export function tellHunt({ trace, world, violation, seed }: ProtocolHuntResult): string {
   const { spec, core, calmAtMs } = world;
-  const line = (event: TraceEvent): string =>
-    event.type === "action"
-      ? `${event.atMs.toFixed(3).padStart(10)}  * ${formatAction(event.action)}`
-      : (formatEvent(event) ?? "");
   return [
     `${spec.protocol}, ${spec.nodes} nodes, seed ${seed}, latency ${formatLatency(spec.links.latency)}, ${JSON.stringify(spec.settings)}`,
     "",
@@ -30,8 +31,12 @@ export function tellHunt({ trace, world, violation, seed }: ProtocolHuntResult):
   ].join("\n");
 }
 
-export function tellRun({ events, result, splitVotes, ledMs, agreedMs, world }: ElectionRun): string {
-  const lines = events.flatMap((event) => formatEvent(event) ?? []);
+/** `hasVotes`: whether a term that nobody won says anything about this protocol. */
+export function tellRun(
+  { events, result, splitVotes, ledMs, agreedMs, world }: ElectionRun,
+  hasVotes: boolean,
+): string {
+  const lines = events.map(line);
   const { resource } = world;
   const writes =
     world.spec.writeEveryMs > 0
@@ -49,7 +54,7 @@ export function tellRun({ events, result, splitVotes, ledMs, agreedMs, world }: 
     "",
     ...summary(result),
     ...times,
-    ...(splitVotes > 0 ? [`split votes   ${splitVotes}`] : []),
+    ...(hasVotes && splitVotes > 0 ? [`split votes   ${splitVotes}`] : []),
     ...writes,
     "",
   ].join("\n");
@@ -69,9 +74,14 @@ const COLUMNS = ["seed", "leader", "term", "messages", "ledMs", "agreedMs", "spl
 
 export function samplesAsCsv(samples: readonly Sample[]): string {
   const rows = samples.map((sample) =>
-    [...COLUMNS.map((column) => sample[column]), sample.violation?.invariant ?? ""].join(","),
+    [...COLUMNS.map((column) => cellOf(column, sample[column])), sample.violation?.invariant ?? ""].join(","),
   );
   return [[...COLUMNS, "violation"].join(","), ...rows, ""].join("\n");
+}
+
+/** Nobody, and never, are empty cells: whoever reckons with the others must not count them. */
+function cellOf(column: (typeof COLUMNS)[number], value: number): string {
+  return value < 0 || (column === "leader" && value === 0) ? "" : String(value);
 }
 
 export interface SwarmSummary {

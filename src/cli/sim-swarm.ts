@@ -100,5 +100,10 @@ function replayCommand(args: readonly string[], seed: number): string {
     if (word === "--seeds" || word === "--seed") index++;
     else if (!/^--(?:seeds?=|csv$|json$)/.test(word)) kept.push(word);
   }
-  return `conclave sim ${kept.join(" ")} --seed ${seed}`;
+  return `conclave sim ${kept.map(quoted).join(" ")} --seed ${seed}`;
+}
+
+/** For a shell: `1>2` is no redirection. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -15,7 +15,7 @@ import {
 } from "../simulator/index.ts";
 import { runExercise } from "./sim-exercises.ts";
 import { LEASE_HELP, runLease } from "./sim-lease.ts";
-import { flagOf, readRequest, type SimRequest } from "./sim-options.ts";
+import { flagOf, readRequest, type SimRequest, wholeNumber } from "./sim-options.ts";
 import { tellHunt, tellRun } from "./sim-report.ts";
 import { tellSamples } from "./sim-swarm.ts";
 
@@ -33,12 +33,12 @@ PROTOCOL is one of: ${[...PROTOCOLS.map(({ name }) => name), "lease"].join(", ")
   --latency 10ms       5ms-15ms, exp:2ms+8ms, lan, wan  --disk 1ms     how long a disk write takes
   --loss 10%  --duplicate 5%                            of messages
   --writes 40ms        leaders write to a resource      --no-fence     which does not compare tokens
-  --max 60s            stop a run that does not end
+  --max 60s            stop a run that does not end; what must hold at rest is not judged then
 
   --seeds 10000        so many seeds from S on, on all cores: times, messages, split votes, failing seeds with their replay command
   --hunt               worlds drawn from the seed, with every fault that the protocol claims to tolerate; a failing seed is told with the faults it needs
-                       (PROTOCOL "all": one after the other)
-  --csv                with --seeds: one line a seed
+                       (PROTOCOL "all": one after the other); of the options above only --seed and --seeds matter
+  --csv                with --seeds: one line a seed; an empty cell: nobody, or never
 
   --json               {protocol, nodes, seed, leader, term, messages: {total, byType}, virtualMs, violations}; a message to a crashed node counts
   --trace              every event as a line of JSON
@@ -61,6 +61,7 @@ function describeProtocol({ name, summary, parameters, commands }: Protocol): st
 
 export async function run(args: readonly string[]): Promise<number> {
   const [name, ...rest] = args;
+  bearClosedPipe();
   try {
     if (name === undefined || name === "--help" || name === "-h") return tellHelp(name === undefined ? 2 : 0);
     if (name === "exercise") return exercise(rest);
@@ -69,6 +70,7 @@ export async function run(args: readonly string[]): Promise<number> {
     const scenario = readScenarioFlag(args);
     if (scenario !== undefined) return playFile(scenario.file, scenario.isJson);
     if (rest.includes("--help") || rest.includes("-h")) return tellHelp(0);
+    if (!PROTOCOLS.some((protocol) => protocol.name === name)) throw new RangeError(unknownProtocol(name));
     return await simulate(readRequest(name, rest), [name, ...rest]);
   } catch (error) {
     if (!(error instanceof Error) || !isUsage(error)) throw error;
@@ -77,12 +79,26 @@ export async function run(args: readonly string[]): Promise<number> {
   }
 }
 
+/** Whoever reads may have seen enough (`| head`): what is left goes nowhere, and the exit code stays that of the run. */
+function bearClosedPipe(): void {
+  if (process.stdout.listeners("error").includes(ignoreClosed)) return;
+  process.stdout.on("error", ignoreClosed);
+}
+
+function ignoreClosed(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EPIPE") throw error;
+}
+
 /** What a user wrote: ours are RangeErrors, those of parseArgs have a code. */
 function isUsage(error: Error & { readonly code?: unknown }): boolean {
   return (
     error instanceof RangeError ||
     (typeof error.code === "string" && /^(?:ERR_PARSE_ARGS|ENOENT|EISDIR)/.test(error.code))
   );
+}
+
+function unknownProtocol(name: string): string {
+  return `there is no protocol ${name}: ${[...PROTOCOLS.map((protocol) => protocol.name), "lease"].join(", ")}; or exercise, or all with --hunt`;
 }
 
 function tellHelp(code: number): number {
@@ -97,7 +113,8 @@ async function simulate(request: SimRequest, args: readonly string[]): Promise<n
   const { spec, maxMs, isJson } = request;
   if (request.isHunt) return hunt(spec.protocol, spec.seed, isJson);
   const election = runElection(spec, { isRecorded: !isJson || request.isTrace, maxMs });
-  const text = isJson ? `${JSON.stringify(election.result)}\n` : tellRun(election);
+  const hasVotes = request.protocol.electsBy === "any";
+  const text = isJson ? `${JSON.stringify(election.result)}\n` : tellRun(election, hasVotes);
   process.stdout.write(request.isTrace ? asLines(election.events) : text);
   return election.result.violations.length === 0 ? 0 : 1;
 }
@@ -137,24 +154,26 @@ async function huntAll(args: readonly string[]): Promise<number> {
 function readScenarioFlag(args: readonly string[]): { readonly file: string; readonly isJson: boolean } | undefined {
   const place = args.findIndex((word) => word === "--scenario" || word.startsWith("--scenario="));
   if (place < 0) return undefined;
-  const file = args[place]?.split("=")[1] ?? args[place + 1];
-  if (file === undefined) throw new RangeError("--scenario needs a file");
-  return { file, isJson: args.includes("--json") };
+  const options = { scenario: { type: "string" }, json: { type: "boolean", default: false } } as const;
+  const { values } = parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
+  if (values.scenario === undefined || values.scenario === "") throw new RangeError("--scenario needs a file");
+  return { file: values.scenario, isJson: values.json };
 }
 
 function playFile(file: string, isJson: boolean): number {
   const { text, events, failures } = playScenario(readFileSync(file, "utf8"));
   const json: { events: readonly TraceEvent[]; failures: readonly string[] } = { events, failures };
   process.stdout.write(isJson ? `${JSON.stringify(json)}\n` : text);
+  for (const failure of failures) process.stderr.write(`conclave sim: ${file}: ${failure}\n`);
   return failures.length === 0 ? 0 : 1;
 }
 
 function exercise(args: readonly string[]): number {
   const options = { seed: { type: "string", default: "1" }, json: { type: "boolean", default: false } } as const;
   const { values, positionals } = parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
-  if (!/^\d+$/.test(values.seed)) throw new RangeError(`--seed ${values.seed}: a whole number is needed`);
-  const done = runExercise(positionals[0] ?? "", Number(values.seed));
-  if (done === undefined) throw new RangeError("exercise 1 (Bully), 3 (split brain) or 4 (lease duration)");
+  const done = runExercise(positionals[0] ?? "", wholeNumber("seed", values.seed, 0));
+  if (done === undefined || positionals.length > 1)
+    throw new RangeError("exercise 1 (Bully), 3 (split brain) or 4 (lease duration)");
   process.stdout.write(values.json ? `${JSON.stringify(done.json)}\n` : done.text);
   return 0;
 }

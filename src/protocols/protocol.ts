@@ -125,6 +125,9 @@ export interface Protocol<State extends object = object, Sent extends Message = 
   /** Who is told to `campaign` at the start of a run that names no initiators. */
   readonly initiators: "all" | "first" | "none";
 
+  /** What is wrong with these settings in a group of so many: timeouts that do not fit each other, members that do not exist. If absent: nothing ever. */
+  problemWith?(settings: Settings, nodes: number): string | undefined;
+
   /** Changes to the defaults for one world of the hunt: a detector that listens, extreme timeouts. If absent: the defaults. */
   drawSettings?(rng: Rng): Settings;
 

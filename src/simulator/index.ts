@@ -17,6 +17,7 @@ export { type Shrunk, shrinkSeed } from "./shrink.ts";
 export type { CandidateSpec, StoreSpec, WorldSpec } from "./spec.ts";
 export { drawWorld, type SwarmOptions } from "./swarm.ts";
 export { type Action, formatAction, parseAction, type Scheduled } from "./protocols/actions.ts";
+export { checkIds, checkNodes, checkSpec } from "./protocols/check-spec.ts";
 export { formatMs, parseMs } from "./protocols/durations.ts";
 export {
   type ElectionOptions,
@@ -45,7 +46,7 @@ export {
   parseLatency,
   uniformLatency,
 } from "./protocols/latency.ts";
-export { PARTITION_NAMES } from "./protocols/partitions.ts";
+export { checkPartition, PARTITION_NAMES } from "./protocols/partitions.ts";
 export { parseAttributes, parseIds, parseSetting, type PlayedScenario, playScenario } from "./protocols/scenario.ts";
 export {
   type Distribution,

@@ -74,6 +74,56 @@ describe("conclave sim bully", () => {
   });
 });
 
+describe("a run", () => {
+  it.each([...PROTOCOLS.map(({ name }) => name), "lease"])("of %s elects nobody where nobody is up", async (name) => {
+    const { code, out } = await sim(`${name} --nodes 3 --crash 1,2 --crash 3 --json`);
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ leader: null, messages: { total: 0 }, violations: [] });
+  });
+
+  it("that was cut short is not judged as if it were over", async () => {
+    const { code, out } = await sim("bully --crash 5 --detect 1 --max 5ms --json");
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ leader: null, messages: { byType: { ELECTION: 4 } }, violations: [] });
+  });
+
+  it("of a minority does not end with a leader from before it began", async () => {
+    const { out } = await sim("zab --crash 1,2,3 --max 5s --json");
+    expect(JSON.parse(out)).toMatchObject({ leader: null });
+  });
+
+  it("keeps each partition for its own time, whatever else is cut", async () => {
+    const { out } = await sim("bully --partition 1,2/3,4,5@50ms-900ms --partition 1/2,3,4,5@500ms-2s --trace");
+    const sent = out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { type: string; atMs: number; from: number; to: number; fate: string })
+      .filter(({ type, atMs }) => type === "send" && atMs > 900 && atMs < 2000);
+    const fates = (isCut: boolean): Set<string> =>
+      new Set(sent.filter(({ from, to }) => (from === 1 || to === 1) === isCut).map(({ fate }) => fate));
+    expect([...fates(true)]).toEqual(["cut"]);
+    expect([...fates(false)]).toEqual(["sent"]);
+  });
+
+  it("tells what was done to it, and a violation where it was", async () => {
+    const lines = (await sim("bully --partition 1,2/3,4,5@50ms-900ms")).out.split("\n");
+    const place = (text: string): number => lines.findIndex((line) => line.includes(text));
+    expect(place("50.000  * partition 1,2/3,4,5")).toBeGreaterThan(0);
+    expect(place("250.000  VIOLATION one-leader")).toBeLessThan(place("900.000  * heal 1,2/3,4,5"));
+  });
+
+  it("calls no round of a ring a split vote", async () => {
+    const { out } = await sim("chang-roberts --crash 4,5 --detect 3");
+    expect(out).toContain("term 3");
+    expect(out).not.toContain("split votes");
+  });
+
+  it("of Raft takes attributes for the lengths of logs", async () => {
+    const { out } = await sim("raft-election --nodes 3 --logs attribute --attr 1:9,2:1,3:1 --crash 3 --json");
+    expect(JSON.parse(out)).toMatchObject({ leader: 1 });
+  });
+});
+
 describe("conclave sim", () => {
   it("plays a scenario file", async () => {
     const { code, out } = await sim(`--scenario ${root}/testdata/bully/worst-case.txt`);
@@ -127,6 +177,29 @@ describe("conclave sim", () => {
     ["bully --detector magic", "told, heartbeat, phi"],
     ["bully --latency fast", "no duration"],
     ["bully --what", "--what"],
+    ["bully --nodes 1e1", "--nodes 1e1"],
+    ["bully --detect 9", "--detect: there is no member 9"],
+    ["bully --crash x", "--crash: "],
+    ["bully --crash 5 --detect 5", "nobody would begin"],
+    ["bully --leader 1,2", "--leader 1,2: one member"],
+    ["bully --max 5", "--max: "],
+    ["bully --partition 1,2", "two sides"],
+    ["bully --partition 1,2/", "--partition: "],
+    ["bully --partition 1,2/3@900ms-50ms", "until when"],
+    ["bully --partition 1,2/3@50ms-900ms-2s", "until when"],
+    ["chang-roberts --ring 1,2,2,3,4", "each of 1…5 once"],
+    ["chang-roberts --attr 3:80,3:20", "at most once"],
+    ["raft-election --attr 3:80", "--logs attribute"],
+    ["raft-election --election-timeout-min 500ms", "longer than the greatest"],
+    ["master-lease --renew-every 3s", "renewed more often"],
+    ["zab --weightless 9", "there is no member 9"],
+    ["bully --detector heartbeat --heartbeat-every 0ms", "time does not pass"],
+    ["bully --csv", "--csv goes with --seeds"],
+    ["bully --seeds 2 --csv --json", "--csv and --json"],
+    ["bully --seeds 2 --trace", "--trace and --seeds"],
+    ["lease --crash 9", "there is no member 9"],
+    ["exercise 1 3", "exercise 1"],
+    ["--scenario nowhere.txt --nodes 3", "--nodes"],
     ["exercise 2", "exercise 1"],
     ["--scenario nowhere.txt", "nowhere.txt"],
   ])("refuses %s", async (line, sentence) => {
@@ -162,11 +235,24 @@ describe.runIf(existsSync(`${root}/dist/cli/sim-worker.js`))("a swarm", () => {
     const lines = String(swarm("bully --crash 5 --seeds 7 --seed 10 --csv").stdout).trim().split("\n");
     expect(lines).toHaveLength(8);
     expect(lines[1]).toMatch(/^10,4,2,19,/);
+    const nobody = String(swarm("bully --crash 1,2,3,4,5 --seeds 1 --csv").stdout);
+    expect(nobody).toMatch(/^1,,0,0,,,0,0,$/m);
   });
 
   it("prints a failing seed with the command that replays it", () => {
     const { stdout, status } = swarm("bully --partition 1,2/3,4,5@50ms-900ms --seeds 2");
     expect(status).toBe(1);
     expect(stdout).toContain("conclave sim bully --partition 1,2/3,4,5@50ms-900ms --seed 2");
+  });
+
+  it("writes that command for a shell", () => {
+    const { stdout } = swarm("bully --partition 5>4 --max 2s --seeds 1");
+    expect(stdout).toContain("conclave sim bully --partition '5>4' --max 2s --seed 1");
+  });
+
+  it("is quiet when nobody reads to the end", () => {
+    const command = `"${process.execPath}" dist/cli/main.js sim bully --nodes 60 | head -n 1`;
+    const { stdout, stderr } = spawnSync("sh", ["-c", command], { cwd: root, encoding: "utf8" });
+    expect([stdout, stderr]).toEqual(["     0.000  1 starts\n", ""]);
   });
 });

@@ -12,6 +12,32 @@ describe("a scenario", () => {
     expect(text).toContain(`error: ${why}`);
   });
 
+  it.each([
+    ["nodes=x", "nodes NaN"],
+    ["nodes=0", "nodes 0"],
+    ["nodes=3 leader=9", "leader: there is no member 9"],
+    ["nodes=3 down=7", "down: there is no member 7"],
+    ["nodes=3 ring=1,2", "each of 1…3 once"],
+    ["nodes=3 seed=x", "seed NaN"],
+  ])("refuses a cluster of %s", (words, why) => {
+    expect(play(`cluster bully ${words}`).failures[0]).toContain(why);
+  });
+
+  it.each([
+    ["step x", "whole number"],
+    ["loss 500%", "write a share"],
+    ["partition 1,2", "two sides"],
+    ["heal 1/2,3", "no partition 1/2,3 to heal"],
+  ])("refuses %s", (line, why) => {
+    expect(play("cluster bully nodes=3", line).failures).toEqual([expect.stringContaining(why)]);
+  });
+
+  it("refuses a file without a cluster, and one in which time does not pass", () => {
+    expect(play("# nothing").failures).toEqual([expect.stringContaining("begins with: cluster")]);
+    const spinning = play("cluster bully nodes=3 leader=3 detector=heartbeat heartbeatEvery=0ms", "run 1s");
+    expect(spinning.failures).toEqual([expect.stringContaining("time does not pass")]);
+  });
+
   it("takes a timer that does not run for what it is: nothing happens", () => {
     expect(play("cluster bully nodes=3 leader=3", "expire 1 answer").failures).toEqual([]);
   });

@@ -260,6 +260,7 @@ describe("an action", () => {
     "cut 1>2",
     "release 2>1",
     "heal",
+    "heal 1,2/3",
     "latency 5ms-15ms",
     "loss 10%",
     "duplicate 2.5%",

@@ -38,7 +38,7 @@
 // taken for one to the second, and the master would believe longer than it was promised.
 import { nextOf } from "../../base/rng.ts";
 import { NOBODY, type NodeId, numberOf, type Protocol, type Settings } from "../protocol.ts";
-import type { Margins } from "./deadlines.ts";
+import { beliefMs, type Margins } from "./deadlines.ts";
 import { armStand, beginPledged, hearAsk, hearRelease, hearRenew, isBound, pledgeStored, remember } from "./pledge.ts";
 import {
   ATTEMPT,
@@ -172,6 +172,11 @@ export const masterLease: Protocol<MasterLeaseState, MasterLeaseMessage, MasterL
   isPerpetual: () => true,
   electsBy: "any",
   initiators: "none",
+  problemWith(settings) {
+    const [renewEveryMs, usableMs] = [numberOf(settings, "renewEveryMs"), beliefMs(marginsOf(settings))];
+    if (renewEveryMs < usableMs) return undefined;
+    return `a master can rely on its lease for ${Number(usableMs.toFixed(3))} ms; it must be renewed more often than every ${renewEveryMs} ms`;
+  },
   drawSettings: (rng) => ({
     leaseMs: nextOf(rng, [1000, 1000, 600, 10_000]),
     renewEveryMs: nextOf(rng, [250, 150, 50]),

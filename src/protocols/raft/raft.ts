@@ -35,7 +35,7 @@ import { handleAppend } from "./follower.ts";
 import { beat, becomeLeader, handleAppended } from "./leader.ts";
 import { becomePreCandidate, handlePreVote, handlePreVoted } from "./pre-vote.ts";
 import { becomeFollower, enterRole } from "./role.ts";
-import { agreedWithinMs, delayMaxOf, drawSettings, heartbeatOf, isLive, PARAMETERS } from "./settings.ts";
+import { agreedWithinMs, delayMaxOf, drawSettings, heartbeatOf, isLive, PARAMETERS, problemWith } from "./settings.ts";
 import {
   CHECK_QUORUM,
   ELECTION,
@@ -99,6 +99,7 @@ export const raftElection: Protocol<RaftState, RaftMessage, RaftWrite> = {
   isPerpetual: () => true,
   electsBy: "any",
   initiators: "none",
+  problemWith,
   drawSettings,
 
   create({ id, members, attribute, settings, leader, rng }) {

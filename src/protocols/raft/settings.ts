@@ -15,6 +15,13 @@ export const PARAMETERS: Readonly<Record<string, Parameter>> = {
   },
 };
 
+export function problemWith(settings: Settings): string | undefined {
+  const [minMs, maxMs] = [numberOf(settings, "electionTimeoutMinMs"), numberOf(settings, "electionTimeoutMaxMs")];
+  return minMs > maxMs
+    ? `the least election timeout, ${minMs} ms, is longer than the greatest, ${maxMs} ms`
+    : undefined;
+}
+
 export function heartbeatOf(settings: Settings): number {
   const asked = numberOf(settings, "heartbeatMs");
   return asked > 0 ? asked : numberOf(settings, "electionTimeoutMinMs") / 2;

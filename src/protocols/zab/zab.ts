@@ -44,7 +44,7 @@
 // Some rules only save time, or matter so seldom that liveness would not suffer in thousands of worlds; so invariants look at what a peer does with each vote
 // (zab-heeded-votes, zab-heeded-peers). That a leader whose epoch is too small gives way no drawn world needs: a test shows it.
 import { nextOf } from "../../base/rng.ts";
-import { NOBODY, type NodeId, numberOf, type Protocol, type Settings } from "../protocol.ts";
+import { NOBODY, type NodeId, numberOf, type Protocol, type Setting, type Settings } from "../protocol.ts";
 import {
   applyToLeader,
   follow,
@@ -94,8 +94,12 @@ function timingOf(settings: Settings): Timing {
   };
 }
 
+function numbersOf(weightless: Setting | undefined): readonly number[] {
+  return String(weightless).split(",").filter(Boolean).map(Number);
+}
+
 function weightsOf(members: readonly NodeId[], { weightless }: Settings): ReadonlyMap<NodeId, number> {
-  const without = new Set(String(weightless).split(",").filter(Boolean).map(Number));
+  const without = new Set(numbersOf(weightless));
   return new Map(members.map((id) => [id, without.has(id) ? 0 : 1]));
 }
 
@@ -224,6 +228,10 @@ export const zab: Protocol<ZabState, ZabMessage, ZabImage> = {
   isPerpetual: () => true,
   electsBy: "attribute",
   initiators: "none",
+  problemWith({ weightless }, nodes) {
+    const wrong = numbersOf(weightless).find((id) => !(id >= 1 && id <= nodes));
+    return wrong === undefined ? undefined : `weightless: there is no member ${wrong}; members are 1…${nodes}`;
+  },
   drawSettings: (rng) => ({
     finalizeWaitMs: nextOf(rng, [200, 50, 0, 0]),
     minNotificationMs: nextOf(rng, [200, 20]),

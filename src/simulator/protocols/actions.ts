@@ -2,7 +2,8 @@
 //
 //   crash 3 · restart 3 · pause 3 · resume 3
 //   crash leader · pause candidate · restart all                                 whoever it is then; `all` that are down, or paused
-//   partition majority · partition 1,2/3,4,5 · cut 1>2 · mend 1>2 · heal          heal mends every cut, and releases every hold
+//   partition majority · partition 1,2/3,4,5 · cut 1>2 · mend 1>2 · heal          heal mends every cut, and releases every hold;
+//   heal majority                                                                mends the oldest `partition majority`, and nothing else
 //   hold 1>2 · release 1>2
 //   latency 5ms-15ms · loss 10% · duplicate 5%
 //   tell 1 suspect 5 · expire 1 election                                         expire: that timer of that member is due now, if it runs
@@ -15,7 +16,7 @@ export type Action =
   | { readonly type: "restart-all" | "resume-all" }
   | { readonly type: "partition"; readonly how: string }
   | { readonly type: "cut" | "mend" | "hold" | "release"; readonly from: NodeId; readonly to: NodeId }
-  | { readonly type: "heal" }
+  | { readonly type: "heal"; readonly how?: string }
   | { readonly type: "latency"; readonly latency: Latency }
   | { readonly type: "loss" | "duplicate"; readonly chance: number }
   | { readonly type: "tell"; readonly node: NodeId; readonly command: string; readonly argument: number }
@@ -47,7 +48,7 @@ export function formatAction(action: Action): string {
     case "release":
       return `${action.type} ${action.from}>${action.to}`;
     case "heal":
-      return "heal";
+      return action.how === undefined ? "heal" : `heal ${action.how}`;
     case "latency":
       return `latency ${formatLatency(action.latency)}`;
     case "loss":
@@ -79,7 +80,7 @@ export function parseAction(text: string): Action | undefined {
       return { type, from: parseId(from, text), to: parseId(to, text) };
     }
     case "heal":
-      return { type };
+      return first === "" ? { type } : { type, how: first };
     case "latency":
       return { type, latency: parseLatency(first) };
     case "loss":
@@ -110,6 +111,7 @@ function parseId(text: string, whole: string): NodeId {
 
 function parsePercent(text: string, whole: string): number {
   const match = /^(\d+(?:\.\d+)?)%$/.exec(text);
-  if (match === null) throw new RangeError(`${whole}: write a share as 10%`);
-  return Number(match[1]) / 100;
+  const share = Number(match?.[1]) / 100;
+  if (!(share <= 1)) throw new RangeError(`${whole}: write a share as 10%`);
+  return share;
 }

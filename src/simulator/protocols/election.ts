@@ -6,6 +6,7 @@ import type { Scheduled } from "./actions.ts";
 import type { Invariant } from "./invariants/invariant.ts";
 import type { ProtocolViolation } from "./judges.ts";
 import { fixedLatency } from "./latency.ts";
+import { Pace } from "./pace.ts";
 import type { ProtocolSpec } from "./spec.ts";
 import type { TraceEvent } from "./trace.ts";
 import { ProtocolWorld } from "./world.ts";
@@ -79,18 +80,21 @@ export function runElection(spec: ProtocolSpec, options: ElectionOptions = {}): 
   const votes = new VoteCounter();
   const lastActionMs = Math.max(0, ...spec.schedule.map(({ atMs }) => atMs));
   const isPerpetual = isWithoutEnd(world.protocol, spec);
+  const pace = new Pace(world);
   while (world.kernel.nextAtMs <= maxMs && world.step()) {
+    pace.look();
     votes.look(world);
     if (isPerpetual && world.nowMs > lastActionMs && isSettled(world)) break;
   }
-  const isAtRest = isPerpetual ? isSettled(world) : world.kernel.nextAtMs > maxMs;
+  const isAtRest = isPerpetual ? isSettled(world) : world.kernel.nextAtMs === Infinity;
   if (isAtRest) world.judgeAtRest();
   for (const violation of world.violations)
     world.trace.record(violation.atMs, { type: "violation", invariant: violation.invariant, story: violation.story });
   return {
     result: resultOf(world),
     world,
-    events: world.trace.events,
+    // Violations are recorded last; a reader wants them where they were.
+    events: world.trace.events.toSorted((a, b) => a.atMs - b.atMs),
     splitVotes: votes.split,
     ledMs: world.firstLedMs,
     agreedMs: world.agreedLeader() === 0 ? Infinity : world.lastAnnouncedMs,
@@ -146,8 +150,8 @@ class VoteCounter {
   }
 }
 
-/** `1,2/3,4,5@50ms-900ms`: cut from the first to the second; without an end, for ever; without `@`, from the beginning. */
+/** `1,2/3,4,5@50ms-900ms`: cut from the first to the second, whatever else is cut; without an end, for ever; without `@`, from the beginning. */
 export function schedulePartition(how: string, fromMs: number, toMs: number | undefined): readonly Scheduled[] {
   const begins: Scheduled = { atMs: fromMs, action: { type: "partition", how } };
-  return toMs === undefined ? [begins] : [begins, { atMs: toMs, action: { type: "heal" } }];
+  return toMs === undefined ? [begins] : [begins, { atMs: toMs, action: { type: "heal", how } }];
 }

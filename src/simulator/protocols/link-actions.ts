@@ -20,7 +20,7 @@ const NOTHING: readonly HeldMessage[] = [];
 export function changeLinks(links: Links, action: LinkAction, world: Surroundings, rng: Rng): readonly HeldMessage[] {
   switch (action.type) {
     case "partition":
-      for (const { from, to } of cutsOf(action.how, world.nodes, world.leaders(), rng)) links.cut(from, to);
+      links.partition(action.how, cutsOf(action.how, world.nodes, world.leaders(), rng));
       return NOTHING;
     case "cut":
       links.cut(action.from, action.to);
@@ -34,6 +34,10 @@ export function changeLinks(links: Links, action: LinkAction, world: Surrounding
     case "release":
       return links.release(action.from, action.to);
     case "heal":
+      if (action.how !== undefined) {
+        links.unite(action.how);
+        return NOTHING;
+      }
       links.mendAll();
       return links.releaseAll();
     case "latency":

@@ -4,6 +4,7 @@
 import { nextFraction, type Rng } from "../../base/rng.ts";
 import type { Message, NodeId } from "../../protocols/protocol.ts";
 import { drawLatency, type Latency } from "./latency.ts";
+import type { Direction } from "./partitions.ts";
 
 export interface LinkSpec {
   readonly latency: Latency;
@@ -34,6 +35,8 @@ export class Links {
   /** Direction → whether it is held. */
   readonly #holds: Uint8Array;
   readonly #held: HeldMessage[] = [];
+  /** The partitions that last, the oldest first. */
+  #partitions: readonly { readonly how: string; readonly cuts: readonly Direction[] }[] = [];
   readonly #lastArrivalMs: Float64Array;
 
   constructor(nodes: number, rng: Rng, spec: LinkSpec) {
@@ -51,6 +54,7 @@ export class Links {
     fork.#holds.set(this.#holds);
     fork.#lastArrivalMs.set(this.#lastArrivalMs);
     fork.#held.push(...this.#held);
+    fork.#partitions = this.#partitions;
     return fork;
   }
 
@@ -64,8 +68,22 @@ export class Links {
     this.#cuts[direction] = Math.max(0, (this.#cuts[direction] as number) - 1);
   }
 
+  partition(how: string, cuts: readonly Direction[]): void {
+    for (const { from, to } of cuts) this.cut(from, to);
+    this.#partitions = [...this.#partitions, { how, cuts }];
+  }
+
+  /** Mends what the oldest partition of that name has cut. What another has cut too stays so. */
+  unite(how: string): void {
+    const ended = this.#partitions.find((partition) => partition.how === how);
+    if (ended === undefined) throw new RangeError(`there is no partition ${how} to heal`);
+    for (const { from, to } of ended.cuts) this.mend(from, to);
+    this.#partitions = this.#partitions.filter((partition) => partition !== ended);
+  }
+
   mendAll(): void {
     this.#cuts.fill(0);
+    this.#partitions = [];
   }
 
   isCut(from: NodeId, to: NodeId): boolean {

@@ -9,7 +9,7 @@
 //   random-halves    two halves
 //   1,2/3,4,5        written out; a member of two groups sees both, a member of none sees everybody
 //   1>2              one way: what 1 sends to 2 is lost
-import { nextInteger, nextOf, type Rng } from "../../base/rng.ts";
+import { createRng, nextInteger, nextOf, type Rng } from "../../base/rng.ts";
 import type { NodeId } from "../../protocols/protocol.ts";
 
 export const PARTITION_NAMES = [
@@ -36,15 +36,19 @@ export function cutsOf(text: string, nodes: number, leaders: readonly NodeId[], 
   if (name !== undefined) return cutsByName(name, nodes, leaders, rng);
   const oneWay = /^(\d+)>(\d+)$/.exec(text);
   if (oneWay !== null) return [{ from: checkId(oneWay[1] ?? "", nodes), to: checkId(oneWay[2] ?? "", nodes) }];
-  return between(
-    text.split("/").map((group) => group.split(",").map((id) => checkId(id, nodes))),
-    nodes,
-  );
+  const groups = text.split("/").map((group) => group.split(",").map((id) => checkId(id, nodes)));
+  if (groups.length < 2) throw new RangeError(`partition ${text}: two sides at least, as in 1,2/3,4,5`);
+  return between(groups, nodes);
+}
+
+/** Throws a RangeError for what is no partition of 1…N. */
+export function checkPartition(text: string, nodes: number): void {
+  cutsOf(text, nodes, [], createRng(0, 0));
 }
 
 function checkId(text: string, nodes: number): NodeId {
-  const id = Number(text.trim());
-  if (!Number.isInteger(id) || id < 0 || id > nodes)
+  const id = Number(text);
+  if (!/^\d+$/.test(text) || id > nodes)
     throw new RangeError(
       `partition: ${JSON.stringify(text)} is no member of 1…${nodes}. Write 1,2/3,4,5 or 1>2 or one of ${PARTITION_NAMES.join(", ")}.`,
     );

@@ -9,15 +9,18 @@
 import { type NodeId, type Protocol, type Setting, type Settings } from "../../protocols/protocol.ts";
 import { protocolNamed } from "../../protocols/registry.ts";
 import { parseAction } from "./actions.ts";
+import { checkNodes, checkSpec } from "./check-spec.ts";
 import { formatMs, parseMs } from "./durations.ts";
 import { isWithoutEnd, specOf } from "./election.ts";
 import { parseLatency } from "./latency.ts";
+import { Pace } from "./pace.ts";
 import type { ProtocolSpec } from "./spec.ts";
 import { describeBelief, formatEvent, type TraceEvent } from "./trace.ts";
 import { ProtocolWorld } from "./world.ts";
 
 const RULE = "----";
 const RUN_MAX_MS = 60_000;
+const BEGINS = "a scenario begins with: cluster PROTOCOL nodes=N";
 
 export interface PlayedScenario {
   /** The file, with what its commands print now. */
@@ -44,6 +47,7 @@ export function playScenario(text: string): PlayedScenario {
       block = [];
     } else block.push(line);
   }
+  if (player.world === undefined) player.failures.push(BEGINS);
   return {
     text: `${written
       .join("\n")
@@ -81,14 +85,21 @@ export function parseIds(text: string): readonly NodeId[] {
   });
 }
 
+function parseCount(text: string): number {
+  if (!/^\d+$/.test(text)) throw new RangeError(`step ${text}: a whole number is needed`);
+  return Number(text);
+}
+
 /** `3:80,1:20`; the others have their id. */
 export function parseAttributes(text: string, nodes: number): readonly number[] {
   const attributes = Array.from({ length: nodes }, (_, index) => index + 1);
+  const told = new Set<NodeId>();
   for (const part of text.split(",")) {
     const match = /^(\d+):(-?\d+(?:\.\d+)?)$/.exec(part.trim());
     const id = Number(match?.[1] ?? 0);
-    if (match === null || id < 1 || id > nodes)
-      throw new RangeError(`attributes ${text}: write 3:80,1:20 for members of 1…${nodes}`);
+    if (match === null || id < 1 || id > nodes || told.has(id))
+      throw new RangeError(`attributes ${text}: write 3:80,1:20 for members of 1…${nodes}, each at most once`);
+    told.add(id);
     attributes[id - 1] = Number(match[2]);
   }
   return attributes;
@@ -132,7 +143,7 @@ class Player {
       case "run":
         return this.#run(world, words);
       case "step":
-        for (let left = Number(words[0] ?? 1); left > 0; left--) world.step();
+        for (let left = parseCount(words[0] ?? "1"); left > 0; left--) world.step();
         return this.#news();
       case "status":
         return world.members.map((member) => statusOf(member));
@@ -153,7 +164,7 @@ class Player {
   }
 
   #begun(): ProtocolWorld {
-    if (this.world === undefined) throw new RangeError("a scenario begins with: cluster PROTOCOL nodes=N");
+    if (this.world === undefined) throw new RangeError(BEGINS);
     return this.world;
   }
 
@@ -169,8 +180,8 @@ class Player {
     const maxMs =
       world.nowMs +
       (until === undefined ? parseMs(words[0] ?? "") : parseMs(options.get("max") ?? formatMs(RUN_MAX_MS)));
+    runUntil(world, until, maxMs);
     if (until === undefined) world.runTo(maxMs);
-    else runUntil(world, until, maxMs);
     return this.#news();
   }
 
@@ -198,14 +209,15 @@ class Player {
   }
 }
 
-function runUntil(world: ProtocolWorld, until: string, maxMs: number): void {
+function runUntil(world: ProtocolWorld, until: string | undefined, maxMs: number): void {
   const isReached = (): boolean => {
     if (until === "leader") return world.agreedLeader() !== 0;
     if (until === "violation") return world.violations.length > 0;
-    if (until === "rest") return false;
+    if (until === "rest" || until === undefined) return false;
     throw new RangeError(`run until=${until}: leader, rest or violation`);
   };
-  while (!isReached() && world.kernel.nextAtMs <= maxMs && world.step());
+  const pace = new Pace(world);
+  while (!isReached() && world.kernel.nextAtMs <= maxMs && world.step()) pace.look();
 }
 
 function observe(world: ProtocolWorld, what: string): string {
@@ -241,7 +253,7 @@ function specFrom(name: string, words: readonly string[]): ProtocolSpec {
     options.delete(option);
     return value;
   };
-  const nodes = Number(take("nodes") ?? 5);
+  const nodes = checkNodes(Number(take("nodes") ?? 5));
   const base = specOf(name, { nodes });
   const [latency, attributes, ring, down] = [take("latency"), take("attr"), take("ring"), take("down")];
   const [seed, leader, writes, fenced, disk] = [
@@ -254,7 +266,7 @@ function specFrom(name: string, words: readonly string[]): ProtocolSpec {
   const settings: Settings = Object.fromEntries(
     [...options].map(([key, value = ""]) => parseSetting(protocol, key, value)),
   );
-  return {
+  return checkSpec({
     ...base,
     seed: Number(seed ?? 1),
     settings: { ...base.settings, ...settings },
@@ -267,5 +279,5 @@ function specFrom(name: string, words: readonly string[]): ProtocolSpec {
     writeEveryMs: writes === undefined ? 0 : parseMs(writes),
     isFenced: fenced !== "off",
     isOrdered: true,
-  };
+  });
 }

@@ -8,6 +8,7 @@ export const bestElected: Invariant = {
   remember: () => ({}),
   atRest(_memory, view) {
     const up = view.members.filter(({ isUp, isPaused }) => isUp && !isPaused);
+    if (up.length === 0) return undefined;
     if (up.some(({ id }) => up.some((other) => !view.reaches(id, other.id)))) return undefined;
     const best = bestOf(
       view,

@@ -1,0 +1,33 @@
+// Whether a spec that somebody wrote can be a world: numbers of members that exist, a ring that is one, settings that fit each other. A RangeError says what
+// does not. Specs that are drawn or computed need no such check.
+import type { NodeId } from "../../protocols/protocol.ts";
+import { protocolNamed } from "../../protocols/registry.ts";
+import type { ProtocolSpec } from "./spec.ts";
+
+const NODES_WRITTEN_MAX = 1000;
+
+export function checkSpec(spec: ProtocolSpec): ProtocolSpec {
+  const { nodes, seed, leader, down, ring, settings } = spec;
+  checkNodes(nodes);
+  if (!Number.isSafeInteger(seed) || seed < 0) throw new RangeError(`seed ${seed}: a whole number is needed`);
+  if (leader !== 0) checkIds("leader", [leader], nodes);
+  checkIds("down", down, nodes);
+  if (new Set(checkIds("ring", ring, nodes)).size !== nodes || ring.length !== nodes)
+    throw new RangeError(`ring ${ring.join(",")}: each of 1…${nodes} once`);
+  const problem = protocolNamed(spec.protocol).problemWith?.(settings, nodes);
+  if (problem !== undefined) throw new RangeError(`${spec.protocol}: ${problem}`);
+  return spec;
+}
+
+/** First of all: the rest is as long as this says. */
+export function checkNodes(nodes: number): number {
+  if (!Number.isInteger(nodes) || nodes < 1 || nodes > NODES_WRITTEN_MAX)
+    throw new RangeError(`nodes ${nodes}: a whole number from 1 to ${NODES_WRITTEN_MAX} is needed`);
+  return nodes;
+}
+
+export function checkIds(what: string, ids: readonly NodeId[], nodes: number): readonly NodeId[] {
+  const wrong = ids.find((id) => !(id >= 1 && id <= nodes));
+  if (wrong !== undefined) throw new RangeError(`${what}: there is no member ${wrong}; members are 1…${nodes}`);
+  return ids;
+}

@@ -1,0 +1,29 @@
+// Whether time passes: timeouts of nothing, or nearly nothing, can keep a world busy for ever within one millisecond, and no end in simulated time would
+// ever be reached. Whoever runs a world that somebody else has described looks after every event; more than any election needs is a RangeError.
+import type { ProtocolWorld } from "./world.ts";
+
+const WINDOW_MS = 1;
+
+export class Pace {
+  readonly #world: ProtocolWorld;
+  /** Everybody talks to everybody, several times over. */
+  readonly #eventsMax: number;
+  #fromMs = 0;
+  #events = 0;
+
+  constructor(world: ProtocolWorld) {
+    this.#world = world;
+    this.#eventsMax = 300_000 + 20 * world.nodes ** 2;
+  }
+
+  look(): void {
+    const { nowMs } = this.#world;
+    if (nowMs >= this.#fromMs + WINDOW_MS) {
+      this.#fromMs = nowMs;
+      this.#events = 0;
+    } else if (++this.#events > this.#eventsMax)
+      throw new RangeError(
+        `more than ${this.#eventsMax} events within ${WINDOW_MS} ms, at ${nowMs.toFixed(3)} ms: time does not pass. Is a timeout or an interval 0?`,
+      );
+  }
+}
