@@ -27,7 +27,7 @@ const isUnderWay = (): boolean =>
 it("when removed ends what went through it, also where the other end is gone without a word", async () => {
   const cable = await Cable.lay(60, [address]);
   const program = `require("node:net").connect(${address.port}, "127.0.0.1").on("data", () => {}).on("error", () => {})`;
-  const [command = "", ...args] = [...cable.prefix, process.execPath, "-e", program];
+  const [command, ...args] = [...cable.prefix, process.execPath, "-e", program];
   const client = spawn(command, args, { stdio: "ignore" });
   const [socket] = (await once(server, "connection")) as [Socket];
   const closed = once(socket, "close");
@@ -47,7 +47,7 @@ it("when cut lets nothing through in either direction, and everything once it is
   const cable = await Cable.lay(62, [address]);
   try {
     const program = `const socket = require("node:net").connect(${address.port}, "127.0.0.1"); process.stdin.pipe(socket).pipe(process.stdout)`;
-    const [command = "", ...args] = [...cable.prefix, process.execPath, "-e", program];
+    const [command, ...args] = [...cable.prefix, process.execPath, "-e", program];
     const client = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
     const [socket] = (await once(server, "connection")) as [Socket];
     const heard = { here: "", there: "" };
