@@ -42,13 +42,22 @@ async function main(name) {
   if (!Number.isSafeInteger(nodes) || nodes < 1) throw new Error(`--nodes ${values.nodes} is not a number of servers`);
   ensurePackages(server.packages);
   const running = await server.start({ nodes });
-  process.stdout.write(`${name} ${await running.version()}\n${running.urls.join("\n")}\nCtrl-C stops it\n`);
+  process.stdout.write(`${name} ${await running.version()}\n${storeUrls(running.urls).join("\n")}\nCtrl-C stops it\n`);
   const idle = setInterval(() => {}, 1 << 30);
   for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM"]))
     process.once(signal, () => {
       clearInterval(idle);
       void running.stop();
     });
+}
+
+/**
+ * As conclave takes them: the members of an etcd in one.
+ * @param {readonly string[]} urls
+ */
+function storeUrls(urls) {
+  const members = urls.filter((url) => url.startsWith("http://")).map((url) => new URL(url).host);
+  return members.length === 0 ? urls : [`etcd://${members.join(",")}`];
 }
 
 async function check() {

@@ -1,8 +1,7 @@
 // A text as it is written inside a statement of PostgreSQL. E'…' means the same whatever standard_conforming_strings says, and with quote and backslash
 // doubled nothing in it ends the literal: our clients speak UTF-8, in which neither byte is part of another character.
 //
-// Why not parameters: a statement with parameters is alone in its message, and ours comes with the timeout it is to run under; and not every client that
-// a user hands us takes parameters in the same way.
+// Why not parameters: not every client that a user hands us takes them in the same way.
 
 /** The literal; undefined for what PostgreSQL cannot hold: a NUL, half a surrogate pair. */
 export function sqlLiteral(text: string): string | undefined {

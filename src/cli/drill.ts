@@ -19,7 +19,7 @@ export const help: string = `usage: conclave drill [--store URL] [--rounds N] [-
 Starts real candidate processes on your store and lets things happen to whoever leads: killed, stopped past its ttl with a write under way, told to
 resign, cut off from the store. Each candidate stamps, asks whether it holds the term, then writes to a resource that compares tokens. Judged from
 outside: did two hold at one instant; was a stale write accepted; how long was nobody in charge. Uses one election of its own, and leaves nothing behind
-but that name's counter.
+but that name's counter; in PostgreSQL, for a day, its ended sessions, too.
 
 ${STORE_HELP}
   --rounds N        of each fault (default 10)
@@ -29,7 +29,7 @@ ${STORE_HELP}
   --election NAME   (default conclave-drill)
   --unfenced        accept a store that has no tokens: its stale writes are accepted, and counted
   --json            {"store", "ttlMs", "rounds", "failoverMs": {"crash": {"min", "median", "p99", "max"}, …}, "ofTtl": the same as ratios to the ttl,
-                    "overlaps", "staleWrites": {"refused", "accepted"}, "writers": [{"id", "sent", "accepted", "refused", "lastToken"}], "problems", "ok"}
+                    "terms", "overlaps", "staleWrites": {"refused", "accepted"}, "writers": [{"id", "sent", "accepted", "refused", "lastToken"}], "problems", "ok"}
 
 Exit codes: 0 no overlap and no stale write accepted, 1 there was one, or nobody led in time, 2 not understood, 3 the drill could not be held, 130 interrupted.
 `;

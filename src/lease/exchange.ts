@@ -123,7 +123,7 @@ export type Claimed =
   | { readonly kind: "granted"; readonly hold: Hold }
   /** Line: I stand in it, `ahead` > 0 before me. */
   | { readonly kind: "waiting"; readonly hold: Hold; readonly ahead: number }
-  /** Race: not applied, and this bid never will be: the version has moved. */
+  /** Race: not applied. Nor will this bid be: the version has moved. (Over VACANT an earlier try that is still on its way may be: then it shows as a stray.) */
   | { readonly kind: "beaten"; readonly seat: Seat }
   /** Line: not applied: this session still stands there under an older bid. Release that first: a new term needs a new token. */
   | { readonly kind: "leftover"; readonly bid: Bid }

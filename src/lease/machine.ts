@@ -188,7 +188,6 @@ function handleHint(machine: Machine, hint: Hint, now: Reading): void {
 
 function hearOfSeat(machine: Machine, campaign: CampaignIn<Standing>, { seat }: Hint, now: Reading): void {
   const { pursuit } = campaign.stage;
-  if (pursuit.failures > 0) return;
   const isFirst = seat?.place?.present === true && seat.place.ahead === 0;
   if (pursuit.shape === "race") pursuit.hopeful ||= seat?.state === "vacant";
   if (pursuit.errand !== 0) {
@@ -196,6 +195,7 @@ function hearOfSeat(machine: Machine, campaign: CampaignIn<Standing>, { seat }: 
     return;
   }
   if (pursuit.shape === "line") pursuit.first ||= isFirst;
+  if (pursuit.failures > 0) return; // the pause before the next try stays
   hasten(machine, campaign, now);
 }
 

@@ -94,6 +94,28 @@ describe("a race, asked for what is vacant", () => {
     rig.pass(0);
     expect(rig.next("claim").request.claims).toMatchObject([{ over: VACANT }]);
   });
+
+  it("does not forget it either where that answer follows one that did not come", () => {
+    const rig = waiting();
+    rig.input({ type: "hint", hint: { name: "x" } });
+    rig.pass(0);
+    rig.unknown(rig.next("look"));
+    for (let wait = 0; wait < 100 && !rig.has("look"); wait++) rig.pass(10);
+    rig.input({ type: "hint", hint: { name: "x", seat: vacant } });
+    rig.see(held("v1"));
+    rig.pass(0);
+    expect(rig.next("claim").request.claims).toMatchObject([{ over: VACANT }]);
+  });
+
+  it("lets no hint shorten the pause after an answer that did not come", () => {
+    const rig = waiting();
+    rig.input({ type: "hint", hint: { name: "x" } });
+    rig.pass(0);
+    rig.unknown(rig.next("look"));
+    rig.input({ type: "hint", hint: { name: "x", seat: vacant } });
+    rig.pass(0);
+    expect(rig.pending).toEqual([]);
+  });
 });
 
 describe("a line, with nobody ahead", () => {

@@ -5,7 +5,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { lookup } from "node:dns/promises";
-import { connect, createServer, isIP, type Server } from "node:net";
+import { connect, createServer, isIP, type Server, type Socket } from "node:net";
 import path from "node:path";
 
 export interface Address {
@@ -20,6 +20,7 @@ const NETWORK = `198.${18 + (process.pid % 2)}.${(process.pid >> 1) % 256}`;
 /** Why nobody can be cut off here; undefined if one can. */
 export function whyNotCut(addresses: readonly Address[]): string | undefined {
   if (addresses.length === 0) return "this store is not reached over a network";
+  if (addresses.some(({ host }) => isIP(host) === 6)) return "only a store at an IPv4 address can be cut off";
   if (process.platform !== "linux") return "network namespaces are Linux's";
   if (process.geteuid?.() !== 0) return "only root can make network namespaces";
   const missing = ["ip", "iptables"].filter((tool) => spawnSync("which", [tool]).status !== 0);
@@ -40,20 +41,29 @@ export class Cable {
   readonly #space: string;
   /** Its end on this side. */
   readonly #here: string;
-  readonly #relays: readonly Server[];
+  readonly #relays: Relay[] = [];
   readonly prefix: readonly string[];
 
-  private constructor(space: string, here: string, relays: readonly Server[]) {
-    this.#space = space;
-    this.#here = here;
-    this.#relays = relays;
-    this.prefix = ["ip", "netns", "exec", space];
+  private constructor(number: number) {
+    this.#space = `${PREFIX}-${process.pid}-${number}`;
+    this.#here = `ccd${number}h${process.pid % 10_000}`;
+    this.prefix = ["ip", "netns", "exec", this.#space];
   }
 
   /** `number` 0…63, one for each candidate of this drill: four addresses of its network are this cable's. */
   static async lay(number: number, addresses: readonly Address[]): Promise<Cable> {
-    const space = `${PREFIX}-${process.pid}-${number}`;
-    const [here, there] = [`ccd${number}h${process.pid % 10_000}`, "cable0"];
+    const cable = new Cable(number);
+    try {
+      await cable.#lay(number, addresses);
+      return cable;
+    } catch (error) {
+      cable.remove();
+      throw error;
+    }
+  }
+
+  async #lay(number: number, addresses: readonly Address[]): Promise<void> {
+    const [space, here, there] = [this.#space, this.#here, "cable0"];
     const [near, far] = [`${NETWORK}.${4 * number + 1}`, `${NETWORK}.${4 * number + 2}`];
     ip(["netns", "add", space]);
     ip(["link", "add", here, "type", "veth", "peer", "name", there, "netns", space]);
@@ -69,32 +79,32 @@ export class Cable {
     // So that what is sent to 127.0.0.1 may leave by the cable.
     within(space, ["sysctl", "-qw", "net.ipv4.conf.all.route_localnet=1"]);
     within(space, ["iptables", "-t", "nat", "-A", "POSTROUTING", "-o", there, "-j", "MASQUERADE"]);
-    const relays = await Promise.all(addresses.map((address) => relay(near, address)));
     const hosts: string[] = [];
-    for (const [index, { host, port }] of addresses.entries()) {
+    for (const { host, port } of addresses) {
+      const relay = await Relay.open(near, { host, port });
+      this.#relays.push(relay);
       const ipv4 = isIP(host) === 4 ? host : (await lookup(host, { family: 4 })).address;
       if (isIP(host) === 0) hosts.push(`${ipv4} ${host}`);
-      const to = `${near}:${portOf(relays[index])}`;
+      const to = `${near}:${relay.port}`;
       const match = ["-t", "nat", "-A", "OUTPUT", "-d", ipv4, "-p", "tcp", "--dport", `${port}`];
       within(space, ["iptables", ...match, "-j", "DNAT", "--to-destination", to]);
     }
     if (hosts.length > 0) writeHosts(space, hosts);
-    return new Cable(space, here, relays);
   }
 
+  /** Where packets leave, and not where they begin: to the kernel one to 127.0.0.1 begins as one that stays, and is turned to the cable only then. */
   cut(): void {
-    within(this.#space, ["iptables", "-I", "OUTPUT", "!", "-o", "lo", "-j", "DROP"]);
-    within(this.#space, ["iptables", "-I", "INPUT", "!", "-i", "lo", "-j", "DROP"]);
+    within(this.#space, ["iptables", "-t", "mangle", "-A", "POSTROUTING", "!", "-o", "lo", "-j", "DROP"]);
+    within(this.#space, ["iptables", "-t", "mangle", "-A", "PREROUTING", "!", "-i", "lo", "-j", "DROP"]);
   }
 
   mend(): void {
-    within(this.#space, ["iptables", "-F", "INPUT"]);
-    within(this.#space, ["iptables", "-F", "OUTPUT"]);
+    within(this.#space, ["iptables", "-t", "mangle", "-F"]);
   }
 
   /** With one end of the cable the other goes. It would go with the namespace, too, but only when the kernel has time for it. */
   remove(): void {
-    for (const server of this.#relays) server.close();
+    for (const relay of this.#relays) relay.close();
     spawnSync("ip", ["link", "delete", this.#here]);
     spawnSync("ip", ["netns", "delete", this.#space]);
     rmSync(path.join("/etc/netns", this.#space), { recursive: true, force: true });
@@ -125,26 +135,49 @@ function writeHosts(space: string, lines: readonly string[]): void {
   writeFileSync(path.join(folder, "hosts"), `127.0.0.1 localhost\n${lines.join("\n")}\n`);
 }
 
-function relay(host: string, to: Address): Promise<Server> {
-  const server = createServer((near) => {
-    const far = connect(to.port, to.host);
-    near.pipe(far);
-    far.pipe(near);
-    for (const [one, other] of [
-      [near, far],
-      [far, near],
-    ] as const)
-      one.on("error", () => other.destroy()).on("close", () => other.destroy());
-  });
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(0, host, () => resolve(server));
-  });
-}
+/** Passes on, in both directions, whatever comes to a port of this host. */
+class Relay {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
 
-function portOf(server: Server | undefined): number {
-  const address = server?.address();
-  return typeof address === "object" && address !== null ? address.port : 0;
+  private constructor(to: Address) {
+    this.#server = createServer((near) => {
+      const far = connect(to.port, to.host);
+      near.pipe(far);
+      far.pipe(near);
+      this.#join(near, far);
+      this.#join(far, near);
+    });
+  }
+
+  static open(host: string, to: Address): Promise<Relay> {
+    const relay = new Relay(to);
+    const server = relay.#server;
+    return new Promise((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(0, host, () => resolve(relay));
+    });
+  }
+
+  get port(): number {
+    const address = this.#server.address();
+    return typeof address === "object" && address !== null ? address.port : 0;
+  }
+
+  /** With every connection: one whose other end is gone without a word would keep this process for as long as TCP tries. */
+  close(): void {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #join(one: Socket, other: Socket): void {
+    this.#sockets.add(one);
+    one.on("error", () => other.destroy());
+    one.on("close", () => {
+      this.#sockets.delete(one);
+      other.destroy();
+    });
+  }
 }
 
 function within(space: string, command: readonly string[]): void {

@@ -7,6 +7,7 @@
 // replaces. Ended is for ever: every keep and claim asks for a session that is not ended, under the lock of its row.
 // `take_free` is the same for one claim of a seat that is free, in fewer statements: a statement that had to wait for a lock judges the row as it is then.
 // Locks are taken in one order everywhere (counters by name, seats by name, sessions by id), so that calls wait for each other and never in a circle.
+// (Only a seat that is deleted by hand locks the other way round, its counter last: then Postgres takes one of the two back, and says so.)
 //
 // Every function first says no to two things: another layout than the caller's, and a transaction that began before this very message: that is one of the
 // user's own, and what we do inside it may never be committed. Under a stricter isolation than READ COMMITTED nothing is wrong; Postgres refuses more.

@@ -82,6 +82,7 @@ export class PostgresStore implements FencedStore {
   }
 
   async claim(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]> {
+    if (new Set(claims.map(({ name }) => name)).size < claims.length) return await this.#claimInTurn(claims, call);
     const asked = claims.map((claim) => ({
       name: claim.name,
       session: claim.session.id,
@@ -96,6 +97,13 @@ export class PostgresStore implements FencedStore {
       claimed: this.#readClaims(claims, answer),
     }));
     return answer.kind === "claimed" ? answer.claimed : claims.map(() => answer);
+  }
+
+  /** Where a name comes twice: one statement writes a row once, and would tell both that it is theirs. */
+  async #claimInTurn(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]> {
+    const answers: Claimed[] = [];
+    for (const claim of claims) answers.push(...(await this.claim([claim], call)));
+    return answers;
   }
 
   #readClaims(claims: readonly Claim[], { domain, claimed }: Answer): readonly Claimed[] {

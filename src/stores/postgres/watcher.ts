@@ -43,20 +43,21 @@ export class Watcher {
       look: () => this.#look([...this.#watched.keys()]),
       broken: () => this.#endAll(),
     });
-    void this.#look(names);
+    void this.#look(names, mailbox);
     return () => {
       for (const name of names) this.#remove(name, mailbox);
     };
   }
 
-  /** What is free already was given back between the look that led to this watch and now. */
-  async #look(names: readonly Name[]): Promise<void> {
+  /** What is free already was given back between the look that led to this watch and now: the newcomer is told, whatever others were told before. */
+  async #look(names: readonly Name[], newcomer?: Mailbox): Promise<void> {
     const seats = (await this.#parts.look(names)) ?? [];
     for (const seat of seats) {
       const [before, now] = [this.#seen.get(seat.name), `${seat.state} ${seat.holder?.bid} ${seat.holder?.value}`];
       if (!this.#watched.has(seat.name)) continue;
       this.#seen.set(seat.name, now);
       if (before === undefined ? seat.state !== "held" : before !== now) this.#tell(seat.name, seat);
+      else if (seat.state !== "held") newcomer?.put({ name: seat.name, seat });
     }
   }
 
