@@ -197,6 +197,8 @@ describe("refuses, and says what to do:", () => {
     for (const [edit, why] of [
       ["DELETE FROM conclave.counter", /never deleted/],
       ["TRUNCATE conclave.counter", /never deleted/],
+      ["DELETE FROM conclave.meta", /token domain/],
+      ["TRUNCATE conclave.meta", /token domain/],
       ["UPDATE conclave.counter SET last = 0", /never falls/],
       ["UPDATE conclave.seat SET name = 'y'", /not renamed/],
       ["DELETE FROM conclave.meta", /belongs to these tables/],

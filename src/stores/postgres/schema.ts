@@ -116,6 +116,8 @@ CREATE OR REPLACE TRIGGER seat_keeps_its_name BEFORE UPDATE ON $schema.seat FOR 
   EXECUTE FUNCTION $schema.refuse('a seat is not renamed; delete it');
 CREATE OR REPLACE TRIGGER meta_stays BEFORE DELETE ON $schema.meta FOR EACH ROW
   EXECUTE FUNCTION $schema.refuse('the token domain belongs to these tables');
+CREATE OR REPLACE TRIGGER meta_stays_whole BEFORE TRUNCATE ON $schema.meta FOR EACH STATEMENT
+  EXECUTE FUNCTION $schema.refuse('the token domain belongs to these tables');
 CREATE OR REPLACE TRIGGER ended_is_final BEFORE UPDATE ON $schema.session FOR EACH ROW WHEN (OLD.ended IS NOT NULL AND NEW.ended IS NULL)
   EXECUTE FUNCTION $schema.refuse('a session that has ended never lives again');
 `;
