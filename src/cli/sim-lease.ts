@@ -2,7 +2,7 @@
 // the fencing token.
 import { parseArgs } from "node:util";
 import { electByLease, formatLine, type LeaseChoices, parseMs } from "../simulator/index.ts";
-import { readIds, wholeNumber } from "./sim-options.ts";
+import { readCut, readIds, wholeNumber } from "./sim-options.ts";
 import { tellSamples } from "./sim-swarm.ts";
 
 export const LEASE_HELP: string = `lease: candidates of the lease machine before one modelled store; the term is the fencing token
@@ -10,6 +10,7 @@ export const LEASE_HELP: string = `lease: candidates of the lease machine before
   --ttl 2s                 lease duration
   --drain 400ms            from the signal to the deadline; default a fifth of the ttl
   --crash-leader 3s        whoever leads then crashes; the result is the election after that
+  --partition 1,2/3@1s-9s  written out only: the store stands with the greatest side (of equal ones, the last), the others do not reach it; without an end: for 4 ttl
 `;
 
 const OPTIONS = {
@@ -19,6 +20,7 @@ const OPTIONS = {
   drain: { type: "string" },
   crash: { type: "string", multiple: true },
   "crash-leader": { type: "string" },
+  partition: { type: "string", multiple: true },
   seeds: { type: "string" },
   csv: { type: "boolean", default: false },
   json: { type: "boolean", default: false },
@@ -40,14 +42,20 @@ export async function runLease(args: readonly string[]): Promise<number> {
   if (present.length === 0 && values.seeds !== undefined) throw new RangeError("--crash: nobody is left");
   const ttlMs = parseMs(values.ttl);
   const crashMs = values["crash-leader"] === undefined ? undefined : parseMs(values["crash-leader"]);
+  const crashes = crashMs === undefined ? [] : [{ kind: "crash" as const, atMs: crashMs, durationMs: ttlMs * 3 }];
+  const cuts = (values.partition ?? []).flatMap((text) => readCuts(text, nodes, present, ttlMs));
   const choices: LeaseChoices = {
     nodes: present.length,
     seed: wholeNumber("seed", values.seed, 0),
     ttlMs,
     drainMs: values.drain === undefined ? ttlMs / 5 : parseMs(values.drain),
     delayMs: [1, 5],
-    troubles: crashMs === undefined ? [] : [{ kind: "crash", atMs: crashMs, durationMs: ttlMs * 3 }],
-    untilMs: crashMs === undefined ? 1 : crashMs + ttlMs * 2,
+    troubles: [...crashes, ...cuts],
+    untilMs: Math.max(
+      1,
+      ...crashes.map(({ atMs }) => atMs + ttlMs * 2),
+      ...cuts.map(({ atMs, durationMs }) => atMs + durationMs + ttlMs),
+    ),
   };
   if (values.seeds === undefined) return tellOne(choices, nodes, present, values.json);
   const order = {
@@ -58,6 +66,21 @@ export async function runLease(args: readonly string[]): Promise<number> {
   } as const;
   const { json: isJson, csv: isCsv } = values;
   return tellSamples(order, { name: "lease", nodes, hasVotes: false, isJson, isCsv, args: ["lease", ...args] });
+}
+
+/** Candidates talk to the store alone: whoever is not on its side does not reach it. */
+function readCuts(text: string, nodes: number, present: readonly number[], ttlMs: number): LeaseChoices["troubles"] {
+  const { how, fromMs, toMs } = readCut(text, nodes);
+  if (!how.includes("/"))
+    throw new RangeError(
+      `--partition ${how}: write the sides out, as in 1,2/3,4,5; the store stands with the greatest`,
+    );
+  const sides = how.split("/").map((side) => side.split(",").map(Number));
+  const greatest = Math.max(...sides.map(({ length }) => length));
+  const reach = sides.findLast(({ length }) => length === greatest) ?? [];
+  const cutOff = new Set(sides.flat().filter((id) => present.includes(id) && !reach.includes(id)));
+  const durationMs = toMs === undefined ? ttlMs * 4 : toMs - fromMs;
+  return [...cutOff].map((id) => ({ kind: "cut", atMs: fromMs, durationMs, node: present.indexOf(id) + 1 }));
 }
 
 const NOBODY_UP: ReturnType<typeof electByLease> = {

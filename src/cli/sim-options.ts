@@ -227,12 +227,18 @@ function readInitiators(protocol: Protocol, spec: ProtocolSpec, words: Words): r
 
 /** `1,2/3,4,5@50ms-900ms`, `majority@1s`, `1>2`. */
 function readPartition(text: string, nodes: number): readonly Scheduled[] {
+  const { how, fromMs, toMs } = readCut(text, nodes);
+  return schedulePartition(how, fromMs, toMs);
+}
+
+/** `how@from-to`, as schedulePartition wants it. */
+export function readCut(text: string, nodes: number): { how: string; fromMs: number; toMs: number | undefined } {
   const [how = "", when, ...more] = text.split("@");
   checkPartition(how, nodes);
-  if (when === undefined) return schedulePartition(how, 0, undefined);
+  if (when === undefined) return { how, fromMs: 0, toMs: undefined };
   const [from = "", to, ...rest] = when.split("-");
   const [fromMs, toMs] = [parseMs(from), to === undefined ? undefined : parseMs(to)];
   if (more.length > 0 || rest.length > 0 || (toMs !== undefined && toMs <= fromMs))
     throw new RangeError(`${text}: from when, and until when, as in ${how}@50ms-900ms`);
-  return schedulePartition(how, fromMs, toMs);
+  return { how, fromMs, toMs };
 }

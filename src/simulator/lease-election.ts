@@ -17,8 +17,13 @@ export interface LeaseChoices {
   readonly drainMs: number;
   /** One way, evenly between the two. */
   readonly delayMs: readonly [number, number];
-  /** What is done to whoever leads: crash, pause, cut. */
-  readonly troubles: readonly { readonly kind: FaultKind; readonly atMs: number; readonly durationMs: number }[];
+  /** What is done (crash, pause, cut), and to whom of 1…N; to whoever leads then, if nobody is named. */
+  readonly troubles: readonly {
+    readonly kind: FaultKind;
+    readonly atMs: number;
+    readonly durationMs: number;
+    readonly node?: number | undefined;
+  }[];
   /** When the world may end: as soon after this as somebody leads. */
   readonly untilMs: number;
 }
@@ -85,15 +90,15 @@ function leaseWorld({ nodes, seed, ttlMs, drainMs, delayMs, troubles, untilMs }:
     timerLateMs: 2,
     work: { writeEveryMs: ttlMs, isCareless: false, overstayChance: 0, overstayMaxMs: 0 },
   });
-  const faults = troubles.map(({ kind, atMs, durationMs }, index): Fault => ({
+  const faults = troubles.map(({ kind, atMs, durationMs, node }, index): Fault => ({
     index,
     kind,
     atMs,
     durationMs,
     amountMs: 0,
     election: 0,
-    slot: 0,
-    aimsAtLeader: true,
+    slot: (node ?? 1) - 1,
+    aimsAtLeader: node === undefined,
     waitsForElection: false,
   }));
   return {

@@ -137,6 +137,18 @@ describe("conclave sim", () => {
     expect(JSON.parse(out)).toMatchObject({ protocol: "lease", nodes: 4, seed: 2, term: 1, violations: [] });
   });
 
+  it("of leases cuts off from the store whoever is not on its side: another leads, with the next token", async () => {
+    const results: { leader: number; term: number; violations: unknown[] }[] = [];
+    for (let seed = 1; seed <= 8; seed++) {
+      const { code, out } = await sim(`lease --nodes 3 --seed ${seed} --partition 1/2,3@1s-9s --json`);
+      expect(code).toBe(0);
+      results.push(JSON.parse(out) as (typeof results)[number]);
+    }
+    expect(results.some(({ term }) => term > 1)).toBe(true);
+    for (const { term, leader } of results) if (term > 1) expect([2, 3]).toContain(leader);
+    expect((await sim("lease --partition majority")).err).toMatch(/write the sides out/);
+  });
+
   it("does the exercises, with numbers", async () => {
     const first = JSON.parse((await sim("exercise 1 --json")).out) as {
       cases: { failed: number; leader: number; messages: { total: number } }[];
