@@ -2,10 +2,10 @@
 // PostgreSQL 15 on loopback: one primary, and with more nodes streaming replicas of it that can be promoted. Refuses to run as root, so that as root it
 // runs as `nobody`. Two ways in: `postgres`, the superuser, without a password, and whatever roles a test makes with one (scram-sha-256).
 import { spawnSync } from "node:child_process";
-import { appendFileSync, chownSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, chownSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import pg from "pg";
-import { freePorts, launch, privateFolder } from "./process.mjs";
+import { freePorts, launch, privateFolder, statOf, untilStopped } from "./process.mjs";
 
 export const packages = ["postgresql", "faketime"];
 
@@ -139,28 +139,12 @@ function trySignal(pid, signal) {
   }
 }
 
-/** A signal is on its way for a moment. Stopped, or gone. @param {number} pid */
-function untilStopped(pid) {
-  const isRunning = () => /^[^TtZX]/.test(statOf(pid)[0] ?? "");
-  while (isRunning()) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
-}
-
 /** @param {number} parent @returns {number[]} */
 function childrenOf(parent) {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
-    .filter((pid) => statOf(pid)[1] === `${parent}`);
-}
-
-/** State, parent, …; nothing of a process that is gone. @param {number} pid @returns {string[]} */
-function statOf(pid) {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  } catch {
-    return [];
-  }
+    .filter((pid) => statOf(`${pid}`)[1] === `${parent}`);
 }
 
 /** @param {string} url @param {string} sql @returns {Promise<Record<string, unknown>[]>} */

@@ -3,7 +3,7 @@
 //
 // A server is ended by its own process id, never by name. If the process that started it dies without a word, the warden ends it and removes its folder.
 import { spawn, spawnSync } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -16,7 +16,7 @@ import { fileURLToPath } from "node:url";
  * @property {number} pid of the process that runs now
  * @property {string} log the file of what it printed
  * @property {() => Promise<void>} kill SIGKILL, and waits until it is gone
- * @property {() => void} pause SIGSTOP
+ * @property {() => void} pause SIGSTOP, and waits until it stands still
  * @property {() => void} resume SIGCONT
  * @property {() => Promise<void>} stop asks it to end; after ten seconds SIGKILL
  * @property {(options?: { wait?: boolean }) => Promise<void>} restart starts it again where it was; waits until it is ready unless `wait` is false
@@ -88,7 +88,10 @@ export async function launch({ url, command, args, log, env = {}, stopSignal = "
     },
     kill: () => end("SIGKILL"),
     stop: () => end(stopSignal),
-    pause: () => void child.kill("SIGSTOP"),
+    pause: () => {
+      child.kill("SIGSTOP");
+      untilStopped(child.pid ?? 0);
+    },
     resume: () => void child.kill("SIGCONT"),
     restart: async ({ wait = true } = {}) => {
       await end(stopSignal);
@@ -96,6 +99,36 @@ export async function launch({ url, command, args, log, env = {}, stopSignal = "
       if (wait) await untilReady();
     },
   };
+}
+
+const STOPS_WITHIN_MS = 5_000;
+
+/** A signal is on its way for a moment, to each thread: meanwhile a server still answers. Stopped, or gone. @param {number} pid */
+export function untilStopped(pid) {
+  const givenUpAt = performance.now() + STOPS_WITHIN_MS;
+  while (statesOf(pid).some((state) => !/[TtZX]/.test(state))) {
+    if (performance.now() > givenUpAt) throw new Error(`process ${pid} does not stop`);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+  }
+}
+
+/** Of every thread that is there; none where there is no /proc. @param {number} pid @returns {string[]} */
+function statesOf(pid) {
+  try {
+    return readdirSync(`/proc/${pid}/task`).flatMap((thread) => statOf(`${pid}/task/${thread}`).slice(0, 1));
+  } catch {
+    return [];
+  }
+}
+
+/** State, parent, …; nothing of a process that is gone. @param {string} process its folder in /proc @returns {string[]} */
+export function statOf(process) {
+  try {
+    const stat = readFileSync(`/proc/${process}/stat`, "utf8");
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  } catch {
+    return [];
+  }
 }
 
 /** A folder of our own, and how to remove it. Removed by the warden if nobody else does. @param {string} name */

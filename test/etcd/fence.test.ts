@@ -105,9 +105,10 @@ describe("etcdFence", () => {
       setTimeout(() => controller.abort(), 300);
       return controller.signal;
     });
-    expect(await codeOf(one.write(resource, by(1), put("when?")))).toBe("STORE_TIMEOUT");
+    const code = await codeOf(one.write(resource, by(1), put("when?")));
     vi.restoreAllMocks();
     member?.resume();
+    expect(code).toBe("STORE_TIMEOUT");
     await two.raise(resource, by(2));
     expect(await codeOf(one.write(resource, by(1), put("late")))).toBe("TOKEN_STALE");
   });
