@@ -37,6 +37,11 @@ export function useRealStores(): RealStores {
   ];
 }
 
+/** For `it.each`: name and URL; none for sqlite, of which a stage of supervisors has its own file. */
+export function useStoreUrls(): readonly (readonly [name: string, url: () => string | undefined])[] {
+  return [["sqlite", () => undefined], ...useRealStores().map(([name, store]) => [name, () => store.url()] as const)];
+}
+
 /** Where candidates as processes meet: a fresh file, or a real server. */
 export type Place = () => { readonly path: string } | { readonly store: string };
 

@@ -4,7 +4,7 @@ import { nextBetween, nextInteger } from "../base/rng.ts";
 import type { Fault } from "./faults.ts";
 import { runWorld } from "./hunt.ts";
 import { CALM_NETWORK } from "./network.ts";
-import type { CandidateSpec, WorldSpec } from "./spec.ts";
+import { CALM_STORE, type CandidateSpec, type WorldSpec } from "./spec.ts";
 import { streamOf } from "./streams.ts";
 import type { TraceLine } from "./trace.ts";
 
@@ -68,23 +68,7 @@ function demoWorld(seed: number): WorldSpec {
     rho: 0.005,
     elections: [ELECTION],
     candidates: ["ann", "bob", "cleo"].map(candidate),
-    store: {
-      shape: "race",
-      judge: "taker",
-      layout: "session",
-      keepProves: "this-send",
-      wakes: "watch",
-      clock: { rate: drift(), startMs: 0, monoQuantumMs: 0, bootQuantumMs: 0 },
-      extraMarginMs: 0,
-      lateMaxMs: 0,
-      grantFactor: 1,
-      grantStepMs: 1,
-      staleMs: 0,
-      forgetMs: 0,
-      unsureChance: 0,
-      refuseChance: 0,
-      isPunctual: true,
-    },
+    store: { ...CALM_STORE, clock: { rate: drift(), startMs: 0, monoQuantumMs: 0, bootQuantumMs: 0 } },
     network: { ...CALM_NETWORK, delayMinMs: 1, delayMaxMs: 5 },
     resource: { delayMaxMs: 5, slowChance: 0, slowMaxMs: 0 },
     calmAtMs: pausedAtMs + 2 * TTL_MS + 1500,

@@ -4,7 +4,7 @@ import { nextBetween, nextInteger } from "../base/rng.ts";
 import type { Fault, FaultKind } from "./faults.ts";
 import { runWorld, type RunResult } from "./hunt.ts";
 import { CALM_NETWORK } from "./network.ts";
-import type { CandidateSpec, WorldSpec } from "./spec.ts";
+import { CALM_STORE, type CandidateSpec, type WorldSpec } from "./spec.ts";
 import { streamOf } from "./streams.ts";
 import type { TraceLine } from "./trace.ts";
 import type { Violation } from "./world.ts";
@@ -107,23 +107,7 @@ function leaseWorld({ nodes, seed, ttlMs, drainMs, delayMs, troubles, untilMs }:
     rho: 0.005,
     elections: [ELECTION],
     candidates: Array.from({ length: nodes }, (_, index) => candidate(String(index + 1))),
-    store: {
-      shape: "race",
-      judge: "taker",
-      layout: "session",
-      keepProves: "this-send",
-      wakes: "watch",
-      clock: { rate: drift(), startMs: 0, monoQuantumMs: 0, bootQuantumMs: 0 },
-      extraMarginMs: 0,
-      lateMaxMs: 0,
-      grantFactor: 1,
-      grantStepMs: 1,
-      staleMs: 0,
-      forgetMs: 0,
-      unsureChance: 0,
-      refuseChance: 0,
-      isPunctual: true,
-    },
+    store: { ...CALM_STORE, clock: { rate: drift(), startMs: 0, monoQuantumMs: 0, bootQuantumMs: 0 } },
     network: { ...CALM_NETWORK, delayMinMs: delayMs[0], delayMaxMs: delayMs[1] },
     resource: { delayMaxMs: 5, slowChance: 0, slowMaxMs: 0 },
     calmAtMs: untilMs,

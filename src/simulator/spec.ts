@@ -75,6 +75,24 @@ export interface StoreSpec {
   readonly isPunctual: boolean;
 }
 
+/** A race without weaknesses, as `sqlite:` and `postgres:` keep it; whose clock it reads is the world's affair. */
+export const CALM_STORE: Omit<StoreSpec, "clock"> = {
+  shape: "race",
+  judge: "taker",
+  layout: "session",
+  keepProves: "this-send",
+  wakes: "watch",
+  extraMarginMs: 0,
+  lateMaxMs: 0,
+  grantFactor: 1,
+  grantStepMs: 1,
+  staleMs: 0,
+  forgetMs: 0,
+  unsureChance: 0,
+  refuseChance: 0,
+  isPunctual: true,
+};
+
 export interface ResourceSpec {
   readonly delayMaxMs: number;
   readonly slowChance: number;

@@ -69,6 +69,7 @@ export class Mailboxes {
     signal.addEventListener("abort", end);
     if (signal.aborted) end();
     else stop = begin(mailbox);
+    if (!this.#open.has(mailbox)) stop(); // it ended while it began
     return mailbox;
   }
 

@@ -4,7 +4,7 @@
 // Taken out: test/defences/both-killed.patch
 import { judgeLog } from "conclave/testing";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { useRealStores } from "../real-stores.ts";
+import { useStoreUrls } from "../real-stores.ts";
 import { isGone, kill, nowMs, Stage, until } from "../supervisor/stage.ts";
 
 let stage: Stage;
@@ -12,10 +12,7 @@ beforeEach(() => {
   stage = new Stage();
 });
 afterEach(() => stage.end());
-const stores: readonly (readonly [name: string, url: () => string | undefined])[] = [
-  ["sqlite", () => undefined],
-  ...useRealStores().map(([name, store]) => [name, () => store.url()] as const),
-];
+const stores = useStoreUrls();
 
 it.each(stores)(
   "both-killed: the ttl is waited for, and the orphan is ended before the next child begins (%s)",

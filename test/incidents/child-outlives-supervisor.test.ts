@@ -3,7 +3,7 @@
 // Taken out: test/defences/child-outlives-supervisor.patch
 import { judgeLog } from "conclave/testing";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { useRealStores } from "../real-stores.ts";
+import { useStoreUrls } from "../real-stores.ts";
 import { isGone, Stage, until } from "../supervisor/stage.ts";
 
 let stage: Stage;
@@ -11,10 +11,7 @@ beforeEach(() => {
   stage = new Stage();
 });
 afterEach(() => stage.end());
-const stores: readonly (readonly [name: string, url: () => string | undefined])[] = [
-  ["sqlite", () => undefined],
-  ...useRealStores().map(([name, store]) => [name, () => store.url()] as const),
-];
+const stores = useStoreUrls();
 
 it.each(stores)(
   "child-outlives-supervisor: the child is gone before the next one begins (%s)",

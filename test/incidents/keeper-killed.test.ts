@@ -2,7 +2,7 @@
 // Here: the supervisor starts another keeper at once and tells it everything; that one then does what the first should have done. Real processes, SIGKILL.
 // Taken out: test/defences/keeper-killed.patch
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { useRealStores } from "../real-stores.ts";
+import { useStoreUrls } from "../real-stores.ts";
 import { isGone, kill, Stage, until } from "../supervisor/stage.ts";
 
 let stage: Stage;
@@ -10,10 +10,7 @@ beforeEach(() => {
   stage = new Stage();
 });
 afterEach(() => stage.end());
-const stores: readonly (readonly [name: string, url: () => string | undefined])[] = [
-  ["sqlite", () => undefined],
-  ...useRealStores().map(([name, store]) => [name, () => store.url()] as const),
-];
+const stores = useStoreUrls();
 
 it.each(stores)(
   "keeper-killed: another keeper ends the child of a supervisor that dies later (%s)",

@@ -2,7 +2,7 @@
 // Here: a keeper that does not answer is killed and replaced; meanwhile the supervisor keeps the schedule itself. Real processes, SIGSTOP.
 // Taken out: test/defences/keeper-stopped.patch
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { useRealStores } from "../real-stores.ts";
+import { useStoreUrls } from "../real-stores.ts";
 import { isGone, kill, Stage, until } from "../supervisor/stage.ts";
 
 let stage: Stage;
@@ -10,10 +10,7 @@ beforeEach(() => {
   stage = new Stage();
 });
 afterEach(() => stage.end());
-const stores: readonly (readonly [name: string, url: () => string | undefined])[] = [
-  ["sqlite", () => undefined],
-  ...useRealStores().map(([name, store]) => [name, () => store.url()] as const),
-];
+const stores = useStoreUrls();
 
 it.each(stores)(
   "keeper-stopped: it is replaced, and the next one ends the child of a dead supervisor (%s)",

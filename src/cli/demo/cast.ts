@@ -100,7 +100,7 @@ export class Cast {
   constructor(options: CastOptions) {
     this.#options = options;
     this.failed = new Promise<never>((_resolve, reject) => (this.#fail = reject));
-    this.failed.catch(() => {});
+    this.failed.catch(() => {}); // whoever waits for it is told; nobody may be waiting yet
     for (const who of options.names) this.replace(who);
   }
 
