@@ -113,6 +113,12 @@ it("a claim of what is held waits for nobody: not for the holder's keep, nor for
   await first.query("ROLLBACK");
 });
 
+it.each(["seat", "session"])("what is gone because its %s was deleted is not vacant", async (table) => {
+  await first.query(`DELETE FROM conclave.${table} ${table === "session" ? `WHERE id = '${holder.id}'` : ""}`);
+  expect(await takeVacant()).toMatchObject({ kind: "beaten", seat: { state: "missing", ttlMs: holder.ttlMs } });
+  expect(await look()).toMatchObject({ state: "missing" });
+});
+
 it("a claim behind the end of its own session is not applied", async () => {
   const sql = `UPDATE conclave.session SET ended = 'silent' WHERE id = '${taker.id}'`;
   expect(await behind(sql, take)).toEqual({ kind: "session-lost" });

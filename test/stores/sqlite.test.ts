@@ -9,7 +9,7 @@ import { createCandidate, openStore } from "conclave";
 import { storeConformance } from "conclave/testing";
 import { sqlite, type SqliteDatabase } from "conclave/stores/sqlite";
 import type { Bid, Hint, Hold, Session } from "../../src/lease/exchange.ts";
-import type { Store } from "../../src/stores/contract.ts";
+import { type Store, VACANT } from "../../src/stores/contract.ts";
 import { Database } from "../sqlite/by-hand.ts";
 import { call, claim, hold, open } from "./moves.ts";
 
@@ -178,6 +178,8 @@ describe("records that were deleted by hand", () => {
     byHand(file, sql);
     const seat = await look(store);
     expect(seat).toMatchObject({ state: "missing", ttlMs: 4321 });
+    const hopeful = { session: await open(store), name: "x", bid: "hopeful.1" as Bid, over: VACANT, value: "" };
+    expect(await store.claim([hopeful], call())).toMatchObject([{ kind: "beaten", seat: { state: "missing" } }]);
     const kept = await store.keep(session, [held], call());
     expect(kept.kind === "session-lost" || (kept.kind === "kept" && kept.lost.length === 1)).toBe(true);
     const next = await hold(store, await open(store), "x");
