@@ -16,19 +16,20 @@
 // of being applied when nobody waits for it any more. A statement_timeout would do that too, at the price of a statement of its own.
 
 export const FUNCTIONS = `
--- ← the whole request. → null, and locks are waited for with the caller's patience; or the answer that says why not.
-CREATE OR REPLACE FUNCTION $schema.objection(asked json) RETURNS json LANGUAGE sql VOLATILE AS $objection$
+-- ← the caller's layout, and its patience. → null, and locks are waited for with that patience; or the answer that says why not.
+CREATE OR REPLACE FUNCTION $schema.objection(layout integer, patience integer) RETURNS json LANGUAGE sql VOLATILE AS $objection$
   SELECT CASE
-    WHEN (asked->>'layout')::integer IS DISTINCT FROM $layout THEN json_build_object('kind', 'layout', 'layout', $layout)
+    WHEN layout IS DISTINCT FROM $layout THEN json_build_object('kind', 'layout', 'layout', $layout)
     WHEN now() <> statement_timestamp() THEN json_build_object('kind', 'in-transaction')
-    WHEN set_config('lock_timeout', asked->>'patience', true) IS NULL THEN NULL
+    WHEN set_config('lock_timeout', patience::text, true) IS NULL THEN NULL
   END
 $objection$;
 
--- ← the whole request, and the answer to it, which nobody gets that comes too late: then nothing was done.
-CREATE OR REPLACE FUNCTION $schema.in_time(asked json, answer json) RETURNS json LANGUAGE plpgsql AS $in_time$ BEGIN
-  IF clock_timestamp() > statement_timestamp() + (asked->>'patience')::integer * interval '1 millisecond' THEN
-    RAISE EXCEPTION 'conclave: took longer than the % ms that were given to it', asked->>'patience' USING ERRCODE = 'query_canceled';
+-- ← the caller's patience, and the answer, which nobody gets that comes too late: then nothing was done. Not in SQL: that would be made part of the
+-- expression that calls it, and ask for the time before there is an answer.
+CREATE OR REPLACE FUNCTION $schema.in_time(patience integer, answer json) RETURNS json LANGUAGE plpgsql AS $in_time$ BEGIN
+  IF clock_timestamp() > statement_timestamp() + patience * interval '1 millisecond' THEN
+    RAISE EXCEPTION 'conclave: took longer than the % ms that were given to it', patience USING ERRCODE = 'query_canceled';
   END IF;
   RETURN answer;
 END $in_time$;
@@ -69,7 +70,8 @@ $places$;
 -- ← {session, candidate, ttl}. The same session is the same opening, and extends nothing. Also sweeps up what was left long ago.
 CREATE OR REPLACE FUNCTION $schema.open(asked json) RETURNS json LANGUAGE plpgsql AS $open$
 DECLARE
-  objection json := $schema.objection(asked);
+  patience integer := (asked->>'patience')::integer;
+  objection json := $schema.objection((asked->>'layout')::integer, patience);
   known record;
 BEGIN
   IF objection IS NOT NULL THEN RETURN objection; END IF;
@@ -85,13 +87,14 @@ BEGIN
     WHERE old.kept + (2 * old.ttl) * interval '1 millisecond' < clock_timestamp() - interval '1 day'
       AND NOT EXISTS (SELECT FROM $schema.seat WHERE seat.session = old.id)
     LIMIT 20 FOR UPDATE SKIP LOCKED);
-  RETURN $schema.in_time(asked, json_build_object('kind', 'kept', 'candidate', known.candidate, 'ttl', known.ttl));
+  RETURN $schema.in_time(patience, json_build_object('kind', 'kept', 'candidate', known.candidate, 'ttl', known.ttl));
 END $open$;
 
 -- ← {session, held, marks}. One row is written, however many seats there are; they are counted, and named only if the count or their sum is another.
 CREATE OR REPLACE FUNCTION $schema.keep(asked json) RETURNS json LANGUAGE plpgsql AS $keep$
 DECLARE
-  objection json := $schema.objection(asked);
+  patience integer := (asked->>'patience')::integer;
+  objection json := $schema.objection((asked->>'layout')::integer, patience);
   kept record;
   standing record;
 BEGIN
@@ -103,9 +106,9 @@ BEGIN
   IF NOT FOUND THEN RETURN json_build_object('kind', 'session-lost'); END IF;
   SELECT count(*) AS held, coalesce(sum(mark), 0) AS marks INTO standing FROM $schema.seat WHERE session = asked->>'session';
   IF standing.held = (asked->>'held')::bigint AND standing.marks = (asked->>'marks')::numeric THEN
-    RETURN $schema.in_time(asked, json_build_object('kind', 'kept', 'candidate', kept.candidate, 'ttl', kept.ttl));
+    RETURN $schema.in_time(patience, json_build_object('kind', 'kept', 'candidate', kept.candidate, 'ttl', kept.ttl));
   END IF;
-  RETURN $schema.in_time(asked, json_build_object('kind', 'kept', 'candidate', kept.candidate, 'ttl', kept.ttl, 'seats',
+  RETURN $schema.in_time(patience, json_build_object('kind', 'kept', 'candidate', kept.candidate, 'ttl', kept.ttl, 'seats',
     (SELECT coalesce(json_agg(json_build_object('name', seat.name, 'bid', seat.bid)), '[]'::json) FROM $schema.seat WHERE seat.session = asked->>'session')));
 END $keep$;
 
@@ -129,52 +132,50 @@ LANGUAGE sql STABLE AS $judge$
     AND NOT (by_clock AND $schema.has_lapsed(mine.kept, mine.ttl))
 $judge$;
 
--- ← one claim. → {domain, token}; null, and nothing was changed, if the seat is not free, or the session is over.
-CREATE OR REPLACE FUNCTION $schema.take_free(claim json) RETURNS json LANGUAGE plpgsql AS $take$
+-- ← one claim, where no clock judges; in words of its own, for they are read quicker than JSON. → {verdict, token, domain}, or what \`claim\` answers.
+CREATE OR REPLACE FUNCTION $schema.take(layout integer, patience integer, wanted text, mine text, my_bid text, over text, my_value text, my_mark bigint)
+RETURNS json LANGUAGE plpgsql AS $take$
 DECLARE
+  objection json := $schema.objection(layout, patience);
   free record;
-  mine record;
+  my_ttl integer;
 BEGIN
+  IF objection IS NOT NULL THEN RETURN objection; END IF;
   SELECT counter.last + 1 AS token, meta.domain INTO free FROM $schema.counter, $schema.seat, $schema.meta
-    WHERE counter.name = claim->>'name' AND seat.name = claim->>'name' AND seat.session IS NULL
-      AND CASE claim->>'over' WHEN 'vacant' THEN seat.bid <> claim->>'bid' ELSE claim->>'over' = 'free ' || seat.change END
+    WHERE counter.name = wanted AND seat.name = wanted AND seat.session IS NULL
+      AND CASE over WHEN 'vacant' THEN seat.bid <> my_bid ELSE over = 'free ' || seat.change END
     FOR UPDATE OF counter, seat;
-  IF NOT FOUND THEN RETURN NULL; END IF;
-  SELECT ttl INTO mine FROM $schema.session WHERE id = claim->>'session' AND ended IS NULL FOR UPDATE;
-  IF NOT FOUND THEN RETURN NULL; END IF;
-  UPDATE $schema.counter SET last = free.token, ttl = mine.ttl, change = gen_random_uuid() WHERE name = claim->>'name';
-  UPDATE $schema.seat SET session = claim->>'session', bid = claim->>'bid', token = free.token, mark = (claim->>'mark')::bigint,
-    value = claim->>'value', change = gen_random_uuid() WHERE name = claim->>'name';
-  RETURN json_build_object('verdict', 'granted', 'token', free.token::text, 'domain', free.domain);
+  IF FOUND THEN SELECT ttl INTO my_ttl FROM $schema.session WHERE id = mine AND ended IS NULL FOR UPDATE; END IF;
+  IF my_ttl IS NULL THEN -- the seat is not free, or the session is over; nothing was changed
+    RETURN $schema.in_time(patience, $schema.claim_all(json_build_array(json_build_object(
+      'name', wanted, 'session', mine, 'bid', my_bid, 'over', over, 'mark', my_mark, 'value', my_value)), false));
+  END IF;
+  UPDATE $schema.counter SET last = free.token, ttl = my_ttl, change = gen_random_uuid() WHERE name = wanted;
+  UPDATE $schema.seat SET session = mine, bid = my_bid, token = free.token, mark = my_mark, value = my_value, change = gen_random_uuid() WHERE name = wanted;
+  RETURN $schema.in_time(patience, json_build_object('kind', 'taken', 'token', free.token::text, 'domain', free.domain));
 END $take$;
 
 -- ← {byClock, claims: [{name, session, bid, over, mark, value}]}. → {domain, claimed: [{verdict, token, seat}]}, in their order.
 CREATE OR REPLACE FUNCTION $schema.claim(asked json) RETURNS json LANGUAGE plpgsql AS $claim$
 DECLARE
-  objection json := $schema.objection(asked);
-  taken json;
+  patience integer := (asked->>'patience')::integer;
+  objection json := $schema.objection((asked->>'layout')::integer, patience);
 BEGIN
   IF objection IS NOT NULL THEN RETURN objection; END IF;
-  IF json_array_length(asked->'claims') = 1 AND NOT (asked->>'byClock')::boolean THEN
-    taken := $schema.take_free(asked->'claims'->0);
-    IF taken IS NOT NULL THEN
-      RETURN $schema.in_time(asked, json_build_object('kind', 'claimed', 'domain', taken->>'domain', 'claimed', json_build_array(taken)));
-    END IF;
-  END IF;
-  RETURN $schema.in_time(asked, $schema.claim_all(asked, (asked->>'byClock')::boolean));
+  RETURN $schema.in_time(patience, $schema.claim_all(asked->'claims', (asked->>'byClock')::boolean));
 END $claim$;
 
--- What \`claim\` does where it is not that simple: several names, or what is not free.
-CREATE OR REPLACE FUNCTION $schema.claim_all(asked json, by_clock boolean) RETURNS json LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $claim$
+-- What \`claim\` does, and \`take\` where it is not simple.
+CREATE OR REPLACE FUNCTION $schema.claim_all(claims json, by_clock boolean) RETURNS json LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $claim$
 DECLARE
-  names text[] := ARRAY(SELECT claim->>'name' FROM json_array_elements(asked->'claims') AS claim);
+  names text[] := ARRAY(SELECT claim->>'name' FROM json_array_elements(claims) AS claim);
   sessions text[];
   claimed json;
 BEGIN
   -- Many may claim what one has left. Whoever is beaten finds out without a lock, and keeps nobody waiting.
   IF cardinality(names) = 1 THEN
     SELECT json_build_array(json_build_object('verdict', judged.verdict, 'seat', judged.seat)) INTO claimed
-      FROM $schema.judge(asked->'claims', names, by_clock) AS judged WHERE judged.verdict = 'beaten';
+      FROM $schema.judge(claims, names, by_clock) AS judged WHERE judged.verdict = 'beaten';
     IF FOUND THEN RETURN json_build_object('kind', 'claimed', 'domain', (SELECT domain FROM $schema.meta), 'claimed', claimed); END IF;
   END IF;
   INSERT INTO $schema.counter (name, last, ttl, change)
@@ -184,10 +185,10 @@ BEGIN
   -- As an array: a join with what is asked would read all sessions, since nobody knows beforehand how many are asked for.
   sessions := ARRAY(
     SELECT seat.session FROM $schema.seat WHERE seat.name = ANY (names)
-    UNION SELECT claim->>'session' FROM json_array_elements(asked->'claims') AS claim);
+    UNION SELECT claim->>'session' FROM json_array_elements(claims) AS claim);
   PERFORM FROM $schema.session WHERE id = ANY (sessions) ORDER BY id FOR UPDATE;
   WITH judged AS MATERIALIZED (
-    SELECT * FROM $schema.judge(asked->'claims', names, by_clock)
+    SELECT * FROM $schema.judge(claims, names, by_clock)
   ), ended AS (
     UPDATE $schema.session SET ended = 'silent' FROM judged
     WHERE judged.verdict = 'granted' AND session.id = judged.holder AND judged.holder <> judged.session AND session.ended IS NULL
@@ -214,7 +215,8 @@ END $claim$;
 -- shows as a stray, or is waited for in silence. Whoever was granted the seat meanwhile has waited for the disk, and what was written before is there too.
 CREATE OR REPLACE FUNCTION $schema.release(asked json) RETURNS json LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $release$
 DECLARE
-  objection json := $schema.objection(asked);
+  patience integer := (asked->>'patience')::integer;
+  objection json := $schema.objection((asked->>'layout')::integer, patience);
   leaves boolean := (asked->>'end')::boolean;
   names text[];
   hurried text;
@@ -229,9 +231,6 @@ BEGIN
     INSERT INTO $schema.session (id, candidate, ttl, beat, kept, ended)
       VALUES (asked->>'session', asked->>'candidate', (asked->>'ttl')::integer, gen_random_uuid(), clock_timestamp(), 'released')
       ON CONFLICT (id) DO UPDATE SET ended = coalesce(session.ended, 'released');
-  ELSIF json_array_length(asked->'holds') = 1 THEN
-    UPDATE $schema.seat SET session = NULL, change = gen_random_uuid()
-      WHERE name = asked->'holds'->0->>'name' AND session IS NOT DISTINCT FROM asked->>'session' AND bid = asked->'holds'->0->>'bid';
   ELSE
     names := ARRAY(SELECT hold->>'name' FROM json_array_elements(asked->'holds') AS hold);
     PERFORM FROM $schema.seat WHERE name = ANY (names) AND session IS NOT DISTINCT FROM asked->>'session' ORDER BY name FOR UPDATE;
@@ -239,13 +238,26 @@ BEGIN
       WHERE name = ANY (names) AND session IS NOT DISTINCT FROM asked->>'session'
         AND (name, bid) IN (SELECT hold->>'name', hold->>'bid' FROM json_array_elements(asked->'holds') AS hold);
   END IF;
-  RETURN $schema.in_time(asked, json_build_object('kind', 'released'));
+  RETURN $schema.in_time(patience, json_build_object('kind', 'released'));
 END $release$;
+
+-- ← one hold of a session that stays. As \`release\`, in fewer words.
+CREATE OR REPLACE FUNCTION $schema.give(layout integer, patience integer, given text, mine text, my_bid text) RETURNS json LANGUAGE plpgsql AS $give$
+DECLARE
+  objection json := $schema.objection(layout, patience);
+  hurried text;
+BEGIN
+  IF objection IS NOT NULL THEN RETURN objection; END IF;
+  hurried := set_config('synchronous_commit', 'off', true);
+  UPDATE $schema.seat SET session = NULL, change = gen_random_uuid() WHERE name = given AND session IS NOT DISTINCT FROM mine AND bid = my_bid;
+  RETURN $schema.in_time(patience, json_build_object('kind', 'released'));
+END $give$;
 
 -- ← {byClock, names}. → {seats}, in their order. Changes nothing, and works on a replica.
 CREATE OR REPLACE FUNCTION $schema.look(asked json) RETURNS json LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $look$
 DECLARE
-  objection json := $schema.objection(asked);
+  patience integer := (asked->>'patience')::integer;
+  objection json := $schema.objection((asked->>'layout')::integer, patience);
   by_clock boolean := (asked->>'byClock')::boolean;
   names text[];
 BEGIN

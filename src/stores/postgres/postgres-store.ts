@@ -42,6 +42,8 @@ const LONGEST_MS = 10_000;
 /** How much later the client gives up the connection on which nothing came back. */
 const LAST_PATIENCE_MS = 1_000;
 
+type Reader<A> = (answer: Answer) => A;
+
 export class PostgresStore implements FencedStore {
   readonly guarantee: Guarantee<"fenced">;
   readonly #database: Database;
@@ -82,6 +84,8 @@ export class PostgresStore implements FencedStore {
   }
 
   async claim(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]> {
+    const words = claims.length === 1 && !this.#byClock ? wordsOf(claims[0]) : undefined;
+    if (words !== undefined) return await this.#take(claims, words, call);
     if (new Set(claims.map(({ name }) => name)).size < claims.length) return await this.#claimInTurn(claims, call);
     const asked = claims.map((claim) => ({
       name: claim.name,
@@ -99,6 +103,20 @@ export class PostgresStore implements FencedStore {
     return answer.kind === "claimed" ? answer.claimed : claims.map(() => answer);
   }
 
+  /** One claim, by the function that is made for it. */
+  async #take(claims: readonly Claim[], words: string, call: Call): Promise<readonly Claimed[]> {
+    const claim = claims[0] as Claim;
+    const patience = patienceOf(claim.session.ttlMs);
+    const answer = await this.#call(`take(${LAYOUT}, ${patience}, ${words})`, patience, call, (answer) => ({
+      kind: "claimed" as const,
+      claimed:
+        answer["kind"] === "taken"
+          ? [this.#readGrant(claim, answer["token"], answer["domain"])]
+          : this.#readClaims(claims, answer),
+    }));
+    return answer.kind === "claimed" ? answer.claimed : [answer];
+  }
+
   /** Where a name comes twice: one statement writes a row once, and would tell both that it is theirs. */
   async #claimInTurn(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]> {
     const answers: Claimed[] = [];
@@ -109,17 +127,27 @@ export class PostgresStore implements FencedStore {
   #readClaims(claims: readonly Claim[], { domain, claimed }: Answer): readonly Claimed[] {
     const where = this.#where;
     if (!Array.isArray(claimed) || claimed.length !== claims.length) throw edited("a claim", claimed, where);
-    return claims.map(({ name, bid }, index): Claimed => {
+    return claims.map((claim, index): Claimed => {
       const { verdict, token, seat } = claimed[index] as Answer;
       if (verdict === "session-lost") return { kind: "session-lost" };
       if (verdict === "beaten") return { kind: "beaten", seat: readSeat(seat as Answer, where) };
-      const value = readToken(token, `the counter of "${name}"`, where);
-      const origin = readText(domain, "the token domain", where);
-      return { kind: "granted", hold: { name, bid, token: { domain: origin, value, bid } } };
+      return this.#readGrant(claim, token, domain);
     });
   }
 
+  #readGrant({ name, bid }: Claim, token: unknown, domain: unknown): Claimed {
+    const value = readToken(token, `the counter of "${name}"`, this.#where);
+    const origin = readText(domain, "the token domain", this.#where);
+    return { kind: "granted", hold: { name, bid, token: { domain: origin, value, bid } } };
+  }
+
   async release({ session, holds, endSession }: Will, call: Call): Promise<Released> {
+    const hold = holds.length === 1 && !endSession ? holds[0] : undefined;
+    const words = hold && literals([hold.name, session.id, hold.bid]);
+    if (words !== undefined) {
+      const patience = patienceOf(session.ttlMs);
+      return await this.#call(`give(${LAYOUT}, ${patience}, ${words})`, patience, call, asReleased);
+    }
     const asked = {
       session: session.id,
       candidate: session.candidate,
@@ -127,7 +155,7 @@ export class PostgresStore implements FencedStore {
       holds: holds.map(({ name, bid }) => ({ name, bid })),
       end: endSession,
     };
-    return await this.#ask("release", asked, session.ttlMs, call, (): Released => ({ kind: "released" }));
+    return await this.#ask("release", asked, session.ttlMs, call, asReleased);
   }
 
   async look(questions: readonly Question[], call: Call): Promise<Looked> {
@@ -157,18 +185,18 @@ export class PostgresStore implements FencedStore {
 
   // ---- one call
 
-  async #ask<A>(
-    verb: string,
-    asked: object,
-    ttlMs: number,
-    call: Call,
-    read: (answer: Answer) => A,
-  ): Promise<A | Refused | Unknown> {
+  #ask<A>(verb: string, asked: object, ttlMs: number, call: Call, read: Reader<A>): Promise<A | Refused | Unknown> {
+    const patience = patienceOf(ttlMs);
+    const request = JSON.stringify({ layout: LAYOUT, patience, byClock: this.#byClock, ...asked });
+    return this.#call(`${verb}(${sqlLiteral(request)}::json)`, patience, call, read);
+  }
+
+  async #call<A>(text: string, patience: number, call: Call, read: Reader<A>): Promise<A | Refused | Unknown> {
     const { signal } = call;
     if (signal.aborted) return unknown(signal.reason);
-    const timeoutMs = Math.max(SHORTEST_MS, Math.min(Math.round(ttlMs * SHARE_OF_TTL), LONGEST_MS));
     try {
-      const running = this.#database.run(this.#text(verb, asked, timeoutMs), timeoutMs + LAST_PATIENCE_MS);
+      const statement = `SELECT ${this.#where.schema}.${text}::text AS answer`;
+      const running = this.#database.run(statement, patience + LAST_PATIENCE_MS);
       const rows = await untilAborted(running, signal);
       if (rows === undefined) {
         this.#database.doubt();
@@ -180,17 +208,32 @@ export class PostgresStore implements FencedStore {
     }
   }
 
-  #text(verb: string, asked: object, patience: number): string {
-    const request = JSON.stringify({ layout: LAYOUT, patience, byClock: this.#byClock, ...asked });
-    return `SELECT ${this.#where.schema}.${verb}(${sqlLiteral(request)}::json)::text AS answer`;
-  }
-
   #parse(text: unknown): Answer {
     const answer = JSON.parse(readText(text, "an answer", this.#where)) as Answer;
     if (answer["kind"] === "layout") throw otherLayout(answer["layout"], LAYOUT, this.#where);
     if (answer["kind"] === "in-transaction") throw insideTransaction();
     return answer;
   }
+}
+
+function patienceOf(ttlMs: number): number {
+  return Math.max(SHORTEST_MS, Math.min(Math.round(ttlMs * SHARE_OF_TTL), LONGEST_MS));
+}
+
+/** undefined: there is something in it that only JSON can say; Postgres will refuse it. */
+function wordsOf(claim: Claim | undefined): string | undefined {
+  if (claim?.over === undefined) return undefined;
+  const texts = literals([claim.name, claim.session.id, claim.bid, claim.over, claim.value]);
+  return texts && `${texts}, ${markOf(claim)}`;
+}
+
+function literals(texts: readonly string[]): string | undefined {
+  const written = texts.map(sqlLiteral);
+  return written.includes(undefined) ? undefined : written.join(", ");
+}
+
+function asReleased(): Released {
+  return { kind: "released" };
 }
 
 /** undefined: aborted. What comes later is dropped. */
