@@ -100,6 +100,13 @@ export abstract class Contest implements Contender {
     turn?.done();
   }
 
+  /** Both at one reading of the clock: nothing of this term is wanted, and nothing of it is left to do. */
+  protected stopSettled(): void {
+    if (this.stopping) return this.settle();
+    this.stopping = true;
+    this.arena.runner.inputs({ type: "withdraw", name: this.name }, { type: "settle", name: this.name });
+  }
+
   protected settle(): void {
     this.arena.runner.input({ type: "settle", name: this.name });
   }
@@ -184,8 +191,9 @@ export class WorkContest<R> extends Contest {
         whole || verdict.kind === "error" || term.isHeld()
           ? verdict
           : { kind: "error", error: new TermLostError(this.name, this.lostFor ?? "expired") };
-      this.stop();
-    } else if (verdict.kind === "error") this.#reportLateError(verdict.error, term);
+      return this.stopSettled();
+    }
+    if (verdict.kind === "error") this.#reportLateError(verdict.error, term);
     this.settle();
   }
 

@@ -7,29 +7,8 @@ import { unknown } from "../base/outcome.ts";
 import type { Claimed, Seat } from "../lease/exchange.ts";
 import type { Guarantee } from "../lease/guarantee.ts";
 import type { Answer, Request } from "../lease/state.ts";
+import { LazyCall } from "../stores/call.ts";
 import type { Call, Store } from "../stores/contract.ts";
-
-/** The abort signal is made only if the driver asks for it. */
-class LazyCall implements Call {
-  readonly sentAtMs: number;
-  #controller: AbortController | undefined;
-  #abandoned = false;
-
-  constructor(sentAtMs: number) {
-    this.sentAtMs = sentAtMs;
-  }
-
-  get signal(): AbortSignal {
-    this.#controller ??= new AbortController();
-    if (this.#abandoned) this.#controller.abort();
-    return this.#controller.signal;
-  }
-
-  abandon(): void {
-    this.#abandoned = true;
-    this.#controller?.abort();
-  }
-}
 
 export interface Exchange {
   /** Nobody waits for the answer any more. */
@@ -68,12 +47,20 @@ export function exchange(
   };
 }
 
-async function invoke(store: Store, request: Request, call: Call): Promise<Answer> {
+function invoke(store: Store, request: Request, call: Call): Promise<Answer> {
+  try {
+    return Promise.resolve(sent(store, request, call));
+  } catch (error) {
+    return Promise.reject(error as Error);
+  }
+}
+
+function sent(store: Store, request: Request, call: Call): Promise<Answer> {
   switch (request.method) {
     case "keep":
       return store.keep(request.session, request.holds, call);
     case "claim":
-      return { kind: "claimed", claimed: await store.claim(request.claims, call) };
+      return Promise.resolve(store.claim(request.claims, call)).then((claimed) => ({ kind: "claimed", claimed }));
     case "release":
       return store.release(request.will, call);
     case "look":

@@ -60,13 +60,19 @@ export class HeldTerm implements Term {
 
   isHeld(): boolean {
     const held = this.#runner.isHeld(this.election, this.#bid);
-    // Law 3: also where the runner is still on its way to say so.
-    if (!held) this.abort(this.#runner.lossOf(this.election, this.#bid));
+    if (!held) this.#foundLost();
     return held;
   }
 
   isLeading(): boolean {
-    return this.isHeld() && this.#reason === undefined && this.state() !== "ending";
+    const state = this.state();
+    if (state === "lost") this.#foundLost();
+    return this.#reason === undefined && state !== "ending";
+  }
+
+  /** Law 3: also where the runner is still on its way to say so. */
+  #foundLost(): void {
+    this.abort(this.#runner.lossOf(this.election, this.#bid));
   }
 
   throwIfLost(): void {

@@ -114,6 +114,15 @@ export class Runner {
     this.#arrangeTick(input.type === "tick", now);
   }
 
+  /** Two at one reading, the first carried out before the second. */
+  inputs(first: Input, second: Input): void {
+    this.#hearThread();
+    const now = this.#clock.now();
+    this.#step(first, now);
+    this.#step(second, now);
+    this.#arrangeTick(false, now);
+  }
+
   #step(input: Input, now: Reading): void {
     this.#latest = now;
     step(this.#machine, input, now, this.#effects);

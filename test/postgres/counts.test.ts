@@ -69,6 +69,6 @@ it("a handover to a waiting candidate is a release and a claim: it is told, and 
   const successor = await next;
   const { token } = successor;
   expect(token.value).toBe(term.token.value + 1n);
-  expect(await counted()).toEqual({ release: 1, claim: 1 });
+  expect(await counted()).toEqual({ give: 1, take: 1 });
   await successor.resign();
 });

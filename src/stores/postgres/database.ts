@@ -4,6 +4,7 @@
 // `run` sends one message of the simple protocol: several statements, one round trip, one transaction, nothing prepared. So it passes through a pooler in
 // transaction mode, and leaves nothing behind on a connection, also when it fails.
 import { loadPeer } from "../../clients/load-peer.ts";
+import { Connections, type Session } from "./connections.ts";
 import { Refusal } from "./refusals.ts";
 
 /** What is used of a `Pool` or a `Client` of pg. A Client must be connected, and nobody else's. */
@@ -21,7 +22,7 @@ export interface PostgresClient {
   ): Promise<{ unlisten(): Promise<unknown> }>;
 }
 
-export type Row = Readonly<Record<string, unknown>>;
+type Row = Readonly<Record<string, unknown>>;
 
 export interface Ears {
   readonly heard: (payload: string) => void;
@@ -32,8 +33,8 @@ export interface Ears {
 }
 
 export interface Database {
-  /** The rows of the last statement. `patienceMs`: when the client may give its connection up. */
-  run(text: string, patienceMs: number): Promise<readonly Row[]>;
+  /** What the statement answers: one row, one column. `patienceMs`: when the client may give its connection up. */
+  run(text: string, patienceMs: number): Promise<unknown>;
   /** Listens on a session of its own. Resolves to how to stop. Rejects where there is no such session. */
   listen(channel: string, ears: Ears): Promise<() => void>;
   /** The caller of a `run` has given up: the connection may be a dead one. */
@@ -72,6 +73,10 @@ function isPostgresClient(client: PgClient | PostgresClient): client is Postgres
   return typeof (client as Partial<PostgresClient>).unsafe === "function";
 }
 
+function onlyValue([row]: readonly Row[]): unknown {
+  return row === undefined ? undefined : Object.values(row)[0];
+}
+
 // ---- pg
 
 /** What a Pool has beside `query`: its settings, and the class of its clients. */
@@ -100,13 +105,13 @@ class PgDatabase implements Database {
   }
 
   /** `query_timeout` is pg's own: the Pool then throws the connection away, so that a dead one does not keep its place. */
-  async run(text: string, patienceMs: number): Promise<readonly Row[]> {
+  async run(text: string, patienceMs: number): Promise<unknown> {
     const query = { text, query_timeout: patienceMs };
     const running = this.#isPool ? this.#client.query(query) : this.#turn.then(() => this.#client.query(query));
     // Its own caller is told, below; the next one only waits for its turn.
     this.#turn = this.#isPool ? this.#turn : running.catch(() => {});
-    const results = (await running) as { readonly rows: Row[] } | { readonly rows: Row[] }[];
-    return (Array.isArray(results) ? results.at(-1) : results)?.rows ?? [];
+    const { rows } = (await running) as { readonly rows: readonly Row[] };
+    return onlyValue(rows);
   }
 
   async listen(channel: string, ears: Ears): Promise<() => void> {
@@ -186,10 +191,8 @@ class PostgresDatabase implements Database {
     this.#sql = sql;
   }
 
-  async run(text: string): Promise<readonly Row[]> {
-    const results = (await this.#sql.unsafe(text)) as Row[] | Row[][];
-    const last = results.at(-1);
-    return Array.isArray(last) ? last : (results as Row[]);
+  async run(text: string): Promise<unknown> {
+    return onlyValue((await this.#sql.unsafe(text)) as Row[]);
   }
 
   /** It connects again by itself, and calls `listening` each time. */
@@ -209,10 +212,9 @@ class PostgresDatabase implements Database {
 
 // ---- a URL
 
-/** Enough for a keep, a claim and a look at once. */
+/** As many as connections.ts makes of pg. */
 const CONNECTIONS = 4;
 const CONNECT_WITHIN_MS = 5_000;
-const END_WITHIN_MS = 1_000;
 
 type Own = Database & { end(): Promise<void> };
 
@@ -225,7 +227,7 @@ export class UrlDatabase implements Database {
     this.#url = url;
   }
 
-  run(text: string, patienceMs: number): Promise<readonly Row[]> {
+  run(text: string, patienceMs: number): Promise<unknown> {
     return this.#database().run(text, patienceMs);
   }
 
@@ -270,67 +272,27 @@ export function loadClient(name: "pg" | "postgres"): unknown {
   }
 }
 
-interface OwnPool extends PgClient {
-  on(event: "error", listener: () => void): unknown;
-  end(): Promise<void>;
-}
-
-/** As a Pool makes and connects them. */
-type ClientClass = new (options: object) => PgSession & { connect(done?: (error?: Error) => void): Promise<unknown> };
-
 interface PgModule {
-  readonly Pool: new (options: object) => OwnPool;
-  readonly Client: ClientClass;
+  readonly Client: new (options: object) => PgSession & Session;
 }
 
 function openWithPg(url: string): Own | undefined {
   const module = loadClient("pg") as PgModule | undefined;
   if (module === undefined) return undefined;
-  const open = new Set<PgSession>();
-  const pool = new module.Pool({
+  const options = {
     connectionString: url,
-    max: CONNECTIONS,
     connectionTimeoutMillis: CONNECT_WITHIN_MS,
     keepAlive: true,
-    allowExitOnIdle: true,
     fallback_application_name: "conclave",
-    Client: countedClient(module.Client, open),
-  });
-  pool.on("error", () => {}); // an idle connection broke: the next call makes another
-  return Object.assign(new PgDatabase(pool), { end: () => endSoon(pool, open) });
-}
-
-/** Known in `open` while it is. pg leaves a connection open when it cannot sign in (no password where one is asked for), and with it the process alive. */
-function countedClient(Client: ClientClass, open: Set<PgSession>): ClientClass {
-  return class extends Client {
-    override connect(done?: (error?: Error) => void): Promise<unknown> {
-      open.add(this);
-      this.on("end", () => open.delete(this));
-      if (done === undefined) return super.connect();
-      return super.connect((error) => {
-        if (error) leave(this);
-        done(error);
-      });
-    }
   };
-}
-
-/** A pool waits for what is under way. On a connection that went dead without a word that takes long, and nobody waits for the answer any more. */
-async function endSoon(pool: OwnPool, open: ReadonlySet<PgSession>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const patience = new Promise<void>((resolve) => {
-    timer = setTimeout(() => {
-      for (const client of open) cutOff(client);
-      resolve();
-    }, END_WITHIN_MS);
-  });
-  await Promise.race([pool.end(), patience]);
-  clearTimeout(timer);
-}
-
-/** Also where nobody has answered yet: there `end` would only say goodbye, and wait. A Pool gives such a connection up in the same way. */
-function cutOff(client: PgSession): void {
-  (client as { readonly connection?: { readonly stream?: { destroy(): void } } }).connection?.stream?.destroy();
+  const connections = new Connections(() => new module.Client(options));
+  return {
+    run: (text, patienceMs) => connections.run(text, patienceMs),
+    listen: (channel, ears) => listenWith(connections.session(), channel, ears),
+    doubt: () => {},
+    close: async () => {},
+    end: () => connections.end(),
+  };
 }
 
 interface OwnSql extends PostgresClient {

@@ -20,6 +20,7 @@ import type {
   SessionSpec,
   Will,
 } from "../contract.ts";
+import { isGivenUp, whenGivenUp } from "../call.ts";
 import { markOf } from "../mark.ts";
 import { Mailboxes } from "../mailbox.ts";
 import { type Answer, readAudit, readSeat, readSeats, readSession, readText, readToken } from "./answers.ts";
@@ -83,9 +84,13 @@ export class PostgresStore implements FencedStore {
     });
   }
 
-  async claim(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]> {
-    const words = claims.length === 1 && !this.#byClock ? wordsOf(claims[0]) : undefined;
-    if (words !== undefined) return await this.#take(claims, words, call);
+  claim(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]> {
+    const [claim] = claims;
+    const words = claim !== undefined && claims.length === 1 && !this.#byClock ? wordsOf(claim) : undefined;
+    return claim === undefined || words === undefined ? this.#claimAll(claims, call) : this.#take(claim, words, call);
+  }
+
+  async #claimAll(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]> {
     if (new Set(claims.map(({ name }) => name)).size < claims.length) return await this.#claimInTurn(claims, call);
     const asked = claims.map((claim) => ({
       name: claim.name,
@@ -104,17 +109,13 @@ export class PostgresStore implements FencedStore {
   }
 
   /** One claim, by the function that is made for it. */
-  async #take(claims: readonly Claim[], words: string, call: Call): Promise<readonly Claimed[]> {
-    const claim = claims[0] as Claim;
+  #take(claim: Claim, words: string, call: Call): Promise<readonly Claimed[]> {
     const patience = patienceOf(claim.session.ttlMs);
-    const answer = await this.#call(`take(${LAYOUT}, ${patience}, ${words})`, patience, call, (answer) => ({
-      kind: "claimed" as const,
-      claimed:
-        answer["kind"] === "taken"
-          ? [this.#readGrant(claim, answer["token"], answer["domain"])]
-          : this.#readClaims(claims, answer),
-    }));
-    return answer.kind === "claimed" ? answer.claimed : [answer];
+    const read = (answer: Answer): readonly Claimed[] =>
+      answer["kind"] === "taken"
+        ? [this.#readGrant(claim, answer["token"], answer["domain"])]
+        : this.#readClaims([claim], answer);
+    return this.#call(`take(${LAYOUT}, ${patience}, ${words})`, patience, call, read, (outcome) => [outcome]);
   }
 
   /** Where a name comes twice: one statement writes a row once, and would tell both that it is theirs. */
@@ -141,12 +142,12 @@ export class PostgresStore implements FencedStore {
     return { kind: "granted", hold: { name, bid, token: { domain: origin, value, bid } } };
   }
 
-  async release({ session, holds, endSession }: Will, call: Call): Promise<Released> {
+  release({ session, holds, endSession }: Will, call: Call): Promise<Released> {
     const hold = holds.length === 1 && !endSession ? holds[0] : undefined;
     const words = hold && literals([hold.name, session.id, hold.bid]);
     if (words !== undefined) {
       const patience = patienceOf(session.ttlMs);
-      return await this.#call(`give(${LAYOUT}, ${patience}, ${words})`, patience, call, asReleased);
+      return this.#call(`give(${LAYOUT}, ${patience}, ${words})`, patience, call, asReleased, asItIs);
     }
     const asked = {
       session: session.id,
@@ -155,7 +156,7 @@ export class PostgresStore implements FencedStore {
       holds: holds.map(({ name, bid }) => ({ name, bid })),
       end: endSession,
     };
-    return await this.#ask("release", asked, session.ttlMs, call, asReleased);
+    return this.#ask("release", asked, session.ttlMs, call, asReleased);
   }
 
   async look(questions: readonly Question[], call: Call): Promise<Looked> {
@@ -188,24 +189,39 @@ export class PostgresStore implements FencedStore {
   #ask<A>(verb: string, asked: object, ttlMs: number, call: Call, read: Reader<A>): Promise<A | Refused | Unknown> {
     const patience = patienceOf(ttlMs);
     const request = JSON.stringify({ layout: LAYOUT, patience, byClock: this.#byClock, ...asked });
-    return this.#call(`${verb}(${sqlLiteral(request)}::json)`, patience, call, read);
+    return this.#call<A | Refused | Unknown>(`${verb}(${sqlLiteral(request)}::json)`, patience, call, read, asItIs);
   }
 
-  async #call<A>(text: string, patience: number, call: Call, read: Reader<A>): Promise<A | Refused | Unknown> {
-    const { signal } = call;
-    if (signal.aborted) return unknown(signal.reason);
-    try {
-      const statement = `SELECT ${this.#where.schema}.${text}::text AS answer`;
-      const running = this.#database.run(statement, patience + LAST_PATIENCE_MS);
-      const rows = await untilAborted(running, signal);
-      if (rows === undefined) {
+  /** Never rejects: what goes wrong is an outcome too, and `otherwise` says how it is told. */
+  #call<A>(
+    text: string,
+    patience: number,
+    call: Call,
+    read: Reader<A>,
+    otherwise: (outcome: Refused | Unknown) => A,
+  ): Promise<A> {
+    return new Promise((resolve) => {
+      if (isGivenUp(call)) return resolve(otherwise(unknown(call.signal.reason)));
+      const stop = whenGivenUp(call, () => {
         this.#database.doubt();
-        return unknown(signal.reason);
+        resolve(otherwise(unknown(call.signal.reason)));
+      });
+      const fail = (error: unknown): void => resolve(otherwise(outcomeOf(error, this.#where)));
+      const answered = (answer: unknown): void => {
+        try {
+          resolve(read(this.#parse(answer)));
+        } catch (error) {
+          fail(error);
+        }
+      };
+      try {
+        const statement = `SELECT ${this.#where.schema}.${text}::text AS answer`;
+        const running = this.#database.run(statement, patience + LAST_PATIENCE_MS);
+        void (stop === undefined ? running : running.finally(stop)).then(answered, fail);
+      } catch (error) {
+        fail(error);
       }
-      return read(this.#parse(rows[0]?.["answer"]));
-    } catch (error) {
-      return outcomeOf(error, this.#where);
-    }
+    });
   }
 
   #parse(text: unknown): Answer {
@@ -221,8 +237,8 @@ function patienceOf(ttlMs: number): number {
 }
 
 /** undefined: there is something in it that only JSON can say; Postgres will refuse it. */
-function wordsOf(claim: Claim | undefined): string | undefined {
-  if (claim?.over === undefined) return undefined;
+function wordsOf(claim: Claim): string | undefined {
+  if (claim.over === undefined) return undefined;
   const texts = literals([claim.name, claim.session.id, claim.bid, claim.over, claim.value]);
   return texts && `${texts}, ${markOf(claim)}`;
 }
@@ -236,11 +252,6 @@ function asReleased(): Released {
   return { kind: "released" };
 }
 
-/** undefined: aborted. What comes later is dropped. */
-function untilAborted<T>(running: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-  return new Promise((resolve, reject) => {
-    const give = (): void => resolve(undefined);
-    signal.addEventListener("abort", give, { once: true });
-    running.then(resolve, reject).finally(() => signal.removeEventListener("abort", give));
-  });
+function asItIs<O>(outcome: O): O {
+  return outcome;
 }

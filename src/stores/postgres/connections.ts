@@ -1,0 +1,222 @@
+// Our own few connections of `pg`, for a store that was opened by its URL. What is asked goes to one that is idle, else to a new one, else waits its turn.
+//
+// Not pg's Pool: that hides its clients, so that one which went dead can neither be found nor cut off, and its listeners, timers and result objects cost a
+// lock as much as the network does. What is sent is a query of our own kind (pg's word is Submittable; cursors are such): our functions answer one text.
+//
+// Once a second, while there is a connection, all of them are looked at: one that owes an answer for too long is cut off, one that has idled for long is
+// closed. So no question needs a timer of its own. Neither that look nor an idle connection keeps a process alive.
+
+/** What is used of a Client of pg. */
+export interface Session {
+  connect(done: (error?: Error | null) => void): void;
+  query(question: Question): unknown;
+  end(): Promise<unknown>;
+  ref(): void;
+  unref(): void;
+  on(event: "error" | "end", listener: () => void): unknown;
+  readonly connection?: { readonly stream?: { destroy(): void } };
+}
+
+/** Enough for a keep, a claim and a look at once. */
+const CONNECTIONS = 4;
+const LOOK_EVERY_MS = 1_000;
+const IDLE_LOOKS = 30;
+const END_WITHIN_MS = 1_000;
+
+export class Connections<S extends Session> {
+  readonly #make: () => S;
+  /** All that were made and have not ended, also those that listen. */
+  readonly #sessions = new Set<S>();
+  readonly #connections = new Set<Connection>();
+  readonly #idle: Connection[] = [];
+  readonly #waiting: Question[] = [];
+  #connecting = 0;
+  #looking: NodeJS.Timeout | undefined;
+
+  constructor(make: () => S) {
+    this.#make = make;
+  }
+
+  /** The first column of the last row, as text. Rejects if nothing came within `patienceMs` and a second or two: then it may have been done. */
+  run(text: string, patienceMs: number): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const question = new Question(this, text, patienceMs, resolve, reject);
+      const connection = this.#idle.pop();
+      if (connection !== undefined) return ask(connection, question);
+      this.#waiting.push(question);
+      if (this.#connecting < this.#waiting.length && this.#connections.size < CONNECTIONS) this.#connect();
+    });
+  }
+
+  /** Not connected yet, and the caller's. Known here, so that it can be cut off when all of this ends. */
+  session(): S {
+    const session = this.#make();
+    this.#sessions.add(session);
+    session.on("end", () => this.#sessions.delete(session));
+    return session;
+  }
+
+  #connect(): void {
+    const session = this.session();
+    const connection: Connection = { session, question: undefined, idleLooks: 0 };
+    this.#connections.add(connection);
+    this.#connecting++;
+    this.#looking ??= setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+    session.on("error", () => this.#drop(connection));
+    session.on("end", () => this.#drop(connection));
+    session.connect((error) => {
+      this.#connecting--;
+      if (!error) return this.#serve(connection);
+      this.#drop(connection);
+      leave(session); // pg leaves it open where it could not sign in
+      this.#waiting.shift()?.handleError(error);
+    });
+  }
+
+  /** Whoever has waited longest, or nobody. */
+  #serve(connection: Connection): void {
+    const next = this.#waiting.shift();
+    if (next !== undefined) return ask(connection, next);
+    connection.idleLooks = 0;
+    connection.session.unref();
+    this.#idle.push(connection);
+  }
+
+  /** A question was answered. After an error nothing more is asked on that connection: it may be the last thing that came from it. */
+  free(connection: Connection, failed: boolean): void {
+    connection.question = undefined;
+    if (!this.#connections.has(connection)) return;
+    if (!failed) return this.#serve(connection);
+    this.#drop(connection);
+    leave(connection.session);
+  }
+
+  #drop(connection: Connection): void {
+    if (!this.#connections.delete(connection)) return;
+    const index = this.#idle.indexOf(connection);
+    if (index >= 0) this.#idle.splice(index, 1);
+    if (this.#connections.size === 0) this.#rest();
+    // Whoever waits would wait for nobody.
+    if (this.#connecting < this.#waiting.length) this.#connect();
+  }
+
+  #rest(): void {
+    clearInterval(this.#looking);
+    this.#looking = undefined;
+  }
+
+  #look(): void {
+    for (const connection of this.#connections) {
+      const { question, session } = connection;
+      if (question !== undefined && --question.looksLeft < 0) cutOff(session);
+      if (question === undefined && this.#idle.includes(connection) && ++connection.idleLooks > IDLE_LOOKS) {
+        this.#drop(connection);
+        leave(session);
+      }
+    }
+    for (const question of [...this.#waiting]) {
+      if (--question.looksLeft >= 0) continue;
+      this.#waiting.splice(this.#waiting.indexOf(question), 1);
+      question.handleError(new Error("timeout exceeded when trying to connect")); // as pg's Pool says it
+    }
+  }
+
+  /** What is under way is waited for; but on a connection that went dead without a word that takes long, and nobody waits for the answer any more. */
+  async end(): Promise<void> {
+    this.#rest();
+    this.#connections.clear();
+    this.#idle.length = 0;
+    for (const question of this.#waiting.splice(0)) question.handleError(new Error("Client was closed"));
+    const sessions = [...this.#sessions];
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise<void>((resolve) => {
+      timer = setTimeout(() => {
+        for (const session of this.#sessions) cutOff(session);
+        resolve();
+      }, END_WITHIN_MS);
+    });
+    await Promise.race([Promise.allSettled(sessions.map((session) => session.end())), patience]);
+    clearTimeout(timer);
+  }
+}
+
+interface Connection {
+  readonly session: Session;
+  question: Question | undefined;
+  /** How often it was found idle. */
+  idleLooks: number;
+}
+
+function ask(connection: Connection, question: Question): void {
+  connection.question = question;
+  question.connection = connection;
+  connection.session.ref();
+  connection.session.query(question);
+}
+
+/** With something under way on it, pg cuts it off. */
+function leave(session: Session): void {
+  session.end().catch(() => {}); // gone already, and with it what was to be ended
+}
+
+/** Also where nobody has answered yet: there `end` would only say goodbye, and wait. A Pool gives such a connection up in the same way. */
+function cutOff(session: Session): void {
+  session.connection?.stream?.destroy();
+}
+
+/** What pg sends a question through. */
+interface Wire {
+  query(text: string): void;
+}
+
+/** One text, sent once, and what comes back; with the methods that pg calls. */
+class Question {
+  connection: Connection | undefined;
+  /** How many looks it may still be found without an answer. */
+  looksLeft: number;
+  readonly #connections: Pick<Connections<Session>, "free">;
+  readonly #text: string;
+  readonly #resolve: (answer: unknown) => void;
+  readonly #reject: (error: Error) => void;
+  #answer: unknown;
+
+  constructor(
+    connections: Pick<Connections<Session>, "free">,
+    text: string,
+    patienceMs: number,
+    resolve: (answer: unknown) => void,
+    reject: (error: Error) => void,
+  ) {
+    this.#connections = connections;
+    this.#text = text;
+    this.looksLeft = Math.ceil(patienceMs / LOOK_EVERY_MS);
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  submit(wire: Wire): void {
+    wire.query(this.#text);
+  }
+
+  handleRowDescription(): void {}
+
+  handleDataRow(row: { readonly fields: readonly unknown[] }): void {
+    this.#answer = row.fields[0];
+  }
+
+  handleCommandComplete(): void {}
+
+  handleEmptyQuery(): void {}
+
+  handlePortalSuspended(): void {}
+
+  handleReadyForQuery(): void {
+    if (this.connection !== undefined) this.#connections.free(this.connection, false);
+    this.#resolve(this.#answer);
+  }
+
+  handleError(error: Error): void {
+    if (this.connection !== undefined) this.#connections.free(this.connection, true);
+    this.#reject(error);
+  }
+}
