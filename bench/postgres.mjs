@@ -214,7 +214,12 @@ async function exits({ url, count }, raw) {
   const peer = await leaving(recipe("advisory"), { count, settleMs: SETTLE_MS });
   Object.assign(raw, { leaves: { ours, advisory: peer } });
   return [
-    ...exitRows("postgres, after a clean exit: conclave", ours, ({ look = 0, claim = 0, take = 0 }) => 1 + look + claim + take, "≤ 2"),
+    ...exitRows(
+      "postgres, after a clean exit: conclave",
+      ours,
+      ({ look = 0, claim = 0, take = 0 }) => 1 + look + claim + take,
+      "≤ 2",
+    ),
     ...exitRows("postgres, after a clean exit: advisory lock (no ttl, no token)", peer, () => 1, ""),
   ];
 }

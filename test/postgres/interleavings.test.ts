@@ -83,7 +83,7 @@ it("a claim behind a release under way is beaten, and wins over what stands then
 it("a claim of what is vacant, behind another claim under way, is beaten by it, and takes no token", async () => {
   await store.release({ session: holder, holds: [held], endSession: false }, call());
   const rival = await open(store);
-  const sql = `UPDATE conclave.counter SET last = 2 WHERE name = 'x'; UPDATE conclave.seat SET session = '${rival.id}', bid = 'r.1', token = 2, change = gen_random_uuid()`;
+  const sql = `UPDATE conclave.counter SET last = 2 WHERE name = 'x'; UPDATE conclave.seat SET session = '${rival.id}', last_session = '${rival.id}', bid = 'r.1', token = 2, change = gen_random_uuid()`;
   expect(await behind(sql, takeVacant)).toMatchObject({
     kind: "beaten",
     seat: { state: "held", holder: { bid: "r.1" } },

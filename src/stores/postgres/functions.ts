@@ -85,7 +85,7 @@ BEGIN
   DELETE FROM $schema.session WHERE id IN (
     SELECT old.id FROM $schema.session AS old
     WHERE old.kept + (2 * old.ttl) * interval '1 millisecond' < clock_timestamp() - interval '1 day'
-      AND NOT EXISTS (SELECT FROM $schema.seat WHERE seat.session = old.id)
+      AND NOT EXISTS (SELECT FROM $schema.seat WHERE seat.last_session = old.id AND seat.session = old.id)
     LIMIT 20 FOR UPDATE SKIP LOCKED);
   RETURN $schema.in_time(patience, json_build_object('kind', 'kept', 'candidate', known.candidate, 'ttl', known.ttl));
 END $open$;
@@ -104,12 +104,14 @@ BEGIN
       AND NOT ((asked->>'byClock')::boolean AND $schema.has_lapsed(session.kept, session.ttl))
     RETURNING session.candidate, session.ttl INTO kept;
   IF NOT FOUND THEN RETURN json_build_object('kind', 'session-lost'); END IF;
-  SELECT count(*) AS held, coalesce(sum(mark), 0) AS marks INTO standing FROM $schema.seat WHERE session = asked->>'session';
+  SELECT count(*) AS held, coalesce(sum(mark), 0) AS marks INTO standing FROM $schema.seat
+    WHERE last_session = asked->>'session' AND session = asked->>'session';
   IF standing.held = (asked->>'held')::bigint AND standing.marks = (asked->>'marks')::numeric THEN
     RETURN $schema.in_time(patience, json_build_object('kind', 'kept', 'candidate', kept.candidate, 'ttl', kept.ttl));
   END IF;
   RETURN $schema.in_time(patience, json_build_object('kind', 'kept', 'candidate', kept.candidate, 'ttl', kept.ttl, 'seats',
-    (SELECT coalesce(json_agg(json_build_object('name', seat.name, 'bid', seat.bid)), '[]'::json) FROM $schema.seat WHERE seat.session = asked->>'session')));
+    (SELECT coalesce(json_agg(json_build_object('name', seat.name, 'bid', seat.bid)), '[]'::json) FROM $schema.seat
+      WHERE seat.last_session = asked->>'session' AND seat.session = asked->>'session')));
 END $keep$;
 
 -- ← claims, and the names in them. → a row for each, in their order, and what becomes of it as things stand. Over 'vacant' the last bid that held the seat
@@ -151,7 +153,7 @@ BEGIN
       'name', wanted, 'session', mine, 'bid', my_bid, 'over', over, 'mark', my_mark, 'value', my_value)), false));
   END IF;
   UPDATE $schema.counter SET last = free.token, ttl = my_ttl, change = gen_random_uuid() WHERE name = wanted;
-  UPDATE $schema.seat SET session = mine, bid = my_bid, token = free.token, mark = my_mark, value = my_value, change = gen_random_uuid() WHERE name = wanted;
+  UPDATE $schema.seat SET session = mine, last_session = mine, bid = my_bid, token = free.token, mark = my_mark, value = my_value, change = gen_random_uuid() WHERE name = wanted;
   RETURN $schema.in_time(patience, json_build_object('kind', 'taken', 'token', free.token::text, 'domain', free.domain));
 END $take$;
 
@@ -197,9 +199,9 @@ BEGIN
     WHERE judged.verdict = 'granted' AND counter.name = judged.name
     RETURNING counter.last, judged.ordinal, judged.name, judged.session, judged.bid, judged.mark, judged.value
   ), seated AS (
-    INSERT INTO $schema.seat (name, session, bid, token, mark, value, change)
-    SELECT name, session, bid, last, mark, value, gen_random_uuid() FROM counted
-    ON CONFLICT (name) DO UPDATE SET session = excluded.session, bid = excluded.bid, token = excluded.token, mark = excluded.mark,
+    INSERT INTO $schema.seat (name, session, last_session, bid, token, mark, value, change)
+    SELECT name, session, session, bid, last, mark, value, gen_random_uuid() FROM counted
+    ON CONFLICT (name) DO UPDATE SET session = excluded.session, last_session = excluded.session, bid = excluded.bid, token = excluded.token, mark = excluded.mark,
       value = excluded.value, change = excluded.change
   ), announced AS (
     UPDATE $schema.seat SET value = judged.value FROM judged
@@ -223,19 +225,17 @@ DECLARE
 BEGIN
   IF objection IS NOT NULL THEN RETURN objection; END IF;
   hurried := set_config('synchronous_commit', 'off', true);
-  -- All seats of the session are found by it. Single ones by their names: where one session takes and gives back all the time its index is full of what was.
-  -- IS NOT DISTINCT FROM is = here, except that no index is used for it.
   IF leaves THEN
-    PERFORM FROM $schema.seat WHERE session = asked->>'session' ORDER BY name FOR UPDATE;
-    UPDATE $schema.seat SET session = NULL, change = gen_random_uuid() WHERE session = asked->>'session';
+    PERFORM FROM $schema.seat WHERE last_session = asked->>'session' AND session = asked->>'session' ORDER BY name FOR UPDATE;
+    UPDATE $schema.seat SET session = NULL, change = gen_random_uuid() WHERE last_session = asked->>'session' AND session = asked->>'session';
     INSERT INTO $schema.session (id, candidate, ttl, beat, kept, ended)
       VALUES (asked->>'session', asked->>'candidate', (asked->>'ttl')::integer, gen_random_uuid(), clock_timestamp(), 'released')
       ON CONFLICT (id) DO UPDATE SET ended = coalesce(session.ended, 'released');
   ELSE
     names := ARRAY(SELECT hold->>'name' FROM json_array_elements(asked->'holds') AS hold);
-    PERFORM FROM $schema.seat WHERE name = ANY (names) AND session IS NOT DISTINCT FROM asked->>'session' ORDER BY name FOR UPDATE;
+    PERFORM FROM $schema.seat WHERE name = ANY (names) AND session = asked->>'session' ORDER BY name FOR UPDATE;
     UPDATE $schema.seat SET session = NULL, change = gen_random_uuid()
-      WHERE name = ANY (names) AND session IS NOT DISTINCT FROM asked->>'session'
+      WHERE name = ANY (names) AND session = asked->>'session'
         AND (name, bid) IN (SELECT hold->>'name', hold->>'bid' FROM json_array_elements(asked->'holds') AS hold);
   END IF;
   RETURN $schema.in_time(patience, json_build_object('kind', 'released'));
@@ -249,7 +249,7 @@ DECLARE
 BEGIN
   IF objection IS NOT NULL THEN RETURN objection; END IF;
   hurried := set_config('synchronous_commit', 'off', true);
-  UPDATE $schema.seat SET session = NULL, change = gen_random_uuid() WHERE name = given AND session IS NOT DISTINCT FROM mine AND bid = my_bid;
+  UPDATE $schema.seat SET session = NULL, change = gen_random_uuid() WHERE name = given AND session = mine AND bid = my_bid;
   RETURN $schema.in_time(patience, json_build_object('kind', 'released'));
 END $give$;
 

@@ -74,13 +74,15 @@ CREATE TABLE IF NOT EXISTS $schema.counter (
 CREATE TABLE IF NOT EXISTS $schema.seat (
   name text COLLATE "C" PRIMARY KEY,
   session text COLLATE "C",               -- null: vacant
+  last_session text COLLATE "C" NOT NULL, -- who holds it, or held it last: so that giving back changes nothing that is indexed
   bid text NOT NULL,
   token bigint NOT NULL CHECK (token > 0),
   mark bigint NOT NULL,                   -- a short sum of name and bid, for the audit of a keep
   value text NOT NULL,
-  change uuid NOT NULL
+  change uuid NOT NULL,
+  CHECK (session = last_session)
 ) WITH (fillfactor = 80);
-CREATE INDEX IF NOT EXISTS seat_session ON $schema.seat (session) INCLUDE (mark) WHERE session IS NOT NULL;
+CREATE INDEX IF NOT EXISTS seat_last_session ON $schema.seat (last_session);
 
 -- What stands at each name that was ever claimed. SELECT name, state, candidate, token FROM $schema.place;
 CREATE OR REPLACE VIEW $schema.place AS
@@ -101,6 +103,7 @@ LEFT JOIN $schema.seat ON seat.name = counter.name
 LEFT JOIN $schema.session ON session.id = seat.session;
 `;
 
+/** After an update, not before it: a trigger before it would lock the row in a step of its own, whatever its WHEN says. What is refused is undone either way. */
 const RULES = `
 CREATE OR REPLACE FUNCTION $schema.refuse() RETURNS trigger LANGUAGE plpgsql AS $refuse$ BEGIN
   RAISE EXCEPTION 'conclave: %', TG_ARGV[0];
@@ -109,16 +112,16 @@ CREATE OR REPLACE TRIGGER counter_stays BEFORE DELETE ON $schema.counter FOR EAC
   EXECUTE FUNCTION $schema.refuse('a counter is never deleted, or its tokens would begin again');
 CREATE OR REPLACE TRIGGER counter_stays_whole BEFORE TRUNCATE ON $schema.counter FOR EACH STATEMENT
   EXECUTE FUNCTION $schema.refuse('a counter is never deleted, or its tokens would begin again');
-CREATE OR REPLACE TRIGGER counter_grows BEFORE UPDATE ON $schema.counter FOR EACH ROW WHEN (NEW.last < OLD.last OR NEW.name <> OLD.name)
+CREATE OR REPLACE TRIGGER counter_grows AFTER UPDATE ON $schema.counter FOR EACH ROW WHEN (NEW.last < OLD.last OR NEW.name <> OLD.name)
   EXECUTE FUNCTION $schema.refuse('a token never falls');
 -- A keep knows its seats by a sum of name and bid, which would not show it.
-CREATE OR REPLACE TRIGGER seat_keeps_its_name BEFORE UPDATE ON $schema.seat FOR EACH ROW WHEN (NEW.name <> OLD.name)
+CREATE OR REPLACE TRIGGER seat_keeps_its_name AFTER UPDATE ON $schema.seat FOR EACH ROW WHEN (NEW.name <> OLD.name)
   EXECUTE FUNCTION $schema.refuse('a seat is not renamed; delete it');
 CREATE OR REPLACE TRIGGER meta_stays BEFORE DELETE ON $schema.meta FOR EACH ROW
   EXECUTE FUNCTION $schema.refuse('the token domain belongs to these tables');
 CREATE OR REPLACE TRIGGER meta_stays_whole BEFORE TRUNCATE ON $schema.meta FOR EACH STATEMENT
   EXECUTE FUNCTION $schema.refuse('the token domain belongs to these tables');
-CREATE OR REPLACE TRIGGER ended_is_final BEFORE UPDATE ON $schema.session FOR EACH ROW WHEN (OLD.ended IS NOT NULL AND NEW.ended IS NULL)
+CREATE OR REPLACE TRIGGER ended_is_final AFTER UPDATE ON $schema.session FOR EACH ROW WHEN (OLD.ended IS NOT NULL AND NEW.ended IS NULL)
   EXECUTE FUNCTION $schema.refuse('a session that has ended never lives again');
 `;
 
@@ -145,7 +148,8 @@ END $gone$;
 CREATE OR REPLACE TRIGGER seats_go AFTER DELETE ON $schema.seat REFERENCING OLD TABLE AS gone
   FOR EACH STATEMENT EXECUTE FUNCTION $schema.seats_gone();
 CREATE OR REPLACE FUNCTION $schema.session_over() RETURNS trigger LANGUAGE plpgsql AS $over$ BEGIN
-  PERFORM pg_notify('$schema', E'\\n' || name) FROM $schema.seat WHERE session = OLD.id AND octet_length(name) < 7000;
+  PERFORM pg_notify('$schema', E'\\n' || name) FROM $schema.seat
+    WHERE last_session = OLD.id AND session = OLD.id AND octet_length(name) < 7000;
   RETURN NULL;
 END $over$;
 CREATE OR REPLACE TRIGGER session_ended AFTER UPDATE ON $schema.session FOR EACH ROW WHEN (OLD.ended IS NULL AND NEW.ended IS NOT NULL)
