@@ -24,6 +24,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "src/lease",
     "src/fencing",
     "src/stores/contract",
+    "src/stores/call",
     "src/stores/host-clock",
     "src/stores/open-store",
   ],
@@ -56,6 +57,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** Files of src/stores that are not drivers, and so have no subpath of their own. */
 const NOT_A_DRIVER = [
+  "src/stores/call.ts",
   "src/stores/host-clock.ts",
   "src/stores/mailbox.ts",
   "src/stores/mark.ts",

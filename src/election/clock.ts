@@ -32,6 +32,7 @@ function createNodeClock(platform: string): Clock {
       const mono = monoMs();
       return { mono, boot: bootMs === undefined ? mono : bootMs() };
     },
+    mono: monoMs,
     timer(afterMs: number, wake: () => void): Timer {
       const timeout = setTimeout(wake, Math.min(LONGEST_TIMER_MS, Math.max(0, Math.ceil(afterMs))));
       return { cancel: () => clearTimeout(timeout) };

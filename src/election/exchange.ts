@@ -51,7 +51,7 @@ function invoke(store: Store, request: Request, call: Call): Promise<Answer> {
   try {
     return Promise.resolve(sent(store, request, call));
   } catch (error) {
-    return Promise.reject(error as Error);
+    return Promise.reject(error instanceof Error ? error : new Error(String(error)));
   }
 }
 

@@ -24,8 +24,10 @@ import {
 import type { Settings } from "../lease/settings.ts";
 import type { Effect, Input, Machine } from "../lease/state.ts";
 import type { Store } from "../stores/contract.ts";
+import { ClockReader } from "./clock-reader.ts";
 import { type Exchange, exchange } from "./exchange.ts";
 import { ThreadLink } from "./thread-link.ts";
+import { settled, type Waiter } from "./waiters.ts";
 import { Watches } from "./watches.ts";
 
 /** Who stands for a name: told what becomes of it. */
@@ -53,19 +55,12 @@ export interface RunnerOptions {
   readonly url?: string | undefined;
 }
 
-interface Waiter {
-  readonly name: Name;
-  /** The renewal or the announcement that is waited for. */
-  readonly id: number;
-  readonly resolve: () => void;
-  readonly reject: (error: ConclaveError) => void;
-}
-
 const TICK: Input = { type: "tick" };
 
 export class Runner {
   readonly #store: Store;
   readonly #clock: Clock;
+  readonly #reader: ClockReader;
   readonly #machine: Machine;
   readonly #publish: (event: ConclaveEvent) => void;
   readonly #watches: Watches;
@@ -91,6 +86,7 @@ export class Runner {
   constructor(options: RunnerOptions) {
     this.#store = options.store;
     this.#clock = options.clock;
+    this.#reader = new ClockReader(options.clock);
     this.#machine = createMachine(options.settings, options.nonce, options.seed);
     this.#publish = options.publish;
     this.#watches = new Watches(options.store, options.clock, (hint) => this.input({ type: "hint", hint }));
@@ -109,15 +105,15 @@ export class Runner {
 
   input(input: Input): void {
     this.#hearThread();
-    const now = this.#clock.now();
+    const now = this.#reader.now();
     this.#step(input, now);
-    this.#arrangeTick(input.type === "tick", now);
+    this.#arrangeTick(false, now);
   }
 
-  /** Two at one reading, the first carried out before the second. */
+  /** Two things at once, right after a question was answered by the clock: the first is carried out before the second. */
   inputs(first: Input, second: Input): void {
     this.#hearThread();
-    const now = this.#clock.now();
+    const now = this.#reader.again();
     this.#step(first, now);
     this.#step(second, now);
     this.#arrangeTick(false, now);
@@ -181,7 +177,7 @@ export class Runner {
 
   #upToDate(): Reading {
     this.#hearThread();
-    const now = this.#clock.now();
+    const now = this.#reader.now();
     if (isBehindClock(this.#machine, now)) {
       this.#step(TICK, now);
       this.#arrangeTick(true, now);
@@ -201,7 +197,7 @@ export class Runner {
       const { mono, boot } = this.#latest;
       this.#step(input, { mono: Math.max(at.mono, mono), boot: Math.max(at.boot, boot) });
     }
-    this.#arrangeTick(false, this.#clock.now());
+    this.#arrangeTick(false, this.#reader.now());
   }
 
   #closeOrder(errand: number): void {
@@ -367,7 +363,7 @@ export class Runner {
   #arrangeTick(afterTick: boolean, now: Reading): void {
     const wakeAt = nextWake(this.#machine, now);
     if (wakeAt <= now.mono && !afterTick) {
-      if (!this.#tickComing) queueMicrotask(() => this.#tick());
+      if (!this.#tickComing) queueMicrotask(() => this.#tick("again"));
       this.#tickComing = true;
       return;
     }
@@ -378,24 +374,15 @@ export class Runner {
     this.#timerAt = wakeAt;
     this.#timer = this.#clock.timer(wakeAt - now.mono, () => {
       this.#timer = undefined;
-      this.#tick();
+      this.#tick("now");
     });
   }
 
-  #tick(): void {
+  #tick(read: "now" | "again"): void {
     this.#tickComing = false;
-    this.input(TICK);
+    this.#hearThread();
+    const now = this.#reader[read]();
+    this.#step(TICK, now);
+    this.#arrangeTick(true, now);
   }
-}
-
-/** Settles those of `waiters` that are meant, and returns the others. */
-function settled(waiters: Waiter[], isMeant: (waiter: Waiter) => boolean, error: ConclaveError | undefined): Waiter[] {
-  if (waiters.length === 0) return waiters;
-  const others: Waiter[] = [];
-  for (const waiter of waiters) {
-    if (!isMeant(waiter)) others.push(waiter);
-    else if (error === undefined) waiter.resolve();
-    else waiter.reject(error);
-  }
-  return others;
 }

@@ -42,7 +42,10 @@ export function isGivenUp(call: Call): boolean {
 
 /** Calls `then` when nobody waits any more. Returns how to stop waiting for that, where there is something to stop. */
 export function whenGivenUp(call: Call, then: () => void): (() => void) | undefined {
-  if (call instanceof LazyCall) return void call.whenAbandoned(then);
+  if (call instanceof LazyCall) {
+    call.whenAbandoned(then);
+    return undefined;
+  }
   const { signal } = call;
   signal.addEventListener("abort", then, { once: true });
   return () => signal.removeEventListener("abort", then);

@@ -17,7 +17,7 @@ afterEach(() => byHand(url(), "SELECT pg_stat_statements_reset()"));
 async function counted(): Promise<Readonly<Record<string, number>>> {
   const rows = await byHand(
     url(),
-    `SELECT substring(query FROM 'conclave\\.([a-z]+)\\(') AS verb, sum(calls)::int AS calls FROM pg_stat_statements WHERE query LIKE 'SELECT conclave.%' GROUP BY 1`,
+    `SELECT substring(query FROM 'conclave\\.([a-z]+)\\(') AS verb, sum(calls)::int AS calls FROM pg_stat_statements WHERE query ~ 'SELECT conclave\\.' GROUP BY 1`,
   );
   return Object.fromEntries(rows.map(({ verb, calls }) => [verb, Number(calls)]));
 }

@@ -3,11 +3,21 @@
 // Not pg's Pool: that hides its clients, so that one which went dead can neither be found nor cut off, and its listeners, timers and result objects cost a
 // lock as much as the network does. What is sent is a query of our own kind (pg's word is Submittable; cursors are such): our functions answer one text.
 //
+// On a connection that leads to the server itself a call is prepared when it comes a second time, so that the server need not read it anew each time. A pooler
+// in between would hand the next message to another server, to which nothing was said: so a connection first says which server process it speaks with, and
+// that is compared with the one that signed us in. A pooler makes that number up.
+//
 // Once a second, while there is a connection, all of them are looked at: one that owes an answer for too long is cut off, one that has idled for long is
 // closed. So no question needs a timer of its own. Neither that look nor an idle connection keeps a process alive.
+import { callText } from "./call-text.ts";
+
+/** A statement, or the call of a function; its arguments as they are written in a statement. */
+export type Asked = { readonly text: string } | { readonly call: string; readonly args: readonly string[] };
 
 /** What is used of a Client of pg. */
 export interface Session {
+  /** Of the server, as it said when we signed in. */
+  readonly processID?: number | null;
   connect(done: (error?: Error | null) => void): void;
   query(question: Question): unknown;
   end(): Promise<unknown>;
@@ -38,11 +48,11 @@ export class Connections<S extends Session> {
   }
 
   /** The first column of the last row, as text. Rejects if nothing came within `patienceMs` and a second or two: then it may have been done. */
-  run(text: string, patienceMs: number): Promise<unknown> {
+  ask(asked: Asked, patienceMs: number): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const question = new Question(this, text, patienceMs, resolve, reject);
+      const question = new Question(this, asked, patienceMs, resolve, reject);
       const connection = this.#idle.pop();
-      if (connection !== undefined) return ask(connection, question);
+      if (connection !== undefined) return send(connection, question);
       this.#waiting.push(question);
       if (this.#connecting < this.#waiting.length && this.#connections.size < CONNECTIONS) this.#connect();
     });
@@ -58,7 +68,7 @@ export class Connections<S extends Session> {
 
   #connect(): void {
     const session = this.session();
-    const connection: Connection = { session, question: undefined, idleLooks: 0 };
+    const connection: Connection = { session, prepared: undefined, question: undefined, idleLooks: 0 };
     this.#connections.add(connection);
     this.#connecting++;
     this.#looking ??= setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
@@ -76,7 +86,7 @@ export class Connections<S extends Session> {
   /** Whoever has waited longest, or nobody. */
   #serve(connection: Connection): void {
     const next = this.#waiting.shift();
-    if (next !== undefined) return ask(connection, next);
+    if (next !== undefined) return send(connection, next);
     connection.idleLooks = 0;
     connection.session.unref();
     this.#idle.push(connection);
@@ -114,8 +124,8 @@ export class Connections<S extends Session> {
         leave(session);
       }
     }
-    for (const question of [...this.#waiting]) {
-      if (--question.looksLeft >= 0) continue;
+    const overdue = this.#waiting.filter((question) => --question.looksLeft < 0);
+    for (const question of overdue) {
       this.#waiting.splice(this.#waiting.indexOf(question), 1);
       question.handleError(new Error("timeout exceeded when trying to connect")); // as pg's Pool says it
     }
@@ -142,12 +152,14 @@ export class Connections<S extends Session> {
 
 interface Connection {
   readonly session: Session;
+  /** The functions whose calls are prepared; undefined while it is not known that this leads to the server itself. */
+  prepared: Set<string> | undefined;
   question: Question | undefined;
   /** How often it was found idle. */
   idleLooks: number;
 }
 
-function ask(connection: Connection, question: Question): void {
+function send(connection: Connection, question: Question): void {
   connection.question = question;
   question.connection = connection;
   connection.session.ref();
@@ -164,6 +176,17 @@ function cutOff(session: Session): void {
   session.connection?.stream?.destroy();
 }
 
+function textFor(asked: Asked, { prepared }: Connection): string {
+  if ("text" in asked) return asked.text;
+  const { call, args } = asked;
+  if (prepared === undefined) return callText(call, args, ", pg_backend_pid()");
+  const execute = `EXECUTE "${call}"(${args.join(", ")})`;
+  if (prepared.has(call)) return execute;
+  prepared.add(call);
+  const places = args.map((_, index) => `$${index + 1}`);
+  return `PREPARE "${call}" AS ${callText(call, places)}; ${execute}`;
+}
+
 /** What pg sends a question through. */
 interface Wire {
   query(text: string): void;
@@ -175,33 +198,37 @@ class Question {
   /** How many looks it may still be found without an answer. */
   looksLeft: number;
   readonly #connections: Pick<Connections<Session>, "free">;
-  readonly #text: string;
+  readonly #asked: Asked;
   readonly #resolve: (answer: unknown) => void;
   readonly #reject: (error: Error) => void;
   #answer: unknown;
 
   constructor(
     connections: Pick<Connections<Session>, "free">,
-    text: string,
+    asked: Asked,
     patienceMs: number,
     resolve: (answer: unknown) => void,
     reject: (error: Error) => void,
   ) {
     this.#connections = connections;
-    this.#text = text;
+    this.#asked = asked;
     this.looksLeft = Math.ceil(patienceMs / LOOK_EVERY_MS);
     this.#resolve = resolve;
     this.#reject = reject;
   }
 
   submit(wire: Wire): void {
-    wire.query(this.#text);
+    if (this.connection !== undefined) wire.query(textFor(this.#asked, this.connection));
   }
 
   handleRowDescription(): void {}
 
   handleDataRow(row: { readonly fields: readonly unknown[] }): void {
-    this.#answer = row.fields[0];
+    const [answer, processId] = row.fields;
+    this.#answer = answer;
+    const { connection } = this;
+    if (processId !== undefined && connection?.session.processID === Number(processId))
+      connection.prepared ??= new Set();
   }
 
   handleCommandComplete(): void {}

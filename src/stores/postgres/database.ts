@@ -1,9 +1,10 @@
 // One face for the clients of PostgreSQL: `pg` (a Pool or a Client), `postgres` (its sql function), or a URL, for which the first of the two that is
 // installed is loaded. By the methods that are used, so that anything with them will do. What the user made is never closed here.
 //
-// `run` sends one message of the simple protocol: several statements, one round trip, one transaction, nothing prepared. So it passes through a pooler in
-// transaction mode, and leaves nothing behind on a connection, also when it fails.
+// A call is one message of the simple protocol: one round trip, one transaction. Nothing is prepared on a connection that is not ours, or behind which a pooler
+// may put another server each time (connections.ts); there it leaves nothing behind, also when it fails.
 import { loadPeer } from "../../clients/load-peer.ts";
+import { callText } from "./call-text.ts";
 import { Connections, type Session } from "./connections.ts";
 import { Refusal } from "./refusals.ts";
 
@@ -33,7 +34,9 @@ export interface Ears {
 }
 
 export interface Database {
-  /** What the statement answers: one row, one column. `patienceMs`: when the client may give its connection up. */
+  /** What the function answers, as text. Arguments as they are written in a statement. `patienceMs`: when the client may give its connection up. */
+  call(name: string, args: readonly string[], patienceMs: number): Promise<unknown>;
+  /** Any statement, for what it does. */
   run(text: string, patienceMs: number): Promise<unknown>;
   /** Listens on a session of its own. Resolves to how to stop. Rejects where there is no such session. */
   listen(channel: string, ears: Ears): Promise<() => void>;
@@ -102,6 +105,10 @@ class PgDatabase implements Database {
   constructor(client: PgClient) {
     this.#client = client;
     this.#isPool = isPool(client);
+  }
+
+  call(name: string, args: readonly string[], patienceMs: number): Promise<unknown> {
+    return this.run(callText(name, args), patienceMs);
   }
 
   /** `query_timeout` is pg's own: the Pool then throws the connection away, so that a dead one does not keep its place. */
@@ -191,6 +198,10 @@ class PostgresDatabase implements Database {
     this.#sql = sql;
   }
 
+  call(name: string, args: readonly string[]): Promise<unknown> {
+    return this.run(callText(name, args));
+  }
+
   async run(text: string): Promise<unknown> {
     return onlyValue((await this.#sql.unsafe(text)) as Row[]);
   }
@@ -225,6 +236,10 @@ export class UrlDatabase implements Database {
 
   constructor(url: string) {
     this.#url = url;
+  }
+
+  call(name: string, args: readonly string[], patienceMs: number): Promise<unknown> {
+    return this.#database().call(name, args, patienceMs);
   }
 
   run(text: string, patienceMs: number): Promise<unknown> {
@@ -287,7 +302,8 @@ function openWithPg(url: string): Own | undefined {
   };
   const connections = new Connections(() => new module.Client(options));
   return {
-    run: (text, patienceMs) => connections.run(text, patienceMs),
+    call: (name, args, patienceMs) => connections.ask({ call: name, args }, patienceMs),
+    run: (text, patienceMs) => connections.ask({ text }, patienceMs),
     listen: (channel, ears) => listenWith(connections.session(), channel, ears),
     doubt: () => {},
     close: async () => {},
@@ -312,6 +328,7 @@ function openWithPostgres(url: string): Own | undefined {
   };
   let sql = module(url, options);
   return {
+    call: (name, args) => new PostgresDatabase(sql).call(name, args),
     run: (text) => new PostgresDatabase(sql).run(text),
     listen: (channel, ears) => new PostgresDatabase(sql).listen(channel, ears),
     doubt: () => {

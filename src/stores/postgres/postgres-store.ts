@@ -109,13 +109,13 @@ export class PostgresStore implements FencedStore {
   }
 
   /** One claim, by the function that is made for it. */
-  #take(claim: Claim, words: string, call: Call): Promise<readonly Claimed[]> {
+  #take(claim: Claim, words: readonly string[], call: Call): Promise<readonly Claimed[]> {
     const patience = patienceOf(claim.session.ttlMs);
     const read = (answer: Answer): readonly Claimed[] =>
       answer["kind"] === "taken"
         ? [this.#readGrant(claim, answer["token"], answer["domain"])]
         : this.#readClaims([claim], answer);
-    return this.#call(`take(${LAYOUT}, ${patience}, ${words})`, patience, call, read, (outcome) => [outcome]);
+    return this.#call("take", [`${LAYOUT}`, `${patience}`, ...words], patience, call, read, (outcome) => [outcome]);
   }
 
   /** Where a name comes twice: one statement writes a row once, and would tell both that it is theirs. */
@@ -147,7 +147,7 @@ export class PostgresStore implements FencedStore {
     const words = hold && literals([hold.name, session.id, hold.bid]);
     if (words !== undefined) {
       const patience = patienceOf(session.ttlMs);
-      return this.#call(`give(${LAYOUT}, ${patience}, ${words})`, patience, call, asReleased, asItIs);
+      return this.#call("give", [`${LAYOUT}`, `${patience}`, ...words], patience, call, asReleased, asItIs);
     }
     const asked = {
       session: session.id,
@@ -189,12 +189,13 @@ export class PostgresStore implements FencedStore {
   #ask<A>(verb: string, asked: object, ttlMs: number, call: Call, read: Reader<A>): Promise<A | Refused | Unknown> {
     const patience = patienceOf(ttlMs);
     const request = JSON.stringify({ layout: LAYOUT, patience, byClock: this.#byClock, ...asked });
-    return this.#call<A | Refused | Unknown>(`${verb}(${sqlLiteral(request)}::json)`, patience, call, read, asItIs);
+    return this.#call<A | Refused | Unknown>(verb, [sqlLiteral(request) ?? "NULL"], patience, call, read, asItIs);
   }
 
   /** Never rejects: what goes wrong is an outcome too, and `otherwise` says how it is told. */
   #call<A>(
-    text: string,
+    verb: string,
+    args: readonly string[],
     patience: number,
     call: Call,
     read: Reader<A>,
@@ -215,8 +216,7 @@ export class PostgresStore implements FencedStore {
         }
       };
       try {
-        const statement = `SELECT ${this.#where.schema}.${text}::text AS answer`;
-        const running = this.#database.run(statement, patience + LAST_PATIENCE_MS);
+        const running = this.#database.call(`${this.#where.schema}.${verb}`, args, patience + LAST_PATIENCE_MS);
         void (stop === undefined ? running : running.finally(stop)).then(answered, fail);
       } catch (error) {
         fail(error);
@@ -237,15 +237,15 @@ function patienceOf(ttlMs: number): number {
 }
 
 /** undefined: there is something in it that only JSON can say; Postgres will refuse it. */
-function wordsOf(claim: Claim): string | undefined {
+function wordsOf(claim: Claim): readonly string[] | undefined {
   if (claim.over === undefined) return undefined;
   const texts = literals([claim.name, claim.session.id, claim.bid, claim.over, claim.value]);
-  return texts && `${texts}, ${markOf(claim)}`;
+  return texts && [...texts, `${markOf(claim)}`];
 }
 
-function literals(texts: readonly string[]): string | undefined {
+function literals(texts: readonly string[]): readonly string[] | undefined {
   const written = texts.map(sqlLiteral);
-  return written.includes(undefined) ? undefined : written.join(", ");
+  return written.includes(undefined) ? undefined : (written as string[]);
 }
 
 function asReleased(): Released {

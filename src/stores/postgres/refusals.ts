@@ -137,11 +137,11 @@ function ofStatement({ code, severity, text }: Trouble, { place, schema }: Where
   switch (code) {
     case "3F000":
     case "42883":
-      if (code === "42883" && !/\b(?:open|keep|claim|release|look)\(json\)/.test(text))
+      if (code === "42883" && !/\.(?:open|keep|claim|take|release|give|look)\(/.test(text))
         return foreign(text, place, schema);
       return [
         "STORE_UNSUPPORTED",
-        `${place} has no tables of conclave in schema "${schema}" (${text}). Run once, as its owner: npx conclave schema postgres${option} | psql "$DATABASE_URL"`,
+        `${place} has no tables of conclave in schema "${schema}", or older ones (${text}). Run once, as its owner: npx conclave schema postgres${option} | psql "$DATABASE_URL"`,
         false,
       ];
     case "42501":

@@ -1,0 +1,281 @@
+// The connections that a store makes for its URL: what they say to a real server and to a real pooler; and, with a client that does as it is told and a clock
+// that is turned by hand, what becomes of one that does not answer.
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { createCandidate } from "conclave";
+import { postgres, postgresSchema } from "conclave/stores/postgres";
+import * as pgbouncer from "../../scripts/servers/pgbouncer.mjs";
+import * as server from "../../scripts/servers/postgres.mjs";
+import { Connections, type Session } from "../../src/stores/postgres/connections.ts";
+import { useServers } from "../servers.ts";
+import { call } from "../stores/moves.ts";
+import { byHand } from "./stage.ts";
+
+describe("on a real server", () => {
+  const servers = useServers(server, { settings: { "pg_stat_statements.track": "top" } });
+  const url = (): string => servers().urls[0] ?? "";
+
+  beforeAll(() => byHand(url(), `CREATE EXTENSION pg_stat_statements; ${postgresSchema()}`));
+  beforeEach(() => byHand(url(), "SELECT pg_stat_statements_reset()"));
+
+  /** How often each was run: read anew, or prepared before. */
+  async function looks(): Promise<Readonly<Record<string, number>>> {
+    const rows = await byHand(
+      url(),
+      `SELECT split_part(query, ' ', 1) AS how, sum(calls)::int AS calls FROM pg_stat_statements WHERE query LIKE '%conclave.look(%' GROUP BY 1`,
+    );
+    return Object.fromEntries(rows.map(({ how, calls }) => [how, Number(calls)]));
+  }
+
+  async function lookFiveTimes(at: string): Promise<void> {
+    const store = postgres(at);
+    for (let time = 0; time < 5; time++)
+      expect(await store.look([{ name: "x" }], call())).toMatchObject({ kind: "seen" });
+    await store.close();
+  }
+
+  it("a call that comes again is prepared", async () => {
+    await lookFiveTimes(url());
+    expect(await looks()).toEqual({ SELECT: 1, PREPARE: 4 });
+  });
+
+  it("behind a pooler nothing is", async () => {
+    const pooler = await pgbouncer.start({ database: url() });
+    try {
+      await lookFiveTimes(pooler.urls[0] ?? "");
+    } finally {
+      await pooler.stop();
+    }
+    expect(await looks()).toEqual({ SELECT: 5 });
+  });
+
+  it("tables that are made anew under a prepared call are found", async () => {
+    const store = postgres(url());
+    for (let time = 0; time < 3; time++) await store.look([{ name: "x" }], call());
+    await byHand(url(), "DROP SCHEMA conclave CASCADE");
+    const without = await store.look([{ name: "x" }], call());
+    expect(without).toMatchObject({ kind: "refused", code: "STORE_UNSUPPORTED" });
+    await byHand(url(), postgresSchema());
+    for (let time = 0; time < 3; time++)
+      expect(await store.look([{ name: "x" }], call())).toMatchObject({ kind: "seen" });
+    await store.close();
+  });
+
+  it("what is more than there are connections for waits its turn", async () => {
+    const store = postgres(url());
+    const seen = await Promise.all(Array.from({ length: 40 }, () => store.look([{ name: "x" }], call())));
+    expect(seen.every(({ kind }) => kind === "seen")).toBe(true);
+    const [row] = await byHand(
+      url(),
+      "SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'conclave'",
+    );
+    expect(row?.["n"]).toBe(4);
+    await store.close();
+  });
+
+  it("a lock that is taken and given back writes into no index", async () => {
+    const candidate = createCandidate({ store: postgres(url()) });
+    for (let time = 0; time < 300; time++) await candidate.withLock("round", async () => {});
+    await candidate.close();
+    await vi.waitFor(async () => {
+      const [row] = await byHand(
+        url(),
+        "SELECT n_tup_upd::int AS all, n_tup_hot_upd::int AS hot FROM pg_stat_user_tables WHERE relname = 'seat'",
+      );
+      expect(row?.["all"]).toBeGreaterThanOrEqual(599);
+      expect(Number(row?.["all"]) - Number(row?.["hot"])).toBeLessThan(30); // those that found their page full
+    }, 5_000);
+  });
+});
+
+/** A client of pg that answers when the test says so. */
+class Puppet implements Session {
+  readonly processID = 7;
+  readonly #listeners = { error: [] as (() => void)[], end: [] as (() => void)[] };
+  readonly said: string[] = [];
+  question: Parameters<Session["query"]>[0] | undefined;
+  isRef = true;
+  isCutOff = false;
+  hasLeft = false;
+  connected: (error?: Error | null) => void = () => {};
+  readonly connection = { stream: { destroy: (): void => this.cutOff() } };
+
+  connect(done: (error?: Error | null) => void): void {
+    this.connected = done;
+  }
+
+  query(question: Parameters<Session["query"]>[0]): void {
+    this.question = question;
+    question.submit({ query: (text) => this.said.push(text) });
+  }
+
+  answer(...fields: unknown[]): void {
+    this.question?.handleDataRow({ fields });
+    this.question?.handleReadyForQuery();
+  }
+
+  /** As pg does it: whoever listens hears of it first, and what was asked fails in the next tick. */
+  cutOff(): void {
+    this.isCutOff = true;
+    this.emit("error");
+    this.emit("end");
+    this.question?.handleError(new Error("Connection terminated unexpectedly"));
+  }
+
+  emit(event: "error" | "end"): void {
+    for (const listener of this.#listeners[event]) listener();
+  }
+
+  end(): Promise<void> {
+    this.hasLeft = true;
+    return new Promise(() => {});
+  }
+
+  ref(): void {
+    this.isRef = true;
+  }
+
+  unref(): void {
+    this.isRef = false;
+  }
+
+  on(event: "error" | "end", listener: () => void): void {
+    this.#listeners[event].push(listener);
+  }
+}
+
+describe("with a client that does as it is told", () => {
+  let puppets: Puppet[];
+  let connections: Connections<Puppet>;
+  const puppet = (index: number): Puppet => puppets[index] as Puppet;
+  const ask = (text = "SELECT 1", patienceMs = 5_000): Promise<unknown> => connections.ask({ text }, patienceMs);
+
+  beforeEach(() => {
+    vi.useFakeTimers();
+    puppets = [];
+    connections = new Connections(() => {
+      const made = new Puppet();
+      puppets.push(made);
+      return made;
+    });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  async function connected(): Promise<Puppet> {
+    const first = ask();
+    puppet(0).connected();
+    puppet(0).answer("1");
+    expect(await first).toBe("1");
+    return puppet(0);
+  }
+
+  it("asks on one that is idle, and lets the process go meanwhile", async () => {
+    const only = await connected();
+    expect(only.isRef).toBe(false);
+    const second = ask("SELECT 2");
+    expect(only.isRef).toBe(true);
+    only.answer("2");
+    expect(await second).toBe("2");
+    expect(puppets).toHaveLength(1);
+  });
+
+  it("cuts off one that owes an answer for longer than it was given", async () => {
+    const only = await connected();
+    const second = ask("SELECT 2", 5_000);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(only.isCutOff).toBe(false);
+    const failed = expect(second).rejects.toThrow(/terminated/);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(only.isCutOff).toBe(true);
+    await failed;
+    void ask("SELECT 3");
+    expect(puppets).toHaveLength(2);
+  });
+
+  it("tells whoever waited in vain that nothing was sent", async () => {
+    const all = Array.from({ length: 4 }, () => ask("SELECT 1", 60_000));
+    for (const each of puppets) each.connected();
+    const fifth = expect(ask("SELECT 5", 3_000)).rejects.toThrow(/trying to connect/);
+    expect(puppets).toHaveLength(4);
+    await vi.advanceTimersByTimeAsync(5_000);
+    await fifth;
+    expect(puppets.flatMap(({ said }) => said)).toEqual(Array.from({ length: 4 }, () => "SELECT 1"));
+    for (const each of puppets) each.answer("1");
+    expect(await Promise.all(all)).toHaveLength(4);
+  });
+
+  it("asks nothing more on one that has answered with an error", async () => {
+    const only = await connected();
+    const second = expect(ask()).rejects.toThrow("no");
+    only.question?.handleError(new Error("no"));
+    await second;
+    expect(only.hasLeft).toBe(true);
+    void ask();
+    expect(puppets).toHaveLength(2);
+  });
+
+  it("forgets one that breaks while it is idle", async () => {
+    const only = await connected();
+    only.emit("error");
+    void ask();
+    expect(only.said).toHaveLength(1);
+    expect(puppets).toHaveLength(2);
+  });
+
+  it("closes one that has idled for half a minute", async () => {
+    const only = await connected();
+    await vi.advanceTimersByTimeAsync(29_000);
+    expect(only.hasLeft).toBe(false);
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(only.hasLeft).toBe(true);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("fails whoever waited longest when it cannot connect, and tries again for the others", async () => {
+    const [first, second] = [ask("SELECT 1"), ask("SELECT 2")];
+    const failed = expect(first).rejects.toThrow("refused");
+    puppet(0).connected(new Error("refused"));
+    await failed;
+    expect(puppet(0).hasLeft).toBe(true);
+    puppet(1).connected();
+    expect(puppet(1).said).toEqual(["SELECT 2"]);
+    puppet(1).answer("2");
+    expect(await second).toBe("2");
+  });
+
+  it("prepares a call only where the process that answers is the one that signed us in", async () => {
+    const call = (): Promise<unknown> => connections.ask({ call: "conclave.f", args: ["1", "E'x'"] }, 5_000);
+    const round = async (each: Puppet, processId: string): Promise<void> => {
+      const asked = call();
+      each.answer("ok", processId);
+      await asked;
+    };
+    void call();
+    puppet(0).connected();
+    puppet(0).answer("ok", "8");
+    await round(puppet(0), "8");
+    await round(puppet(0), "7");
+    await round(puppet(0), "7");
+    await round(puppet(0), "7");
+    const plain = "SELECT conclave.f(1, E'x')::text AS answer, pg_backend_pid()";
+    expect(puppet(0).said).toEqual([
+      plain,
+      plain,
+      plain,
+      `PREPARE "conclave.f" AS SELECT conclave.f($1, $2)::text AS answer; EXECUTE "conclave.f"(1, E'x')`,
+      `EXECUTE "conclave.f"(1, E'x')`,
+    ]);
+  });
+
+  it("does not wait for ever when all of it ends", async () => {
+    const only = await connected();
+    const second = expect(ask()).rejects.toThrow(/terminated/);
+    const ended = connections.end();
+    expect(only.hasLeft).toBe(true);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await ended;
+    await second;
+    expect(only.isCutOff).toBe(true);
+  });
+});
