@@ -242,6 +242,19 @@ describe("with a client that does as it is told", () => {
     expect(puppet(1).said).toEqual(["SELECT 2"]);
     puppet(1).answer("2");
     expect(await second).toBe("2");
+    expect(puppets).toHaveLength(2);
+  });
+
+  it("makes another for whoever waits when one breaks", async () => {
+    const four = Array.from({ length: 4 }, () => ask("SELECT 1", 60_000));
+    for (const each of puppets) each.connected();
+    const fifth = ask("SELECT 5");
+    const failed = expect(four[0]).rejects.toThrow(/terminated/);
+    puppet(0).cutOff();
+    await failed;
+    puppet(4).connected();
+    puppet(4).answer("5");
+    expect(await fifth).toBe("5");
   });
 
   it("prepares a call only where the process that answers is the one that signed us in", async () => {

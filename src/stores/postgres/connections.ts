@@ -77,9 +77,10 @@ export class Connections<S extends Session> {
     session.connect((error) => {
       this.#connecting--;
       if (!error) return this.#serve(connection);
+      const refused = this.#waiting.shift();
       this.#drop(connection);
       leave(session); // pg leaves it open where it could not sign in
-      this.#waiting.shift()?.handleError(error);
+      refused?.handleError(error);
     });
   }
 
