@@ -7,7 +7,7 @@
 /** @typedef {{ rate: number, perLock: number, rates: number[] }} Seen rate and rates: locks a second; perLock: requests at the store */
 
 /** Of each; cold code would be measured otherwise, and ours has the most of it. */
-const WARM_MS = 2_000;
+const WARM_MS = 5_000;
 
 /**
  * @template {string} K

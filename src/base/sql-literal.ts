@@ -5,8 +5,11 @@
 
 /** The literal; undefined for what PostgreSQL cannot hold: a NUL, half a surrogate pair. */
 export function sqlLiteral(text: string): string | undefined {
+  if (PLAIN.test(text)) return `'${text}'`;
   if (text.includes("\0") || HALF_PAIR.test(text)) return undefined;
   return `E'${text.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`;
 }
 
+/** Most names, ids and bids: nothing in them needs a second look. */
+const PLAIN = /^[\w .:@/+-]*$/;
 const HALF_PAIR = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;

@@ -31,15 +31,16 @@ export function exchange(
     timer.cancel();
     return true;
   };
+  // Sent first, timed then: the store works meanwhile, and no answer comes before this function is over.
+  invoke(store, request, call).then(
+    (result) => void (close() && answer(checked(store, request, result))),
+    (error: unknown) => void (close() && answer(unknown(error))),
+  );
   const timer = clock.timer(timeoutMs, () => {
     if (!close()) return;
     call.abandon();
     answer(unknown(new ConclaveError("STORE_TIMEOUT", `no answer within ${Math.round(timeoutMs)} ms`)));
   });
-  invoke(store, request, call).then(
-    (result) => void (close() && answer(checked(store, request, result))),
-    (error: unknown) => void (close() && answer(unknown(error))),
-  );
   return {
     cancel: () => {
       if (close()) call.abandon();

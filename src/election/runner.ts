@@ -100,7 +100,7 @@ export class Runner {
 
   stand(name: Name, brief: boolean, contender: Contender): void {
     this.#contenders.set(name, contender);
-    this.input({ type: "stand", name, value: "", brief });
+    this.inputs({ type: "stand", name, value: "", brief });
   }
 
   input(input: Input): void {
@@ -110,12 +110,11 @@ export class Runner {
     this.#arrangeTick(false, now);
   }
 
-  /** Two things at once, right after a question was answered by the clock: the first is carried out before the second. */
-  inputs(first: Input, second: Input): void {
+  /** What somebody here wants, one after the other; no answer, and nothing that waits for the clock. */
+  inputs(...inputs: readonly Input[]): void {
     this.#hearThread();
     const now = this.#reader.again();
-    this.#step(first, now);
-    this.#step(second, now);
+    for (const input of inputs) this.#step(input, now);
     this.#arrangeTick(false, now);
   }
 
