@@ -31,6 +31,10 @@ export class ManualClock implements Clock {
     return { mono: this.#mono, boot: this.#boot };
   }
 
+  mono(): number {
+    return this.#mono;
+  }
+
   timer(afterMs: number, wake: () => void): Timer {
     const alarm: Alarm = { dueAt: this.#mono + Math.max(0, afterMs), wake };
     const before = this.#alarms.findLastIndex(({ dueAt }) => dueAt <= alarm.dueAt);
