@@ -95,23 +95,24 @@ CREATE OR REPLACE FUNCTION $schema.keep(asked json) RETURNS json LANGUAGE plpgsq
 DECLARE
   patience integer := (asked->>'patience')::integer;
   objection json := $schema.objection((asked->>'layout')::integer, patience);
+  mine text := asked->>'session'; -- read once: JSON is read anew wherever it is named
   kept record;
   standing record;
 BEGIN
   IF objection IS NOT NULL THEN RETURN objection; END IF;
   UPDATE $schema.session SET beat = gen_random_uuid(), kept = clock_timestamp()
-    WHERE id = asked->>'session' AND ended IS NULL
+    WHERE id = mine AND ended IS NULL
       AND NOT ((asked->>'byClock')::boolean AND $schema.has_lapsed(session.kept, session.ttl))
     RETURNING session.candidate, session.ttl INTO kept;
   IF NOT FOUND THEN RETURN json_build_object('kind', 'session-lost'); END IF;
   SELECT count(*) AS held, coalesce(sum(mark), 0) AS marks INTO standing FROM $schema.seat
-    WHERE last_session = asked->>'session' AND session = asked->>'session';
+    WHERE last_session = mine AND session = mine;
   IF standing.held = (asked->>'held')::bigint AND standing.marks = (asked->>'marks')::numeric THEN
     RETURN $schema.in_time(patience, json_build_object('kind', 'kept', 'candidate', kept.candidate, 'ttl', kept.ttl));
   END IF;
   RETURN $schema.in_time(patience, json_build_object('kind', 'kept', 'candidate', kept.candidate, 'ttl', kept.ttl, 'seats',
     (SELECT coalesce(json_agg(json_build_object('name', seat.name, 'bid', seat.bid)), '[]'::json) FROM $schema.seat
-      WHERE seat.last_session = asked->>'session' AND seat.session = asked->>'session')));
+      WHERE seat.last_session = mine AND seat.session = mine)));
 END $keep$;
 
 -- ← claims, and the names in them. → a row for each, in their order, and what becomes of it as things stand. Over 'vacant' the last bid that held the seat
@@ -181,7 +182,8 @@ BEGIN
     IF FOUND THEN RETURN json_build_object('kind', 'claimed', 'domain', (SELECT domain FROM $schema.meta), 'claimed', claimed); END IF;
   END IF;
   INSERT INTO $schema.counter (name, last, ttl, change)
-    SELECT asked_name, 0, 1, gen_random_uuid() FROM unnest(names) AS asked_name ORDER BY asked_name COLLATE "C" ON CONFLICT DO NOTHING;
+    SELECT asked_name, 0, 1, gen_random_uuid() FROM unnest(names) AS asked_name
+    WHERE NOT EXISTS (SELECT FROM $schema.counter WHERE name = asked_name COLLATE "C") ORDER BY asked_name COLLATE "C" ON CONFLICT DO NOTHING;
   PERFORM FROM $schema.counter WHERE name = ANY (names) ORDER BY name FOR UPDATE;
   PERFORM FROM $schema.seat WHERE name = ANY (names) ORDER BY name FOR UPDATE;
   -- As an array: a join with what is asked would read all sessions, since nobody knows beforehand how many are asked for.
@@ -207,7 +209,8 @@ BEGIN
     UPDATE $schema.seat SET value = judged.value FROM judged
     WHERE judged.verdict = 'standing' AND seat.name = judged.name AND seat.value <> judged.value
   )
-  SELECT json_agg(json_build_object('verdict', judged.verdict, 'token', coalesce(counted.last, judged.token)::text, 'seat', judged.seat) ORDER BY judged.ordinal)
+  SELECT json_agg(json_build_object('verdict', judged.verdict, 'token', coalesce(counted.last, judged.token)::text,
+      'seat', CASE judged.verdict WHEN 'beaten' THEN judged.seat END) ORDER BY judged.ordinal)
     INTO claimed FROM judged LEFT JOIN counted ON counted.ordinal = judged.ordinal;
   RETURN json_build_object('kind', 'claimed', 'domain', (SELECT domain FROM $schema.meta), 'claimed', claimed);
 END $claim$;
@@ -219,23 +222,23 @@ CREATE OR REPLACE FUNCTION $schema.release(asked json) RETURNS json LANGUAGE plp
 DECLARE
   patience integer := (asked->>'patience')::integer;
   objection json := $schema.objection((asked->>'layout')::integer, patience);
-  leaves boolean := (asked->>'end')::boolean;
+  mine text := asked->>'session'; -- read once: JSON is read anew wherever it is named
   names text[];
   hurried text;
 BEGIN
   IF objection IS NOT NULL THEN RETURN objection; END IF;
   hurried := set_config('synchronous_commit', 'off', true);
-  IF leaves THEN
-    PERFORM FROM $schema.seat WHERE last_session = asked->>'session' AND session = asked->>'session' ORDER BY name FOR UPDATE;
-    UPDATE $schema.seat SET session = NULL, change = gen_random_uuid() WHERE last_session = asked->>'session' AND session = asked->>'session';
+  IF (asked->>'end')::boolean THEN
+    PERFORM FROM $schema.seat WHERE last_session = mine AND session = mine ORDER BY name FOR UPDATE;
+    UPDATE $schema.seat SET session = NULL, change = gen_random_uuid() WHERE last_session = mine AND session = mine;
     INSERT INTO $schema.session (id, candidate, ttl, beat, kept, ended)
-      VALUES (asked->>'session', asked->>'candidate', (asked->>'ttl')::integer, gen_random_uuid(), clock_timestamp(), 'released')
+      VALUES (mine, asked->>'candidate', (asked->>'ttl')::integer, gen_random_uuid(), clock_timestamp(), 'released')
       ON CONFLICT (id) DO UPDATE SET ended = coalesce(session.ended, 'released');
   ELSE
     names := ARRAY(SELECT hold->>'name' FROM json_array_elements(asked->'holds') AS hold);
-    PERFORM FROM $schema.seat WHERE name = ANY (names) AND session = asked->>'session' ORDER BY name FOR UPDATE;
+    PERFORM FROM $schema.seat WHERE name = ANY (names) AND session = mine ORDER BY name FOR UPDATE;
     UPDATE $schema.seat SET session = NULL, change = gen_random_uuid()
-      WHERE name = ANY (names) AND session = asked->>'session'
+      WHERE name = ANY (names) AND session = mine
         AND (name, bid) IN (SELECT hold->>'name', hold->>'bid' FROM json_array_elements(asked->'holds') AS hold);
   END IF;
   RETURN $schema.in_time(patience, json_build_object('kind', 'released'));
