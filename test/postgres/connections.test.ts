@@ -1,13 +1,15 @@
 // The connections that a store makes for its URL: what they say to a real server and to a real pooler; and, with a client that does as it is told and a clock
 // that is turned by hand, what becomes of one that does not answer.
+import { createRequire } from "node:module";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { createCandidate } from "conclave";
 import { postgres, postgresSchema } from "conclave/stores/postgres";
 import * as pgbouncer from "../../scripts/servers/pgbouncer.mjs";
 import * as server from "../../scripts/servers/postgres.mjs";
-import { Connections, type Session } from "../../src/stores/postgres/connections.ts";
+import { Connections } from "../../src/stores/postgres/connections.ts";
 import { useServers } from "../servers.ts";
 import { call } from "../stores/moves.ts";
+import { Puppet } from "./puppet.ts";
 import { byHand } from "./stage.ts";
 
 describe("on a real server", () => {
@@ -60,6 +62,17 @@ describe("on a real server", () => {
     await store.close();
   });
 
+  it("asks with pg's own client where libpq is to take its place", async () => {
+    const { cache, resolve } = createRequire(import.meta.url);
+    delete cache[resolve("pg")]; // it decides that when it is loaded
+    vi.stubEnv("NODE_PG_FORCE_NATIVE", "1");
+    try {
+      await lookFiveTimes(url());
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
+
   it("what is more than there are connections for waits its turn", async () => {
     const store = postgres(url());
     const seen = await Promise.all(Array.from({ length: 40 }, () => store.look([{ name: "x" }], call())));
@@ -86,61 +99,6 @@ describe("on a real server", () => {
     }, 5_000);
   });
 });
-
-/** A client of pg that answers when the test says so. */
-class Puppet implements Session {
-  readonly processID = 7;
-  readonly #listeners = { error: [] as (() => void)[], end: [] as (() => void)[] };
-  readonly said: string[] = [];
-  question: Parameters<Session["query"]>[0] | undefined;
-  isRef = true;
-  isCutOff = false;
-  hasLeft = false;
-  connected: (error?: Error | null) => void = () => {};
-  readonly connection = {
-    stream: {
-      destroy: (): void => this.cutOff(),
-      ref: (): void => void (this.isRef = true),
-      unref: (): void => void (this.isRef = false),
-    },
-  };
-
-  connect(done: (error?: Error | null) => void): void {
-    this.connected = done;
-  }
-
-  query(question: Parameters<Session["query"]>[0]): void {
-    this.question = question;
-    question.submit({ query: (text) => this.said.push(text) });
-  }
-
-  answer(...fields: unknown[]): void {
-    this.question?.handleDataRow({ fields });
-    this.question?.handleReadyForQuery();
-  }
-
-  /** As pg does it: whoever listens hears of it first, and what was asked fails in the next tick. */
-  cutOff(): void {
-    if (this.isCutOff) return;
-    this.isCutOff = true;
-    this.emit("error");
-    this.emit("end");
-    this.question?.handleError(new Error("Connection terminated unexpectedly"));
-  }
-
-  emit(event: "error" | "end"): void {
-    for (const listener of this.#listeners[event]) listener();
-  }
-
-  end(): Promise<void> {
-    this.hasLeft = true;
-    return new Promise(() => {});
-  }
-
-  on(event: "error" | "end", listener: () => void): void {
-    this.#listeners[event].push(listener);
-  }
-}
 
 describe("with a client that does as it is told", () => {
   let puppets: Puppet[];
