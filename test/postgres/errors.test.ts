@@ -72,6 +72,15 @@ describe("refuses, and says what to do:", () => {
     await expectRefused("postgres://h.invalid/app", { code: "STORE_UNREACHABLE", retryable: true });
   });
 
+  it("a certificate that is not where the URL says", async () => {
+    expect(await keep(postgres(`${primary()}?sslrootcert=/nowhere/ca.pem`))).toMatchObject({
+      kind: "refused",
+      code: "STORE_UNREACHABLE",
+      retryable: true,
+      message: saying(/names cannot be read.*\/nowhere\/ca\.pem.*Check sslrootcert/),
+    });
+  });
+
   it("a way that is gone: before anything was sent that is a refusal, and under way nobody knows", async () => {
     const failing = (syscall: string): PgClient => ({
       query: () =>

@@ -83,6 +83,12 @@ const DISTRUSTED = new Set([
 /** Nothing was ever sent. A connection that was made may break with the same codes, when the way to the server is gone: then it was reading or writing. */
 function ofConnection({ code, text, syscall }: Trouble, { place }: Whereabouts): Verdict | undefined {
   if (NOT_CONNECTED.has(code) && (syscall === "read" || syscall === "write")) return undefined;
+  if (syscall === "open")
+    return [
+      "STORE_UNREACHABLE",
+      `a file that the URL of ${place} names cannot be read (${text}). Check sslrootcert, sslcert and sslkey. It is tried again.`,
+      true,
+    ];
   if (NOT_CONNECTED.has(code) || NOT_CONNECTED_TEXT.test(text))
     return [
       "STORE_UNREACHABLE",
