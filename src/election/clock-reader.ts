@@ -1,8 +1,8 @@
 // Reads the clocks for one runner, and knows how to read them again for less shortly after.
 import type { Clock, Reading } from "../base/clock.ts";
 
-/** How old a reading may be to be carried on: as coarse as boot time is anyway. */
-const CARRIED_MS = 10;
+/** How old a reading of boot time may be to be used again: as coarse as it is anyway. */
+const STILL_MS = 10;
 
 export class ClockReader {
   readonly #clock: Clock;
@@ -18,14 +18,15 @@ export class ClockReader {
   }
 
   /**
-   * Shortly after both hands were read: the monotonic one anew, and boot time carried on from there by as much (reading it takes a call of the kernel). If the
-   * host slept in just that moment, boot shows an instant that is past, as a coarse hand does. So nobody is told by it that a term is held: that takes `now`.
-   * What is sent at it is believed in for less, and silence is watched on the monotonic hand alone.
+   * Shortly after both hands were read: the monotonic one anew, and boot time as it was (reading it takes a call of the kernel). So boot shows an instant that
+   * is past, as a coarse hand does, and further past if the host slept in just that moment. It is not carried on by what the other hand shows: the next true
+   * reading, being coarse, could be behind that, and a hand must never go back. Nobody is told by it that a term is held: that takes `now`. What is sent at it
+   * is believed in for less, and silence is watched on the monotonic hand alone.
    */
   again(): Reading {
     const mono = this.#clock.mono?.();
     const last = this.#last;
-    if (mono === undefined || last === undefined || mono - last.mono > CARRIED_MS) return this.now();
-    return { mono, boot: last.boot + (mono - last.mono) };
+    if (mono === undefined || last === undefined || mono - last.mono > STILL_MS) return this.now();
+    return { mono, boot: last.boot };
   }
 }

@@ -110,12 +110,15 @@ export class Runner {
     this.#arrangeTick(false, now);
   }
 
-  /** What somebody here wants, one after the other; no answer, and nothing that waits for the clock. */
+  /**
+   * What somebody here wants, one after the other; no answer, and nothing that waits for the clock. All at one reading, unless the first has set off something
+   * that has read the clock since: a reading never goes back.
+   */
   inputs(...inputs: readonly Input[]): void {
     this.#hearThread();
-    const now = this.#reader.again();
-    for (const input of inputs) this.#step(input, now);
-    this.#arrangeTick(false, now);
+    this.#latest = this.#reader.again();
+    for (const input of inputs) this.#step(input, this.#latest);
+    this.#arrangeTick(false, this.#latest);
   }
 
   #step(input: Input, now: Reading): void {

@@ -1,13 +1,15 @@
 // The connections that a store makes for its URL: what they say to a real server and to a real pooler; and, with a client that does as it is told and a clock
 // that is turned by hand, what becomes of one that does not answer.
+import { createRequire } from "node:module";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { createCandidate } from "conclave";
 import { postgres, postgresSchema } from "conclave/stores/postgres";
 import * as pgbouncer from "../../scripts/servers/pgbouncer.mjs";
 import * as server from "../../scripts/servers/postgres.mjs";
-import { Connections, type Session } from "../../src/stores/postgres/connections.ts";
+import { Connections } from "../../src/stores/postgres/connections.ts";
 import { useServers } from "../servers.ts";
 import { call } from "../stores/moves.ts";
+import { Puppet } from "./puppet.ts";
 import { byHand } from "./stage.ts";
 
 describe("on a real server", () => {
@@ -60,6 +62,17 @@ describe("on a real server", () => {
     await store.close();
   });
 
+  it("asks with pg's own client where libpq is to take its place", async () => {
+    const { cache, resolve } = createRequire(import.meta.url);
+    delete cache[resolve("pg")]; // it decides that when it is loaded
+    vi.stubEnv("NODE_PG_FORCE_NATIVE", "1");
+    try {
+      await lookFiveTimes(url());
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
+
   it("what is more than there are connections for waits its turn", async () => {
     const store = postgres(url());
     const seen = await Promise.all(Array.from({ length: 40 }, () => store.look([{ name: "x" }], call())));
@@ -86,62 +99,6 @@ describe("on a real server", () => {
     }, 5_000);
   });
 });
-
-/** A client of pg that answers when the test says so. */
-class Puppet implements Session {
-  readonly processID = 7;
-  readonly #listeners = { error: [] as (() => void)[], end: [] as (() => void)[] };
-  readonly said: string[] = [];
-  question: Parameters<Session["query"]>[0] | undefined;
-  isRef = true;
-  isCutOff = false;
-  hasLeft = false;
-  connected: (error?: Error | null) => void = () => {};
-  readonly connection = { stream: { destroy: (): void => this.cutOff() } };
-
-  connect(done: (error?: Error | null) => void): void {
-    this.connected = done;
-  }
-
-  query(question: Parameters<Session["query"]>[0]): void {
-    this.question = question;
-    question.submit({ query: (text) => this.said.push(text) });
-  }
-
-  answer(...fields: unknown[]): void {
-    this.question?.handleDataRow({ fields });
-    this.question?.handleReadyForQuery();
-  }
-
-  /** As pg does it: whoever listens hears of it first, and what was asked fails in the next tick. */
-  cutOff(): void {
-    this.isCutOff = true;
-    this.emit("error");
-    this.emit("end");
-    this.question?.handleError(new Error("Connection terminated unexpectedly"));
-  }
-
-  emit(event: "error" | "end"): void {
-    for (const listener of this.#listeners[event]) listener();
-  }
-
-  end(): Promise<void> {
-    this.hasLeft = true;
-    return new Promise(() => {});
-  }
-
-  ref(): void {
-    this.isRef = true;
-  }
-
-  unref(): void {
-    this.isRef = false;
-  }
-
-  on(event: "error" | "end", listener: () => void): void {
-    this.#listeners[event].push(listener);
-  }
-}
 
 describe("with a client that does as it is told", () => {
   let puppets: Puppet[];
@@ -281,11 +238,117 @@ describe("with a client that does as it is told", () => {
     ]);
   });
 
+  it("prepares nothing more once a server does not know what was prepared on its connection", async () => {
+    const call = (): Promise<unknown> => connections.ask({ call: "conclave.f", args: ["1"] }, 5_000);
+    const first = call();
+    puppet(0).connected();
+    puppet(0).answer("ok", "7");
+    await first;
+    const second = expect(call()).rejects.toThrow("does not exist");
+    puppet(0).question?.handleError(Object.assign(new Error("does not exist"), { severity: "ERROR", code: "26000" }));
+    await second;
+    for (let time = 0; time < 2; time++) {
+      const next = call();
+      if (time === 0) puppet(1).connected();
+      puppet(1).answer("ok", "7");
+      await next;
+    }
+    expect(puppet(1).said.filter((text) => text.startsWith("SELECT"))).toHaveLength(2);
+  });
+
+  it("what breaks off once it was sent has no code of a connection that was never made", async () => {
+    const unreachable = Object.assign(new Error("connect EHOSTUNREACH"), { code: "EHOSTUNREACH" });
+    const neverMade = expect(ask()).rejects.toBe(unreachable);
+    puppet(0).connected(unreachable);
+    await neverMade;
+    const asked = ask();
+    puppet(1).connected();
+    puppet(1).question?.handleError(unreachable);
+    const error: unknown = await asked.catch((cause: unknown) => cause);
+    expect(error).toMatchObject({ cause: unreachable });
+    expect(error).not.toHaveProperty("code");
+  });
+
+  it("tells pg when a question is over, and does not care what pg says of it later", async () => {
+    const only = await connected();
+    const over = vi.fn<() => void>();
+    const second = ask("SELECT 2");
+    const asked = only.question;
+    if (asked) asked.callback = over;
+    only.answer("2");
+    await second;
+    expect(over).toHaveBeenCalledTimes(1);
+    const third = ask("SELECT 3");
+    asked?.handleError(new Error("Query read timeout"));
+    expect(only.hasLeft).toBe(false);
+    only.answer("3");
+    expect(await third).toBe("3");
+  });
+
+  it.each(["be made", "connect"])("sends nothing later of what was asked when no client could %s", async (cannot) => {
+    let isBroken = true;
+    const made: Puppet[] = [];
+    const broken = new Connections(() => {
+      if (isBroken && cannot === "be made") throw new Error("no such file");
+      const one = new Puppet();
+      if (isBroken)
+        one.connect = () => {
+          throw new Error("bad port");
+        };
+      made.push(one);
+      return one;
+    });
+    for (let time = 0; time < 5; time++)
+      await expect(broken.ask({ text: `SELECT ${time}` }, 5_000)).rejects.toThrow(/no such file|bad port/);
+    expect(vi.getTimerCount()).toBe(0);
+    isBroken = false;
+    const sixth = broken.ask({ text: "SELECT 6" }, 5_000);
+    made.at(-1)?.connected();
+    expect(made.at(-1)?.said).toEqual(["SELECT 6"]);
+    made.at(-1)?.answer("6");
+    expect(await sixth).toBe("6");
+  });
+
+  it("tells whoever waits when one breaks and no other can be made", async () => {
+    let isBroken = false;
+    const made: Puppet[] = [];
+    const four = new Connections(() => {
+      if (isBroken) throw new Error("no such file");
+      made.push(new Puppet());
+      return made.at(-1) as Puppet;
+    });
+    const asked = Array.from({ length: 4 }, () => four.ask({ text: "SELECT 1" }, 60_000));
+    for (const each of made) each.connected();
+    const waiting = expect(four.ask({ text: "SELECT 5" }, 60_000)).rejects.toThrow("no such file");
+    const failed = Promise.all(asked.map((each) => expect(each).rejects.toThrow(/terminated/)));
+    isBroken = true;
+    for (const each of made) each.cutOff();
+    await Promise.all([waiting, failed]);
+  });
+
+  it("closes one that says something is wrong while it is idle", async () => {
+    const only = await connected();
+    only.emit("error");
+    expect(only.isCutOff).toBe(true);
+  });
+
+  it("waits for what is under way when all of it ends", async () => {
+    const only = await connected();
+    const second = ask("SELECT 2");
+    const ended = connections.end();
+    expect(only.hasLeft).toBe(false);
+    only.answer("2");
+    expect(await second).toBe("2");
+    expect(only.hasLeft).toBe(true);
+    only.emit("end");
+    await ended;
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   it("does not wait for ever when all of it ends", async () => {
     const only = await connected();
     const second = expect(ask()).rejects.toThrow(/terminated/);
     const ended = connections.end();
-    expect(only.hasLeft).toBe(true);
     await vi.advanceTimersByTimeAsync(1_000);
     await ended;
     await second;

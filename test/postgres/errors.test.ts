@@ -72,6 +72,25 @@ describe("refuses, and says what to do:", () => {
     await expectRefused("postgres://h.invalid/app", { code: "STORE_UNREACHABLE", retryable: true });
   });
 
+  it("a certificate that is not where the URL says", async () => {
+    expect(await keep(postgres(`${primary()}?sslrootcert=/nowhere/ca.pem`))).toMatchObject({
+      kind: "refused",
+      code: "STORE_UNREACHABLE",
+      retryable: true,
+      message: saying(/names cannot be read.*\/nowhere\/ca\.pem.*Check sslrootcert/),
+    });
+  });
+
+  it("a way that is gone: before anything was sent that is a refusal, and under way nobody knows", async () => {
+    const failing = (syscall: string): PgClient => ({
+      query: () =>
+        Promise.reject(Object.assign(new Error(`${syscall} EHOSTUNREACH`), { code: "EHOSTUNREACH", syscall })),
+    });
+    expect(await keep(postgres(failing("connect")))).toMatchObject({ kind: "refused", retryable: true });
+    expect(await keep(postgres(failing("read")))).toMatchObject({ kind: "unknown" });
+    expect(await keep(postgres(failing("write")))).toMatchObject({ kind: "unknown" });
+  });
+
   it("TLS where there is none, and a certificate that nobody vouches for", async () => {
     const plain = await newDatabase(primary());
     expect(await keep(postgres(`${plain}?sslmode=verify-full`))).toMatchObject({

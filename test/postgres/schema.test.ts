@@ -52,6 +52,16 @@ describe("conclave schema postgres", () => {
     expect(token?.domain).toMatch(/^postgres-[0-9a-f-]{36}$/);
   });
 
+  it("says that it cannot update tables from before the first release, and changes nothing", async () => {
+    const url = await emptyDatabase();
+    const sql = await schema();
+    expect(psql(url, sql)).toMatchObject({ status: 0 });
+    await byHand(url, "ALTER TABLE conclave.seat DROP COLUMN last_session CASCADE");
+    const again = psql(url, sql);
+    expect(again.status).toBe(3);
+    expect(again.stderr).toMatch(/from before the first release.*Nothing was changed/);
+  });
+
   it("lets a role stand that may do nothing else, and guard rows", async () => {
     const url = await emptyDatabase();
     await byHand(url, "CREATE ROLE app LOGIN PASSWORD 'secret'");

@@ -21,10 +21,9 @@ export interface Session {
   connect(done: (error?: Error | null) => void): void;
   query(question: Question): unknown;
   end(): Promise<unknown>;
-  ref(): void;
-  unref(): void;
   on(event: "error" | "end", listener: () => void): unknown;
-  readonly connection?: { readonly stream?: { destroy(): void } };
+  /** Of the socket, because a Client before pg 8.7 has no ref and unref of its own. */
+  readonly connection?: { readonly stream?: { destroy(): void; ref(): void; unref(): void } };
 }
 
 /** Enough for a keep, a claim and a look at once. */
@@ -42,6 +41,9 @@ export class Connections<S extends Session> {
   readonly #waiting: Question[] = [];
   #connecting = 0;
   #looking: NodeJS.Timeout | undefined;
+  #allEnded = (): void => {};
+  /** Until a server does not know what was prepared on its connection, or knows it before: then something stands in between that passes its number on. */
+  mayPrepare = true;
 
   constructor(make: () => S) {
     this.#make = make;
@@ -62,17 +64,35 @@ export class Connections<S extends Session> {
   session(): S {
     const session = this.#make();
     this.#sessions.add(session);
-    session.on("end", () => this.#sessions.delete(session));
+    session.on("end", () => this.#forget(session));
     return session;
   }
 
+  #forget(session: S): void {
+    this.#sessions.delete(session);
+    if (this.#sessions.size === 0) this.#allEnded();
+  }
+
+  /** Nobody goes on waiting for what cannot even be tried: a URL that makes no sense, a certificate that is not there. */
   #connect(): void {
-    const session = this.session();
+    let session: S | undefined;
+    try {
+      session = this.session();
+      this.#signIn(session);
+    } catch (error) {
+      for (const question of this.#waiting.splice(0)) question.handleError(error as Error);
+      if (session === undefined) return;
+      cutOff(session);
+      this.#forget(session);
+    }
+  }
+
+  #signIn(session: S): void {
     const connection: Connection = { session, prepared: undefined, question: undefined, idleLooks: 0 };
-    this.#connections.add(connection);
-    this.#connecting++;
-    this.#looking ??= setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
-    session.on("error", () => this.#drop(connection));
+    session.on("error", () => {
+      this.#drop(connection);
+      cutOff(session); // whatever it was: nothing is asked on it any more
+    });
     session.on("end", () => this.#drop(connection));
     session.connect((error) => {
       this.#connecting--;
@@ -82,6 +102,9 @@ export class Connections<S extends Session> {
       leave(session); // pg leaves it open where it could not sign in
       refused?.handleError(error);
     });
+    this.#connections.add(connection);
+    this.#connecting++;
+    this.#looking ??= setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
   }
 
   /** Whoever has waited longest, or nobody. */
@@ -89,15 +112,14 @@ export class Connections<S extends Session> {
     const next = this.#waiting.shift();
     if (next !== undefined) return send(connection, next);
     connection.idleLooks = 0;
-    connection.session.unref();
+    connection.session.connection?.stream?.unref();
     this.#idle.push(connection);
   }
 
   /** A question was answered. After an error nothing more is asked on that connection: it may be the last thing that came from it. */
   free(connection: Connection, failed: boolean): void {
     connection.question = undefined;
-    if (!this.#connections.has(connection)) return;
-    if (!failed) return this.#serve(connection);
+    if (!failed && this.#connections.has(connection)) return this.#serve(connection);
     this.#drop(connection);
     leave(connection.session);
   }
@@ -135,18 +157,22 @@ export class Connections<S extends Session> {
   /** What is under way is waited for; but on a connection that went dead without a word that takes long, and nobody waits for the answer any more. */
   async end(): Promise<void> {
     this.#rest();
+    const busy = new Set<Session>();
+    for (const { question, session } of this.#connections) if (question !== undefined) busy.add(session);
     this.#connections.clear();
     this.#idle.length = 0;
     for (const question of this.#waiting.splice(0)) question.handleError(new Error("Client was closed"));
-    const sessions = [...this.#sessions];
+    if (this.#sessions.size === 0) return;
     let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise<void>((resolve) => {
+    const ended = new Promise<void>((resolve) => {
+      this.#allEnded = resolve;
       timer = setTimeout(() => {
         for (const session of this.#sessions) cutOff(session);
         resolve();
       }, END_WITHIN_MS);
     });
-    await Promise.race([Promise.allSettled(sessions.map((session) => session.end())), patience]);
+    for (const session of this.#sessions) if (!busy.has(session)) leave(session);
+    await ended;
     clearTimeout(timer);
   }
 }
@@ -163,7 +189,7 @@ interface Connection {
 function send(connection: Connection, question: Question): void {
   connection.question = question;
   question.connection = connection;
-  connection.session.ref();
+  connection.session.connection?.stream?.ref();
   connection.session.query(question);
 }
 
@@ -193,19 +219,26 @@ interface Wire {
   query(text: string): void;
 }
 
+/** 26000: never prepared here; 42P05: prepared before. */
+const ELSEWHERE = /^(?:26000|42P05)$/;
+
 /** One text, sent once, and what comes back; with the methods that pg calls. */
 class Question {
+  /** While it is asked there. */
   connection: Connection | undefined;
+  /** Called when it is over. pg puts another in its place to stop a timer (query_timeout in a URL), and tracers do, to end a span. */
+  callback: (error?: Error) => void = () => {};
   /** How many looks it may still be found without an answer. */
   looksLeft: number;
-  readonly #connections: Pick<Connections<Session>, "free">;
+  readonly #connections: Host;
   readonly #asked: Asked;
   readonly #resolve: (answer: unknown) => void;
   readonly #reject: (error: Error) => void;
+  #isSent = false;
   #answer: unknown;
 
   constructor(
-    connections: Pick<Connections<Session>, "free">,
+    connections: Host,
     asked: Asked,
     patienceMs: number,
     resolve: (answer: unknown) => void,
@@ -219,7 +252,9 @@ class Question {
   }
 
   submit(wire: Wire): void {
-    if (this.connection !== undefined) wire.query(textFor(this.#asked, this.connection));
+    if (this.connection === undefined) return;
+    this.#isSent = true;
+    wire.query(textFor(this.#asked, this.connection));
   }
 
   handleRowDescription(): void {}
@@ -228,8 +263,8 @@ class Question {
     const [answer, processId] = row.fields;
     this.#answer = answer;
     const { connection } = this;
-    if (processId !== undefined && connection?.session.processID === Number(processId))
-      connection.prepared ??= new Set();
+    if (processId === undefined || connection?.session.processID !== Number(processId)) return;
+    if (this.#connections.mayPrepare) connection.prepared ??= new Set();
   }
 
   handleCommandComplete(): void {}
@@ -239,12 +274,27 @@ class Question {
   handlePortalSuspended(): void {}
 
   handleReadyForQuery(): void {
-    if (this.connection !== undefined) this.#connections.free(this.connection, false);
+    this.#over(undefined);
     this.#resolve(this.#answer);
   }
 
+  /** Of the server, of the client, or of the socket; also again, when it is over. What was sent and not answered by the server may have been done. */
   handleError(error: Error): void {
-    if (this.connection !== undefined) this.#connections.free(this.connection, true);
-    this.#reject(error);
+    const isOfServer = "severity" in error;
+    if (isOfServer && ELSEWHERE.test(String((error as { code?: unknown }).code))) this.#connections.mayPrepare = false;
+    this.#over(error);
+    this.#reject(
+      this.#isSent && !isOfServer ? new Error(`broke off under way: ${error.message}`, { cause: error }) : error,
+    );
+  }
+
+  #over(error: Error | undefined): void {
+    const { connection } = this;
+    this.connection = undefined;
+    if (connection !== undefined) this.#connections.free(connection, error !== undefined);
+    this.callback(error);
   }
 }
+
+/** What a question uses of its connections. */
+type Host = Pick<Connections<Session>, "free" | "mayPrepare">;

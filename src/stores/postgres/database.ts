@@ -274,7 +274,7 @@ export function nothingInstalled(): never {
 }
 
 /** undefined: not installed. */
-export function loadClient(name: "pg" | "postgres"): unknown {
+export function loadClient(name: "pg" | "pg/lib/client.js" | "postgres"): unknown {
   try {
     return loadPeer(name);
   } catch (cause) {
@@ -287,20 +287,24 @@ export function loadClient(name: "pg" | "postgres"): unknown {
   }
 }
 
-interface PgModule {
-  readonly Client: new (options: object) => PgSession & Session;
+type PgClientClass = new (options: object) => PgSession & Session;
+
+/** In JavaScript, also where NODE_PG_FORCE_NATIVE puts libpq in its place: that takes no questions of our kind, and would never answer. */
+function loadPgClient(): PgClientClass | undefined {
+  if (process.env["NODE_PG_FORCE_NATIVE"]) return loadClient("pg/lib/client.js") as PgClientClass | undefined;
+  return (loadClient("pg") as { readonly Client: PgClientClass } | undefined)?.Client;
 }
 
 function openWithPg(url: string): Own | undefined {
-  const module = loadClient("pg") as PgModule | undefined;
-  if (module === undefined) return undefined;
+  const Client = loadPgClient();
+  if (Client === undefined) return undefined;
   const options = {
     connectionString: url,
     connectionTimeoutMillis: CONNECT_WITHIN_MS,
     keepAlive: true,
     fallback_application_name: "conclave",
   };
-  const connections = new Connections(() => new module.Client(options));
+  const connections = new Connections(() => new Client(options));
   return {
     call: (name, args, patienceMs) => connections.ask({ call: name, args }, patienceMs),
     run: (text, patienceMs) => connections.ask({ text }, patienceMs),

@@ -32,6 +32,8 @@ interface Trouble {
   readonly code: string;
   readonly severity: string;
   readonly text: string;
+  /** Of a socket: what it was at. */
+  readonly syscall: string;
 }
 
 export function outcomeOf(error: unknown, where: Whereabouts): Refused | Unknown {
@@ -44,11 +46,12 @@ export function outcomeOf(error: unknown, where: Whereabouts): Refused | Unknown
 }
 
 function troubleOf(error: unknown): Trouble {
-  const { code, severity, message } = (error ?? {}) as Record<string, unknown>;
+  const { code, severity, message, syscall } = (error ?? {}) as Record<string, unknown>;
   return {
     code: typeof code === "string" ? code : "",
     severity: typeof severity === "string" ? severity : "",
     text: typeof message === "string" ? message : String(error),
+    syscall: typeof syscall === "string" ? syscall : "",
   };
 }
 
@@ -77,8 +80,15 @@ const DISTRUSTED = new Set([
   "EPROTO",
 ]);
 
-/** Nothing was ever sent. */
-function ofConnection({ code, text }: Trouble, { place }: Whereabouts): Verdict | undefined {
+/** Nothing was ever sent. A connection that was made may break with the same codes, when the way to the server is gone: then it was reading or writing. */
+function ofConnection({ code, text, syscall }: Trouble, { place }: Whereabouts): Verdict | undefined {
+  if (NOT_CONNECTED.has(code) && (syscall === "read" || syscall === "write")) return undefined;
+  if (syscall === "open")
+    return [
+      "STORE_UNREACHABLE",
+      `a file that the URL of ${place} names cannot be read (${text}). Check sslrootcert, sslcert and sslkey. It is tried again.`,
+      true,
+    ];
   if (NOT_CONNECTED.has(code) || NOT_CONNECTED_TEXT.test(text))
     return [
       "STORE_UNREACHABLE",

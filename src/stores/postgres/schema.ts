@@ -54,6 +54,10 @@ DO $check$ BEGIN
   IF (SELECT layout FROM $schema.meta) IS DISTINCT FROM $layout THEN
     RAISE EXCEPTION 'conclave: schema $schema has layout %, and this script is for layout $layout. Nothing was changed.', (SELECT layout FROM $schema.meta);
   END IF;
+  IF to_regclass('$schema.seat') IS NOT NULL AND NOT EXISTS (
+    SELECT FROM pg_attribute WHERE attrelid = to_regclass('$schema.seat') AND attname = 'last_session' AND NOT attisdropped) THEN
+    RAISE EXCEPTION 'conclave: schema $schema was made by a script from before the first release, and cannot be updated. Nothing was changed. Use another schema, or drop it while no candidate runs: its tokens end with it, and guards must adopt the new ones (conclave fence adopt).';
+  END IF;
 END $check$;
 
 -- Room beside each row: a keep rewrites it in place, and nothing but autovacuum is needed.
