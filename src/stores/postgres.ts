@@ -76,6 +76,9 @@ function fromUrl(url: string, options: PostgresOptions): FencedStore & Reopenabl
     schema: options.schema ?? settings.get(OWN_SETTINGS.schema) ?? undefined,
     expiry: options.expiry ?? ((settings.get(OWN_SETTINGS.expiry) ?? undefined) as Expiry | undefined),
   };
+  const encoding = settings.get("client_encoding");
+  if (encoding !== null && !/^utf-?8$/i.test(encoding))
+    throw invalid([`client_encoding ${show(encoding)}: names and values are sent as UTF-8. Take it out of the URL`]);
   for (const name of Object.values(OWN_SETTINGS)) settings.delete(name);
   const rest = settings.size === 0 ? "" : `?${settings.toString()}`;
   const parts = partsOf(own, place, new UrlDatabase(`${base}${rest}`));

@@ -272,6 +272,8 @@ describe("refuses, and says what to do:", () => {
       /2 problems.*plain name.*expiry "never"/,
     );
     expect(() => postgres(`${primary()}?conclave_expiry=soon`)).toThrow(/expiry "soon" is not known/);
+    expect(() => postgres(`${primary()}?client_encoding=GBK`)).toThrow(/client_encoding "GBK".*UTF-8/);
+    expect(() => postgres(`${primary()}?client_encoding=utf8`)).not.toThrow();
   });
 });
 

@@ -122,6 +122,63 @@ describe.each(Object.keys(WRITERS))("%s", (verb) => {
   });
 });
 
+describe("keep", () => {
+  /** Seats that the session has given back, beside the one that it holds. */
+  const leaveBehind = async (many: number): Promise<void> => {
+    await other.query(
+      `INSERT INTO conclave.counter SELECT 'left ' || n, 1, 10000, gen_random_uuid() FROM generate_series(1, ${many}) AS n;
+       INSERT INTO conclave.seat (name, last_session, bid, token, mark, value, change)
+         SELECT 'left ' || n, 's', 'left.' || n, 1, 7, '', gen_random_uuid() FROM generate_series(1, ${many}) AS n`,
+    );
+  };
+  const found = async (): Promise<unknown> =>
+    (
+      await other.query(
+        "SELECT count(*)::int AS n, count(session)::int AS held FROM conclave.seat WHERE last_session = 's'",
+      )
+    ).rows[0] as unknown;
+
+  it("forgets what its session has left behind when that is much, and tells nobody", async () => {
+    await leaveBehind(1_500);
+    const heard: string[] = [];
+    other.on("notification", ({ payload }) => heard.push(payload ?? ""));
+    await other.query("LISTEN conclave");
+    const before = await other.query("SELECT name, change FROM conclave.seat ORDER BY 1");
+    expect(await call("keep", { session: "s", held: 1, marks: 1 })).toEqual({
+      kind: "kept",
+      candidate: "c",
+      ttl: 10_000,
+    });
+    expect(await found()).toEqual({ n: 1, held: 1 });
+    expect((await other.query("SELECT name, change FROM conclave.seat ORDER BY 1")).rows).toEqual(before.rows);
+    await client.query("NOTIFY conclave, 'the end'");
+    await expect.poll(() => other.query("SELECT 1").then(() => heard)).toEqual(["the end"]);
+    expect(await take("left 7", "vacant")).toMatchObject({ kind: "taken", token: "2" });
+  });
+
+  it("waits for none of them", async () => {
+    await leaveBehind(1_500);
+    await other.query("BEGIN; SELECT FROM conclave.seat WHERE name = 'left 3' FOR UPDATE");
+    expect(await call("keep", { session: "s", held: 1, marks: 1 }, { patience: 2_000 })).toMatchObject({
+      kind: "kept",
+    });
+    await other.query("COMMIT");
+    expect(await found()).toEqual({ n: 2, held: 1 });
+  });
+
+  it("remembers what is little: it may be wanted again", async () => {
+    await leaveBehind(900);
+    await call("keep", { session: "s", held: 1, marks: 1 });
+    expect(await found()).toEqual({ n: 902, held: 1 });
+  });
+
+  it("names what it finds if that is not what it was told", async () => {
+    await leaveBehind(1_500);
+    const answer = await call("keep", { session: "s", held: 0, marks: 0 });
+    expect(answer).toMatchObject({ kind: "kept", seats: [{ name: "held", bid: "held.1" }] });
+  });
+});
+
 describe.each([
   ["take", (over: string, bid: string) => take("given", over, bid)],
   [

@@ -105,8 +105,13 @@ BEGIN
       AND NOT ((asked->>'byClock')::boolean AND $schema.has_lapsed(session.kept, session.ttl))
     RETURNING session.candidate, session.ttl INTO kept;
   IF NOT FOUND THEN RETURN json_build_object('kind', 'session-lost'); END IF;
-  SELECT count(*) AS held, coalesce(sum(mark), 0) AS marks INTO standing FROM $schema.seat
-    WHERE last_session = mine AND session = mine;
+  -- Whoever was last and is no more (session is null) is found here too, and forgotten when there are many of them.
+  SELECT count(session) AS held, coalesce(sum(mark) FILTER (WHERE session IS NOT NULL), 0) AS marks, count(*) AS found INTO standing
+    FROM $schema.seat WHERE last_session = mine;
+  IF standing.found - standing.held > 1000 THEN
+    UPDATE $schema.seat SET last_session = '' WHERE name IN (
+      SELECT name FROM $schema.seat WHERE last_session = mine AND session IS NULL LIMIT 5000 FOR UPDATE SKIP LOCKED);
+  END IF;
   IF standing.held = (asked->>'held')::bigint AND standing.marks = (asked->>'marks')::numeric THEN
     RETURN $schema.in_time(patience, json_build_object('kind', 'kept', 'candidate', kept.candidate, 'ttl', kept.ttl));
   END IF;

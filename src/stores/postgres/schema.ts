@@ -78,7 +78,7 @@ CREATE TABLE IF NOT EXISTS $schema.counter (
 CREATE TABLE IF NOT EXISTS $schema.seat (
   name text COLLATE "C" PRIMARY KEY,
   session text COLLATE "C",               -- null: vacant
-  last_session text COLLATE "C" NOT NULL, -- who holds it, or held it last: so that giving back changes nothing that is indexed
+  last_session text COLLATE "C" NOT NULL, -- who holds it, or held it last: so that giving back changes nothing that is indexed. '' when forgotten
   bid text NOT NULL,
   token bigint NOT NULL CHECK (token > 0),
   mark bigint NOT NULL,                   -- a short sum of name and bid, for the audit of a keep
@@ -136,7 +136,7 @@ CREATE OR REPLACE TRIGGER ended_is_final AFTER UPDATE ON $schema.session FOR EAC
 const NOTICES = `
 CREATE OR REPLACE FUNCTION $schema.seats_changed() RETURNS trigger LANGUAGE plpgsql AS $changed$ BEGIN
   PERFORM pg_notify('$schema', CASE WHEN session IS NULL THEN '' ELSE bid END || E'\\n' || name) FROM changed
-    WHERE octet_length(bid) + octet_length(name) < 7000;
+    WHERE octet_length(bid) + octet_length(name) < 7000 AND last_session <> '';
   RETURN NULL;
 END $changed$;
 CREATE OR REPLACE TRIGGER seats_come AFTER INSERT ON $schema.seat REFERENCING NEW TABLE AS changed
