@@ -37,6 +37,22 @@ function entries() {
   return Object.fromEntries([...names, ...HELPERS].map((name) => [name, `src/${name}.ts`]));
 }
 
+/** What the core is made of, in two files instead of a dozen: what everything uses, and what holds elections. Entries stay by themselves. */
+const TOGETHER = [
+  {
+    name: "base",
+    test: /\/src\/(?:base\/|lease\/exchange|fencing\/token|stores\/(?:contract|call|host-clock))/,
+    priority: 2,
+  },
+  { name: "core", test: /\/src\/(?:lease\/|election\/(?!renewal-thread))/, priority: 1 },
+];
+
+/** A file that is imported for nothing does nothing (package.json: sideEffects), and is not loaded: the command line would load all of the core at each start. */
+const withoutIdleImports = {
+  name: "without idle imports",
+  renderChunk: (/** @type {string} */ code) => code.replaceAll(/^import "\.[^"]+";\n/gm, ""),
+};
+
 rmSync(new URL("../dist", import.meta.url), { recursive: true, force: true });
 emitTypes();
 await build({
@@ -44,7 +60,14 @@ await build({
   input: entries(),
   platform: "node",
   logLevel: "warn",
-  output: { dir: "dist", format: "esm", entryFileNames: "[name].js", chunkFileNames: "chunks/[name]-[hash].js" },
+  plugins: [withoutIdleImports],
+  output: {
+    dir: "dist",
+    format: "esm",
+    entryFileNames: "[name].js",
+    chunkFileNames: "chunks/[name]-[hash].js",
+    codeSplitting: { groups: TOGETHER },
+  },
 });
 await build({
   cwd: root,
