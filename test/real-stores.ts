@@ -86,7 +86,7 @@ function onPostgres(servers: () => Servers): RealStore {
     deleteRecord: async (name) => void (await byHand(url(), `DELETE FROM conclave.seat WHERE name = '${name}'`)),
     endSession: async (session) => void (await byHand(url(), `DELETE FROM conclave.session WHERE id = '${session}'`)),
     applied: async () => Number((await byHand(url(), "SELECT sum(last) AS sum FROM conclave.counter"))[0]?.["sum"]),
-    claimText: () => "conclave.claim(",
+    claimText: (name) => `, '${name}', `,
   };
 }
 
