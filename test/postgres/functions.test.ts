@@ -179,6 +179,21 @@ describe("keep", () => {
   });
 });
 
+it("many are given back at once, and only those with the bid that is named", async () => {
+  await client.query(
+    `INSERT INTO conclave.counter SELECT 'many ' || n, 1, 10000, gen_random_uuid() FROM generate_series(1, 600) AS n;
+     INSERT INTO conclave.seat (name, session, last_session, bid, token, mark, value, change)
+       SELECT 'many ' || n, 's', 's', 'many.' || n, 1, 7, '', gen_random_uuid() FROM generate_series(1, 600) AS n`,
+  );
+  const holds = Array.from({ length: 600 }, (_, n) => ({
+    name: `many ${n + 1}`,
+    bid: n === 6 ? "another" : `many.${n + 1}`,
+  }));
+  expect(await call("release", { session: "s", holds, end: false }, { patience: 2_000 })).toEqual({ kind: "released" });
+  const { rows } = await other.query("SELECT name FROM conclave.seat WHERE session = 's' ORDER BY 1");
+  expect(rows).toEqual([{ name: "held" }, { name: "many 7" }]);
+});
+
 describe.each([
   ["take", (over: string, bid: string) => take("given", over, bid)],
   [

@@ -229,6 +229,7 @@ DECLARE
   objection json := $schema.objection((asked->>'layout')::integer, patience);
   mine text := asked->>'session'; -- read once: JSON is read anew wherever it is named
   names text[];
+  bids text[];
   hurried text;
 BEGIN
   IF objection IS NOT NULL THEN RETURN objection; END IF;
@@ -241,10 +242,10 @@ BEGIN
       ON CONFLICT (id) DO UPDATE SET ended = coalesce(session.ended, 'released');
   ELSE
     names := ARRAY(SELECT hold->>'name' FROM json_array_elements(asked->'holds') AS hold);
+    bids := ARRAY(SELECT hold->>'bid' FROM json_array_elements(asked->'holds') AS hold);
     PERFORM FROM $schema.seat WHERE name = ANY (names) AND session = mine ORDER BY name FOR UPDATE;
-    UPDATE $schema.seat SET session = NULL, change = gen_random_uuid()
-      WHERE name = ANY (names) AND session = mine
-        AND (name, bid) IN (SELECT hold->>'name', hold->>'bid' FROM json_array_elements(asked->'holds') AS hold);
+    UPDATE $schema.seat SET session = NULL, change = gen_random_uuid() FROM unnest(names, bids) AS given (name, bid)
+      WHERE seat.name = given.name COLLATE "C" AND seat.bid = given.bid AND seat.session = mine;
   END IF;
   RETURN $schema.in_time(patience, json_build_object('kind', 'released'));
 END $release$;
