@@ -104,7 +104,7 @@ export abstract class Contest implements Contender {
   protected stopSettled(): void {
     if (this.stopping) return this.settle();
     this.stopping = true;
-    this.arena.runner.inputs({ type: "withdraw", name: this.name }, { type: "settle", name: this.name });
+    this.arena.runner.want({ type: "withdraw", name: this.name }, { type: "settle", name: this.name });
   }
 
   protected settle(): void {

@@ -100,7 +100,7 @@ export class Runner {
 
   stand(name: Name, brief: boolean, contender: Contender): void {
     this.#contenders.set(name, contender);
-    this.inputs({ type: "stand", name, value: "", brief });
+    this.want({ type: "stand", name, value: "", brief });
   }
 
   input(input: Input): void {
@@ -114,7 +114,7 @@ export class Runner {
    * What somebody here wants, one after the other; no answer, and nothing that waits for the clock. All at one reading, unless the first has set off something
    * that has read the clock since: a reading never goes back.
    */
-  inputs(...inputs: readonly Input[]): void {
+  want(...inputs: readonly Input[]): void {
     this.#hearThread();
     this.#latest = this.#reader.again();
     for (const input of inputs) this.#step(input, this.#latest);

@@ -22,12 +22,11 @@ export interface Session {
   query(question: Question): unknown;
   end(): Promise<unknown>;
   on(event: "error" | "end", listener: () => void): unknown;
-  /** Of the socket, because a Client before pg 8.7 has no ref and unref of its own. */
   readonly connection?: { readonly stream?: { destroy(): void; ref(): void; unref(): void } };
 }
 
 /** Enough for a keep, a claim and a look at once. */
-const CONNECTIONS = 4;
+export const CONNECTIONS = 4;
 const LOOK_EVERY_MS = 1_000;
 const IDLE_LOOKS = 30;
 const END_WITHIN_MS = 1_000;

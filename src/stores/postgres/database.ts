@@ -5,7 +5,7 @@
 // may put another server each time (connections.ts); there it leaves nothing behind, also when it fails.
 import { loadPeer } from "../../clients/load-peer.ts";
 import { callText } from "./call-text.ts";
-import { Connections, type Session } from "./connections.ts";
+import { Connections, CONNECTIONS, type Session } from "./connections.ts";
 import { Refusal } from "./refusals.ts";
 
 /** What is used of a `Pool` or a `Client` of pg. A Client must be connected, and nobody else's. */
@@ -223,8 +223,6 @@ class PostgresDatabase implements Database {
 
 // ---- a URL
 
-/** As many as connections.ts makes of pg. */
-const CONNECTIONS = 4;
 const CONNECT_WITHIN_MS = 5_000;
 
 type Own = Database & { end(): Promise<void> };

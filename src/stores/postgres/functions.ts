@@ -1,12 +1,13 @@
-// What keep, open, claim, release and look mean, each as one function of the database: JSON in, JSON out, one transaction. The same meaning as
+// What keep, open, claim, release and look mean, each as one function of the database: JSON in (`take` and `give` word by word), JSON out, one transaction. The same meaning as
 // src/simulator/models/race-shelf.ts, which the simulator hunts. `$schema` and `$layout` are put in by schema.ts.
 //
 // Why at most one holds a name: `claim` locks the name's counter, so that no other claim comes between, then its seat and its holder's session, so that
 // no release and no keep does; it reads them only then (each statement of a function sees what is committed when it begins), and swaps only over exactly
 // the version that the machine vouches for, or over a seat that it finds vacant. In the same transaction it takes the next token and ends the session it
 // replaces. Ended is for ever: every keep and claim asks for a session that is not ended, under the lock of its row.
-// `take_free` is the same for one claim of a seat that is free, in fewer statements: a statement that had to wait for a lock judges the row as it is then.
+// `take` is the same for one claim of a seat that is free, in fewer statements: a statement that had to wait for a lock judges the row as it is then.
 // Locks are taken in one order everywhere (counters by name, seats by name, sessions by id), so that calls wait for each other and never in a circle.
+// What a keep forgets of seats that were left behind it locks out of that order, after its session: so it waits for none of them (SKIP LOCKED).
 // (Only a seat that is deleted by hand locks the other way round, its counter last: then Postgres takes one of the two back, and says so.)
 //
 // Every function first says no to two things: another layout than the caller's, and a transaction that began before this very message: that is one of the

@@ -2,7 +2,7 @@
 // running it again changes nothing. The functions that candidates call are in functions.ts.
 //
 //   meta      one row: the number of this layout, and the token domain (random, made with the tables)
-//   session   a candidate's standing, renewed alone: a keep writes this row and no other
+//   session   a candidate's standing, renewed alone: a keep writes this row and no other, unless many seats were left behind
 //   seat      a name → the session that holds it; without a session it is vacant. The row stays when it is given back
 //   counter   a name → its last token. Never deleted: a trigger refuses, whoever tries
 //   place     a view for people and for the functions: what stands at each name
