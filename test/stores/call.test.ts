@@ -1,0 +1,31 @@
+// A call that is given up says so to its driver, with a signal and without one.
+import { expect, it } from "vitest";
+import { isGivenUp, LazyCall, whenGivenUp } from "../../src/stores/call.ts";
+
+it("a call of the runner tells its driver once, and its signal if there is one", () => {
+  const call = new LazyCall(5);
+  const { signal } = call;
+  let told = 0;
+  expect(whenGivenUp(call, () => told++)).toBeUndefined();
+  expect([isGivenUp(call), signal.aborted]).toEqual([false, false]);
+  call.abandon();
+  call.abandon();
+  expect([isGivenUp(call), signal.aborted, told]).toEqual([true, true, 1]);
+});
+
+it("a signal that is asked for afterwards has aborted", () => {
+  const call = new LazyCall(5);
+  call.abandon();
+  expect(call.signal.aborted).toBe(true);
+});
+
+it("any other call tells by its signal, until nobody wants to know", () => {
+  const [first, second] = [new AbortController(), new AbortController()];
+  const told: string[] = [];
+  whenGivenUp({ signal: first.signal, sentAtMs: 0 }, () => told.push("first"));
+  whenGivenUp({ signal: second.signal, sentAtMs: 0 }, () => told.push("second"))?.();
+  first.abort();
+  second.abort();
+  expect(told).toEqual(["first"]);
+  expect(isGivenUp({ signal: first.signal, sentAtMs: 0 })).toBe(true);
+});
