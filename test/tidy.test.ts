@@ -15,7 +15,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "src/base": [],
   "src/lease": ["src/base"],
   "src/protocols": ["src/base"],
-  "src/simulator": ["src/base", "src/lease", "src/protocols"],
+  "src/simulator": ["src/base", "src/lease", "src/protocols", "src/fencing/rule"],
   "src/fencing": ["src/base", "src/clients"],
   "src/clients": ["src/base"],
   "src/stores": ["src/base", "src/lease", "src/clients", "src/simulator/models"],

@@ -1,26 +1,13 @@
 // A fenced resource: accepts a write only with the newest token it has seen. Writes reach it late, out of order, and after their writer
-// is gone; that is what the token is for.
-//
-// THE GUARD'S RULE  (domain, value, bid): an older value is refused; an equal value of another bid is refused (the store has forgotten, and two
-// terms carry one number); another domain is refused, since its values do not compare.
+// is gone; that is what the token is for. What it accepts is decided by the guards' own rule (fencing/rule.ts).
 import { nextBetween, nextChance, type Rng } from "../base/rng.ts";
+import { judge, type Remembered } from "../fencing/rule.ts";
 import type { Name, Token } from "../lease/exchange.ts";
 import type { Counts } from "./counts.ts";
 import type { Actor, Kernel, KernelEvent } from "./kernel.ts";
 import type { Observation } from "./observation.ts";
 import type { ResourceSpec } from "./spec.ts";
 import type { Trace } from "./trace.ts";
-
-export type Verdict = "accepted" | "stale" | "equal" | "foreign";
-
-/** The rule alone. */
-export function judgeToken(newest: Token | undefined, token: Token): Verdict {
-  if (newest === undefined) return "accepted";
-  if (token.domain !== newest.domain) return "foreign";
-  if (token.value < newest.value) return "stale";
-  if (token.value === newest.value && token.bid !== newest.bid) return "equal";
-  return "accepted";
-}
 
 interface Write {
   readonly resource: Name;
@@ -40,7 +27,7 @@ interface Surroundings {
 export class Resource implements Actor {
   readonly #world: Surroundings;
   readonly #spec: ResourceSpec;
-  readonly #newest = new Map<Name, Token>();
+  readonly #remembered = new Map<Name, Remembered>();
 
   constructor(world: Surroundings, spec: ResourceSpec) {
     this.#world = world;
@@ -58,15 +45,16 @@ export class Resource implements Actor {
   handle(event: KernelEvent): void {
     const { resource, token, writer } = event.payload as Write;
     const { counts, trace, kernel } = this.#world;
-    const verdict = judgeToken(this.#newest.get(resource), token);
+    const judged = judge(this.#remembered.get(resource), token);
+    const verdict = typeof judged === "string" ? judged : "accepted";
     if (trace.lines !== undefined)
       trace.say(kernel.nowMs, resource, `a write of ${writer} with token ${token.value}: ${verdict}`);
     trace.mix(verdict.length);
     if (verdict === "stale") counts.staleWritesRefused++;
     if (verdict === "equal") counts.equalWritesRefused++;
-    if (verdict !== "accepted") return;
+    if (typeof judged === "string") return;
     counts.writesAccepted++;
-    this.#newest.set(resource, token);
+    this.#remembered.set(resource, judged);
     this.#world.observe({ type: "accepted", atMs: kernel.nowMs, resource, token });
   }
 }

@@ -5,8 +5,6 @@ import { isConclaveError, parseToken, type Term } from "conclave";
 import { fencingHeaders, memoryFence, StaleTokenError } from "conclave/fencing";
 import { fakeTerm } from "conclave/testing";
 import { admit, moveDomain, type Remembered } from "../../src/fencing/guard.ts";
-import type { Bid } from "../../src/lease/exchange.ts";
-import { judgeToken } from "../../src/simulator/resource.ts";
 import { anyToken, by, codeOf, findDisorder, token } from "./tokens.ts";
 
 const known = (value: bigint, bid = `b${value}`): Remembered => admit("ledger", undefined, token(value, bid));
@@ -60,22 +58,6 @@ describe("a guard", () => {
     const large = 2n ** 64n + 1n;
     expect(admit("ledger", known(large), token(large + 1n))).toMatchObject({ mark: { value: large + 1n } });
     expect(refusal(() => admit("ledger", known(large), token(large - 1n)))).toMatchObject({ code: "TOKEN_STALE" });
-  });
-
-  it("has the same rule as the resource of the simulator", () => {
-    const verdict = { accepted: "admitted", stale: "TOKEN_STALE", equal: "TOKEN_STALE", foreign: "TOKEN_FOREIGN" };
-    const modelled = ({ domain, value, bid }: ReturnType<typeof token>): Parameters<typeof judgeToken>[1] => ({
-      domain,
-      value,
-      bid: bid as Bid,
-    });
-    fc.assert(
-      fc.property(anyToken, anyToken, (newest, next) => {
-        const error = refusal(() => admit("r", admit("r", undefined, newest), next));
-        const code = isConclaveError(error) ? error.code : "admitted";
-        expect(code).toBe(verdict[judgeToken(modelled(newest), modelled(next))]);
-      }),
-    );
   });
 
   it("never admits an older token after a newer one, in any order of arrival", () => {

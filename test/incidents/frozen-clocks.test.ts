@@ -2,9 +2,8 @@
 // Here: it may believe, but its token is older, and the resource refuses it. The deadline is about belief, the token about effects.
 // Taken out: test/mutants/guard-older-value.patch
 import { expect, it } from "vitest";
-import type { Bid, Token } from "../../src/lease/exchange.ts";
+import { judge, type Numbered, type Refusal } from "../../src/fencing/rule.ts";
 import { RaceShelf } from "../../src/simulator/models/race-shelf.ts";
-import { judgeToken } from "../../src/simulator/resource.ts";
 import { Rig } from "../lease/rig.ts";
 
 it("frozen-clocks: the old leader believes, its successor leads, and the old leader's write is refused", () => {
@@ -24,11 +23,17 @@ it("frozen-clocks: the old leader believes, its successor leads, and the old lea
   shelf.expire(60_000); // the world goes on for a minute, and the frozen guest's clocks do not
   const successor = win(rival, 60_000);
   expect(frozen.isHeld(old.bid as never)).toBe(true);
-  const tokenOf = (term: { readonly bid: string; readonly token: bigint }): Token => ({
+  const tokenOf = (term: { readonly bid: string; readonly token: bigint }): Numbered => ({
     domain: "table",
     value: term.token,
-    bid: term.bid as Bid,
+    bid: term.bid,
   });
-  expect(judgeToken(tokenOf(old), tokenOf(successor))).toBe("accepted");
-  expect(judgeToken(tokenOf(successor), tokenOf(old))).toBe("stale");
+  const after = (first: Numbered, second: Numbered): Refusal | "admitted" => {
+    const remembered = judge(undefined, first);
+    if (typeof remembered === "string") return remembered;
+    const judged = judge(remembered, second);
+    return typeof judged === "string" ? judged : "admitted";
+  };
+  expect(after(tokenOf(old), tokenOf(successor))).toBe("admitted");
+  expect(after(tokenOf(successor), tokenOf(old))).toBe("stale");
 });

@@ -4,7 +4,6 @@ import { createRng } from "../../src/base/rng.ts";
 import { VirtualClock } from "../../src/simulator/clock.ts";
 import { Kernel, type KernelEvent } from "../../src/simulator/kernel.ts";
 import { CALM_NETWORK, Network, type NetworkSpec } from "../../src/simulator/network.ts";
-import { judgeToken } from "../../src/simulator/resource.ts";
 import { tokenOf } from "./history.ts";
 
 const nobody = { handle: () => {} };
@@ -143,21 +142,5 @@ describe("the network", () => {
       network.mend(0, 1);
     });
     expect(mended).toHaveLength(50);
-  });
-});
-
-describe("the guard's rule", () => {
-  const newest = tokenOf(5, "b5");
-
-  it("accepts the newest token, and the same again", () => {
-    expect(judgeToken(undefined, newest)).toBe("accepted");
-    expect(judgeToken(newest, newest)).toBe("accepted");
-    expect(judgeToken(newest, tokenOf(6, "b6"))).toBe("accepted");
-  });
-
-  it("refuses an older value, an equal value of another bid, and another domain", () => {
-    expect(judgeToken(newest, tokenOf(4, "b4"))).toBe("stale");
-    expect(judgeToken(newest, tokenOf(5, "other"))).toBe("equal");
-    expect(judgeToken(newest, { ...tokenOf(6, "b6"), domain: "elsewhere" })).toBe("foreign");
   });
 });

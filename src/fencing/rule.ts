@@ -1,0 +1,73 @@
+// The guard's rule, pure: given what a resource remembers and the token of an operation, either what to remember from now on, or why it is refused.
+// Every guard that ships decides by this file (guard.ts puts the refusals into words), and so does the resource of the simulator: what is hunted is
+// what runs.
+//
+// A resource remembers (domain, value, bid) of the newest token it has met, and of each domain that it has left how far that domain had come.
+//   older value, same domain             refused, `stale`
+//   equal value of another bid           refused, `equal`: two terms carry one number, so the store has forgotten, and none can tell which is newer
+//   another domain                       refused, `foreign`: its values do not compare; until somebody who knows says `adopt`
+//   a domain that was left               refused, `left`, for ever, unless it is adopted again; then only greater values than it had
+//   the newest token, or a greater one   admitted, and remembered
+//
+// THE ARGUMENT  What an adapter must do with this rule for a stale leader to be harmless (laws 10 and 12):
+//   one step    An adapter calls `judge`, stores the result and counts the operation as begun in one step that no other operation of this resource
+//               can come between. Then the tokens of admitted operations, in order of admission, never fall: `judge` returns a memory whose token
+//               is at least the remembered one, and refuses everything below.
+//   raise       An operation with a greater token begins only when none with an older one is in progress. Operations of different tokens then never
+//               overlap, so all effects of an old leader come before the first read of the new one. A leader that reads before its token is installed
+//               may read what an old operation changes afterwards: raise, then read, then write.
+//   durable     What is remembered must outlive what it protects. A guard that forgets admits an old leader again.
+// The rule does not ask whether the term is held. That is belief; this is about effects.
+
+/** What the rule reads of a token. */
+export interface Numbered {
+  readonly domain: string;
+  readonly value: bigint;
+  readonly bid: string;
+}
+
+/** How far a domain has come. */
+export interface Mark {
+  readonly value: bigint;
+  /** None right after a domain was adopted again: every term that carried this value came before, and is refused. */
+  readonly bid: string | undefined;
+}
+
+/** What a resource remembers. */
+export interface Remembered {
+  readonly domain: string;
+  /** None until the first token of a newly adopted domain. */
+  readonly mark: Mark | undefined;
+  /** Domain → the greatest value met there, before it was left; none if none was met. */
+  readonly left: ReadonlyMap<string, bigint | undefined>;
+}
+
+export type Refusal = "stale" | "equal" | "foreign" | "left";
+
+export interface Move {
+  readonly from: string;
+  readonly to: string;
+}
+
+const NO_DOMAIN: ReadonlyMap<string, bigint | undefined> = new Map();
+
+/** What to remember once an operation with `token` is admitted: the same object if nothing is new. A word: it is refused. */
+export function judge(remembered: Remembered | undefined, token: Numbered): Remembered | Refusal {
+  const { domain, value, bid } = token;
+  if (remembered === undefined) return { domain, mark: { value, bid }, left: NO_DOMAIN };
+  const { mark, left } = remembered;
+  if (domain !== remembered.domain) return left.has(domain) ? "left" : "foreign";
+  if (mark !== undefined && value < mark.value) return "stale";
+  if (mark !== undefined && value === mark.value && bid !== mark.bid) return "equal";
+  return mark?.value === value ? remembered : { domain, mark: { value, bid }, left };
+}
+
+/** What to remember after a deliberate move: the same object if it was done before. `elsewhere`: the resource does not know `from`. */
+export function leave(remembered: Remembered, { from, to }: Move): Remembered | "elsewhere" {
+  if (remembered.domain === to && remembered.left.has(from)) return remembered;
+  if (remembered.domain !== from) return "elsewhere";
+  const left = new Map(remembered.left).set(from, remembered.mark?.value);
+  const floor = left.get(to);
+  left.delete(to);
+  return { domain: to, mark: floor === undefined ? undefined : { value: floor, bid: undefined }, left };
+}
