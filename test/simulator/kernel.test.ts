@@ -4,7 +4,6 @@ import { createRng } from "../../src/base/rng.ts";
 import { VirtualClock } from "../../src/simulator/clock.ts";
 import { Kernel, type KernelEvent } from "../../src/simulator/kernel.ts";
 import { CALM_NETWORK, Network, type NetworkSpec } from "../../src/simulator/network.ts";
-import { tokenOf } from "./history.ts";
 
 const nobody = { handle: () => {} };
 
