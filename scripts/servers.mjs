@@ -2,6 +2,7 @@
 // Real servers for tests and for trying things out, from Debian's packages, on loopback, in private folders, on free ports.
 //
 //   npm run servers -- etcd [--nodes 3]    starts it, prints its version and URLs, stops it on Ctrl-C
+//   npm run servers -- newer               fetches newer servers than Debian stable has, into a folder of their own, for `npm run test:newer`
 //   npm run servers -- check               installs what is missing, starts each once and asks it its version; `npm test` begins with this
 //
 // Each file NAME.mjs of scripts/servers that exports `packages` and `start` is a server.
@@ -10,12 +11,14 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { ensurePackages, TOOLS } from "./servers/packages.mjs";
+import { fetchPackages } from "./servers/private-apt.mjs";
 
-/** @typedef {{ packages: string[], start(options?: { nodes?: number, folder?: string }): Promise<import("./servers/process.mjs").Servers> }} Server */
+/** @typedef {{ packages: string[], newer?: import("./test-newer.mjs").Newer, start(options?: { nodes?: number, folder?: string }): Promise<import("./servers/process.mjs").Servers> }} Server */
 
 const HELP = `Real servers for tests and for trying things out, on loopback, in private folders, on free ports.
 
   npm run servers -- NAME [--nodes 3]    starts it, prints its version and URLs, stops it on Ctrl-C
+  npm run servers -- newer               fetches newer servers than Debian stable has, for npm run test:newer
   npm run servers -- check               installs what the tests need, starts each once and asks it its version
 `;
 const folder = fileURLToPath(new URL("servers", import.meta.url));
@@ -36,8 +39,9 @@ try {
 /** @param {string} name */
 async function main(name) {
   if (name === "check") return await check();
+  if (name === "newer") return fetchNewer();
   const server = servers.get(name);
-  if (server === undefined) throw new Error(`which one? ${[...servers.keys()].join(", ")}, or check`);
+  if (server === undefined) throw new Error(`which one? ${[...servers.keys()].join(", ")}, or check or newer`);
   const nodes = Number(values.nodes);
   if (!Number.isSafeInteger(nodes) || nodes < 1) throw new Error(`--nodes ${values.nodes} is not a number of servers`);
   ensurePackages(server.packages);
@@ -58,6 +62,14 @@ async function main(name) {
 function storeUrls(urls) {
   const members = urls.filter((url) => url.startsWith("http://")).map((url) => new URL(url).host);
   return members.length === 0 ? urls : [`etcd://${members.join(",")}`];
+}
+
+function fetchNewer() {
+  for (const [name, { newer }] of servers) {
+    if (newer === undefined) continue;
+    const folder = fetchPackages(name, newer);
+    process.stdout.write(`${name} ${newer.version(folder)} in ${folder}\n`);
+  }
 }
 
 async function check() {

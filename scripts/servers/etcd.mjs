@@ -1,5 +1,7 @@
 // @ts-check
 // etcd, one node or several, on loopback. `--pre-vote` is on: 3.4 leaves it off, and a node that comes back would depose a healthy leader.
+// With CONCLAVE_ETCD_AUTH=1 in the environment it asks everybody who they are: ROOT may everything, APP may read and write keys.
+import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
 import { request } from "node:https";
 import path from "node:path";
@@ -10,17 +12,52 @@ import { freePorts, launch, privateFolder } from "./process.mjs";
 
 export const packages = ["etcd-server", "etcd-client"];
 
+/** Users of an etcd that was started with authentication. */
+export const ROOT = { name: "root", password: "root-word" };
+export const APP = { name: "app", password: "app-word" };
+
+const AUTH = { CONCLAVE_ETCD_AUTH: "1", ETCDCTL_USER: `${ROOT.name}:${ROOT.password}` };
+const TESTS = [
+  "test/etcd",
+  ...["herd-etcd", "middle-candidate-dies-etcd", "restored-backup"].map((name) => `test/incidents/${name}`),
+];
+
+/** @type {import("../test-newer.mjs").Newer} */
+export const newer = {
+  suite: "sid",
+  packages,
+  env: (folder) => ({ PATH: `${path.join(folder, "usr/bin")}:${process.env["PATH"]}` }),
+  version: (folder) => {
+    const { stdout } = spawnSync(path.join(folder, "usr/bin/etcd"), ["--version"], { encoding: "utf8" });
+    const version = /^etcd Version: (\S+)/.exec(stdout ?? "")?.[1];
+    if (version === undefined) throw new Error("the etcd that was fetched does not run here");
+    return version;
+  },
+  runs: [
+    { name: "etcd", files: TESTS },
+    { name: "etcd with authentication", files: TESTS, env: AUTH },
+  ],
+};
+
 /**
  * @param {object} [options]
  * @param {number} [options.nodes]
  * @param {string} [options.folder] where the data goes; a private one if not given
  * @param {Tls} [options.tls] files; for clients only
  * @param {readonly string[]} [options.args] added to every node's
+ * @param {boolean} [options.auth] whether it asks who we are; if not given, as the environment says
  * @param {(index: number) => { readonly folder?: string, readonly host?: string, readonly prefix?: readonly string[] }} [options.place] where a node stands,
  *   if not beside the others: its folder, its address, and what its command is run through (`ip netns exec …`)
  * @returns {Promise<import("./process.mjs").Servers>}
  */
-export async function start({ nodes: count = 1, folder, tls, args = [], place = () => ({}) } = {}) {
+export async function start({
+  nodes: count = 1,
+  folder,
+  tls,
+  args = [],
+  auth = wantsAuth(tls),
+  place = () => ({}),
+} = {}) {
   const own = folder === undefined ? privateFolder("etcd") : undefined;
   const base = folder ?? own?.folder ?? "";
   const ports = await freePorts(count * 2);
@@ -31,11 +68,15 @@ export async function start({ nodes: count = 1, folder, tls, args = [], place = 
     return { name: `n${index}`, folder, prefix, client, peer: `http://${host}:${ports[index * 2 + 1]}` };
   });
   const cluster = members.map(({ name, peer }) => `${name}=${peer}`).join(",");
-  const nodes = await Promise.all(members.map((member) => startMember(member, cluster, tls, args, base)));
+  const flags = auth ? [...args, "--bcrypt-cost=4"] : args;
+  const nodes = await Promise.all(members.map((member) => startMember(member, cluster, tls, flags, base)));
+  const first = members[0]?.client ?? "";
+  if (auth) await enableAuth(first);
   return {
     urls: members.map(({ client }) => client),
+    ...(auth ? { user: APP } : {}),
     nodes,
-    version: () => versionOf(members[0]?.client ?? "", tls),
+    version: () => versionOf(first, tls),
     stop: async () => {
       await Promise.all(nodes.map((node) => node.kill()));
       own?.remove();
@@ -72,12 +113,35 @@ function startMember({ name, folder, prefix, client, peer }, cluster, tls, more,
   return launch({ url: client, command, args, log: path.join(base, `${name}.log`), ready });
 }
 
-/** @param {string} url @param {Tls | undefined} tls */
+/** Who is known by a certificate needs no password. @param {Tls | undefined} tls */
+function wantsAuth(tls) {
+  return tls === undefined && process.env["CONCLAVE_ETCD_AUTH"] === "1";
+}
+
+/** @param {string} url */
+async function enableAuth(url) {
+  const everything = Buffer.of(0).toString("base64");
+  const perm = { permType: "READWRITE", key: everything, range_end: everything };
+  for (const [path, body] of /** @type {const} */ ([
+    ["user/add", ROOT],
+    ["user/grant", { user: ROOT.name, role: "root" }],
+    ["user/add", APP],
+    ["role/add", { name: "keys" }],
+    ["role/grant", { name: "keys", perm }],
+    ["user/grant", { user: APP.name, role: "keys" }],
+    ["enable", {}],
+  ])) {
+    const said = await ask(`${url}/v3/auth/${path}`, undefined, JSON.stringify(body));
+    if (said.includes('"error"') && !said.includes("already")) throw new Error(`etcd: auth/${path}: ${said}`);
+  }
+}
+
+/** A path that asks nobody who they are. @param {string} url @param {Tls | undefined} tls */
 async function versionOf(url, tls) {
-  const { version } = /** @type {{ version: string }} */ (
-    JSON.parse(await ask(`${url}/v3/maintenance/status`, tls, "{}"))
+  const { etcdserver } = /** @type {{ etcdserver: string }} */ (
+    JSON.parse(await ask(`${url}/version`, tls, undefined))
   );
-  return version;
+  return etcdserver;
 }
 
 /** @param {string} url @param {Tls | undefined} tls @param {string | undefined} body */

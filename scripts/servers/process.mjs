@@ -23,6 +23,7 @@ import { fileURLToPath } from "node:url";
  *
  * @typedef {object} Servers
  * @property {string[]} urls
+ * @property {{ name: string, password: string }} [user] whom a candidate has to be, where the server asks
  * @property {ServerNode[]} nodes
  * @property {() => Promise<string>} version asked over the server's own protocol
  * @property {() => Promise<void>} stop everything, and removes the folder if it was made here

@@ -48,7 +48,7 @@ async function lookRefused(url: string): Promise<string> {
 }
 
 describe("users and rights", () => {
-  const servers = useServers(etcdServer, { args: ["--auth-token-ttl=1"] });
+  const servers = useServers(etcdServer, { args: ["--auth-token-ttl=1"], auth: false });
   const url = (user: string): string => urlOf(servers()).replace("etcd://", `etcd://${user}@`);
   beforeAll(() => {
     const [server = ""] = servers().urls;

@@ -1,18 +1,33 @@
 // What the tests on etcd share: URLs, who leads etcd, and a contest of real processes that is judged from outside.
 import { readFileSync } from "node:fs";
+import { ROOT } from "../../scripts/servers/etcd.mjs";
 import { judgeLog, type Verdict } from "../../src/testing/judge.ts";
 import type { ServerNode, Servers } from "../servers.ts";
 import { type CandidateOptions, nowMs, type Player, sleep, Stage } from "../sqlite/processes.ts";
 
 /** The URL of these members, or of all. */
-export function urlOf({ urls }: Servers, ...only: readonly string[]): string {
-  return `etcd://${(only.length > 0 ? only : urls).map((url) => new URL(url).host).join(",")}`;
+export function urlOf({ urls, user }: Servers, ...only: readonly string[]): string {
+  const who = user === undefined ? "" : `${user.name}:${user.password}@`;
+  return `etcd://${who}${(only.length > 0 ? only : urls).map((url) => new URL(url).host).join(",")}`;
 }
 
-/** etcd's API as JSON. */
+/** etcd's API as JSON; as root, where it asks who we are. */
 export async function ask(url: string, path: string, body: object = {}): Promise<Record<string, unknown>> {
+  const answer = await post(url, path, body);
+  if (!/user name is empty/.test(String(answer["error"]))) return answer;
+  const { token } = await post(url, "/v3/auth/authenticate", ROOT);
+  return await post(url, path, body, { authorization: String(token) });
+}
+
+async function post(
+  url: string,
+  path: string,
+  body: object,
+  headers: Record<string, string> = {},
+): Promise<Record<string, unknown>> {
   const answer = await fetch(`${url}${path}`, {
     method: "POST",
+    headers,
     body: JSON.stringify(body),
     signal: AbortSignal.timeout(1000),
   });
