@@ -113,6 +113,25 @@ describe("a takeover", () => {
   });
 });
 
+it("a takeover is as quick in a file that was made anew, after everything beside the path was removed", async () => {
+  const { file, leader, waiter } = await pair("removed.db", 10_000);
+  const removedAt = nowMs();
+  for (const suffix of ["", "-wal", "-shm", "-life"]) rmSync(`${file}${suffix}`, { recursive: true, force: true });
+  await leader.hears("lost", removedAt);
+  const both = [leader, waiter];
+  const { holder, at } = await Promise.any(
+    both.map(async (holder) => ({ holder, at: (await holder.hears("elected", removedAt)).at })),
+  );
+  const [rival = waiter] = both.filter((each) => each !== holder);
+  await rival.hears("leader", at);
+  const killedAt = nowMs();
+  await holder.kill();
+  const elected = await rival.hears("elected", killedAt);
+  report("killed in a new file", [elected.at - killedAt]);
+  expect(elected.at - killedAt).toBeLessThanOrEqual(2500);
+  await rival.kill();
+});
+
 it("of twenty processes that race for one name no two ever hold it", { timeout: 40_000 }, async () => {
   const log = stage.file("race-log");
   const file = stage.file("race.db");

@@ -1,6 +1,6 @@
 // `sqlite:` against the contract, on every binding that is installed, from a file and in memory; and what is its own: one row written per keep, tokens
 // beyond 2⁵³, versions, deleted records, URLs.
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -163,6 +163,17 @@ describe("what a look shows of a holder", () => {
     await asker.close();
     await next;
   });
+
+  it("is no death when its store was closed while the folder of the socket was moved away, and came back", async () => {
+    const file = newFile();
+    const [holder, asker] = [sqlite(file), sqlite(file)];
+    await hold(holder, await open(holder), "x");
+    renameSync(`${file}-life`, `${file}-away`);
+    await holder.close();
+    renameSync(`${file}-away`, `${file}-life`);
+    expect((await look(asker)).state).toBe("held");
+    await asker.close();
+  });
 });
 
 describe("records that were deleted by hand", () => {
@@ -241,6 +252,25 @@ describe("the socket", () => {
     const store = sqlite(file);
     await open(store);
     expect(readdirSync(`${file}-life`)).toHaveLength(1);
+    await store.close();
+    expect(readdirSync(`${file}-life`)).toEqual([]);
+  });
+
+  it("is made anew for the next session, after its folder was removed", async () => {
+    const file = newFile();
+    const store = sqlite(file);
+    await open(store);
+    rmSync(`${file}-life`, { recursive: true });
+    const descriptor = await store.lifeDescriptor();
+    await Promise.all([open(store), open(store)]);
+    const made = readdirSync(`${file}-life`);
+    expect(made).toHaveLength(1);
+    const database = new Database(file);
+    const sockets = database.prepare("SELECT socket FROM conclave_session ORDER BY socket").all() as { socket: string }[];
+    database.close();
+    expect(sockets.filter(({ socket }) => socket === made[0])).toHaveLength(2);
+    // Whoever was handed the old one is told of another, and never by the same number.
+    expect(await store.lifeDescriptor()).not.toBe(descriptor);
     await store.close();
     expect(readdirSync(`${file}-life`)).toEqual([]);
   });

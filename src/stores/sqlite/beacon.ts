@@ -62,12 +62,21 @@ export class Beacon {
     for (const listener of this.#listeners) if (listener.writableLength === 0) listener.write("\n");
   }
 
-  /** The name goes first: from then on a connection fails with ENOENT, which proves nothing. */
+  /** Whether rivals find it under its name. They do not after somebody has removed or moved its folder. */
+  isFound(): boolean {
+    return idOf(this.socket.path) === this.socket.file;
+  }
+
+  /**
+   * The name goes first: from then on a connection fails with ENOENT, which proves nothing. A name that is gone was removed, or moved away and may come
+   * back: then the socket goes on listening for as long as this process lives, or it would refuse under that name and be taken for a dead process.
+   */
   putOut(): void {
+    if (!this.isFound()) return;
     try {
       unlinkSync(this.socket.path);
     } catch {
-      // Somebody has tidied up; not found is what is wanted.
+      return; // it may still be found
     }
     this.#server.close();
     for (const listener of this.#listeners) listener.destroy();

@@ -39,6 +39,12 @@ export interface StoreParts {
   readonly kernel: Kernel | undefined;
 }
 
+/** Without a beacon: this place has no room for one. */
+interface Life {
+  readonly kind: "life";
+  readonly beacon: Beacon | undefined;
+}
+
 export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
   readonly url: string;
   /** Two libraries with one file in one process lose each other's locks: POSIX gives them to the process. */
@@ -52,7 +58,7 @@ export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
   readonly #sessions = new Set<string>();
   readonly #lost = new Set<string>();
   #file: OpenFile | undefined;
-  #beacon: Promise<Beacon | "not-yet" | undefined> | undefined;
+  #beacon: Promise<Life | Refused | Unknown> | undefined;
   #lit: Beacon | undefined;
   #notice: Refusal | undefined;
   #isTelling = false;
@@ -82,10 +88,12 @@ export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
 
   async #open(spec: SessionSpec, call: Call): Promise<Kept> {
     const ttlMs = Math.min(TTL_MAX_MS, Math.max(TTL_MIN_MS, Math.ceil(spec.ttlMs)));
-    const lit = await this.#light();
+    if (this.#lit?.isFound() === false) this.#beacon = this.#lit = undefined;
+    const life = await this.#light();
+    if (life.kind !== "life") return life;
     return this.#answer((file) => {
       if (this.#lost.has(spec.nonce)) return { kind: "session-lost" };
-      const kept = file.shelf.open(spec, ttlMs, lit?.socket, call.sentAtMs);
+      const kept = file.shelf.open(spec, ttlMs, life.beacon?.socket, call.sentAtMs);
       this.#sessions.add(spec.nonce);
       return kept;
     });
@@ -165,15 +173,17 @@ export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
     }
   }
 
+  /** Of the beacon that the last session has recorded. None is lit here in its place: whoever holds this one must hold what rivals watch. */
   async lifeDescriptor(): Promise<number | undefined> {
-    return (await this.#light())?.descriptor;
+    const life = await this.#light();
+    return life.kind === "life" ? life.beacon?.descriptor : undefined;
   }
 
   async close(): Promise<void> {
     this.#mailboxes.endAll();
     this.#releaseAll();
-    const lit = await this.#beacon;
-    if (lit !== "not-yet") lit?.putOut();
+    await this.#beacon;
+    this.#lit?.putOut();
     this.#beacon = undefined;
     this.#lit = undefined;
     this.#file?.close();
@@ -216,28 +226,27 @@ export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
 
   // ---- life and news
 
-  /** Lit before the first session is written, so that whoever reads its row can ask. Not being lit costs speed, never safety. */
-  async #light(): Promise<Beacon | undefined> {
+  /**
+   * Lit before a session is written, so that whoever reads its row can ask. A place without one costs speed, never safety. But while the file cannot be
+   * opened nothing is written either: a session that was written without its beacon would have none for as long as it lives.
+   */
+  async #light(): Promise<Life | Refused | Unknown> {
     const trying = (this.#beacon ??= this.#tryToLight());
-    const lit = await trying;
-    if (lit === "not-yet") {
-      if (this.#beacon === trying) this.#beacon = undefined;
-      return undefined;
-    }
-    this.#lit = lit;
-    return lit;
+    const life = await trying;
+    if (life.kind === "life") this.#lit = life.beacon;
+    else if (this.#beacon === trying) this.#beacon = undefined;
+    return life;
   }
 
-  /** `not-yet`: the file cannot be opened now. Undefined: never. */
-  async #tryToLight(): Promise<Beacon | "not-yet" | undefined> {
+  async #tryToLight(): Promise<Life | Refused | Unknown> {
     const place = this.#answer((file) => ({ kind: "open" as const, path: file.path, shelf: file.shelf }));
-    if (place.kind !== "open") return "not-yet";
-    if (place.path === undefined || this.#parts.kernel === undefined) return undefined;
+    if (place.kind !== "open") return place;
+    if (place.path === undefined || this.#parts.kernel === undefined) return { kind: "life", beacon: undefined };
     const { path, shelf } = place;
     const beacon = await Beacon.light(path, shelf.domain);
     const live = this.#answer(({ shelf }) => ({ kind: "live" as const, sockets: shelf.sockets() }));
     if (live.kind === "live") void sweep(path, shelf.domain, live.sockets);
-    return beacon;
+    return { kind: "life", beacon };
   }
 
   /** After a commit that changed seats: once a turn, however many there were. */
