@@ -266,7 +266,9 @@ describe("the socket", () => {
     const made = readdirSync(`${file}-life`);
     expect(made).toHaveLength(1);
     const database = new Database(file);
-    const sockets = database.prepare("SELECT socket FROM conclave_session ORDER BY socket").all() as { socket: string }[];
+    const sockets = database.prepare("SELECT socket FROM conclave_session ORDER BY socket").all() as {
+      socket: string;
+    }[];
     database.close();
     expect(sockets.filter(({ socket }) => socket === made[0])).toHaveLength(2);
     // Whoever was handed the old one is told of another, and never by the same number.
