@@ -7,7 +7,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Writable } from "node:stream";
 import { type Cell, isEmpty, killCell, terminateCell } from "./cell.ts";
 import { discard, enclose } from "./cgroup.ts";
-import { identify } from "./processes.ts";
+import { identify, isGone } from "./processes.ts";
 
 export type Exit = { readonly code: number } | { readonly signal: NodeJS.Signals };
 
@@ -22,6 +22,7 @@ export class Child {
   readonly #process: ChildProcess;
   #hasBegun = false;
   #hasExited = false;
+  #wasEnded = false;
 
   private constructor(process: ChildProcess, cell: Cell) {
     this.#process = process;
@@ -74,12 +75,38 @@ export class Child {
     (this.#process.stdio[3] as Writable).end("go\n");
   }
 
-  terminate(signal: NodeJS.Signals): void {
-    terminateCell(this.cell, signal);
+  /** This process has told it to stop, or killed it, while it still ran. Otherwise, if it has ended, it has ended by itself. */
+  get wasEnded(): boolean {
+    return this.#wasEnded;
+  }
+
+  terminate(): void {
+    this.#wasEnded ||= this.#runs();
+    terminateCell(this.cell, "SIGTERM");
   }
 
   kill(): void {
+    this.#wasEnded ||= this.#runs();
     killCell(this.cell);
+  }
+
+  /** A signal that does not ask it to end. */
+  forward(signal: NodeJS.Signals): void {
+    terminateCell(this.cell, signal);
+  }
+
+  /** By the kernel's word: this process may not have heard of its end yet. What cannot be found out may run. */
+  #runs(): boolean {
+    try {
+      return !this.#hasExited && !isGone(this.cell.child);
+    } catch {
+      return true;
+    }
+  }
+
+  /** Nothing of the cell acts, whether this process has heard of the child's end or not. */
+  isEmpty(): boolean {
+    return isEmpty(this.cell);
   }
 
   /** Nothing of the cell can act any more. While the child itself runs, nobody has to look for the others. */

@@ -28,6 +28,8 @@ export interface KeeperOptions {
 /** Omit that keeps the alternatives of a union apart. */
 type Unnumbered<W> = W extends unknown ? Omit<W, "number"> : never;
 
+/** How long an answer is waited for that says whether a command was ended or had finished. */
+const VERDICT_WITHIN_MS = 2000;
 /** Until its first answers. A busy machine needs seconds to start a process, and starting it again and again makes it no less busy. */
 const START_PATIENCE_MS = 30_000;
 /** One that dies as soon as it is started is not started again in a loop. */
@@ -49,6 +51,9 @@ export class KeeperLink {
   /** The last word of what a new keeper must know; 0 once it has heard it. */
   #startWord = 0;
   #whenGuarded: (() => void) | undefined;
+  #whenLeft: { readonly word: number; readonly resolve: () => void } | undefined;
+  /** The child that a keeper, be it an earlier one, has signalled while it ran. */
+  #ended: number | undefined;
   #impatience: NodeJS.Timeout | undefined;
   #estate: Estate | undefined;
   #guarded: { readonly cell: Cell; instants: Instants; isTold: boolean } | undefined;
@@ -119,6 +124,7 @@ export class KeeperLink {
   /** Resolves when a keeper knows the cell, be it the one after this. */
   guard(cell: Cell, instants: Instants): Promise<void> {
     this.#guarded = { cell, instants, isTold: false };
+    this.#ended = undefined;
     this.#guardWord = this.#say({ word: "guard", ...this.#guarded });
     return new Promise((resolve) => (this.#whenGuarded = resolve));
   }
@@ -129,10 +135,21 @@ export class KeeperLink {
     this.#say({ word: "extend", instants, isTold });
   }
 
-  leave(): void {
+  /**
+   * Nothing of the cell lives. Resolves to whether a keeper had signalled its child while that ran; undefined if no keeper answers in time. A keeper
+   * answers in the order in which things happened: with the answer to this, nothing that it did before is unheard.
+   */
+  async leave(): Promise<boolean | undefined> {
+    const child = this.#guarded?.cell.child.pid;
     this.#guarded = undefined;
     this.#whenGuarded = undefined;
-    this.#say({ word: "leave" });
+    const word = this.#say({ word: "leave" });
+    const isAnswered = await new Promise<boolean>((resolve) => {
+      const timer = setTimeout(() => resolve(false), VERDICT_WITHIN_MS);
+      this.#whenLeft = { word, resolve: () => resolve((clearTimeout(timer), true)) };
+    });
+    this.#whenLeft = undefined;
+    return this.#ended === child || (isAnswered ? false : undefined);
   }
 
   /** Nothing is left to keep. Resolves when it has gone. */
@@ -157,10 +174,14 @@ export class KeeperLink {
   }
 
   #hear(keeper: ChildProcess, word: FromKeeper): void {
+    if (word.word !== "heard") {
+      if (word.ran) this.#ended = word.child;
+      return this.#options.tell({ type: "keeper", state: word.word });
+    }
     if (keeper !== this.#process) return;
-    if (word.word !== "heard") return this.#options.tell({ type: "keeper", state: word.word });
     this.#heard = Math.max(this.#heard, word.number);
     if (this.#heard >= this.#guardWord) this.#whenGuarded?.();
+    if (this.#whenLeft !== undefined && this.#heard >= this.#whenLeft.word) this.#whenLeft.resolve();
     if (this.#startWord > 0 && this.#heard >= this.#startWord) this.#started();
     clearTimeout(this.#impatience);
     this.#impatience = this.#heard < this.#said && !this.#isEnding ? this.#waitForAnswer() : undefined;

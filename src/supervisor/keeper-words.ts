@@ -42,5 +42,5 @@ export type ToKeeper =
 
 export type FromKeeper =
   | { readonly word: "heard"; readonly number: number }
-  /** At its instant, and the supervisor had not. */
-  | { readonly word: "terminated" | "killed" };
+  /** At its instant, and the supervisor had not: said before it is done. `child`: the pid of the cell's child. `ran`: that one had not ended by itself. */
+  | { readonly word: "terminated" | "killed"; readonly child: number; readonly ran: boolean };

@@ -110,13 +110,28 @@ function guard(): void {
   const { cell, instants } = guarded;
   const now = clock.now();
   if (isPast(now, instants.killAt)) {
-    killCell(cell);
-    if (!guarded.isKilled) say({ word: "killed" });
+    if (!guarded.isKilled && !isEmpty(cell)) tellOf("killed", cell);
     guarded.isKilled = true;
+    killCell(cell);
   } else if (isPast(now, instants.termAt) && !guarded.isTold) {
     guarded.isTold = true;
+    if (isEmpty(cell)) return;
+    tellOf("terminated", cell);
     terminateCell(cell, "SIGTERM");
-    say({ word: "terminated" });
+  }
+}
+
+/** Before it is done: so the supervisor never takes a command for finished that was ended from here, not even if this process dies in between. */
+function tellOf(word: "terminated" | "killed", cell: Cell): void {
+  say({ word, child: cell.child.pid, ran: runs(cell.child) });
+}
+
+/** What cannot be found out may run. */
+function runs(child: ProcessId): boolean {
+  try {
+    return !isGone(child);
+  } catch {
+    return true;
   }
 }
 

@@ -64,7 +64,8 @@ export class Supervisor {
   #child: Child | undefined;
   #isTold = false;
   #life: number | undefined;
-  #lastExit: Exit | undefined;
+  /** How the command ended, if it ended by itself or because this process was asked to stop. */
+  #exit: Exit | undefined;
 
   /** Throws CONFIG_INVALID, STORE_UNSUPPORTED. Nothing is started yet. */
   constructor(options: SupervisorOptions) {
@@ -92,7 +93,9 @@ export class Supervisor {
       id,
       ...(unfenced === true ? { unfenced } : {}),
     } as CandidateOptions<Store>);
-    this.#candidate.subscribe(this.#tell);
+    this.#candidate.subscribe((event) => {
+      if (!isOverstay(event) || this.isOverstaying()) this.#tell(event);
+    });
     this.#election = this.#candidate.election(options.election);
   }
 
@@ -122,7 +125,7 @@ export class Supervisor {
 
   /** Something of a child still runs although its term is lost. */
   isOverstaying(): boolean {
-    return this.#child !== undefined && this.#term?.isHeld() === false && !this.#child.isGone();
+    return this.#child !== undefined && this.#term?.isHeld() === false && !this.#child.isEmpty();
   }
 
   leader(): Promise<Leader | undefined> {
@@ -131,29 +134,35 @@ export class Supervisor {
 
   /** Hands a signal on to the child, if there is one. What waits at the gate is not the command yet, and would die of it. */
   forward(signal: NodeJS.Signals): void {
-    if (this.#child?.hasBegun === true) this.#child.terminate(signal);
+    if (this.#child?.hasBegun === true) this.#child.forward(signal);
   }
 
   async #runCommand(signal: AbortSignal): Promise<Ending> {
     for (let pauseMs = RESTART_FIRST_MS; ; pauseMs = Math.min(RESTART_LAST_MS, 2 * pauseMs)) {
-      this.#lastExit = undefined;
-      const exit = await this.#election.lead((term) => this.#lead(term, signal), { signal });
-      if (exit === undefined || signal.aborted || this.#options.restart !== true)
-        return endingOf(exit ?? this.#lastExit);
+      this.#exit = undefined;
+      const stand = new AbortController();
+      const stop = (): void => stand.abort(signal.reason);
+      signal.addEventListener("abort", stop);
+      if (signal.aborted) stop();
+      await this.#election.lead((term) => this.#lead(term, signal, stand), { signal: stand.signal });
+      signal.removeEventListener("abort", stop);
+      // No exit: a keeper ended the command although the term goes on (it had not heard of that), so it begins again.
+      if (signal.aborted || (this.#exit !== undefined && this.#options.restart !== true)) return endingOf(this.#exit);
       await sleep(pauseMs, signal);
     }
   }
 
-  /** The work of one term. Settles only when nothing of the child lives. */
-  async #lead(term: Term, signal: AbortSignal): Promise<Exit | undefined> {
+  /** The work of one term. Settles only when nothing of the child lives. If the command ended by itself, `stand` is over, even if the term is lost. */
+  async #lead(term: Term, signal: AbortSignal, stand: AbortController): Promise<void> {
     this.#term = term;
     this.#isTold = false;
     const mark = makeMark(term.election, tokenOf(term));
     await this.#clearOrphans(mark, term);
     await this.#shareLife();
-    if (!term.isLeading()) return undefined;
+    if (!term.isLeading()) return;
     const child = await Child.start(this.#options.command, this.#environment(term, mark), mark.text, this.#life);
     this.#child = child;
+    let wasEndedByKeeper: Promise<boolean | undefined> | undefined;
     try {
       await Promise.race([this.#keeper?.guard(child.cell, this.#instants(term)), term.ended]);
       // By the clock, and after the keeper has said that it knows: the last look before the command can do anything.
@@ -161,15 +170,17 @@ export class Supervisor {
       await Promise.race([child.exited, term.ended]);
     } finally {
       await this.#clear(child, term);
-      this.#keeper?.leave();
+      wasEndedByKeeper = this.#keeper?.leave();
       this.#child = undefined;
     }
-    if (!child.hasBegun) return undefined;
+    if (!child.hasBegun) return;
     const exit = await child.exited;
-    // Of a child that was ended because its term was lost nobody is told when this process is asked to stop later, while it waits.
-    if (signal.aborted) this.#lastExit = exit;
     this.#tell({ type: "child", state: "exited", pid: child.pid, exit });
-    return exit;
+    // If no keeper answers: with the term still led, none had a reason to end it.
+    const isFinished = !child.wasEnded && !((await wasEndedByKeeper) ?? !term.isLeading());
+    // Of a child that was ended because its term was lost nobody is told when this process is asked to stop later, while it waits.
+    if (isFinished || signal.aborted) this.#exit = exit;
+    if (isFinished) stand.abort();
   }
 
   /** A store that could not be opened when this process was started had nothing to show then. What waiters watch is held by all, or by none. */
@@ -190,7 +201,7 @@ export class Supervisor {
     const isDue = (): boolean => isPast(this.#clock.now(), drained) || term.remainingMs() <= graceMs;
     if (!child.isGone()) {
       const why = await Promise.race([term.ended, Promise.resolve("the command has ended")]);
-      if (!isDue()) child.terminate("SIGTERM");
+      if (!isDue()) child.terminate();
       this.#tell({ type: "child", state: "stopping", pid: child.pid, why });
       this.#isTold = true;
       this.#extend();
@@ -238,6 +249,10 @@ export class Supervisor {
 
 function tokenOf(term: Term): Fenced["token"] | undefined {
   return (term as Partial<Fenced>).token;
+}
+
+function isOverstay(event: ConclaveEvent): boolean {
+  return event.type === "overstayed" || (event.type === "error" && event.error.code === "TERM_OVERSTAYED");
 }
 
 function endingOf(exit: Exit | undefined): Ending {

@@ -30,6 +30,8 @@ export interface Told {
   readonly pids?: readonly number[];
   readonly token?: { readonly value: string };
   readonly why?: string;
+  readonly error?: { readonly code: string };
+  readonly exit?: { readonly code?: number; readonly signal?: string };
 }
 
 /** CLOCK_MONOTONIC, which all processes of the host share. */
