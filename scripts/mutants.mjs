@@ -1,15 +1,16 @@
-// Mutants: takes defences out of a copy of src, one patch at a time, and hunts in the copy until an invariant breaks. A mutant that survives says
+// Mutants: takes defences out of src as it is joined for a hunt, one patch at a time, and hunts until an invariant breaks. A mutant that survives says
 // that the hunt cannot see what the defence is for. src itself has no switches for this.
 // Where no hunt can see it, the patch names a test file ("Found by: …"): that must pass as it is, and fail by an assertion without the defence.
 // Exit: 0 every mutant was found, 1 one survived or a patch no longer applies, 2 wrong usage.
-import { spawn } from "node:child_process";
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
+import { build as bundle } from "rolldown";
+import { applyToText, parsePatch } from "./apply-patch.mjs";
 import { HuntThread } from "./hunt-pool.mjs";
-import { applyPatch, runPatchedTest } from "./patched-test.mjs";
+import { runPatchedTest } from "./patched-test.mjs";
 
 const HELP = `Takes defences out, one at a time, and hunts until the loss is noticed.
 
@@ -241,43 +242,38 @@ function once(test, run) {
 }
 
 /**
- * Copies src, takes the defence out, compiles without checking types.
+ * Joins the simulator as it would be without the defence into one file. Types are erased and not checked, so this takes a fraction of a second.
  * @param {Mutant} mutant
  * @param {string} folder
  */
 async function build(mutant, folder) {
-  await cp(path.join(root, "src"), path.join(folder, "src"), { recursive: true });
-  await applyPatch(folder, mutant.patch);
-  const config = {
-    extends: path.join(root, "tsconfig.base.json"),
-    compilerOptions: {
-      rootDir: "src",
-      outDir: "dist",
-      types: [],
-      declaration: false,
-      isolatedDeclarations: false,
-      noCheck: true,
-    },
-    files: ["src/simulator/index.ts"],
-  };
-  await writeFile(path.join(folder, "tsconfig.json"), JSON.stringify(config));
-  await writeFile(path.join(folder, "package.json"), JSON.stringify({ type: "module" }));
-  await compile(folder);
-}
-
-/**
- * @param {string} folder
- * @returns {Promise<void>}
- */
-function compile(folder) {
-  const compiler = spawn(process.execPath, [path.join(root, "node_modules/typescript/bin/tsc"), "-p", folder]);
-  let output = "";
-  compiler.stdout.on("data", (data) => (output += data));
-  compiler.stderr.on("data", (data) => (output += data));
-  return new Promise((resolve, reject) => {
-    compiler.once("error", reject);
-    compiler.once("close", (code) => (code === 0 ? resolve() : reject(new Error(`does not compile: ${output}`))));
+  const patched = new Map(
+    await Promise.all(
+      parsePatch(mutant.patch).map(async (change) => {
+        const file = path.join(root, change.file);
+        return /** @type {const} */ ([file, applyToText(await readFile(file, "utf8"), change)]);
+      }),
+    ),
+  );
+  const loaded = new Set();
+  await bundle({
+    cwd: root,
+    input: { simulator: "src/simulator/index.ts" },
+    platform: "neutral",
+    logLevel: "silent",
+    plugins: [
+      {
+        name: "without the defence",
+        load: (/** @type {string} */ id) => {
+          loaded.add(id);
+          return patched.get(id) ?? null;
+        },
+      },
+    ],
+    output: { dir: folder, format: "esm", entryFileNames: "[name].mjs", chunkFileNames: "[name].mjs" },
   });
+  const idle = [...patched.keys()].filter((file) => !loaded.has(file));
+  if (idle.length > 0) throw new Error(`the simulator does not use ${idle.join(", ")}`);
 }
 
 /**
@@ -287,7 +283,7 @@ function compile(folder) {
  * @param {number} seedBase
  */
 async function huntIn(folder, { judgedBy, protocol }, seeds, seedBase) {
-  const thread = new HuntThread(pathToFileURL(path.join(folder, "dist/simulator/index.js")).href);
+  const thread = new HuntThread(pathToFileURL(path.join(folder, "simulator.mjs")).href);
   try {
     const order = { from: seedBase, count: seeds, isControl: false, stopsAtFirst: true, judgedBy };
     const report = await thread.run(protocol === undefined ? order : { ...order, protocol });

@@ -1,0 +1,131 @@
+// @ts-check
+// Everything that a change must pass, stage by stage, up to the first stage that fails; then where the time went. `--quick` leaves out what needs a
+// server, a second process or much time: under two minutes on two cores, for daily work.
+// Exit: 0 all passed, 1 a stage failed, 2 wrong usage.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const folder = mkdtempSync(path.join(tmpdir(), "conclave-test-"));
+const report = path.join(folder, "report.json");
+const npm = (/** @type {string} */ script) => ["npm", "run", "-s", script];
+const vitest = [
+  process.execPath,
+  path.join(root, "node_modules/vitest/vitest.mjs"),
+  "run",
+  "--reporter=default",
+  "--reporter=json",
+  `--outputFile.json=${report}`,
+];
+/** In one process, without a server, and without waiting for a ttl. */
+const QUICK = [
+  "test/lease/",
+  ...[
+    "bully",
+    "chang-roberts",
+    "detector",
+    "lelann",
+    "raft-pre-vote",
+    "raft-transfer",
+    "raft-vote",
+    "raft.",
+    "scenario",
+    "world",
+    "zab",
+  ].map((name) => `test/protocols/${name}`),
+  "test/simulator/",
+  "test/telemetry/",
+  "test/testing/",
+  ...["edges", "host", "no-work", "readings"].map((name) => `test/election/${name}.test.ts`),
+  ...["guard", "memory", "http"].map((name) => `test/fencing/${name}.test.ts`),
+  ...["call", "memory", "open-store"].map((name) => `test/stores/${name}.test.ts`),
+  "test/tidy.test.ts",
+  "test/docs.test.ts",
+];
+const SLOW_SHOWN = 12;
+
+/** @typedef {readonly [name: string, command: readonly string[]]} Stage */
+
+/** @type {readonly Stage[]} */
+const WHOLE = [
+  ["build", npm("build")],
+  ["servers", npm("test:servers")],
+  ["tests", vitest],
+  ["package", npm("test:package")],
+  ["defences", npm("test:defences")],
+  ["hunt", npm("test:hunt")],
+  ["mutants", npm("test:mutants")],
+];
+/** @type {readonly Stage[]} */
+const SHORT = [
+  ["build", npm("build")],
+  ["tests", [...vitest, ...QUICK]],
+  ["hunt", npm("test:hunt:quick")],
+];
+
+process.exitCode = main(process.argv.slice(2));
+
+/** @param {readonly string[]} args */
+function main(args) {
+  const isQuick = args.length === 1 && args[0] === "--quick";
+  if (args.length > 0 && !isQuick) {
+    process.stderr.write("usage: node scripts/test.mjs [--quick]\n");
+    return 2;
+  }
+  try {
+    const times = runAll(isQuick ? SHORT : WHOLE);
+    tell(times);
+    return times.every(({ isPassed }) => isPassed) ? 0 : 1;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** @typedef {{ name: string, seconds: number, isPassed: boolean }} Time */
+
+/** @param {readonly Stage[]} stages @returns {Time[]} */
+function runAll(stages) {
+  /** @type {Time[]} */
+  const times = [];
+  for (const [name, [command = "", ...args]] of stages) {
+    const begunAt = performance.now();
+    const { status } = spawnSync(command, args, { cwd: root, stdio: "inherit" });
+    times.push({ name, seconds: (performance.now() - begunAt) / 1000, isPassed: status === 0 });
+    if (status !== 0) break;
+  }
+  return times;
+}
+
+/** @param {readonly Time[]} times */
+function tell(times) {
+  const total = times.reduce((sum, { seconds }) => sum + seconds, 0);
+  const row = (/** @type {string} */ name, /** @type {number} */ seconds, note = "") =>
+    process.stdout.write(`  ${name.padEnd(10)}${seconds.toFixed(1).padStart(8)} s${note}\n`);
+  process.stdout.write("\nwhere the time went\n");
+  for (const { name, seconds, isPassed } of times) {
+    row(name, seconds, isPassed ? "" : "   FAILED");
+    if (name === "tests") tellSlowest();
+  }
+  row("together", total);
+}
+
+/** The test files that took longest, several of which run at once. */
+function tellSlowest() {
+  try {
+    /** @type {{ testResults: { name: string, startTime: number, endTime: number }[] }} */
+    const { testResults } = JSON.parse(readFileSync(report, "utf8"));
+    const slowest = testResults
+      .map(({ name, startTime, endTime }) => ({
+        name: path.relative(root, name),
+        seconds: (endTime - startTime) / 1000,
+      }))
+      .toSorted((a, b) => b.seconds - a.seconds);
+    for (const { name, seconds } of slowest.slice(0, SLOW_SHOWN))
+      process.stdout.write(`  ${"".padEnd(10)}${seconds.toFixed(1).padStart(8)} s   ${name}\n`);
+  } catch {
+    // Vitest did not get far enough to write it.
+  }
+}
