@@ -12,10 +12,12 @@ import { LineShelf } from "../simulator/models/line-shelf.ts";
 import { RaceShelf } from "../simulator/models/race-shelf.ts";
 import type { FencedStore, Reopenable } from "./contract.ts";
 import { hostClock } from "./host-clock.ts";
-import { guaranteeOf, type Judge, type Shape, TTL_MAX_MS } from "./memory/guarantee.ts";
+import { guaranteeOf, type Judge, type Layout, type Shape, TTL_MAX_MS } from "./memory/guarantee.ts";
+import { MemoryPort } from "./memory/memory-port.ts";
 import { MemoryStore } from "./memory/memory-store.ts";
 import { processClock } from "./memory/process-clock.ts";
 import { SharedShelf } from "./memory/shared-shelf.ts";
+import { SwapStore } from "./swap/swap-store.ts";
 
 export interface MemoryOptions {
   /** Stores of one name in one process are one store. Without a name it is nobody else's. */
@@ -24,6 +26,11 @@ export interface MemoryOptions {
   readonly shape?: Shape | undefined;
   /** Who ends a silent session: the store by its own clock, or a rival that has watched it (races only). @default "store" */
   readonly judge?: Judge | undefined;
+  /**
+   * swap: the records and the order of writes that stores without transactions get (src/stores/swap), judged by rivals that look from time to time.
+   * @default "model"
+   */
+  readonly layout?: Layout | undefined;
   /** Also the clock of the candidates made with this store: for tests. @default the process's monotonic clock */
   readonly clock?: Clock | undefined;
 }
@@ -31,9 +38,24 @@ export interface MemoryOptions {
 /** A store in this process: by options, or by a URL such as `memory:`, `memory:jobs` or `memory:jobs?shape=line`. */
 export function memory(options: MemoryOptions | string = {}): FencedStore & Reopenable {
   const asked = typeof options === "string" ? parseUrl(options) : options;
+  if (asked.layout !== undefined && asked.layout !== "model") return swapMemory(asked);
   const { name = "", clock } = asked;
   const shared = name === "" ? createShelf(asked) : findShelf(name, asked);
   const store = new MemoryStore(shared, urlOf(name, shared.guarantee));
+  return clock === undefined ? store : Object.assign(store, { [hostClock]: clock });
+}
+
+/** A store of the layout "swap". It has no name, because the map behind its port is its own. */
+function swapMemory({ layout, name, shape = "race", judge = "taker", clock }: MemoryOptions): FencedStore & Reopenable {
+  const problems = [
+    ...(layout === "swap" ? [] : [`layout ${JSON.stringify(layout)} is not known: "model" or "swap"`]),
+    ...(shape === "race" ? [] : ["the layout swap is a race: leave shape out"]),
+    ...(judge === "taker" ? [] : ["in the layout swap rivals judge: leave judge out"]),
+    ...(name === undefined ? [] : ["a store of the layout swap has no name: leave it out"]),
+  ];
+  if (problems.length > 0) throw invalid("memory", problems);
+  const guarantee = { ...guaranteeOf("race", "taker", `memory-${randomUUID()}`), wakes: "poll" as const };
+  const store = Object.assign(new SwapStore(new MemoryPort(), guarantee), { url: "memory:?layout=swap" });
   return clock === undefined ? store : Object.assign(store, { [hostClock]: clock });
 }
 
@@ -81,15 +103,16 @@ function parseUrl(url: string): MemoryOptions {
   const match = /^memory:(?:\/\/)?([^?]*)\??(.*)$/is.exec(url);
   if (match === null) throw invalid("memory", ["the URL does not begin with memory:"]);
   const [, path = "", query = ""] = match;
-  const { shape, judge, ...others } = Object.fromEntries(new URLSearchParams(query)) as Record<string, string>;
+  const { shape, judge, layout, ...others } = Object.fromEntries(new URLSearchParams(query)) as Record<string, string>;
   const unknowns = Object.keys(others).map(
-    (key) => `${JSON.stringify(key)} is not a setting of it: shape and judge are`,
+    (key) => `${JSON.stringify(key)} is not a setting of it: shape, judge and layout are`,
   );
   if (unknowns.length > 0) throw invalid("memory", unknowns);
   return {
     name: path === "" ? undefined : decodeName(path),
     shape: shape as Shape | undefined,
     judge: judge as Judge | undefined,
+    layout: layout as Layout | undefined,
   };
 }
 

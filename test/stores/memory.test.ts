@@ -17,6 +17,10 @@ for (const options of KINDS)
     for (const { name, run } of storeConformance(async () => memory(options))) it(name, run);
   });
 
+describe.concurrent("memory over compare-and-swap", () => {
+  for (const { name, run } of storeConformance(async () => memory("memory:?layout=swap"))) it(name, run);
+});
+
 describe("names", () => {
   it("share one store, and no name shares with nobody", async () => {
     const session = await open(memory({ name: "shared" }));

@@ -5,6 +5,7 @@ export const TTL_MAX_MS = 86_400_000;
 
 export type Shape = "line" | "race";
 export type Judge = "store" | "taker";
+export type Layout = "model" | "swap";
 
 export function guaranteeOf(shape: Shape, judge: Judge, domain: string): Guarantee<"fenced"> {
   return {

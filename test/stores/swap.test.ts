@@ -1,0 +1,250 @@
+// Sessions, seats and counters over compare-and-swap, with every request of several candidates delayed, reordered, lost and answered late, as a seed draws it.
+// The judge sits in the port: it sees each write at the instant at which it is applied.
+import { describe, expect, it } from "vitest";
+import { createRng, nextChance, nextInteger, type Rng } from "../../src/base/rng.ts";
+import { unknown } from "../../src/base/outcome.ts";
+import {
+  type Bid,
+  type Call,
+  type Claimed,
+  type Hold,
+  type Session,
+  VACANT,
+  type Version,
+} from "../../src/stores/contract.ts";
+import { MemoryPort } from "../../src/stores/memory/memory-port.ts";
+import type { Entry, Found, Listed, Swapped, SwapPort } from "../../src/stores/swap/port.ts";
+import { readSeat, readSession, type SeatRecord, sessionKey } from "../../src/stores/swap/records.ts";
+import { SwapStore } from "../../src/stores/swap/swap-store.ts";
+import { memory } from "conclave/stores/memory";
+
+const NAME = "x";
+const SEAT = `seat/${NAME}`;
+const call: Call = { signal: new AbortController().signal, sentAtMs: 0 };
+const guarantee = memory("memory:?layout=swap").guarantee as ConstructorParameters<typeof SwapStore>[1];
+
+/** Holds every request back until the seed lets it pass; loses some requests and some answers. */
+class RestlessPort implements SwapPort {
+  readonly inner = new MemoryPort();
+  readonly faults: string[] = [];
+  readonly #random: Rng;
+  readonly #waiting: (() => void)[] = [];
+  #greatest = 0n;
+
+  constructor(random: Rng) {
+    this.#random = random;
+  }
+
+  /** Each record is read at an instant of its own, the last one first, as a port may. */
+  async read(keys: readonly string[]): Promise<Found> {
+    const entries: (Entry | undefined)[] = [];
+    for (const key of keys.toReversed()) {
+      await this.#turn();
+      const found = await this.inner.read([key], call);
+      if (found.kind === "found") entries.unshift(found.entries[0]);
+    }
+    await this.#turn();
+    return { kind: "found", entries };
+  }
+
+  async list(prefix: string): Promise<Listed> {
+    await this.#turn();
+    return await this.inner.list(prefix, call);
+  }
+
+  async swap(key: string, over: string | undefined, text: string): Promise<Swapped> {
+    await this.#turn();
+    if (nextChance(this.#random, 0.05)) {
+      void this.#late(key, over, text);
+      return unknown("no answer");
+    }
+    const swapped = await this.#apply(key, over, text);
+    if (nextChance(this.#random, 0.03)) return unknown("the answer was lost");
+    await this.#turn();
+    return swapped;
+  }
+
+  async close(): Promise<void> {}
+
+  /** Lets one request pass, whichever the seed says. False if none is waiting. */
+  step(): boolean {
+    const [next] = this.#waiting.splice(nextInteger(this.#random, 0, Math.max(0, this.#waiting.length - 1)), 1);
+    next?.();
+    return next !== undefined;
+  }
+
+  async #late(key: string, over: string | undefined, text: string): Promise<void> {
+    for (let turns = nextInteger(this.#random, 0, 30); turns > 0; turns--) await this.#turn();
+    await this.#apply(key, over, text);
+  }
+
+  async #apply(key: string, over: string | undefined, text: string): Promise<Swapped> {
+    const before = key === SEAT ? await this.seat() : undefined;
+    const holder = before === undefined ? undefined : await this.session(before.session);
+    const swapped = await this.inner.swap(key, over, text, call);
+    if (key === SEAT && swapped.kind === "swapped") this.#judge(before, holder?.ended ?? true, await this.seat());
+    return swapped;
+  }
+
+  #judge(before: SeatRecord | undefined, isEnded: boolean, after: SeatRecord | undefined): void {
+    if (after === undefined || after.bid === before?.bid) return;
+    if (before !== undefined && !before.vacant && !isEnded && before.session !== after.session)
+      this.faults.push(`${after.bid} took the seat of ${before.bid}, whose session lives`);
+    if (after.token <= this.#greatest)
+      this.faults.push(`${after.bid} was given ${after.token} after ${this.#greatest}`);
+    if (after.token > this.#greatest) this.#greatest = after.token;
+  }
+
+  #turn(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  async seat(): Promise<SeatRecord | undefined> {
+    const found = await this.inner.read([SEAT], call);
+    return found.kind === "found" ? readSeat(found.entries[0])?.record : undefined;
+  }
+
+  async session(id: string): Promise<{ readonly ended: boolean } | undefined> {
+    const found = await this.inner.read([sessionKey(id)], call);
+    return found.kind === "found" ? readSession(found.entries[0])?.record : undefined;
+  }
+}
+
+interface Play {
+  readonly grants: number;
+  readonly takeovers: number;
+  readonly faults: readonly string[];
+}
+
+async function play(seed: number): Promise<Play> {
+  const random = createRng(seed);
+  const port = new RestlessPort(random);
+  const store = new SwapStore(port, guarantee);
+  const told = { grants: 0, takeovers: 0 };
+  const candidates = [1, 2, 3].map((number) => live(store, `c${number}`, random, told));
+  let isOver = false;
+  void Promise.all(candidates).then(() => (isOver = true));
+  for (let turns = 0; turns < 5_000; turns++) {
+    for (let jobs = 0; jobs < 20; jobs++) await Promise.resolve();
+    if (!port.step() && isOver) break;
+  }
+  return { ...told, faults: isOver ? port.faults : [...port.faults, "it never ended"] };
+}
+
+/** A candidate as hasty as the contract allows: it claims over whatever it has just seen, silent or not, since only the swap's own promise is judged here. */
+async function live(
+  store: SwapStore,
+  id: string,
+  random: Rng,
+  told: { grants: number; takeovers: number },
+): Promise<void> {
+  let [session, opened]: [Session | undefined, number] = [undefined, 0];
+  for (let round = 0; round < 12; round++) {
+    if (session === undefined) {
+      const kept = await store.keep({ nonce: `${id}.${opened++}`, candidate: id, ttlMs: 1_000 }, [], call);
+      session = kept.kind === "kept" ? kept.session : undefined;
+      continue;
+    }
+    const bid = `${id}.${round}` as Bid;
+    const over = nextChance(random, 0.4) ? VACANT : await version(store);
+    const claimed = await once(store, session, bid, over);
+    if (claimed?.kind === "session-lost") session = undefined;
+    if (claimed?.kind !== "granted" || session === undefined) continue;
+    told.grants++;
+    if (over !== VACANT) told.takeovers++;
+    session = await hold(store, session, claimed.hold, random);
+  }
+}
+
+/** Renews, or falls silent; then gives back or simply goes on. */
+async function hold(store: SwapStore, session: Session, mine: Hold, random: Rng): Promise<Session | undefined> {
+  if (nextChance(random, 0.6)) {
+    const kept = await store.keep(session, [mine], call);
+    if (kept.kind === "session-lost") return undefined;
+  }
+  if (nextChance(random, 0.5))
+    await store.release({ session, holds: [mine], endSession: nextChance(random, 0.2) }, call);
+  return session;
+}
+
+async function version(store: SwapStore): Promise<Version | undefined> {
+  const looked = await store.look([{ name: NAME }], call);
+  return looked.kind === "seen" ? looked.seats[0]?.version : undefined;
+}
+
+async function once(
+  store: SwapStore,
+  session: Session,
+  bid: Bid,
+  over: Version | undefined,
+): Promise<Claimed | undefined> {
+  const [claimed] = await store.claim([{ session, name: NAME, bid, over, value: "" }], call);
+  return claimed;
+}
+
+describe("over compare-and-swap", () => {
+  it("no seat is taken from a session that lives, and tokens only grow, in whatever order requests arrive", async () => {
+    const total = { grants: 0, takeovers: 0 };
+    for (let seed = 1; seed <= 500; seed++) {
+      const { grants, takeovers, faults } = await play(seed);
+      expect(faults, `seed ${seed}`).toEqual([]);
+      total.grants += grants;
+      total.takeovers += takeovers;
+    }
+    expect(total.grants).toBeGreaterThan(1_000);
+    expect(total.takeovers).toBeGreaterThan(200);
+  });
+
+  it("a keep that comes between the taker's look and its claim saves the seat", async () => {
+    const store = new SwapStore(new MemoryPort(), guarantee);
+    const [held, rival] = [await opened(store, "a"), await opened(store, "b")];
+    const granted = await once(store, held, "a.1" as Bid, VACANT);
+    const seen = await version(store);
+    await store.keep(held, [], call);
+    expect(await once(store, rival, "b.1" as Bid, seen)).toMatchObject({ kind: "beaten", seat: { state: "held" } });
+    expect(granted?.kind).toBe("granted");
+    expect(await store.keep(held, [], call)).toMatchObject({ kind: "kept" });
+  });
+
+  it("a session that a taker has ended is over: its keeps and its claims are refused", async () => {
+    const store = new SwapStore(new MemoryPort(), guarantee);
+    const [silent, rival] = [await opened(store, "a"), await opened(store, "b")];
+    await once(store, silent, "a.1" as Bid, VACANT);
+    expect(await once(store, rival, "b.1" as Bid, await version(store))).toMatchObject({ kind: "granted" });
+    expect(await store.keep(silent, [], call)).toEqual({ kind: "session-lost" });
+    expect(await once(store, silent, "a.2" as Bid, await version(store))).toEqual({ kind: "session-lost" });
+  });
+
+  it("a record that somebody edited is refused by its key, and left as it is", async () => {
+    const port = new MemoryPort();
+    const store = new SwapStore(port, guarantee);
+    const session = await opened(store, "a");
+    await port.swap(SEAT, undefined, "{}", call);
+    const claimed = await once(store, session, "a.1" as Bid, VACANT);
+    expect(claimed).toMatchObject({ kind: "refused", code: "STORE_FOREIGN_DATA", retryable: false });
+    expect(claimed).toHaveProperty("message", expect.stringContaining('"seat/x"'));
+    expect(await port.read([SEAT], call)).toMatchObject({ entries: [{ text: "{}" }] });
+  });
+
+  it("a claim over a deleted seat that another claim has overtaken gives back what it made", async () => {
+    const port = new MemoryPort();
+    const store = new SwapStore(port, guarantee);
+    const session = await opened(store, "a");
+    const swap = port.swap.bind(port);
+    // Between this claim's token and its seat, another claim takes a token; its seat is deleted at once.
+    port.swap = async (key, over, text, asked) => {
+      if (key === SEAT && over === undefined) await swap(`count/${NAME}`, "2", '{"last":"7","ttlMs":1000}', asked);
+      return await swap(key, over, text, asked);
+    };
+    expect(await once(store, session, "a.1" as Bid, VACANT)).toMatchObject({
+      kind: "beaten",
+      seat: { state: "vacant" },
+    });
+  });
+});
+
+async function opened(store: SwapStore, id: string): Promise<Session> {
+  const kept = await store.keep({ nonce: id, candidate: id, ttlMs: 1_000 }, [], call);
+  if (kept.kind !== "kept") throw new Error(kept.kind);
+  return kept.session;
+}
