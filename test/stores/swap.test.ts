@@ -21,7 +21,7 @@ import { memory } from "conclave/stores/memory";
 const NAME = "x";
 const SEAT = `seat/${NAME}`;
 const call: Call = { signal: new AbortController().signal, sentAtMs: 0 };
-const guarantee = memory("memory:?layout=swap").guarantee as ConstructorParameters<typeof SwapStore>[1];
+const guarantee = memory("memory:?layout=swap").guarantee;
 
 /** Holds every request back until the seed lets it pass; loses some requests and some answers. */
 class RestlessPort implements SwapPort {
