@@ -2,7 +2,7 @@
 // and renew deadline against failover time and false elections. How they are told is src/cli's.
 import { assert } from "../base/assert.ts";
 import { createRng, nextBetween, nextFraction } from "../base/rng.ts";
-import { electByLease } from "./lease-election.ts";
+import { electByLease } from "./lease/election.ts";
 import { type ElectionResult, runElection, specOf } from "./protocols/election.ts";
 import type { TraceEvent } from "./protocols/trace.ts";
 import { ProtocolWorld } from "./protocols/world.ts";

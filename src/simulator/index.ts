@@ -1,7 +1,7 @@
 // conclave/simulator: seeded worlds in which the real lease machine runs among drifting clocks, lossy networks and forgetful stores, judged by
 // invariants. One seed is the only input: the same seed gives the same transcript, byte for byte.
-export { addCounts, COUNT_NAMES, type CountName, type Counts, emptyCounts } from "./counts.ts";
-export { type DemoLine, type DemoResult, demoElection } from "./demo.ts";
+export { addCounts, COUNT_NAMES, type CountName, type Counts, emptyCounts } from "./lease/counts.ts";
+export { type DemoLine, type DemoResult, demoElection } from "./lease/demo.ts";
 export {
   bullyFailure,
   type BullyFailure,
@@ -10,15 +10,15 @@ export {
   type SplitBrain,
   splitBrain,
 } from "./exercises.ts";
-export { describeFault, type Fault, type FaultKind } from "./faults.ts";
-export { type RunOptions, type RunResult, runSeed, runWorld } from "./hunt.ts";
-export { electByLease, type LeaseChoices, type LeaseElection } from "./lease-election.ts";
-export { type Shrunk, shrinkSeed } from "./shrink.ts";
-export type { CandidateSpec, StoreSpec, WorldSpec } from "./spec.ts";
-export { drawWorld, type SwarmOptions } from "./swarm.ts";
+export { describeFault, type Fault, type FaultKind } from "./lease/faults.ts";
+export { type RunOptions, type RunResult, runSeed, runWorld } from "./lease/hunt.ts";
+export { electByLease, type LeaseChoices, type LeaseElection } from "./lease/election.ts";
+export { type Shrunk, shrinkSeed } from "./lease/shrink.ts";
+export type { CandidateSpec, StoreSpec, WorldSpec } from "./lease/spec.ts";
+export { drawWorld, type SwarmOptions } from "./lease/swarm.ts";
 export { type Action, formatAction, parseAction, type Scheduled } from "./protocols/actions.ts";
 export { checkIds, checkNodes, checkSpec } from "./protocols/check-spec.ts";
-export { formatMs, parseMs } from "./protocols/durations.ts";
+export { formatMs, parseMs } from "./kernel/durations.ts";
 export {
   type ElectionOptions,
   type ElectionResult,
@@ -45,7 +45,7 @@ export {
   type Latency,
   parseLatency,
   uniformLatency,
-} from "./protocols/latency.ts";
+} from "./kernel/latency.ts";
 export { checkPartition, PARTITION_NAMES } from "./protocols/partitions.ts";
 export { parseAttributes, parseIds, parseSetting, type PlayedScenario, playScenario } from "./protocols/scenario.ts";
 export {
@@ -60,5 +60,5 @@ export { shrinkHunt } from "./protocols/shrink.ts";
 export type { ProtocolSpec } from "./protocols/spec.ts";
 export { formatEvent, type TraceEvent } from "./protocols/trace.ts";
 export { ProtocolWorld, type WorldOptions } from "./protocols/world.ts";
-export { formatLine, type TraceLine } from "./trace.ts";
-export type { Violation } from "./world.ts";
+export { formatLine, type TraceLine } from "./kernel/trace.ts";
+export type { Violation } from "./lease/world.ts";

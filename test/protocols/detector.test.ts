@@ -4,7 +4,7 @@ import { type DetectorSettings, heard, suspects, suspectsAt, type Watch, watch }
 import { exponentialLatency, fixedLatency, type Latency, uniformLatency } from "conclave/simulator";
 import { createRng } from "../../src/base/rng.ts";
 import { quantileOfTail, tail } from "../../src/protocols/detector/normal.ts";
-import { drawLatency } from "../../src/simulator/protocols/latency.ts";
+import { drawLatency } from "../../src/simulator/kernel/latency.ts";
 
 const EVERY_MS = 50;
 const heartbeat: DetectorSettings = { kind: "heartbeat", everyMs: EVERY_MS, timeoutMs: 150, threshold: 8 };

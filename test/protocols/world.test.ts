@@ -14,9 +14,9 @@ import {
 } from "conclave/simulator";
 import { readdirSync, readFileSync } from "node:fs";
 import { createRng } from "../../src/base/rng.ts";
-import { drawLatency } from "../../src/simulator/protocols/latency.ts";
+import { drawLatency } from "../../src/simulator/kernel/latency.ts";
 import { Links } from "../../src/simulator/protocols/links.ts";
-import { Disk } from "../../src/simulator/protocols/disk.ts";
+import { Disk } from "../../src/simulator/kernel/disk.ts";
 import { cutsOf } from "../../src/simulator/protocols/partitions.ts";
 
 describe.each(PROTOCOLS.map(({ name }) => name))("%s", (name) => {

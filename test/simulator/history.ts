@@ -2,7 +2,7 @@
 import type { Reading } from "../../src/base/clock.ts";
 import type { Bid, Session, Token } from "../../src/lease/exchange.ts";
 import type { Request } from "../../src/lease/state.ts";
-import type { Invariant, Judgement, Observation, Promises, Who } from "../../src/simulator/observation.ts";
+import type { Invariant, Judgement, Observation, Promises, Who } from "../../src/simulator/lease/observation.ts";
 
 export const ANN: Who = { slot: 0, life: 1, label: "ann" };
 export const BOB: Who = { slot: 1, life: 1, label: "bob" };

@@ -1,16 +1,16 @@
 // Each invariant is shown a history that breaks it, and one just beside that does not.
 import { describe, expect, it } from "vitest";
-import { DrainedRelease } from "../../src/simulator/invariants/drained-release.ts";
-import { Exclusion } from "../../src/simulator/invariants/exclusion.ts";
-import { Fencing } from "../../src/simulator/invariants/fencing.ts";
-import { Finality } from "../../src/simulator/invariants/finality.ts";
-import { Hanging } from "../../src/simulator/invariants/hanging.ts";
-import { OneAtATime } from "../../src/simulator/invariants/one-at-a-time.ts";
-import { Proofs } from "../../src/simulator/invariants/proofs.ts";
-import { Succession } from "../../src/simulator/invariants/succession.ts";
-import { Tokens } from "../../src/simulator/invariants/tokens.ts";
-import { TruthfulLoss } from "../../src/simulator/invariants/truthful-loss.ts";
-import { TwoInstants } from "../../src/simulator/invariants/two-instants.ts";
+import { DrainedRelease } from "../../src/simulator/lease/invariants/drained-release.ts";
+import { Exclusion } from "../../src/simulator/lease/invariants/exclusion.ts";
+import { Fencing } from "../../src/simulator/lease/invariants/fencing.ts";
+import { Finality } from "../../src/simulator/lease/invariants/finality.ts";
+import { Hanging } from "../../src/simulator/lease/invariants/hanging.ts";
+import { OneAtATime } from "../../src/simulator/lease/invariants/one-at-a-time.ts";
+import { Proofs } from "../../src/simulator/lease/invariants/proofs.ts";
+import { Succession } from "../../src/simulator/lease/invariants/succession.ts";
+import { Tokens } from "../../src/simulator/lease/invariants/tokens.ts";
+import { TruthfulLoss } from "../../src/simulator/lease/invariants/truthful-loss.ts";
+import { TwoInstants } from "../../src/simulator/lease/invariants/two-instants.ts";
 import { ANN, at, BOB, ELECTION, History, PROMISES, session, tokenOf } from "./history.ts";
 
 const FIRST = tokenOf(1, "b1");

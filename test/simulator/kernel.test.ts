@@ -1,9 +1,9 @@
 // The parts below a world: order of events, hands of a clock, what a network does to messages, and the guard's rule.
 import { describe, expect, it } from "vitest";
 import { createRng } from "../../src/base/rng.ts";
-import { VirtualClock } from "../../src/simulator/clock.ts";
-import { Kernel, type KernelEvent } from "../../src/simulator/kernel.ts";
-import { CALM_NETWORK, Network, type NetworkSpec } from "../../src/simulator/network.ts";
+import { VirtualClock } from "../../src/simulator/kernel/clock.ts";
+import { Kernel, type KernelEvent } from "../../src/simulator/kernel/kernel.ts";
+import { CALM_NETWORK, Network, type NetworkSpec } from "../../src/simulator/kernel/network.ts";
 
 const nobody = { handle: () => {} };
 

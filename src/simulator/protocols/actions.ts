@@ -8,7 +8,7 @@
 //   latency 5ms-15ms · loss 10% · duplicate 5%
 //   tell 1 suspect 5 · expire 1 election                                         expire: that timer of that member is due now, if it runs
 import type { NodeId } from "../../protocols/protocol.ts";
-import { formatLatency, type Latency, parseLatency } from "./latency.ts";
+import { formatLatency, type Latency, parseLatency } from "../kernel/latency.ts";
 
 export type Action =
   | { readonly type: "crash" | "restart" | "pause" | "resume"; readonly node: NodeId }

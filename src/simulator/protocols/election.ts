@@ -5,7 +5,7 @@ import { protocolNamed } from "../../protocols/registry.ts";
 import type { Scheduled } from "./actions.ts";
 import type { Invariant } from "./invariants/invariant.ts";
 import type { ProtocolViolation } from "./judges.ts";
-import { fixedLatency } from "./latency.ts";
+import { fixedLatency } from "../kernel/latency.ts";
 import { Pace } from "./pace.ts";
 import type { ProtocolSpec } from "./spec.ts";
 import type { TraceEvent } from "./trace.ts";

@@ -8,7 +8,7 @@ import type { Action, Scheduled } from "./actions.ts";
 import { specOf } from "./election.ts";
 import { invariantsOf } from "./invariants/index.ts";
 import type { ProtocolViolation } from "./judges.ts";
-import { exponentialLatency, fixedLatency, type Latency, uniformLatency } from "./latency.ts";
+import { exponentialLatency, fixedLatency, type Latency, uniformLatency } from "../kernel/latency.ts";
 import { PARTITION_NAMES, shuffled } from "./partitions.ts";
 import type { ProtocolSpec } from "./spec.ts";
 import type { TraceEvent } from "./trace.ts";

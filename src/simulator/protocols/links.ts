@@ -3,7 +3,7 @@
 // lets a message overtake another; others may.
 import { nextFraction, type Rng } from "../../base/rng.ts";
 import type { Message, NodeId } from "../../protocols/protocol.ts";
-import { drawLatency, type Latency } from "./latency.ts";
+import { drawLatency, type Latency } from "../kernel/latency.ts";
 import type { Direction } from "./partitions.ts";
 
 export interface LinkSpec {

@@ -14,7 +14,7 @@ import {
   type Role,
   type Setup,
 } from "../../protocols/protocol.ts";
-import { type CrashedWrites, Disk } from "./disk.ts";
+import { type CrashedWrites, Disk } from "../kernel/disk.ts";
 
 /** A member's wishes, as the world carries them out. */
 export interface Surroundings {

@@ -1,6 +1,6 @@
 // Many elections of one spec, seed after seed: what each cost, and the distributions. Plain data, so that threads can share the work.
-import { electByLease, type LeaseChoices } from "../lease-election.ts";
-import { formatMs } from "./durations.ts";
+import { electByLease, type LeaseChoices } from "../lease/election.ts";
+import { formatMs } from "../kernel/durations.ts";
 import { runElection } from "./election.ts";
 import { huntProtocol } from "./hunt.ts";
 import type { ProtocolViolation } from "./judges.ts";

@@ -10,9 +10,9 @@ import { type NodeId, type Protocol, type Setting, type Settings } from "../../p
 import { protocolNamed } from "../../protocols/registry.ts";
 import { parseAction } from "./actions.ts";
 import { checkNodes, checkSpec } from "./check-spec.ts";
-import { formatMs, parseMs } from "./durations.ts";
+import { formatMs, parseMs } from "../kernel/durations.ts";
 import { isWithoutEnd, specOf } from "./election.ts";
-import { parseLatency } from "./latency.ts";
+import { parseLatency } from "../kernel/latency.ts";
 import { Pace } from "./pace.ts";
 import type { ProtocolSpec } from "./spec.ts";
 import { describeBelief, formatEvent, type TraceEvent } from "./trace.ts";

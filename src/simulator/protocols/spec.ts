@@ -1,7 +1,7 @@
 // What a world of a protocol is made of, complete and as plain data. The same spec gives the same run, byte for byte.
 import type { NodeId, Settings } from "../../protocols/protocol.ts";
 import type { Scheduled } from "./actions.ts";
-import type { Latency } from "./latency.ts";
+import type { Latency } from "../kernel/latency.ts";
 import type { LinkSpec } from "./links.ts";
 
 /** More members than any world has: a direction is one number. */

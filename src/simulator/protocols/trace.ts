@@ -1,7 +1,7 @@
 // What happened, as typed events: one union for transcripts, tests, JSON and later a screen. Recorded only when asked for. The hash is fed whether or
 // not anything is recorded, so a run has the same hash either way.
 import type { Message, NodeId, Role } from "../../protocols/protocol.ts";
-import { Trace } from "../trace.ts";
+import { Trace } from "../kernel/trace.ts";
 import type { Action } from "./actions.ts";
 import type { Fate } from "./links.ts";
 

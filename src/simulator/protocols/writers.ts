@@ -1,7 +1,7 @@
 // What a leader does with its leadership, where a world has a resource: it asks the lock service for a token, and then writes with it at a steady pace
 // until it leads no more, dies, or is refused. All of it travels over the links to address 0, which can be cut, held, lossy and doubling like any other. Nothing
 // is asked for twice: a leader whose question was lost does not write.
-import type { Actor, Kernel } from "../kernel.ts";
+import type { Actor, Kernel } from "../kernel/kernel.ts";
 import type { Message, NodeId } from "../../protocols/protocol.ts";
 import type { HeldMessage, Links } from "./links.ts";
 import type { Member } from "./member.ts";

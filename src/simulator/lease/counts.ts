@@ -1,0 +1,71 @@
+// What a run has really exercised. A hunt that finds nothing because nothing happened is no hunt: scripts/hunt.mjs fails below stated minima.
+
+import type { ConclaveEvent } from "../../lease/events.ts";
+
+export const COUNT_NAMES = [
+  "events",
+  "steps",
+  "elected",
+  "takeovers",
+  "closeTakeovers",
+  "driftNearMargin",
+  "lateGrantsHandedBack",
+  "unwantedGrantsHandedBack",
+  "regressedGrantsHandedBack",
+  "unknownsWhileHeld",
+  "pausesAcrossDeadline",
+  "suspendsAcrossDeadline",
+  "freezesWhileHeld",
+  "jeopardies",
+  "endedByDeadline",
+  "endedByStore",
+  "overstays",
+  "releases",
+  "crashesWhileHeld",
+  "lateCommits",
+  "overtakenCommits",
+  "staleLooks",
+  "unsureKeeps",
+  "missingSeats",
+  "recordsDeleted",
+  "sessionsEnded",
+  "forgettings",
+  "clockJumps",
+  "writesAccepted",
+  "staleWritesRefused",
+  "equalWritesRefused",
+  "manualTerms",
+  "threadTerms",
+  "repeats",
+  "stalls",
+  "blocksAcrossDeadline",
+  "blocksSurvived",
+  "announcements",
+  "successions",
+] as const;
+
+export type CountName = (typeof COUNT_NAMES)[number];
+export type Counts = Record<CountName, number>;
+
+export function emptyCounts(): Counts {
+  return Object.fromEntries(COUNT_NAMES.map((name) => [name, 0])) as Counts;
+}
+
+export function addCounts(total: Counts, more: Readonly<Counts>): void {
+  for (const name of COUNT_NAMES) total[name] += more[name];
+}
+
+/** What a process reports of its terms. */
+export function countEvent(counts: Counts, event: ConclaveEvent): void {
+  if (event.type === "state" && event.state === "jeopardy") counts.jeopardies++;
+  if (event.type === "overstayed") counts.overstays++;
+  if (event.type === "released") counts.releases++;
+  if (event.type === "lost")
+    if (event.reason === "superseded" || event.reason === "session-lost") counts.endedByStore++;
+    else if (event.reason !== "resigned") counts.endedByDeadline++;
+  if (event.type === "handed-back") {
+    if (event.why === "late") counts.lateGrantsHandedBack++;
+    if (event.why === "unwanted") counts.unwantedGrantsHandedBack++;
+    if (event.why === "regressed") counts.regressedGrantsHandedBack++;
+  }
+}

@@ -1,0 +1,117 @@
+// An election by lease, for those who compare it with the protocols: N candidates of src/lease before one modelled store, whose first leader may crash.
+// The same machine, world and invariants as in the hunt; only the spec is written by hand.
+import { nextBetween, nextInteger } from "../../base/rng.ts";
+import type { Fault, FaultKind } from "./faults.ts";
+import { runWorld, type RunResult } from "./hunt.ts";
+import { CALM_NETWORK } from "../kernel/network.ts";
+import { CALM_STORE, type CandidateSpec, type WorldSpec } from "./spec.ts";
+import { streamOf } from "./streams.ts";
+import type { TraceLine } from "../kernel/trace.ts";
+import type { Violation } from "./world.ts";
+
+export interface LeaseChoices {
+  readonly nodes: number;
+  readonly seed: number;
+  readonly ttlMs: number;
+  /** From the signal to the deadline. The renew deadline of Kubernetes is the ttl without it. */
+  readonly drainMs: number;
+  /** One way, evenly between the two. */
+  readonly delayMs: readonly [number, number];
+  /** What is done (crash, pause, cut), and to whom of 1…N; to whoever leads then, if nobody is named. */
+  readonly troubles: readonly {
+    readonly kind: FaultKind;
+    readonly atMs: number;
+    readonly durationMs: number;
+    readonly node?: number | undefined;
+  }[];
+  /** When the world may end: as soon after this as somebody leads. */
+  readonly untilMs: number;
+}
+
+export interface LeaseElection {
+  /** 1…N: who led last. */
+  readonly leader: number;
+  /** Its token. */
+  readonly token: number;
+  readonly byType: Readonly<Record<string, number>>;
+  readonly elections: readonly { readonly atMs: number; readonly node: number; readonly token: number }[];
+  readonly virtualMs: number;
+  readonly violation: Violation | undefined;
+  readonly lines: readonly TraceLine[];
+}
+
+const ELECTION = "leader";
+
+export function electByLease(choices: LeaseChoices): LeaseElection {
+  const result = runWorld(leaseWorld(choices), true);
+  const elections = result.lines.flatMap(readElection);
+  const last = elections.at(-1);
+  return {
+    leader: last?.node ?? 0,
+    token: last?.token ?? 0,
+    byType: countRequests(result),
+    elections,
+    virtualMs: result.lines.at(-1)?.atMs ?? 0,
+    violation: result.violation,
+    lines: result.lines,
+  };
+}
+
+/** `c0.1` is the first life of member 1. */
+function readElection({ atMs, who, what }: TraceLine): LeaseElection["elections"] {
+  const token = /^elected .*"value":"(\d+)"/.exec(what)?.[1];
+  return token === undefined
+    ? []
+    : [{ atMs, node: Number(/^c(\d+)\./.exec(who)?.[1] ?? -1) + 1, token: Number(token) }];
+}
+
+/** Requests as KEEP, CLAIM, LOOK, RELEASE; every answer that came as ANSWER. */
+function countRequests({ lines }: RunResult): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { what } of lines) {
+    const sent = /^sends (\w+)$/.exec(what)?.[1]?.toUpperCase();
+    const type = sent ?? (/^\w+ answered: (?!unknown)/.test(what) ? "ANSWER" : undefined);
+    if (type !== undefined) counts[type] = (counts[type] ?? 0) + 1;
+  }
+  return counts;
+}
+
+function leaseWorld({ nodes, seed, ttlMs, drainMs, delayMs, troubles, untilMs }: LeaseChoices): WorldSpec {
+  const rng = streamOf(seed, "demo");
+  const drift = (): number => 1 + nextBetween(rng, -0.004, 0.004);
+  const candidate = (id: string): CandidateSpec => ({
+    id,
+    ttlMs,
+    drainMs,
+    renewal: "loop",
+    clock: { rate: drift(), startMs: nextInteger(rng, 0, 100_000), monoQuantumMs: 0, bootQuantumMs: 0 },
+    monoGrainMs: 5,
+    bootGrainMs: 5,
+    timerLateMs: 2,
+    work: { writeEveryMs: ttlMs, isCareless: false, overstayChance: 0, overstayMaxMs: 0 },
+  });
+  const faults = troubles.map(({ kind, atMs, durationMs, node }, index): Fault => ({
+    index,
+    kind,
+    atMs,
+    durationMs,
+    amountMs: 0,
+    election: 0,
+    slot: (node ?? 1) - 1,
+    aimsAtLeader: node === undefined,
+    waitsForElection: false,
+  }));
+  return {
+    seed,
+    label: "lease",
+    rho: 0.005,
+    elections: [ELECTION],
+    candidates: Array.from({ length: nodes }, (_, index) => candidate(String(index + 1))),
+    store: { ...CALM_STORE, clock: { rate: drift(), startMs: 0, monoQuantumMs: 0, bootQuantumMs: 0 } },
+    network: { ...CALM_NETWORK, delayMinMs: delayMs[0], delayMaxMs: delayMs[1] },
+    resource: { delayMaxMs: 5, slowChance: 0, slowMaxMs: 0 },
+    calmAtMs: untilMs,
+    faults,
+    alone: [],
+  };
+}

@@ -1,0 +1,78 @@
+// Faults as data: drawn up front from the seed, each with a beginning and an end, so that a schedule can be printed, shrunk and replayed.
+// What a user or an operator does out of the blue is in the schedule too.
+import { nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../../base/rng.ts";
+
+export const FAULT_KINDS = [
+  "cut-up", // requests are lost, answers arrive
+  "cut-down", // requests arrive, answers are lost
+  "cut", // neither
+  "stall", // requests wait, and arrive all at once at the end: after their caller gave up
+  "pause", // the process stands still, its clocks run
+  "suspend", // the host sleeps: the mono hand stops
+  "freeze", // the virtual machine is paused: every hand stops
+  "crash", // and restarts after the duration, with a new nonce
+  "store-pause", // requests queue at the store
+  "store-freeze", // the store's clock stops as well
+  "store-cut", // nobody reaches the store
+  "jump", // the store's wall clock jumps by `amountMs`
+  "delete-record", // an operator deletes what stands at a name
+  "end-session", // an operator ends a session
+  "forget", // a failover loses the last writes
+  "resign", // gives up the term, stays a candidate
+  "withdraw", // stops wanting; stands again after the duration
+  "finish", // the work ends by itself
+  "block", // the main loop stands still, a renewal thread does not
+  "lose-thread", // the renewal thread ends
+] as const;
+
+export type FaultKind = (typeof FAULT_KINDS)[number];
+
+export interface Fault {
+  /** Its number in the schedule as drawn; stays when others are taken out. */
+  readonly index: number;
+  readonly kind: FaultKind;
+  readonly atMs: number;
+  readonly durationMs: number;
+  readonly amountMs: number;
+  readonly election: number;
+  /** The process it hits, unless it aims at whoever leads `election` at that moment. */
+  readonly slot: number;
+  readonly aimsAtLeader: boolean;
+  /** Lies in wait from `atMs` on, and strikes when somebody is next elected in `election`. */
+  readonly waitsForElection: boolean;
+}
+
+export interface FaultPlan {
+  readonly kinds: readonly FaultKind[];
+  readonly count: number;
+  readonly untilMs: number;
+  readonly durationMinMs: number;
+  readonly durationMaxMs: number;
+  readonly slots: number;
+  readonly elections: number;
+}
+
+export function drawFaults(rng: Rng, plan: FaultPlan): readonly Fault[] {
+  if (plan.kinds.length === 0) return [];
+  const drawn = Array.from({ length: plan.count }, () => ({
+    kind: nextOf(rng, plan.kinds),
+    atMs: nextBetween(rng, 0, plan.untilMs),
+    durationMs: nextBetween(rng, plan.durationMinMs, plan.durationMaxMs),
+    amountMs: nextBetween(rng, -plan.durationMaxMs, plan.durationMaxMs),
+    election: nextInteger(rng, 0, plan.elections - 1),
+    slot: nextInteger(rng, 0, plan.slots - 1),
+    aimsAtLeader: nextChance(rng, 0.75),
+    waitsForElection: nextChance(rng, 0.3),
+  }));
+  return drawn.toSorted((a, b) => a.atMs - b.atMs).map((fault, index) => ({ index, ...fault }));
+}
+
+export function describeFault(fault: Fault): string {
+  const { index, kind, atMs, durationMs, amountMs, election, slot } = fault;
+  const whom = fault.aimsAtLeader ? `whoever leads election ${election}, else candidate ${slot}` : `candidate ${slot}`;
+  const amount = kind === "jump" ? ` by ${amountMs.toFixed(0)} ms` : "";
+  const when = fault.waitsForElection
+    ? `at the first election ${election} after ${atMs.toFixed(0)} ms`
+    : `at ${atMs.toFixed(0)} ms`;
+  return `fault ${index}: ${kind}${amount} ${when} for ${durationMs.toFixed(0)} ms, ${whom}`;
+}

@@ -1,0 +1,36 @@
+// What the modelled store of a world declares. The machine reads it as it would a real driver's; `under` is for people, and nobody reads it here.
+import type { Guarantee } from "../../lease/guarantee.ts";
+import type { StoreSpec } from "./spec.ts";
+
+export const TOKEN_DOMAIN = "simulated";
+
+export function guaranteeOf(store: StoreSpec): Guarantee<"fenced"> {
+  const sentence = "See src/simulator/lease/store-host.ts.";
+  return {
+    store: "simulated",
+    scope: "network",
+    quorum: store.forgetMs === 0,
+    ttl: { minMs: 1, maxMs: 3_600_000, stepMs: 1, why: "any whole number of milliseconds" },
+    wakes: store.wakes,
+    cap: "CP",
+    fencing: "fenced",
+    token: { source: "a counter", domain: TOKEN_DOMAIN, survivesDeletion: true, survivesRestore: store.forgetMs === 0 },
+    shape: store.shape,
+    judge: store.judge,
+    keepProves: store.keepProves,
+    proofWithinMs: Infinity,
+    extraMarginMs: store.extraMarginMs,
+    earlyEnds: store.forgetMs === 0 && store.judge !== "store-wall" ? [] : ["failover", "clock jump"],
+    keep: store.shape === "race" && store.layout === "record" ? "per-hold" : "one-request",
+    holdsPerSession: Infinity,
+    under: {
+      processPause: sentence,
+      partition: sentence,
+      storeLeaderChange: sentence,
+      storeRestart: sentence,
+      clockJump: sentence,
+      clockDrift: sentence,
+      recordDeleted: sentence,
+    },
+  };
+}

@@ -1,0 +1,183 @@
+// What each fault does to the processes, the store and the network of an election world, and what undoes it.
+import type { Counts } from "./counts.ts";
+import type { Fault, FaultKind } from "./faults.ts";
+import type { Kernel } from "../kernel/kernel.ts";
+import { addressOf, STORE_ADDRESS } from "./messages.ts";
+import type { Nemesis, Victims } from "./nemesis.ts";
+import type { Network } from "../kernel/network.ts";
+import type { Observation } from "./observation.ts";
+import type { Process } from "./process.ts";
+import type { StoreHost } from "./store-host.ts";
+import type { Trace } from "../kernel/trace.ts";
+
+type Undo = (() => void) | undefined;
+
+export interface Stage {
+  readonly kernel: Kernel;
+  readonly network: Network;
+  readonly store: StoreHost;
+  readonly trace: Trace;
+  readonly counts: Counts;
+  readonly elections: readonly string[];
+  /** By slot: the life that is lived there now. */
+  readonly processes: readonly Process[];
+  /** Puts a new life into a slot. */
+  restart(slot: number): void;
+  observe(observation: Observation): void;
+}
+
+/** Whom a fault hits, and where. */
+interface Blow {
+  readonly stage: Stage;
+  readonly victim: Process;
+  readonly election: string;
+  readonly amountMs: number;
+}
+
+export class Inflictions implements Victims {
+  readonly #stage: Stage;
+
+  constructor(stage: Stage) {
+    this.#stage = stage;
+  }
+
+  inflict(fault: Fault): Undo {
+    const { trace, kernel, elections } = this.#stage;
+    const election = elections[fault.election] ?? "";
+    const victim = this.#aim(fault, election);
+    if (victim === undefined) return undefined;
+    if (trace.lines !== undefined)
+      trace.say(kernel.nowMs, "nemesis", `fault ${fault.index}: ${fault.kind}, ${victim.label}`);
+    return BLOWS[fault.kind]({ stage: this.#stage, victim, election, amountMs: fault.amountMs });
+  }
+
+  #aim({ aimsAtLeader, slot }: Fault, election: string): Process | undefined {
+    const { processes } = this.#stage;
+    const leader = aimsAtLeader ? processes.find((process) => process.leads(election)) : undefined;
+    return leader ?? processes[slot];
+  }
+}
+
+/** Tells the nemesis of an election: faults that lie in wait for one strike now. */
+export class Ambush {
+  readonly hears: readonly Observation["type"][] = ["elected"];
+  readonly #nemesis: Nemesis;
+  readonly #elections: readonly string[];
+
+  constructor(nemesis: Nemesis, elections: readonly string[]) {
+    this.#nemesis = nemesis;
+    this.#elections = elections;
+  }
+
+  observe(observation: Observation): void {
+    if (observation.type === "elected") this.#nemesis.notice(this.#elections.indexOf(observation.election));
+  }
+}
+
+const BLOWS: Readonly<Record<FaultKind, (blow: Blow) => Undo>> = {
+  "cut-up": ({ stage, victim }) => cut(stage, [[addressOf(victim.who.slot), STORE_ADDRESS]]),
+  "cut-down": ({ stage, victim }) => cut(stage, [[STORE_ADDRESS, addressOf(victim.who.slot)]]),
+  cut: ({ stage, victim: { who } }) =>
+    cut(stage, [
+      [addressOf(who.slot), STORE_ADDRESS],
+      [STORE_ADDRESS, addressOf(who.slot)],
+    ]),
+  "store-cut": ({ stage }) =>
+    cut(
+      stage,
+      stage.processes.map(({ who }) => [addressOf(who.slot), STORE_ADDRESS]),
+    ),
+  stall: ({ stage: { network }, victim: { who } }) => {
+    network.stall(addressOf(who.slot), STORE_ADDRESS);
+    return () => network.flow(addressOf(who.slot), STORE_ADDRESS);
+  },
+  pause,
+  block,
+  "lose-thread": ({ victim }) => once(() => victim.loseThread()),
+  suspend,
+  freeze,
+  crash,
+  "store-pause": ({ stage: { store } }) => {
+    store.pause();
+    return () => store.resume();
+  },
+  "store-freeze": ({ stage: { store, kernel } }) => {
+    store.clock.freeze(kernel.nowMs);
+    store.pause();
+    return () => {
+      store.clock.thaw(kernel.nowMs);
+      store.resume();
+    };
+  },
+  jump: ({ stage, amountMs }) => once(() => stage.store.jump(amountMs)),
+  forget: ({ stage }) => once(() => stage.store.forget()),
+  "delete-record": ({ stage, election }) => once(() => stage.store.deleteRecord(election)),
+  "end-session": ({ stage, election }) => once(() => stage.store.endHolder(election)),
+  resign: ({ victim, election }) => once(() => victim.tell({ type: "resign", name: election })),
+  finish: ({ victim, election }) => once(() => victim.finish(election)),
+  withdraw: ({ victim, election }) => {
+    victim.tell({ type: "withdraw", name: election });
+    return () => victim.tell({ type: "stand", name: election, value: victim.label });
+  },
+};
+
+/** Nothing to undo. */
+function once(act: () => void): undefined {
+  act();
+}
+
+function cut({ network }: Stage, directions: readonly (readonly [from: number, to: number])[]): Undo {
+  for (const [from, to] of directions) network.cut(from, to);
+  return () => {
+    for (const [from, to] of directions) network.mend(from, to);
+  };
+}
+
+// The dead cannot be stopped, and a host that stands still starts no new life.
+
+function pause({ stage, victim }: Blow): Undo {
+  if (!victim.isAlive) return undefined;
+  victim.pause();
+  return () => {
+    stage.counts.pausesAcrossDeadline += victim.resume();
+  };
+}
+
+function block({ stage, victim }: Blow): Undo {
+  if (!victim.isAlive) return undefined;
+  const isLeader = victim.holdsAny();
+  victim.block();
+  return () => {
+    const over = victim.unblock();
+    stage.counts.blocksAcrossDeadline += over;
+    if (isLeader && over === 0) stage.counts.blocksSurvived++;
+  };
+}
+
+function suspend({ stage, victim }: Blow): Undo {
+  if (!victim.isAlive) return undefined;
+  victim.clock.suspend(stage.kernel.nowMs);
+  victim.pause();
+  return () => {
+    victim.clock.resume(stage.kernel.nowMs);
+    stage.counts.suspendsAcrossDeadline += victim.resume();
+  };
+}
+
+function freeze({ stage, victim }: Blow): Undo {
+  if (!victim.isAlive) return undefined;
+  if (victim.holdsAny()) stage.counts.freezesWhileHeld++;
+  stage.observe({ type: "frozen", atMs: stage.kernel.nowMs, who: victim.who });
+  victim.clock.freeze(stage.kernel.nowMs);
+  victim.pause();
+  return () => {
+    victim.clock.thaw(stage.kernel.nowMs);
+    victim.resume();
+  };
+}
+
+function crash({ stage, victim }: Blow): Undo {
+  if (!victim.isAlive || victim.isPaused) return undefined;
+  victim.die();
+  return () => stage.restart(victim.who.slot);
+}

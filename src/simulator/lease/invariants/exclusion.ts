@@ -1,0 +1,68 @@
+// EXCLUSION. No two terms of one election are held at one true instant, where held is what `isHeld` says by each process's own clock at that
+// instant: a paused process counts, since it could wake and ask.
+// Source: laws 1, 2, 3, 4 and 8. Checked after every step of every machine; between steps a belief can only end.
+// Not checked: where the promise is void (excuses.ts says when, and for how long). Work that goes on without asking `isHeld` is
+// checked where it has effects (fencing.ts).
+import type { Bid, Name } from "../../../lease/exchange.ts";
+import type { Invariant, Judgement, Observation, ObservationOf, Who } from "../observation.ts";
+import { Excuses } from "./excuses.ts";
+
+interface Belief {
+  readonly who: Who;
+  readonly election: Name;
+  readonly bid: Bid;
+  readonly value: bigint;
+}
+
+export class Exclusion implements Invariant {
+  readonly name = "exclusion";
+  readonly hears: readonly Observation["type"][] = [...Excuses.hears, "elected", "stepped", "died"];
+  readonly #judgement: Judgement;
+  readonly #excuses: Excuses;
+  /** The latest term of each process for each election: what its user holds in hand. */
+  readonly #latest = new Map<Who, Map<Name, Belief>>();
+  /** By election: those who believed when last asked. Others do not, since belief begins only in a step. */
+  readonly #believers = new Map<Name, Belief[]>();
+
+  constructor(judgement: Judgement) {
+    this.#judgement = judgement;
+    this.#excuses = new Excuses(judgement.promises);
+  }
+
+  observe(observation: Observation): void {
+    if (observation.type === "elected") this.#elected(observation);
+    else if (observation.type === "stepped") this.#stepped(observation);
+    else if (observation.type === "died") this.#latest.delete(observation.who);
+    else this.#excuses.observe(observation);
+  }
+
+  #elected({ who, election, token }: ObservationOf<"elected">): void {
+    const terms = this.#latest.get(who) ?? new Map<Name, Belief>();
+    this.#latest.set(who, terms);
+    terms.set(election, { who, election, bid: token.bid, value: token.value });
+  }
+
+  #stepped({ who, atMs }: ObservationOf<"stepped">): void {
+    const terms = this.#latest.get(who);
+    if (terms === undefined) return;
+    for (const belief of terms.values()) {
+      const isBeliever = this.#believers.get(belief.election)?.includes(belief) ?? false;
+      if (isBeliever || !this.#isHeld(belief)) continue;
+      const others = (this.#believers.get(belief.election) ?? []).filter((other) => this.#isHeld(other));
+      this.#believers.set(belief.election, [...others, belief]);
+      for (const other of others) this.#judge(other, belief, atMs);
+    }
+  }
+
+  #isHeld({ who, election, bid }: Belief): boolean {
+    return this.#judgement.probes.isHeld(who, election, bid);
+  }
+
+  #judge(older: Belief, newer: Belief, atMs: number): void {
+    const { election } = newer;
+    if (this.#excuses.isFrozen(older.who) || this.#excuses.isFrozen(newer.who)) return;
+    if (this.#excuses.covers(older.bid, election, atMs) || this.#excuses.covers(newer.bid, election, atMs)) return;
+    const story = `"${election}" is held by ${older.who.label} (token ${older.value}) and by ${newer.who.label} (token ${newer.value}) at once`;
+    this.#judgement.violate(this.name, story);
+  }
+}

@@ -1,0 +1,79 @@
+// When two leaders at one instant are no breach, because the promise was void. Shared by exclusion and tokens; each excuse is as narrow as
+// the argument for it.
+//
+//   frozen     all hands of a process's clock stood: what it believes is void for the rest of that life (law 4)
+//   session    an operator ended a session: its holder learns by its next keep, or its deadline, which is at most one ttl away (law 14)
+//   record     an operator deleted an entry of a line: the next in line is first at once, and the old first likewise learns within a ttl.
+//              In a race this is NO excuse: the seat shows `missing`, and takers wait the last ttl (law 14)
+//   forgot     a failover lost the last writes: what was granted or kept before it may end early. In a race versions may repeat after it, so that
+//              whoever looked before may swap over one that is alive again: void for the rest of the run; only tokens help
+//   jumped     the store judges by a wall clock that jumped forward: what was granted or kept before it may end early
+//
+// Otherwise an excuse lasts for one ttl after the act: "detected within a ttl" is itself checked. `session` and `record` cover only terms granted before
+// the act; `forgot` and `jumped` also a term granted later, whose session was kept before.
+import type { Bid, Name, Token } from "../../../lease/exchange.ts";
+import type { Meddling, Observation, Promises, Who } from "../observation.ts";
+
+interface Act {
+  readonly atMs: number;
+  readonly election: Name | undefined;
+  readonly coversLater: boolean;
+  readonly untilMs: number;
+}
+
+export class Excuses {
+  static readonly hears: readonly Observation["type"][] = ["granted", "meddled", "frozen"];
+  readonly #promises: Promises;
+  readonly #grantedAtMs = new Map<Bid, number>();
+  /** By bid and value: after a forgetting one bid may be granted twice. */
+  readonly #epochs = new Map<string, number>();
+  readonly #acts: Act[] = [];
+  readonly #frozen = new Set<Who>();
+  #epoch = 0;
+
+  constructor(promises: Promises) {
+    this.#promises = promises;
+  }
+
+  observe(observation: Observation): void {
+    if (observation.type === "frozen") this.#frozen.add(observation.who);
+    if (observation.type === "granted") {
+      this.#grantedAtMs.set(observation.token.bid, observation.atMs);
+      this.#epochs.set(keyOf(observation.token), this.#epoch);
+    }
+    if (observation.type === "meddled") {
+      if (observation.act === "forgot") this.#epoch++;
+      const { act, atMs, election } = observation;
+      const isForGood = act === "forgot" && this.#promises.shape === "race";
+      const untilMs = isForGood ? Infinity : atMs + this.#promises.ttlMaxMs;
+      const coversLater = act === "forgot" || act === "jumped";
+      if (this.#isExcuse(act)) this.#acts.push({ atMs, election, coversLater, untilMs });
+    }
+  }
+
+  #isExcuse(act: Meddling): boolean {
+    return act !== "record" || this.#promises.shape === "line";
+  }
+
+  isFrozen(who: Who): boolean {
+    return this.#frozen.has(who);
+  }
+
+  /** Whether what was granted to `bid` may have ended without its holder knowing yet. */
+  covers(bid: Bid, election: Name, nowMs: number): boolean {
+    const grantedAtMs = this.#grantedAtMs.get(bid) ?? nowMs;
+    return this.#acts.some(
+      (act) =>
+        (act.election ?? election) === election && (act.coversLater || grantedAtMs <= act.atMs) && nowMs <= act.untilMs,
+    );
+  }
+
+  /** Grants with a forgetting between them do not compare: the counter itself was set back. */
+  epochOf(token: Token): number {
+    return this.#epochs.get(keyOf(token)) ?? this.#epoch;
+  }
+}
+
+function keyOf({ bid, value }: Token): string {
+  return `${bid}#${value}`;
+}

@@ -1,0 +1,162 @@
+// A second book of what was proven, kept from requests and answers alone: when the keep was sent that the store's last word proves, and so
+// when a term's signal and deadline are due. No invariant by itself; those about deadlines ask here instead of asking the machine.
+//
+// An answer to a claim counts before the step that it is handed to, so that the term which that step announces is known. An answer to a
+// keep counts after it: what is due when it arrives is due in spite of it.
+import type { Reading } from "../../../base/clock.ts";
+import type { Bid, Kept, Session } from "../../../lease/exchange.ts";
+import type { Answer, Request } from "../../../lease/state.ts";
+import type { Observation, ObservationOf, Promises, Who } from "../observation.ts";
+
+interface SessionProof {
+  readonly ttlMs: number;
+  provenAt: Reading;
+  answeredSentAt: Reading;
+}
+
+interface Life {
+  readonly requests: Map<number, { readonly request: Request; readonly sentAt: Reading }>;
+  /** Of each opening and each bid. */
+  readonly firstSentAt: Map<string, Reading>;
+  readonly sessions: Map<string, SessionProof>;
+  readonly sessionOf: Map<Bid, string>;
+  readonly records: Map<Bid, Reading>;
+  pending: ObservationOf<"answer"> | undefined;
+}
+
+/** What is due for a term, on both hands. */
+export interface Due {
+  readonly signalAt: Reading;
+  readonly deadline: Reading;
+}
+
+export class Proofs {
+  readonly hears: readonly Observation["type"][] = ["sent", "answer", "stepped", "died"];
+  readonly #promises: Promises;
+  readonly #lives = new Map<Who, Life>();
+
+  constructor(promises: Promises) {
+    this.#promises = promises;
+  }
+
+  observe(observation: Observation): void {
+    if (observation.type === "sent") this.#sent(observation);
+    if (observation.type === "answer") this.#answered(observation);
+    if (observation.type === "stepped") this.#digest(observation.who);
+    if (observation.type === "died") this.#lives.delete(observation.who);
+  }
+
+  sessionOf(who: Who, bid: Bid): string | undefined {
+    return this.#lives.get(who)?.sessionOf.get(bid);
+  }
+
+  /** Undefined: nothing was ever proven for this bid. */
+  dueOf(who: Who, bid: Bid): Due | undefined {
+    const life = this.#lives.get(who);
+    const session = life?.sessions.get(life.sessionOf.get(bid) ?? "");
+    const candidate = this.#promises.candidates[who.slot];
+    if (life === undefined || session === undefined || candidate === undefined) return undefined;
+    const record = this.#promises.keep === "per-hold" ? life.records.get(bid) : session.provenAt;
+    if (record === undefined) return undefined;
+    // A record falls with its session: whichever was proven earlier decides.
+    const provenAt = isLater(session.provenAt, record) ? record : session.provenAt;
+    const { rho, extraMarginMs } = this.#promises;
+    const beliefMs = (session.ttlMs * (1 - rho)) / (1 + rho) - extraMarginMs;
+    const deadline = {
+      mono: provenAt.mono + beliefMs - candidate.monoGrainMs,
+      boot: provenAt.boot + beliefMs - candidate.bootGrainMs,
+    };
+    return { deadline, signalAt: { mono: deadline.mono - candidate.drainMs, boot: deadline.boot - candidate.drainMs } };
+  }
+
+  #sent({ who, errand, request, now }: ObservationOf<"sent">): void {
+    const life = this.#lives.get(who) ?? newLife();
+    this.#lives.set(who, life);
+    life.requests.set(errand, { request, sentAt: now });
+    const keys =
+      request.method === "claim"
+        ? request.claims.map(({ bid }) => bid)
+        : request.method === "keep"
+          ? [keyOf(request.session)]
+          : [];
+    for (const key of keys) if (!life.firstSentAt.has(key)) life.firstSentAt.set(key, now);
+  }
+
+  #answered(observation: ObservationOf<"answer">): void {
+    const life = this.#lives.get(observation.who);
+    const asked = life?.requests.get(observation.errand);
+    if (life === undefined || asked === undefined) return;
+    if (asked.request.method === "claim") {
+      life.requests.delete(observation.errand);
+      this.#claimed(life, asked.request, observation.answer);
+    } else life.pending = observation;
+  }
+
+  #claimed(life: Life, request: Extract<Request, { method: "claim" }>, answer: Answer): void {
+    if (answer.kind !== "claimed") return;
+    request.claims.forEach(({ bid, session }, index) => {
+      if (answer.claimed[index]?.kind !== "granted") return;
+      life.sessionOf.set(bid, session.id);
+      const firstSentAt = life.firstSentAt.get(bid);
+      if (firstSentAt !== undefined && !life.records.has(bid)) life.records.set(bid, firstSentAt);
+    });
+  }
+
+  #digest(who: Who): void {
+    const life = this.#lives.get(who);
+    const pending = life?.pending;
+    if (life === undefined || pending === undefined) return;
+    life.pending = undefined;
+    const asked = life.requests.get(pending.errand);
+    life.requests.delete(pending.errand);
+    if (asked?.request.method === "keep" && pending.answer.kind === "kept")
+      this.#kept(life, asked.request, asked.sentAt, pending.answer);
+  }
+
+  #kept(
+    life: Life,
+    request: Extract<Request, { method: "keep" }>,
+    sentAt: Reading,
+    kept: Extract<Kept, { kind: "kept" }>,
+  ): void {
+    if (!("id" in request.session)) {
+      const firstSentAt = life.firstSentAt.get(request.session.nonce) ?? sentAt;
+      life.sessions.set(kept.session.id, {
+        ttlMs: kept.session.ttlMs,
+        provenAt: firstSentAt,
+        answeredSentAt: firstSentAt,
+      });
+      return;
+    }
+    const session = life.sessions.get(kept.session.id);
+    if (session === undefined) return;
+    const proven = this.#promises.keepProves === "this-send" ? sentAt : session.answeredSentAt;
+    session.answeredSentAt = sentAt;
+    if (isLater(proven, session.provenAt)) session.provenAt = proven;
+    const not = new Set([...kept.unsure, ...kept.lost].map(({ bid }) => bid));
+    for (const { bid } of request.holds) {
+      const before = life.records.get(bid);
+      if (!not.has(bid) && before !== undefined && isLater(proven, before)) life.records.set(bid, proven);
+    }
+  }
+}
+
+function keyOf(session: Session | { readonly nonce: string }): string {
+  return "id" in session ? session.id : session.nonce;
+}
+
+/** Of two readings of one clock. */
+function isLater(a: Reading, b: Reading): boolean {
+  return a.mono > b.mono || a.boot > b.boot;
+}
+
+function newLife(): Life {
+  return {
+    requests: new Map(),
+    firstSentAt: new Map(),
+    sessions: new Map(),
+    sessionOf: new Map(),
+    records: new Map(),
+    pending: undefined,
+  };
+}

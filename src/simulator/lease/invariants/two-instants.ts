@@ -1,0 +1,108 @@
+// TWO INSTANTS. By the last proven keep: the signal of a held term has aborted once `deadline − drainMs` has passed on either hand, and not for
+// lack of renewal before that; `lost` for lack of renewal comes not before the deadline. Between steps the machine asks to be woken no later
+// than the next of the two. A term is announced only while its signal is still ahead, and held at that instant (law 7).
+// Source: laws 3, 5 and 7, and "a safe term is never aborted for lack of renewal".
+// Not checked: that a late timer is on time; being late costs availability, and `isHeld` asks the clock.
+import type { Reading } from "../../../base/clock.ts";
+import type { Bid, Name } from "../../../lease/exchange.ts";
+import type { Invariant, Judgement, Observation, ObservationOf, Who } from "../observation.ts";
+import type { Due, Proofs } from "./proofs.ts";
+
+/** Sums of the same numbers in another order may differ in their last bits. */
+const ROUNDING_MS = 1e-6;
+
+interface Term {
+  readonly bid: Bid;
+  isEnding: boolean;
+}
+
+export class TwoInstants implements Invariant {
+  readonly name = "two-instants";
+  readonly hears: readonly Observation["type"][] = ["elected", "ending", "lost", "settled", "stepped", "died"];
+  readonly #judgement: Judgement;
+  readonly #proofs: Proofs;
+  readonly #terms = new Map<Who, Map<Name, Term>>();
+
+  constructor(judgement: Judgement, proofs: Proofs) {
+    this.#judgement = judgement;
+    this.#proofs = proofs;
+  }
+
+  observe(observation: Observation): void {
+    if (observation.type === "elected") this.#elected(observation);
+    if (observation.type === "ending") this.#ending(observation);
+    if (observation.type === "lost") this.#lost(observation);
+    if (observation.type === "stepped") this.#stepped(observation);
+    if (observation.type === "settled") this.#terms.get(observation.who)?.delete(observation.election);
+    if (observation.type === "died") this.#terms.delete(observation.who);
+  }
+
+  #elected({ who, election, token, now }: ObservationOf<"elected">): void {
+    const terms = this.#terms.get(who) ?? new Map<Name, Term>();
+    this.#terms.set(who, terms);
+    terms.set(election, { bid: token.bid, isEnding: false });
+    const due = this.#proofs.dueOf(who, token.bid);
+    if (due === undefined || byMs(due.signalAt, now) >= -ROUNDING_MS)
+      this.#judgement.violate(
+        this.name,
+        `${who.label} announced "${election}" (bid ${token.bid}) ${lateness(due, now)}`,
+      );
+  }
+
+  #ending({ who, election, reason, now }: ObservationOf<"ending">): void {
+    const term = this.#terms.get(who)?.get(election);
+    if (term === undefined) return;
+    term.isEnding = true;
+    const due = this.#proofs.dueOf(who, term.bid);
+    const early = due === undefined ? 0 : -byMs(due.signalAt, now);
+    if ((reason === "expired" || reason === "suspended" || reason === "stalled") && early > ROUNDING_MS)
+      this.#judgement.violate(
+        this.name,
+        `the signal of "${election}" on ${who.label} aborted (${reason}) ${early.toFixed(3)} ms before it was due`,
+      );
+  }
+
+  #lost({ who, election, reason, now }: ObservationOf<"lost">): void {
+    const term = this.#terms.get(who)?.get(election);
+    if (term === undefined) return;
+    this.#terms.get(who)?.delete(election);
+    const due = this.#proofs.dueOf(who, term.bid);
+    const early = due === undefined ? 0 : -byMs(due.deadline, now);
+    if ((reason === "expired" || reason === "suspended" || reason === "stalled") && early > ROUNDING_MS)
+      this.#judgement.violate(
+        this.name,
+        `${who.label} lost "${election}" (${reason}) ${early.toFixed(3)} ms before its deadline`,
+      );
+  }
+
+  #stepped({ who, now, wakeAt }: ObservationOf<"stepped">): void {
+    const terms = this.#terms.get(who);
+    if (terms === undefined) return;
+    for (const [election, term] of terms) {
+      const due = this.#proofs.dueOf(who, term.bid);
+      if (due === undefined) continue;
+      const next = term.isEnding ? due.deadline : due.signalAt;
+      const what = term.isEnding ? "the deadline" : "the signal";
+      const overdueMs = byMs(next, now);
+      if (overdueMs > ROUNDING_MS)
+        this.#judgement.violate(
+          this.name,
+          `${what} of "${election}" on ${who.label} was due ${overdueMs.toFixed(3)} ms ago and has not come`,
+        );
+      else if (wakeAt > now.mono - overdueMs + ROUNDING_MS)
+        this.#judgement.violate(
+          this.name,
+          `${who.label} sleeps past ${what} of "${election}" by ${(wakeAt - now.mono + overdueMs).toFixed(3)} ms`,
+        );
+    }
+  }
+}
+
+/** How far `now` is past `instant`, on the hand that is further on. */
+function byMs(instant: Reading, now: Reading): number {
+  return Math.max(now.mono - instant.mono, now.boot - instant.boot);
+}
+
+function lateness(due: Due | undefined, now: Reading): string {
+  return due === undefined ? "without any proof" : `${byMs(due.signalAt, now).toFixed(3)} ms after its signal was due`;
+}

@@ -1,0 +1,140 @@
+// What invariants get to see: facts about a run, in the order in which they happened. An invariant is judged by these and by two questions
+// that it may ask at any time (`Probes`); it never looks into a machine's books.
+import type { Reading } from "../../base/clock.ts";
+import type { LossReason } from "../../base/errors.ts";
+import type { Bid, Name, Token } from "../../lease/exchange.ts";
+import type { Answer, Request } from "../../lease/state.ts";
+
+/** One life of one process: a restart makes a new one. Compared by identity. */
+export interface Who {
+  readonly slot: number;
+  readonly life: number;
+  readonly label: string;
+}
+
+export type Observation =
+  /** A request left. `now` is the reading that went into the same step. */
+  | {
+      readonly type: "sent";
+      readonly atMs: number;
+      readonly who: Who;
+      readonly errand: number;
+      readonly request: Request;
+      readonly now: Reading;
+    }
+  /** An answer is about to be handed to the machine. */
+  | {
+      readonly type: "answer";
+      readonly atMs: number;
+      readonly who: Who;
+      readonly errand: number;
+      readonly answer: Answer;
+      readonly now: Reading;
+    }
+  /** The machine has taken a step, and wants to be woken at `wakeAt` on its mono hand. */
+  | {
+      readonly type: "stepped";
+      readonly atMs: number;
+      readonly who: Who;
+      readonly now: Reading;
+      readonly wakeAt: number;
+    }
+  /** A term was announced; its work begins. */
+  | {
+      readonly type: "elected";
+      readonly atMs: number;
+      readonly who: Who;
+      readonly election: Name;
+      readonly token: Token;
+      readonly now: Reading;
+    }
+  /** The signal of a term aborted. */
+  | {
+      readonly type: "ending";
+      readonly atMs: number;
+      readonly who: Who;
+      readonly election: Name;
+      readonly reason: LossReason;
+      readonly now: Reading;
+    }
+  | {
+      readonly type: "lost";
+      readonly atMs: number;
+      readonly who: Who;
+      readonly election: Name;
+      readonly reason: LossReason;
+      readonly now: Reading;
+    }
+  /** The work of a term has ended. */
+  | { readonly type: "settled"; readonly atMs: number; readonly who: Who; readonly election: Name }
+  /** Does not want to lead any more, for now. */
+  | { readonly type: "withdrew"; readonly atMs: number; readonly who: Who; readonly election: Name }
+  /** The main loop of a process with a renewal thread has shown that it turns. */
+  | { readonly type: "turned"; readonly atMs: number; readonly who: Who; readonly now: Reading }
+  | { readonly type: "died"; readonly atMs: number; readonly who: Who }
+  /** All hands of this process's clock stood for a while. */
+  | { readonly type: "frozen"; readonly atMs: number; readonly who: Who }
+  /** The store has granted a term, for the first time. */
+  | { readonly type: "granted"; readonly atMs: number; readonly election: Name; readonly token: Token }
+  /** Somebody went past the rules of the store: what was granted before may end early. */
+  | { readonly type: "meddled"; readonly atMs: number; readonly act: Meddling; readonly election: Name | undefined }
+  | { readonly type: "accepted"; readonly atMs: number; readonly resource: Name; readonly token: Token }
+  /** Faults are over. From here on somebody must lead each of `elections`: `slot`, or anybody if that is undefined. */
+  | {
+      readonly type: "awaited";
+      readonly atMs: number;
+      readonly elections: readonly Name[];
+      readonly slot: number | undefined;
+      readonly boundMs: number;
+    }
+  /** The time given by the last `awaited` has run out. */
+  | { readonly type: "overdue"; readonly atMs: number };
+
+/**
+ * record   an operator deleted what stands at a name
+ * session  an operator ended a session
+ * forgot   a failover lost the last writes
+ * jumped   the clock by which the store judges jumped forward
+ */
+export type Meddling = "record" | "session" | "forgot" | "jumped";
+
+export type ObservationOf<T extends Observation["type"]> = Extract<Observation, { type: T }>;
+
+export interface Probes {
+  /** What this process's user would be told now by `term.isHeld()`; false once it is dead. */
+  isHeld(who: Who, election: Name, bid: Bid): boolean;
+  /** Whether this bid's entry stands at the store now. */
+  stands(election: Name, bid: Bid, session: string): boolean;
+}
+
+/** What a promise depends on, as the world declares it. */
+export interface Promises {
+  readonly shape: "line" | "race";
+  readonly keep: "one-request" | "per-hold";
+  readonly keepProves: "this-send" | "previous-send";
+  readonly extraMarginMs: number;
+  readonly rho: number;
+  /** The longest ttl that the store grants here. */
+  readonly ttlMaxMs: number;
+  /** By slot. */
+  readonly candidates: readonly {
+    readonly drainMs: number;
+    readonly monoGrainMs: number;
+    readonly bootGrainMs: number;
+    readonly stallAfterMs?: number | undefined;
+  }[];
+}
+
+export interface Judgement {
+  readonly promises: Promises;
+  readonly probes: Probes;
+  /** Says that the invariant does not hold. The first one ends the run. */
+  violate(invariant: string, story: string): void;
+}
+
+export interface Invariant {
+  readonly name: string;
+  /** Of which observations it wants to hear. */
+  readonly hears: readonly Observation["type"][];
+  observe(observation: Observation): void;
+}

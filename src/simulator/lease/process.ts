@@ -1,0 +1,399 @@
+// One life of one process: plays the Node host to the real lease machine. Carries out its effects, answers each call exactly once (`unknown`
+// when the time is up), ticks when `nextWake` says so, a little late, and hands terms to the simulated user (work.ts).
+// While it is paused everything that would happen to it queues up, and comes all at once when it goes on: timers first, or in order of arrival.
+import type { Reading } from "../../base/clock.ts";
+import { unknown } from "../../base/outcome.ts";
+import { nextBetween, nextChance, nextUint32, type Rng } from "../../base/rng.ts";
+import type { ConclaveEvent } from "../../lease/events.ts";
+import type { Bid, Name, Token } from "../../lease/exchange.ts";
+import { createMachine, isHeld, nextWake, step } from "../../lease/machine.ts";
+import type { Settings } from "../../lease/settings.ts";
+import type { Answer, Effect, Input, Machine } from "../../lease/state.ts";
+import type { VirtualClock } from "../kernel/clock.ts";
+import { countEvent, type Counts } from "./counts.ts";
+import { describeEvent } from "./describe.ts";
+import type { Actor, Kernel, KernelEvent } from "../kernel/kernel.ts";
+import { addressOf, type AnswerMessage, type HintMessage, type RequestMessage, STORE_ADDRESS } from "./messages.ts";
+import type { Network, Node } from "../kernel/network.ts";
+import type { Observation, Who } from "./observation.ts";
+import type { Resource } from "./resource.ts";
+import type { CandidateSpec } from "./spec.ts";
+import type { StoreHost } from "./store-host.ts";
+import { type Loop, ThreadEnd } from "./thread-end.ts";
+import type { Trace } from "../kernel/trace.ts";
+import { type Desk, type Shift, Work, type WorkEvent } from "./work.ts";
+
+interface Surroundings {
+  readonly kernel: Kernel;
+  readonly network: Network;
+  readonly trace: Trace;
+  readonly counts: Counts;
+  readonly store: StoreHost;
+  readonly resource: Resource;
+  observe(observation: Observation): void;
+}
+
+interface Awaited {
+  readonly message: RequestMessage;
+  /** On the mono hand. */
+  readonly dueAt: number;
+  timer: KernelEvent;
+}
+
+interface Happening {
+  readonly kind: string;
+  readonly subject: number;
+  readonly payload: unknown;
+}
+
+/** A timer fires this much after its instant, so that rounding never makes it early. */
+const AFTER_MS = 1e-6;
+
+export class Process implements Actor, Node, Desk {
+  readonly who: Who;
+  readonly clock: VirtualClock;
+  readonly #world: Surroundings;
+  readonly #spec: CandidateSpec;
+  readonly #settings: Settings;
+  readonly #rng: Rng;
+  readonly #machine: Machine;
+  readonly #work: Work;
+  readonly #effects: Effect[] = [];
+  readonly #awaited = new Map<number, Awaited>();
+  readonly #backlog: Happening[] = [];
+  readonly #watched = new Set<Name>();
+  #isAlive = true;
+  #paused = 0;
+  #heldAtPause: readonly Shift[] = [];
+  #wake: KernelEvent | undefined;
+  #wakeAt = Infinity;
+  #thread: ThreadEnd | undefined;
+
+  constructor(world: Surroundings, who: Who, spec: CandidateSpec, settings: Settings, clock: VirtualClock, rng: Rng) {
+    this.#world = world;
+    this.who = who;
+    this.#spec = spec;
+    this.#settings = settings;
+    this.clock = clock;
+    this.#rng = rng;
+    this.#machine = createMachine(settings, who.label, nextUint32(rng));
+    this.#work = new Work(this, spec.work, spec.drainMs, rng);
+    if (spec.renewal === "manual") this.#remindOfRenewal();
+    if (spec.renewal === "thread") this.#startThread();
+  }
+
+  #startThread(): void {
+    const [who, settings, clock, seed] = [this.who, this.#settings, this.clock, nextUint32(this.#rng)];
+    const { kernel } = this.#world;
+    const loop: Loop = {
+      machine: this.#machine,
+      stepAt: (input, now) => this.#stepAt(input, now),
+      soon: (act, afterMs) => void kernel.schedule(kernel.nowMs + afterMs, this, "thread", 0, act),
+    };
+    this.#thread = new ThreadEnd(this.#world, { who, settings, clock, seed, lateMs: () => this.#lateMs() }, loop);
+  }
+
+  get label(): string {
+    return this.who.label;
+  }
+
+  // ---- what happens to it --------------------------------------------------------------------------------------------------------------
+
+  handle(event: KernelEvent): void {
+    if (event === this.#wake) this.#wake = undefined;
+    this.#meet(event);
+  }
+
+  receive(_from: number, message: unknown): void {
+    if (this.#thread?.receives(message as AnswerMessage | HintMessage) === true) return;
+    this.#meet({ kind: "message", subject: 0, payload: message });
+  }
+
+  /** What its user does: stand, withdraw, resign. */
+  tell(input: Input): void {
+    this.#meet({ kind: "user", subject: 0, payload: input });
+  }
+
+  /** The work on `election`, if any, ends by itself. */
+  finish(election: Name): void {
+    this.#meet({ kind: "finish", subject: 0, payload: election });
+  }
+
+  #meet(happening: Happening): void {
+    if (!this.#isAlive) return;
+    if (this.#paused > 0)
+      this.#backlog.push({ kind: happening.kind, subject: happening.subject, payload: happening.payload });
+    else this.#dispatch(happening);
+  }
+
+  #dispatch({ kind, subject, payload }: Happening): void {
+    switch (kind) {
+      case "wake":
+        return this.#woken();
+      case "timeout":
+        return this.#timedOut(subject);
+      case "reset":
+        return this.#answered(subject, unknown("connection reset"));
+      case "message":
+        return this.#hear(payload as AnswerMessage | HintMessage);
+      case "user":
+        return this.#told(payload as Input);
+      case "thread":
+        return (payload as () => void)();
+      case "finish":
+        return this.#work.finish(payload as Name);
+      case "renew":
+        if (!this.#work.isIdle) this.#step({ type: "renew" });
+        return this.#remindOfRenewal();
+      default:
+        return this.#work.due(kind as WorkEvent, payload as Shift);
+    }
+  }
+
+  #hear(message: AnswerMessage | HintMessage): void {
+    if (message.who !== this.who) return;
+    if (message.kind === "answer") this.#answered(message.errand, message.answer);
+    else this.#step({ type: "hint", hint: message.hint });
+  }
+
+  #told(input: Input): void {
+    if (input.type === "withdraw")
+      this.#world.observe({ type: "withdrew", atMs: this.#world.kernel.nowMs, who: this.who, election: input.name });
+    this.#step(input);
+  }
+
+  #remindOfRenewal(): void {
+    const everyMs = this.#settings.pace.renewEveryMs;
+    const afterMs = nextChance(this.#rng, 0.05) ? everyMs * 4 : nextBetween(this.#rng, everyMs * 0.6, everyMs * 1.1);
+    this.#world.kernel.schedule(this.#world.kernel.nowMs + afterMs, this, "renew");
+  }
+
+  // ---- steps ---------------------------------------------------------------------------------------------------------------------------
+
+  #step(input: Input): void {
+    this.#thread?.hear();
+    this.#stepAt(input, this.clock.read(this.#world.kernel.nowMs));
+  }
+
+  #stepAt(input: Input, now: Reading): void {
+    const { counts, kernel } = this.#world;
+    const effects = this.#effects;
+    effects.length = 0;
+    step(this.#machine, input, now, effects);
+    counts.steps++;
+    for (const effect of effects) this.#carryOut(effect, now);
+    const wakeAt = nextWake(this.#machine, now);
+    this.#world.observe({ type: "stepped", atMs: kernel.nowMs, who: this.who, now, wakeAt });
+    this.#armWake(wakeAt, now);
+    this.#thread?.stepped();
+  }
+
+  #armWake(wakeAt: number, now: Reading): void {
+    if (this.#wake !== undefined && wakeAt === this.#wakeAt) return;
+    const { kernel } = this.#world;
+    kernel.cancel(this.#wake);
+    this.#wakeAt = wakeAt;
+    this.#wake = undefined;
+    if (wakeAt === Infinity) return;
+    const dueMs = wakeAt <= now.mono ? kernel.nowMs : this.clock.trueTimeOf(wakeAt) + AFTER_MS;
+    this.#wake = kernel.schedule(dueMs + this.#lateMs(), this, "wake");
+  }
+
+  #lateMs(): number {
+    return this.#spec.timerLateMs === 0 ? 0 : nextBetween(this.#rng, 0, this.#spec.timerLateMs);
+  }
+
+  #woken(): void {
+    const now = this.clock.read(this.#world.kernel.nowMs);
+    // The mono hand may have stood: timers count by it.
+    if (now.mono < this.#wakeAt) this.#armWake(this.#wakeAt, now);
+    else this.#step({ type: "tick" });
+  }
+
+  #carryOut(effect: Effect, now: Reading): void {
+    const { store } = this.#world;
+    if (effect.type === "call") this.#call(effect, now);
+    else if (effect.type === "event") this.#report(effect.event, now);
+    else if (effect.type === "carry") this.#thread?.carry(effect);
+    else if (effect.type === "watch") {
+      this.#watched.add(effect.question.name);
+      store.watch(effect.question, this.who);
+    } else if (effect.type === "unwatch") {
+      this.#watched.delete(effect.name);
+      store.unwatch(effect.name, this.who);
+    }
+  }
+
+  // ---- calls ---------------------------------------------------------------------------------------------------------------------------
+
+  #call({ errand, timeoutMs, request }: Extract<Effect, { type: "call" }>, now: Reading): void {
+    const { kernel, network, trace } = this.#world;
+    this.#world.observe({ type: "sent", atMs: kernel.nowMs, who: this.who, errand, request, now });
+    if (trace.lines !== undefined) trace.say(kernel.nowMs, this.label, `sends ${request.method}`);
+    if (this.#thread?.takes(errand, request) === true) return;
+    const message: RequestMessage = { kind: "request", who: this.who, errand, request, isGivenUp: false };
+    const isUnderWay = network.send(addressOf(this.who.slot), STORE_ADDRESS, message);
+    const dueAt = now.mono + timeoutMs;
+    const timer = kernel.schedule(this.clock.trueTimeOf(dueAt) + AFTER_MS + this.#lateMs(), this, "timeout", errand);
+    this.#awaited.set(errand, { message, dueAt, timer });
+    // Some losses are noticed at once: a connection is reset.
+    if (!isUnderWay && nextChance(this.#rng, 0.3))
+      kernel.schedule(kernel.nowMs + this.#lateMs(), this, "reset", errand);
+  }
+
+  #timedOut(errand: number): void {
+    const awaited = this.#awaited.get(errand);
+    if (awaited === undefined) return;
+    const { kernel } = this.#world;
+    if (this.clock.read(kernel.nowMs).mono < awaited.dueAt) {
+      awaited.timer = kernel.schedule(this.clock.trueTimeOf(awaited.dueAt) + AFTER_MS, this, "timeout", errand);
+      return;
+    }
+    this.#answered(errand, unknown("no answer in time"));
+  }
+
+  /** Exactly once: whatever comes after the first is dropped. */
+  #answered(errand: number, answer: Answer): void {
+    this.#thread?.hear();
+    const awaited = this.#awaited.get(errand);
+    if (awaited === undefined) return;
+    const { kernel, counts, trace } = this.#world;
+    this.#awaited.delete(errand);
+    kernel.cancel(awaited.timer);
+    if (answer.kind === "unknown") {
+      awaited.message.isGivenUp = true;
+      if (awaited.message.request.method === "keep" && this.holdsAny()) counts.unknownsWhileHeld++;
+    }
+    trace.mixText(answer.kind);
+    if (trace.lines !== undefined)
+      trace.say(kernel.nowMs, this.label, `${awaited.message.request.method} answered: ${answer.kind}`);
+    const now = this.clock.read(kernel.nowMs);
+    this.#world.observe({ type: "answer", atMs: kernel.nowMs, who: this.who, errand, answer, now });
+    this.#step({ type: "answer", errand, answer });
+  }
+
+  // ---- events --------------------------------------------------------------------------------------------------------------------------
+
+  #report(event: ConclaveEvent, now: Reading): void {
+    const { counts, trace, kernel } = this.#world;
+    trace.mixText(event.type);
+    if (trace.lines !== undefined) trace.say(kernel.nowMs, this.label, describeEvent(event));
+    countEvent(counts, event);
+    if (event.type === "elected") this.#elected(event, now);
+    if (event.type === "state" && event.state === "ending") this.#ending(event, now);
+    if (event.type !== "lost") return;
+    const { election, reason } = event;
+    this.#world.observe({ type: "lost", atMs: kernel.nowMs, who: this.who, election, reason, now });
+  }
+
+  #elected({ election, token }: Extract<ConclaveEvent, { type: "elected" }>, now: Reading): void {
+    if (token === undefined) return;
+    const { counts, trace, kernel } = this.#world;
+    counts.elected++;
+    if (Math.abs(this.#spec.clock.rate - 1) >= 0.9 * this.#machine.settings.margins.rho) counts.driftNearMargin++;
+    if (this.#spec.renewal === "manual") counts.manualTerms++;
+    if (this.#spec.renewal === "thread") counts.threadTerms++;
+    trace.mix(Number(token.value));
+    this.#world.observe({ type: "elected", atMs: kernel.nowMs, who: this.who, election, token, now });
+    this.#work.begin(election, token);
+  }
+
+  #ending({ election, reason }: Extract<ConclaveEvent, { type: "state" }>, now: Reading): void {
+    const [atMs, who, why] = [this.#world.kernel.nowMs, this.who, reason ?? "resigned"];
+    this.#world.observe({ type: "ending", atMs, who, election, reason: why, now });
+    this.#work.stop(election);
+  }
+
+  // ---- its user's desk -----------------------------------------------------------------------------------------------------------------
+
+  isHeld(election: Name, bid: Bid): boolean {
+    if (!this.#isAlive) return false;
+    if (this.#thread !== undefined) return this.#thread.isHeld(election, bid);
+    return isHeld(this.#machine, election, bid, this.clock.read(this.#world.kernel.nowMs));
+  }
+
+  remind(afterMs: number, kind: WorkEvent, shift: Shift): void {
+    this.#world.kernel.schedule(this.#world.kernel.nowMs + afterMs, this, kind, 0, shift);
+  }
+
+  write(election: Name, token: Token): void {
+    this.#world.resource.write(election, token, this.label);
+  }
+
+  announce(election: Name): void {
+    this.#world.counts.announcements++;
+    this.#step({ type: "announce", id: 0, name: election, value: this.label });
+  }
+
+  settle(election: Name): void {
+    this.#world.observe({ type: "settled", atMs: this.#world.kernel.nowMs, who: this.who, election });
+    this.#step({ type: "settle", name: election });
+  }
+
+  leads(election: Name): boolean {
+    return this.#heldShifts().some((shift) => shift.election === election);
+  }
+
+  holdsAny(): boolean {
+    return this.#heldShifts().length > 0;
+  }
+
+  #heldShifts(): readonly Shift[] {
+    return [...this.#work.shifts()].filter(({ election, token }) => this.isHeld(election, token.bid));
+  }
+
+  // ---- what is done to it --------------------------------------------------------------------------------------------------------------
+
+  pause(): void {
+    this.#thread?.pause();
+    this.block();
+  }
+
+  resume(): number {
+    const isThreadFirst = this.#thread !== undefined && nextChance(this.#rng, 0.5);
+    if (isThreadFirst) this.#thread?.resume();
+    const over = this.unblock();
+    if (!isThreadFirst) this.#thread?.resume();
+    return over;
+  }
+
+  loseThread(): void {
+    this.#thread?.lose();
+  }
+
+  /** Its main loop stands still; a renewal thread does not. */
+  block(): void {
+    if (this.#paused++ === 0) this.#heldAtPause = this.#heldShifts();
+  }
+
+  /** How many terms that were held when it stopped are not held any more. */
+  unblock(): number {
+    if (--this.#paused > 0 || !this.#isAlive) return 0;
+    const over = this.#heldAtPause.filter(({ election, token }) => !this.isHeld(election, token.bid)).length;
+    const backlog = this.#backlog.splice(0);
+    const isTimer = ({ kind }: Happening): boolean => kind !== "message";
+    const inOrder = nextChance(this.#rng, 0.5)
+      ? backlog
+      : [...backlog.filter(isTimer), ...backlog.filter((happening) => !isTimer(happening))];
+    for (const happening of inOrder) this.#meet(happening);
+    return over;
+  }
+
+  die(): void {
+    const { kernel, counts, store } = this.#world;
+    if (this.holdsAny()) counts.crashesWhileHeld++;
+    this.#isAlive = false;
+    kernel.cancel(this.#wake);
+    this.#thread?.end();
+    for (const name of this.#watched) store.unwatch(name, this.who);
+    this.#world.observe({ type: "died", atMs: kernel.nowMs, who: this.who });
+  }
+
+  get isAlive(): boolean {
+    return this.#isAlive;
+  }
+
+  get isPaused(): boolean {
+    return this.#paused > 0;
+  }
+}

@@ -1,0 +1,100 @@
+// What a world is made of, as plain data: everything the seed decides before the first event. `drawWorld` (swarm.ts) makes one from a seed;
+// tests and the demo write their own.
+import type { ClockSpec } from "../kernel/clock.ts";
+import type { Fault } from "./faults.ts";
+import type { NetworkSpec } from "../kernel/network.ts";
+
+export interface WorldSpec {
+  readonly seed: number;
+  /** In a word or two, for people. */
+  readonly label: string;
+  /** Declared bound on clock rates. The control run breaks it on purpose. */
+  readonly rho: number;
+  readonly elections: readonly string[];
+  readonly candidates: readonly CandidateSpec[];
+  readonly store: StoreSpec;
+  readonly network: NetworkSpec;
+  readonly resource: ResourceSpec;
+  /** Faults begin before this; from here on all is calm. */
+  readonly calmAtMs: number;
+  readonly faults: readonly Fault[];
+  /** Which candidates must lead when all others have withdrawn, one after the other. */
+  readonly alone: readonly number[];
+}
+
+export interface CandidateSpec {
+  /** For people; may be shared by several processes. */
+  readonly id: string;
+  readonly ttlMs: number;
+  readonly drainMs: number;
+  readonly renewal: "loop" | "thread" | "manual";
+  /** Renewal by a thread only. */
+  readonly stallAfterMs?: number | undefined;
+  readonly clock: ClockSpec;
+  /** As declared to the machine: the clock's quanta are within. */
+  readonly monoGrainMs: number;
+  readonly bootGrainMs: number;
+  /** Timers are late by up to this. */
+  readonly timerLateMs: number;
+  readonly work: WorkSpec;
+}
+
+/** How the simulated user behaves while leading. */
+export interface WorkSpec {
+  /** From one write to the next. */
+  readonly writeEveryMs: number;
+  /** Writes without asking `isHeld`, for as long as the work runs. */
+  readonly isCareless: boolean;
+  readonly overstayChance: number;
+  readonly overstayMaxMs: number;
+}
+
+export interface StoreSpec {
+  readonly shape: "line" | "race";
+  readonly judge: "store-monotonic" | "store-wall" | "taker";
+  readonly layout: "session" | "record";
+  readonly keepProves: "this-send" | "previous-send";
+  readonly wakes: "watch" | "poll";
+  readonly clock: ClockSpec;
+  /** Judges up to this much too early; declared, so that candidates take it off. */
+  readonly extraMarginMs: number;
+  /** Ends sessions up to this much too late. */
+  readonly lateMaxMs: number;
+  /** What it grants: the asked ttl times this, rounded up to a multiple of the step. */
+  readonly grantFactor: number;
+  readonly grantStepMs: number;
+  /** Looks are answered from a copy up to this old; 0: never stale. */
+  readonly staleMs: number;
+  /** A failover goes back by up to this; 0: forgets nothing. */
+  readonly forgetMs: number;
+  /** Layout "record": a keep may leave some records unrenewed, and says so. */
+  readonly unsureChance: number;
+  /** Refuses a request without applying it. */
+  readonly refuseChance: number;
+  /** Ends what has run out before it serves a request, or only when its own timer comes. */
+  readonly isPunctual: boolean;
+}
+
+/** A race without weaknesses, as `sqlite:` and `postgres:` keep it; whose clock it reads is the world's affair. */
+export const CALM_STORE: Omit<StoreSpec, "clock"> = {
+  shape: "race",
+  judge: "taker",
+  layout: "session",
+  keepProves: "this-send",
+  wakes: "watch",
+  extraMarginMs: 0,
+  lateMaxMs: 0,
+  grantFactor: 1,
+  grantStepMs: 1,
+  staleMs: 0,
+  forgetMs: 0,
+  unsureChance: 0,
+  refuseChance: 0,
+  isPunctual: true,
+};
+
+export interface ResourceSpec {
+  readonly delayMaxMs: number;
+  readonly slowChance: number;
+  readonly slowMaxMs: number;
+}

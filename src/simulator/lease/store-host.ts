@@ -1,0 +1,307 @@
+// The store as a node: a modelled shelf behind a network, with a clock of its own and the weaknesses that the world gave it. What it promises in
+// spite of them is declared in `guaranteeOf` (guarantees.ts); it keeps that, except when somebody meddles, which it reports.
+//
+//   late        ends sessions later than their ttl, within `lateMaxMs`; never earlier than `extraMarginMs` before it
+//   relays      answers a keep before the judge has heard of it: the judge counts from the keep before (`previous-send`)
+//   stale       answers looks from an old copy; never anything else
+//   forgetful   a failover goes back to an old copy
+//   unsure      leaves some records unrenewed, and says so
+import { nextBetween, nextChance, nextInteger, type Rng } from "../../base/rng.ts";
+import type {
+  Claim,
+  Claimed,
+  Hold,
+  Kept,
+  Name,
+  Question,
+  Seat,
+  Session,
+  SessionSpec,
+  Token,
+  Will,
+} from "../../lease/exchange.ts";
+import type { Answer, Request } from "../../lease/state.ts";
+import type { VirtualClock } from "../kernel/clock.ts";
+import type { Counts } from "./counts.ts";
+import { describeAnswer } from "./describe.ts";
+import type { Actor, Kernel, KernelEvent } from "../kernel/kernel.ts";
+import { addressOf, type AnswerMessage, type HintMessage, type RequestMessage, STORE_ADDRESS } from "./messages.ts";
+import type { Shelf } from "../models/shelf.ts";
+import type { Network, Node } from "../kernel/network.ts";
+import type { Meddling, Observation, Who } from "./observation.ts";
+import type { StoreSpec } from "./spec.ts";
+import type { Trace } from "../kernel/trace.ts";
+
+interface Surroundings {
+  readonly kernel: Kernel;
+  readonly network: Network;
+  readonly trace: Trace;
+  readonly counts: Counts;
+  readonly rng: Rng;
+  observe(observation: Observation): void;
+}
+
+/** An expiry is looked at this much after its instant, so that rounding never makes it early. */
+const AFTER_MS = 1e-6;
+
+export class StoreHost implements Actor, Node {
+  readonly clock: VirtualClock;
+  readonly #world: Surroundings;
+  readonly #spec: StoreSpec;
+  #shelf: Shelf;
+  #expiry: KernelEvent | undefined;
+  #expiryAtMs = Infinity;
+  #isCalm = false;
+  #paused = 0;
+  readonly #waiting: RequestMessage[] = [];
+  readonly #watchers = new Map<Name, Map<Who, Question>>();
+  readonly #tokens = new Map<string, Token>();
+  readonly #sessionOf = new Map<string, string>();
+  /** Session → when its last keep arrived, by the judging clock. */
+  readonly #touchedAt = new Map<string, number>();
+  readonly #lastErrand = new Map<Who, number>();
+  #stale: { readonly shelf: Shelf; readonly atMs: number } | undefined;
+  #backups: readonly { readonly shelf: Shelf; readonly atMs: number }[] = [];
+
+  constructor(world: Surroundings, spec: StoreSpec, shelf: Shelf, clock: VirtualClock) {
+    this.#world = world;
+    this.#spec = spec;
+    this.#shelf = shelf;
+    this.clock = clock;
+  }
+
+  // ---- requests ----------------------------------------------------------------------------------------------------------------------
+
+  receive(_from: number, message: unknown): void {
+    const asked = message as RequestMessage;
+    if (this.#paused > 0) this.#waiting.push(asked);
+    else this.#serve(asked);
+  }
+
+  #serve(message: RequestMessage): void {
+    const { counts, network, trace, kernel } = this.#world;
+    const { who, errand, request } = message;
+    if (message.isGivenUp) counts.lateCommits++;
+    // Those of a renewal thread's own keeps are negative, and have no order with the others.
+    if (errand > 0 && (this.#lastErrand.get(who) ?? 0) > errand) counts.overtakenCommits++;
+    this.#lastErrand.set(who, Math.max(errand, this.#lastErrand.get(who) ?? 0));
+    if (this.#spec.isPunctual) this.#expire();
+    this.#backUp();
+    const answer = this.#answer(request);
+    if (trace.lines !== undefined)
+      trace.say(kernel.nowMs, "store", `${request.method} of ${who.label}: ${describeAnswer(answer)}`);
+    const reply: AnswerMessage = { kind: "answer", who, errand, answer };
+    network.send(STORE_ADDRESS, addressOf(who.slot), reply);
+    this.#armExpiry();
+  }
+
+  #answer(request: Request): Answer {
+    if (!this.#isCalm && nextChance(this.#world.rng, this.#spec.refuseChance))
+      return {
+        kind: "refused",
+        code: "STORE_UNREACHABLE",
+        message: "the modelled store is not ready",
+        retryable: true,
+      };
+    switch (request.method) {
+      case "keep":
+        return this.#keep(request.session, request.holds);
+      case "claim":
+        return { kind: "claimed", claimed: request.claims.map((claim) => this.#claim(claim)) };
+      case "release":
+        return this.#release(request.will);
+      case "look":
+        return { kind: "seen", seats: request.questions.map((question) => this.#look(question)) };
+    }
+  }
+
+  #keep(session: Session | SessionSpec, holds: readonly Hold[]): Kept {
+    const id = "id" in session ? session.id : session.nonce;
+    const touchedAt = this.#touchedAt.get(id);
+    this.#touchedAt.set(id, this.#now());
+    const isRelayed = this.#spec.keepProves === "previous-send" && "id" in session && touchedAt !== undefined;
+    const heardAt = isRelayed ? Math.min(touchedAt, this.#heardAt()) : this.#heardAt();
+    const unsure = this.#isCalm ? [] : holds.filter(() => nextChance(this.#world.rng, this.#spec.unsureChance));
+    if (unsure.length === 0) return this.#shelf.keep(session, holds, heardAt);
+    this.#world.counts.unsureKeeps++;
+    const sure = holds.filter((hold) => !unsure.includes(hold));
+    const kept = this.#shelf.keep(session, sure, heardAt);
+    if (kept.kind !== "kept") return kept;
+    return { ...kept, unsure, strays: kept.strays.filter((stray) => !unsure.some(({ bid }) => bid === stray.bid)) };
+  }
+
+  #claim(claim: Claim): Claimed {
+    const claimed = this.#shelf.claim(claim, this.#heardAt());
+    this.#sessionOf.set(claim.bid, claim.session.id);
+    if (claimed.kind !== "granted" || claimed.hold.token === undefined) return claimed;
+    const { token } = claimed.hold;
+    const known = this.#tokens.get(token.bid);
+    if (known?.value === token.value) return claimed;
+    this.#tokens.set(token.bid, token);
+    this.#world.observe({ type: "granted", atMs: this.#world.kernel.nowMs, election: claim.name, token });
+    if (this.#spec.shape === "race") this.#hint([claim.name]);
+    return claimed;
+  }
+
+  #release(will: Will): Answer {
+    this.#shelf.release(will, this.#now());
+    this.#hint(will.endSession ? this.#watchers.keys() : will.holds.map(({ name }) => name));
+    return { kind: "released" };
+  }
+
+  #look(question: Question): Seat {
+    const { rng, counts } = this.#world;
+    const now = this.#now();
+    const seat = this.#shelf.look(question, now);
+    if (seat.state === "missing") counts.missingSeats++;
+    if (this.#spec.staleMs === 0 || this.#isCalm) return seat;
+    if (this.#stale === undefined || now - this.#stale.atMs > this.#spec.staleMs)
+      this.#stale = { shelf: this.#shelf.copy(), atMs: now };
+    if (nextChance(rng, 0.5)) return seat;
+    const stale = this.#stale.shelf.look(question, now);
+    if (stale.version !== seat.version || stale.place?.ahead !== seat.place?.ahead) counts.staleLooks++;
+    return stale;
+  }
+
+  // ---- time --------------------------------------------------------------------------------------------------------------------------
+
+  handle(_event: KernelEvent): void {
+    this.#expiry = undefined;
+    this.#expiryAtMs = Infinity;
+    if (this.#paused > 0) return;
+    this.#expire();
+    this.#armExpiry();
+  }
+
+  /** The clock by which this store judges. */
+  #now(): number {
+    const { nowMs } = this.#world.kernel;
+    return this.#spec.judge === "store-wall" ? this.clock.readWall(nowMs) : this.clock.read(nowMs).mono;
+  }
+
+  /** From when the judge counts what has just arrived: as early as it may, half of the time. */
+  #heardAt(): number {
+    const { extraMarginMs } = this.#spec;
+    if (extraMarginMs === 0) return this.#now();
+    const { rng } = this.#world;
+    return this.#now() - (nextChance(rng, 0.5) ? extraMarginMs : nextBetween(rng, 0, extraMarginMs));
+  }
+
+  #expire(): void {
+    if (this.#shelf.nextExpiry() <= this.#now()) this.#hint(this.#shelf.expire(this.#now()));
+  }
+
+  #armExpiry(): void {
+    const next = this.#shelf.nextExpiry();
+    const atMs =
+      next === Infinity
+        ? Infinity
+        : this.#spec.judge === "store-wall"
+          ? this.clock.trueTimeOfWall(next)
+          : this.clock.trueTimeOf(next);
+    if (atMs === this.#expiryAtMs) return;
+    this.#world.kernel.cancel(this.#expiry);
+    this.#expiryAtMs = atMs;
+    this.#expiry = atMs === Infinity ? undefined : this.#world.kernel.schedule(atMs + AFTER_MS, this, "expiry");
+  }
+
+  // ---- hints -------------------------------------------------------------------------------------------------------------------------
+
+  watch(question: Question, who: Who): void {
+    if (this.#spec.wakes !== "watch") return;
+    const watchers = this.#watchers.get(question.name) ?? new Map<Who, Question>();
+    this.#watchers.set(question.name, watchers.set(who, question));
+  }
+
+  unwatch(name: Name, who: Who): void {
+    this.#watchers.get(name)?.delete(who);
+  }
+
+  #hint(names: Iterable<Name>): void {
+    const { network, rng } = this.#world;
+    for (const name of names)
+      for (const [who, question] of this.#watchers.get(name) ?? []) {
+        const seat = nextChance(rng, 0.5) ? this.#shelf.look(question, this.#now()) : undefined;
+        const message: HintMessage = { kind: "hint", who, hint: { name, seat } };
+        network.send(STORE_ADDRESS, addressOf(who.slot), message);
+      }
+  }
+
+  // ---- what is done to it --------------------------------------------------------------------------------------------------------------
+
+  pause(): void {
+    this.#paused++;
+  }
+
+  resume(): void {
+    if (--this.#paused > 0) return;
+    for (const message of this.#waiting.splice(0)) this.#serve(message);
+    this.#expire();
+    this.#armExpiry();
+  }
+
+  /** The world has become calm: no more weaknesses beyond what is declared. */
+  calm(): void {
+    this.#isCalm = true;
+  }
+
+  jump(byMs: number): void {
+    this.clock.jumpWall(byMs);
+    this.#world.counts.clockJumps++;
+    if (byMs > 0) this.#meddled("jumped", undefined);
+    if (this.#paused === 0) this.#expire();
+    this.#armExpiry();
+  }
+
+  deleteRecord(name: Name): void {
+    this.#world.counts.recordsDeleted++;
+    this.#meddled("record", name);
+    this.#shelf.deleteRecord(name, this.#now(), nextInteger(this.#world.rng, 0, 1));
+    this.#hint([name]);
+  }
+
+  /** An operator ends the session of whoever stands first at `name`. */
+  endHolder(name: Name): void {
+    const bid = this.#shelf.look({ name }, this.#now()).holder?.bid;
+    const session = bid === undefined ? undefined : this.#sessionOf.get(bid);
+    if (session === undefined) return;
+    this.#world.counts.sessionsEnded++;
+    this.#meddled("session", undefined);
+    this.#shelf.endSession(session);
+    this.#hint(this.#watchers.keys());
+    this.#armExpiry();
+  }
+
+  forget(): void {
+    const [oldest] = this.#backups;
+    if (oldest === undefined) return;
+    this.#world.counts.forgettings++;
+    this.#meddled("forgot", undefined);
+    this.#shelf = oldest.shelf.copy();
+    if (this.#paused === 0) this.#expire();
+    this.#armExpiry();
+  }
+
+  #meddled(act: Meddling, election: Name | undefined): void {
+    this.#world.observe({ type: "meddled", atMs: this.#world.kernel.nowMs, act, election });
+  }
+
+  /** Keeps two copies, the older one up to `forgetMs` old. */
+  #backUp(): void {
+    const { forgetMs } = this.#spec;
+    if (forgetMs === 0 || this.#isCalm) return;
+    const atMs = this.#world.kernel.nowMs;
+    const latest = this.#backups.at(-1);
+    if (latest !== undefined && atMs - latest.atMs < forgetMs / 2) return;
+    this.#backups = [...this.#backups.slice(-1), { shelf: this.#shelf.copy(), atMs }];
+  }
+
+  // ---- the truth, for invariants -------------------------------------------------------------------------------------------------------
+
+  stands(name: Name, bid: Token["bid"], session: string): boolean {
+    const seat = this.#shelf.look({ name, bid, session: { id: session, candidate: "", ttlMs: 0 } }, this.#now());
+    return this.#spec.shape === "line"
+      ? (seat.place?.present ?? false)
+      : seat.state === "held" && seat.holder?.bid === bid;
+  }
+}

@@ -1,0 +1,14 @@
+// One seed, many streams: each part of a world draws from its own, so that what one part draws does not shift what another gets. That keeps a
+// world recognisable while its faults are being shrunk away.
+import { createRng, type Rng } from "../../base/rng.ts";
+
+const STREAMS = { swarm: 1, faults: 2, network: 3, store: 4, ties: 5, resource: 6, demo: 7, threads: 8 } as const;
+
+export function streamOf(seed: number, part: keyof typeof STREAMS): Rng {
+  return createRng(seed, STREAMS[part]);
+}
+
+/** Each life of each process has its own luck. */
+export function streamOfLife(seed: number, slot: number, life: number): Rng {
+  return createRng(seed, 1000 + slot * 1000 + life);
+}

@@ -1,0 +1,237 @@
+// Draws a world from a seed. Every seed draws which weaknesses it has at all, so that each is met alone, in pairs and in crowds; a world with
+// everything on hides what a quieter one shows. Four moods:
+//
+//   still   0–1 ms everywhere, clocks at the edge of ρ: margins are all that is left between two leaders (drift hides behind latency)
+//   late    as still, but answers come late to some: whoever counts from the answer believes too long
+//   plain   a local network
+//   rough   slow, lossy, doubling, reordering: requests commit after their caller gave up, and after later ones
+//
+// Some worlds have renewal threads, and main loops that are blocked. Whether and how comes from a stream of its own, so that all others stay as they are.
+//
+// The control run draws still worlds with clocks at TWICE the declared bound: there, overlaps must be found, or the hunt is blind.
+import { nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../../base/rng.ts";
+import type { Margins } from "../../lease/deadline.ts";
+import { paceOf } from "../../lease/settings.ts";
+import type { ClockSpec } from "../kernel/clock.ts";
+import { drawFaults, type FaultKind, type FaultPlan } from "./faults.ts";
+import { CALM_NETWORK, type NetworkSpec } from "../kernel/network.ts";
+import type { CandidateSpec, StoreSpec, WorldSpec } from "./spec.ts";
+import { grantedMs } from "./create-shelf.ts";
+import { streamOf } from "./streams.ts";
+
+export interface SwarmOptions {
+  /** Clocks at twice the declared bound, where the store judges and nothing takes time. */
+  readonly isControl?: boolean;
+}
+
+/** Of the ttl. */
+const DRAIN_MAX = 0.2;
+
+type Mood = "still" | "late" | "plain" | "rough";
+
+interface Draw {
+  readonly rng: Rng;
+  readonly mood: Mood;
+  readonly isControl: boolean;
+  /** Nothing but margins and answers takes time: still and late. */
+  readonly isQuick: boolean;
+  /** Clocks differ as much as they may, to the holders' harm. */
+  readonly isWorst: boolean;
+  readonly ttlMs: number;
+  readonly rho: number;
+}
+
+export function drawWorld(seed: number, options: SwarmOptions = {}): WorldSpec {
+  const rng = streamOf(seed, "swarm");
+  const isControl = options.isControl ?? false;
+  const mood: Mood = isControl ? "still" : nextOf(rng, ["still", "still", "late", "plain", "rough", "rough"]);
+  const isQuick = mood === "still" || mood === "late";
+  const draw: Draw = {
+    rng,
+    mood,
+    isControl,
+    isQuick,
+    isWorst: isControl || (isQuick && nextChance(rng, 0.6)),
+    ttlMs: nextOf(rng, [300, 600, 1000, 2000]),
+    rho: nextOf(rng, [0.005, 0.005, 0.02, 0.05]),
+  };
+  const elections = ["alpha", "beta", "gamma", "delta"].slice(0, nextOf(rng, [1, 1, 1, 2, 2, 3, 4]));
+  const store = drawStore(draw);
+  const sharesId = nextChance(rng, 0.4);
+  const count = nextOf(rng, [2, 2, 3, 3, 3, 4, 5, 6]);
+  const candidates = Array.from({ length: count }, (_, slot) =>
+    drawCandidate(draw, store, sharesId ? "shared" : `candidate-${slot}`),
+  );
+  const calmAtMs = draw.ttlMs * nextBetween(rng, 6, 12);
+  const kinds = drawKinds(draw, store);
+  const plan = {
+    untilMs: calmAtMs * 0.95,
+    durationMinMs: 0.1 * draw.ttlMs,
+    durationMaxMs: 2.5 * draw.ttlMs,
+    slots: count,
+    elections: elections.length,
+  };
+  const faults = drawFaults(streamOf(seed, "faults"), { ...plan, kinds, count: nextInteger(rng, 4, 12) });
+  const world: WorldSpec = {
+    seed,
+    label: `${mood} ${store.shape} ${store.layout} ${store.judge}`,
+    rho: draw.rho,
+    elections,
+    candidates,
+    store,
+    network: drawNetwork(draw),
+    resource: { delayMaxMs: nextOf(rng, [0, 5]), slowChance: nextOf(rng, [0, 0.2]), slowMaxMs: 2 * draw.ttlMs },
+    calmAtMs,
+    faults,
+    alone: nextChance(rng, 0.25) ? candidates.map((_, slot) => slot) : [nextInteger(rng, 0, count - 1)],
+  };
+  return isControl ? world : withThreads(world, plan);
+}
+
+/** A loop may be blocked for longer than a thread waits for it. */
+function withThreads(world: WorldSpec, plan: Omit<FaultPlan, "kinds" | "count">): WorldSpec {
+  const rng = streamOf(world.seed, "threads");
+  if (world.store.keepProves !== "this-send" || !nextChance(rng, 0.15)) return world;
+  const candidates = world.candidates.map((candidate) => {
+    const stallAfterMs = candidate.ttlMs * nextOf(rng, [1, 2, 4]);
+    const isChosen = nextChance(rng, 0.8) && candidate.renewal === "loop";
+    return isChosen ? { ...candidate, renewal: "thread" as const, stallAfterMs } : candidate;
+  });
+  const kinds = ["block", "block", "block", "lose-thread"] as const;
+  const durationMaxMs = 3 * plan.durationMaxMs;
+  const blocks = drawFaults(rng, { ...plan, durationMaxMs, kinds, count: nextInteger(rng, 2, 6) });
+  const first = world.faults.length;
+  const faults = [...world.faults, ...blocks.map((fault) => ({ ...fault, index: first + fault.index }))];
+  return { ...world, label: `${world.label} threads`, candidates, faults };
+}
+
+function drawStore(draw: Draw): StoreSpec {
+  const { rng, ttlMs, isControl, isQuick } = draw;
+  const shape = nextOf(rng, ["line", "race", "race", "race"] as const);
+  const isJudge = isControl || shape === "line" || nextChance(rng, 0.5);
+  const judge = !isJudge ? "taker" : !isControl && nextChance(rng, 0.15) ? "store-wall" : "store-monotonic";
+  const layout = shape === "line" ? "session" : nextOf(rng, ["session", "record"] as const);
+  const sometimes = (chance: number, value: number): number => (!isControl && nextChance(rng, chance) ? value : 0);
+  return {
+    shape,
+    judge,
+    layout,
+    // Relays are modelled where the judge counts sessions; a record that is claimed anew would have no keep before it to count from.
+    keepProves: isJudge && layout === "session" && !isControl && nextChance(rng, 0.3) ? "previous-send" : "this-send",
+    wakes: nextChance(rng, isQuick ? 0.85 : 0.6) ? "watch" : "poll",
+    clock: drawClock(draw, 1),
+    extraMarginMs: isJudge ? sometimes(0.25, nextOf(rng, [10, 40])) : 0,
+    lateMaxMs: isJudge ? sometimes(isQuick ? 0.1 : 0.3, 0.3 * ttlMs) : 0,
+    grantFactor: nextOf(rng, [1, 1, 1, 0.7, 1.4]),
+    grantStepMs: nextOf(rng, [1, 1, 50]),
+    staleMs: sometimes(0.3, nextBetween(rng, 0.1, 1) * ttlMs),
+    forgetMs: sometimes(0.2, nextBetween(rng, 0.1, 1) * ttlMs),
+    unsureChance: layout === "record" ? sometimes(0.4, 0.15) : 0,
+    refuseChance: sometimes(0.2, 0.03),
+    isPunctual: nextChance(rng, 0.5),
+  };
+}
+
+function drawCandidate(draw: Draw, store: StoreSpec, id: string): CandidateSpec {
+  const { rng, isQuick } = draw;
+  const monoGrainMs = nextOf(rng, [1, 5, 5]);
+  const bootGrainMs = nextOf(rng, [5, 20]);
+  const margins = {
+    rho: draw.rho,
+    grain: { monoMs: monoGrainMs, bootMs: bootGrainMs },
+    extraMarginMs: store.extraMarginMs,
+  };
+  const ttlMs = workableTtlMs(store, margins, Math.round(draw.ttlMs * nextOf(rng, [1, 1, 1, 0.6, 1.7])));
+  // The holder's slow clock meets the judge's fast one; where rivals judge, each may be either.
+  const clock = drawClock(draw, store.judge === "taker" ? nextOf(rng, [-1, 1]) : -1);
+  const isCoarse = nextChance(rng, 0.6);
+  return {
+    id,
+    ttlMs,
+    drainMs: Math.floor(ttlMs * nextOf(rng, [0, 0.1, DRAIN_MAX])),
+    renewal: nextChance(rng, 0.1) ? "manual" : "loop",
+    clock: isCoarse ? { ...clock, monoQuantumMs: monoGrainMs, bootQuantumMs: bootGrainMs } : clock,
+    monoGrainMs,
+    bootGrainMs,
+    timerLateMs: isQuick ? nextOf(rng, [0, 0, 1]) : nextOf(rng, [1, 5, 0.1 * ttlMs]),
+    work: {
+      writeEveryMs: ttlMs * nextBetween(rng, 0.2, 0.8),
+      isCareless: nextChance(rng, 0.2),
+      overstayChance: nextOf(rng, [0, 0.2]),
+      overstayMaxMs: 2.5 * ttlMs,
+    },
+  };
+}
+
+/** At least what leaves room to renew, asked for or granted: a candidate that its store cannot serve only says so, for ever. */
+function workableTtlMs(store: StoreSpec, margins: Margins, wishedMs: number): number {
+  let ttlMs = wishedMs;
+  while (!isWorkable(ttlMs) || !isWorkable(grantedMs(store, ttlMs))) ttlMs += 50;
+  return ttlMs;
+
+  function isWorkable(ms: number): boolean {
+    return paceOf(ms, ttlMs * DRAIN_MAX, margins) !== undefined;
+  }
+}
+
+function drawClock({ rng, rho, isQuick, isControl, isWorst }: Draw, worst: -1 | 1): ClockSpec {
+  const isAtEdge = nextChance(rng, isQuick ? 0.8 : 0.3);
+  const drawn = isAtEdge ? nextOf(rng, [-rho, rho]) : nextBetween(rng, -rho, rho);
+  const drift = isWorst ? worst * rho : drawn;
+  return {
+    rate: 1 + (isControl ? 2 : 1) * drift,
+    startMs: nextInteger(rng, 0, 1_000_000),
+    monoQuantumMs: 0,
+    bootQuantumMs: 0,
+  };
+}
+
+function drawNetwork({ rng, mood, ttlMs }: Draw): NetworkSpec {
+  if (mood === "still") return { ...CALM_NETWORK, delayMaxMs: nextOf(rng, [0, 0, 1]) };
+  if (mood === "late") return { ...CALM_NETWORK, lateAnswersMs: nextBetween(rng, 0.05, 0.3) * ttlMs };
+  if (mood === "plain")
+    return {
+      delayMinMs: 0.2,
+      delayMaxMs: 5,
+      slowChance: 0.02,
+      slowMaxMs: 0.3 * ttlMs,
+      lossChance: 0.01,
+      duplicateChance: 0.01,
+      lateAnswersMs: 0,
+    };
+  return {
+    delayMinMs: 0.5,
+    delayMaxMs: nextOf(rng, [5, 0.05 * ttlMs, 0.12 * ttlMs]),
+    slowChance: nextOf(rng, [0.05, 0.15]),
+    slowMaxMs: nextOf(rng, [0.4, 1, 2.5]) * ttlMs,
+    lossChance: nextOf(rng, [0, 0.04]),
+    duplicateChance: nextOf(rng, [0, 0.05]),
+    lateAnswersMs: 0,
+  };
+}
+
+/** Which kinds of fault this world has at all. A kind listed twice is drawn twice as often. */
+function drawKinds({ rng, isControl, isQuick }: Draw, store: StoreSpec): readonly FaultKind[] {
+  if (isControl) return ["cut", "cut", "pause"];
+  const kinds: FaultKind[] = [
+    "cut",
+    "cut-up",
+    "cut-down",
+    "stall",
+    "pause",
+    "suspend",
+    "crash",
+    "store-pause",
+    "store-cut",
+    "resign",
+    "withdraw",
+    "finish",
+  ];
+  const chosen = kinds.filter(() => nextChance(rng, 0.5));
+  const rare: FaultKind[] = ["store-freeze", "delete-record", "end-session", "freeze"];
+  chosen.push(...rare.filter(() => nextChance(rng, 0.25)));
+  if (isQuick) chosen.push("cut", "cut");
+  if (store.judge === "store-wall") chosen.push("jump");
+  if (store.forgetMs > 0) chosen.push("forget", "forget");
+  return chosen.length === 0 ? ["cut"] : chosen;
+}

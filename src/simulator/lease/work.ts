@@ -1,0 +1,92 @@
+// The simulated user of one process: what it does with a term. Starts work when elected, writes to the fenced resource now and then, stops
+// when the signal aborts, after a drain of its own length; sometimes it overstays, sometimes it writes without asking.
+import { nextBetween, nextChance, type Rng } from "../../base/rng.ts";
+import type { Bid, Name, Token } from "../../lease/exchange.ts";
+import type { WorkSpec } from "./spec.ts";
+
+/** What work needs of the process that it runs in. */
+export interface Desk {
+  readonly label: string;
+  isHeld(election: Name, bid: Bid): boolean;
+  /** Has `kind` come to `Work.due` after a while, if the process still lives and runs by then. */
+  remind(afterMs: number, kind: WorkEvent, shift: Shift): void;
+  write(election: Name, token: Token): void;
+  /** Says something about itself beside its name: a claim of what it holds. */
+  announce(election: Name): void;
+  /** The work of the present term has ended. */
+  settle(election: Name): void;
+}
+
+export type WorkEvent = "write" | "settle";
+
+/** The work of one term. */
+export interface Shift {
+  readonly election: Name;
+  readonly token: Token;
+  isStopping: boolean;
+  isOver: boolean;
+}
+
+export class Work {
+  readonly #desk: Desk;
+  readonly #spec: WorkSpec;
+  readonly #drainMs: number;
+  readonly #rng: Rng;
+  readonly #shifts = new Map<Name, Shift>();
+
+  constructor(desk: Desk, spec: WorkSpec, drainMs: number, rng: Rng) {
+    this.#desk = desk;
+    this.#spec = spec;
+    this.#drainMs = drainMs;
+    this.#rng = rng;
+  }
+
+  get isIdle(): boolean {
+    return this.#shifts.size === 0;
+  }
+
+  shifts(): Iterable<Shift> {
+    return this.#shifts.values();
+  }
+
+  begin(election: Name, token: Token): void {
+    const shift = { election, token, isStopping: false, isOver: false };
+    this.#shifts.set(election, shift);
+    this.#desk.remind(nextBetween(this.#rng, 0, this.#spec.writeEveryMs), "write", shift);
+  }
+
+  /** The signal has aborted. */
+  stop(election: Name): void {
+    const shift = this.#shifts.get(election);
+    if (shift === undefined || shift.isStopping) return;
+    shift.isStopping = true;
+    this.#desk.remind(this.#drawDrainMs(), "settle", shift);
+  }
+
+  /** The work ends by itself. */
+  finish(election: Name): void {
+    const shift = this.#shifts.get(election);
+    if (shift !== undefined) this.due("settle", shift);
+  }
+
+  due(kind: WorkEvent, shift: Shift): void {
+    if (shift.isOver) return;
+    if (kind === "write") return this.#write(shift);
+    shift.isOver = true;
+    this.#shifts.delete(shift.election);
+    this.#desk.settle(shift.election);
+  }
+
+  #write(shift: Shift): void {
+    const { election, token } = shift;
+    if (this.#spec.isCareless || this.#desk.isHeld(election, token.bid)) this.#desk.write(election, token);
+    if (nextChance(this.#rng, 0.1)) this.#desk.announce(election);
+    this.#desk.remind(this.#spec.writeEveryMs, "write", shift);
+  }
+
+  #drawDrainMs(): number {
+    const { overstayChance, overstayMaxMs } = this.#spec;
+    if (nextChance(this.#rng, overstayChance)) return nextBetween(this.#rng, this.#drainMs, overstayMaxMs);
+    return nextChance(this.#rng, 0.3) ? 0 : nextBetween(this.#rng, 0, this.#drainMs * 0.8);
+  }
+}

@@ -1,0 +1,225 @@
+// A world composes: kernel, network, store, resource, processes, nemesis, invariants. It decides nothing itself but the order of the phases:
+//
+//   chaos        until `calmAtMs`: the schedule of faults runs
+//   succession   everything is whole again; within the bound somebody must lead each election
+//   alone        one candidate after the other must lead each election when all others have withdrawn
+//
+// It ends at the first violation, or when the last phase is complete.
+import type { Reading } from "../../base/clock.ts";
+import { assert } from "../../base/assert.ts";
+import { resolveSettings, type Settings } from "../../lease/settings.ts";
+import { VirtualClock } from "../kernel/clock.ts";
+import { type Counts, emptyCounts } from "./counts.ts";
+import { guaranteeOf } from "./guarantees.ts";
+import { Ambush, Inflictions } from "./inflict.ts";
+import { createInvariants } from "./invariants/index.ts";
+import { type Actor, Kernel, type KernelEvent } from "../kernel/kernel.ts";
+import { addressOf, STORE_ADDRESS } from "./messages.ts";
+import { createShelf } from "./create-shelf.ts";
+import { Nemesis } from "./nemesis.ts";
+import { CALM_NETWORK, Network } from "../kernel/network.ts";
+import type { Judgement, Observation, Probes, Who } from "./observation.ts";
+import { Process } from "./process.ts";
+import { promisesOf, successionMs } from "./promises.ts";
+import { Resource } from "./resource.ts";
+import type { CandidateSpec, WorldSpec } from "./spec.ts";
+import { StoreHost } from "./store-host.ts";
+import { streamOf, streamOfLife } from "./streams.ts";
+import { Tally } from "./tally.ts";
+import { Trace } from "../kernel/trace.ts";
+
+export interface Violation {
+  readonly invariant: string;
+  readonly story: string;
+  readonly atMs: number;
+}
+
+/** More than any world needs by far: whoever gets here spins. */
+const EVENTS_MAX = 100_000;
+
+export class World implements Actor {
+  readonly spec: WorldSpec;
+  readonly kernel: Kernel;
+  readonly network: Network;
+  readonly trace: Trace;
+  readonly counts: Counts = emptyCounts();
+  readonly store: StoreHost;
+  readonly resource: Resource;
+  readonly processes: Process[] = [];
+  readonly elections: readonly string[];
+  readonly #lives: number[] = [];
+  readonly #settings: readonly Settings[];
+  readonly #clocks: readonly VirtualClock[];
+  readonly #byWho = new Map<Who, Process>();
+  readonly #listeners: ReadonlyMap<Observation["type"], readonly { observe(observation: Observation): void }[]>;
+  readonly #judgedBy: readonly string[] | undefined;
+  readonly #succession: { readonly isComplete: boolean };
+  #violation: Violation | undefined;
+  #isDone = false;
+  #alone: number[];
+  #overdue: KernelEvent | undefined;
+  #isAwaiting = false;
+
+  constructor(spec: WorldSpec, isRecorded: boolean, judgedBy?: readonly string[]) {
+    this.spec = spec;
+    this.#judgedBy = judgedBy;
+    this.elections = spec.elections;
+    this.#alone = [...spec.alone];
+    this.trace = new Trace(isRecorded);
+    this.kernel = new Kernel(streamOf(spec.seed, "ties"));
+    this.network = new Network(this.kernel, streamOf(spec.seed, "network"), spec.network);
+    const rng = streamOf(spec.seed, "store");
+    this.store = new StoreHost(
+      { ...this.#surroundings(), rng },
+      spec.store,
+      createShelf(spec.store, rng),
+      new VirtualClock(spec.store.clock),
+    );
+    this.resource = new Resource({ ...this.#surroundings(), rng: streamOf(spec.seed, "resource") }, spec.resource);
+    this.network.attach(STORE_ADDRESS, this.store);
+    this.#settings = spec.candidates.map((candidate) => settingsOf(spec, candidate));
+    this.#clocks = spec.candidates.map(({ clock }) => new VirtualClock(clock));
+    const { listeners, succession, proofs } = createInvariants(this.#judgement());
+    this.#succession = succession;
+    const nemesis = new Nemesis(this.kernel, new Inflictions(this), spec.calmAtMs);
+    const ambush = new Ambush(nemesis, spec.elections);
+    const tally = new Tally(this.counts, proofs, (who) => this.#read(who));
+    this.#listeners = byType([proofs, tally, ...listeners, ambush]);
+    nemesis.plan(spec.faults);
+    spec.candidates.forEach((_candidate, slot) => this.restart(slot));
+    this.kernel.schedule(spec.calmAtMs, this, "calm");
+  }
+
+  /** Runs to the end; undefined if no invariant was broken. */
+  run(): Violation | undefined {
+    const { kernel, trace } = this;
+    while (this.#violation === undefined && !this.#isDone) {
+      const event = kernel.take();
+      if (event === undefined) break;
+      trace.mixTime(event.atMs);
+      trace.mixText(event.kind);
+      trace.mix(event.subject);
+      event.actor?.handle(event);
+      if (this.#isAwaiting && this.#succession.isComplete) this.#advance();
+      if (kernel.handled > EVENTS_MAX) this.#giveUp();
+    }
+    this.counts.events = kernel.handled;
+    return this.#violation;
+  }
+
+  #giveUp(): void {
+    this.#isDone = true;
+    this.#violate("progress", `${EVENTS_MAX} events and no end: something spins`);
+  }
+
+  observe(observation: Observation): void {
+    const listeners = this.#listeners.get(observation.type);
+    if (listeners === undefined) return;
+    for (const listener of listeners) listener.observe(observation);
+  }
+
+  restart(slot: number): void {
+    const candidate = this.spec.candidates[slot];
+    const settings = this.#settings[slot];
+    const clock = this.#clocks[slot];
+    assert(candidate !== undefined && settings !== undefined && clock !== undefined, "a slot has a candidate");
+    const life = (this.#lives[slot] ?? 0) + 1;
+    this.#lives[slot] = life;
+    const who: Who = { slot, life, label: `c${slot}.${life}` };
+    const surroundings = { ...this.#surroundings(), store: this.store, resource: this.resource };
+    const process = new Process(
+      surroundings,
+      who,
+      candidate,
+      settings,
+      clock,
+      streamOfLife(this.spec.seed, slot, life),
+    );
+    this.processes[slot] = process;
+    this.#byWho.set(who, process);
+    this.network.attach(addressOf(slot), process);
+    for (const name of this.elections) process.tell({ type: "stand", name, value: who.label });
+  }
+
+  // ---- phases ----------------------------------------------------------------------------------------------------------------------------
+
+  handle(event: KernelEvent): void {
+    if (event.kind === "overdue") return this.observe({ type: "overdue", atMs: this.kernel.nowMs });
+    this.trace.say(this.kernel.nowMs, "world", "calm: no more faults");
+    this.network.spec = CALM_NETWORK;
+    this.store.calm();
+    this.#await(undefined);
+  }
+
+  #advance(): void {
+    this.counts.successions++;
+    this.kernel.cancel(this.#overdue);
+    const slot = this.#alone.shift();
+    if (slot === undefined) {
+      this.#isDone = true;
+      return;
+    }
+    this.trace.say(this.kernel.nowMs, "world", `all withdraw but candidate ${slot}`);
+    for (const process of this.processes)
+      for (const name of this.elections)
+        process.tell(
+          process.who.slot === slot ? { type: "stand", name, value: process.label } : { type: "withdraw", name },
+        );
+    this.#await(slot);
+  }
+
+  #await(slot: number | undefined): void {
+    const boundMs = successionMs(this.spec);
+    this.#isAwaiting = true;
+    this.#overdue = this.kernel.schedule(this.kernel.nowMs + boundMs, this, "overdue");
+    this.observe({ type: "awaited", atMs: this.kernel.nowMs, elections: this.elections, slot, boundMs });
+  }
+
+  // ---- what parts of the world see of it ---------------------------------------------------------------------------------------------------
+
+  #surroundings(): Pick<World, "kernel" | "network" | "trace" | "counts" | "observe"> {
+    return {
+      kernel: this.kernel,
+      network: this.network,
+      trace: this.trace,
+      counts: this.counts,
+      observe: (observation) => this.observe(observation),
+    };
+  }
+
+  #judgement(): Judgement {
+    const probes: Probes = {
+      isHeld: (who, election, bid) => this.#byWho.get(who)?.isHeld(election, bid) ?? false,
+      stands: (election, bid, session) => this.store.stands(election, bid, session),
+    };
+    return { promises: promisesOf(this.spec), probes, violate: (invariant, story) => this.#violate(invariant, story) };
+  }
+
+  #read(who: Who): Reading {
+    return (this.#clocks[who.slot] as VirtualClock).read(this.kernel.nowMs);
+  }
+
+  #violate(invariant: string, story: string): void {
+    if (this.#violation !== undefined || this.#judgedBy?.includes(invariant) === false) return;
+    this.#violation = { invariant, story, atMs: this.kernel.nowMs };
+    this.trace.say(this.kernel.nowMs, "VIOLATION", `${invariant}: ${story}`);
+  }
+}
+
+function settingsOf(
+  spec: WorldSpec,
+  { id, ttlMs, drainMs, renewal, stallAfterMs, monoGrainMs, bootGrainMs }: CandidateSpec,
+): Settings {
+  const grain = { monoMs: monoGrainMs, bootMs: bootGrainMs };
+  const input = { id, ttlMs, drainMs, renewal, stallAfterMs, rho: spec.rho };
+  return resolveSettings(input, guaranteeOf(spec.store), grain, "simulator");
+}
+
+type Listener = { readonly hears: readonly Observation["type"][]; observe(observation: Observation): void };
+
+function byType(listeners: readonly Listener[]): Map<Observation["type"], Listener[]> {
+  const map = new Map<Observation["type"], Listener[]>();
+  for (const listener of listeners)
+    for (const type of listener.hears) map.set(type, [...(map.get(type) ?? []), listener]);
+  return map;
+}
