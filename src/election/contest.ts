@@ -6,8 +6,9 @@
 import type { Timer } from "../base/clock.ts";
 import { ConclaveError, type LossReason, TermLostError } from "../base/errors.ts";
 import type { Bid, Name, Token } from "../lease/exchange.ts";
+import type { Contender } from "./contender.ts";
 import { HeldTerm } from "./held-term.ts";
-import type { Contender, Runner } from "./runner.ts";
+import type { Runner } from "./runner.ts";
 import type { Turn, Turns } from "./turns.ts";
 
 export interface Arena {

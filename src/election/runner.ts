@@ -1,7 +1,12 @@
 // Runs one lease machine on a real clock and a real store: hands it readings, carries out its effects, wakes it in time. It decides nothing.
 //
-// Effects are carried out in order, and all of them before `input` returns, also when a listener calls back into it: so `isHeld()` that finds the
-// deadline passed has aborted the signal before it answers (law 3).
+// Order. The machine is stepped at once, whoever calls. Effects are carried out in the order of the steps, in one loop and never one inside another: a
+// contender or a listener that calls back into this runner changes the books, and the effects of that wait until those before them are done. So a
+// thousand terms that are lost together are told one after the other, on a stack that does not grow. Listeners hear the events in the order in which
+// things happened. `input` that is called from outside returns when everything has been carried out.
+//
+// LAW 3 does not rest on this order: `isHeld()` brings the books up to the clock, and the term that is asked aborts its own signal before it answers
+// `false` (held-term.ts), also where the effect that says so is still waiting here.
 //
 // With a renewal thread the keeps of an open session are carried out there, and repeated while this loop is busy. Before the machine is told or asked
 // anything it is told what the thread has heard, in order, each at the reading of its receipt: lease/deputy.ts says why that excludes two leaders.
@@ -10,7 +15,7 @@ import { type ConclaveError, type LossReason, TermLostError } from "../base/erro
 import { unknown } from "../base/outcome.ts";
 import { chargeOf, keptSession, type Order, orderOf } from "../lease/deputy.ts";
 import type { ConclaveEvent, TermState } from "../lease/events.ts";
-import type { Bid, Name, Token } from "../lease/exchange.ts";
+import type { Bid, Name } from "../lease/exchange.ts";
 import {
   createMachine,
   isBehindClock,
@@ -25,24 +30,12 @@ import type { Settings } from "../lease/settings.ts";
 import type { Effect, Input, Machine } from "../lease/state.ts";
 import type { Store } from "../stores/contract.ts";
 import { ClockReader } from "./clock-reader.ts";
+import type { Contender } from "./contender.ts";
 import { type Exchange, exchange } from "./exchange.ts";
+import { Queue } from "./queue.ts";
 import { ThreadLink } from "./thread-link.ts";
 import { settled, type Waiter } from "./waiters.ts";
 import { Watches } from "./watches.ts";
-
-/** Who stands for a name: told what becomes of it. */
-export interface Contender {
-  elected(bid: Bid, token: Token | undefined): void;
-  ending(reason: LossReason): void;
-  lost(reason: LossReason): void;
-  contested(): void;
-  /** The store was told of the end of a term, or could not be. */
-  released(): void;
-  /** Nothing of its last term is left to do: it cannot overstay. */
-  hasSettled(): boolean;
-  /** Neither wanted nor held any more, and settled. Or it could never have been (`error`). */
-  free(error?: ConclaveError): void;
-}
 
 export interface RunnerOptions {
   readonly store: Store;
@@ -53,6 +46,12 @@ export interface RunnerOptions {
   readonly publish: (event: ConclaveEvent) => void;
   /** With a renewal thread: what it opens. */
   readonly url?: string | undefined;
+}
+
+/** An effect, and the reading of the step that asked for it: what it sends is dated by that, in the books and at the store alike (law 1). */
+interface Due {
+  readonly effect: Effect;
+  readonly now: Reading;
 }
 
 const TICK: Input = { type: "tick" };
@@ -69,10 +68,10 @@ export class Runner {
   #renewals: Waiter[] = [];
   #announcements: Waiter[] = [];
   #announced = 0;
-  readonly #effects: Effect[] = [];
-  #performed = 0;
+  /** What steps have asked for and nobody has carried out yet. */
+  readonly #due = new Queue<Due>();
+  readonly #outbox = new Queue<ConclaveEvent>();
   #performing = false;
-  readonly #outbox: ConclaveEvent[] = [];
   #timer: Timer | undefined;
   #timerAt = Infinity;
   #tickComing = false;
@@ -123,8 +122,11 @@ export class Runner {
 
   #step(input: Input, now: Reading): void {
     this.#latest = now;
-    step(this.#machine, input, now, this.#effects);
-    this.#perform(now);
+    const effects: Effect[] = [];
+    step(this.#machine, input, now, effects);
+    for (const effect of effects) this.#due.add({ effect, now });
+    if (this.#performing) return;
+    this.#perform();
     if (this.#thread !== undefined && keptSession(this.#machine) !== this.#threadKeeps)
       this.#chargeThread(this.#thread);
   }
@@ -241,20 +243,17 @@ export class Runner {
 
   // ---- what the machine asks for
 
-  #perform(now: Reading): void {
-    const isOutermost = !this.#performing;
+  #perform(): void {
     this.#performing = true;
     try {
-      while (this.#performed < this.#effects.length) {
-        const effect = this.#effects[this.#performed++];
-        if (effect !== undefined) this.#carryOut(effect, now);
+      for (;;) {
+        for (let due = this.#due.take(); due !== undefined; due = this.#due.take()) this.#carryOut(due.effect, due.now);
+        const event = this.#outbox.take();
+        if (event === undefined) return;
+        this.#publish(event);
       }
-      this.#effects.length = 0;
-      this.#performed = 0;
-      // Listeners hear in the order in which things happened, also where telling a contender made more happen.
-      if (isOutermost) while (this.#outbox.length > 0) for (const event of this.#outbox.splice(0)) this.#publish(event);
     } finally {
-      if (isOutermost) this.#performing = false;
+      this.#performing = false;
     }
   }
 
@@ -264,7 +263,7 @@ export class Runner {
         return this.#call(effect, now);
       case "event":
         if (this.#isSettledAlready(effect.event)) return;
-        this.#outbox.push(effect.event);
+        this.#outbox.add(effect.event);
         return this.#tell(effect.event);
       case "watch":
         return this.#watches.add(effect.question);
@@ -363,6 +362,7 @@ export class Runner {
    * instead: a machine that always had something due could otherwise keep the loop from turning.
    */
   #arrangeTick(afterTick: boolean, now: Reading): void {
+    if (this.#performing) return; // the step that is being carried out arranges it when all is done
     const wakeAt = nextWake(this.#machine, now);
     if (wakeAt <= now.mono && !afterTick) {
       if (!this.#tickComing) queueMicrotask(() => this.#tick("again"));

@@ -85,6 +85,24 @@ describe("renewal by a thread is refused", () => {
   });
 });
 
+describe("a session that is lost", () => {
+  it("ends a crowd of terms at once, in a loop", { timeout: 30_000 }, async () => {
+    const store = fresh();
+    const { candidate, events } = open(store, 20_000);
+    const terms = await Promise.all(
+      Array.from({ length: 2000 }, (_, index) => candidate.election(`name-${index}`).campaign()),
+    );
+    await expect.poll(() => [...threads.values()].length).toBe(1);
+    const database = new Database(stage.file(`host-${files}.db`));
+    database.exec("PRAGMA busy_timeout = 5000; UPDATE conclave_session SET ended = 1");
+    database.close();
+    await terms[0]?.renew().catch(() => {});
+    expect(terms.some((term) => term.isHeld())).toBe(false);
+    expect(events.filter(({ type }) => type === "lost")).toHaveLength(2000);
+    await candidate.close();
+  });
+});
+
 describe("a lost thread", () => {
   it("is an event, and renewals go on in the main loop", async () => {
     const { candidate, codes } = open(fresh());
