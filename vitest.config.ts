@@ -1,17 +1,12 @@
 // Tests import the package by its public names. Each name is an export of package.json, mapped from dist back to src.
-import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { publicModules } from "./scripts/exports.mjs";
 
-type Exports = Record<string, string | { readonly default: string }>;
-const manifest = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8")) as { exports: Exports };
-
-const alias = Object.entries(manifest.exports).flatMap(([subpath, target]) => {
-  if (typeof target === "string") return [];
-  const source = target.default.replace("./dist/", "./src/").replace(/\.js$/, ".ts");
-  const name = `conclave${subpath.slice(1)}`;
-  return [{ find: new RegExp(`^${name}$`), replacement: fileURLToPath(new URL(source, import.meta.url)) }];
-});
+const alias = publicModules().map(({ name, source }) => ({
+  find: new RegExp(`^${name}$`),
+  replacement: fileURLToPath(new URL(source, import.meta.url)),
+}));
 
 // Most tests wait for processes, servers and time to pass rather than for a core: four at once, whatever the machine has.
 /** They want the whole machine, so they run after the others and one by one. */

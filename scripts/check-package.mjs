@@ -1,10 +1,10 @@
 // @ts-check
 // The package as a user gets it: packed, installed into an empty folder, and used there on this Node and on newer ones: import, require, the command line, an
-// election on memory:, the conformance suite, a seed of the hunt; then the suite on sqlite: with every binding that each Node can have. On Linux x64 the
-// newer Nodes come from npm; elsewhere only this Node is tried, and that is said.
+// election on memory:, the conformance suite, a seed of the hunt, the CommonJS build; then the suite on sqlite: with every binding that each Node can have.
+// On Linux x64 the newer Nodes come from npm; elsewhere only this Node is tried, and that is said.
 // Exit: 0 everything works, 1 something does not.
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -49,6 +49,7 @@ try {
     const command = "node_modules/conclave/dist/cli/main.js";
     attempt(node, [command, "demo", "--simulated", "--json"], true);
     attempt(node, [command, "--version"], true);
+    attempt(node, ["commonjs.cjs", "sqlite:commonjs.db"], false, { NODE_PATH: path.join(root, "node_modules") });
     if (hasSqlite(node)) attempt(node, [command, "demo", "--once", "--json"], true);
   }
   writeFileSync(path.join(folder, "suite.mjs"), SUITE);
@@ -64,6 +65,7 @@ function pack() {
   if (tarball === undefined) throw new Error("npm pack made no tarball");
   writeFileSync(path.join(folder, "package.json"), `{ "private": true, "type": "module" }\n`);
   writeFileSync(path.join(folder, "main.mjs"), ELECTION);
+  copyFileSync(path.join(root, "test/projects/commonjs-build/main.cjs"), path.join(folder, "commonjs.cjs"));
   npm(folder, ["install", "--silent", "--no-audit", "--no-fund", `./${tarball}`]);
   const installed = readdirSync(path.join(folder, "node_modules")).filter((name) => !name.startsWith("."));
   if (installed.length !== 1) throw new Error(`the package brings others along: ${installed.join(", ")}`);

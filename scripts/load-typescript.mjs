@@ -1,10 +1,11 @@
 // @ts-check
 // A TypeScript file of the repository as a module, for scripts and benchmarks: Node 20 reads none. Joined with what it imports; `conclave` and its subpaths
 // are the source as it is, not the last build.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "rolldown";
+import { publicModules } from "./exports.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -34,17 +35,6 @@ export async function loadTypeScript(file) {
 
 /** Each export of package.json, mapped from dist back to src; the longest names first, since each also stands for what begins with it. */
 function aliases() {
-  /** @type {{ exports: Record<string, string | { default: string }> }} */
-  const { exports } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
-  const entries = Object.entries(exports).flatMap(([subpath, target]) =>
-    typeof target === "string"
-      ? []
-      : [
-          [
-            `conclave${subpath.slice(1)}`,
-            path.join(root, target.default.replace("./dist/", "src/").replace(/\.js$/, ".ts")),
-          ],
-        ],
-  );
+  const entries = publicModules().map(({ name, source }) => [name, path.join(root, source)]);
   return Object.fromEntries(entries.toSorted(([a = ""], [b = ""]) => b.length - a.length));
 }

@@ -1,16 +1,23 @@
 // Optional peers: clients of stores that a user may or may not have installed. Loaded at first use and only then, so that importing conclave needs none.
 import { createRequire } from "node:module";
+import path from "node:path";
 
 /** The module; undefined if it is not installed. Throws if it is installed and does not load: that is the user's to know. */
 export function loadPeer(name: string): unknown {
   try {
-    return createRequire(import.meta.url)(name);
+    return createRequire(here())(name);
   } catch (cause) {
     const code = (cause as { readonly code?: unknown }).code;
     if (code === "ERR_UNKNOWN_BUILTIN_MODULE" || (code === "MODULE_NOT_FOUND" && isAbout(cause, name)))
       return undefined;
     throw new Error(`${name} is installed but does not load (${firstLine(cause)})`, { cause });
   }
+}
+
+/** Where to look from. A bundler that makes CommonJS of an ES module leaves no address behind: then from the file of the bundle. */
+function here(): string {
+  const address = import.meta.url as string | undefined;
+  return address ?? (typeof __filename === "string" ? __filename : path.join(process.cwd(), "index.js"));
 }
 
 /** Not one of the modules that it needs itself. */

@@ -1,7 +1,8 @@
 // Candidates share stores. The last one to close a store's use closes what the driver itself opened; a client that the user made stays open.
+import { processWide } from "../base/process-wide.ts";
 import type { Store } from "../stores/contract.ts";
 
-const uses = new WeakMap<Store, number>();
+const uses = processWide("store-uses.1", () => new WeakMap<Store, number>());
 
 /** Returns how to give it back. */
 export function borrowStore(store: Store): () => Promise<void> {

@@ -7,6 +7,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../base/clock.ts";
 import { ConclaveError } from "../base/errors.ts";
+import { processWide } from "../base/process-wide.ts";
 import type { Guarantee } from "../lease/guarantee.ts";
 import { LineShelf } from "../simulator/models/line-shelf.ts";
 import { RaceShelf } from "../simulator/models/race-shelf.ts";
@@ -59,7 +60,7 @@ function swapMemory({ layout, name, shape = "race", judge = "taker", clock }: Me
   return clock === undefined ? store : Object.assign(store, { [hostClock]: clock });
 }
 
-const named = new Map<string, SharedShelf>();
+const named = processWide("memory-stores.1", () => new Map<string, SharedShelf>());
 
 /** The shelf of that name, which later openers take as it is: options that contradict it are refused. */
 function findShelf(name: string, asked: MemoryOptions): SharedShelf {
