@@ -4,13 +4,13 @@
 //   session is over by the store's own judgement, after which law 1 has ended that holder's belief. `granted` is the store's word, given by
 //   the same kind of request that joins, that my entry is the first. A look or a hint that shows nobody ahead proves nothing (it may be
 //   stale): it only makes the candidate ask again by a claim with the same bid.
-// An entry that is gone, or that belongs to another session, is never waited on: the line is joined anew with a new bid.
+// An entry that a look does not show is asked for by such a claim too: one that is gone joins again by it, at the end. An entry of which a keep has said
+// that it is gone, or that belongs to another session, is never waited on: the line is joined anew with a new bid.
 import { schedule } from "../base/agenda.ts";
 import type { Reading } from "../base/clock.ts";
 import { nextPollAt } from "./backoff.ts";
-import { type CampaignIn, noteSeat, restartPursuit } from "./campaign.ts";
+import { type CampaignIn, noteSeat } from "./campaign.ts";
 import type { Hold, Seat } from "./exchange.ts";
-import { leaveBehind } from "./session.ts";
 import type { Effect, LinePursuit, Machine, Open, Standing } from "./state.ts";
 
 /** What a due pursuit does next. */
@@ -53,11 +53,8 @@ export function handleLineSeat(
 ): void {
   noteSeat(campaign, seat, effects);
   if (pursuit.place === undefined) return;
-  if (seat.place?.present === false) {
-    // Or the look was stale: then the entry is still there, and would stand before my next one.
-    if (machine.session.kind === "open") leaveBehind(machine.session, pursuit.place, now);
-    return restartPursuit(machine, campaign, now);
-  }
-  pursuit.first = seat.place?.ahead === 0;
+  // An entry that is not there is gone, or the look was stale. A claim with the same bid tells the two apart and keeps the place where there is one.
+  // Giving the place up by a read would cost it each time that an old copy answers, and every such change of the line would make the others look.
+  pursuit.first = seat.place?.present === false || seat.place?.ahead === 0;
   schedule(machine.agenda, campaign, nextAt(machine, pursuit, now));
 }

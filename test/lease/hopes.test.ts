@@ -147,6 +147,16 @@ describe("a line, with nobody ahead", () => {
     }
   });
 
+  it("asks by a claim with the bid that stands when a look does not show its entry: an old copy costs no place", () => {
+    const rig = behindOne();
+    rig.input({ type: "hint", hint: { name: "x" } });
+    rig.pass(0);
+    rig.see({ state: "held", place: { present: false, ahead: 0 } });
+    rig.pass(0);
+    expect(rig.has("release")).toBe(false);
+    expect(rig.next("claim").request.claims).toMatchObject([{ bid: "me.1" }]);
+  });
+
   it("does not forget such a hint that came while a look was on its way", () => {
     const rig = behindOne();
     rig.input({ type: "hint", hint: { name: "x" } });
