@@ -5,18 +5,20 @@
 // Opening a connection is no request, so trying many endpoints is not trying a request twice. A request is sent once.
 import { type Endpoint, type EtcdAddress } from "./address.ts";
 import { Connection } from "./connection.ts";
-import { EtcdError } from "./errors.ts";
-import { type Credentials, Link } from "./link.ts";
+import { EtcdError, isPermissionDenied } from "./errors.ts";
+import { Link } from "./link.ts";
+import type { Status } from "./messages.ts";
 import { nameOf } from "./reasons.ts";
 import { atLeast, older } from "./version.ts";
 
 const NEXT_ENDPOINT_AFTER_MS = 250;
 const OPEN_WITHIN_MS = 3_000;
 const OLDEST = "3.4.0";
+/** Members that show their status to root alone are 3.6, or have the repair of CVE-2026-33413. None of those ends a lease early (stores/etcd/guarantee.ts). */
+const FIRST_TO_HIDE_STATUS = "3.5.28";
 
 export class EtcdClient {
   readonly address: EtcdAddress;
-  readonly #credentials: Credentials;
   readonly #connections = new Set<Connection>();
   #current: Link | undefined;
   #opening: Promise<Link> | undefined;
@@ -26,7 +28,6 @@ export class EtcdClient {
 
   constructor(address: EtcdAddress) {
     this.address = address;
-    this.#credentials = { user: address.user, token: undefined, coming: undefined };
   }
 
   /** The oldest version of a member that we have talked to. */
@@ -65,10 +66,10 @@ export class EtcdClient {
   async #tryEndpoint(endpoint: Endpoint, signal: AbortSignal): Promise<Link> {
     const forget = (closed: Connection): void => void this.#connections.delete(closed);
     const connection = await Connection.open(endpoint, this.address.tls, signal, forget);
-    const link = new Link(connection, this.#credentials);
+    const link = new Link(connection, this.address.user);
     this.#connections.add(connection);
     try {
-      if (this.#credentials.token === undefined) await link.authenticate(signal);
+      await link.authenticate(signal);
       await this.#examine(link, signal);
       return link;
     } catch (error) {
@@ -86,7 +87,7 @@ export class EtcdClient {
   }
 
   async #examine(link: Link, signal: AbortSignal): Promise<void> {
-    const { version, leader, header } = await link.status(signal);
+    const { version, leader, header } = await statusOf(link, signal);
     if (!atLeast(version, OLDEST))
       throw new EtcdError("unsupported", "not-applied", `etcd ${version} is older than 3.4`);
     this.#cluster ??= header.clusterId;
@@ -98,6 +99,21 @@ export class EtcdClient {
       );
     if (leader === 0n) throw new EtcdError("unreachable", "not-applied", "this member knows of no leader");
     this.#oldestSeen = this.#oldestSeen === undefined ? version : older(this.#oldestSeen, version);
+  }
+}
+
+/**
+ * What a user without any right on keys may ask. Who is refused the status learns by that how new the member is. The rest is in the head of an answer that
+ * everybody gets who may log in: what a lease has left which cannot exist. (The list of members is not such an answer: 3.5.28 hides it too.)
+ */
+async function statusOf(link: Link, signal: AbortSignal): Promise<Status> {
+  try {
+    return await link.status(signal);
+  } catch (error) {
+    if (!isPermissionDenied(error)) throw error;
+    const { header } = await link.timeToLive(0n, false, signal);
+    // A member without a leader would have refused to answer: every request asks for one.
+    return { version: FIRST_TO_HIDE_STATUS, leader: header.memberId, header };
   }
 }
 

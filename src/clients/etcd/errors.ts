@@ -81,3 +81,8 @@ export function wantsNewToken(error: unknown): boolean {
 export function isLeaseNotFound(error: unknown): boolean {
   return error instanceof EtcdError && error.problem === "lease-not-found";
 }
+
+/** We are known, and may not do this. */
+export function isPermissionDenied(error: unknown): boolean {
+  return error instanceof EtcdError && error.message.startsWith("etcdserver: permission denied");
+}

@@ -29,22 +29,29 @@ import {
 import { Message } from "./protobuf.ts";
 import { WatchStream } from "./watch-stream.ts";
 
-/** What all links of a client share: the token that stands for the password. */
-export interface Credentials {
-  readonly user: { readonly name: string; readonly password: string } | undefined;
-  token: string | undefined;
-  /** Checking a password costs etcd 70 ms on purpose: whoever needs a token meanwhile waits for the same one. */
-  coming: Promise<string | undefined> | undefined;
+export interface User {
+  readonly name: string;
+  readonly password: string;
 }
+
+/** Asked for with every request: a member that knows of no leader refuses at once, instead of waiting for one. */
+const LEADER_WANTED = { hasleader: "true" } as const;
 
 export class Link {
   readonly connection: Connection;
-  readonly #credentials: Credentials;
+  readonly #user: User | undefined;
+  /**
+   * Stands for the password. Each connection has its own: a token names an index of the log, and a member that has not reached it yet lets the request wait. A
+   * cluster that was put back to a backup never reaches it.
+   */
+  #token: string | undefined;
+  /** Checking a password costs etcd 70 ms on purpose: who needs a token meanwhile waits for the same one. */
+  #coming: Promise<string | undefined> | undefined;
   #watches: WatchStream | undefined;
 
-  constructor(connection: Connection, credentials: Credentials) {
+  constructor(connection: Connection, user: User | undefined) {
     this.connection = connection;
-    this.#credentials = credentials;
+    this.#user = user;
   }
 
   async range(request: RangeRequest, signal: AbortSignal): Promise<RangeResponse> {
@@ -88,19 +95,15 @@ export class Link {
 
   /** Exchanges name and password for a token, if there are any and etcd wants them. */
   async authenticate(signal: AbortSignal): Promise<void> {
-    const credentials = this.#credentials;
-    if (credentials.user === undefined) return;
-    credentials.coming ??= this.#askToken(credentials.user, signal).finally(() => (credentials.coming = undefined));
-    credentials.token = await credentials.coming;
+    if (this.#user === undefined) return;
+    this.#coming ??= this.#askToken(this.#user, signal).finally(() => (this.#coming = undefined));
+    this.#token = await this.#coming;
   }
 
-  async #askToken(
-    { name, password }: NonNullable<Credentials["user"]>,
-    signal: AbortSignal,
-  ): Promise<string | undefined> {
+  async #askToken({ name, password }: User, signal: AbortSignal): Promise<string | undefined> {
     try {
       const request = authenticateRequest(name, password);
-      const answer = await this.connection.unary("/etcdserverpb.Auth/Authenticate", request, {}, signal);
+      const answer = await this.connection.unary("/etcdserverpb.Auth/Authenticate", request, LEADER_WANTED, signal);
       return new Message(answer).text(2);
     } catch (error) {
       // A password for an etcd without users is no mistake: they may be switched on later.
@@ -121,14 +124,13 @@ export class Link {
       return new Message(await this.connection.unary(path, body, this.#metadata(), signal));
     } catch (error) {
       // Refused before anything was done: saying it again is not doing it twice.
-      if (this.#credentials.user === undefined || !wantsNewToken(error)) throw error;
+      if (this.#user === undefined || !wantsNewToken(error)) throw error;
       await this.authenticate(signal);
       return new Message(await this.connection.unary(path, body, this.#metadata(), signal));
     }
   }
 
   #metadata(): Metadata {
-    const { token } = this.#credentials;
-    return token === undefined ? { hasleader: "true" } : { hasleader: "true", token };
+    return this.#token === undefined ? LEADER_WANTED : { ...LEADER_WANTED, token: this.#token };
   }
 }

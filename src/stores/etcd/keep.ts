@@ -6,7 +6,7 @@
 //   was confirmed by a majority in term T, after the renewal: any leader of a later term was elected after that, and gives every lease its full ttl again.
 //   So the judge, whoever it is, counts from an instant no earlier than the send.
 // The read is no extra: it is the look at all holds that a keep owes anyway. LeaseTimeToLive beside it shows what else the lease carries.
-import { EtcdError, isLeaseNotFound } from "../../clients/etcd/errors.ts";
+import { EtcdError, isLeaseNotFound, isPermissionDenied } from "../../clients/etcd/errors.ts";
 import type { Link } from "../../clients/etcd/link.ts";
 import type { Header, KeyValue, Operation } from "../../clients/etcd/messages.ts";
 import type { Hold, Kept, Session, SessionSpec } from "../contract.ts";
@@ -143,8 +143,8 @@ async function readNothing(link: Link, prefix: string, signal: AbortSignal): Pro
     const { header } = await link.range({ key: Buffer.from(`${prefix}conclave`), limit: 1, keysOnly: true }, signal);
     return { header, entries: [] };
   } catch (error) {
-    if (!(error instanceof EtcdError && error.message.startsWith("etcdserver: permission denied"))) throw error;
-    return { header: (await link.status(signal)).header, entries: [] };
+    if (!isPermissionDenied(error)) throw error;
+    return { header: (await link.timeToLive(0n, false, signal)).header, entries: [] };
   }
 }
 
