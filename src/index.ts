@@ -14,7 +14,8 @@ export type {
 export { shutdownSignal } from "./election/shutdown.ts";
 export type { FencedTerm, Term } from "./election/term.ts";
 export { type Fenced, type FencingToken, formatToken, parseToken } from "./fencing/token.ts";
-export type { ConclaveEvent, TermState } from "./lease/events.ts";
+export type { Listener, Logger } from "./election/voice.ts";
+export type { ConclaveEvent, Doing, TermState, WarningCode } from "./lease/events.ts";
 export type { Fencing, Guarantee } from "./lease/guarantee.ts";
 export {
   type FencedStore,

@@ -65,7 +65,9 @@ describe("docs/EVENTS.md", () => {
   /** Complete by its type: an event that is missing here, or that is gone, does not compile. */
   const EVENTS: Readonly<Record<ConclaveEvent["type"], true>> = {
     session: true,
+    renewed: true,
     standing: true,
+    waiting: true,
     elected: true,
     state: true,
     lost: true,
@@ -75,6 +77,8 @@ describe("docs/EVENTS.md", () => {
     "handed-back": true,
     leader: true,
     error: true,
+    recovered: true,
+    warning: true,
   };
 
   it("has a section for every event, and for no other", () => {

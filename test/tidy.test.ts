@@ -28,6 +28,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "src/stores/call",
     "src/stores/host-clock",
     "src/stores/open-store",
+    "src/telemetry/log",
   ],
   "src/transport": ["src/base"],
   "src/supervisor": [

@@ -1,5 +1,4 @@
 // A candidate: this process's standing at one store. Makes the machine's runner when first needed, and hands its events to whoever listens.
-import { channel } from "node:diagnostics_channel";
 import type { Clock } from "../base/clock.ts";
 import { ConclaveError } from "../base/errors.ts";
 import { show } from "../base/show.ts";
@@ -12,21 +11,22 @@ import { nodeClock } from "./clock.ts";
 import { type Arena, type Contest, WorkContest } from "./contest.ts";
 import { asWork, checkWork, closedError, type Ends, NamedElection, signalOf } from "./election.ts";
 import type { Candidate, CandidateOptions, CandidateSettings, Election, TermOf, Within } from "./face.ts";
+import { Narrator } from "./narrator.ts";
 import { nextCandidateNonce, randomSeed } from "./nonce.ts";
 import type { Lookout } from "./observe.ts";
 import { resolveOptions, urlForThread } from "./options.ts";
 import { Runner } from "./runner.ts";
+import { labelOf } from "./store-label.ts";
 import { borrowStore } from "./store-use.ts";
 import type { Term } from "./term.ts";
 import { Turns } from "./turns.ts";
-
-/** Every event of every candidate of this process, as `{ candidate, event }`. */
-const events = channel("conclave");
+import { noteElection, noteMemory } from "./twins.ts";
+import { harmless, type Listener, Voice } from "./voice.ts";
 
 export function createCandidate<S extends Store>(options: CandidateOptions<S>): Candidate<TermOf<S>> {
   const clock = hostClockOf(options?.store) ?? nodeClock();
   const settings = resolveOptions(options, clock, "createCandidate");
-  return new StoreCandidate<TermOf<S>>(options.store, settings, clock, options.onOverstay);
+  return new StoreCandidate<TermOf<S>>(options.store, settings, clock, options);
 }
 
 /** One election, one candidate of its own: `createCandidate(options).election(name)`, closed together. */
@@ -34,7 +34,7 @@ export function elect<S extends Store>(name: string, options: CandidateOptions<S
   checkName(name);
   const clock = hostClockOf(options?.store) ?? nodeClock();
   const settings = resolveOptions(options, clock, `elect(${JSON.stringify(name)})`);
-  return new StoreCandidate<TermOf<S>>(options.store, settings, clock, options.onOverstay).onlyElection(name);
+  return new StoreCandidate<TermOf<S>>(options.store, settings, clock, options).onlyElection(name);
 }
 
 class StoreCandidate<T extends Term> implements Candidate<T> {
@@ -44,24 +44,37 @@ class StoreCandidate<T extends Term> implements Candidate<T> {
   readonly #onOverstay: NonNullable<CandidateSettings["onOverstay"]>;
   readonly #lookout: Lookout;
   #giveBackStore: (() => Promise<void>) | undefined;
-  readonly #listeners = new Set<(event: ConclaveEvent) => void>();
+  readonly #voice: Voice;
+  readonly #narrator: Narrator;
+  /** Errors that were thrown at whoever waited; `false` where a background campaign goes on trying all the same. */
+  readonly #delivered = new WeakMap<ConclaveError, boolean>();
   readonly #elections = new Map<string, NamedElection<T>>();
   readonly #locks = new Set<Contest>();
   #nonce: string | undefined;
   #made: Arena | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(store: Store, settings: Settings, clock: Clock, onOverstay: CandidateSettings["onOverstay"]) {
+  constructor(store: Store, settings: Settings, clock: Clock, options: CandidateSettings) {
     this.#store = store;
     this.#settings = settings;
     this.#clock = clock;
-    this.#onOverstay = onOverstay ?? "report";
+    const { onOverstay = "report", onEvent, logger } = options;
+    this.#onOverstay = onOverstay;
+    const isDelivered = (error: ConclaveError): boolean => this.#delivered.get(error) === true;
+    this.#voice = new Voice({ onEvent, logger, who: () => this.id, store: labelOf(store), isDelivered });
+    this.#narrator = new Narrator({
+      nowMs: () => clock.now().mono,
+      ttlMs: settings.ttlMs,
+      isDelivered,
+      tell: (event) => this.#tell(event),
+    });
     this.#lookout = {
       store,
       clock,
       requestTimeoutMs: settings.pace.requestTimeoutMs,
       pollMs: settings.pollMs,
-      report: (error, election) => this.#report(error, election),
+      report: (error, election) => this.#narrator.hear({ type: "error", error, election, during: "observe" }),
+      sees: (election) => this.#narrator.observed(election),
     };
   }
 
@@ -82,18 +95,27 @@ class StoreCandidate<T extends Term> implements Candidate<T> {
     return this.#election(name, { whenIdle: () => void this.#rest(), whenClosed: () => this.#end() });
   }
 
-  #election(name: string, ends: Ends): NamedElection<T> {
+  #election(name: string, ends: Omit<Ends, "subscribe">): NamedElection<T> {
     checkName(name);
     if (this.#closed !== undefined) throw closedError(this.#settings.candidate);
     const present = this.#elections.get(name);
     if (present !== undefined) return present;
     const arena = (): Arena => this.#arena();
+    const noted = noteElection(name, this.#store);
     const whenClosed = (): Promise<void> => {
+      noted.close();
       this.#elections.delete(name);
       return ends.whenClosed();
     };
-    const election = new NamedElection<T>(name, arena, this.#lookout, { ...ends, whenClosed });
+    const election = new NamedElection<T>(name, arena, this.#lookout, {
+      ...ends,
+      whenClosed,
+      subscribe: (listener) => this.subscribe(listener),
+    });
     this.#elections.set(name, election);
+    // Not now: whoever makes an election has not had the time to listen.
+    const { warning } = noted;
+    if (warning !== undefined) process.nextTick(() => this.#tell(warning));
     return election;
   }
 
@@ -123,9 +145,8 @@ class StoreCandidate<T extends Term> implements Candidate<T> {
     });
   }
 
-  subscribe(listener: (event: ConclaveEvent) => void): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+  subscribe(listener: Listener): () => void {
+    return this.#voice.subscribe(listener);
   }
 
   close(): Promise<void> {
@@ -179,26 +200,22 @@ class StoreCandidate<T extends Term> implements Candidate<T> {
       clock: this.#clock,
       nonce: this.#nonce ?? nextCandidateNonce(),
       seed: randomSeed(),
-      publish: (event) => this.#publish(event),
+      narrator: this.#narrator,
       url: this.#settings.renewal === "thread" ? urlForThread(this.#store) : undefined,
     });
     const report: Arena["report"] = (error, election) => this.#report(error, election);
-    return { runner, turns: new Turns(), id, drainMs: this.#settings.drainMs, report };
+    const warning = noteMemory(this.#store);
+    if (warning !== undefined) this.#tell(warning);
+    const { drainMs } = this.#settings;
+    return { runner, turns: new Turns(), id, drainMs, report, delivered: this.#delivered };
   }
 
   #report(error: ConclaveError, election: string): void {
-    this.#publish({ type: "error", error, election });
+    this.#tell({ type: "error", error, election });
   }
 
-  #publish(event: ConclaveEvent): void {
-    if (events.hasSubscribers) events.publish({ candidate: this.id, event });
-    for (const listener of this.#listeners) {
-      try {
-        listener(event);
-      } catch (error) {
-        warnOf("a listener of conclave's events", error);
-      }
-    }
+  #tell(event: ConclaveEvent): void {
+    this.#voice.say(event);
     if (event.type === "overstayed") this.#overstayed(event.election, event.byMs);
   }
 
@@ -206,24 +223,11 @@ class StoreCandidate<T extends Term> implements Candidate<T> {
     const message = `"${election}": work still running ${Math.round(byMs)} ms after the term was lost; another process may lead. Pass term.signal to what it awaits, or set onOverstay: "exit".`;
     this.#report(new ConclaveError("TERM_OVERSTAYED", message), election);
     if (this.#onOverstay === "report") return;
-    if (this.#onOverstay !== "exit") return this.#callOnOverstay(this.#onOverstay, election);
+    const onOverstay = this.#onOverstay;
+    if (onOverstay !== "exit") return harmless("onOverstay", () => onOverstay(election));
     process.stderr.write(`conclave: ${message} Exiting.\n`);
     process.exit(1);
   }
-
-  #callOnOverstay(onOverstay: (election: string) => unknown, election: string): void {
-    const warn = (error: unknown): void => warnOf("onOverstay", error);
-    try {
-      Promise.resolve(onOverstay(election)).catch(warn);
-    } catch (error) {
-      warn(error);
-    }
-  }
-}
-
-/** Law 16: what the user's function throws harms nobody. It may be asynchronous, whatever its type says. */
-function warnOf(what: string, error: unknown): void {
-  process.emitWarning(`${what} threw: ${String(error)}`, "ConclaveWarning");
 }
 
 function checkName(name: unknown): void {

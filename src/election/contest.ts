@@ -18,6 +18,8 @@ export interface Arena {
   readonly drainMs: number;
   /** Says what became of an error that has nobody to be thrown at. */
   readonly report: (error: ConclaveError, election: Name) => void;
+  /** Errors that were thrown at whoever waited; `false` where something goes on trying all the same. */
+  readonly delivered: WeakMap<ConclaveError, boolean>;
 }
 
 export abstract class Contest implements Contender {
@@ -47,6 +49,11 @@ export abstract class Contest implements Contender {
       this.#turn = turn;
       this.arena.runner.stand(this.name, this.brief, this);
     });
+  }
+
+  /** Still its turn: it could not stand before. */
+  protected standAgain(): void {
+    this.arena.runner.stand(this.name, this.brief, this);
   }
 
   /** Stands only if it is this asker's turn now. */
@@ -106,6 +113,11 @@ export abstract class Contest implements Contender {
     if (this.stopping) return this.settle();
     this.stopping = true;
     this.arena.runner.want({ type: "withdraw", name: this.name }, { type: "settle", name: this.name });
+  }
+
+  /** The caller is told by a rejection: no warning is needed, unless something else goes on trying. */
+  protected deliver(error: ConclaveError): void {
+    if (!this.arena.delivered.has(error)) this.arena.delivered.set(error, true);
   }
 
   protected settle(): void {
@@ -213,11 +225,16 @@ export class WorkContest<R> extends Contest {
   }
 
   protected finished(error: ConclaveError | undefined): void {
+    if (error !== undefined) this.deliver(error);
     const verdict: Verdict<R> | undefined = error === undefined ? this.#verdict : { kind: "error", error };
     if (verdict?.kind === "error") this.#promised.reject(verdict.error);
     else this.#promised.resolve(verdict?.value);
   }
 }
+
+/** Pauses of `start` after an error that trying again cannot help, until somebody changes something: they double, up to the longest. */
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 15_000;
 
 export class HoldContest extends Contest {
   /** once: until elected. try: as once, unless another stands before. always: again and again. */
@@ -228,6 +245,8 @@ export class HoldContest extends Contest {
   #userIsDone = false;
   #givenUp: { readonly done: Promise<void>; readonly resolve: () => void } | undefined;
   #why: unknown;
+  #pause: Timer | undefined;
+  #pauseMs = FIRST_PAUSE_MS;
 
   constructor(arena: Arena, name: Name, mode: "once" | "try" | "always", promised: Promised<HeldTerm | undefined>) {
     super(arena, name);
@@ -241,7 +260,27 @@ export class HoldContest extends Contest {
     this.stop();
   }
 
+  /** LAW 9 is for those who wait for an answer. What runs in the background goes on trying: the tables may be made later, the password mended. */
+  override free(error?: ConclaveError): void {
+    if (error === undefined || this.#mode !== "always" || this.stopping) return super.free(error);
+    this.arena.delivered.set(error, false);
+    this.#pause = this.arena.runner.timer(this.#pauseMs, () => {
+      this.#pause = undefined;
+      this.standAgain();
+    });
+    this.#pauseMs = Math.min(LONGEST_PAUSE_MS, 2 * this.#pauseMs);
+  }
+
+  override stop(): void {
+    if (this.#pause === undefined) return super.stop();
+    this.#pause.cancel();
+    this.#pause = undefined;
+    this.stopping = true;
+    super.free();
+  }
+
   protected begun(term: HeldTerm): void {
+    this.#pauseMs = FIRST_PAUSE_MS;
     this.#userIsDone = false;
     this.#givenUp = undefined;
     this.#promised.resolve(term);
@@ -293,6 +332,7 @@ export class HoldContest extends Contest {
   protected finished(error: ConclaveError | undefined): void {
     this.#drain?.cancel();
     this.#givenUp?.resolve();
+    if (error !== undefined) this.deliver(error);
     if (error !== undefined) this.#promised.reject(error);
     else if (this.#why !== undefined) this.#promised.reject(this.#why);
     else this.#promised.resolve(undefined);

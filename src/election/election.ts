@@ -7,11 +7,13 @@ import type { Election, Leader, Until } from "./face.ts";
 import type { HeldTerm } from "./held-term.ts";
 import { type Lookout, lookUp, observeUntil } from "./observe.ts";
 import type { Term } from "./term.ts";
+import type { Listener } from "./voice.ts";
 
 /** Who makes an election is told when nothing is asked of it any more. */
 export interface Ends {
   readonly whenIdle: () => void;
   readonly whenClosed: () => Promise<void>;
+  readonly subscribe: (listener: Listener) => () => void;
 }
 
 export class NamedElection<T extends Term> implements Election<T> {
@@ -21,6 +23,7 @@ export class NamedElection<T extends Term> implements Election<T> {
   readonly #lookout: Lookout;
   readonly #whenIdle: () => void;
   readonly #whenClosed: () => Promise<void>;
+  readonly #subscribe: Ends["subscribe"];
   /** Few at a time, and ten thousand elections: an array is a tenth of a set. */
   #contests: readonly Contest[] = [];
   /** For those who observe; made for the first of them. */
@@ -35,6 +38,7 @@ export class NamedElection<T extends Term> implements Election<T> {
     this.#lookout = lookout;
     this.#whenIdle = ends.whenIdle;
     this.#whenClosed = ends.whenClosed;
+    this.#subscribe = ends.subscribe;
   }
 
   lead<R>(work: (term: T) => Promise<R>, options: Until = {}): Promise<R | undefined> {
@@ -52,7 +56,7 @@ export class NamedElection<T extends Term> implements Election<T> {
   start(): void {
     this.#throwIfClosed();
     if (this.#started !== undefined) return;
-    const nobodyWaits = { resolve: () => {}, reject: () => (this.#started = undefined) };
+    const nobodyWaits = { resolve: () => {}, reject: () => {} };
     this.#started = new HoldContest(this.#arena(), this.name, "always", nobodyWaits);
     this.#enter(this.#started, undefined, () => {});
     this.#started.begin();
@@ -99,6 +103,13 @@ export class NamedElection<T extends Term> implements Election<T> {
     this.#observed ??= new AbortController();
     if (this.#closing) this.#observed.abort();
     return observeUntil(this.#lookout, this.name, [this.#observed.signal, signalOf(options, "observe")]);
+  }
+
+  subscribe(listener: Listener): () => void {
+    return this.#subscribe((event) => {
+      const election = "election" in event ? event.election : undefined;
+      return election === undefined || election === this.name ? listener(event) : undefined;
+    });
   }
 
   close(): Promise<void> {

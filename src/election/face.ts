@@ -1,9 +1,9 @@
 // The public face: what users name, and nothing else. Bodies are in candidate.ts and election.ts.
 //
 // A candidate is this process's standing at one store: one identity, one session, one deadline, any number of elections and locks.
-import type { ConclaveEvent } from "../lease/events.ts";
 import type { FencedStore, Store } from "../stores/contract.ts";
 import type { FencedTerm, Term } from "./term.ts";
+import type { Listener, Logger } from "./voice.ts";
 
 export type TermOf<S extends Store> = S extends FencedStore ? FencedTerm : Term;
 
@@ -31,6 +31,10 @@ export interface CandidateSettings {
   readonly stallAfterMs?: number | undefined;
   /** What happens when work still runs although its term is lost. @default "report": an event, and no new term here until the work has settled */
   readonly onOverstay?: "report" | "exit" | ((election: string) => void) | undefined;
+  /** Called with every event, in order: docs/EVENTS.md. As `subscribe`, from the beginning. What it throws or rejects with does no harm. */
+  readonly onEvent?: Listener | undefined;
+  /** Gets every event as one line: `console`, pino, or whatever has these four methods. */
+  readonly logger?: Logger | undefined;
 }
 
 /** A store without tokens must be accepted in words, once, where it is named. */
@@ -65,8 +69,11 @@ export interface Candidate<T extends Term = FencedTerm> extends AsyncDisposable 
    * Not re-entrant: `work` that asks for the same name again waits for itself.
    */
   withLock<R>(name: string, work: (term: T) => Promise<R>, options?: Within): Promise<R>;
-  /** Every event, in order. A listener that throws is reported and does no harm. Returns how to stop. */
-  subscribe(listener: (event: ConclaveEvent) => void): () => void;
+  /**
+   * Every event, in order. A listener that throws or rejects is reported and does no harm. Returns how to stop.
+   * While nobody listens, by this, `onEvent` or `logger`, trouble is a warning of the process (`process.emitWarning`).
+   */
+  subscribe(listener: Listener): () => void;
   /** Stops campaigning, aborts every term's signal with `resigned`, waits for the work, releases, ends the session. The user's client stays open. */
   close(): Promise<void>;
 }
@@ -84,7 +91,10 @@ export interface Election<T extends Term = FencedTerm> extends AsyncDisposable {
    * To end from inside `work`, return; awaiting `close()` there would wait for `work` itself.
    */
   lead<R>(work: (term: T) => Promise<R>, options?: Until): Promise<R | undefined>;
-  /** Campaigns in the background and keeps what it wins until `close()`. Ask `term()`. */
+  /**
+   * Campaigns in the background and keeps what it wins until `close()`. Ask `term()`. It goes on trying whatever happens, also where `lead` and
+   * `campaign` would reject: what is wrong is an `error` event, and a warning of the process if nobody listens.
+   */
   start(): void;
   /** The term in which this election leads at this moment, by the clock; none from its signal on, so that nothing new is begun. */
   term(): T | undefined;
@@ -94,6 +104,8 @@ export interface Election<T extends Term = FencedTerm> extends AsyncDisposable {
   tryCampaign(options?: Until): Promise<T | undefined>;
   /** A hint for routing and dashboards; never a proof. */
   leader(options?: Until): Promise<Leader | undefined>;
+  /** The events of this election, and those of its candidate as a whole: its session, its renewals, the store. Returns how to stop. */
+  subscribe(listener: Listener): () => void;
   /** The present leader first, then each change; a slow reader sees the latest. Ends when `signal` aborts or `close()` is called. */
   observe(options?: Until): AsyncIterable<Leader | undefined>;
   /** Stops campaigning, waits for the work of a held term, releases it. */

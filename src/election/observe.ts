@@ -16,6 +16,8 @@ export interface Lookout {
   readonly pollMs: number;
   /** What goes wrong while somebody observes, and is tried again. */
   readonly report: (error: ConclaveError, election: Name) => void;
+  /** It sees again who leads. */
+  readonly sees: (election: Name) => void;
 }
 
 /** Looks once. */
@@ -93,21 +95,19 @@ async function* observe(
   const watches = new Watches(lookout.store, lookout.clock, () => bell.ring());
   watches.add({ name });
   let shown: string | undefined;
-  let reported: string | undefined;
   try {
     while (!signal.aborted) {
       try {
         const leader = await untilAborted(look(lookout, name), signal);
         const key = leader === undefined ? "nobody" : `${leader.id} ${leader.token ?? ""} ${leader.value ?? ""}`;
-        reported = undefined;
+        lookout.sees(name);
         if (key !== shown && !signal.aborted) yield leader;
         shown = key;
       } catch (error) {
         if (signal.aborted) return;
         if (!isConclaveError(error)) throw error;
         if (!error.retryable && shown === undefined) throw error;
-        if (reported !== error.code) lookout.report(error, name);
-        reported = error.code;
+        lookout.report(error, name);
       }
       await bell.wait(lookout.pollMs);
     }

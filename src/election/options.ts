@@ -6,7 +6,9 @@ import { resolveSettings, type Settings } from "../lease/settings.ts";
 import { cannotFence, type Reopenable, type Store } from "../stores/contract.ts";
 import type { CandidateOptions, CandidateSettings } from "./face.ts";
 import { helperPath } from "./helper-path.ts";
+import type { Logger } from "./voice.ts";
 
+const LEVELS = ["debug", "info", "warn", "error"] as const;
 const METHODS = ["keep", "claim", "release", "look", "watch", "close"] as const;
 const KNOWN: readonly (keyof CandidateSettings | "store" | "unfenced")[] = [
   "store",
@@ -17,6 +19,8 @@ const KNOWN: readonly (keyof CandidateSettings | "store" | "unfenced")[] = [
   "renewal",
   "stallAfterMs",
   "onOverstay",
+  "onEvent",
+  "logger",
 ];
 
 export function resolveOptions<S extends Store>(given: CandidateOptions<S>, clock: Clock, call: string): Settings {
@@ -26,6 +30,7 @@ export function resolveOptions<S extends Store>(given: CandidateOptions<S>, cloc
     ...problemsOfStore(store),
     ...problemsOfKeys(options),
     ...problemsOfOverstay(options.onOverstay),
+    ...problemsOfEars(options),
     ...(options.renewal === "thread" ? problemsOfThread(store) : []),
   ];
   const guarantee = store?.guarantee;
@@ -74,6 +79,17 @@ function problemsOfThread(store: unknown): string[] {
       `renewal "thread" needs the file election/renewal-thread.js of this package, which is not there. Where a bundler has joined conclave into your program, leave conclave out of the bundle`,
     ];
   return [];
+}
+
+function problemsOfEars({ onEvent, logger }: CandidateSettings): string[] {
+  const missing =
+    logger === undefined ? [] : LEVELS.filter((level) => typeof (logger as Partial<Logger>)?.[level] !== "function");
+  return [
+    ...(onEvent === undefined || typeof onEvent === "function" ? [] : [`onEvent ${show(onEvent)} is not a function`]),
+    ...(missing.length === 0
+      ? []
+      : [`logger has no ${missing.join(", ")}. Pass console, pino() or another object with ${LEVELS.join(", ")}`]),
+  ];
 }
 
 function problemsOfOverstay(onOverstay: unknown): string[] {

@@ -32,6 +32,7 @@ import type { Store } from "../stores/contract.ts";
 import { ClockReader } from "./clock-reader.ts";
 import type { Contender } from "./contender.ts";
 import { type Exchange, exchange } from "./exchange.ts";
+import type { Narrator } from "./narrator.ts";
 import { Queue } from "./queue.ts";
 import { ThreadLink } from "./thread-link.ts";
 import { settled, type Waiter } from "./waiters.ts";
@@ -43,7 +44,7 @@ export interface RunnerOptions {
   readonly clock: Clock;
   readonly nonce: string;
   readonly seed: number;
-  readonly publish: (event: ConclaveEvent) => void;
+  readonly narrator: Pick<Narrator, "hear" | "answered" | "forget">;
   /** With a renewal thread: what it opens. */
   readonly url?: string | undefined;
 }
@@ -61,7 +62,7 @@ export class Runner {
   readonly #clock: Clock;
   readonly #reader: ClockReader;
   readonly #machine: Machine;
-  readonly #publish: (event: ConclaveEvent) => void;
+  readonly #narrator: RunnerOptions["narrator"];
   readonly #watches: Watches;
   readonly #contenders = new Map<Name, Contender>();
   readonly #exchanges = new Map<number, Exchange>();
@@ -87,7 +88,7 @@ export class Runner {
     this.#clock = options.clock;
     this.#reader = new ClockReader(options.clock);
     this.#machine = createMachine(options.settings, options.nonce, options.seed);
-    this.#publish = options.publish;
+    this.#narrator = options.narrator;
     this.#watches = new Watches(options.store, options.clock, (hint) => this.input({ type: "hint", hint }));
     const { url, settings, clock } = options;
     if (url === undefined) return;
@@ -234,7 +235,7 @@ export class Runner {
     this.#hearThread();
     this.#thread = undefined;
     this.#threadKeeps = 0;
-    this.#publish({ type: "error", error });
+    this.#narrator.hear({ type: "error", error });
     for (const errand of this.#ordered) {
       this.#closeOrder(errand);
       this.input({ type: "answer", errand, answer: unknown(error) });
@@ -250,7 +251,7 @@ export class Runner {
         for (let due = this.#due.take(); due !== undefined; due = this.#due.take()) this.#carryOut(due.effect, due.now);
         const event = this.#outbox.take();
         if (event === undefined) return;
-        this.#publish(event);
+        this.#narrator.hear(event);
       }
     } finally {
       this.#performing = false;
@@ -270,6 +271,7 @@ export class Runner {
       case "unwatch":
         return this.#watches.remove(effect.name);
       case "kept":
+        this.#outbox.add({ type: "renewed", roundTripMs: effect.roundTripMs, remainingMs: effect.remainingMs });
         this.#renewals = settled(this.#renewals, ({ id }) => id <= effect.keep, undefined);
         return;
       case "unkept":
@@ -283,6 +285,7 @@ export class Runner {
         this.#announcements = settled(this.#announcements, ({ id }) => id === effect.id, effect.error);
         return;
       case "contested":
+        this.#outbox.add({ type: "waiting", election: effect.name, leader: undefined });
         return this.#contenders.get(effect.name)?.contested();
       case "free":
         return this.#free(effect.name, effect.error);
@@ -303,6 +306,7 @@ export class Runner {
     }
     const answered = exchange(this.#store, this.#clock, effect.request, effect.timeoutMs, now, (answer) => {
       this.#exchanges.delete(errand);
+      this.#narrator.answered(effect.request, answer);
       this.input({ type: "answer", errand, answer });
     });
     this.#exchanges.set(errand, answered);
@@ -326,6 +330,7 @@ export class Runner {
   #free(name: Name, error?: ConclaveError): void {
     const contender = this.#contenders.get(name);
     this.#contenders.delete(name);
+    this.#narrator.forget(name);
     if (this.#renewals.length > 0 || this.#announcements.length > 0) this.#giveUpWaiters(name);
     contender?.free(error);
   }

@@ -124,7 +124,7 @@ function failOpening(
   effects: Effect[],
 ): void {
   const error = errorOf("opening a session", failure, machine);
-  emitError(effects, error);
+  emitError(effects, "open", error);
   if (isFatal(machine, failure)) return failAll(machine, error, effects);
   opening.failures++;
   opening.retryAt = now.mono + retryAfterMs(machine, opening.failures);
@@ -267,7 +267,7 @@ function failPursuit(
 ): void {
   const { pursuit } = campaign.stage;
   const error = errorOf(what, failure, machine);
-  emitError(effects, error, campaign.name);
+  emitError(effects, what === "a look" ? "look" : "claim", error, campaign.name);
   if (failure.kind === "refused" && !failure.retryable && !campaign.answered)
     return failCampaign(machine, campaign, error, effects);
   pursuit.failures++;
@@ -319,7 +319,7 @@ function handleReleased(
 ): void {
   const { session } = machine;
   const done = answer.kind === "released";
-  if (!done) emitError(effects, errorOf("a release", answer, machine));
+  if (!done) emitError(effects, "release", errorOf("a release", answer, machine));
   if (errand.last) return handleFarewell(machine, errand, done, effects);
   if (session.kind !== "open" || session.opened !== errand.opened) return;
   session.leftoversErrand = 0;

@@ -165,7 +165,7 @@ export function grant(
   if (hasRegressed(campaign, hold)) {
     const token = hold.token?.value;
     const message = `"${campaign.name}": ${settings.guarantee.store} granted token ${token}, but ${campaign.greatest} was seen before: the store has forgotten. The grant was given back; look for a restore, a failover without the last writes, or a deleted counter.`;
-    emitError(effects, new ConclaveError("TOKEN_REGRESSED", message), campaign.name);
+    emitError(effects, "grant", new ConclaveError("TOKEN_REGRESSED", message), campaign.name);
     return handBack(machine, open, campaign, hold, "regressed", now, effects);
   }
   campaign.greatest = hold.token?.value;

@@ -1,6 +1,6 @@
 // Everything that happens to a candidate, as one typed union. The same values are log lines, metrics, diagnostics_channel messages,
 // and what the lab draws. The host itself acts on them too (aborts a signal, makes a term), so what is reported is what happened.
-import type { ConclaveError, LossReason } from "../base/errors.ts";
+import type { ConclaveError, ErrorCode, LossReason } from "../base/errors.ts";
 import type { Bid, Holder, Name, Token } from "./exchange.ts";
 
 /**
@@ -11,11 +11,18 @@ import type { Bid, Holder, Name, Token } from "./exchange.ts";
  */
 export type TermState = "safe" | "jeopardy" | "ending" | "lost";
 
+/** What a request to the store was for. `observe`: a look for somebody who observes. */
+export type Doing = "open" | "renew" | "claim" | "look" | "release" | "grant" | "observe";
+
 export type ConclaveEvent =
   /** The candidate has a session at the store, lost it, or ended it. */
   | { readonly type: "session"; readonly state: "opened" | "lost" | "ended"; readonly session: string }
+  /** A renewal was proven: how long its answer took, and how much certainty it leaves. It extends every term of the candidate. */
+  | { readonly type: "renewed"; readonly roundTripMs: number; readonly remainingMs: number }
   /** Wants to lead, and tries. */
   | { readonly type: "standing"; readonly election: Name }
+  /** Another stands before this candidate. `leader`: who leads, as far as the store has shown it. Again when another leads. */
+  | { readonly type: "waiting"; readonly election: Name; readonly leader: Holder | undefined }
   | {
       readonly type: "elected";
       readonly election: Name;
@@ -42,4 +49,21 @@ export type ConclaveEvent =
   | { readonly type: "handed-back"; readonly election: Name; readonly why: "late" | "unwanted" | "regressed" }
   /** A look showed another leader than the one before. A hint. */
   | { readonly type: "leader"; readonly election: Name; readonly leader: Holder | undefined }
-  | { readonly type: "error"; readonly error: ConclaveError; readonly election?: Name };
+  /** Something went wrong. `during`: what for; such an error is reported once, until it is over (`recovered`). */
+  | { readonly type: "error"; readonly error: ConclaveError; readonly election?: Name; readonly during?: Doing }
+  /** What failed works again. `code`: of the error that it began with. */
+  | {
+      readonly type: "recovered";
+      readonly code: ErrorCode;
+      readonly election?: Name;
+      readonly afterMs: number;
+      readonly failures: number;
+    }
+  /** Nothing has failed, but something looks like a mistake. */
+  | { readonly type: "warning"; readonly code: WarningCode; readonly message: string; readonly election?: Name };
+
+/**
+ * TWO_STORES            two candidates of this process stand for one name at different stores: each of them may have a leader
+ * MEMORY_IN_PRODUCTION  a store inside this process, with NODE_ENV=production: every process elects its own leader
+ */
+export type WarningCode = "TWO_STORES" | "MEMORY_IN_PRODUCTION";

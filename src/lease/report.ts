@@ -1,7 +1,7 @@
 // How the machine speaks: effects, and the errors that go with an outcome that is not an answer.
 import { ConclaveError } from "../base/errors.ts";
 import type { Refused, Unknown } from "../base/outcome.ts";
-import type { ConclaveEvent } from "./events.ts";
+import type { ConclaveEvent, Doing } from "./events.ts";
 import type { Name } from "./exchange.ts";
 import type { Effect, Errand, Machine, Request } from "./state.ts";
 
@@ -26,8 +26,8 @@ export function errorOf(what: string, outcome: Unknown | Refused, machine: Machi
   });
 }
 
-export function emitError(effects: Effect[], error: ConclaveError, election?: Name): void {
-  emit(effects, election === undefined ? { type: "error", error } : { type: "error", error, election });
+export function emitError(effects: Effect[], during: Doing, error: ConclaveError, election?: Name): void {
+  emit(effects, { type: "error", error, during, ...(election === undefined ? {} : { election }) });
 }
 
 /** Law 9: before the first successful exchange a refusal that trying again cannot help ends everything. */

@@ -13,6 +13,7 @@ import type { Reading } from "../base/clock.ts";
 import { ConclaveError } from "../base/errors.ts";
 import type { Refused } from "../base/outcome.ts";
 import { retryAfterMs } from "./backoff.ts";
+import { remainingMs } from "./deadline.ts";
 import type { Hold, Kept, Session } from "./exchange.ts";
 import { createLifeline, extend } from "./lifeline.ts";
 import { emit, emitError, errorOf, send } from "./report.ts";
@@ -140,7 +141,8 @@ export function prove(
   if (inTime) {
     open.keepProven = Math.max(open.keepProven, keep);
     open.stalled = false;
-    effects.push({ type: "kept", keep });
+    const leftMs = remainingMs(open.lifeline.deadline, now);
+    effects.push({ type: "kept", keep, roundTripMs: now.mono - sentAt.mono, remainingMs: leftMs });
   } else {
     const message = `${settings.guarantee.store}: a renewal was answered too late to prove anything. It is tried again.`;
     effects.push({ type: "unkept", keep, error: new ConclaveError("STORE_TIMEOUT", message) });
@@ -158,7 +160,7 @@ export function disprove(
   effects: Effect[],
 ): void {
   const error = errorOf("a renewal", kept, machine);
-  emitError(effects, error);
+  emitError(effects, "renew", error);
   effects.push({ type: "unkept", keep, error });
   open.failures++;
   const again = machine.settings.renewal !== "manual" || keep < open.renewalAsked;

@@ -242,7 +242,7 @@ export type Effect =
   | { readonly type: "watch"; readonly question: Question }
   | { readonly type: "unwatch"; readonly name: Name }
   /** Keep number `keep` was proven, or was not. */
-  | { readonly type: "kept"; readonly keep: number }
+  | { readonly type: "kept"; readonly keep: number; readonly roundTripMs: number; readonly remainingMs: number }
   | { readonly type: "unkept"; readonly keep: number; readonly error: ConclaveError }
   /** Renewal by a thread: from now on its keeps carry this hold, and the first of them has number `keep`. */
   | { readonly type: "carry"; readonly opened: number; readonly keep: number; readonly hold: Hold }

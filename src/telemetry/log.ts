@@ -9,15 +9,20 @@ export type LogLevel = "debug" | "info" | "warn" | "error";
 export function levelOf(event: ConclaveEvent): LogLevel {
   switch (event.type) {
     case "standing":
+    case "renewed":
     case "settled":
     case "released":
     case "leader":
       return "debug";
     case "elected":
+    case "waiting":
+    case "recovered":
     case "session":
       return event.type === "session" && event.state === "lost" ? "warn" : "info";
     case "state":
-      return event.state === "jeopardy" ? "warn" : "info";
+      return event.state === "jeopardy" || (event.state === "ending" && event.reason !== "resigned") ? "warn" : "info";
+    case "warning":
+      return "warn";
     case "lost":
       return event.reason === "resigned" ? "info" : "warn";
     case "handed-back":
@@ -50,20 +55,33 @@ function factsOf(event: ConclaveEvent): Readonly<Record<string, unknown>> {
         bid: event.bid,
         ttlMs: event.ttlMs,
       };
+    case "waiting":
     case "leader":
       return {
         election: event.election,
-        id: event.leader?.candidate ?? "nobody",
+        id: event.leader?.candidate ?? (event.type === "leader" ? "nobody" : undefined),
         token: event.leader?.token,
         value: event.leader?.value,
       };
     case "error":
       return {
         election: event.election,
+        during: event.during,
         code: event.error.code,
         retryable: event.error.retryable,
         message: event.error.message,
       };
+    case "renewed":
+      return { roundTripMs: Math.round(event.roundTripMs), remainingMs: Math.round(event.remainingMs) };
+    case "recovered":
+      return {
+        election: event.election,
+        code: event.code,
+        afterMs: Math.round(event.afterMs),
+        failures: event.failures,
+      };
+    case "warning":
+      return { election: event.election, code: event.code, message: event.message };
     case "overstayed":
       return { election: event.election, byMs: Math.round(event.byMs) };
     case "session":

@@ -46,7 +46,10 @@ export function createMetrics(): Metrics {
     const samples = families.get(name)?.samples;
     samples?.set(keyOf(labels), Number(samples.get(keyOf(labels)) ?? 0) + 1);
   };
-  return { record: (event) => recordEvent(event, set, add), text: () => [...families].map(textOf).join("") };
+  const record = (event: ConclaveEvent): void => recordEvent(event, set, add);
+  // Nobody reads a metric as it happens: a candidate that only this listens to still warns.
+  Object.assign(record, { [Symbol.for("conclave.counts-only")]: true });
+  return { record, text: () => [...families].map(textOf).join("") };
 }
 
 type Labels = Readonly<Record<string, string>>;
@@ -79,6 +82,10 @@ function recordEvent(
       return add("conclave_sessions_total", { state: event.state });
     case "error":
       return add("conclave_errors_total", { code: event.error.code });
+    case "renewed":
+    case "waiting":
+    case "recovered":
+    case "warning":
     case "standing":
     case "lost":
     case "settled":

@@ -32,7 +32,9 @@ it("an event is one line, with its kind first and its facts after it", async () 
   );
   expect(lines.some((line) => line.startsWith('lost election="a \\"name\\"" reason="expired"'))).toBe(true);
   expect(
-    lines.some((line) => line.startsWith('error code="STORE_TIMEOUT" retryable=true message="fake: no answer')),
+    lines.some((line) =>
+      line.startsWith('error during="renew" code="STORE_TIMEOUT" retryable=true message="fake: no answer'),
+    ),
   ).toBe(true);
   expect(lines.every((line) => !line.includes("\n"))).toBe(true);
 });

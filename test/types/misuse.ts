@@ -146,7 +146,13 @@ function describeEvent(event: ConclaveEvent): string {
       return event.error.code;
     case "session":
       return event.state;
+    case "recovered":
+    case "warning":
+      return event.code;
+    case "renewed":
+      return `${event.roundTripMs} ms`;
     case "standing":
+    case "waiting":
     case "state":
     case "lost":
     case "overstayed":

@@ -1,0 +1,124 @@
+// What a candidate tells its listeners, made of what the runner says: errors that repeat themselves are folded (troubles.ts), who waits hears for whom, and
+// what carries a token survives JSON. Nothing here acts on anything.
+import type { ConclaveError } from "../base/errors.ts";
+import { withJson } from "../base/json.ts";
+import type { ConclaveEvent } from "../lease/events.ts";
+import type { Holder, Name, Token } from "../lease/exchange.ts";
+import type { Answer, Request } from "../lease/state.ts";
+import { Troubles } from "./troubles.ts";
+
+export interface NarratorOptions {
+  readonly nowMs: () => number;
+  readonly ttlMs: number;
+  /** The error has been thrown at whoever waited for it, and nothing goes on trying. */
+  readonly isDelivered: (error: ConclaveError) => boolean;
+  readonly tell: (event: ConclaveEvent) => void;
+}
+
+interface Wait {
+  leader: Holder | undefined;
+  /** Whom `waiting` has named last; undefined before the first. */
+  told: string | undefined;
+}
+
+const NOBODY = "nobody";
+
+export class Narrator {
+  readonly #options: NarratorOptions;
+  readonly #troubles: Troubles;
+  readonly #waits = new Map<Name, Wait>();
+
+  constructor(options: NarratorOptions) {
+    this.#options = options;
+    this.#troubles = new Troubles(options.nowMs, options.ttlMs);
+  }
+
+  /** Takes one event of the runner. */
+  hear(event: ConclaveEvent): void {
+    switch (event.type) {
+      case "error":
+        if (this.#options.isDelivered(event.error) || this.#troubles.isNews(event)) this.#options.tell(event);
+        return;
+      case "waiting":
+        return this.#wait(event.election);
+      case "leader":
+        return this.#leads(event.election, event.leader);
+      case "elected":
+        this.#recover("grant", event.election);
+        this.#waits.delete(event.election);
+        return this.#options.tell({ ...event, token: event.token && publicToken(event.token) });
+      case "session":
+        if (event.state === "opened") this.#recover("open");
+        return this.#options.tell(event);
+      case "renewed":
+        this.#recover("renew");
+        return this.#options.tell(event);
+      case "standing":
+      case "state":
+      case "lost":
+      case "overstayed":
+      case "settled":
+      case "released":
+      case "handed-back":
+      case "recovered":
+      case "warning":
+        return this.#options.tell(event);
+    }
+  }
+
+  /** The store has answered a request; keeps are heard of as `session` and `renewed`. */
+  answered(request: Request, answer: Answer): void {
+    if (request.method === "release" && answer.kind === "released") this.#recover("release");
+    if (request.method === "look" && answer.kind === "seen")
+      for (const { name } of request.questions) this.#recover("look", name);
+    if (request.method === "claim" && answer.kind === "claimed")
+      request.claims.forEach(({ name }, index) => {
+        const kind = answer.claimed[index]?.kind;
+        if (kind !== undefined && kind !== "unknown" && kind !== "refused") this.#recover("claim", name);
+      });
+  }
+
+  /** Somebody who observes sees again. */
+  observed(name: Name): void {
+    this.#recover("observe", name);
+  }
+
+  /** Nobody stands for this name any more. */
+  forget(name: Name): void {
+    this.#waits.delete(name);
+  }
+
+  #recover(...[doing, election]: Parameters<Troubles["worked"]>): void {
+    for (const event of this.#troubles.worked(doing, election)) this.#options.tell(event);
+  }
+
+  #wait(election: Name): void {
+    const wait = this.#waitOf(election);
+    const leader = wait.leader?.bid ?? wait.leader?.candidate ?? NOBODY;
+    if (wait.told === leader) return;
+    wait.told = leader;
+    this.#options.tell({ type: "waiting", election, leader: wait.leader });
+  }
+
+  #leads(election: Name, holder: Holder | undefined): void {
+    const leader = holder && publicHolder(holder);
+    this.#options.tell({ type: "leader", election, leader });
+    const wait = this.#waitOf(election);
+    wait.leader = leader;
+    if (wait.told !== undefined && leader !== undefined) this.#wait(election);
+  }
+
+  #waitOf(election: Name): Wait {
+    let wait = this.#waits.get(election);
+    if (wait === undefined) this.#waits.set(election, (wait = { leader: undefined, told: undefined }));
+    return wait;
+  }
+}
+
+function publicHolder({ candidate, bid, token, value }: Holder): Holder {
+  return withJson({ candidate, bid, token, value });
+}
+
+function publicToken(token: Token): Token {
+  return withJson({ domain: token.domain, value: token.value, bid: token.bid });
+}

@@ -1,0 +1,121 @@
+// Who is told what happens: listeners, a logger, NODE_DEBUG=conclave, the channel `conclave` of node:diagnostics_channel. When nobody listens, trouble becomes
+// a warning of the process, so that a wrong URL is never silent. LAW 16: what a listener throws or rejects with harms nobody.
+import { channel } from "node:diagnostics_channel";
+import { debuglog } from "node:util";
+import { type ConclaveError, TermLostError } from "../base/errors.ts";
+import type { ConclaveEvent } from "../lease/events.ts";
+import { levelOf, logLine } from "../telemetry/log.ts";
+
+/** What `pino()`, `console` and most loggers are. Each line is one text. */
+export interface Logger {
+  debug(line: string): unknown;
+  info(line: string): unknown;
+  warn(line: string): unknown;
+  error(line: string): unknown;
+}
+
+export type Listener = (event: ConclaveEvent) => unknown;
+
+export interface VoiceOptions {
+  readonly onEvent?: Listener | undefined;
+  readonly logger?: Logger | undefined;
+  /** Who speaks, and of which store. Without a password. */
+  readonly who: () => string;
+  readonly store: string;
+  /** The error was thrown at a caller: nobody needs a warning. */
+  readonly isDelivered: (error: ConclaveError) => boolean;
+}
+
+/** Every event of every candidate of this process, as `{ candidate, event }`. */
+const events = channel("conclave");
+const debug = debuglog("conclave");
+
+/** A listener that only counts, such as a metric: nobody reads it, so that warnings are still needed. */
+const COUNTS_ONLY = Symbol.for("conclave.counts-only");
+
+export class Voice {
+  readonly #options: VoiceOptions;
+  readonly #listeners = new Set<Listener>();
+
+  constructor(options: VoiceOptions) {
+    this.#options = options;
+    if (options.onEvent !== undefined) this.#listeners.add(options.onEvent);
+  }
+
+  /** Returns how to stop. */
+  subscribe(listener: Listener): () => void {
+    const own: Listener = (event) => listener(event);
+    if (COUNTS_ONLY in listener) Object.assign(own, { [COUNTS_ONLY]: true });
+    this.#listeners.add(own);
+    return () => void this.#listeners.delete(own);
+  }
+
+  say(event: ConclaveEvent): void {
+    const { logger, who } = this.#options;
+    if (events.hasSubscribers) events.publish({ candidate: who(), event });
+    const isHeard = this.#isHeard();
+    for (const listener of this.#listeners) harmless("a listener of conclave's events", () => listener(event));
+    if (logger !== undefined)
+      harmless("conclave's logger", () => logger[levelOf(event)](`conclave: ${logLine(event)}`));
+    if (debug.enabled) debug("%s %s", who(), logLine(event));
+    if (!isHeard) this.#warn(event);
+  }
+
+  #isHeard(): boolean {
+    if (this.#options.logger !== undefined || debug.enabled || events.hasSubscribers) return true;
+    for (const listener of this.#listeners) if (!(COUNTS_ONLY in listener)) return true;
+    return false;
+  }
+
+  #warn(event: ConclaveEvent): void {
+    const { store } = this.#options;
+    if (event.type === "error" && !this.#options.isDelivered(event.error)) {
+      const about = event.election === undefined ? "" : `"${event.election}": `;
+      const goesOn = event.during === undefined ? "" : " It goes on trying, and says here when it is over.";
+      this.#emit(event.error.code, `${about}${withCause(event.error)} Store: ${store}.${goesOn}`);
+    }
+    if (event.type === "recovered") {
+      const { election, afterMs, failures, code } = event;
+      const named = election === undefined ? "" : `"${election}": `;
+      const requests = failures === 1 ? "1 failed request" : `${failures} failed requests`;
+      this.#emit("RECOVERED", `${named}${store} works again, ${inSeconds(afterMs)} and ${requests} after ${code}.`);
+    }
+    if (event.type === "lost" && event.reason !== "resigned")
+      this.#emit("TERM_LOST", `${new TermLostError(event.election, event.reason).message} Store: ${store}.`);
+    if (event.type === "warning") this.#emit(event.code, event.message);
+  }
+
+  #emit(code: string, message: string): void {
+    const detail = `To be told more, pass onEvent or logger, or set NODE_DEBUG=conclave. See docs/EVENTS.md and docs/ERRORS.md.`;
+    process.emitWarning(`${this.#options.who()}: ${message}`, {
+      type: "ConclaveWarning",
+      code: `CONCLAVE_${code}`,
+      detail,
+    });
+  }
+}
+
+/** LAW 16. The function is the user's, and may be asynchronous whatever its type says. */
+export function harmless(what: string, call: () => unknown): void {
+  const warn = (error: unknown): void =>
+    process.emitWarning(`${what} threw: ${String(error)}`, { type: "ConclaveWarning", code: "CONCLAVE_LISTENER" });
+  try {
+    const result = call();
+    if (isThenable(result)) Promise.resolve(result).catch(warn);
+  } catch (error) {
+    warn(error);
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}
+
+function withCause({ message, cause }: ConclaveError): string {
+  if (!(cause instanceof Error) || cause.message === "" || message.includes(cause.message)) return message;
+  return `${message} (${cause.message})`;
+}
+
+function inSeconds(ms: number): string {
+  return ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`;
+}
