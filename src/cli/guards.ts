@@ -4,7 +4,7 @@ import path from "node:path";
 import { etcdFence } from "../fencing/etcd.ts";
 import { type Adopted, fileFence, type Move, sqliteFence } from "../fencing/index.ts";
 import { postgresFence } from "../fencing/postgres.ts";
-import { placeOfUrl } from "../stores/postgres/database.ts";
+import { problemOfUrl } from "../stores/postgres/url.ts";
 import { transact } from "../stores/postgres/transact.ts";
 import { UsageError } from "./command.ts";
 import { openDatabaseAt } from "./database.ts";
@@ -81,8 +81,8 @@ function inEtcd(url: string, prefix: string | undefined): Guard {
 
 function inPostgres(url: string, table: string | undefined): Guard {
   const fence = postgresFence({ table });
-  const place = placeOfUrl(url);
-  if (place === undefined) throw new UsageError("--postgres: a URL begins with postgres:// or postgresql://");
+  const problem = problemOfUrl(url);
+  if (problem !== undefined) throw new UsageError(`--postgres: ${problem}`);
   return {
     place: redact(url),
     isMissing: false,

@@ -11,13 +11,13 @@ import {
   databaseOf,
   type PgClient,
   placeOf,
-  placeOfUrl,
   type PostgresClient,
   UrlDatabase,
 } from "./postgres/database.ts";
 import { type Expiry, guaranteeOf } from "./postgres/guarantee.ts";
 import { PostgresStore } from "./postgres/postgres-store.ts";
 import { DEFAULT_SCHEMA, isPlainName, schemaSql } from "./postgres/schema.ts";
+import { placeOfUrl, problemOfUrl } from "./postgres/url.ts";
 
 export type { PgClient, PostgresClient } from "./postgres/database.ts";
 
@@ -68,20 +68,17 @@ class UrlStore extends PostgresStore implements Reopenable {
 const OWN_SETTINGS = { schema: "conclave_schema", expiry: "conclave_expiry" } as const;
 
 function fromUrl(url: string, options: PostgresOptions): FencedStore & Reopenable {
-  const place = placeOfUrl(url);
-  if (place === undefined) throw invalid(["what was passed does not begin with postgres:// or postgresql://"]);
+  const problem = problemOfUrl(url);
+  if (problem !== undefined) throw invalid([problem]);
   const [base = "", query = ""] = (url.split("#")[0] ?? "").split("?", 2);
   const settings = new URLSearchParams(query);
   const own = {
     schema: options.schema ?? settings.get(OWN_SETTINGS.schema) ?? undefined,
     expiry: options.expiry ?? ((settings.get(OWN_SETTINGS.expiry) ?? undefined) as Expiry | undefined),
   };
-  const encoding = settings.get("client_encoding");
-  if (encoding !== null && !/^utf-?8$/i.test(encoding))
-    throw invalid([`client_encoding ${show(encoding)}: names and values are sent as UTF-8. Take it out of the URL`]);
   for (const name of Object.values(OWN_SETTINGS)) settings.delete(name);
   const rest = settings.size === 0 ? "" : `?${settings.toString()}`;
-  const parts = partsOf(own, place, new UrlDatabase(`${base}${rest}`));
+  const parts = partsOf(own, placeOfUrl(url) ?? "", new UrlDatabase(`${base}${rest}`));
   return new UrlStore(reopeningUrl(base, settings, own), parts);
 }
 

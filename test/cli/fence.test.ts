@@ -257,7 +257,7 @@ it.each([
     /--table goes with --sqlite and --postgres/,
   ],
   [["fence", "adopt", "x", "--folder", "g", "--prefix", "p", ...MOVE], /--prefix goes with --etcd/],
-  [["fence", "adopt", "x", "--postgres", "db", ...MOVE], /a URL begins with postgres:/],
+  [["fence", "adopt", "x", "--postgres", "db", ...MOVE], /does not begin with postgres:/],
   [["fence", "adopt", "x", "--sqlite", "f", "--table", "a;b", "--from", "a", "--to", "b"], /no plain name for a table/],
 ])("exits 2 for %j, with nothing on stdout", async (args, said) => {
   const { code, stdout, stderr } = await cli.run(args);

@@ -6,7 +6,9 @@ import { createCandidate, elect, isConclaveError } from "conclave";
 import { etcd } from "conclave/stores/etcd";
 import * as etcdServer from "../../scripts/servers/etcd.mjs";
 import { privateFolder } from "../../scripts/servers/process.mjs";
+import type { Bid } from "../../src/stores/contract.ts";
 import { useServers } from "../servers.ts";
+import { open } from "../stores/moves.ts";
 import { type Certificates, makeCertificates } from "./certificates.ts";
 import { urlOf } from "./etcd.ts";
 
@@ -225,6 +227,22 @@ describe("what stands there already", () => {
       message: expect.stringMatching(/jobs\/config is bound to no lease.*Nothing was overwritten/) as unknown,
     });
     expect(etcdctl(server, "get", "--prefix", "jobs/")).toBe("jobs/config\nprecious\n");
+  });
+
+  it.each([1_800_000, 2_500_000])("a value of %i bytes is refused for good, with what to do", async (bytes) => {
+    const store = etcd(urlOf(servers()));
+    const session = await open(store);
+    const bid = `big.${bytes}` as Bid;
+    const claim = { session, name: "big", bid, over: undefined, value: "v".repeat(bytes) };
+    expect(await store.claim([claim], { signal: AbortSignal.timeout(5000), sentAtMs: 0 })).toMatchObject([
+      {
+        kind: "refused",
+        code: "STORE_UNSUPPORTED",
+        retryable: false,
+        message: expect.stringMatching(/shorter value|max-request-bytes/) as unknown,
+      },
+    ]);
+    await store.close();
   });
 
   it("data further below belongs to others, and is no hindrance", async () => {

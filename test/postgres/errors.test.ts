@@ -1,4 +1,5 @@
 // What can be wrong with a database, as a user meets it: every case is a refusal with a code and a sentence that says what to do, and nothing is overwritten.
+import { randomBytes } from "node:crypto";
 import { createServer, type Server, type Socket } from "node:net";
 import pg from "pg";
 import sql from "postgres";
@@ -240,6 +241,46 @@ describe("refuses, and says what to do:", () => {
     await store.close();
   });
 
+  it("a name that is too long for an index", async () => {
+    const store = postgres(await newDatabase(primary()));
+    const name = randomBytes(6000).toString("base64"); // what can be compressed may be longer
+    expect(await claim(store, await open(store), name)).toMatchObject({
+      kind: "refused",
+      code: "STORE_UNSUPPORTED",
+      retryable: false,
+      message: saying(/too long.*shorter/),
+    });
+    await store.close();
+  });
+
+  it("a counter that has given its last token", async () => {
+    const url = await newDatabase(primary());
+    const store = postgres(url);
+    const session = await open(store);
+    const last = await hold(store, session, "x");
+    await byHand(url, "UPDATE conclave.counter SET last = 9223372036854775807");
+    await store.release({ session, holds: [last], endSession: false }, call());
+    expect(await claim(store, session, "x")).toMatchObject({
+      kind: "refused",
+      code: "STORE_UNSUPPORTED",
+      retryable: false,
+      message: saying(/last token.*another name/),
+    });
+    await store.close();
+  });
+
+  it("a socket that this user may not use", async () => {
+    const failing = (code: string): PgClient => ({
+      query: () => Promise.reject(Object.assign(new Error(`connect ${code}`), { code, syscall: "connect" })),
+    });
+    for (const code of ["EACCES", "EPERM"])
+      expect(await keep(postgres(failing(code)))).toMatchObject({
+        kind: "refused",
+        code: "STORE_DENIED",
+        retryable: false,
+      });
+  });
+
   it("a client that is inside a transaction of the user's, which goes on unharmed", async () => {
     const url = await newDatabase(primary());
     const client = new pg.Client(url);
@@ -274,6 +315,16 @@ describe("refuses, and says what to do:", () => {
     expect(() => postgres(`${primary()}?conclave_expiry=soon`)).toThrow(/expiry "soon" is not known/);
     expect(() => postgres(`${primary()}?client_encoding=GBK`)).toThrow(/client_encoding "GBK".*UTF-8/);
     expect(() => postgres(`${primary()}?client_encoding=utf8`)).not.toThrow();
+    for (const url of ["postgres://a:1,b:2/db", "postgres://u:secret@a,b/db", "postgres:///db?host=a,b"]) {
+      expect(() => postgres(url)).toThrow(/several hosts.*one address that leads to the primary/);
+      expect(() => postgres(url)).toThrow(expect.objectContaining({ code: "CONFIG_INVALID" }));
+    }
+    for (const url of ["postgres://a:99999/db", "postgres://a:x/db", "postgres://[::1/db", "postgres://u:sec/ret@a/db"]) {
+      expect(() => postgres(url)).toThrow(expect.objectContaining({ code: "CONFIG_INVALID" }));
+      expect(() => postgres(url)).not.toThrow(/sec/);
+    }
+    for (const url of ["postgres://u:p%40@[::1]:5432/db", "postgres:///db?host=/var/run", "postgres://%2Frun%2Fpg/db"])
+      expect(() => postgres(url)).not.toThrow();
   });
 });
 

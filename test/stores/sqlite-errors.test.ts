@@ -5,13 +5,14 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
-import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { createCandidate } from "conclave";
 import { sqlite } from "conclave/stores/sqlite";
 import type { Refused, Store } from "../../src/stores/contract.ts";
+import { outcomeOf } from "../../src/stores/sqlite/refusals.ts";
 import { checkPlace } from "../../src/stores/sqlite/file-system.ts";
 import { Database } from "../sqlite/by-hand.ts";
-import { call, hold, open } from "./moves.ts";
+import { call, claim, hold, open } from "./moves.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "conclave-errors-"));
 chmodSync(folder, 0o755);
@@ -130,6 +131,56 @@ describe("refuses, and says what to do:", () => {
     });
   });
 
+  it("a default folder that cannot be made, because something else has its name", async () => {
+    writeFileSync(`${file}-state`, "");
+    vi.stubEnv("XDG_STATE_HOME", `${file}-state`);
+    const refused = await refusal(sqlite());
+    vi.unstubAllEnvs();
+    expect(refused).toMatchObject({
+      code: "STORE_UNREACHABLE",
+      retryable: false,
+      message: expect.stringMatching(/state\/conclave cannot be made.*\(ENOTDIR\).*XDG_STATE_HOME.*sqlite:\/PATH/),
+    });
+  });
+
+  it.each([
+    ["EACCES", "STORE_DENIED", false],
+    ["EPERM", "STORE_DENIED", false],
+    ["EROFS", "STORE_DENIED", false],
+    ["ENAMETOOLONG", "STORE_UNREACHABLE", false],
+    ["ELOOP", "STORE_UNREACHABLE", false],
+    ["ENOSPC", "STORE_UNREACHABLE", true],
+    ["EDQUOT", "STORE_UNREACHABLE", true],
+    ["EMFILE", "STORE_UNREACHABLE", true],
+  ])("what the operating system says: %s", (code, refusal, retryable) => {
+    const error = Object.assign(new Error(`${code}: no`), { code, syscall: "mkdir", path: "/a/conclave" });
+    expect(outcomeOf(error, "/a/conclave/conclave.db")).toMatchObject({ kind: "refused", code: refusal, retryable });
+  });
+
+  it("a counter that has given its last token", async () => {
+    await edit("UPDATE conclave_counter SET last = 9223372036854775807; UPDATE conclave_seat SET session = NULL");
+    const store = sqlite(file);
+    expect(await claim(store, await open(store), "x")).toMatchObject({
+      kind: "refused",
+      code: "STORE_UNSUPPORTED",
+      retryable: false,
+      message: expect.stringMatching(/last token.*another name/),
+    });
+    await store.close();
+  });
+
+  it("a rule that somebody has added to the tables", async () => {
+    await edit("CREATE TRIGGER no BEFORE UPDATE ON conclave_counter BEGIN SELECT RAISE(ABORT, 'not today'); END");
+    const store = sqlite(file);
+    expect(await claim(store, await open(store), "x")).toMatchObject({
+      kind: "refused",
+      code: "STORE_FOREIGN_DATA",
+      retryable: false,
+      message: expect.stringMatching(/not today/),
+    });
+    await store.close();
+  });
+
   it("a file with a second name", async () => {
     await edit("SELECT 1");
     linkSync(file, `${file}.other`);
@@ -189,7 +240,7 @@ describe("as another user", () => {
   const nobody = 65534;
 
   /** What a process of that user is answered. Needs root. */
-  async function answerTo(uid: number): Promise<{ readonly code?: string; readonly message?: string }> {
+  async function answerTo(uid: number, more: NodeJS.ProcessEnv = {}): Promise<{ readonly code?: string; readonly message?: string }> {
     const modules = path.join(folder, "modules");
     await build({
       cwd: fileURLToPath(new URL("../..", import.meta.url)),
@@ -203,8 +254,8 @@ describe("as another user", () => {
       const { sqlite } = await import(${JSON.stringify(path.join(modules, "sqlite.js"))});
       process.setgid(${uid}); process.setuid(${uid});
       const call = { signal: new AbortController().signal, sentAtMs: 0 };
-      console.log(JSON.stringify(await sqlite(${JSON.stringify(file)}, { binding: "libsql" }).keep({ nonce: "n", candidate: "c", ttlMs: 1000 }, [], call)));`;
-    const env = { ...process.env, NODE_PATH: fileURLToPath(new URL("../../node_modules", import.meta.url)) };
+      console.log(JSON.stringify(await sqlite(${JSON.stringify(file)} || undefined, { binding: "libsql" }).keep({ nonce: "n", candidate: "c", ttlMs: 1000 }, [], call)));`;
+    const env = { ...process.env, NODE_PATH: fileURLToPath(new URL("../../node_modules", import.meta.url)), ...more };
     const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
       encoding: "utf8",
       env,
@@ -221,6 +272,27 @@ describe("as another user", () => {
     expect(await answerTo(nobody)).toMatchObject({ code: "STORE_DENIED", message: expect.stringMatching(users) });
     chmodSync(file, 0o644);
     expect(await answerTo(nobody)).toMatchObject({ code: "STORE_DENIED", message: expect.stringMatching(users) });
+  });
+
+  it("a folder that may not be looked into is not said to be missing", async () => {
+    const closed = path.join(folder, "closed");
+    mkdirSync(path.join(closed, "inner"), { recursive: true });
+    chmodSync(closed, 0o700);
+    file = path.join(closed, "inner", "x.db");
+    expect(await answerTo(nobody)).toMatchObject({
+      code: "STORE_DENIED",
+      retryable: false,
+      message: expect.stringMatching(/inner may not be looked into by uid 65534 \(EACCES\)/),
+    });
+  });
+
+  it("the default folder that may not be made is refused for good", async () => {
+    file = "";
+    expect(await answerTo(nobody, { XDG_STATE_HOME: folder })).toMatchObject({
+      code: "STORE_DENIED",
+      retryable: false,
+      message: expect.stringMatching(/conclave cannot be made by uid 65534 \(EACCES\).*XDG_STATE_HOME/),
+    });
   });
 });
 

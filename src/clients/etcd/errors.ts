@@ -55,6 +55,8 @@ const SAID: readonly (readonly [text: string, problem: EtcdProblem])[] = [
   ["etcdserver: authentication is not enabled", "denied"],
   ["etcdserver: mvcc: database space exceeded", "no-space"],
   ["etcdserver: request is too large", "too-large"],
+  // Said by gRPC itself, at 512 KB more than etcd's own limit, before etcd has read it.
+  ["grpc: received message larger than max", "too-large"],
   ["etcdserver: too many requests", "busy"],
   ["etcdserver: rpc not supported for learner", "unreachable"],
   ["etcdserver: not capable", "unsupported"],

@@ -7,6 +7,7 @@ import { loadPeer } from "../../clients/load-peer.ts";
 import { callText } from "./call-text.ts";
 import { Connections, CONNECTIONS, type Session } from "./connections.ts";
 import { Refusal } from "./refusals.ts";
+import { placeOfUrl } from "./url.ts";
 
 /** What is used of a `Pool` or a `Client` of pg. A Client must be connected, and nobody else's. */
 export interface PgClient {
@@ -63,14 +64,6 @@ export function placeOf(client: PgClient | PostgresClient): string {
 
 type Settings = Readonly<Record<"connectionString" | "host" | "port" | "database", unknown>>;
 const SOMEWHERE = "the database";
-
-/** undefined: not a URL of PostgreSQL. */
-export function placeOfUrl(url: string): string | undefined {
-  const parsed = /^postgres(?:ql)?:\/\/(?:[^@/?#]*@)?([^/?#]*)(?:\/([^?#]*))?/i.exec(url);
-  if (parsed === null) return undefined;
-  const [, host = "", database = ""] = parsed;
-  return `${host === "" ? "the local server" : host}${database === "" ? "" : `/${database}`}`;
-}
 
 function isPostgresClient(client: PgClient | PostgresClient): client is PostgresClient {
   return typeof (client as Partial<PostgresClient>).unsafe === "function";

@@ -89,6 +89,12 @@ function ofConnection({ code, text, syscall }: Trouble, { place }: Whereabouts):
       `a file that the URL of ${place} names cannot be read (${text}). Check sslrootcert, sslcert and sslkey. It is tried again.`,
       true,
     ];
+  if ((code === "EACCES" || code === "EPERM") && syscall === "connect")
+    return [
+      "STORE_DENIED",
+      `this user may not connect to the socket of ${place} (${text}). Give it access to the socket and its folder, or use TCP.`,
+      false,
+    ];
   if (NOT_CONNECTED.has(code) || NOT_CONNECTED_TEXT.test(text))
     return [
       "STORE_UNREACHABLE",
@@ -177,6 +183,28 @@ function ofStatement({ code, severity, text }: Trouble, { place, schema }: Where
       return [
         "STORE_UNSUPPORTED",
         `a name, id or value holds what PostgreSQL cannot: a NUL, or half a surrogate pair (${text}). Choose another one.`,
+        false,
+      ];
+    case "54000":
+      return [
+        "STORE_UNSUPPORTED",
+        `a name or id is too long for PostgreSQL, which takes about 2700 bytes (${text}). Choose a shorter one.`,
+        false,
+      ];
+    case "22003":
+      return [
+        "STORE_UNSUPPORTED",
+        `a counter in schema "${schema}" of ${place} has given its last token, and none may come twice (${text}). Use another name, or another schema, which has a new token domain (conclave fence adopt). Nothing was written.`,
+        false,
+      ];
+    case "0A000":
+      if (/cached plan/.test(text)) return ["STORE_UNREACHABLE", `${place}: ${text}. It is tried again.`, true];
+      return ["STORE_UNSUPPORTED", `${place} cannot do that (${text}). PostgreSQL 14 or newer is needed.`, false];
+    case "XX001":
+    case "XX002":
+      return [
+        "STORE_FOREIGN_DATA",
+        `${place} is damaged (${text}). Restore it, or REINDEX SCHEMA ${schema}, while no candidate runs.`,
         false,
       ];
     case "25006":

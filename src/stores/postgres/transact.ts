@@ -2,8 +2,9 @@
 // What goes wrong on the way is said as the store says it; what `work` itself throws goes through as it is.
 import { ConclaveError, isConclaveError } from "../../base/errors.ts";
 import { askedOnce } from "../../base/outcome.ts";
-import { loadClient, nothingInstalled, placeOfUrl } from "./database.ts";
+import { loadClient, nothingInstalled } from "./database.ts";
 import { outcomeOf } from "./refusals.ts";
+import { placeOfUrl, problemOfUrl } from "./url.ts";
 
 /** A transaction by the one method that pg's client and the sql of postgres have each of their own. */
 type Transaction = { query(text: string): Promise<unknown> } | { unsafe(text: string): Promise<unknown> };
@@ -13,6 +14,8 @@ type Work<R> = (transaction: Transaction) => Promise<R>;
 const CONNECT_WITHIN_MS = 5_000;
 
 export async function transact<R>(url: string, work: Work<R>): Promise<R> {
+  const problem = problemOfUrl(url);
+  if (problem !== undefined) throw new ConclaveError("CONFIG_INVALID", `postgres: 1 problem · ${problem}`);
   try {
     return await (withPg(url, work) ?? withPostgres(url, work) ?? nothingInstalled());
   } catch (cause) {

@@ -47,10 +47,12 @@ export function checkPlace(file: string, typeOf: (folder: string) => number = fi
   checkMount(file);
 }
 
+/** Throws where nobody tells this user. */
 function isFolder(folder: string): boolean {
   try {
     return statSync(folder).isDirectory();
-  } catch {
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EACCES") throw error;
     return false;
   }
 }

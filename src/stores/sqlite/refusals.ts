@@ -33,6 +33,9 @@ const CORRUPT = 11;
 const FULL = 13;
 const CANTOPEN = 14;
 const PROTOCOL = 15;
+const TOOBIG = 18;
+const CONSTRAINT = 19;
+const MISMATCH = 20;
 const NOTADB = 26;
 
 const NAMES: Readonly<Record<string, number>> = {
@@ -46,6 +49,9 @@ const NAMES: Readonly<Record<string, number>> = {
   FULL,
   CANTOPEN,
   PROTOCOL,
+  TOOBIG,
+  CONSTRAINT,
+  MISMATCH,
   NOTADB,
 };
 
@@ -134,10 +140,50 @@ function describe(cause: unknown, code: number | undefined, place: string): [Ref
         `${place} cannot be read or written (${text}). The disk fails (look at the kernel's log), or its -wal or -shm was deleted: then stop all candidates and start them again. It is tried again.`,
         true,
       ];
+    case CONSTRAINT:
+    case MISMATCH:
+      return [
+        "STORE_FOREIGN_DATA",
+        `a rule of ${place} does not let us write (${text}). Somebody has changed its tables or its values. Nothing was written. Use another file, or move this one away.`,
+        false,
+      ];
+    case TOOBIG:
+      return ["STORE_UNSUPPORTED", `a name, id or value is too long for SQLite (${text}). Choose a shorter one.`, false];
     case undefined:
+      return ofSystem(cause, text, place);
     default:
       return ["STORE_UNREACHABLE", `${place}: ${text}. It is tried again.`, true];
   }
+}
+
+/** What the operating system said, where SQLite was not asked yet. Waiting cures a lack of room, and nothing else. */
+function ofSystem(cause: unknown, text: string, place: string): [RefusalCode, string, boolean] {
+  const { code = "", syscall, path: at = place } = (cause ?? {}) as NodeJS.ErrnoException;
+  const what =
+    syscall === "mkdir"
+      ? `the folder ${at} cannot be made${byUs()} (${code}). Make it, set XDG_STATE_HOME to a folder that this user may write to, or give a path: sqlite:/PATH`
+      : `${at} may not be looked into${byUs()} (${code}). Give this user access to the folder, or use another path`;
+  switch (code) {
+    case "EACCES":
+    case "EPERM":
+    case "EROFS":
+      return ["STORE_DENIED", `${what}.`, false];
+    case "ENOTDIR":
+    case "EEXIST":
+    case "ELOOP":
+    case "ENAMETOOLONG":
+      return ["STORE_UNREACHABLE", `${what}.`, false];
+    case "ENOSPC":
+    case "EDQUOT":
+      return ["STORE_UNREACHABLE", `the disk of ${place} is full. Make room. It is tried again.`, true];
+    default:
+      return ["STORE_UNREACHABLE", `${place}: ${text}. It is tried again.`, true];
+  }
+}
+
+function byUs(): string {
+  const uid = process.geteuid?.();
+  return uid === undefined ? "" : ` by uid ${uid}`;
 }
 
 function ownerOf(place: string): string {
@@ -151,6 +197,12 @@ function ownerOf(place: string): string {
   } catch {
     return ` by uid ${uid}`;
   }
+}
+
+/** 2⁶³ − 1 terms of one name. Beginning anew would grant tokens that guards have seen. */
+export function exhausted(name: string): Refusal {
+  const message = `sqlite: the counter of "${name}" has given its last token, and none may come twice. Use another name, or another file, which has a new token domain (conclave fence adopt). Nothing was written.`;
+  return new Refusal("STORE_UNSUPPORTED", message);
 }
 
 /** A value in a row that none of us has written. */

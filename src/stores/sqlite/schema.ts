@@ -129,10 +129,10 @@ SELECT count(*) AS held, CAST(coalesce(sum(mark), 0) AS TEXT) AS marks FROM conc
 /** ← session. → name, bid of every seat it holds. */
 export const SEATS_OF = "SELECT name, bid FROM conclave_seat WHERE session = ?";
 
-/** ← name, ttl. → token (text): the name's next. */
+/** ← name, ttl. → token (text): the name's next; no row if there is none left. */
 export const NEXT_TOKEN = `
 INSERT INTO conclave_counter (name, last, ttl, change) VALUES (?, 1, ?, 0)
-ON CONFLICT (name) DO UPDATE SET last = last + 1, ttl = excluded.ttl
+ON CONFLICT (name) DO UPDATE SET last = last + 1, ttl = excluded.ttl WHERE last < 9223372036854775807
 RETURNING CAST(last AS TEXT) AS token`;
 
 /** ← name, session, bid, token (text), mark, value. */

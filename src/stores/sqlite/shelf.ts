@@ -23,6 +23,7 @@ import {
   type SocketFile,
   socketPath,
 } from "./place.ts";
+import { exhausted } from "./refusals.ts";
 import * as sql from "./schema.ts";
 import { transact } from "./transaction.ts";
 
@@ -145,10 +146,9 @@ export class SqliteShelf {
     if (sitter !== undefined && sitter.session !== claim.session.id)
       this.#end({ id: sitter.session, candidate: sitter.candidate, ttlMs: sitter.ttlMs });
     const ttlMs = readTtl(mine["ttl"], `session ${claim.session.id}`);
-    const token = readWhole(
-      this.#connection.all(sql.NEXT_TOKEN, name, ttlMs)[0]?.["token"],
-      `the counter of "${name}"`,
-    );
+    const next = this.#connection.all(sql.NEXT_TOKEN, name, ttlMs)[0];
+    if (next === undefined) throw exhausted(name);
+    const token = readWhole(next["token"], `the counter of "${name}"`);
     this.#connection.run(sql.TAKE_SEAT, name, claim.session.id, bid, token, markOf(claim), value);
     return { kind: "granted", hold: this.#hold(name, bid, BigInt(token)) };
   }
