@@ -319,7 +319,12 @@ describe("refuses, and says what to do:", () => {
       expect(() => postgres(url)).toThrow(/several hosts.*one address that leads to the primary/);
       expect(() => postgres(url)).toThrow(expect.objectContaining({ code: "CONFIG_INVALID" }));
     }
-    for (const url of ["postgres://a:99999/db", "postgres://a:x/db", "postgres://[::1/db", "postgres://u:sec/ret@a/db"]) {
+    for (const url of [
+      "postgres://a:99999/db",
+      "postgres://a:x/db",
+      "postgres://[::1/db",
+      "postgres://u:sec/ret@a/db",
+    ]) {
       expect(() => postgres(url)).toThrow(expect.objectContaining({ code: "CONFIG_INVALID" }));
       expect(() => postgres(url)).not.toThrow(/sec/);
     }

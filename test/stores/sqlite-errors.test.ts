@@ -240,7 +240,10 @@ describe("as another user", () => {
   const nobody = 65534;
 
   /** What a process of that user is answered. Needs root. */
-  async function answerTo(uid: number, more: NodeJS.ProcessEnv = {}): Promise<{ readonly code?: string; readonly message?: string }> {
+  async function answerTo(
+    uid: number,
+    more: NodeJS.ProcessEnv = {},
+  ): Promise<{ readonly code?: string; readonly message?: string }> {
     const modules = path.join(folder, "modules");
     await build({
       cwd: fileURLToPath(new URL("../..", import.meta.url)),

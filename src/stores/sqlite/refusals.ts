@@ -148,7 +148,11 @@ function describe(cause: unknown, code: number | undefined, place: string): [Ref
         false,
       ];
     case TOOBIG:
-      return ["STORE_UNSUPPORTED", `a name, id or value is too long for SQLite (${text}). Choose a shorter one.`, false];
+      return [
+        "STORE_UNSUPPORTED",
+        `a name, id or value is too long for SQLite (${text}). Choose a shorter one.`,
+        false,
+      ];
     case undefined:
       return ofSystem(cause, text, place);
     default:
