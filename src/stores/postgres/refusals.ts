@@ -39,7 +39,8 @@ interface Trouble {
 export function outcomeOf(error: unknown, where: Whereabouts): Refused | Unknown {
   if (error instanceof Refusal) return error.refused;
   const trouble = troubleOf(error);
-  const verdict = ofConnection(trouble, where) ?? ofAccess(trouble, where) ?? ofStatement(trouble, where);
+  const verdict =
+    ofConnection(trouble, where) ?? ofAccess(trouble, where) ?? ofLimit(trouble, where) ?? ofStatement(trouble, where);
   if (verdict === undefined) return unknown(error);
   const [code, message, retryable] = verdict;
   return { kind: "refused", code, message: `postgres: ${message}`, retryable, cause: error };
@@ -147,6 +148,36 @@ function ofAccess({ code, text }: Trouble, { place }: Whereabouts): Verdict | un
   return undefined;
 }
 
+/** What this server cannot do, however often it is asked. */
+function ofLimit({ code, text }: Trouble, { place, schema }: Whereabouts): Verdict | undefined {
+  switch (code) {
+    case "54000":
+      return [
+        "STORE_UNSUPPORTED",
+        `a name or id is too long for PostgreSQL, which takes about 2700 bytes (${text}). Choose a shorter one.`,
+        false,
+      ];
+    case "22003":
+      return [
+        "STORE_UNSUPPORTED",
+        `a counter in schema "${schema}" of ${place} has given its last token, and none may come twice (${text}). Use another name, or another schema, which has a new token domain (conclave fence adopt). Nothing was written.`,
+        false,
+      ];
+    case "0A000":
+      if (/cached plan/.test(text)) return ["STORE_UNREACHABLE", `${place}: ${text}. It is tried again.`, true];
+      return ["STORE_UNSUPPORTED", `${place} cannot do that (${text}). PostgreSQL 14 or newer is needed.`, false];
+    case "XX001":
+    case "XX002":
+      return [
+        "STORE_FOREIGN_DATA",
+        `${place} is damaged (${text}). Restore it, or REINDEX SCHEMA ${schema}, while no candidate runs.`,
+        false,
+      ];
+    default:
+      return undefined;
+  }
+}
+
 /** The statement failed. */
 function ofStatement({ code, severity, text }: Trouble, { place, schema }: Whereabouts): Verdict | undefined {
   const option = schema === "conclave" ? "" : ` --schema ${schema}`;
@@ -183,28 +214,6 @@ function ofStatement({ code, severity, text }: Trouble, { place, schema }: Where
       return [
         "STORE_UNSUPPORTED",
         `a name, id or value holds what PostgreSQL cannot: a NUL, or half a surrogate pair (${text}). Choose another one.`,
-        false,
-      ];
-    case "54000":
-      return [
-        "STORE_UNSUPPORTED",
-        `a name or id is too long for PostgreSQL, which takes about 2700 bytes (${text}). Choose a shorter one.`,
-        false,
-      ];
-    case "22003":
-      return [
-        "STORE_UNSUPPORTED",
-        `a counter in schema "${schema}" of ${place} has given its last token, and none may come twice (${text}). Use another name, or another schema, which has a new token domain (conclave fence adopt). Nothing was written.`,
-        false,
-      ];
-    case "0A000":
-      if (/cached plan/.test(text)) return ["STORE_UNREACHABLE", `${place}: ${text}. It is tried again.`, true];
-      return ["STORE_UNSUPPORTED", `${place} cannot do that (${text}). PostgreSQL 14 or newer is needed.`, false];
-    case "XX001":
-    case "XX002":
-      return [
-        "STORE_FOREIGN_DATA",
-        `${place} is damaged (${text}). Restore it, or REINDEX SCHEMA ${schema}, while no candidate runs.`,
         false,
       ];
     case "25006":

@@ -120,6 +120,24 @@ function describe(cause: unknown, code: number | undefined, place: string): [Ref
         `${place} cannot be opened${ownerOf(place)}. Give this user read and write access to the file and to its folder, or use another path.`,
         false,
       ];
+    case FULL:
+      return ["STORE_UNREACHABLE", `the disk of ${place} is full. Make room. It is tried again.`, true];
+    case IOERR:
+      return [
+        "STORE_UNREACHABLE",
+        `${place} cannot be read or written (${text}). The disk fails (look at the kernel's log), or its -wal or -shm was deleted: then stop all candidates and start them again. It is tried again.`,
+        true,
+      ];
+    case undefined:
+      return ofSystem(cause, text, place);
+    default:
+      return ofContent(code, text, place) ?? ["STORE_UNREACHABLE", `${place}: ${text}. It is tried again.`, true];
+  }
+}
+
+/** What is in the file, or was to be put into it, is not as it should be. */
+function ofContent(code: number, text: string, place: string): [RefusalCode, string, boolean] | undefined {
+  switch (code) {
     case NOTADB:
       return [
         "STORE_FOREIGN_DATA",
@@ -131,14 +149,6 @@ function describe(cause: unknown, code: number | undefined, place: string): [Ref
         "STORE_FOREIGN_DATA",
         `${place} is damaged (${text}). Nothing was written. Stop all candidates, move the file with its -wal and -shm away, and start again: the new file has a new token domain.`,
         false,
-      ];
-    case FULL:
-      return ["STORE_UNREACHABLE", `the disk of ${place} is full. Make room. It is tried again.`, true];
-    case IOERR:
-      return [
-        "STORE_UNREACHABLE",
-        `${place} cannot be read or written (${text}). The disk fails (look at the kernel's log), or its -wal or -shm was deleted: then stop all candidates and start them again. It is tried again.`,
-        true,
       ];
     case CONSTRAINT:
     case MISMATCH:
@@ -153,10 +163,8 @@ function describe(cause: unknown, code: number | undefined, place: string): [Ref
         `a name, id or value is too long for SQLite (${text}). Choose a shorter one.`,
         false,
       ];
-    case undefined:
-      return ofSystem(cause, text, place);
     default:
-      return ["STORE_UNREACHABLE", `${place}: ${text}. It is tried again.`, true];
+      return undefined;
   }
 }
 
