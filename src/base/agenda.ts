@@ -1,5 +1,5 @@
 // An agenda: items with a due time, the earliest first. A binary heap in which each item knows its place, so that an item can be moved
-// or struck out in O(log n). Ties keep no order of their own; whoever needs one breaks them by what the items say.
+// or struck out in O(log n). Ties keep no order of their own; a caller that needs one breaks ties by what the items say.
 
 export interface Entry {
   /** Monotonic milliseconds. */

@@ -29,7 +29,7 @@ export type RefusalCode =
 /** How the message of a refusal ends that a candidate answers by asking again. */
 const TRIED_AGAIN = " It is tried again.";
 
-/** For whoever asks once: nobody tries again. */
+/** For a caller that asks once and does not try again. */
 export function askedOnce(message: string): string {
   return message.endsWith(TRIED_AGAIN) ? message.slice(0, -TRIED_AGAIN.length) : message;
 }

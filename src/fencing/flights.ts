@@ -1,7 +1,7 @@
 // Operations in flight, counted: the guard of what lives behind one process. An operation is in flight from its admission until its work has really
 // ended, however it ends and whether or not anybody still waits for it.
 //
-// LAW 12  Raise, then read, then write. A newer token is installed at once, so that older ones are refused from that moment; whoever brought it
+// LAW 12  Raise, then read, then write. A newer token is installed at once, so that older ones are refused from that moment; the operation that brought it
 //         begins only when no operation with another token is in flight.
 //
 // THE ARGUMENT  `#tryEnter` judges, remembers and counts without a pause between them, so in one step of this process.

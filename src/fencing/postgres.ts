@@ -1,4 +1,4 @@
-// postgresFence: for rows in PostgreSQL. The fence is a row in the same database, checked and locked inside the transaction that writes, whoever made that
+// postgresFence: for rows in PostgreSQL. The fence is a row in the same database, checked and locked inside the transaction that writes, whichever client made that
 // transaction: pg, postgres, Kysely, Drizzle, Prisma and whatever else has one of their methods.
 //
 // THE ARGUMENT

@@ -1,5 +1,5 @@
 // sqliteFence: for rows in SQLite. The fence is a row in the same database, read and raised inside the transaction that writes; so the check and the
-// write are one step, whoever made that transaction. Works with `node:sqlite`, `better-sqlite3` and `libsql`, by the methods they share.
+// write are one step, whichever client made that transaction. Works with `node:sqlite`, `better-sqlite3` and `libsql`, by the methods they share.
 //
 // THE ARGUMENT
 //   one step   SQLite has one writer at a time per database. `admit` begins with a write of its own, so from then until COMMIT or ROLLBACK this

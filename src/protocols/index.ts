@@ -1,4 +1,4 @@
-// conclave/protocols: election protocols as pure nodes, `(state, input, now) → state + effects`, for whoever wants to host, simulate or draw them.
+// conclave/protocols: election protocols as pure nodes, `(state, input, now) → state + effects`, for those who want to host, simulate or draw them.
 export { type BullyImage, type BullyMessage, type BullyState } from "./bully/state.ts";
 export { bully } from "./bully/bully.ts";
 export {

@@ -63,7 +63,7 @@ export interface Setup {
   readonly id: NodeId;
   /** All members, in clockwise order for those who have a ring; ascending otherwise. */
   readonly members: readonly NodeId[];
-  /** Whoever has the best is to be elected, where the protocol elects by attribute. The id unless told otherwise. */
+  /** Where the protocol elects by attribute, the member with the best one is to be elected. The id unless told otherwise. */
   readonly attribute: number;
   /** Who led when the world began, so that a run can start from a settled group; NOBODY: a fresh start. A later life gets NOBODY. */
   readonly leader: NodeId;
@@ -120,7 +120,7 @@ export interface Protocol<State extends object = object, Sent extends Message = 
   readonly liveness: Liveness;
   /** Goes on for ever (heartbeats), so a run ends when all agree; else a run ends when nothing is left to happen. */
   isPerpetual(settings: Settings): boolean;
-  /** What makes a member the best one; "any": whoever wins, wins. */
+  /** What makes a member the best one; "any": any member may win. */
   readonly electsBy: "id" | "attribute" | "any";
   /** Who is told to `campaign` at the start of a run that names no initiators. */
   readonly initiators: "all" | "first" | "none";

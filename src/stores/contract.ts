@@ -77,7 +77,7 @@ export interface Reopenable {
 }
 
 /**
- * Shows its life to rivals by an open descriptor: the kernel tells them when the LAST process that has it is gone. Whoever can act for a term holds it;
+ * Shows its life to rivals by an open descriptor: the kernel tells them when the LAST process that has it is gone. Every process that can act for a term holds it;
  * `conclave run` gives it to its keeper and to the child. Undefined where there is none: then a death is noticed when the ttl runs out.
  */
 export interface ShowsLife {

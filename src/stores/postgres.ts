@@ -76,7 +76,7 @@ function fromUrl(url: string, options: PostgresOptions): FencedStore & Reopenabl
   return new UrlStore(reopeningUrl(base, settings, own), parts);
 }
 
-/** With the options in it, so that whoever opens it again gets the same. */
+/** With the options in it, so that opening it again gives the same store. */
 function reopeningUrl(base: string, settings: URLSearchParams, own: PostgresOptions): string {
   const all = new URLSearchParams(settings);
   if (own.schema !== undefined) all.set(OWN_SETTINGS.schema, own.schema);

@@ -174,7 +174,7 @@ function allFailed(errors: readonly EtcdError[], endpoints: readonly Endpoint[])
   return new EtcdError(problem, "not-applied", messages.join("; "), errors[0]?.cause);
 }
 
-/** The opening serves everybody who waits; whoever cannot wait any longer leaves, with nothing sent. */
+/** The opening serves all callers that wait; a caller that cannot wait any longer leaves, and nothing was sent for it. */
 function until(opening: Promise<Link>, signal: AbortSignal, { endpoints }: EtcdAddress): Promise<Link> {
   return new Promise((resolve, reject) => {
     const leave = (): void =>

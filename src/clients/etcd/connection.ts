@@ -1,7 +1,7 @@
 // One connection to one etcd server: gRPC over node:http2. Opened when the server has said its first word of HTTP/2; a call that fails before that
 // definitely never left. Nothing is tried twice here.
 //
-// A connection without an answer: whoever gives up a call makes it suspect. A suspect connection gets no further calls; it is asked by a ping, and closed if
+// A connection without an answer: a caller that gives up a call makes it suspect. A suspect connection gets no further calls; it is asked by a ping, and closed if
 // that is not answered either, so that streams on it end now and not when the kernel gives up, which takes minutes. While a stream is open, a ping
 // every ten seconds finds a silent peer too. etcd allows one in five.
 // Keeps the process alive only while a call waits for its answer.

@@ -2,7 +2,7 @@
 //
 // ASSUMES  Links lose nothing and deliver within `delayMs`; a node answers within `processMs`; members and their ids are known to all; a crashed
 // node returns with the number it had on disk. Then a missing answer means death, which is all the algorithm knows.
-// PROMISES  While that holds: whoever is up follows the greatest id that is up, soon after the last crash or restart; two lead at once for no longer than
+// PROMISES  While that holds: every node that is up follows the greatest id that is up, soon after the last crash or restart; two lead at once for no longer than
 // one message takes.
 // DOES NOT PROMISE  Anything under partition: each side elects its own leader, and both act. There is no quorum to forbid it and no term to tell the two
 // apart. Whatever a Bully leader writes must be fenced at the resource. A wrong suspicion alone is harmless: the live leader answers and wins again.
@@ -12,7 +12,7 @@
 //   preparing   stored                   asking: ELECTION to all greater ids, answer timer; nobody is greater: leading
 //   asking      OK of this election      yielding: coordinator timer
 //   asking      answer timer             leading: COORDINATOR to all lesser ids
-//   yielding    coordinator timer        preparing: whoever answered has died since; begin again
+//   yielding    coordinator timer        preparing: the node that answered has died since; begin again
 //   any         ELECTION of a lesser id  OK back; begin an own election, unless one runs
 //   idle        an older ELECTION        OK back, and no more: the leader has answered it, or will
 //   leading     an older ELECTION        OK back, and COORDINATOR to the asker alone
@@ -44,7 +44,7 @@ function answerTimeoutOf(settings: Settings): number {
   return asked > 0 ? asked : 2 * numberOf(settings, "delayMs") + 2 * numberOf(settings, "processMs");
 }
 
-/** Whoever said OK asks in its turn, waits as long as we do, and announces; somebody above it may begin one delay later. */
+/** The node that said OK asks in its turn, waits as long as we do, and announces itself; a greater node may begin one delay later. */
 function coordinatorTimeoutOf(settings: Settings): number {
   const asked = numberOf(settings, "coordinatorTimeoutMs");
   if (asked > 0) return asked;
@@ -221,7 +221,7 @@ export const bully: Protocol<BullyState, BullyMessage, BullyImage> = {
     };
   },
 
-  /** Recovery: whoever comes back holds an election; the greatest of all has nobody to ask and announces itself. */
+  /** Recovery: a node that comes back holds an election; the greatest of all has nobody to ask and announces itself. */
   start(state, image, now, effects) {
     state.number = image?.number ?? 0;
     if (state.leader === NOBODY) beginElection(state, effects);

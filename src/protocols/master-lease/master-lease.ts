@@ -1,4 +1,4 @@
-// A master lease as in Chubby (Burrows 2006, section 2.1; Gray and Cheriton 1989): whoever a majority of replicas has promised not to elect another for a while is master for a
+// A master lease as in Chubby (Burrows 2006, section 2.1; Gray and Cheriton 1989): the replica to which a majority has promised not to elect another for a while is master for a
 // little less than that while, and has it renewed before it ends.
 //
 // ASSUMES  Every clock's rate is within `driftBound` of real time, and a reading lags by at most `grain`; a clock runs on while its replica is paused. Replicas
@@ -16,7 +16,7 @@
 //   any       RENEW of its epoch, or a later one           RENEWED: bound for another lease
 //   any       RENEW of an earlier epoch                    STALE
 //   any       RELEASE                                      free
-//   new life                                               bound for a full lease to whom the disk names; and whoever it grants to waits as long
+//   new life                                               bound for a full lease to the holder on disk; and a replica to which it grants waits as long
 //   tenure    input                                        next
 //   none      free for a while, or told to                 preparing: the next epoch, promised to oneself, goes to disk
 //   preparing stored                                       asking: ASK
@@ -98,7 +98,7 @@ function receiveAsReplica(
   effects.announce("follower", message.leads ? from : NOBODY, message.epoch);
 }
 
-/** Whoever has promised to another neither stands nor leads. */
+/** A replica that has promised to another neither stands nor leads. */
 function yieldTo(state: MasterLeaseState, now: number, effects: MasterLeaseEffects): void {
   if (state.tenure !== undefined && state.pledge.holder !== state.id) stop(state, now, effects);
 }

@@ -10,7 +10,7 @@ export function isBound({ id, pledge, tenure }: MasterLeaseState, candidate: Nod
   return pledge.holder !== id || tenure !== undefined;
 }
 
-/** A new promise. Whoever had the old one may still rely on it; also whoever had the one before, should the holder be the same. */
+/** A new promise. The replica that had the old one may still rely on it; so may the one before, if the holder is the same. */
 export function promise(
   state: MasterLeaseState,
   holder: NodeId,
@@ -81,7 +81,7 @@ function isPending({ pending }: MasterLeaseState, epoch: number): boolean {
 }
 
 /**
- * A majority has promised to whoever renews, so nobody else leads in its epoch, or will in a lesser one: this replica joins, if it has not promised in a later one.
+ * A majority has promised to the replica that renews, so nobody else leads in its epoch, or will in a lesser one: this replica joins, if it has not promised in a later one.
  * False: it has, and says so.
  */
 export function hearRenew(

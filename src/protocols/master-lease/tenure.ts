@@ -1,4 +1,4 @@
-// The replica that is promised to: it stands, waits out whoever was before it, leads while a majority keeps its word, and stops by its own clock.
+// The replica that others promise to: it stands, waits until its predecessor's lease is over, leads while a majority keeps its promise, and stops by its own clock.
 import { NOBODY, type NodeId } from "../protocol.ts";
 import { beliefMs, passedBy, reachedBy, waitOf } from "./deadlines.ts";
 import { armStand, extend, giveBack, othersMs, promise } from "./pledge.ts";
@@ -159,7 +159,7 @@ export function hearDenied(
   if (state.peers.length + 1 - tenure.denied.size < state.majority) resign(state, tenure, now, effects);
 }
 
-/** It will not use this epoch again, so whoever promised in it is free. */
+/** It will not use this epoch again, so those that promised in it are free. */
 export function resign(state: MasterLeaseState, tenure: Tenure, now: number, effects: MasterLeaseEffects): void {
   const message = { type: "RELEASE", epoch: tenure.epoch } as const;
   for (const peer of state.peers) effects.send(peer, message);

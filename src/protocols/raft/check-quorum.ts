@@ -12,7 +12,7 @@ import { NOBODY, type NodeId } from "../protocol.ts";
 import { becomeFollower } from "./role.ts";
 import { CHECK_QUORUM, type RaftEffects, type RaftState } from "./state.ts";
 
-/** A leader hears itself. Whoever has stopped waiting has no leader any more. */
+/** A leader hears itself. A member that has stopped waiting has no leader any more. */
 export function isLed(state: RaftState, now: number): boolean {
   if (state.leader === state.id) return true;
   return state.leader !== NOBODY && now - state.heardAtMs < state.timeoutMinMs;

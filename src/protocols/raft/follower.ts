@@ -5,7 +5,7 @@ import type { RaftEffects, RaftState } from "./state.ts";
 import { reply } from "./storage.ts";
 
 /**
- * An older leader is answered too, with the newer term (Raft, figure 2). That frees it, and it frees whoever got ahead: a member with a newer term that
+ * An older leader is answered too, with the newer term (Raft, figure 2). That frees it, and it frees a member that got ahead: a member with a newer term that
  * nobody votes for, because all hear their leader, would be shut out for ever if it took that leader's APPEND in silence (check-quorum.ts).
  */
 export function handleAppend(state: RaftState, from: NodeId, term: number, now: number, effects: RaftEffects): void {

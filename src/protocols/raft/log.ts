@@ -22,7 +22,7 @@ export function logOnDisk(state: RaftState): LogEnd {
   return state.log;
 }
 
-/** Thesis, section 3.10: only a member that has the leader's whole log can take over. Without entries to send, whoever is a member. */
+/** Thesis, section 3.10: only a member that has the leader's whole log can take over. Without entries to send, any member can. */
 export function isCaughtUp(state: RaftState, peer: NodeId): boolean {
   return state.peers.includes(peer);
 }

@@ -1,7 +1,7 @@
 // PreVote (thesis, section 9.6): ask before standing. A member that cannot win raises nobody's term, so one that was cut off, or that cannot hear the
 // leader, deposes nobody when it is heard again.
 //
-// A pre-vote promises nothing: it is not written down, sets no timer and changes no term, and whoever grants it may grant another. A granted one carries the
+// A pre-vote promises nothing: it is not written down, sets no timer and changes no term, and a member that grants one may grant another. A granted one carries the
 // term that was asked for, which nobody may take for a term that has begun; a refusal carries the refuser's own, which its asker adopts: else one that is
 // behind in terms, with the only log that is long enough, would ask in vain for ever (etcd 8243, 8501). For the same reason an outdated question is
 // refused and not dropped.

@@ -8,7 +8,7 @@
 // CheckQuorum: a leader whom a majority hears and answers is deposed by nobody but itself (transfer), and a majority that is whole agrees on one
 // of it within a few timeouts, whatever the others do.
 // DOES NOT PROMISE  One leader at one instant: an old leader believes in itself until it hears of a newer term or, with CheckQuorum, for up to two
-// election timeouts. What it does must carry its term, and be refused by whoever has seen a greater one (a log does that; so does a fence). No lease for
+// election timeouts. What it does must carry its term, and be refused by everything that has seen a greater one (a log does that; so does a fence). No lease for
 // reads either: a restarted member votes at once. Without PreVote or without CheckQuorum some partial partitions end never; testdata/raft-election shows
 // them. Leader Completeness and the other properties of the log mean nothing without a log: log.ts has what an election asks of one.
 //
@@ -133,7 +133,7 @@ export const raftElection: Protocol<RaftState, RaftMessage, RaftWrite> = {
     };
   },
 
-  /** Whoever led before the world began led in term 0, for which nobody can vote. */
+  /** A leader from before the world began has term 0, for which nobody can vote. */
   start(state, image, now, effects) {
     recall(state, image);
     state.heardAtMs = now;

@@ -7,7 +7,7 @@ import type { LogEnd } from "./log.ts";
 export type RaftMessage =
   /** Would you vote for me in `term`, which I have not begun? */
   | { readonly type: "PRE-VOTE"; readonly term: number; readonly log: LogEnd }
-  /** Granted: the term that was asked for. Refused: the term of whoever refuses, which its asker adopts. */
+  /** Granted: the term that was asked for. Refused: the term of the member that refuses, which the asker adopts. */
   | { readonly type: "PRE-VOTED"; readonly term: number; readonly isGranted: boolean }
   /** Vote for me in `term`. `isTransfer`: the leader itself wants it so. */
   | { readonly type: "VOTE"; readonly term: number; readonly log: LogEnd; readonly isTransfer: boolean }

@@ -48,7 +48,7 @@ export function mayVoteFor(state: RaftState, candidate: NodeId): boolean {
   return state.vote === candidate || (state.vote === NOBODY && state.leader === NOBODY);
 }
 
-/** Whoever was about to stand itself lets this one go first. A vote that is given again gives nothing new. */
+/** A member that was about to stand itself lets this one go first. A vote that is given again changes nothing. */
 function grantVote(state: RaftState, candidate: NodeId, effects: RaftEffects): void {
   if (state.vote === candidate) return;
   state.vote = candidate;
@@ -68,7 +68,7 @@ export function countVote(state: RaftState, from: NodeId): void {
   state.votes[from] = 1;
 }
 
-/** With the own vote always: whoever leads in a term has that term on its disk. */
+/** Its own vote is always one of them: a member that leads in a term has that term on its disk. */
 export function hasMajority(state: RaftState): boolean {
   if (state.votes[state.id] === 0) return false;
   let count = 1;

@@ -2,8 +2,8 @@
 //
 // ASSUMES  Links lose nothing and deliver within `delayMs`, in any order; a node answers, and its disk writes, within `processMs`; everybody knows the
 // ring. Then a successor that does not answer is dead: the detector makes no mistakes. Crashed nodes return with the round that was on their disk.
-// PROMISES  While that holds: whoever is up follows the best that is up, soon after the last crash or restart. At no instant do two lead: a winner's token has
-// passed everybody that is up, and whoever it passes leads no more. Nobody sees two elected in one round.
+// PROMISES  While that holds: every node that is up follows the best that is up, soon after the last crash or restart. At no instant do two lead: a winner's token has
+// passed every node that is up, and a node that it passes stops leading. Nobody sees two elected in one round.
 // DOES NOT PROMISE  Anything under partition: the ring closes on each side, and both sides elect. Nor under a wrong suspicion, which is a partition of one.
 // Whatever a leader writes must be fenced at the resource. An election, also a needless one, is a time without a leader.
 //

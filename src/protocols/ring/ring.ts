@@ -12,10 +12,10 @@
 //   any         BACK of the new successor          a new round: it has forgotten what passed through it, and may be the best
 //   running     no ELECTED for a whole round       ask the successor whether it lives; it does and still nothing comes: a new round
 //
-// A ROUND IN WHICH THE RING CHANGES IS LOST. Whoever changes its successor in an undecided round begins a new one; so in one round a node sends to one
+// A ROUND IN WHICH THE RING CHANGES IS LOST. A node that changes its successor in an undecided round begins a new one; so in one round a node sends to one
 // successor only, and tokens stay in order. Sending again to the next one what the dead one may have swallowed would save a part of a round, and would need to
 // be told from a doubled token.
-// Two rules the hunt never misses, because so much must go wrong at once: whoever is better than the elected objects (lelann.test.ts tells how that comes about), and
+// Two rules that the hunt cannot test, because too much must go wrong at once: a node that is better than the elected one objects (lelann.test.ts shows how), and
 // nobody follows one that an operator has called dead (ring.test.ts). Their mutants are found by those tests.
 // A TOKEN PASSES A NODE ONCE. One whose owner has died does not circulate for ever, a doubled one goes no further than one hop; no hop counter is needed.
 import { nextOf } from "../../base/rng.ts";
@@ -58,7 +58,7 @@ function bury(state: RingState, peer: NodeId, now: number, effects: RingEffects)
   if (peer === state.leader || (isRunning && (isSkipped || peer === state.best.id))) beginRound(state, effects);
 }
 
-/** It has started, or was taken for dead and is not. Only whoever is next before it has to act. */
+/** It has started, or was taken for dead and is not. Only its predecessor has to act. */
 function welcome(state: RingState, peer: NodeId, now: number, effects: RingEffects): void {
   state.dead.delete(peer);
   const isNew = chooseSuccessor(state, now, effects);
@@ -77,7 +77,7 @@ function sayBack(state: RingState, effects: RingEffects): void {
 function hang(state: RingState, effects: RingEffects): void {
   if (state.isAsked) {
     effects.explain("no ELECTED came: begin a new round");
-    // Perhaps somebody was told that this node is dead. Where a detector listens, whoever skips it goes on asking it.
+    // Another node may have been told that this one is dead. Where there is a detector, a node that skips this one goes on asking it.
     if (!listens(state)) sayBack(state, effects);
     return beginRound(state, effects);
   }
@@ -193,7 +193,7 @@ const FRAME: Omit<RingProtocol, "name" | "summary" | "tolerates" | "receive"> = 
 
   create: createState,
 
-  /** Without a detector a first start waits to be told; whoever has a disk image was here before, and says that it is back. */
+  /** Without a detector a first start waits to be told; a node that has a disk image ran before, and says that it is back. */
   start(state, image, now, effects) {
     state.round = image?.round ?? 0;
     state.met = state.round;

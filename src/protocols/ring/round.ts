@@ -1,4 +1,4 @@
-// A round: begun by whoever sees the need, joined by whoever hears of it, decided by ELECTED. Numbers of rounds grow, and are on disk before anything of the
+// A round: a node that sees the need begins it, every node that hears of it joins, and ELECTED decides it. Numbers of rounds grow, and are on disk before anything of the
 // round leaves; so a message of an older round is known as such and dropped, and nobody is in one round twice, not even in two lives.
 import { NOBODY, type NodeId } from "../protocol.ts";
 import {
@@ -20,7 +20,7 @@ export function beginRound(state: RingState, effects: RingEffects): void {
   launch(state, effects);
 }
 
-/** Whatever the last one left behind is gone: the flag, the best, and what was not yet sent. Whoever led, leads no more. */
+/** Nothing of the last round is kept: not the flag, not the best, not what was still to be sent. A leader stops leading. */
 function enterRound(state: RingState, round: number, effects: RingEffects): void {
   state.round = round;
   state.met = Math.max(state.met, round);

@@ -27,7 +27,7 @@ export type RingMessage =
   | { readonly type: "PROBE" }
   /** I am; and this is the greatest round that I have met. */
   | { readonly type: "ALIVE"; readonly round: number }
-  /** I have started. To all: whoever is next before me must not skip me, and what I knew is lost. */
+  /** I have started. Sent to all: my predecessor must not skip me, and what I knew is lost. */
   | { readonly type: "BACK" };
 
 /**

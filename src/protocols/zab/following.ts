@@ -47,7 +47,7 @@ function acceptEpoch(state: ZabState, to: NodeId, epoch: number, effects: ZabEff
 /**
  * First the history, then the epoch that it belongs to. The other way round, a crash between the two leaves a peer that claims the newest epoch with an
  * old history, and wins elections by it.
- * NEWLEADER says that a quorum has accepted this epoch for this leader. So nobody else can lead in it, and it binds whoever has not accepted more.
+ * NEWLEADER says that a quorum has accepted this epoch for this leader. So nobody else can lead in it, and it binds every peer that has not accepted more.
  */
 export function hearNewLeader(state: ZabState, from: NodeId, epoch: number, zxid: number, effects: ZabEffects): void {
   if (epoch < state.acceptedEpoch) return;

@@ -1,4 +1,4 @@
-// Discovery and synchronisation as the elected has them. An election is only a hint: whoever won it leads when a quorum has accepted an epoch of its own,
+// Discovery and synchronisation as the elected has them. An election is only a hint: its winner leads when a quorum has accepted an epoch of its own,
 // which no other leader can have, and has its history on disk.
 import { assert } from "../../base/assert.ts";
 import type { NodeId } from "../protocol.ts";
@@ -162,7 +162,7 @@ export function ping(state: ZabState, reign: Reign, now: number, effects: ZabEff
 }
 
 /**
- * Whoever elected this peer and looks again will not come. False: those who are left are no quorum; the peer must look again, and not wait out `initLimit`.
+ * A peer that elected this one and looks again will not come. False: those who are left are no quorum; the peer must look again, and not wait out `initLimit`.
  * A vote of a later round, or a better one of the same, was cast after the one that elected; any other may only have been slow.
  */
 export function keepsElectors(state: ZabState, reign: Reign, from: NodeId, vote: Vote): boolean {

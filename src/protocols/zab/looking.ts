@@ -139,7 +139,7 @@ function hearSettled(state: ZabState, from: NodeId, vote: Notification, effects:
 /**
  * ZooKeeper's checkLeader. Of another peer only its own word counts that it leads: else those whom a dead leader left behind would send each other
  * to it for ever. That oneself leads may be heard from others, but only in the round in which one looks: followers of an earlier life, or of an earlier
- * round, do not make a leader of whoever has moved on.
+ * round, do not make a leader of a peer that has moved on.
  */
 function isLeaderSure(state: ZabState, votes: ReadonlyMap<NodeId, Notification>, { leader, round }: Vote): boolean {
   return leader === state.id ? round === state.round : votes.get(leader)?.state === "leading";

@@ -15,7 +15,7 @@ export interface Vote {
   readonly peerEpoch: number;
 }
 
-/** A vote, and what whoever cast it was doing. */
+/** A vote, and what the peer that cast it was doing. */
 export interface Notification extends Vote {
   readonly type: "NOTIFICATION";
   readonly state: PeerState;

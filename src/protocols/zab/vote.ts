@@ -27,7 +27,7 @@ export function isSameVote(a: Vote, b: Vote): boolean {
 
 /**
  * Outside an election only who leads in which epoch matters. Two who follow the same leader may have elected it in different rounds, and a newcomer must
- * find a quorum among them. Whoever still looks has voted in one round, so then everything counts.
+ * find a quorum among them. A peer that still looks has voted in one round, so then everything counts.
  */
 export function isSameChoice(a: Notification, b: Notification): boolean {
   if (a.state === "looking" || b.state === "looking") return isSameVote(a, b);

@@ -3,11 +3,11 @@
 //
 // ASSUMES  Members and weights are known to all. Peers crash and come back with their disk; messages are lost, doubled, late, out of order; clocks have any
 // rate. Timeouts matter only for progress.
-// PROMISES  An epoch has at most one leader. Whoever leads had, when it was elected, a history not older than that of each member of a quorum; so the
+// PROMISES  An epoch has at most one leader. A leader had, when it was elected, a history not older than that of each member of a quorum; so the
 // history that an epoch has established is that of every later one. A peer's epochs never fall. A peer of weight 0 never leads. When a quorum by weight can talk, it
 // agrees on one leader, and keeps it, if the others are out of earshot or can be reached.
 // DOES NOT PROMISE  That an old leader knows that it has been replaced: two may believe to lead, in different epochs, for up to `syncLimit`. Whatever is
-// written must carry the epoch, or a token. Nor that the best peer leads: one that comes back with a better history follows whoever leads by then.
+// written must carry the epoch, or a token. Nor that the best peer leads: one that comes back with a better history follows the present leader.
 // Nor progress while a better peer is known by hearsay only: votes travel further than the candidate's own voice, so a quorum may elect, again and again,
 // somebody whom it cannot hear. (ZooKeeper has the same weakness.)
 // Broadcast is not here: a history is one number, the zxid of its last transaction, and grows by being taken over.
@@ -35,7 +35,7 @@
 //
 // ONE LEADER PER EPOCH  A peer accepts an epoch once, for one leader, and on disk before it says so. Two leaders of one epoch would need two quorums, which
 // share a peer. After a restart a peer does not know for whom it accepted, so it counts for nobody in that epoch.
-// HISTORIES ARE KEPT  Whoever accepts epoch e takes no history of a lesser epoch afterwards. So if a quorum had taken the history of an epoch before e, one
+// HISTORIES ARE KEPT  A peer that accepts epoch e takes no history of a lesser epoch afterwards. So if a quorum had taken the history of an epoch before e, one
 // of them told so in its ACKEPOCH, and a leader with an older history would not have counted it. The history is on disk before the epoch
 // that vouches for it.
 //

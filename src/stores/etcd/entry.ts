@@ -78,7 +78,7 @@ export function readRecord(value: Buffer): Record | undefined {
   }
 }
 
-/** Of whoever is first. A Go candidate is known by what it wrote, and one of `etcdctl lock`, which writes nothing, by its lease. */
+/** Of the first in the queue. A Go candidate is known by what it wrote, and one of `etcdctl lock`, which writes nothing, by its lease. */
 export function holderOf(line: Line, entry: KeyValue): Holder {
   const record = readRecord(entry.value);
   const token = entry.createRevision;

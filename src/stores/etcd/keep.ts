@@ -1,10 +1,10 @@
 // The session at etcd: a lease. Opened by its nonce, kept alive, and confirmed.
 //
-// LAW 6, proof. LeaseKeepAlive is answered from the memory of whoever believes to lead etcd; older versions do not ask anybody whether that is still so. So a
+// LAW 6, proof. LeaseKeepAlive is answered from the memory of the member that thinks it leads etcd; older versions do not check whether that is still so. So a
 //   keep here is two requests through one member: the renewal, then a linearizable read. It counts only if both carry the same member and raft term.
 //   Argument: the member was in term T from before the renewal (etcd fills that header first) until after the read, so the renewal went to the leader of T. The read
 //   was confirmed by a majority in term T, after the renewal: any leader of a later term was elected after that, and gives every lease its full ttl again.
-//   So the judge, whoever it is, counts from an instant no earlier than the send.
+//   So the judge, whichever member it is, counts from an instant no earlier than the send.
 // The read is no extra: it is the look at all holds that a keep owes anyway. LeaseTimeToLive beside it shows what else the lease carries.
 import { EtcdError, isLeaseNotFound, isPermissionDenied } from "../../clients/etcd/errors.ts";
 import type { Link } from "../../clients/etcd/link.ts";

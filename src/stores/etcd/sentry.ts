@@ -1,4 +1,4 @@
-// Hints for one name. Whoever stands in the line watches its own entry, and the one right before it: when that goes, the next one before is looked for, and a
+// Hints for one name. A candidate in the queue watches its own entry, and the one right before it: when that goes, the next one before is looked for, and a
 // hint is given when there is none. So a leader that leaves wakes one candidate and not all. An onlooker watches the first entry, or an empty line for
 // somebody who comes. Every watch begins right after the revision at which its key was read, so that nothing falls between the two.
 import type { Link } from "../../clients/etcd/link.ts";
@@ -45,7 +45,7 @@ function follow(
   if (post.signal.aborted) stop();
 }
 
-/** Whatever was asked of etcd for a watch and failed ends the watch: whoever wants one begins anew. */
+/** A request to etcd that fails ends the watch it was made for: a caller that still wants one begins anew. */
 function again(post: Post, next: () => Promise<void>): void {
   next().catch(() => post.end());
 }
@@ -67,7 +67,7 @@ async function watchOwn(post: Post, line: Line, { bid, session }: Question): Pro
   await watchPredecessor(post, line, own);
 }
 
-/** Entries come only behind: whoever stands behind nobody but the first is the first when that one goes, and need not ask again. */
+/** New entries come only at the end of the queue. So the second in the queue is the first when the first one goes, and need not ask again. */
 async function watchPredecessor(post: Post, line: Line, own: KeyValue): Promise<void> {
   const { header, before, isFirst } = await findPredecessor(post, line, own);
   if (before === undefined) return post.hint(nobodyBefore(line, own));

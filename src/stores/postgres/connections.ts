@@ -106,7 +106,7 @@ export class Connections<S extends Session> {
     this.#looking ??= setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
   }
 
-  /** Whoever has waited longest, or nobody. */
+  /** The call that has waited longest, if any waits. */
   #serve(connection: Connection): void {
     const next = this.#waiting.shift();
     if (next !== undefined) return send(connection, next);
@@ -128,7 +128,7 @@ export class Connections<S extends Session> {
     const index = this.#idle.indexOf(connection);
     if (index >= 0) this.#idle.splice(index, 1);
     if (this.#connections.size === 0) this.#rest();
-    // Whoever waits would wait for nobody.
+    // Nothing would ever serve a call that waits.
     if (this.#connecting < this.#waiting.length) this.#connect();
   }
 

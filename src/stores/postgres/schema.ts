@@ -1,10 +1,10 @@
-// What `conclave schema postgres` prints: tables, the rules that hold whoever writes to them, and what a role needs. Text only. Run once by an owner;
+// What `conclave schema postgres` prints: tables, the rules that hold for every writer, and what a role needs. Text only. Run once by an owner;
 // running it again changes nothing. The functions that candidates call are in functions.ts.
 //
 //   meta      one row: the number of this layout, and the token domain (random, made with the tables)
 //   session   a candidate's standing, renewed alone: a keep writes this row and no other, unless many seats were left behind
 //   seat      a name → the session that holds it; without a session it is vacant. The row stays when it is given back
-//   counter   a name → its last token. Never deleted: a trigger refuses, whoever tries
+//   counter   a name → its last token. Never deleted: a trigger refuses, whichever role tries
 //   place     a view for people and for the functions: what stands at each name
 //
 // INVARIANT  counter.last ≥ every token granted for the name; it grows in the transaction that grants

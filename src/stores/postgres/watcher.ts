@@ -77,7 +77,7 @@ export class Watcher {
     this.#session = undefined;
   }
 
-  /** Whoever wants a watch begins one again. */
+  /** A caller that still wants a watch begins one again. */
   #endAll(): void {
     for (const mailbox of new Set([...this.#watched.values()].flatMap((each) => [...each]))) mailbox.end();
   }

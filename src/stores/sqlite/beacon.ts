@@ -57,7 +57,7 @@ export class Beacon {
     return handle?.fd !== undefined && handle.fd >= 0 ? handle.fd : undefined;
   }
 
-  /** Something has changed: whoever listens may look. One that has not read the last news yet gets no second. */
+  /** Something has changed, so listeners may look. A listener that has not read the last byte yet gets no second one. */
   tell(): void {
     for (const listener of this.#listeners) if (listener.writableLength === 0) listener.write("\n");
   }
@@ -94,7 +94,7 @@ function welcome(listeners: Set<Socket>, listener: Socket): void {
     .on("close", () => listeners.delete(listener));
 }
 
-/** Beside the database, so that whoever reaches the file reaches the socket; else where this user keeps such things. */
+/** Beside the database, so that a process that reaches the file also reaches the socket; otherwise where this user keeps such files. */
 function foldersFor(file: string): readonly string[] {
   const runtime = process.env["XDG_RUNTIME_DIR"];
   return [

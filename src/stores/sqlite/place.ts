@@ -38,7 +38,7 @@ export interface Place {
   readonly version: ReturnType<typeof asVersion>;
   readonly state: "vacant" | "held" | "missing";
   readonly lastTtlMs: number | undefined;
-  /** Of whoever holds it, or held it last. */
+  /** Of the present or the last holder. */
   readonly lastBid: string | undefined;
   readonly sitter: Sitter | undefined;
 }

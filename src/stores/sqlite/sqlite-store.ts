@@ -163,7 +163,7 @@ export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
     return this.#mailboxes.watch(call.signal, (mailbox) => this.#addWatch(questions, mailbox));
   }
 
-  /** A file that cannot be read ends the watch; whoever wants one tries again. */
+  /** A file that cannot be read ends the watch; a caller that still wants one tries again. */
   #addWatch(questions: readonly Question[], mailbox: Mailbox): () => void {
     try {
       return this.#watcher.add(questions, mailbox);
@@ -173,7 +173,7 @@ export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
     }
   }
 
-  /** Of the beacon that the last session has recorded. None is lit here in its place: whoever holds this one must hold what rivals watch. */
+  /** Of the beacon that the last session has recorded. No other beacon is lit in its place: a process that holds this descriptor must hold the one that rivals watch. */
   async lifeDescriptor(): Promise<number | undefined> {
     const life = await this.#light();
     return life.kind === "life" ? life.beacon?.descriptor : undefined;

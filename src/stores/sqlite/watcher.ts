@@ -3,7 +3,7 @@
 //   ourselves what this process commits, it tells its own watchers
 //   a look    every 50 ms at SQLite's data_version, which another connection's commit changes: whoever is nobody's listener (a name that was vacant, a
 //             row deleted by hand, a replaced file) is noticed too. It reads no page, and only if something was committed the changed names are read.
-//             Half a percent of one core here, most of it Node waking up. Whoever is connected to the holders of all it watches hears the rest from
+//             Half a percent of one core here, most of it Node waking up. A watcher that is connected to the holders of all it watches hears the rest from
 //             them, and looks once a second: five hundred that wait for one leader would keep two cores busy otherwise
 // fs.watch on the -wal was left out: it fires before the commit is visible, and its descriptors are few (max_user_instances).
 // Hints are not needed for safety; what goes wrong here is said by the machine's own requests.

@@ -14,7 +14,7 @@ export const silenceCases: readonly Case[] = [
 
 const FREED = "a session that is silent for its ttl is over";
 
-/** The seat of a silent holder, made free by whoever judges. Returns who has it then. */
+/** Waits until the judge frees the seat of a silent holder. Returns who has it then. */
 async function replace(bench: Bench, hold: Hold, ttlMs: number): Promise<Session> {
   const taker = await bench.open();
   if (!bench.isTaken)
