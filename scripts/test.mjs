@@ -41,7 +41,8 @@ const QUICK = [
   "test/testing/",
   ...["edges", "host", "no-work", "readings"].map((name) => `test/election/${name}.test.ts`),
   ...["guard", "memory", "http"].map((name) => `test/fencing/${name}.test.ts`),
-  ...["call", "memory", "open-store"].map((name) => `test/stores/${name}.test.ts`),
+  "test/drivers/",
+  ...["call", "memory"].map((name) => `test/stores/${name}.test.ts`),
   "test/tidy.test.ts",
   "test/docs.test.ts",
 ];

@@ -25,4 +25,4 @@ export {
   type Store,
   type UnfencedStore,
 } from "./stores/contract.ts";
-export { openStore } from "./stores/open-store.ts";
+export { openStore } from "./drivers/open-store.ts";

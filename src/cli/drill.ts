@@ -3,6 +3,8 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { withoutPassword } from "../base/url.ts";
+import { driverOf } from "../drivers/registry.ts";
 import { elect, isFenced, type Reopenable, type Store } from "../index.ts";
 import { judgeLog } from "../testing/index.ts";
 import { type Context, NO, UsageError, YES } from "./command.ts";
@@ -12,7 +14,7 @@ import { progressOf } from "./drill/progress.ts";
 import { type Outcome, summarize, tell } from "./drill/report.ts";
 import { type Fault, FAULTS, play } from "./drill/rounds.ts";
 import { readCount, readDuration, readFlags } from "./flags.ts";
-import { chooseStore, redact, STORE_HELP } from "./store.ts";
+import { chooseStore, STORE_HELP } from "./store.ts";
 
 export const help: string = `usage: conclave drill [--store URL] [--rounds N] [--faults LIST] [options]
 
@@ -37,7 +39,6 @@ Exit codes: 0 no overlap and no stale write accepted, 1 there was one, or nobody
 const INTERRUPTED = 130;
 const LOOK_EVERY_MS = 100;
 const ANSWER_WITHIN_MS = 5_000;
-const PORTS: Readonly<Record<string, number>> = { etcd: 2379, etcds: 2379, postgres: 5432, postgresql: 5432 };
 
 interface Asked {
   readonly store: Store & Reopenable;
@@ -115,8 +116,7 @@ async function understand(args: readonly string[]): Promise<Asked> {
 }
 
 function cutAddresses(store: Store, url: string): ReturnType<typeof addressesOf> {
-  const scheme = /^([a-z]+):/i.exec(url)?.[1]?.toLowerCase() ?? "";
-  return store.guarantee.scope === "network" ? addressesOf(url, PORTS[scheme]) : [];
+  return store.guarantee.scope === "network" ? addressesOf(url, driverOf(url)?.port) : [];
 }
 
 function readFaults(list: string | undefined, whyNotCut: string | undefined): readonly Fault[] {
@@ -205,7 +205,7 @@ async function hold(asked: Asked, program: URL, log: string, signal: AbortSignal
     ...judged.unread.map((line) => `unreadable: ${line}`),
   );
   return {
-    store: redact(store.url),
+    store: withoutPassword(store.url),
     ttlMs,
     rounds: Math.floor(done / faults.length),
     samples,

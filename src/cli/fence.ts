@@ -4,23 +4,22 @@ import type { Adopted, Move } from "../fencing/index.ts";
 import { type ErrorCode, isConclaveError } from "../index.ts";
 import { NO, UNKNOWN, UsageError, YES } from "./command.ts";
 import { onlyName, readFlags } from "./flags.ts";
-import { type Guard, guardAt } from "./guards.ts";
+import type { GuardOptions } from "../drivers/driver.ts";
+import { guardAt } from "./guards.ts";
 
-export const help: string = `usage: conclave fence adopt RESOURCE --sqlite FILE [--table NAME] --from DOMAIN --to DOMAIN [--json]
-       conclave fence adopt NAME --folder FOLDER --from DOMAIN --to DOMAIN [--json]
-       conclave fence adopt RESOURCE --etcd URL [--prefix PREFIX] --from DOMAIN --to DOMAIN [--json]
-       conclave fence adopt RESOURCE --postgres URL [--table NAME] --from DOMAIN --to DOMAIN [--json]
+export const help: string = `usage: conclave fence adopt RESOURCE --guard URL --from DOMAIN --to DOMAIN [options]
 
 After you have moved an election to another store on purpose: makes a guard take the tokens of the new store's domain. The message of TOKEN_FOREIGN
 names both domains, and this command. Make sure that no candidate uses the old store any more: from now on its tokens are refused, however great.
 Doing it twice is doing it once.
 
-  --sqlite FILE     the guard is sqliteFence() in this database; RESOURCE is what it was told to guard
-  --folder FOLDER   the guard is fileFence(FOLDER, NAME)
-  --etcd URL        the guard is etcdFence(URL)
-  --prefix PREFIX   what its keys begin with, if it is not conclave-fence/
-  --postgres URL    the guard is postgresFence() in this database; the user may read and write its table
-  --table NAME      the guard's table, if it is not conclave_fence; with --sqlite and --postgres
+  --guard URL       where the guard is:
+                      sqlite:FILE       sqliteFence() in this database; RESOURCE is what it was told to guard
+                      file:FOLDER       fileFence(FOLDER, RESOURCE)
+                      etcd://HOST       etcdFence(URL)
+                      postgres://HOST/  postgresFence() in this database; the user may read and write its table
+  --table NAME      the guard's table, if it is not conclave_fence; for sqlite: and postgres:
+  --prefix PREFIX   what the guard's keys begin with, if it is not conclave-fence/; for etcd:
   --from DOMAIN     the domain that the guard knows now; refused if it knows another one
   --to DOMAIN       the domain of the new store
   --json            one JSON object: {"resource", "place", "changed", "from": {"domain", "value"}, "to": {"domain", "value"}}
@@ -32,7 +31,8 @@ Exit codes: 0 done, or done before; 1 refused, nothing was changed; 2 not unders
 `;
 
 export async function run(args: readonly string[]): Promise<number> {
-  const { resource, move, guard, json } = readArgs(args);
+  const { resource, move, json, ...asked } = readArgs(args);
+  const guard = await guardAt(asked.guard, asked);
   if (guard.isMissing) {
     process.stderr.write(`conclave fence adopt: there is no ${guard.place}. Nothing was changed.\n`);
     return UNKNOWN;
@@ -49,10 +49,16 @@ export async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-function readArgs(args: readonly string[]): { resource: string; move: Move; guard: Guard; json: boolean } {
+interface Asked extends GuardOptions {
+  readonly resource: string;
+  readonly move: Move;
+  readonly guard: string;
+  readonly json: boolean;
+}
+
+function readArgs(args: readonly string[]): Asked {
   const text = { type: "string" } as const;
-  const places = { sqlite: text, folder: text, etcd: text, postgres: text, table: text, prefix: text } as const;
-  const options = { ...places, from: text, to: text, json: { type: "boolean" } } as const;
+  const options = { guard: text, table: text, prefix: text, from: text, to: text, json: { type: "boolean" } } as const;
   const { values, positionals } = readFlags({ args: [...args], options, allowPositionals: true });
   const [verb, ...rest] = positionals;
   if (verb !== "adopt")
@@ -60,11 +66,13 @@ function readArgs(args: readonly string[]): { resource: string; move: Move; guar
       verb === undefined ? "say what to do: adopt" : `there is no "fence ${verb}", only "fence adopt"`,
     );
   const resource = onlyName(rest, "RESOURCE");
-  const { from, to } = values;
+  const { guard, table, prefix, from, to } = values;
+  if (guard === undefined)
+    throw new UsageError("--guard URL is needed: sqlite:FILE, file:FOLDER, etcd://… or postgres://…");
   if (from === undefined || to === undefined)
     throw new UsageError("--from and --to are needed: the domain that is left, and the new one");
   if (from === to) throw new UsageError(`--from and --to are both ${from}`);
-  return { resource, move: { from, to }, guard: guardAt(values), json: values.json === true };
+  return { resource, move: { from, to }, guard, table, prefix, json: values.json === true };
 }
 
 /** Not the guard's own word: it could not be asked, or did not answer. */

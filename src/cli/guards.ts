@@ -1,91 +1,38 @@
-// The guards that a command can reach, by where they are: a SQLite file, a folder, etcd, PostgreSQL. Those in memory, and durableFence, belong to a process.
+// The guards that a command can reach, by their URL: a table in SQLite or PostgreSQL, keys in etcd, or a folder (file:FOLDER). Guards in memory, and
+// durableFence, belong to the process that guards.
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { etcdFence } from "../fencing/etcd.ts";
-import { type Adopted, fileFence, type Move, sqliteFence } from "../fencing/index.ts";
-import { postgresFence } from "../fencing/postgres.ts";
-import { problemOfUrl } from "../stores/postgres/url.ts";
-import { transact } from "../stores/postgres/transact.ts";
+import type { Guard, GuardOptions } from "../drivers/driver.ts";
+import { driverOf, DRIVERS } from "../drivers/registry.ts";
+import { fileOf, schemeOf } from "../base/url.ts";
+import { fileFence } from "../fencing/index.ts";
 import { UsageError } from "./command.ts";
-import { openDatabaseAt } from "./database.ts";
-import { redact } from "./store.ts";
 
-export interface Guard {
-  /** Shown to the user. */
-  readonly place: string;
-  /** Of a server nobody knows before it is asked. */
-  readonly isMissing: boolean;
-  adopt(resource: string, move: Move): Promise<Adopted>;
+/** Which options fit which guard. */
+const FITTING: Readonly<Record<keyof GuardOptions, readonly string[]>> = {
+  table: ["sqlite", "postgres"],
+  prefix: ["etcd"],
+};
+
+export async function guardAt(url: string, options: GuardOptions): Promise<Guard> {
+  const driver = driverOf(url);
+  const name = schemeOf(url) === "file" ? "file" : driver?.name;
+  for (const [option, names] of Object.entries(FITTING))
+    if (options[option as keyof GuardOptions] !== undefined && !names.includes(name ?? ""))
+      throw new UsageError(`--${option} goes with a guard in ${names.join(" or ")}`);
+  if (name === "file") return inFolder(fileOf(url));
+  if (driver?.guard === undefined) throw new UsageError(`--guard: ${noGuard(driver?.name)}`);
+  return await driver.guard(url, options);
 }
 
-/** What names a guard, as flags. */
-export interface GuardFlags {
-  readonly sqlite?: string | undefined;
-  readonly folder?: string | undefined;
-  readonly etcd?: string | undefined;
-  readonly postgres?: string | undefined;
-  readonly table?: string | undefined;
-  readonly prefix?: string | undefined;
-}
-
-export function guardAt({ sqlite, folder, etcd, postgres, table, prefix }: GuardFlags): Guard {
-  if ([sqlite, folder, etcd, postgres].filter((place) => place !== undefined).length !== 1)
-    throw new UsageError(
-      "say where the guard is, by one of --sqlite FILE, --folder FOLDER, --etcd URL and --postgres URL",
-    );
-  if (table !== undefined && sqlite === undefined && postgres === undefined)
-    throw new UsageError("--table goes with --sqlite and --postgres");
-  if (prefix !== undefined && etcd === undefined) throw new UsageError("--prefix goes with --etcd");
-  if (sqlite !== undefined) return inFile(sqlite, table);
-  if (etcd !== undefined) return inEtcd(etcd, prefix);
-  if (postgres !== undefined) return inPostgres(postgres, table);
-  return inFolder(folder ?? "");
-}
-
-function inFile(file: string, table: string | undefined): Guard {
-  const place = path.resolve(file);
-  const fence = sqliteFence({ table });
-  return {
-    place,
-    isMissing: !existsSync(place),
-    adopt: async (resource, move) => {
-      const database = openDatabaseAt(place);
-      try {
-        return fence.adopt(database, resource, move);
-      } finally {
-        database.close();
-      }
-    },
-  };
+function noGuard(name: string | undefined): string {
+  const known = DRIVERS.flatMap(({ guard, schemes }) => (guard === undefined ? [] : schemes)).map((each) => `${each}:`);
+  const what =
+    name === undefined ? "the URL begins with none of the known schemes" : `no command reaches one in ${name}`;
+  return `${what}. A guard is at ${[...known, "file:"].join(", ")}`;
 }
 
 function inFolder(folder: string): Guard {
   const place = path.resolve(folder);
   return { place, isMissing: !existsSync(place), adopt: (name, move) => fileFence(place, name).adopt(move) };
-}
-
-function inEtcd(url: string, prefix: string | undefined): Guard {
-  const fence = etcdFence(url, { prefix });
-  return {
-    place: redact(url),
-    isMissing: false,
-    adopt: async (resource, move) => {
-      try {
-        return await fence.adopt(resource, move);
-      } finally {
-        await fence.close();
-      }
-    },
-  };
-}
-
-function inPostgres(url: string, table: string | undefined): Guard {
-  const fence = postgresFence({ table });
-  const problem = problemOfUrl(url);
-  if (problem !== undefined) throw new UsageError(`--postgres: ${problem}`);
-  return {
-    place: redact(url),
-    isMissing: false,
-    adopt: (resource, move) => transact(url, (transaction) => fence.adopt(transaction, resource, move)),
-  };
 }

@@ -1,7 +1,6 @@
 // `conclave schema postgres`: the SQL that an owner of the database runs once, on stdout and nothing else, so that it can be piped into psql. Connects to
 // nothing. What it makes, and which rights a candidate needs, is said in the SQL's own comments.
-import { postgresFence } from "../fencing/postgres.ts";
-import { postgresSchema } from "../stores/postgres.ts";
+import { DRIVERS } from "../drivers/registry.ts";
 import { UsageError, YES } from "./command.ts";
 import { readFlags } from "./flags.ts";
 
@@ -28,20 +27,14 @@ const OPTIONS = {
   json: { type: "boolean", default: false },
 } as const;
 
-export function run(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[]): Promise<number> {
   const { values, positionals } = readFlags({ args: [...args], options: OPTIONS, allowPositionals: true });
-  if (positionals.length !== 1 || positionals[0] !== "postgres")
+  const driver = DRIVERS.find(({ name }) => positionals.length === 1 && name === positionals[0]);
+  if (driver?.schema === undefined)
     throw new UsageError("which store? postgres has tables to make; the others need none");
   const { schema = "conclave", grant, fence, json } = values;
-  const sql = sqlOf(schema, grant, fence);
-  const shown = { store: "postgres", schema, role: grant ?? null, fence, sql };
+  const sql = await driver.schema({ schema, role: grant, fence });
+  const shown = { store: driver.name, schema, role: grant ?? null, fence, sql };
   process.stdout.write(json ? `${JSON.stringify(shown)}\n` : sql);
-  return Promise.resolve(YES);
-}
-
-function sqlOf(schema: string, role: string | undefined, fence: boolean): string {
-  const guard = postgresFence();
-  const forRole =
-    role === undefined ? "" : `GRANT SELECT, INSERT, UPDATE ON conclave_fence TO "${role.replaceAll('"', '""')}";\n`;
-  return `${postgresSchema({ schema, role })}${fence ? `${guard.schema()}${forRole}` : ""}`;
+  return YES;
 }

@@ -3,6 +3,7 @@
 //
 // No password is ever shown: of a URL with a server only the scheme and what follows the last `@` are, without its query.
 import { existsSync } from "node:fs";
+import { fileOf, withoutPassword } from "../base/url.ts";
 import { isConclaveError, openStore, type Store } from "../index.ts";
 import { UsageError } from "./command.ts";
 
@@ -38,23 +39,17 @@ async function open(url: string, from: string): Promise<Store> {
 export function sayStore(store: Store, url: string): void {
   const { scope } = store.guarantee;
   const own: unknown = "url" in store ? store.url : undefined;
-  process.stderr.write(`store ${redact(typeof own === "string" ? own : url)} — ${REACHES[scope]}\n`);
+  process.stderr.write(`store ${withoutPassword(typeof own === "string" ? own : url)} — ${REACHES[scope]}\n`);
   if (scope !== "network" && process.env["KUBERNETES_SERVICE_HOST"] !== undefined)
     process.stderr.write(
       `conclave: warning: inside Kubernetes every pod has its own file: each elects itself. Use a store that all pods reach.\n`,
     );
 }
 
-export function redact(url: string): string {
-  const [, scheme, rest] = /^([a-z][a-z0-9+.-]*:\/\/)(.*)$/is.exec(url) ?? [];
-  if (scheme === undefined || rest === undefined || scheme.toLowerCase() === "sqlite://") return url;
-  return `${scheme}${rest.slice(rest.lastIndexOf("@") + 1).replace(/[?#].*$/s, "")}`;
-}
-
 /** The file of a `sqlite:` store that does not exist yet: nobody has led there, and to ask need not make it. */
 export function missingFile(store: Store): string | undefined {
   const url: unknown = "url" in store ? store.url : undefined;
   if (typeof url !== "string" || !url.startsWith("sqlite:") || store.guarantee.scope !== "host") return undefined;
-  const file = decodeURIComponent(url.slice("sqlite:".length).replace(/\?.*$/s, ""));
+  const file = fileOf(url);
   return existsSync(file) ? undefined : file;
 }

@@ -19,7 +19,7 @@ import {
 } from "../lease/deputy.ts";
 import type { Kept } from "../lease/exchange.ts";
 import type { Store } from "../stores/contract.ts";
-import { openStore } from "../stores/open-store.ts";
+import { openStore } from "../drivers/open-store.ts";
 import { nodeClock } from "./clock.ts";
 import { exchange } from "./exchange.ts";
 import { SharedMemory, type ThreadData, type ToThread } from "./thread-words.ts";

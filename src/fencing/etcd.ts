@@ -83,7 +83,7 @@ class KeyFence implements EtcdFence {
     this.#client = client;
     this.#prefix = `${client.address.prefix}${prefix}`;
     this.#howToAdopt = adoptByCommand([
-      "--etcd",
+      "--guard",
       shownUrl(client.address),
       ...(prefix === DEFAULT_PREFIX ? [] : ["--prefix", prefix]),
     ]);

@@ -21,6 +21,7 @@
 import { access, mkdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { ConclaveError } from "../base/errors.ts";
+import { urlOfFile } from "../base/url.ts";
 import { linkNew, removeIfThere, renameIfThere, syncFolder, touch, unless, writeNew } from "./disk.ts";
 import { compare, Names, type Position } from "./file-names.ts";
 import { type EraRecord, readClaim, type Survey, survey } from "./file-survey.ts";
@@ -61,7 +62,7 @@ class FolderFence implements FileFence {
     this.#folder = folder;
     this.#name = name;
     this.#names = new Names(name);
-    this.#howToAdopt = adoptByCommand(["--folder", path.resolve(folder)]);
+    this.#howToAdopt = adoptByCommand(["--guard", urlOfFile("file", path.resolve(folder))]);
   }
 
   async raise(by: Fenced): Promise<void> {

@@ -83,11 +83,7 @@ class TableFence implements PostgresFence {
 
   constructor(table: string) {
     this.#table = table;
-    this.#howToAdopt = adoptByCommand([
-      "--postgres",
-      '"$DATABASE_URL"',
-      ...(table === TABLE ? [] : ["--table", table]),
-    ]);
+    this.#howToAdopt = adoptByCommand(["--guard", '"$DATABASE_URL"', ...(table === TABLE ? [] : ["--table", table])]);
   }
 
   schema(): string {

@@ -12,6 +12,7 @@
 //              alike, so they still fit each other, but an answer already given to a client may be forgotten. That is the user's own setting.
 // Needs: every writer of the guarded rows calls `admit` first, inside its transaction, on its own connection.
 import { ConclaveError } from "../base/errors.ts";
+import { urlOfFile } from "../base/url.ts";
 import { admit, adopted, type Adopted, type Move, moveDomain, type Remembered } from "./guard.ts";
 import { resourceOf, textOf, tokenOf } from "./input.ts";
 import { adoptByCall, adoptByCommand, type HowToAdopt } from "./refusals.ts";
@@ -103,7 +104,11 @@ CREATE UNIQUE INDEX IF NOT EXISTS ${this.#table}_present ON ${this.#table} (reso
     }[];
     const file = rows.find(({ name }) => name === "main")?.file;
     if (typeof file !== "string" || file === "") return adoptByCall;
-    return adoptByCommand(["--sqlite", file, ...(this.#table === TABLE ? [] : ["--table", this.#table])]);
+    return adoptByCommand([
+      "--guard",
+      urlOfFile("sqlite", file),
+      ...(this.#table === TABLE ? [] : ["--table", this.#table]),
+    ]);
   }
 
   /** Becomes the one writer, reads, and writes back what is new. */

@@ -6,7 +6,7 @@
 // again after a request's time, for the renewal that was under way.
 import { text } from "node:stream/consumers";
 import { asBid, type Store, type Will } from "../stores/contract.ts";
-import { openStore } from "../stores/open-store.ts";
+import { openStore } from "../drivers/open-store.ts";
 import type { Estate } from "./keeper-words.ts";
 
 const TIMEOUT_MS = 4000;

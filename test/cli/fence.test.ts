@@ -84,7 +84,15 @@ describe("of a database", () => {
 
   it("refuses with 1 what is not the present domain, and changes nothing", async () => {
     withFence((database) => sqliteFence().raise(database, "ledger", OLD));
-    const { code, stdout, stderr } = await adopt("ledger", "--sqlite", place, "--from", "etcd-9", "--to", "etcd-2");
+    const { code, stdout, stderr } = await adopt(
+      "ledger",
+      "--guard",
+      `sqlite:${place}`,
+      "--from",
+      "etcd-9",
+      "--to",
+      "etcd-2",
+    );
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toContain(`it knows tokens of etcd-1, not of etcd-9. Nothing was changed.`);
     withFence((database) => sqliteFence().raise(database, "ledger", OLD));
@@ -93,11 +101,11 @@ describe("of a database", () => {
   it("refuses with 1 a resource that is not known, and a database without a fence", async () => {
     withFence((database) => sqliteFence().raise(database, "ledger", OLD));
     const move = ["--from", "etcd-1", "--to", "etcd-2"];
-    expect(await adopt("leger", "--sqlite", place, ...move)).toMatchObject({
+    expect(await adopt("leger", "--guard", `sqlite:${place}`, ...move)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("has met no token yet"),
     });
-    expect(await adopt("ledger", "--sqlite", place, "--table", "other", ...move)).toMatchObject({
+    expect(await adopt("ledger", "--guard", `sqlite:${place}`, "--table", "other", ...move)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("there is no table other"),
     });
@@ -105,13 +113,13 @@ describe("of a database", () => {
 
   it("exits 3 where there is no such file, and makes none; and where it is no database", async () => {
     const move = ["--from", "etcd-1", "--to", "etcd-2"];
-    expect(await adopt("ledger", "--sqlite", place, ...move)).toMatchObject({
+    expect(await adopt("ledger", "--guard", `sqlite:${place}`, ...move)).toMatchObject({
       code: 3,
       stderr: expect.stringContaining(`there is no ${place}`),
     });
     expect(existsSync(place)).toBe(false);
     writeFileSync(place, "a letter to my aunt. ".repeat(100));
-    expect(await adopt("ledger", "--sqlite", place, ...move)).toMatchObject({
+    expect(await adopt("ledger", "--guard", `sqlite:${place}`, ...move)).toMatchObject({
       code: 3,
       stderr: expect.stringMatching(/not a database.*run it again/),
     });
@@ -123,7 +131,17 @@ describe("of a fenced file", () => {
     const fence = fileFence(place, "price list");
     await fence.write("ten", OLD);
     const command = commandIn(await messageOf(() => fence.write("twelve", NEW)));
-    expect(command).toEqual(["fence", "adopt", "price list", "--folder", place, "--from", "etcd-1", "--to", "etcd-2"]);
+    expect(command).toEqual([
+      "fence",
+      "adopt",
+      "price list",
+      "--guard",
+      `file:${place}`,
+      "--from",
+      "etcd-1",
+      "--to",
+      "etcd-2",
+    ]);
     const shown = await cli.run([...command, "--json"]);
     expect(JSON.parse(shown.stdout)).toEqual({
       resource: "price list",
@@ -140,7 +158,7 @@ describe("of a fenced file", () => {
 
   it("refuses with 1 a file that has met no token", async () => {
     mkdirSync(place);
-    expect(await adopt("x", "--folder", place, "--from", "a", "--to", "b")).toMatchObject({
+    expect(await adopt("x", "--guard", `file:${place}`, "--from", "a", "--to", "b")).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("has met no token yet"),
     });
@@ -190,7 +208,7 @@ describe.each(["etcd", "postgres"] as const)("of a fence in %s", (kind) => {
     const command = commandIn(refusal.replaceAll(String.raw`'\''`, "’"))
       .map((word) => word.replaceAll("’", "'"))
       .map((word) => (word === '"$DATABASE_URL"' ? url : word));
-    expect(command.slice(0, 5)).toEqual(["fence", "adopt", resource, `--${kind}`, url]);
+    expect(command.slice(0, 5)).toEqual(["fence", "adopt", resource, "--guard", url]);
     const where = url.replace("postgres@", "");
     expect(await cli.run(command)).toMatchObject({
       code: 0,
@@ -213,12 +231,12 @@ describe.each(["etcd", "postgres"] as const)("of a fence in %s", (kind) => {
   it("refuses with 1 what is not the present domain, and what has met no token", async () => {
     const [url, move] = [await server(), ["--from", "etcd-9", "--to", "etcd-2"]];
     await raiseAt(url, "known", OLD, false);
-    expect(await adopt("known", `--${kind}`, url, ...move)).toMatchObject({
+    expect(await adopt("known", "--guard", url, ...move)).toMatchObject({
       code: 1,
       stdout: "",
       stderr: expect.stringMatching(/it knows tokens of etcd-1, not of etcd-9\. Nothing was changed\.\n$/),
     });
-    expect(await adopt("unknown", `--${kind}`, url, ...move)).toMatchObject({
+    expect(await adopt("unknown", "--guard", url, ...move)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("has met no token yet"),
     });
@@ -226,7 +244,7 @@ describe.each(["etcd", "postgres"] as const)("of a fence in %s", (kind) => {
   });
 
   it("exits 3 where nobody answers, in one line that shows no password", async () => {
-    const { code, stdout, stderr } = await adopt("x", `--${kind}`, `${kind}://app:secret@127.0.0.1:1/db`, ...MOVE);
+    const { code, stdout, stderr } = await adopt("x", "--guard", `${kind}://app:secret@127.0.0.1:1/db`, ...MOVE);
     expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
     expect(stderr).toMatch(/^conclave fence adopt: STORE_UNREACHABLE: [^\n]*127\.0\.0\.1:1[^\n]*\n$/);
     expect(stderr).not.toContain("secret");
@@ -235,7 +253,7 @@ describe.each(["etcd", "postgres"] as const)("of a fence in %s", (kind) => {
 
 it("exits 1 where the database has no such table", async () => {
   const url = await newDatabase(databases().urls[0] ?? "");
-  expect(await adopt("x", "--postgres", url, "--table", "other", ...MOVE)).toMatchObject({
+  expect(await adopt("x", "--guard", url, "--table", "other", ...MOVE)).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("CONFIG_INVALID: postgresFence: there is no table other"),
   });
@@ -244,21 +262,21 @@ it("exits 1 where the database has no such table", async () => {
 it.each([
   [["fence"], /say what to do: adopt/],
   [["fence", "drop", "x"], /there is no "fence drop"/],
-  [["fence", "adopt", "--sqlite", "f", "--from", "a", "--to", "b"], /RESOURCE is missing/],
-  [["fence", "adopt", "x", "--sqlite", "f", "--from", "a"], /--from and --to are needed/],
-  [["fence", "adopt", "x", "--sqlite", "f", "--from", "a", "--to", "a"], /are both a/],
+  [["fence", "adopt", "--guard", "sqlite:f", "--from", "a", "--to", "b"], /RESOURCE is missing/],
+  [["fence", "adopt", "x", "--guard", "sqlite:f", "--from", "a"], /--from and --to are needed/],
+  [["fence", "adopt", "x", "--guard", "sqlite:f", "--from", "a", "--to", "a"], /are both a/],
+  [["fence", "adopt", "x", "--from", "a", "--to", "b"], /--guard URL is needed/],
+  [["fence", "adopt", "x", "--guard", "memory:", ...MOVE], /no command reaches one in memory/],
   [
-    ["fence", "adopt", "x", "--from", "a", "--to", "b"],
-    /one of --sqlite FILE, --folder FOLDER, --etcd URL and --postgres URL/,
+    ["fence", "adopt", "x", "--guard", "file:g", "--table", "t", "--from", "a", "--to", "b"],
+    /--table goes with a guard in sqlite or postgres/,
   ],
-  [["fence", "adopt", "x", "--sqlite", "f", "--folder", "g", "--from", "a", "--to", "b"], /one of/],
+  [["fence", "adopt", "x", "--guard", "file:g", "--prefix", "p", ...MOVE], /--prefix goes with a guard in etcd/],
+  [["fence", "adopt", "x", "--guard", "db", ...MOVE], /begins with none of the known schemes.*postgres:/],
   [
-    ["fence", "adopt", "x", "--folder", "g", "--table", "t", "--from", "a", "--to", "b"],
-    /--table goes with --sqlite and --postgres/,
+    ["fence", "adopt", "x", "--guard", "sqlite:f", "--table", "a;b", "--from", "a", "--to", "b"],
+    /no plain name for a table/,
   ],
-  [["fence", "adopt", "x", "--folder", "g", "--prefix", "p", ...MOVE], /--prefix goes with --etcd/],
-  [["fence", "adopt", "x", "--postgres", "db", ...MOVE], /does not begin with postgres:/],
-  [["fence", "adopt", "x", "--sqlite", "f", "--table", "a;b", "--from", "a", "--to", "b"], /no plain name for a table/],
 ])("exits 2 for %j, with nothing on stdout", async (args, said) => {
   const { code, stdout, stderr } = await cli.run(args);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "n
 import { afterAll, describe, expect, it } from "vitest";
 import { createCandidate } from "conclave";
 import { sqlite } from "conclave/stores/sqlite";
-import { redact } from "../../src/cli/store.ts";
+import { withoutPassword } from "../../src/base/url.ts";
 import { Database } from "../sqlite/by-hand.ts";
 import { Stage } from "../sqlite/processes.ts";
 import { CommandLine } from "./command.ts";
@@ -197,7 +197,7 @@ describe("a store's URL as it is shown", () => {
     ["sqlite:/var/lib/a@b.db?binding=libsql", "sqlite:/var/lib/a@b.db?binding=libsql"],
     ["memory:", "memory:"],
   ])("%s", (url, shown) => {
-    expect(redact(url)).toBe(shown);
+    expect(withoutPassword(url)).toBe(shown);
   });
 });
 

@@ -1,7 +1,7 @@
 // Stores by URL: which schemes there are, what is said of others, and that no password gets into a message.
 import { describe, expect, it } from "vitest";
-import { openStore } from "../../src/stores/open-store.ts";
-import { call, hold, open } from "./moves.ts";
+import { openStore } from "../../src/drivers/open-store.ts";
+import { call, hold, open } from "../stores/moves.ts";
 
 describe("openStore", () => {
   it("opens memory: stores, and the same one by the same name", async () => {

@@ -1,0 +1,41 @@
+// What the rest of Conclave knows of a driver: one record each. `openStore`, the drill, `conclave schema`, `conclave fence adopt` and the docs read it, so that
+// a new store is added in one place. Everything costly is loaded only when it is asked for.
+import type { Adopted, Move } from "../fencing/index.ts";
+import type { Store } from "../stores/contract.ts";
+
+export interface Driver {
+  /** As in messages, in `src/stores/NAME.ts` and in `docs/stores/NAME.md`. */
+  readonly name: string;
+  /** What its URLs begin with, without the colon. */
+  readonly schemes: readonly string[];
+  /** Where its server listens, if a URL does not say. */
+  readonly port?: number | undefined;
+  /** The file of scripts/servers that starts one for tests. */
+  readonly server?: string | undefined;
+  readonly open: (url: string) => Promise<Store>;
+  /** The text that an owner of the store runs once, where tables have to be made. */
+  readonly schema?: ((options: SchemaOptions) => Promise<string>) | undefined;
+  /** The guard for data in this store, where there is one. */
+  readonly guard?: ((url: string, options: GuardOptions) => Promise<Guard>) | undefined;
+}
+
+export interface SchemaOptions {
+  readonly schema: string;
+  readonly role: string | undefined;
+  /** Also what the guard needs. */
+  readonly fence: boolean;
+}
+
+export interface GuardOptions {
+  readonly table?: string | undefined;
+  readonly prefix?: string | undefined;
+}
+
+/** A guard that a command can reach. */
+export interface Guard {
+  /** Shown to the user; it has no password in it. */
+  readonly place: string;
+  /** There is no such file or folder. A server is not asked before it is needed. */
+  readonly isMissing: boolean;
+  adopt(resource: string, move: Move): Promise<Adopted>;
+}

@@ -1,0 +1,8 @@
+// The record of the store inside one process. Guards in memory belong to the process that guards, so that no command reaches them.
+import type { Driver } from "./driver.ts";
+
+export const memoryDriver: Driver = {
+  name: "memory",
+  schemes: ["memory"],
+  open: async (url) => (await import("../stores/memory.ts")).memory(url),
+};
