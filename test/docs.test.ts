@@ -94,10 +94,10 @@ describe("docs/EVENTS.md", () => {
 });
 
 describe("README.md", () => {
-  it("gives its two commands in blocks of their own, and package.json has them", () => {
+  it("gives the two commands of a clone first, then the one of a user, in blocks of their own; package.json has the scripts", () => {
     const { scripts } = JSON.parse(read("package.json")) as { readonly scripts: Readonly<Record<string, string>> };
     const blocks = [...read("README.md").matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(([, block]) => block?.trim());
-    expect(blocks).toEqual(["npm ci && npm start", "npm ci && npm test"]);
+    expect(blocks).toEqual(["npm ci && npm start", "npm ci && npm test", "npm install conclave pg"]);
     expect(Object.keys(scripts)).toEqual(expect.arrayContaining(["start", "test"]));
   });
 
@@ -109,6 +109,14 @@ describe("README.md", () => {
         .map(([command]) => `${page}: ${command}`),
     );
     expect(problems).toEqual([]);
+  });
+});
+
+describe("docs/README.md", () => {
+  it("leads to every page but the decision records, which have a folder", () => {
+    const targets = [...read("docs/README.md").matchAll(/\]\(([^)\s#]+)\)/g)].map(([, target]) => `docs/${target}`);
+    const missing = markdownIn("docs").filter((page) => page !== "docs/README.md" && !page.startsWith("docs/adr/"));
+    expect(missing.filter((page) => !targets.includes(page))).toEqual([]);
   });
 });
 
