@@ -1,12 +1,14 @@
 // A candidate: this process's standing at one store. Makes the machine's runner when first needed, and hands its events to whoever listens.
 import type { Clock } from "../base/clock.ts";
-import { ConclaveError } from "../base/errors.ts";
+import { ConclaveError, isConclaveError } from "../base/errors.ts";
+import { textOfError } from "../base/harmless.ts";
 import { show } from "../base/show.ts";
 import type { ConclaveEvent } from "../lease/events.ts";
 import { hasControlCharacter, type Settings } from "../lease/settings.ts";
 import type { Store } from "../stores/contract.ts";
 import { hostClockOf } from "../stores/host-clock.ts";
 import { onAbort } from "./abort.ts";
+import { callUser } from "./callbacks.ts";
 import { nodeClock } from "./clock.ts";
 import { type Arena, type Contest, WorkContest } from "./contest.ts";
 import { asWork, checkWork, closedError, type Ends, NamedElection, signalOf } from "./election.ts";
@@ -21,7 +23,7 @@ import { borrowStore } from "./store-use.ts";
 import type { Term } from "./term.ts";
 import { Turns } from "./turns.ts";
 import { noteElection, noteMemory } from "./twins.ts";
-import { harmless, type Listener, Voice } from "./voice.ts";
+import { type Listener, Voice } from "./voice.ts";
 
 export function createCandidate<S extends Store>(options: CandidateOptions<S>): Candidate<TermOf<S>> {
   const clock = hostClockOf(options?.store) ?? nodeClock();
@@ -92,7 +94,7 @@ class StoreCandidate<T extends Term> implements Candidate<T> {
    * back, so that `await elect(…).lead(…)` leaves nothing open; whoever asks again begins anew.
    */
   onlyElection(name: string): Election<T> {
-    return this.#election(name, { whenIdle: () => void this.#rest(), whenClosed: () => this.#end() });
+    return this.#election(name, { whenIdle: () => this.#restUnheard(name), whenClosed: () => this.#end() });
   }
 
   #election(name: string, ends: Omit<Ends, "subscribe">): NamedElection<T> {
@@ -186,6 +188,14 @@ class StoreCandidate<T extends Term> implements Candidate<T> {
     await giveBackStore?.();
   }
 
+  /** Law 16: nobody waits for it, so what goes wrong is an event. */
+  #restUnheard(election: string): void {
+    this.#rest().catch((cause: unknown) => {
+      const message = `the store could not be closed: ${textOfError(cause)}. Nothing of it is used any more; what its driver opened may stay open.`;
+      this.#report(isConclaveError(cause) ? cause : new ConclaveError("STORE_UNREACHABLE", message, { cause }), election);
+    });
+  }
+
   #arena(): Arena {
     this.#made ??= this.#makeArena();
     return this.#made;
@@ -224,7 +234,7 @@ class StoreCandidate<T extends Term> implements Candidate<T> {
     this.#report(new ConclaveError("TERM_OVERSTAYED", message), election);
     if (this.#onOverstay === "report") return;
     const onOverstay = this.#onOverstay;
-    if (onOverstay !== "exit") return harmless("onOverstay", () => onOverstay(election));
+    if (onOverstay !== "exit") return callUser("onOverstay", onOverstay, () => onOverstay(election));
     process.stderr.write(`conclave: ${message} Exiting.\n`);
     process.exit(1);
   }

@@ -5,6 +5,7 @@
 //                 is lost, or `drainMs` after its signal aborted: that is what the drain is for
 import type { Timer } from "../base/clock.ts";
 import { ConclaveError, type LossReason, TermLostError } from "../base/errors.ts";
+import { textOfError } from "../base/harmless.ts";
 import type { Bid, Name, Token } from "../lease/exchange.ts";
 import type { Contender } from "./contender.ts";
 import { HeldTerm } from "./held-term.ts";
@@ -214,7 +215,7 @@ export class WorkContest<R> extends Contest {
   #reportLateError(error: unknown, term: HeldTerm): void {
     const stopped = error === term.signal.reason || (error instanceof Error && error.name === "AbortError");
     if (stopped || error instanceof TermLostError) return;
-    const message = `"${this.name}": the work rejected after its term had ended (${term.reason ?? "expired"}): ${String(error)}. Its error is the cause of this one.`;
+    const message = `"${this.name}": the work rejected after its term had ended (${term.reason ?? "expired"}): ${textOfError(error)}. Its error is the cause of this one.`;
     this.arena.report(new ConclaveError("TERM_LOST", message, { cause: error }), this.name);
   }
 

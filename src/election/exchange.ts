@@ -3,6 +3,7 @@
 import { inspect } from "node:util";
 import type { Clock, Reading } from "../base/clock.ts";
 import { ConclaveError } from "../base/errors.ts";
+import { textOfError } from "../base/harmless.ts";
 import { unknown } from "../base/outcome.ts";
 import type { Claimed, Seat } from "../lease/exchange.ts";
 import type { Guarantee } from "../lease/guarantee.ts";
@@ -52,7 +53,7 @@ function invoke(store: Store, request: Request, call: Call): Promise<Answer> {
   try {
     return Promise.resolve(sent(store, request, call));
   } catch (error) {
-    return Promise.reject(error instanceof Error ? error : new Error(String(error)));
+    return Promise.reject(error instanceof Error ? error : new Error(textOfError(error)));
   }
 }
 

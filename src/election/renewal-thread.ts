@@ -91,7 +91,7 @@ class RenewalThread {
     this.#isOver = true;
     this.#timer?.cancel();
     this.#port.close();
-    void this.#store.close();
+    this.#store.close().catch(() => {}); // the thread ends with it
   }
 }
 

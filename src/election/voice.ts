@@ -5,6 +5,7 @@ import { debuglog } from "node:util";
 import { type ConclaveError, TermLostError } from "../base/errors.ts";
 import type { ConclaveEvent } from "../lease/events.ts";
 import { levelOf, logLine } from "../telemetry/log.ts";
+import { callUser } from "./callbacks.ts";
 
 /** What `pino()`, `console` and most loggers are. Each line is one text. */
 export interface Logger {
@@ -54,9 +55,10 @@ export class Voice {
     const { logger, who } = this.#options;
     if (events.hasSubscribers) events.publish({ candidate: who(), event });
     const isHeard = this.#isHeard();
-    for (const listener of this.#listeners) harmless("a listener of conclave's events", () => listener(event));
+    for (const listener of this.#listeners)
+      callUser("a listener of conclave's events", listener, () => listener(event));
     if (logger !== undefined)
-      harmless("conclave's logger", () => logger[levelOf(event)](`conclave: ${logLine(event)}`));
+      callUser("conclave's logger", logger, () => logger[levelOf(event)](`conclave: ${logLine(event)}`));
     if (debug.enabled) debug("%s %s", who(), logLine(event));
     if (!isHeard) this.#warn(event);
   }
@@ -93,22 +95,6 @@ export class Voice {
       detail,
     });
   }
-}
-
-/** LAW 16. The function is the user's, and may be asynchronous whatever its type says. */
-export function harmless(what: string, call: () => unknown): void {
-  const warn = (error: unknown): void =>
-    process.emitWarning(`${what} threw: ${String(error)}`, { type: "ConclaveWarning", code: "CONCLAVE_LISTENER" });
-  try {
-    const result = call();
-    if (isThenable(result)) Promise.resolve(result).catch(warn);
-  } catch (error) {
-    warn(error);
-  }
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
 
 function withCause({ message, cause }: ConclaveError): string {

@@ -1,6 +1,7 @@
 // What callers hand to a guard, checked at run time: in JavaScript nothing else stands between an unfenced term and a write. Each message says what to
 // pass instead.
 import { ConclaveError } from "../base/errors.ts";
+import { harmless } from "../base/harmless.ts";
 import { type Fenced, type FencingToken, formatToken } from "./token.ts";
 
 /** The text form carries 39 digits; no store counts further. */
@@ -31,6 +32,10 @@ export function textOf(token: FencingToken): string {
 /** What is guarded, by name. The same in every process that guards it. */
 export function resourceOf(resource: string): string {
   if (typeof resource === "string" && resource !== "") return resource;
+  harmless(
+    () => resource, // a promise, perhaps, that rejects
+    () => {},
+  );
   throw new ConclaveError(
     "CONFIG_INVALID",
     `a resource is named by a text that is not empty, not by ${show(resource)}.`,

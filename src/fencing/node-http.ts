@@ -4,6 +4,7 @@
 // returns no promise cannot be waited for: such a request is answered 500 and stays in progress, so that nothing newer ever runs beside it.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ConclaveError } from "../base/errors.ts";
+import { harmless, textOfError } from "../base/harmless.ts";
 import {
   HEADER,
   HandlerFailed,
@@ -80,7 +81,11 @@ function answer(
     const { status, headers, body } = refusalOf(error, waitMs);
     sendJson(response, status, headers, body);
   } catch {
-    onError(error instanceof HandlerFailed ? error.cause : error);
+    const failure: unknown = error instanceof HandlerFailed ? error.cause : error;
+    harmless(
+      () => onError(failure),
+      (_how, own) => warn(own),
+    );
     if (response.headersSent) response.destroy();
     else sendJson(response, 500, {}, JSON.stringify({ code: "INTERNAL", message: "the listener failed" }));
   }
@@ -96,5 +101,5 @@ function sendJson(
 }
 
 function warn(error: unknown): void {
-  process.emitWarning(error instanceof Error ? error : String(error));
+  process.emitWarning(error instanceof Error ? error : textOfError(error));
 }

@@ -7,6 +7,7 @@
 // Assumptions: those of the election; a process obeys SIGKILL (else: overstaying, nothing is released, but the ttl runs out); what escapes a cell is said in cell.ts.
 import type { Clock, Reading } from "../base/clock.ts";
 import { ConclaveError } from "../base/errors.ts";
+import { callUser } from "../election/callbacks.ts";
 import { createCandidate } from "../election/candidate.ts";
 import { nodeClock } from "../election/clock.ts";
 import type { Candidate, CandidateOptions, Election, Leader } from "../election/face.ts";
@@ -71,13 +72,8 @@ export class Supervisor {
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#drainMs = options.drainMs ?? Math.floor(options.ttlMs / 5);
-    this.#tell = (event) => {
-      try {
-        options.tell(event);
-      } catch {
-        // What a listener does is its own affair: no child is left running for it.
-      }
-    };
+    // What a listener does is its own affair: no child is left running for it.
+    this.#tell = (event) => callUser("the listener of a supervisor", options.tell, () => options.tell(event));
     const seen = witness(
       options.store,
       () => this.#leaveEstate(),
