@@ -192,7 +192,10 @@ class StoreCandidate<T extends Term> implements Candidate<T> {
   #restUnheard(election: string): void {
     this.#rest().catch((cause: unknown) => {
       const message = `the store could not be closed: ${textOfError(cause)}. Nothing of it is used any more; what its driver opened may stay open.`;
-      this.#report(isConclaveError(cause) ? cause : new ConclaveError("STORE_UNREACHABLE", message, { cause }), election);
+      this.#report(
+        isConclaveError(cause) ? cause : new ConclaveError("STORE_UNREACHABLE", message, { cause }),
+        election,
+      );
     });
   }
 
