@@ -18,12 +18,11 @@ export class LazyCall implements Call {
     return this.#controller.signal;
   }
 
-  get isAbandoned(): boolean {
+  get isGivenUp(): boolean {
     return this.#abandoned;
   }
 
-  /** One listener: that of the driver. */
-  whenAbandoned(then: () => void): void {
+  whenGivenUp(then: () => void): void {
     this.#listener = then;
   }
 
@@ -37,13 +36,13 @@ export class LazyCall implements Call {
 }
 
 export function isGivenUp(call: Call): boolean {
-  return call instanceof LazyCall ? call.isAbandoned : call.signal.aborted;
+  return call.isGivenUp ?? call.signal.aborted;
 }
 
 /** Calls `then` when nobody waits any more. Returns how to stop waiting for that, where there is something to stop. */
 export function whenGivenUp(call: Call, then: () => void): (() => void) | undefined {
-  if (call instanceof LazyCall) {
-    call.whenAbandoned(then);
+  if (call.whenGivenUp !== undefined) {
+    call.whenGivenUp(then);
     return undefined;
   }
   const { signal } = call;

@@ -30,8 +30,15 @@ export type { Fault, Fencing, Guarantee } from "../lease/guarantee.ts";
 export type { RefusalCode, Refused, Unknown } from "../base/outcome.ts";
 
 export interface Call {
-  /** Aborts when the caller has given up. Stop waiting; what was sent may still be applied. */
+  /** Aborts when the caller has given up. Stop waiting; what was sent may still be applied. An election makes it when it is first read. */
   readonly signal: AbortSignal;
+  /**
+   * The same without a signal, which costs more than the rest of a call inside the process. An election always has these two; a call made by hand may
+   * leave them out. A driver asks by `isGivenUp` and `whenGivenUp` of src/stores/call.ts, which take whichever the call has.
+   */
+  readonly isGivenUp?: boolean | undefined;
+  /** Calls `then` once when the caller gives up. There is one listener: that of the driver. */
+  readonly whenGivenUp?: ((then: () => void) => void) | undefined;
   /** The caller's monotonic clock just before this call, for stores whose takers read the same clock (one kernel). */
   readonly sentAtMs: number;
 }
