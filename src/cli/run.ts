@@ -229,7 +229,8 @@ function isOfElection(event: SupervisorEvent): event is ConclaveEvent {
 function levelOfAny(event: SupervisorEvent): ReturnType<typeof levelOf> {
   if (isOfElection(event)) return levelOf(event);
   if (event.type === "orphans") return "warn";
-  return event.type === "keeper" && event.state !== "started" ? "warn" : "info";
+  if (event.type === "child") return event.state === "unsure" ? "warn" : "info";
+  return event.state !== "started" ? "warn" : "info";
 }
 
 function asText(event: SupervisorEvent): string {

@@ -2,15 +2,15 @@
 //
 //   the process group   the child is its leader; who calls setsid leaves it
 //   a cgroup            nobody leaves it without being its owner: where one can be made (cgroup v2, root or delegated), that catches all
-//   a mark              in the environment of the child, inherited by whatever it starts; catches who has left the group. Not who cleans its environment, nor
-//                       a program of another user
+//   its kin             where there is no cgroup: by session, by a mark in the environment, by parents (kin.ts)
 //
-// G2: SIGKILL reaches stopped processes too. Only one in uninterruptible I/O survives it: `isEmpty` goes on denying, and nothing may be released.
+// G2: SIGKILL reaches stopped processes too. Only one in uninterruptible I/O survives it: the cell is not empty then, and nothing may be released.
 // Nothing here throws: whoever kills does as much as can be done, and what could not be found out is not taken for gone.
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { isPopulated } from "./cgroup.ts";
-import { identify, livingInGroup, livingWithMark, type ProcessId, send } from "./processes.ts";
+import { findKin, follow, isNumberOfStrangers } from "./kin.ts";
+import { isGone, type ProcessId, send } from "./processes.ts";
 
 export interface Cell {
   /** The child, which is also the id of its group. */
@@ -18,39 +18,76 @@ export interface Cell {
   readonly mark: string;
   /** Absolute path of its own cgroup. */
   readonly cgroup: string | undefined;
+  /** Descendants that were seen below it (kin.ts). Grows. */
+  readonly known: ProcessId[];
 }
+
+/** `unsure`: nothing of it is known to live, but there are suspects. */
+export type Lives =
+  | { readonly is: "empty" | "occupied" }
+  | { readonly is: "unsure"; readonly suspects: readonly number[] };
+
+/** Two rounds are usual; more, if somebody forks faster than it is stopped. */
+const ROUNDS_MOST = 20;
 
 /** To the group; those who left it are told only by SIGKILL. */
 export function terminateCell(cell: Cell, signal: NodeJS.Signals): void {
-  if (!isGroupOfStrangers(cell)) send(-cell.child.pid, signal);
+  if (attempt(() => isNumberOfStrangers(cell)) !== true) send(-cell.child.pid, signal);
 }
 
+/** Descendants may leave the group at any time; who has been seen below the child is not forgotten. Needless in a cgroup. */
+export function followCell(cell: Cell): void {
+  if (cell.cgroup === undefined) attempt(() => follow(cell));
+}
+
+/**
+ * First everybody is stopped, from parent to child: who is stopped starts nobody. Once nobody new is found, all are killed. The other way round, the
+ * children of one that was killed would be orphans, and nothing would show any more whose they are.
+ */
 export function killCell(cell: Cell): void {
   const { cgroup } = cell;
-  // Removed, or before Linux 5.14: group and mark remain.
+  // Removed, or before Linux 5.14: the others remain.
   if (cgroup !== undefined) attempt(() => writeFileSync(path.join(cgroup, "cgroup.kill"), "1"));
+  if (cgroup === undefined) stopAll(cell);
   terminateCell(cell, "SIGKILL");
+  for (const each of cell.known) sendTo(each, "SIGKILL");
   attempt(() => {
-    for (const pid of livingWithMark(cell.mark)) send(pid, "SIGKILL");
+    for (const each of findKin(cell).ours) sendTo(each, "SIGKILL");
   });
+}
+
+function stopAll(cell: Cell): void {
+  terminateCell(cell, "SIGSTOP");
+  attempt(() => {
+    const stopped = new Set<number>();
+    for (let round = 0; round < ROUNDS_MOST; round++) {
+      follow(cell);
+      const fresh = cell.known.filter(({ pid }) => !stopped.has(pid));
+      if (fresh.length === 0) return;
+      for (const each of fresh) sendTo(each, "SIGSTOP");
+      for (const { pid } of fresh) stopped.add(pid);
+    }
+  });
+}
+
+/** A number may be another's by now. */
+function sendTo(one: ProcessId, signal: NodeJS.Signals): void {
+  if (attempt(() => isGone(one)) === false) send(one.pid, signal);
 }
 
 /** True only if it is certain that nothing of the cell can act any more. */
 export function isEmpty(cell: Cell): boolean {
-  return attempt(() => !isPopulated(cell.cgroup) && !hasGroup(cell) && livingWithMark(cell.mark).length === 0) === true;
+  return livesIn(cell).is === "empty";
 }
 
-function hasGroup(cell: Cell): boolean {
-  return !isGroupOfStrangers(cell) && livingInGroup(cell.child.pid).length > 0;
-}
-
-/**
- * The number of a group is not given to another while anybody is in it. If its leader's id is in use by another process, the group was empty in between,
- * and what has that number now is none of ours.
- */
-function isGroupOfStrangers({ child }: Cell): boolean {
-  const leader = attempt(() => identify(child.pid));
-  return leader !== undefined && leader.startedAt !== child.startedAt;
+export function livesIn(cell: Cell): Lives {
+  const found = attempt((): Lives => {
+    if (isPopulated(cell.cgroup)) return { is: "occupied" };
+    const { ours, suspects } = findKin(cell);
+    if (ours.length > 0) return { is: "occupied" };
+    return suspects.length === 0 || cell.cgroup !== undefined ? { is: "empty" } : { is: "unsure", suspects };
+  });
+  return found ?? { is: "occupied" };
 }
 
 /** Undefined if it failed: no descriptor is left, or no memory. */

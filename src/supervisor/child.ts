@@ -5,7 +5,7 @@
 // where the store has such a thing: a child that outlives everybody is then known to live (src/stores/sqlite/beacon.ts).
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Writable } from "node:stream";
-import { type Cell, isEmpty, killCell, terminateCell } from "./cell.ts";
+import { type Cell, followCell, killCell, livesIn, type Lives, terminateCell } from "./cell.ts";
 import { discard, enclose } from "./cgroup.ts";
 import { identify, isGone } from "./processes.ts";
 
@@ -15,6 +15,8 @@ const GATE = "IFS= read -r CONCLAVE_GATE <&3 || exit 125; unset CONCLAVE_GATE; e
 const ENV = "/usr/bin/env";
 const LOOK_EVERY_MS = 2;
 const LOOK_SELDOM_MS = 50;
+/** How long a descendant may live unseen. A look costs a few reads for each process of the command. */
+const FOLLOW_EVERY_MS = 500;
 
 export class Child {
   readonly cell: Cell;
@@ -23,6 +25,7 @@ export class Child {
   #hasBegun = false;
   #hasExited = false;
   #wasEnded = false;
+  #following: NodeJS.Timeout | undefined;
 
   private constructor(process: ChildProcess, cell: Cell) {
     this.#process = process;
@@ -55,7 +58,7 @@ export class Child {
     const [kind = "", ...name] = mark.split(":");
     try {
       const child = identify(pid) ?? { pid, startedAt: "gone" };
-      return new Child(gate, { child, mark, cgroup: enclose(pid, kind, name.join("-")) });
+      return new Child(gate, { child, mark, cgroup: enclose(pid, kind, name.join("-")), known: [] });
     } catch (error) {
       gate.kill("SIGKILL");
       throw error;
@@ -66,12 +69,17 @@ export class Child {
     return this.cell.child.pid;
   }
 
+  get hasExited(): boolean {
+    return this.#hasExited;
+  }
+
   get hasBegun(): boolean {
     return this.#hasBegun;
   }
 
   begin(): void {
     this.#hasBegun = true;
+    this.#following = setInterval(() => followCell(this.cell), FOLLOW_EVERY_MS);
     (this.#process.stdio[3] as Writable).end("go\n");
   }
 
@@ -104,29 +112,28 @@ export class Child {
     }
   }
 
-  /** Nothing of the cell acts, whether this process has heard of the child's end or not. */
-  isEmpty(): boolean {
-    return isEmpty(this.cell);
-  }
-
-  /** Nothing of the cell can act any more. While the child itself runs, nobody has to look for the others. */
-  isGone(): boolean {
-    return this.#hasExited && isEmpty(this.cell);
+  /** What of the cell acts, whether this process has heard of the child's end or not. */
+  lives(): Lives {
+    return livesIn(this.cell);
   }
 
   /**
-   * Resolves when `isGone`. `isDue` is asked again and again: from then on whatever remains is killed. Never rejects: what comes after it is that the term
-   * is given back.
+   * Resolves when nothing of the cell can act any more. While the child itself runs, nobody has to look for the others. `isDue` is asked again and again:
+   * from then on whatever remains is killed. `isWaitedFor`: while nothing is left but suspects, whether they are waited for. Never rejects: what comes
+   * after it is that the term is given back.
    */
-  async gone(isDue: () => boolean): Promise<void> {
-    for (let round = 0; !this.isGone(); round++) {
-      if (isDue()) this.kill();
+  async gone(isDue: () => boolean, isWaitedFor: (suspects: readonly number[]) => boolean): Promise<void> {
+    for (let round = 0; ; round++) {
+      const found: Lives = this.#hasExited ? this.lives() : { is: "occupied" };
+      if (found.is === "empty" || (found.is === "unsure" && !isWaitedFor(found.suspects))) break;
+      if (found.is === "occupied" && isDue()) this.kill();
       const napMs = Math.min(LOOK_SELDOM_MS, LOOK_EVERY_MS + round);
       let timer: NodeJS.Timeout | undefined;
       const nap = new Promise((resolve) => (timer = setTimeout(resolve, napMs)));
       await (this.#hasExited ? nap : Promise.race([nap, this.exited]));
       clearTimeout(timer);
     }
+    clearInterval(this.#following);
     if (this.cell.cgroup !== undefined) discard(this.cell.cgroup);
   }
 }

@@ -16,7 +16,7 @@ import { spawn } from "node:child_process";
 import { closeSync } from "node:fs";
 import type { Reading } from "../base/clock.ts";
 import { nodeClock } from "../election/clock.ts";
-import { type Cell, isEmpty, killCell, terminateCell } from "./cell.ts";
+import { type Cell, followCell, isEmpty, killCell, livesIn, terminateCell } from "./cell.ts";
 import { discard } from "./cgroup.ts";
 import type { Estate, FromKeeper, ToKeeper } from "./keeper-words.ts";
 import { readLines } from "./lines.ts";
@@ -33,6 +33,8 @@ const SHORTEST_NAP_MS = 5;
 const PROMPT_MS = 30;
 const TRIES_MOST = 2;
 const NEVER: Reading = { mono: Infinity, boot: Infinity };
+/** How long a descendant of the command may live unseen. */
+const FOLLOW_EVERY_MS = 500;
 /** How long the will may take: later nobody gains by it. */
 const RELEASE_WITHIN_MS = 10_000;
 
@@ -43,6 +45,7 @@ let hasLife = false;
 let releaser = "";
 let estate: Estate | undefined;
 let guarded: { readonly cell: Cell; instants: Instants; isTold: boolean; isKilled: boolean } | undefined;
+let followedAt: Reading = { mono: -Infinity, boot: -Infinity };
 let isCut = false;
 let isSettling = false;
 let nap: NodeJS.Timeout | undefined;
@@ -83,6 +86,10 @@ function look(): void {
   try {
     if (isCut && (supervisor === undefined || isGone(supervisor))) return void settle();
     if (isPast(clock.now(), guarded?.instants.termAt ?? NEVER)) return listen(TRIES_MOST);
+    if (guarded !== undefined && isPast(clock.now(), later(followedAt, FOLLOW_EVERY_MS))) {
+      followCell(guarded.cell);
+      followedAt = clock.now();
+    }
   } catch (error) {
     report(error);
   }
@@ -149,19 +156,29 @@ function napMs(): number {
 async function settle(): Promise<void> {
   if (isSettling) return;
   isSettling = true;
-  if (guarded !== undefined) await empty(guarded.cell);
-  if (!hasLife && estate !== undefined) await release(estate);
+  const isSeenEmpty = guarded === undefined || (await empty(guarded.cell, guarded.instants.deadline));
+  if (isSeenEmpty && !hasLife && estate !== undefined) await release(estate);
   if (hasLife) closeSync(LIFE); // a few milliseconds before the exit would
   process.exit(0);
 }
 
-async function empty(cell: Cell): Promise<void> {
+/** True when nothing of it lives. While there are only suspects (kin.ts), the ttl decides: false when the deadline has passed, and nothing was given back before. */
+async function empty(cell: Cell, deadline: Reading): Promise<boolean> {
+  let isSaid = false;
   for (let round = 0; ; round++) {
     killCell(cell);
-    if (isEmpty(cell)) break;
+    const found = livesIn(cell);
+    if (found.is === "empty") break;
+    if (found.is === "unsure") {
+      if (!isSaid)
+        report(new Error(`process ${found.suspects.join(", ")} cannot be looked at: the term ends with its ttl`));
+      isSaid = true;
+      if (isPast(clock.now(), deadline)) return false;
+    }
     await new Promise((resolve) => setTimeout(resolve, Math.min(LONGEST_NAP_MS, 1 + round)));
   }
   if (cell.cgroup !== undefined) discard(cell.cgroup);
+  return true;
 }
 
 /** In a process of its own: only there is a store's client loaded. */

@@ -14,9 +14,17 @@ export interface ProcessId {
   readonly startedAt: string;
 }
 
-interface Listed extends ProcessId {
+export interface Listed extends ProcessId {
+  readonly parent: number;
   readonly group: number;
+  /** 0 where the system does not say. */
+  readonly session: number;
   readonly isZombie: boolean;
+}
+
+/** Whether its environment, as it was when it was started, has the mark in it. `hidden`: that may not be read. Linux only; elsewhere nothing is marked. */
+export interface Seen extends Listed {
+  readonly mark: "marked" | "unmarked" | "hidden";
 }
 
 const isLinux = process.platform === "linux";
@@ -35,28 +43,57 @@ export function isGone({ pid, startedAt }: ProcessId): boolean {
   return identify(pid)?.startedAt !== startedAt;
 }
 
-/** Those of a process group that still run, stopped ones among them. */
-export function livingInGroup(group: number): readonly number[] {
-  if (isLinux) return survey((pid) => isLivingIn(group, fromProc(pid)));
-  return fromPs(["-A"])
-    .filter((each) => isLivingIn(group, each))
-    .map(({ pid }) => pid);
+/** As the kernel shows it now; undefined if there is no such process. */
+export function lookAt(pid: number): Listed | undefined {
+  return read(pid);
 }
 
-function isLivingIn(group: number, found: Listed | undefined): boolean {
-  return found?.group === group && !found.isZombie;
+/**
+ * All that run, stopped ones among them, without this process. One that forks and ends meanwhile does not hide its child (`survey`): its environment is
+ * read before it is seen to live, so who was seen and counts as unmarked had no marked child before that.
+ */
+export function living(mark: string): readonly Seen[] {
+  if (!isLinux)
+    return fromPs(["-A"])
+      .filter(({ pid, isZombie }) => pid !== process.pid && !isZombie)
+      .map((each) => ({ ...each, mark: "unmarked" }));
+  return survey((pid) => {
+    if (pid === process.pid) return undefined;
+    const environment = environmentOf(pid);
+    const found = fromProc(pid);
+    if (found === undefined || found.isZombie) return undefined;
+    if (environment === "hidden") return { ...found, mark: "hidden" };
+    return { ...found, mark: environment.includes(mark) ? "marked" : "unmarked" };
+  });
 }
 
-/** Those whose environment, as it was when they were started, has `mark` in it. What another user runs cannot be read. Linux only. */
-export function livingWithMark(mark: string): readonly number[] {
-  return isLinux
-    ? survey((pid) => pid !== process.pid && environmentOf(pid).includes(mark) && identify(pid) !== undefined)
-    : [];
+/** Its children, as far as the kernel lists them (Linux, CONFIG_PROC_CHILDREN). Cheap: nobody else is looked at. */
+export function childrenOf(pid: number): readonly number[] {
+  if (!isLinux) return [];
+  const threads = ofProcess(() => readdirSync(`/proc/${pid}/task`)) ?? [];
+  return threads.flatMap((thread) =>
+    (ofProcess(() => readFileSync(`/proc/${pid}/task/${thread}/children`, "latin1")) ?? "")
+      .split(" ")
+      .filter((word) => word !== "")
+      .map(Number),
+  );
+}
+
+/** The user a process acts for; undefined if it is gone. */
+export function userOf(pid: number): number | undefined {
+  const status = ofProcess(() => readFileSync(`/proc/${pid}/status`, "latin1"));
+  const uid = /^Uid:\s+(\d+)/m.exec(status ?? "")?.[1];
+  return uid === undefined ? undefined : Number(uid);
 }
 
 /** Those whose environment, as `NAME=value` between zero bytes, is of the kind. What another user runs cannot be read. Linux only. */
 export function livingWithEnvironment(isMeant: (environment: string) => boolean): readonly number[] {
-  return isLinux ? survey((pid) => isMeant(environmentOf(pid).toString("latin1")) && identify(pid) !== undefined) : [];
+  if (!isLinux) return [];
+  return survey((pid) => {
+    const environment = environmentOf(pid);
+    const isOne = environment !== "hidden" && isMeant(environment.toString("latin1"));
+    return isOne && identify(pid) !== undefined ? pid : undefined;
+  });
 }
 
 /** Whether /proc shows this process under the number that it has for itself. In a pid namespace with the /proc of another one, numbers mean strangers. */
@@ -75,18 +112,19 @@ export function send(pid: number, signal: NodeJS.Signals): void {
 }
 
 /**
- * All processes that are meant. One that forks and ends after the listing and before the look would hide its child; so whoever has appeared meanwhile is
+ * Of all processes, what `meant` makes of them. One that forks and ends after the listing and before the look would hide its child; so whoever has appeared meanwhile is
  * looked at too, until nobody has. Then whoever is meant and lives was at the last listing, or descends from one that was: and that one was seen.
  */
-function survey(isMeant: (pid: number) => boolean): readonly number[] {
+function survey<T>(meant: (pid: number) => T | undefined): readonly T[] {
   const seen = new Set<number>();
-  const found: number[] = [];
+  const found: T[] = [];
   for (;;) {
     const appeared = pids().filter((pid) => !seen.has(pid));
     if (appeared.length === 0) return found;
     for (const pid of appeared) {
       seen.add(pid);
-      if (isMeant(pid)) found.push(pid);
+      const one = meant(pid);
+      if (one !== undefined) found.push(one);
     }
   }
 }
@@ -101,14 +139,15 @@ function pids(): readonly number[] {
     .map(Number);
 }
 
-/** Fields of /proc/PID/stat after the name, which may hold anything: state is the third, the group the fifth, the start time the 22nd. */
+/** Fields of /proc/PID/stat after the name, which may hold anything: state is the third, then parent, group and session; the start time is the 22nd. */
 function fromProc(pid: number): Listed | undefined {
   const stat = ofProcess(() => readFileSync(`/proc/${pid}/stat`, "latin1"));
   if (stat === undefined) return undefined;
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  const [state = "", , group = ""] = fields;
+  const [state = "", parent = "", group = "", session = ""] = fields;
   const isZombie = state === "X" || (state === "Z" && !hasOtherThreads(pid));
-  return { pid, group: Number(group), startedAt: fields[19] ?? "", isZombie };
+  const [startedAt = ""] = fields.slice(19);
+  return { pid, parent: Number(parent), group: Number(group), session: Number(session), startedAt, isZombie };
 }
 
 /** Threads that end leave nothing behind; only the first waits for the others, as a zombie. */
@@ -117,10 +156,11 @@ function hasOtherThreads(pid: number): boolean {
 }
 
 /** Between two programs (execve) a process shows none for a moment, of whatever length: so nothing is believed only when it is seen twice, and outside of that. */
-function environmentOf(pid: number): Buffer {
+function environmentOf(pid: number): Buffer | "hidden" {
   let isSettled = false;
   for (let tries = 0; ; tries++) {
-    const environment = ofProcess(() => readFileSync(`/proc/${pid}/environ`));
+    const environment = ofProcess(() => readFileSync(`/proc/${pid}/environ`), "hidden");
+    if (environment === "hidden") return "hidden";
     if (environment === undefined) return Buffer.alloc(0);
     if (environment.length > 0 || isSettled || tries === TRIES_MOST) return environment;
     isSettled = !isBetweenPrograms(pid);
@@ -135,23 +175,25 @@ function isBetweenPrograms(pid: number): boolean {
   );
 }
 
-/** Undefined if the process is gone, or somebody else's. */
-function ofProcess<T>(read: () => T): T | undefined {
+/** Undefined if the process is gone; `otherwise` if this may not be read. */
+function ofProcess<T, O = undefined>(read: () => T, otherwise?: O): T | O | undefined {
   try {
     return read();
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
-    if (["ENOENT", "ESRCH", "EACCES", "EPERM"].includes(code)) return undefined;
+    if (code === "EACCES" || code === "EPERM") return otherwise;
+    if (code === "ENOENT" || code === "ESRCH") return undefined;
     throw error;
   }
 }
 
 function fromPs(which: readonly string[]): readonly Listed[] {
-  const { stdout } = spawnSync("ps", ["-o", "pid=,pgid=,stat=,lstart=", ...which], { encoding: "utf8" });
+  const { stdout } = spawnSync("ps", ["-o", "pid=,ppid=,pgid=,stat=,lstart=", ...which], { encoding: "utf8" });
   return (stdout ?? "").split("\n").flatMap((line) => {
-    const match = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(\S.*?)\s*$/.exec(line);
+    const match = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S.*?)\s*$/.exec(line);
     if (match === null) return [];
-    const [, pid = "", group = "", state = "", startedAt = ""] = match;
-    return [{ pid: Number(pid), group: Number(group), startedAt, isZombie: state.startsWith("Z") }];
+    const [, pid = "", parent = "", group = "", state = "", startedAt = ""] = match;
+    const isZombie = state.startsWith("Z");
+    return [{ pid: Number(pid), parent: Number(parent), group: Number(group), session: 0, startedAt, isZombie }];
   });
 }

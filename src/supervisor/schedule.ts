@@ -11,6 +11,7 @@ import type { Reading } from "../base/clock.ts";
 export interface Instants {
   readonly termAt: Reading;
   readonly killAt: Reading;
+  readonly deadline: Reading;
 }
 
 /** From SIGKILL to the deadline: for a late timer, and for the kernel to end the processes. */
@@ -33,7 +34,8 @@ export function instantsOf(now: Reading, remainingMs: number, drainMs: number): 
   const graceMs = killGraceMs(drainMs);
   const killInMs = remainingMs - graceMs;
   const termInMs = remainingMs - drainMs + Math.min(SUPERVISOR_FIRST_MS, drainMs / 4);
-  return { termAt: later(now, Math.min(termInMs, killInMs)), killAt: later(now, killInMs) };
+  const termAt = later(now, Math.min(termInMs, killInMs));
+  return { termAt, killAt: later(now, killInMs), deadline: later(now, remainingMs) };
 }
 
 /** As a term does, it counts as past when either clock has passed it (a suspended host stops one of them). */

@@ -41,6 +41,8 @@ export type SupervisorEvent =
   | KeeperEvent
   | { readonly type: "child"; readonly state: "started"; readonly pid: number }
   | { readonly type: "child"; readonly state: "stopping"; readonly pid: number; readonly why: string }
+  /** Only `pids` are left: they might be the command's, and may not be looked at. The term is given back when they end, at the latest after a ttl. */
+  | { readonly type: "child"; readonly state: "unsure"; readonly pid: number; readonly pids: readonly number[] }
   | { readonly type: "child"; readonly state: "exited"; readonly pid: number; readonly exit: Exit }
   /** Left over from an earlier term whose supervisor and keeper were killed. */
   | { readonly type: "orphans"; readonly pids: readonly number[] };
@@ -121,7 +123,7 @@ export class Supervisor {
 
   /** Something of a child still runs although its term is lost. */
   isOverstaying(): boolean {
-    return this.#child !== undefined && this.#term?.isHeld() === false && !this.#child.isEmpty();
+    return this.#child !== undefined && this.#term?.isHeld() === false && this.#child.lives().is === "occupied";
   }
 
   leader(): Promise<Leader | undefined> {
@@ -195,14 +197,24 @@ export class Supervisor {
     const graceMs = killGraceMs(this.#drainMs);
     const drained = later(this.#clock.now(), this.#drainMs);
     const isDue = (): boolean => isPast(this.#clock.now(), drained) || term.remainingMs() <= graceMs;
-    if (!child.isGone()) {
+    if (!child.hasExited || child.lives().is === "occupied") {
       const why = await Promise.race([term.ended, Promise.resolve("the command has ended")]);
       if (!isDue()) child.terminate();
       this.#tell({ type: "child", state: "stopping", pid: child.pid, why });
       this.#isTold = true;
       this.#extend();
     }
-    await child.gone(isDue);
+    await child.gone(isDue, this.#patienceWith(child, term));
+  }
+
+  /** With those of whom nobody can say whose they are: nobody is killed on suspicion, and nothing is given back on trust. It takes as long as if this process had died. */
+  #patienceWith(child: Child, term: Term): (suspects: readonly number[]) => boolean {
+    let until: Reading | undefined;
+    return (pids) => {
+      if (until === undefined) this.#tell({ type: "child", state: "unsure", pid: child.pid, pids });
+      until ??= later(this.#clock.now(), this.#options.ttlMs);
+      return term.isHeld() && !isPast(this.#clock.now(), until);
+    };
   }
 
   async #clearOrphans(mark: Mark, term: Term): Promise<void> {

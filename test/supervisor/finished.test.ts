@@ -63,7 +63,11 @@ it("a command that the keeper has ended begins again, whatever its exit code", P
   await run.stop();
   await until(() => isGone(run.childPid), "the keeper has ended it");
   run.signal("SIGCONT");
-  await run.tells("child", "started", 2);
+  const again = run.tells("child", "started", 2).then(
+    () => "it has begun again",
+    () => "it has not",
+  );
+  expect(await again).toBe("it has begun again");
   expect(overstays(run)).toEqual([]);
   run.signal("SIGTERM");
   expect(await run.exited).toBe(0);

@@ -143,15 +143,24 @@ export class Run {
   }
 
   get pid(): number {
-    return this.#process.pid ?? 0;
+    const { pid } = this.#process;
+    if (pid === undefined) throw new Error("it was not started");
+    return pid;
   }
 
+  /** Throws if it has not told of one: nobody is signalled by a number that is not known. */
   get keeperPid(): number {
-    return this.#last("keeper", "started")?.pid ?? 0;
+    return this.#pidOf("keeper");
   }
 
   get childPid(): number {
-    return this.#last("child", "started")?.pid ?? 0;
+    return this.#pidOf("child");
+  }
+
+  #pidOf(type: "keeper" | "child"): number {
+    const pid = this.#last(type, "started")?.pid;
+    if (pid === undefined) throw new Error(`no ${type} was told of: ${this.stderr}`);
+    return pid;
   }
 
   #last(type: string, state: string): Told | undefined {
@@ -192,6 +201,8 @@ export class Run {
 }
 
 export function kill(pid: number, signal: NodeJS.Signals): void {
+  // 0 would be the group of the test itself, a negative number another group, 1 the whole container.
+  if (!(pid > 1)) throw new Error(`${signal} to process ${pid}: it is not known`);
   try {
     process.kill(pid, signal);
   } catch {

@@ -1,0 +1,93 @@
+// Who belongs to a cell where no cgroup says so. A process is OURS if the kernel proves it; only such a one is ever killed:
+//
+//   it is in the group or the session of the child: such a number is not given to another while anybody has it
+//   it has the cell's mark in its environment, as that was when it was started
+//   its parent is ours; or was, when this process looked last (`follow`), and its start time is still the same
+//
+// A SUSPECT might be ours and cannot be looked at: it runs as this user, was started after the child, hides its environment (as ssh-agent does), and
+// nobody between it and those to whom the kernel gives orphans is older than the child. It is not killed, because it may be a stranger's; but the
+// term is not given back early while it lives (supervisor.ts, keeper.ts). Root can read everything, and has no suspects.
+//
+// What is neither: who has left group and session, whose parent has ended before anybody looked, and whose environment is readable and has no mark.
+import type { Cell } from "./cell.ts";
+import { childrenOf, type Listed, living, lookAt, type ProcessId, type Seen, userOf } from "./processes.ts";
+
+export interface Kin {
+  readonly ours: readonly ProcessId[];
+  readonly suspects: readonly number[];
+}
+
+/** Remembers the present descendants of the cell, from parent to child: each is known from now on, whoever its parent will be. Throws if it cannot look. */
+export function follow(cell: Cell): void {
+  const known = new Map([cell.child, ...cell.known].map((each) => [each.pid, each]));
+  const waiting = [...known.values()].filter(isStill);
+  cell.known.splice(0, cell.known.length, ...waiting.filter(({ pid }) => pid !== cell.child.pid));
+  for (let parent = waiting.pop(); parent !== undefined; parent = waiting.pop()) {
+    for (const pid of childrenOf(parent.pid)) {
+      const found = lookAt(pid);
+      // Its number may have been another's a moment ago: it counts only if it names this parent, and the parent is who it was.
+      if (known.has(pid) || found === undefined || found.parent !== parent.pid || !isStill(parent)) continue;
+      const { startedAt } = found;
+      known.set(pid, { pid, startedAt });
+      cell.known.push({ pid, startedAt });
+      waiting.push({ pid, startedAt });
+    }
+  }
+}
+
+/** Everybody on this host is looked at. Throws if that cannot be done: then nobody is taken for gone. */
+export function findKin(cell: Cell): Kin {
+  const all = living(cell.mark);
+  const ours = new Map(all.filter((each) => isOurs(each, cell)).map((each) => [each.pid, each]));
+  for (let count = -1; count !== ours.size;) {
+    count = ours.size;
+    for (const each of all) if (ours.has(each.parent)) ours.set(each.pid, each);
+  }
+  const hidden = all.filter(({ pid, mark }) => !ours.has(pid) && mark === "hidden");
+  return { ours: [...ours.values()], suspects: suspectsAmong(hidden, all, cell) };
+}
+
+function isOurs(each: Seen, cell: Cell): boolean {
+  if (each.mark === "marked" || cell.known.some((known) => isSame(known, each))) return true;
+  return (each.group === cell.child.pid || each.session === cell.child.pid) && !isNumberOfStrangers(cell);
+}
+
+/**
+ * The number of a group or session is not given to another while anybody is in it. If the leader's id is in use by another process, there was nobody in
+ * between, and what has that number now is none of ours.
+ */
+export function isNumberOfStrangers({ child }: Cell): boolean {
+  const leader = lookAt(child.pid);
+  return leader !== undefined && !leader.isZombie && leader.startedAt !== child.startedAt;
+}
+
+function suspectsAmong(hidden: readonly Listed[], all: readonly Listed[], { child }: Cell): readonly number[] {
+  const own = process.getuid?.();
+  if (own === undefined || own === 0 || hidden.length === 0) return [];
+  const byPid = new Map(all.map((each) => [each.pid, each]));
+  const heirs = ancestorsOf(process.pid, byPid);
+  const isYoung = (each: Listed): boolean => Number(each.startedAt) >= Number(child.startedAt);
+  // From it upwards, until one to whom an orphan of ours may have been given.
+  const isYoungAllTheWay = (each: Listed | undefined): boolean =>
+    each === undefined || heirs.has(each.pid) || (isYoung(each) && isYoungAllTheWay(byPid.get(each.parent)));
+  return hidden
+    .filter((each) => !heirs.has(each.pid) && isYoungAllTheWay(each) && userOf(each.pid) === own)
+    .map(({ pid }) => pid);
+}
+
+/** The kernel gives an orphan to process 1 or to an ancestor that has asked for it (a subreaper); which one has, nobody can tell. */
+function ancestorsOf(pid: number, byPid: ReadonlyMap<number, Listed>): ReadonlySet<number> {
+  const found = new Set([1, pid]);
+  for (let each = lookAt(pid); each !== undefined && !found.has(each.parent); each = byPid.get(each.parent))
+    found.add(each.parent);
+  return found;
+}
+
+function isStill(one: ProcessId): boolean {
+  const found = lookAt(one.pid);
+  return found !== undefined && !found.isZombie && isSame(found, one);
+}
+
+function isSame(a: ProcessId, b: ProcessId): boolean {
+  return a.pid === b.pid && a.startedAt === b.startedAt;
+}
