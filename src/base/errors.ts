@@ -1,6 +1,7 @@
 // Every error of conclave: one base, a stable code, whether trying again can help, and the cause.
 // A message says what, why and what next. docs/ERRORS.md lists the same codes; a test compares the two.
 // Recognised by a brand rather than by class, so that two copies of the package in one process agree (`isConclaveError`).
+import { plainError } from "./json.ts";
 
 export type ErrorCode =
   | "TERM_LOST"
@@ -91,6 +92,11 @@ export class ConclaveError extends Error {
     this.code = code;
     this.retryable = details.retryable ?? ERROR_CODES[code];
     Object.defineProperty(this, brand, { value: true });
+  }
+
+  /** With its message and cause, which JSON would leave out; token values in decimal. */
+  toJSON(): Readonly<Record<string, unknown>> {
+    return plainError(this, 0, true);
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {

@@ -103,6 +103,12 @@ export class HeldTerm implements Term {
     return this.#giveUp();
   }
 
+  /** What a log or a status page may show of it, as of now. */
+  toJSON(): object {
+    const { election, candidate, token } = this;
+    return { election, candidate, token, state: this.state(), remainingMs: Math.round(this.remainingMs()) };
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     return this.resign();
   }

@@ -1,6 +1,7 @@
 // Who leads, for routing and dashboards. Looks and hints only: a hint, never a proof, and nothing here touches a term.
 import type { Clock, Timer } from "../base/clock.ts";
 import { ConclaveError, isConclaveError } from "../base/errors.ts";
+import { withJson } from "../base/json.ts";
 import { askedOnce } from "../base/outcome.ts";
 import type { Name, Seat } from "../lease/exchange.ts";
 import type { Store } from "../stores/contract.ts";
@@ -56,7 +57,7 @@ function leaderOf(seat: Seat | undefined, nowMs: number): Leader | undefined {
   if (seat?.holder === undefined || seat.state === "abandoned") return undefined;
   if (seat.heldUntilMs !== undefined && seat.heldUntilMs < nowMs) return undefined;
   const { candidate, token, value } = seat.holder;
-  return { id: candidate, token, value: value === "" ? undefined : value };
+  return withJson({ id: candidate, token, value: value === "" ? undefined : value });
 }
 
 /**

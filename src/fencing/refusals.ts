@@ -1,6 +1,16 @@
 // What a guard says when it refuses: which token it knows, which one came, and what to do. A refusal means that this operation was not admitted.
+//
+// Every refusal is told to the channel `conclave:refused` of node:diagnostics_channel, as `{ resource, code }`: a refused write is fencing at work, and worth counting.
+import { channel } from "node:diagnostics_channel";
 import { ConclaveError, isConclaveError } from "../base/errors.ts";
 import { type FencingToken, makeToken } from "./token.ts";
+
+const refusals = channel("conclave:refused");
+
+function told<E extends ConclaveError>(resource: string, error: E): E {
+  if (refusals.hasSubscribers) refusals.publish({ resource, code: error.code });
+  return error;
+}
 
 /** A newer leader has been here (`TOKEN_STALE`): the writer has been replaced and does not know it yet. */
 export class StaleTokenError extends ConclaveError {
@@ -32,20 +42,23 @@ interface Seen {
 }
 
 export function staleToken(resource: string, domain: string, seen: Seen, token: FencingToken): StaleTokenError {
-  return new StaleTokenError(resource, token, tokenOfSeen(domain, seen), "The writer has been replaced.");
+  return told(
+    resource,
+    new StaleTokenError(resource, token, tokenOfSeen(domain, seen), "The writer has been replaced."),
+  );
 }
 
 export function sameNumber(resource: string, domain: string, seen: Seen, token: FencingToken): StaleTokenError {
   const sentence =
     "Two terms with one number: the store has forgotten what it granted (a restored backup, a failover without the last writes). The next term will pass.";
-  return new StaleTokenError(resource, token, tokenOfSeen(domain, seen), sentence);
+  return told(resource, new StaleTokenError(resource, token, tokenOfSeen(domain, seen), sentence));
 }
 
 /** A write that may have landed before the newer token came: of the two possible answers the honest one. */
 export function overtaken(resource: string, newest: FencingToken, token: FencingToken): StaleTokenError {
   const sentence =
     "The writer has been replaced while it wrote: this write either came before the newer token and was taken over, or will never be read.";
-  return new StaleTokenError(resource, token, newest, sentence);
+  return told(resource, new StaleTokenError(resource, token, newest, sentence));
 }
 
 export function foreignToken(
@@ -55,10 +68,11 @@ export function foreignToken(
   howToAdopt: HowToAdopt,
 ): ConclaveError {
   const how = howToAdopt(resource, { from: known, to: token.domain });
-  return new ConclaveError(
+  const error = new ConclaveError(
     "TOKEN_FOREIGN",
     `"${resource}" knows tokens of ${known}; this one is of ${token.domain}. If you moved the store on purpose: ${how} If not, this candidate uses another store than the others.`,
   );
+  return told(resource, error);
 }
 
 /** What somebody runs or writes to say `adopt` to this very guard, as a sentence. */
@@ -80,10 +94,11 @@ function shellWord(text: string): string {
 }
 
 export function leftDomain(resource: string, known: string, token: FencingToken): ConclaveError {
-  return new ConclaveError(
+  const error = new ConclaveError(
     "TOKEN_FOREIGN",
     `"${resource}" has left ${token.domain} for ${known}; this write carries token ${describe(token)} of there. Its candidate still uses the old store: point it to the new one.`,
   );
+  return told(resource, error);
 }
 
 function tokenOfSeen(domain: string, { value, bid = "" }: Seen): FencingToken {

@@ -3,12 +3,13 @@
 //
 // A token is (domain, value, bid): values of different domains do not compare, equal values of different bids are different terms.
 import { ConclaveError } from "../base/errors.ts";
+import { withJson } from "../base/json.ts";
 
 declare const fencingToken: unique symbol;
 
 /**
  * Grows with every term of one election, within one domain (a cluster, a database, a file). Chosen by the granting write itself.
- * Made by a store; read back with `parseToken`.
+ * Made by a store; read back with `parseToken`. In JSON its value is decimal text; to send a token, `formatToken` it.
  */
 export interface FencingToken {
   readonly domain: string;
@@ -27,7 +28,7 @@ export function makeToken(token: {
   readonly value: bigint;
   readonly bid: string;
 }): FencingToken {
-  return Object.freeze({ domain: token.domain, value: token.value, bid: token.bid }) as FencingToken;
+  return Object.freeze(withJson({ domain: token.domain, value: token.value, bid: token.bid })) as FencingToken;
 }
 
 export function formatToken(token: FencingToken): string {

@@ -24,7 +24,7 @@ import { schedule, strike } from "../base/agenda.ts";
 import type { Reading } from "../base/clock.ts";
 import { ConclaveError, type LossReason } from "../base/errors.ts";
 import { coolDownAfterMs } from "./backoff.ts";
-import { earlierOf, isPast } from "./deadline.ts";
+import { earlierOf, isPast, remainingMs } from "./deadline.ts";
 import type { Hold, Name, Seat } from "./exchange.ts";
 import { createLifeline, type Lifeline, stateOf } from "./lifeline.ts";
 import { emit, emitError } from "./report.ts";
@@ -182,6 +182,7 @@ export function grant(
     bid: hold.bid,
     token: hold.token,
     ttlMs: open.session.ttlMs,
+    remainingMs: remainingMs(lifeline.deadline, now),
   });
 }
 

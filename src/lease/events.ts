@@ -29,6 +29,8 @@ export type ConclaveEvent =
       readonly bid: Bid;
       readonly token: Token | undefined;
       readonly ttlMs: number;
+      /** Milliseconds of certainty left, as `term.remainingMs()`. */
+      readonly remainingMs: number;
     }
   /** The state of a held term changed. `ending` carries the reason with which the signal aborts. */
   | {

@@ -1,110 +1,217 @@
-// Events counted, and who leads now, as text in Prometheus' exposition format. Give `record` to `candidate.subscribe`; serve `text()`.
-//
-//   conclave_leading{election}          1 while this candidate's term of that election is held and its signal has not aborted
-//   conclave_jeopardy{election}         1 while the last proven renewal of a held term is overdue
-//   conclave_token{election}            the token of the present or last term
-//   conclave_terms_total{election}      terms won
-//   conclave_losses_total{election,reason}
-//   conclave_overstays_total{election}
-//   conclave_handed_back_total{election,why}
-//   conclave_sessions_total{state}      sessions opened, lost, ended
-//   conclave_errors_total{code}
+// Events counted, and who leads now: as data (`collect`), for a bridge into whatever exports metrics, and as text in Prometheus' exposition format.
+// Give `record` to `onEvent` or `subscribe` of one candidate; serve `text()`. Several candidates need one `createMetrics()` each, because a renewal is one candidate's. FAMILIES below is the whole list; docs/EVENTS.md has the same.
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { ConclaveEvent } from "../lease/events.ts";
+import { textOf } from "./prometheus.ts";
+
+export type Labels = Readonly<Record<string, string>>;
+
+export type MetricFamily = {
+  readonly name: string;
+  readonly help: string;
+} & (
+  | {
+      readonly type: "gauge" | "counter";
+      readonly samples: readonly { readonly labels: Labels; readonly value: number }[];
+    }
+  | {
+      readonly type: "histogram";
+      readonly samples: readonly HistogramSample[];
+    }
+);
+
+export interface HistogramSample {
+  readonly labels: Labels;
+  readonly count: number;
+  readonly sum: number;
+  /** Upper bounds, in seconds, and how many were at or below each; the last bound is Infinity. */
+  readonly buckets: readonly { readonly le: number; readonly count: number }[];
+}
+
+export interface MetricsOptions {
+  /** The clock by which seconds of certainty pass, in milliseconds. @default the monotonic clock of the process */
+  readonly nowMs?: (() => number) | undefined;
+}
 
 export interface Metrics {
   /** Takes note of one event. */
   readonly record: (event: ConclaveEvent) => void;
-  /** What has been recorded. */
+  /** Counts what guards of this process refuse (`conclave_refusals_total`), until the returned function is called. */
+  readonly countRefusals: () => () => void;
+  /** What has been recorded, as data. Every family is there, also one without samples. */
+  readonly collect: () => readonly MetricFamily[];
+  /** What has been recorded, in Prometheus' text format. */
   readonly text: () => string;
 }
 
-interface Family {
-  readonly help: string;
-  readonly type: "gauge" | "counter";
-  readonly samples: Map<string, number | bigint>;
-}
+type Kind = MetricFamily["type"];
 
-const FAMILIES: readonly (readonly [name: string, type: Family["type"], help: string])[] = [
-  ["conclave_leading", "gauge", "1 while this candidate leads that election"],
-  ["conclave_jeopardy", "gauge", "1 while the last proven renewal of a held term is overdue"],
-  ["conclave_token", "gauge", "token of the present or last term"],
-  ["conclave_terms_total", "counter", "terms won"],
-  ["conclave_losses_total", "counter", "terms ended, by reason"],
-  ["conclave_overstays_total", "counter", "works that ran on after their term was lost"],
-  ["conclave_handed_back_total", "counter", "grants given back, by why"],
-  ["conclave_sessions_total", "counter", "sessions, by what became of them"],
-  ["conclave_errors_total", "counter", "errors, by code"],
-];
+const FAMILIES = {
+  conclave_leading: ["gauge", "1 while this candidate leads that election, 0 while it does not"],
+  conclave_jeopardy: ["gauge", "1 while the last proven renewal of a held term is overdue"],
+  conclave_certainty_seconds: [
+    "gauge",
+    "seconds for which this candidate is certain to lead, if no further renewal is proven",
+  ],
+  conclave_token: ["gauge", "token of the present or last term"],
+  conclave_trouble: ["gauge", "1 while requests to the store fail, by the code with which it began"],
+  conclave_terms_total: ["counter", "terms won"],
+  conclave_losses_total: ["counter", "terms ended, by reason"],
+  conclave_failovers_total: ["counter", "changes from one leader to another that this candidate has seen"],
+  conclave_overstays_total: ["counter", "works that ran on after their term was lost"],
+  conclave_handed_back_total: ["counter", "grants given back, by why"],
+  conclave_sessions_total: ["counter", "sessions, by what became of them"],
+  conclave_errors_total: ["counter", "errors, by code; an outage counts once"],
+  conclave_failed_requests_total: [
+    "counter",
+    "requests to the store that failed, by the code of their outage; counted when it is over",
+  ],
+  conclave_refusals_total: ["counter", "operations that a guard of this process refused, by resource and code"],
+  conclave_renewal_seconds: ["histogram", "how long the answer to a proven renewal took"],
+} as const satisfies Readonly<Record<string, readonly [Kind, string]>>;
 
-export function createMetrics(): Metrics {
-  const families = new Map<string, Family>(
-    FAMILIES.map(([name, type, help]) => [name, { help, type, samples: new Map() }]),
-  );
-  const set = (name: string, labels: Labels, value: number | bigint): void =>
-    void families.get(name)?.samples.set(keyOf(labels), value);
-  const add = (name: string, labels: Labels): void => {
-    const samples = families.get(name)?.samples;
-    samples?.set(keyOf(labels), Number(samples.get(keyOf(labels)) ?? 0) + 1);
-  };
-  const record = (event: ConclaveEvent): void => recordEvent(event, set, add);
+export type MetricName = keyof typeof FAMILIES;
+
+const BUCKETS: readonly number[] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, Infinity];
+
+export function createMetrics({ nowMs = () => performance.now() }: MetricsOptions = {}): Metrics {
+  const book = new Book(nowMs);
+  const record = (event: ConclaveEvent): void => book.record(event);
   // Nobody reads a metric as it happens: a candidate that only this listens to still warns.
   Object.assign(record, { [Symbol.for("conclave.counts-only")]: true });
-  return { record, text: () => [...families].map(textOf).join("") };
+  const countRefusals = (): (() => void) => {
+    const count = (message: unknown): void => {
+      const { resource, code } = message as { readonly resource: string; readonly code: string };
+      book.add("conclave_refusals_total", { resource, code });
+    };
+    subscribe("conclave:refused", count);
+    return () => void unsubscribe("conclave:refused", count);
+  };
+  const collect = (): readonly MetricFamily[] => book.collect();
+  return { record, countRefusals, collect, text: () => collect().map(textOf).join("") };
 }
 
-type Labels = Readonly<Record<string, string>>;
+interface Sample {
+  readonly labels: Labels;
+  value: number;
+}
 
-function recordEvent(
-  event: ConclaveEvent,
-  set: (name: string, labels: Labels, value: number | bigint) => void,
-  add: (name: string, labels: Labels) => void,
-): void {
-  const named = "election" in event && event.election !== undefined ? { election: event.election } : {};
-  switch (event.type) {
-    case "elected":
-      add("conclave_terms_total", named);
-      set("conclave_leading", named, 1);
-      set("conclave_jeopardy", named, 0);
-      if (event.token !== undefined) set("conclave_token", named, event.token.value);
-      return;
-    case "state":
-      set("conclave_jeopardy", named, event.state === "jeopardy" ? 1 : 0);
-      if (event.state === "ending") {
-        set("conclave_leading", named, 0);
-        add("conclave_losses_total", { ...named, reason: event.reason ?? "expired" });
-      }
-      return;
-    case "overstayed":
-      return add("conclave_overstays_total", named);
-    case "handed-back":
-      return add("conclave_handed_back_total", { ...named, why: event.why });
-    case "session":
-      return add("conclave_sessions_total", { state: event.state });
-    case "error":
-      return add("conclave_errors_total", { code: event.error.code });
-    case "renewed":
-    case "waiting":
-    case "recovered":
-    case "warning":
-    case "standing":
-    case "lost":
-    case "settled":
-    case "released":
-    case "leader":
-      return;
+/** Whom a candidate knows to lead: itself, or another by its id. */
+const SELF = Symbol("self");
+
+class Book {
+  readonly #nowMs: () => number;
+  readonly #samples = new Map<MetricName, Map<string, Sample>>();
+  readonly #renewals = { count: 0, sum: 0, buckets: BUCKETS.map(() => 0) };
+  /** Elections that are led now, and until when that is certain. */
+  readonly #certainUntil = new Map<string, number>();
+  readonly #leaders = new Map<string, string | typeof SELF>();
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
   }
-}
 
-function keyOf(labels: Labels): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(value)}"`);
-  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
-}
+  add(name: MetricName, labels: Labels, by = 1): void {
+    this.#sample(name, labels).value += by;
+  }
 
-function escapeLabel(value: string): string {
-  return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
-}
+  #set(name: MetricName, labels: Labels, value: number): void {
+    this.#sample(name, labels).value = value;
+  }
 
-function textOf([name, { help, type, samples }]: [string, Family]): string {
-  const lines = [...samples].map(([key, value]) => `${name}${key} ${value}\n`);
-  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join("")}`;
+  #sample(name: MetricName, labels: Labels): Sample {
+    const samples = this.#samples.get(name) ?? new Map<string, Sample>();
+    this.#samples.set(name, samples);
+    const key = JSON.stringify(labels);
+    const sample = samples.get(key) ?? { labels, value: 0 };
+    samples.set(key, sample);
+    return sample;
+  }
+
+  collect(): readonly MetricFamily[] {
+    const now = this.#nowMs();
+    for (const [election, until] of this.#certainUntil)
+      this.#set("conclave_certainty_seconds", { election }, Math.max(0, until - now) / 1000);
+    return Object.entries(FAMILIES).map(([name, [type, help]]): MetricFamily => {
+      if (type === "histogram")
+        return { name, help, type, samples: this.#renewals.count === 0 ? [] : [this.#renewal()] };
+      const samples = [...(this.#samples.get(name as MetricName)?.values() ?? [])].map((sample) => ({ ...sample }));
+      return { name, help, type, samples };
+    });
+  }
+
+  #renewal(): HistogramSample {
+    const { count, sum, buckets } = this.#renewals;
+    return { labels: {}, count, sum, buckets: BUCKETS.map((le, index) => ({ le, count: buckets[index] ?? 0 })) };
+  }
+
+  record(event: ConclaveEvent): void {
+    switch (event.type) {
+      case "standing":
+        return this.#follow(event.election);
+      case "elected":
+        return this.#lead(event);
+      case "state":
+        this.#set("conclave_jeopardy", { election: event.election }, event.state === "jeopardy" ? 1 : 0);
+        if (event.state !== "ending") return;
+        this.#follow(event.election);
+        return this.add("conclave_losses_total", { election: event.election, reason: event.reason ?? "expired" });
+      case "renewed":
+        return this.#renewed(event.roundTripMs / 1000, event.remainingMs);
+      case "leader":
+        return event.leader === undefined ? undefined : this.#seeLeader(event.election, event.leader.candidate);
+      case "overstayed":
+        return this.add("conclave_overstays_total", { election: event.election });
+      case "handed-back":
+        return this.add("conclave_handed_back_total", { election: event.election, why: event.why });
+      case "session":
+        return this.add("conclave_sessions_total", { state: event.state });
+      case "error":
+        if (event.during !== undefined) this.#set("conclave_trouble", { code: event.error.code }, 1);
+        return this.add("conclave_errors_total", { code: event.error.code });
+      case "recovered":
+        this.#set("conclave_trouble", { code: event.code }, 0);
+        return this.add("conclave_failed_requests_total", { code: event.code }, event.failures);
+      case "waiting":
+      case "warning":
+      case "lost":
+      case "settled":
+      case "released":
+        return;
+    }
+  }
+
+  #lead(event: Extract<ConclaveEvent, { type: "elected" }>): void {
+    const named = { election: event.election };
+    this.add("conclave_terms_total", named);
+    this.#set("conclave_leading", named, 1);
+    this.#set("conclave_jeopardy", named, 0);
+    this.#certainUntil.set(event.election, this.#nowMs() + event.remainingMs);
+    this.#seeLeader(event.election, SELF);
+    // Exact up to 2^53, which no counter of terms reaches; etcd's revisions neither.
+    if (event.token !== undefined) this.#set("conclave_token", named, Number(event.token.value));
+  }
+
+  /** Does not lead: a follower exports 0, not nothing. */
+  #follow(election: string): void {
+    this.#set("conclave_leading", { election }, 0);
+    this.#set("conclave_certainty_seconds", { election }, 0);
+    this.#certainUntil.delete(election);
+  }
+
+  #seeLeader(election: string, leader: string | typeof SELF): void {
+    const before = this.#leaders.get(election);
+    this.#leaders.set(election, leader);
+    this.add("conclave_failovers_total", { election }, before === undefined || before === leader ? 0 : 1);
+  }
+
+  #renewed(seconds: number, remainingMs: number): void {
+    const until = this.#nowMs() + remainingMs;
+    for (const election of this.#certainUntil.keys()) this.#certainUntil.set(election, until);
+    this.#renewals.count++;
+    this.#renewals.sum += seconds;
+    BUCKETS.forEach((le, index) => {
+      if (seconds <= le) this.#renewals.buckets[index] = (this.#renewals.buckets[index] ?? 0) + 1;
+    });
+  }
 }
