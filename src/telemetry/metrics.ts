@@ -46,7 +46,24 @@ export interface Metrics {
 
 type Kind = MetricFamily["type"];
 
-const FAMILIES = {
+export type MetricName =
+  | "conclave_leading"
+  | "conclave_jeopardy"
+  | "conclave_certainty_seconds"
+  | "conclave_token"
+  | "conclave_trouble"
+  | "conclave_terms_total"
+  | "conclave_losses_total"
+  | "conclave_failovers_total"
+  | "conclave_overstays_total"
+  | "conclave_handed_back_total"
+  | "conclave_sessions_total"
+  | "conclave_errors_total"
+  | "conclave_failed_requests_total"
+  | "conclave_refusals_total"
+  | "conclave_renewal_seconds";
+
+const FAMILIES: Readonly<Record<MetricName, readonly [Kind, string]>> = {
   conclave_leading: ["gauge", "1 while this candidate leads that election, 0 while it does not"],
   conclave_jeopardy: ["gauge", "1 while the last proven renewal of a held term is overdue"],
   conclave_certainty_seconds: [
@@ -68,9 +85,7 @@ const FAMILIES = {
   ],
   conclave_refusals_total: ["counter", "operations that a guard of this process refused, by resource and code"],
   conclave_renewal_seconds: ["histogram", "how long the answer to a proven renewal took"],
-} as const satisfies Readonly<Record<string, readonly [Kind, string]>>;
-
-export type MetricName = keyof typeof FAMILIES;
+};
 
 const BUCKETS: readonly number[] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, Infinity];
 
