@@ -6,7 +6,8 @@ import {
   COUNT_NAMES,
   describeFault,
   emptyCounts,
-  formatLine,
+  eventAsJson,
+  formatEvent,
   runSeed,
   shrinkSeed,
 } from "conclave/simulator";
@@ -117,17 +118,17 @@ function wholeNumber(option, text, least) {
 /** @param {Options & { replay: number }} options */
 function replay({ replay: seed, faults, control, json }) {
   const result = runSeed(seed, { faults, isControl: control, isRecorded: true });
-  const { spec, lines, hash, violation } = result;
+  const { spec, trace, hash, violation } = result;
   if (json)
     write(
-      `${JSON.stringify({ seed, label: spec.label, faults: spec.faults, hash, violation: violation ?? null, lines })}\n`,
+      `${JSON.stringify({ seed, label: spec.label, faults: spec.faults, hash, violation: violation ?? null, trace: trace.map((event) => JSON.parse(eventAsJson(event))) })}\n`,
     );
   else {
     write(
       `seed ${seed}: ${spec.label}, ${spec.candidates.length} candidates, elections ${spec.elections.join(", ")}\n`,
     );
     for (const fault of spec.faults) write(`${describeFault(fault)}\n`);
-    for (const line of lines) write(`${formatLine(line)}\n`);
+    for (const event of trace) write(`${formatEvent(event)}\n`);
     write(`hash ${hash}: ${violation === undefined ? "every invariant holds" : `${violation.invariant} is broken`}\n`);
   }
   return violation === undefined ? 0 : 1;

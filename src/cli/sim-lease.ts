@@ -1,7 +1,7 @@
 // `conclave sim lease`: an election by lease, in the form of the other protocols. Requests to the store and its answers are the messages; the term is
 // the fencing token.
 import { parseArgs } from "node:util";
-import { electByLease, formatLine, type LeaseChoices, parseMs } from "../simulator/index.ts";
+import { electByLease, formatEvent, type LeaseChoices, parseMs } from "../simulator/index.ts";
 import { readCut, readIds, wholeNumber } from "./sim-options.ts";
 import { tellSamples } from "./sim-swarm.ts";
 
@@ -90,12 +90,12 @@ const NOBODY_UP: ReturnType<typeof electByLease> = {
   elections: [],
   virtualMs: 0,
   violation: undefined,
-  lines: [],
+  trace: [],
 };
 
 /** `present`: the members in the order of the world's candidates. */
 function tellOne(choices: LeaseChoices, nodes: number, present: readonly number[], isJson: boolean): number {
-  const { leader, byType, token, virtualMs, violation, lines } =
+  const { leader, byType, token, virtualMs, violation, trace } =
     present.length === 0 ? NOBODY_UP : electByLease(choices);
   const { seed } = choices;
   const total = Object.values(byType).reduce((sum, count) => sum + count, 0);
@@ -110,7 +110,7 @@ function tellOne(choices: LeaseChoices, nodes: number, present: readonly number[
     violations: violation === undefined ? [] : [violation],
   };
   const told = [
-    ...lines.map(formatLine),
+    ...trace.map(formatEvent),
     "",
     `lease, ${nodes} candidates, seed ${seed}`,
     ...(present.length === 0

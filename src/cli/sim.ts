@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { type Protocol, PROTOCOLS } from "../protocols/index.ts";
 import {
+  eventAsJson,
   huntProtocol,
   playScenario,
   runElection,
@@ -120,7 +121,7 @@ async function simulate(request: SimRequest, args: readonly string[]): Promise<n
 }
 
 function asLines(events: readonly TraceEvent[]): string {
-  return events.map((event) => `${JSON.stringify(event)}\n`).join("");
+  return events.map((event) => `${eventAsJson(event)}\n`).join("");
 }
 
 /** One seed of the hunt, told. A failing one is told with only those faults that it needs. */

@@ -4,13 +4,13 @@ import { assert } from "../base/assert.ts";
 import { createRng, nextBetween, nextFraction } from "../base/rng.ts";
 import { electByLease } from "./lease/election.ts";
 import { type ElectionResult, runElection, specOf } from "./protocols/election.ts";
-import type { TraceEvent } from "./protocols/trace.ts";
+import type { ProtocolEvent } from "./protocols/trace.ts";
 import { ProtocolWorld } from "./protocols/world.ts";
 
 export interface BullyFailure {
   readonly failed: number;
   readonly result: ElectionResult;
-  readonly events: readonly TraceEvent[];
+  readonly events: readonly ProtocolEvent[];
 }
 
 /** P1 notices that `failed` of seven is dead, and holds an election, whoever it was. */
@@ -31,7 +31,7 @@ export interface SplitBrain {
   /** Taken though a newer leader had written: its work is overwritten. */
   readonly stale: number;
   readonly refused: number;
-  readonly events: readonly TraceEvent[];
+  readonly events: readonly ProtocolEvent[];
 }
 
 const PARTITION = { how: "1,2,3/4,5", fromMs: 100, toMs: 2100 };

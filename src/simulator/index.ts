@@ -58,7 +58,8 @@ export {
 } from "./protocols/samples.ts";
 export { shrinkHunt } from "./protocols/shrink.ts";
 export type { ProtocolSpec } from "./protocols/spec.ts";
-export { formatEvent, type TraceEvent } from "./protocols/trace.ts";
+export type { LeaseEvent } from "./lease/trace.ts";
+export type { ProtocolEvent } from "./protocols/trace.ts";
+export { eventAsJson, formatEvent, type TraceEvent } from "./trace-event.ts";
 export { ProtocolWorld, type WorldOptions } from "./protocols/world.ts";
-export { formatLine, type TraceLine } from "./kernel/trace.ts";
 export type { Violation } from "./lease/world.ts";

@@ -3,11 +3,11 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { demoElection, drawWorld, formatLine, runSeed, shrinkSeed } from "conclave/simulator";
+import { demoElection, drawWorld, formatEvent, runSeed, shrinkSeed } from "conclave/simulator";
 import { applyToText, parsePatch } from "../../scripts/apply-patch.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const transcriptOf = (seed: number): string => runSeed(seed, { isRecorded: true }).lines.map(formatLine).join("\n");
+const transcriptOf = (seed: number): string => runSeed(seed, { isRecorded: true }).trace.map(formatEvent).join("\n");
 
 describe("a seed", () => {
   it("gives the same transcript and hash every time", () => {

@@ -1,12 +1,13 @@
 // A short story for people: three candidates, one of them is elected, stops past its deadline with a write under way, and is replaced; its late
 // write is refused by its token. The same kernel, machine and invariants as in the hunt, in a world written by hand.
 import { nextBetween, nextInteger } from "../../base/rng.ts";
+import type { ConclaveEvent } from "../../lease/events.ts";
 import type { Fault } from "./faults.ts";
 import { runWorld } from "./hunt.ts";
 import { CALM_NETWORK } from "../kernel/network.ts";
 import { CALM_STORE, type CandidateSpec, type WorldSpec } from "./spec.ts";
 import { streamOf } from "./streams.ts";
-import type { TraceLine } from "../kernel/trace.ts";
+import type { LeaseEvent } from "./trace.ts";
 
 export interface DemoLine {
   readonly atMs: number;
@@ -30,10 +31,10 @@ const TTL_MS = 2000;
 const ELECTION = "billing";
 
 export function demoElection(seed: number): DemoResult {
-  const { lines, counts, violation } = runWorld(demoWorld(seed), true);
+  const { trace, counts, violation } = runWorld(demoWorld(seed), true);
   const overlaps = violation?.invariant === "exclusion" ? 1 : 0;
   const { elected, takeovers, staleWritesRefused } = counts;
-  return { seed, lines: lines.flatMap(tell), summary: { elected, takeovers, staleWritesRefused, overlaps } };
+  return { seed, lines: trace.flatMap(tell), summary: { elected, takeovers, staleWritesRefused, overlaps } };
 }
 
 function demoWorld(seed: number): WorldSpec {
@@ -77,39 +78,45 @@ function demoWorld(seed: number): WorldSpec {
   };
 }
 
-const NAMES: Readonly<Record<string, string>> = {
-  "c0.1": "ann",
-  "c1.1": "bob",
-  "c2.1": "cleo",
-  [ELECTION]: "resource",
-};
+const NAMES: Readonly<Record<string, string>> = { "c0.1": "ann", "c1.1": "bob", "c2.1": "cleo" };
 
-/** The lines that matter, in plain words; the others are left out. */
-function tell({ atMs, who, what }: TraceLine): readonly DemoLine[] {
-  const sentence = inWords(what);
-  return sentence === undefined ? [] : [{ atMs, who: NAMES[who] ?? who, what: sentence }];
+/** What matters, in plain words; the rest is left out. */
+function tell(happened: LeaseEvent): readonly DemoLine[] {
+  const told = inWords(happened);
+  return told === undefined ? [] : [{ atMs: happened.atMs, who: told[0], what: told[1] }];
 }
 
-const WORDS: readonly (readonly [pattern: RegExp, words: string])[] = [
-  [/^standing /, "wants to lead"],
-  [/^elected .*"value":"(\d+)"/, "is elected, with token $1"],
-  [/^state .*"jeopardy"/, "has a renewal overdue"],
-  [/^state .*"ending","reason":"(\w+)"/, "is told to stop ($1)"],
-  [/^lost .*"reason":"(\w+)"/, "no longer leads ($1)"],
-  [/^settled /, "has stopped its work"],
-  [/^fault \d+: pause, (\S+)/, "pauses $1 for twice its ttl: a long collection, a stopped container"],
-  [/^a write of (\S+) with token (\d+): accepted/, "accepts a write of $1 with token $2"],
-  [/^a write of (\S+) with token (\d+): stale/, "REFUSES a write of $1 with token $2: it has seen a newer one"],
-];
-
-function inWords(what: string): string | undefined {
-  for (const [pattern, words] of WORDS) {
-    const match = pattern.exec(what);
-    if (match !== null) return words.replace(/\$(\d)/g, (_, group: string) => nameOf(match[Number(group)] ?? ""));
+function inWords(happened: LeaseEvent): readonly [who: string, what: string] | undefined {
+  if (happened.type === "report") {
+    const what = reportInWords(happened.event);
+    return what === undefined ? undefined : [nameOf(happened.who), what];
   }
-  return undefined;
+  if (happened.type === "fault")
+    return ["nemesis", `pauses ${nameOf(happened.who)} for twice its ttl: a long collection, a stopped container`];
+  if (happened.type !== "submission") return undefined;
+  const write = `a write of ${nameOf(happened.who)} with token ${happened.token}`;
+  if (happened.verdict === "accepted") return ["resource", `accepts ${write}`];
+  return happened.verdict === "stale" ? ["resource", `REFUSES ${write}: it has seen a newer one`] : undefined;
 }
 
-function nameOf(text: string): string {
-  return NAMES[text] ?? text;
+function reportInWords(event: ConclaveEvent): string | undefined {
+  switch (event.type) {
+    case "standing":
+      return "wants to lead";
+    case "elected":
+      return `is elected, with token ${event.token?.value}`;
+    case "state":
+      if (event.state === "jeopardy") return "has a renewal overdue";
+      return event.state === "ending" ? `is told to stop (${event.reason})` : undefined;
+    case "lost":
+      return `no longer leads (${event.reason})`;
+    case "settled":
+      return "has stopped its work";
+    default:
+      return undefined;
+  }
+}
+
+function nameOf(who: string): string {
+  return NAMES[who] ?? who;
 }

@@ -2,11 +2,11 @@
 // The same machine, world and invariants as in the hunt; only the spec is written by hand.
 import { nextBetween, nextInteger } from "../../base/rng.ts";
 import type { Fault, FaultKind } from "./faults.ts";
-import { runWorld, type RunResult } from "./hunt.ts";
+import { runWorld } from "./hunt.ts";
 import { CALM_NETWORK } from "../kernel/network.ts";
 import { CALM_STORE, type CandidateSpec, type WorldSpec } from "./spec.ts";
 import { streamOf } from "./streams.ts";
-import type { TraceLine } from "../kernel/trace.ts";
+import type { LeaseEvent } from "./trace.ts";
 import type { Violation } from "./world.ts";
 
 export interface LeaseChoices {
@@ -37,43 +37,45 @@ export interface LeaseElection {
   readonly elections: readonly { readonly atMs: number; readonly node: number; readonly token: number }[];
   readonly virtualMs: number;
   readonly violation: Violation | undefined;
-  readonly lines: readonly TraceLine[];
+  readonly trace: readonly LeaseEvent[];
 }
 
 const ELECTION = "leader";
 
 export function electByLease(choices: LeaseChoices): LeaseElection {
   const result = runWorld(leaseWorld(choices), true);
-  const elections = result.lines.flatMap(readElection);
+  const elections = result.trace.flatMap(readElection);
   const last = elections.at(-1);
   return {
     leader: last?.node ?? 0,
     token: last?.token ?? 0,
-    byType: countRequests(result),
+    byType: countRequests(result.trace),
     elections,
-    virtualMs: result.lines.at(-1)?.atMs ?? 0,
+    virtualMs: result.trace.at(-1)?.atMs ?? 0,
     violation: result.violation,
-    lines: result.lines,
+    trace: result.trace,
   };
 }
 
-/** `c0.1` is the first life of member 1. */
-function readElection({ atMs, who, what }: TraceLine): LeaseElection["elections"] {
-  const token = /^elected .*"value":"(\d+)"/.exec(what)?.[1];
-  return token === undefined
-    ? []
-    : [{ atMs, node: Number(/^c(\d+)\./.exec(who)?.[1] ?? -1) + 1, token: Number(token) }];
+/** Slot 0 is member 1. */
+function readElection(happened: LeaseEvent): LeaseElection["elections"] {
+  if (happened.type !== "report" || happened.event.type !== "elected") return [];
+  return [{ atMs: happened.atMs, node: happened.slot + 1, token: Number(happened.event.token?.value ?? 0) }];
 }
 
 /** Requests as KEEP, CLAIM, LOOK, RELEASE; every answer that came as ANSWER. */
-function countRequests({ lines }: RunResult): Readonly<Record<string, number>> {
+function countRequests(trace: readonly LeaseEvent[]): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
-  for (const { what } of lines) {
-    const sent = /^sends (\w+)$/.exec(what)?.[1]?.toUpperCase();
-    const type = sent ?? (/^\w+ answered: (?!unknown)/.test(what) ? "ANSWER" : undefined);
+  for (const happened of trace) {
+    const type = typeOfMessage(happened);
     if (type !== undefined) counts[type] = (counts[type] ?? 0) + 1;
   }
   return counts;
+}
+
+function typeOfMessage(happened: LeaseEvent): string | undefined {
+  if (happened.type === "request") return happened.method.toUpperCase();
+  return happened.type === "answered" && happened.kind !== "unknown" ? "ANSWER" : undefined;
 }
 
 function leaseWorld({ nodes, seed, ttlMs, drainMs, delayMs, troubles, untilMs }: LeaseChoices): WorldSpec {

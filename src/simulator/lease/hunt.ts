@@ -2,7 +2,7 @@
 import type { Counts } from "./counts.ts";
 import type { WorldSpec } from "./spec.ts";
 import { drawWorld, type SwarmOptions } from "./swarm.ts";
-import type { TraceLine } from "../kernel/trace.ts";
+import type { LeaseEvent } from "./trace.ts";
 import { type Violation, World } from "./world.ts";
 
 export interface RunOptions extends SwarmOptions {
@@ -10,7 +10,7 @@ export interface RunOptions extends SwarmOptions {
   readonly faults?: readonly number[] | undefined;
   /** Only these invariants judge; all of them if undefined. */
   readonly judgedBy?: readonly string[] | undefined;
-  /** Writes down every line of what happened. */
+  /** Writes down everything that happens. */
   readonly isRecorded?: boolean;
 }
 
@@ -21,7 +21,7 @@ export interface RunResult {
   readonly hash: string;
   readonly counts: Readonly<Counts>;
   /** Empty unless recorded. */
-  readonly lines: readonly TraceLine[];
+  readonly trace: readonly LeaseEvent[];
 }
 
 export function runSeed(seed: number, options: RunOptions = {}): RunResult {
@@ -39,9 +39,9 @@ export function runWorld(spec: WorldSpec, isRecorded: boolean, judgedBy?: readon
     seed: spec.seed,
     spec,
     violation,
-    hash: world.trace.hash(),
+    hash: world.trace.hash.text(),
     counts: world.counts,
-    lines: world.trace.lines ?? [],
+    trace: world.trace.events,
   };
 }
 
@@ -51,7 +51,7 @@ function runToEnd(world: World): Violation | undefined {
     return world.run();
   } catch (error) {
     const story = error instanceof Error ? error.message : String(error);
-    world.trace.say(world.kernel.nowMs, "VIOLATION", `assertion: ${story}`);
+    world.trace.record(world.kernel.nowMs, { type: "violation", invariant: "assertion", story });
     return { invariant: "assertion", story, atMs: world.kernel.nowMs };
   }
 }

@@ -8,7 +8,7 @@ import type { Network } from "../kernel/network.ts";
 import type { Observation } from "./observation.ts";
 import type { Process } from "./process.ts";
 import type { StoreHost } from "./store-host.ts";
-import type { Trace } from "../kernel/trace.ts";
+import type { LeaseTrace } from "./trace.ts";
 
 type Undo = (() => void) | undefined;
 
@@ -16,7 +16,7 @@ export interface Stage {
   readonly kernel: Kernel;
   readonly network: Network;
   readonly store: StoreHost;
-  readonly trace: Trace;
+  readonly trace: LeaseTrace;
   readonly counts: Counts;
   readonly elections: readonly string[];
   /** By slot: the life that is lived there now. */
@@ -46,8 +46,8 @@ export class Inflictions implements Victims {
     const election = elections[fault.election] ?? "";
     const victim = this.#aim(fault, election);
     if (victim === undefined) return undefined;
-    if (trace.lines !== undefined)
-      trace.say(kernel.nowMs, "nemesis", `fault ${fault.index}: ${fault.kind}, ${victim.label}`);
+    if (trace.isRecorded)
+      trace.record(kernel.nowMs, { type: "fault", index: fault.index, kind: fault.kind, who: victim.label });
     return BLOWS[fault.kind]({ stage: this.#stage, victim, election, amountMs: fault.amountMs });
   }
 

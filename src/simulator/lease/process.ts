@@ -11,7 +11,6 @@ import type { Settings } from "../../lease/settings.ts";
 import type { Answer, Effect, Input, Machine } from "../../lease/state.ts";
 import type { VirtualClock } from "../kernel/clock.ts";
 import { countEvent, type Counts } from "./counts.ts";
-import { describeEvent } from "./describe.ts";
 import type { Actor, Kernel, KernelEvent } from "../kernel/kernel.ts";
 import { addressOf, type AnswerMessage, type HintMessage, type RequestMessage, STORE_ADDRESS } from "./messages.ts";
 import type { Network, Node } from "../kernel/network.ts";
@@ -20,13 +19,13 @@ import type { Resource } from "./resource.ts";
 import type { CandidateSpec } from "./spec.ts";
 import type { StoreHost } from "./store-host.ts";
 import { type Loop, ThreadEnd } from "./thread-end.ts";
-import type { Trace } from "../kernel/trace.ts";
+import type { LeaseTrace } from "./trace.ts";
 import { type Desk, type Shift, Work, type WorkEvent } from "./work.ts";
 
 interface Surroundings {
   readonly kernel: Kernel;
   readonly network: Network;
-  readonly trace: Trace;
+  readonly trace: LeaseTrace;
   readonly counts: Counts;
   readonly store: StoreHost;
   readonly resource: Resource;
@@ -91,6 +90,10 @@ export class Process implements Actor, Node, Desk {
       soon: (act, afterMs) => void kernel.schedule(kernel.nowMs + afterMs, this, "thread", 0, act),
     };
     this.#thread = new ThreadEnd(this.#world, { who, settings, clock, seed, lateMs: () => this.#lateMs() }, loop);
+  }
+
+  #self(): { readonly who: string; readonly slot: number } {
+    return { who: this.who.label, slot: this.who.slot };
   }
 
   get label(): string {
@@ -229,7 +232,8 @@ export class Process implements Actor, Node, Desk {
   #call({ errand, timeoutMs, request }: Extract<Effect, { type: "call" }>, now: Reading): void {
     const { kernel, network, trace } = this.#world;
     this.#world.observe({ type: "sent", atMs: kernel.nowMs, who: this.who, errand, request, now });
-    if (trace.lines !== undefined) trace.say(kernel.nowMs, this.label, `sends ${request.method}`);
+    if (trace.isRecorded)
+      trace.record(kernel.nowMs, { type: "request", ...this.#self(), errand, method: request.method });
     if (this.#thread?.takes(errand, request) === true) return;
     const message: RequestMessage = { kind: "request", who: this.who, errand, request, isGivenUp: false };
     const isUnderWay = network.send(addressOf(this.who.slot), STORE_ADDRESS, message);
@@ -264,9 +268,10 @@ export class Process implements Actor, Node, Desk {
       awaited.message.isGivenUp = true;
       if (awaited.message.request.method === "keep" && this.holdsAny()) counts.unknownsWhileHeld++;
     }
-    trace.mixText(answer.kind);
-    if (trace.lines !== undefined)
-      trace.say(kernel.nowMs, this.label, `${awaited.message.request.method} answered: ${answer.kind}`);
+    trace.hash.mixText(answer.kind);
+    const { method } = awaited.message.request;
+    if (trace.isRecorded)
+      trace.record(kernel.nowMs, { type: "answered", ...this.#self(), errand, method, kind: answer.kind });
     const now = this.clock.read(kernel.nowMs);
     this.#world.observe({ type: "answer", atMs: kernel.nowMs, who: this.who, errand, answer, now });
     this.#step({ type: "answer", errand, answer });
@@ -276,8 +281,8 @@ export class Process implements Actor, Node, Desk {
 
   #report(event: ConclaveEvent, now: Reading): void {
     const { counts, trace, kernel } = this.#world;
-    trace.mixText(event.type);
-    if (trace.lines !== undefined) trace.say(kernel.nowMs, this.label, describeEvent(event));
+    trace.hash.mixText(event.type);
+    if (trace.isRecorded) trace.record(kernel.nowMs, { type: "report", ...this.#self(), event });
     countEvent(counts, event);
     if (event.type === "elected") this.#elected(event, now);
     if (event.type === "state" && event.state === "ending") this.#ending(event, now);
@@ -293,7 +298,7 @@ export class Process implements Actor, Node, Desk {
     if (Math.abs(this.#spec.clock.rate - 1) >= 0.9 * this.#machine.settings.margins.rho) counts.driftNearMargin++;
     if (this.#spec.renewal === "manual") counts.manualTerms++;
     if (this.#spec.renewal === "thread") counts.threadTerms++;
-    trace.mix(Number(token.value));
+    trace.hash.mix(Number(token.value));
     this.#world.observe({ type: "elected", atMs: kernel.nowMs, who: this.who, election, token, now });
     this.#work.begin(election, token);
   }

@@ -7,7 +7,7 @@ import type { Counts } from "./counts.ts";
 import type { Actor, Kernel, KernelEvent } from "../kernel/kernel.ts";
 import type { Observation } from "./observation.ts";
 import type { ResourceSpec } from "./spec.ts";
-import type { Trace } from "../kernel/trace.ts";
+import type { LeaseTrace } from "./trace.ts";
 
 interface Write {
   readonly resource: Name;
@@ -17,7 +17,7 @@ interface Write {
 
 interface Surroundings {
   readonly kernel: Kernel;
-  readonly trace: Trace;
+  readonly trace: LeaseTrace;
   readonly counts: Counts;
   readonly rng: Rng;
   observe(observation: Observation): void;
@@ -47,9 +47,9 @@ export class Resource implements Actor {
     const { counts, trace, kernel } = this.#world;
     const judged = judge(this.#remembered.get(resource), token);
     const verdict = typeof judged === "string" ? judged : "accepted";
-    if (trace.lines !== undefined)
-      trace.say(kernel.nowMs, resource, `a write of ${writer} with token ${token.value}: ${verdict}`);
-    trace.mix(verdict.length);
+    if (trace.isRecorded)
+      trace.record(kernel.nowMs, { type: "submission", resource, who: writer, token: token.value, verdict });
+    trace.hash.mix(verdict.length);
     if (verdict === "stale") counts.staleWritesRefused++;
     if (verdict === "equal") counts.equalWritesRefused++;
     if (typeof judged === "string") return;

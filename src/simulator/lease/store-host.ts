@@ -23,19 +23,18 @@ import type {
 import type { Answer, Request } from "../../lease/state.ts";
 import type { VirtualClock } from "../kernel/clock.ts";
 import type { Counts } from "./counts.ts";
-import { describeAnswer } from "./describe.ts";
 import type { Actor, Kernel, KernelEvent } from "../kernel/kernel.ts";
 import { addressOf, type AnswerMessage, type HintMessage, type RequestMessage, STORE_ADDRESS } from "./messages.ts";
 import type { Shelf } from "../models/shelf.ts";
 import type { Network, Node } from "../kernel/network.ts";
 import type { Meddling, Observation, Who } from "./observation.ts";
 import type { StoreSpec } from "./spec.ts";
-import type { Trace } from "../kernel/trace.ts";
+import type { LeaseTrace } from "./trace.ts";
 
 interface Surroundings {
   readonly kernel: Kernel;
   readonly network: Network;
-  readonly trace: Trace;
+  readonly trace: LeaseTrace;
   readonly counts: Counts;
   readonly rng: Rng;
   observe(observation: Observation): void;
@@ -88,8 +87,10 @@ export class StoreHost implements Actor, Node {
     if (this.#spec.isPunctual) this.#expire();
     this.#backUp();
     const answer = this.#answer(request);
-    if (trace.lines !== undefined)
-      trace.say(kernel.nowMs, "store", `${request.method} of ${who.label}: ${describeAnswer(answer)}`);
+    if (trace.isRecorded) {
+      const { method } = request;
+      trace.record(kernel.nowMs, { type: "served", who: who.label, slot: who.slot, errand, method, answer });
+    }
     const reply: AnswerMessage = { kind: "answer", who, errand, answer };
     network.send(STORE_ADDRESS, addressOf(who.slot), reply);
     this.#armExpiry();

@@ -27,6 +27,7 @@ import { StoreHost } from "./store-host.ts";
 import { streamOf, streamOfLife } from "./streams.ts";
 import { Tally } from "./tally.ts";
 import { Trace } from "../kernel/trace.ts";
+import type { LeaseEvent, LeaseTrace } from "./trace.ts";
 
 export interface Violation {
   readonly invariant: string;
@@ -41,7 +42,7 @@ export class World implements Actor {
   readonly spec: WorldSpec;
   readonly kernel: Kernel;
   readonly network: Network;
-  readonly trace: Trace;
+  readonly trace: LeaseTrace;
   readonly counts: Counts = emptyCounts();
   readonly store: StoreHost;
   readonly resource: Resource;
@@ -65,7 +66,7 @@ export class World implements Actor {
     this.#judgedBy = judgedBy;
     this.elections = spec.elections;
     this.#alone = [...spec.alone];
-    this.trace = new Trace(isRecorded);
+    this.trace = new Trace<LeaseEvent>(isRecorded);
     this.kernel = new Kernel(streamOf(spec.seed, "ties"));
     this.network = new Network(this.kernel, streamOf(spec.seed, "network"), spec.network);
     const rng = streamOf(spec.seed, "store");
@@ -92,13 +93,14 @@ export class World implements Actor {
 
   /** Runs to the end; undefined if no invariant was broken. */
   run(): Violation | undefined {
-    const { kernel, trace } = this;
+    const { kernel } = this;
+    const { hash } = this.trace;
     while (this.#violation === undefined && !this.#isDone) {
       const event = kernel.take();
       if (event === undefined) break;
-      trace.mixTime(event.atMs);
-      trace.mixText(event.kind);
-      trace.mix(event.subject);
+      hash.mixTime(event.atMs);
+      hash.mixText(event.kind);
+      hash.mix(event.subject);
       event.actor?.handle(event);
       if (this.#isAwaiting && this.#succession.isComplete) this.#advance();
       if (kernel.handled > EVENTS_MAX) this.#giveUp();
@@ -145,7 +147,7 @@ export class World implements Actor {
 
   handle(event: KernelEvent): void {
     if (event.kind === "overdue") return this.observe({ type: "overdue", atMs: this.kernel.nowMs });
-    this.trace.say(this.kernel.nowMs, "world", "calm: no more faults");
+    this.trace.record(this.kernel.nowMs, { type: "calm" });
     this.network.spec = CALM_NETWORK;
     this.store.calm();
     this.#await(undefined);
@@ -159,7 +161,7 @@ export class World implements Actor {
       this.#isDone = true;
       return;
     }
-    this.trace.say(this.kernel.nowMs, "world", `all withdraw but candidate ${slot}`);
+    this.trace.record(this.kernel.nowMs, { type: "alone", slot });
     for (const process of this.processes)
       for (const name of this.elections)
         process.tell(
@@ -202,7 +204,7 @@ export class World implements Actor {
   #violate(invariant: string, story: string): void {
     if (this.#violation !== undefined || this.#judgedBy?.includes(invariant) === false) return;
     this.#violation = { invariant, story, atMs: this.kernel.nowMs };
-    this.trace.say(this.kernel.nowMs, "VIOLATION", `${invariant}: ${story}`);
+    this.trace.record(this.kernel.nowMs, { type: "violation", invariant, story });
   }
 }
 

@@ -8,7 +8,7 @@ import type { ProtocolViolation } from "./judges.ts";
 import { fixedLatency } from "../kernel/latency.ts";
 import { Pace } from "./pace.ts";
 import type { ProtocolSpec } from "./spec.ts";
-import type { TraceEvent } from "./trace.ts";
+import type { ProtocolEvent } from "./trace.ts";
 import { ProtocolWorld } from "./world.ts";
 
 export interface ElectionResult {
@@ -29,7 +29,7 @@ export interface ElectionRun {
   readonly result: ElectionResult;
   readonly world: ProtocolWorld;
   /** Empty unless recorded. */
-  readonly events: readonly TraceEvent[];
+  readonly events: readonly ProtocolEvent[];
   /** Terms in which somebody stood and nobody won, before the first leader. */
   readonly splitVotes: number;
   /** Until somebody led, and until all agreed; Infinity: that did not happen. */
@@ -98,7 +98,7 @@ export function runElection(spec: ProtocolSpec, options: ElectionOptions = {}): 
     splitVotes: votes.split,
     ledMs: world.firstLedMs,
     agreedMs: world.agreedLeader() === 0 ? Infinity : world.lastAnnouncedMs,
-    hash: world.trace.hash.hash(),
+    hash: world.trace.hash.text(),
   };
 }
 

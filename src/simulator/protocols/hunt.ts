@@ -11,7 +11,7 @@ import type { ProtocolViolation } from "./judges.ts";
 import { exponentialLatency, fixedLatency, type Latency, uniformLatency } from "../kernel/latency.ts";
 import { PARTITION_NAMES, shuffled } from "./partitions.ts";
 import type { ProtocolSpec } from "./spec.ts";
-import type { TraceEvent } from "./trace.ts";
+import type { ProtocolEvent } from "./trace.ts";
 import { ProtocolWorld } from "./world.ts";
 
 export interface HuntedWorld {
@@ -39,7 +39,7 @@ export interface ProtocolHuntResult {
   readonly violation: ProtocolViolation | undefined;
   readonly events: number;
   readonly hash: string;
-  readonly trace: readonly TraceEvent[];
+  readonly trace: readonly ProtocolEvent[];
 }
 
 export function drawHuntedWorld(name: string, seed: number): HuntedWorld {
@@ -94,7 +94,7 @@ export function huntProtocol(name: string, seed: number, options: ProtocolHuntOp
     world: drawn,
     violation,
     events: world.events,
-    hash: world.trace.hash.hash(),
+    hash: world.trace.hash.text(),
     trace: world.trace.events,
   };
 }

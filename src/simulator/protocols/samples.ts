@@ -58,7 +58,7 @@ function huntSample(protocol: string, seed: number): Sample {
 
 /** The election after the last trouble, or the first. */
 function leaseSample(choices: LeaseChoices): Sample {
-  const { leader, token, byType, elections, violation, lines } = electByLease(choices);
+  const { leader, token, byType, elections, violation, trace } = electByLease(choices);
   const troubleMs = choices.troubles.at(-1)?.atMs ?? 0;
   const atMs = elections.find((election) => election.atMs >= troubleMs)?.atMs ?? -1;
   const ledMs = atMs < 0 ? -1 : Number((atMs - troubleMs).toFixed(3));
@@ -71,7 +71,7 @@ function leaseSample(choices: LeaseChoices): Sample {
     ledMs,
     agreedMs: ledMs,
     splitVotes: 0,
-    events: lines.length,
+    events: trace.length,
     violation,
   };
 }

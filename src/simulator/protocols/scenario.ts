@@ -15,7 +15,7 @@ import { isWithoutEnd, specOf } from "./election.ts";
 import { parseLatency } from "../kernel/latency.ts";
 import { Pace } from "./pace.ts";
 import type { ProtocolSpec } from "./spec.ts";
-import { describeBelief, formatEvent, type TraceEvent } from "./trace.ts";
+import { describeBelief, formatProtocolEvent, type ProtocolEvent } from "./trace.ts";
 import { ProtocolWorld } from "./world.ts";
 
 const RULE = "----";
@@ -25,7 +25,7 @@ const BEGINS = "a scenario begins with: cluster PROTOCOL nodes=N";
 export interface PlayedScenario {
   /** The file, with what its commands print now. */
   readonly text: string;
-  readonly events: readonly TraceEvent[];
+  readonly events: readonly ProtocolEvent[];
   readonly world: ProtocolWorld | undefined;
   /** Expectations that did not hold. */
   readonly failures: readonly string[];
@@ -111,7 +111,7 @@ class Player {
   readonly #copies = new Map<string, ProtocolWorld>();
   #shown = 0;
 
-  get events(): readonly TraceEvent[] {
+  get events(): readonly ProtocolEvent[] {
     return this.world?.trace.events ?? [];
   }
 
@@ -203,7 +203,7 @@ class Player {
 
   #news(): readonly string[] {
     const { events } = this;
-    const lines = events.slice(this.#shown).flatMap((event) => formatEvent(event) ?? []);
+    const lines = events.slice(this.#shown).flatMap((event) => formatProtocolEvent(event) ?? []);
     this.#shown = events.length;
     return lines;
   }

@@ -1,11 +1,10 @@
-// What happened, as typed events: one union for transcripts, tests, JSON and later a screen. Recorded only when asked for. The hash is fed whether or
-// not anything is recorded, so a run has the same hash either way.
+// What happens in the world of protocols, as typed events, and each as a line to read.
 import type { Message, NodeId, Role } from "../../protocols/protocol.ts";
-import { Trace } from "../kernel/trace.ts";
+import type { Trace } from "../kernel/trace.ts";
 import type { Action } from "./actions.ts";
 import type { Fate } from "./links.ts";
 
-export type TraceEvent = { readonly atMs: number } & (
+export type ProtocolEvent = { readonly atMs: number } & (
   | { readonly type: "start"; readonly node: NodeId; readonly life: number }
   /** `id` is the same in its send and in each of its deliveries. */
   | {
@@ -60,38 +59,15 @@ export type TraceEvent = { readonly atMs: number } & (
   | { readonly type: "violation"; readonly invariant: string; readonly story: string }
 );
 
-/** Without `atMs`, for each member of the union. */
-type Happening<T> = T extends unknown ? Omit<T, "atMs"> : never;
-
-export class ProtocolTrace {
-  readonly hash: Trace;
-  readonly events: TraceEvent[] = [];
-  readonly isRecorded: boolean;
-
-  constructor(isRecorded: boolean, hash: Trace = new Trace(false)) {
-    this.isRecorded = isRecorded;
-    this.hash = hash;
-  }
-
-  fork(): ProtocolTrace {
-    const fork = new ProtocolTrace(this.isRecorded, this.hash.fork());
-    for (const event of this.events) fork.events.push(event);
-    return fork;
-  }
-
-  /** Ask `isRecorded` first: making the event costs more than throwing it away. */
-  record(atMs: number, happening: Happening<TraceEvent>): void {
-    if (this.isRecorded) this.events.push({ atMs, ...happening });
-  }
-}
+export type ProtocolTrace = Trace<ProtocolEvent>;
 
 /** One line to read; undefined for what a reader has just typed: an action. */
-export function formatEvent(event: TraceEvent): string | undefined {
+export function formatProtocolEvent(event: ProtocolEvent): string | undefined {
   const what = describe(event);
   return what === undefined ? undefined : `${event.atMs.toFixed(3).padStart(10)}  ${what}`;
 }
 
-function describe(event: TraceEvent): string | undefined {
+function describe(event: ProtocolEvent): string | undefined {
   switch (event.type) {
     case "start":
       return `${event.node} starts${event.life > 1 ? ` again, life ${event.life}` : ""}`;

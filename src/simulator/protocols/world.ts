@@ -15,7 +15,8 @@ import { Links } from "./links.ts";
 import { Member, type Surroundings } from "./member.ts";
 import { Resource } from "./resource.ts";
 import { NODES_MAX, type ProtocolSpec } from "./spec.ts";
-import { ProtocolTrace } from "./trace.ts";
+import { Trace } from "../kernel/trace.ts";
+import type { ProtocolEvent, ProtocolTrace } from "./trace.ts";
 import { attend, type Errand, releaseErrand } from "./writers.ts";
 
 const STREAMS = { ties: 51, links: 52, disks: 53, actions: 54 } as const;
@@ -98,7 +99,7 @@ export class ProtocolWorld implements Actor, Surroundings, View {
     return {
       kernel: new Kernel(this.spec.isOrdered ? undefined : stream("ties")),
       links: new Links(this.nodes, stream("links"), this.spec.links),
-      trace: new ProtocolTrace(isRecorded),
+      trace: new Trace<ProtocolEvent>(isRecorded),
       resource: new Resource(this.spec.isFenced),
       disks: stream("disks"),
       actions: stream("actions"),

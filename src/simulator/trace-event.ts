@@ -1,0 +1,30 @@
+// One typed union of what happens, in whichever world; text and JSON are made from it.
+import { formatLeaseEvent, type LeaseEvent } from "./lease/trace.ts";
+import { formatProtocolEvent, type ProtocolEvent } from "./protocols/trace.ts";
+
+export type TraceEvent = LeaseEvent | ProtocolEvent;
+
+const OF_LEASES: ReadonlySet<string> = new Set<LeaseEvent["type"]>([
+  "request",
+  "served",
+  "answered",
+  "report",
+  "submission",
+  "fault",
+  "calm",
+  "alone",
+]);
+
+/** One line to read; undefined for what a reader has just typed: an action. */
+export function formatEvent(event: TraceEvent): string | undefined {
+  return isOfLeases(event) ? formatLeaseEvent(event) : formatProtocolEvent(event);
+}
+
+function isOfLeases(event: TraceEvent): event is Exclude<LeaseEvent, { readonly type: "violation" }> {
+  return OF_LEASES.has(event.type);
+}
+
+/** One line of JSON; great whole numbers as text. */
+export function eventAsJson(event: TraceEvent): string {
+  return JSON.stringify(event, (_key, value: unknown) => (typeof value === "bigint" ? String(value) : value));
+}
