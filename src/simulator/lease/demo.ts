@@ -100,21 +100,12 @@ function inWords(happened: LeaseEvent): readonly [who: string, what: string] | u
 }
 
 function reportInWords(event: ConclaveEvent): string | undefined {
-  switch (event.type) {
-    case "standing":
-      return "wants to lead";
-    case "elected":
-      return `is elected, with token ${event.token?.value}`;
-    case "state":
-      if (event.state === "jeopardy") return "has a renewal overdue";
-      return event.state === "ending" ? `is told to stop (${event.reason})` : undefined;
-    case "lost":
-      return `no longer leads (${event.reason})`;
-    case "settled":
-      return "has stopped its work";
-    default:
-      return undefined;
-  }
+  if (event.type === "standing") return "wants to lead";
+  if (event.type === "elected") return `is elected, with token ${event.token?.value}`;
+  if (event.type === "state" && event.state === "jeopardy") return "has a renewal overdue";
+  if (event.type === "state" && event.state === "ending") return `is told to stop (${event.reason})`;
+  if (event.type === "lost") return `no longer leads (${event.reason})`;
+  return event.type === "settled" ? "has stopped its work" : undefined;
 }
 
 function nameOf(who: string): string {
