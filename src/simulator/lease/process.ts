@@ -1,6 +1,5 @@
 // One life of one process: plays the Node host to the real lease machine. Carries out its effects, answers each call exactly once (`unknown`
 // when the time is up), ticks when `nextWake` says so, a little late, and hands terms to the simulated user (work.ts).
-// While it is paused everything that would happen to it queues up, and comes all at once when it goes on: timers first, or in order of arrival.
 import type { Reading } from "../../base/clock.ts";
 import { unknown } from "../../base/outcome.ts";
 import { nextBetween, nextChance, nextUint32, type Rng } from "../../base/rng.ts";
@@ -10,6 +9,7 @@ import { createMachine, isHeld, nextWake, step } from "../../lease/machine.ts";
 import type { Settings } from "../../lease/settings.ts";
 import type { Answer, Effect, Input, Machine } from "../../lease/state.ts";
 import type { VirtualClock } from "../kernel/clock.ts";
+import { Backlog, type Happening } from "./backlog.ts";
 import { countEvent, type Counts } from "./counts.ts";
 import type { Actor, Kernel, KernelEvent } from "../kernel/kernel.ts";
 import { addressOf, type AnswerMessage, type HintMessage, type RequestMessage, STORE_ADDRESS } from "./messages.ts";
@@ -39,12 +39,6 @@ interface Awaited {
   timer: KernelEvent;
 }
 
-interface Happening {
-  readonly kind: string;
-  readonly subject: number;
-  readonly payload: unknown;
-}
-
 /** A timer fires this much after its instant, so that rounding never makes it early. */
 const AFTER_MS = 1e-6;
 
@@ -59,10 +53,9 @@ export class Process implements Actor, Node, Desk {
   readonly #work: Work;
   readonly #effects: Effect[] = [];
   readonly #awaited = new Map<number, Awaited>();
-  readonly #backlog: Happening[] = [];
+  readonly #backlog = new Backlog();
   readonly #watched = new Set<Name>();
   #isAlive = true;
-  #paused = 0;
   #heldAtPause: readonly Shift[] = [];
   #wake: KernelEvent | undefined;
   #wakeAt = Infinity;
@@ -124,8 +117,7 @@ export class Process implements Actor, Node, Desk {
 
   #meet(happening: Happening): void {
     if (!this.#isAlive) return;
-    if (this.#paused > 0)
-      this.#backlog.push({ kind: happening.kind, subject: happening.subject, payload: happening.payload });
+    if (this.#backlog.isStanding) this.#backlog.wait(happening);
     else this.#dispatch(happening);
   }
 
@@ -368,19 +360,14 @@ export class Process implements Actor, Node, Desk {
 
   /** Its main loop stands still; a renewal thread does not. */
   block(): void {
-    if (this.#paused++ === 0) this.#heldAtPause = this.#heldShifts();
+    if (this.#backlog.stop()) this.#heldAtPause = this.#heldShifts();
   }
 
   /** How many terms that were held when it stopped are not held any more. */
   unblock(): number {
-    if (--this.#paused > 0 || !this.#isAlive) return 0;
+    if (!this.#backlog.go() || !this.#isAlive) return 0;
     const over = this.#heldAtPause.filter(({ election, token }) => !this.isHeld(election, token.bid)).length;
-    const backlog = this.#backlog.splice(0);
-    const isTimer = ({ kind }: Happening): boolean => kind !== "message";
-    const inOrder = nextChance(this.#rng, 0.5)
-      ? backlog
-      : [...backlog.filter(isTimer), ...backlog.filter((happening) => !isTimer(happening))];
-    for (const happening of inOrder) this.#meet(happening);
+    for (const happening of this.#backlog.take(this.#rng)) this.#meet(happening);
     return over;
   }
 
@@ -399,6 +386,6 @@ export class Process implements Actor, Node, Desk {
   }
 
   get isPaused(): boolean {
-    return this.#paused > 0;
+    return this.#backlog.isStanding;
   }
 }
