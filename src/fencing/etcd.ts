@@ -5,7 +5,7 @@
 //   one step   etcd applies a transaction at one revision. The fence's mod revision changes whenever another token is installed, and never comes back. So what is
 //              written under a comparison with revision r is written while the token that was installed at r is the newest.
 //   law 12     `raise` installs the token by such a transaction. Whatever an older leader has in flight compares an older revision from then on, however late it
-//              arrives: it is not waited for, it is refused. What the leader reads after `raise`, by a linearizable read, no older write changes any more.
+//              arrives: nobody waits for it, it is refused. So no older write changes what the leader reads after `raise` by a linearizable read.
 //   unknown    A transaction without an answer may be applied later, under the same comparison. The caller is told STORE_TIMEOUT, not that it failed.
 // Needs: every writer of the guarded keys writes through `write`, or compares what `raise` returned in a transaction of its own client.
 import { ConclaveError } from "../base/errors.ts";
@@ -49,7 +49,7 @@ export interface EtcdFence {
   close(): Promise<void>;
 }
 
-/** At the same URLs as `etcd(…)`; data and fence belong into one cluster, the election may be anywhere. @param options.prefix of the fence's keys, default "conclave-fence/" */
+/** At the same URLs as `etcd(…)`; data and fence must be in one cluster; the election may be anywhere. @param options.prefix of the fence's keys, default "conclave-fence/" */
 export function etcdFence(
   url: string | readonly string[],
   { prefix = DEFAULT_PREFIX }: { readonly prefix?: string | undefined } = {},

@@ -1,5 +1,5 @@
 // fileFence: a file of which readers always see what the newest leader left. The token is in the file name and readers take the greatest, so a
-// write of an old leader can land whenever it likes: it lands beside, and nobody reads it. For processes that share a folder, on file systems with
+// write of an old leader may land at any time: it lands in another file, which nobody reads. For processes that share a folder, on file systems with
 // hard links and atomic renames. Names: file-names.ts.
 //
 // raise    1 claim the token (exclusive, durable)   2 settle: give it what was there, by a second link to the same bytes   3 look whether it is still the newest

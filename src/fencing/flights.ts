@@ -8,9 +8,9 @@
 //   I   All operations in flight carry one token. One is counted only if those in flight carry its own token, or there are none.
 //   II  That token is never newer than the remembered one; and an operation is counted only if its own is the remembered one.
 //   So once token t is remembered and an operation with t has begun, or `raise` has returned, nothing older is in flight (I) and nothing older will be
-//   (II, and the remembered token never falls). Whatever the leader of t reads then, no older write changes any more.
+//   (II, and the remembered token never falls). So no older write changes what the leader of t reads from then on.
 //
-// Not promised: an end to the waiting. Work that never settles keeps newer tokens out, by design; `waitMs` bounds only the wait (FENCE_BUSY).
+// Not promised: that the waiting ends. Work that never settles keeps newer tokens out, on purpose; `waitMs` bounds only the wait (FENCE_BUSY).
 import { ConclaveError } from "../base/errors.ts";
 import { admit, adopted, type Adopted, type Move, moveDomain, type Remembered } from "./guard.ts";
 import { resourceOf, textOf, tokenOf } from "./input.ts";

@@ -7,11 +7,11 @@
 //               of one leader run side by side; with a newer one it takes the whole lock, for which every older transaction must have ended. Both are
 //               kept until COMMIT or ROLLBACK. So no transaction commits a write under an older token after a newer one was installed.
 //   law 12      `admit` with a newer token returns only when no transaction with an older one is in progress, also not one whose client was killed.
-//               What is read after that, no older write changes any more.
+//               So no older write changes what is read after that.
 //   snapshot    Under REPEATABLE READ and SERIALIZABLE a transaction reads what was there when it began, which may be before that wait. There a token that
 //               is new is refused with what to do: `raise` it in a transaction of its own; then it is not new.
-//   no upgrade  It is read first without a lock, to know which one to take: nobody asks for more than it has, so that two cannot wait for each other.
-//   alone       The lock is worth something only inside a transaction. The second statement asks whether it runs in the transaction of the first.
+//   no upgrade  The row is read first without a lock, to know which lock to take. So no transaction asks for a stronger lock than it has, and two cannot wait for each other.
+//   alone       The lock protects only inside a transaction. The second statement checks that it runs in the same transaction as the first.
 // Needs: every writer of the guarded rows calls `admit` first, inside its transaction.
 import { ConclaveError } from "../base/errors.ts";
 import { sqlLiteral } from "../base/sql-literal.ts";
@@ -116,7 +116,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS ${this.#table.split(".").at(-1)}_present ON ${
     if (isNew && setting.isStrict && !isRaise) throw notRaised(resource);
     if (isNew) return void (await this.#change(transaction, resource, setting, next));
     const locked = await this.#lock(transaction, resource, setting, "SHARE");
-    // Not so only where somebody has taken the row away by hand meanwhile.
+    // It is missing only if somebody has deleted the row by hand meanwhile.
     if (next(locked) !== locked) await this.#change(transaction, resource, setting, next);
   }
 
@@ -140,7 +140,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS ${this.#table.split(".").at(-1)}_present ON ${
     if (after === before) return { after, changed: false };
     if (before === undefined) {
       if (await this.#install(transaction, resource, after, setting)) return { after, changed: true };
-      // Somebody else was the first, a moment ago: now there is a row to lock.
+      // Another transaction was first, a moment ago: now there is a row to lock.
       return await this.#change(transaction, resource, setting, next);
     }
     if (before.domain !== after.domain) await this.#leave(transaction, resource, before.domain);

@@ -54,7 +54,7 @@ export function sameNumber(resource: string, domain: string, seen: Seen, token: 
   return told(resource, new StaleTokenError(resource, token, tokenOfSeen(domain, seen), sentence));
 }
 
-/** A write that may have landed before the newer token came: of the two possible answers the honest one. */
+/** A write that may have landed before the newer token came. The message says that it is not known. */
 export function overtaken(resource: string, newest: FencingToken, token: FencingToken): StaleTokenError {
   const sentence =
     "The writer has been replaced while it wrote: this write either came before the newer token and was taken over, or will never be read.";

@@ -1,5 +1,5 @@
 // What a resource remembers, as rows of a table: one for each domain that it knows, how far that has come, and which is the present one. Read and checked:
-// a table can be edited by hand, and nobody is admitted over nonsense. The value is text: integers of databases end at 2⁶³, JavaScript's numbers at 2⁵³.
+// a table can be edited by hand, and an operation is refused if the row makes no sense. The value is text: integers of databases end at 2⁶³, JavaScript's numbers at 2⁵³.
 import { ConclaveError } from "../base/errors.ts";
 import type { Mark, Remembered } from "./guard.ts";
 

@@ -1,6 +1,6 @@
 // The guard's rule, pure: given what a resource remembers and the token of an operation, either what to remember from now on, or why it is refused.
-// Every guard that ships decides by this file (guard.ts puts the refusals into words), and so does the resource of the simulator: what is hunted is
-// what runs.
+// Every guard that ships decides by this file (guard.ts puts the refusals into words), and so does the resource of the simulator: the hunt tests the code that
+// ships.
 //
 // A resource remembers (domain, value, bid) of the newest token it has met, and of each domain that it has left how far that domain had come.
 //   older value, same domain             refused, `stale`

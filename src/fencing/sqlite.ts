@@ -6,7 +6,7 @@
 //              connection is that writer, also if the transaction was begun without IMMEDIATE. No other transaction can raise the fence between the
 //              check and the user's write, nor commit a write after a newer token was installed: it would have to pass `admit` after that commit.
 //   law 12     While the new token is installed, no older operation is in progress, because it would hold the writer's lock. What the leader reads
-//              after its first `admit`, or after `raise`, no older write changes any more.
+//              after its first `admit`, or after `raise`, is not changed by an older write.
 //   snapshot   Where reads came before `admit` in the same transaction and somebody has committed since, that first write fails (SQLITE_BUSY): begin again.
 //   crash      Fence and rows are committed together or not at all. With `synchronous` below FULL a power cut may take the last commits back: both
 //              alike, so they still fit each other, but an answer already given to a client may be forgotten. That is the user's own setting.

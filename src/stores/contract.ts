@@ -1,6 +1,6 @@
 // What a store must do for an election: six methods, plain values, three-valued outcomes.
 //
-// A driver adapts, it does not decide. It reads no clock, retries nothing, caches nothing, computes no deadline: the lease machine
+// A driver translates and does not decide. It reads no clock, retries nothing, caches nothing, computes no deadline: the lease machine
 // (src/lease) owns time, and dates every success at the instant before the call. One call is one request, or one batch. The
 // client library's own retries must be off, or idempotent by bid.
 //
@@ -53,20 +53,20 @@ export interface Store<F extends Fencing = Fencing> {
   keep(session: Session | SessionSpec, holds: readonly Hold[], call: Call): Promise<Kept>;
 
   /**
-   * 2. One conditional write per name: join the line, or swap the record. Answers in the order of `claims`.
-   * A bid that holds the name already, or stands in its line, is answered as it stands, and its value is recorded. A race swaps over
+   * 2. One conditional write per name: join the queue (line), or replace the record (race). Answers in the order of `claims`.
+   * A bid that holds the name already, or is in its queue, is answered with its present place, and its value is recorded. A race swaps over
    * exactly `over` (VACANT: over any version that is vacant), in the same step takes the next token from the name's counter, and ends the silent session whose seat it took
-   * (unless that is its own): dead is stable, no keep of it can succeed any more.
+   * (unless that is its own). An ended session stays ended: no keep of it can succeed any more.
    */
   claim(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]>;
 
   /** 3. Gives back, conditioned on session and bid. Idempotent. */
   release(will: Will, call: Call): Promise<Released>;
 
-  /** 4. What stands at these names, in their order. Extends nothing, proves nothing. */
+  /** 4. Shows who holds these names, in their order. It extends nothing and proves nothing. */
   look(questions: readonly Question[], call: Call): Promise<Looked>;
 
-  /** 5. Hints that a look is worth while, until `signal` aborts or the source breaks. May be late, doubled, lost. */
+  /** 5. Yields hints that something may have changed, until `signal` aborts or the source breaks. A hint may be late, doubled or lost. */
   watch(questions: readonly Question[], call: Call): AsyncIterable<Hint>;
 
   /** 6. Closes what the driver itself opened. Releases nothing. */
@@ -84,7 +84,7 @@ export interface Reopenable {
 }
 
 /**
- * Shows its life to rivals by an open descriptor: the kernel tells them when the LAST process that has it is gone. Every process that can act for a term holds it;
+ * A store that shows rivals by an open descriptor that its process is alive: the kernel tells them when the LAST process that has it is gone. Every process that can act for a term holds it;
  * `conclave run` gives it to its keeper and to the child. Undefined where there is none: then a death is noticed when the ttl runs out.
  */
 export interface ShowsLife {
@@ -95,12 +95,12 @@ export function isFenced<S extends Store>(store: S): store is S & FencedStore {
   return store.guarantee.fencing === "fenced";
 }
 
-/** For a store known only at run time: narrows, or throws with the store's own sentence. */
+/** For a store known only at run time: narrows its type, or throws with the sentence that the store declares. */
 export function requireFenced<S extends Store>(store: S): asserts store is S & FencedStore {
   if (!isFenced(store)) throw cannotFence(store);
 }
 
-/** The error for a store without tokens that nobody accepted in words. */
+/** The error for a store without tokens that was not accepted with `unfenced: true`. */
 export function cannotFence(store: Store): ConclaveError {
   const message = `${store.guarantee.store} cannot fence: ${store.guarantee.under.processPause} Pass unfenced: true if duplicate work is only wasteful, or use a store with tokens (docs/GUARANTEES.md lists them).`;
   return new ConclaveError("STORE_UNSUPPORTED", message);

@@ -1,4 +1,4 @@
-// Hints on their way from a store to those who watch, the same for every store: what a watch is until its signal aborts, its source breaks, its reader has
+// Hints on their way from a store to its watchers, the same for every store. A watch lasts until its signal aborts, its source breaks, its reader has
 // enough, or the store is closed.
 //
 // INVARIANT  a mailbox holds at most one hint a name, the latest: a slow reader costs no memory

@@ -1,8 +1,8 @@
 // `memory:` is a store inside this process (inside this thread: another has its own). For tests and demonstrations, and for taking turns between
-// parts of one program. It means by a session, a seat and a line what the simulator means, because it is the simulator's model with promises
+// parts of one program. Its sessions, seats and queues are those of the simulator, because it is the simulator's model with promises
 // around it; a call is applied at once, answered in a later job, and never unknown unless its signal had aborted before.
 //
-// By default a race that the store judges: most real stores are races, each hold costs one look-up, and nobody has to watch silence.
+// The default is a race that the store judges: most real stores are races, each hold costs one look-up, and no candidate has to wait for a ttl of silence.
 // Clock: sessions run out on the monotonic hand of the clock it was made with, by default that of the process, never before their ttl.
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../base/clock.ts";
@@ -21,7 +21,7 @@ import { SharedShelf } from "./memory/shared-shelf.ts";
 import { SwapStore } from "./swap/swap-store.ts";
 
 export interface MemoryOptions {
-  /** Stores of one name in one process are one store. Without a name it is nobody else's. */
+  /** Stores of one name in one process are one store. A store without a name is shared with no other. */
   readonly name?: string | undefined;
   /** line: candidates are served in the order in which they came. race: the first swap wins. @default "race" */
   readonly shape?: Shape | undefined;

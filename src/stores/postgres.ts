@@ -1,5 +1,5 @@
 // `postgres://` is a store in a PostgreSQL that you have anyway (14 or newer). A race in session layout: a session row that is renewed alone, seats that
-// point to it, a counter per name. Judged by the silence that rivals watch on their own clocks; no wall clock decides, unless you ask for it.
+// point to it, a counter per name. Rivals take over after a ttl without a renewal, on their own clocks; no wall clock decides, unless you ask for it.
 //
 // It keeps no session state at the server: each call is one transaction, so that a recycled connection, a killed backend or a pooler in transaction mode
 // takes nothing away. NOTIFY wakes waiters where there is a session to hear it on; elsewhere they look twice a second.
@@ -19,7 +19,7 @@ export interface PostgresOptions {
   /** Where the tables are. @default "conclave" */
   readonly schema?: string | undefined;
   /**
-   * "database-clock": the database's wall clock says when a ttl is over, so that nobody watches silence first. Then a clock that is set forward, or a failover
+   * "database-clock": the database's wall clock says when a ttl is over, so that a new candidate need not wait for a ttl first. But a clock that is set forward, or a failover
    * to a server whose clock is ahead, lets two lead for up to a ttl. The same for all candidates of an election. @default "silence"
    */
   readonly expiry?: Expiry | undefined;

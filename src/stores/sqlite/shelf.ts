@@ -123,7 +123,7 @@ export class SqliteShelf {
 
   // ---- claim
 
-  /** Many may claim what one has left. A version never comes back, so whoever has been beaten finds that out without becoming the writer. */
+  /** Many may claim a seat that one has left. A version never comes back, so a claim that was beaten finds that out without becoming the writer. */
   claim(claims: readonly Claim[]): readonly Claimed[] {
     const places = this.look(claims.map(({ name }) => name));
     const beaten = places.flatMap((place, index) => this.#beaten(place, claims[index]));

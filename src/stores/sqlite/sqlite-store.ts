@@ -227,7 +227,7 @@ export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
   // ---- life and news
 
   /**
-   * Lit before a session is written, so that whoever reads its row can ask. A place without one costs speed, never safety. But while the file cannot be
+   * Lit before a session is written, so that a rival that reads its row can ask. A place without one costs speed, never safety. But while the file cannot be
    * opened nothing is written either: a session that was written without its beacon would have none for as long as it lives.
    */
   async #light(): Promise<Life | Refused | Unknown> {

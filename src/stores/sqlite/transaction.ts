@@ -2,7 +2,7 @@
 // If BEGIN fails nothing is rolled back: the open transaction may be the user's own.
 //
 // lasting   synced before it is answered: a token must not be granted twice, because the power was cut in between
-// passing   what a candidate that holds nothing says of itself. A power cut takes it back together with the process that said it, and the next lasting
+// passing   the session of a candidate that holds nothing. A power cut undoes it together with the process that wrote it, and the next lasting
 //           commit syncs it too. It takes a fraction of the time, and of the writer's lock: five hundred that wait would leave the leader no turn
 import type { Connection } from "./binding.ts";
 import { CommitFailed } from "./refusals.ts";
