@@ -1,6 +1,7 @@
 // @ts-check
 // The package as a user gets it: packed, installed into an empty folder, and used there on this Node and on newer ones: import, require, the command line, an
-// election on memory:, the conformance suite, a seed of the hunt, the CommonJS build; then the suite on sqlite: with every binding that each Node can have.
+// election on memory:, the conformance suite, a seed of the hunt, the CommonJS build; then the suite on sqlite: with every binding that each Node can have,
+// and the quick ones of the projects in test/projects.
 // On Linux x64 the newer Nodes come from npm; elsewhere only this Node is tried, and that is said.
 // Exit: 0 everything works, 1 something does not.
 import { spawnSync } from "node:child_process";
@@ -8,10 +9,13 @@ import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { checkProjects, pack } from "./projects.mjs";
 import { bindingsFor, SUITE } from "./sqlite-bindings.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const NEWER = ["22.23.3", "24.9.0"];
+/** Projects that are quick to install and to check; npm run test:projects checks all of them. */
+const QUICK = ["modules"];
 
 const ELECTION = `
 import assert from "node:assert/strict";
@@ -42,7 +46,8 @@ console.log(process.version + ": an election, " + cases.length + " conformance c
 
 const folder = mkdtempSync(path.join(tmpdir(), "conclave-package-"));
 try {
-  pack();
+  const tarball = await pack(folder);
+  install(tarball);
   const tried = nodes();
   for (const node of tried) {
     attempt(node, ["main.mjs"]);
@@ -55,18 +60,17 @@ try {
   writeFileSync(path.join(folder, "suite.mjs"), SUITE);
   for (const { node, binding, modules } of await bindingsFor(tried))
     attempt(node, ["suite.mjs", binding], false, { NODE_PATH: modules });
+  if (!(await checkProjects(tarball, QUICK))) process.exitCode = 1;
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
-function pack() {
-  npm(root, ["pack", "--silent", "--pack-destination", folder]);
-  const tarball = readdirSync(folder).find((file) => file.endsWith(".tgz"));
-  if (tarball === undefined) throw new Error("npm pack made no tarball");
+/** @param {string} tarball */
+function install(tarball) {
   writeFileSync(path.join(folder, "package.json"), `{ "private": true, "type": "module" }\n`);
   writeFileSync(path.join(folder, "main.mjs"), ELECTION);
   copyFileSync(path.join(root, "test/projects/commonjs-build/main.cjs"), path.join(folder, "commonjs.cjs"));
-  npm(folder, ["install", "--silent", "--no-audit", "--no-fund", `./${tarball}`]);
+  npm(folder, ["install", "--silent", "--no-audit", "--no-fund", tarball]);
   const installed = readdirSync(path.join(folder, "node_modules")).filter((name) => !name.startsWith("."));
   if (installed.length !== 1) throw new Error(`the package brings others along: ${installed.join(", ")}`);
 }

@@ -22,9 +22,15 @@ function here(): string {
 
 /** Not one of the modules that it needs itself. */
 function isAbout(cause: unknown, name: string): boolean {
-  return cause instanceof Error && cause.message.includes(`'${name}'`);
+  return messageOf(cause).includes(`'${name}'`);
 }
 
 function firstLine(cause: unknown): string {
-  return cause instanceof Error ? (cause.message.split("\n")[0] ?? "") : String(cause);
+  return messageOf(cause).split("\n")[0] ?? "";
+}
+
+/** Asked for by its name, because a test runner throws errors of another realm, which are no `instanceof Error` here. */
+function messageOf(cause: unknown): string {
+  const message = (cause as { readonly message?: unknown } | undefined)?.message;
+  return typeof message === "string" ? message : String(cause);
 }
