@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ConclaveEvent } from "conclave";
+import { createMetrics } from "conclave/telemetry";
 import ts from "ts59";
 import { describe, expect, it } from "vitest";
 import { ERROR_CODES } from "../src/base/errors.ts";
@@ -117,6 +118,39 @@ describe("docs/README.md", () => {
     const targets = [...read("docs/README.md").matchAll(/\]\(([^)\s#]+)\)/g)].map(([, target]) => `docs/${target}`);
     const missing = markdownIn("docs").filter((page) => page !== "docs/README.md" && !page.startsWith("docs/adr/"));
     expect(missing.filter((page) => !targets.includes(page))).toEqual([]);
+  });
+});
+
+describe("a metric that a page, an alert rule or the dashboard names", () => {
+  const families = createMetrics().collect();
+  const files = [...markdownIn("docs"), "docs/monitoring/alerts.yml", "docs/monitoring/dashboard.json"];
+  const namedIn = (file: string): readonly string[] =>
+    [
+      ...read(file).matchAll(
+        /\bconclave_[a-z_]*(?:_total|_seconds(?:_bucket|_sum|_count)?|leading|jeopardy|token|trouble)\b/g,
+      ),
+    ].map(([name]) => name);
+
+  it("is exported", () => {
+    const known = new Set(
+      families.flatMap(({ name, type }) =>
+        type === "histogram" ? [name, `${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+      ),
+    );
+    const problems = files.flatMap((file) => namedIn(file).filter((name) => !known.has(name)).map((name) => `${file}: ${name}`)); // prettier-ignore
+    expect(problems).toEqual([]);
+  });
+
+  it("is in the table of docs/EVENTS.md if it is exported", () => {
+    const rows = [...read("docs/EVENTS.md").matchAll(/^\| `(conclave_\w+)` \|/gm)].map(([, name]) => name ?? "");
+    expect(sorted(rows)).toEqual(sorted(families.map(({ name }) => name)));
+  });
+
+  it("is on a dashboard that can be read, and in rules that say what happened", () => {
+    const { panels } = JSON.parse(read("docs/monitoring/dashboard.json")) as { readonly panels: readonly object[] };
+    expect(panels.length).toBeGreaterThan(0);
+    const rules = read("docs/monitoring/alerts.yml").split("- alert: ").slice(1);
+    expect(rules.filter((rule) => !/expr: /.test(rule) || !/summary: /.test(rule))).toEqual([]);
   });
 });
 
