@@ -77,7 +77,8 @@ async function main(argv) {
     return 2;
   }
   const startedAt = performance.now();
-  const outcomes = await tryAll(mutants, options);
+  const stopServers = await shareServers(mutants);
+  const outcomes = await tryAll(mutants, options).finally(stopServers);
   const survivors = outcomes.filter(({ foundBy }) => foundBy === "");
   const seconds = (performance.now() - startedAt) / 1000;
   if (options.json) write(`${JSON.stringify({ seconds, outcomes: outcomes.map(withoutPatch) })}\n`);
@@ -157,6 +158,19 @@ async function readMutant(file) {
 // ---- trying them -----------------------------------------------------------------------------------------------------------------------
 
 /**
+ * One PostgreSQL for all tests that can share it (test/servers.ts): starting one takes longer than most of them.
+ * @param {Mutant[]} mutants
+ * @returns {Promise<() => Promise<void>>} how to stop it
+ */
+async function shareServers(mutants) {
+  if (!mutants.some(({ test }) => test?.startsWith("test/postgres/"))) return async () => {};
+  const { shared, start } = await import("./servers/postgres.mjs");
+  const running = await start();
+  process.env[shared] = running.urls[0];
+  return () => running.stop();
+}
+
+/**
  * @param {Mutant[]} mutants
  * @param {{ seeds: number, seedBase: number, json: boolean }} options
  * @returns {Promise<Outcome[]>}
@@ -221,7 +235,7 @@ async function hunt(mutant, { seeds, seedBase }) {
  * @returns {Promise<Verdict>}
  */
 async function probe({ patch }, test) {
-  const parts = [path.dirname(test)];
+  const parts = test.startsWith("test/protocols/") ? [path.dirname(test)] : ["scripts", "test"];
   const whole = await once(test, () => runPatchedTest({ test, parts, patch: "", longestMs: TEST_MS }));
   if (whole.verdict !== "passes")
     return { foundBy: "", seed: undefined, story: `${test} does not pass as it is: ${whole.story}` };

@@ -7,11 +7,15 @@ export type { ServerNode, Servers } from "../scripts/servers/process.mjs";
 
 interface ServerModule<Options> {
   readonly packages: readonly string[];
+  /** The name of an environment variable: the URL of a server that runs already, for many test files (scripts/mutants.mjs). */
+  readonly shared?: string;
   start(options?: Options): Promise<Servers>;
 }
 
-/** Starts `module` for the tests of this file. The returned function gives what runs. */
+/** Starts `module` for the tests of this file, unless one that may be shared will do. The returned function gives what runs. */
 export function useServers<Options>(module: ServerModule<Options>, options?: Options): () => Servers {
+  const shared = options === undefined && module.shared !== undefined ? process.env[module.shared] : undefined;
+  if (shared !== undefined) return () => ({ urls: [shared], nodes: [], version: async () => "", stop: async () => {} });
   let running: Servers | undefined;
   beforeAll(async () => {
     const missing = missingPackages(module.packages);

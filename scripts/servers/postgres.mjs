@@ -8,6 +8,8 @@ import pg from "pg";
 import { freePorts, launch, privateFolder, statOf, untilStopped } from "./process.mjs";
 
 export const packages = ["postgresql", "faketime"];
+/** Where the URL of one stands that runs already and that many tests may use: each makes databases of its own. */
+export const shared = "CONCLAVE_SHARED_POSTGRES";
 
 const BIN = "/usr/lib/postgresql/15/bin";
 const NOBODY = 65_534;

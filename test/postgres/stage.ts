@@ -22,7 +22,7 @@ let databases = 0;
 
 /** Makes a database on the server at `server`, with tables for elections and a fence; its URL. */
 export async function newDatabase(server: string, schema: string = postgresSchema()): Promise<string> {
-  const name = `test_${++databases}`;
+  const name = `test_${process.pid}_${++databases}`;
   await byHand(server, `CREATE DATABASE ${name}`);
   const url = server.replace(/[^/]*$/, name);
   await byHand(url, schema + postgresFence().schema());
