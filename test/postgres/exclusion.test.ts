@@ -58,7 +58,8 @@ const releaseText = (session: string, holds: readonly Json[], end = false): stri
 
 async function ask(text: string, client = second): Promise<Json> {
   const result = (await client.query(text)) as pg.QueryResult | pg.QueryResult[];
-  return ((Array.isArray(result) ? result.at(-1) : result)?.rows[0] as { answer: Json }).answer;
+  const [row] = (Array.isArray(result) ? result.at(-1) : result)?.rows ?? [];
+  return (row as { answer: Json }).answer;
 }
 
 async function opened(): Promise<string> {
