@@ -78,7 +78,8 @@ async function main(argv) {
   }
   const startedAt = performance.now();
   const stopServers = await shareServers(mutants);
-  const outcomes = await tryAll(mutants, options).finally(() => stopServers());
+  const outcomes = await tryAll(mutants, options);
+  await stopServers();
   const survivors = outcomes.filter(({ foundBy }) => foundBy === "");
   const seconds = (performance.now() - startedAt) / 1000;
   if (options.json) write(`${JSON.stringify({ seconds, outcomes: outcomes.map(withoutPatch) })}\n`);
