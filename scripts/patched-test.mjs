@@ -7,7 +7,14 @@ import { fileURLToPath } from "node:url";
 import { applyToText, parsePatch } from "./apply-patch.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const NEEDED = ["src", "package.json", "tsconfig.json", "tsconfig.base.json", "vitest.config.ts"];
+const NEEDED = [
+  "src",
+  "package.json",
+  "tsconfig.json",
+  "tsconfig.base.json",
+  "vitest.config.ts",
+  "scripts/exports.mjs",
+];
 
 /**
  * @typedef {object} TestOutcome

@@ -48,6 +48,7 @@ let guarded: { readonly cell: Cell; instants: Instants; isTold: boolean; isKille
 let followedAt: Reading = { mono: -Infinity, boot: -Infinity };
 let isCut = false;
 let isSettling = false;
+let reported = "";
 let nap: NodeJS.Timeout | undefined;
 let listening: NodeJS.Immediate | undefined;
 
@@ -164,15 +165,12 @@ async function settle(): Promise<void> {
 
 /** True when nothing of it lives. While there are only suspects (kin.ts), the ttl decides: false when the deadline has passed, and nothing was given back before. */
 async function empty(cell: Cell, deadline: Reading): Promise<boolean> {
-  let isSaid = false;
   for (let round = 0; ; round++) {
     killCell(cell);
     const found = livesIn(cell);
     if (found.is === "empty") break;
     if (found.is === "unsure") {
-      if (!isSaid)
-        report(new Error(`process ${found.suspects.join(", ")} cannot be looked at: the term ends with its ttl`));
-      isSaid = true;
+      report(new Error(`process ${found.suspects.join(", ")} cannot be looked at: the term ends with its ttl`));
       if (isPast(clock.now(), deadline)) return false;
     }
     await new Promise((resolve) => setTimeout(resolve, Math.min(LONGEST_NAP_MS, 1 + round)));
@@ -196,8 +194,11 @@ function release(will: Estate): Promise<void> {
   });
 }
 
+/** Once, until it is something else: what fails is tried again and again. */
 function report(error: unknown): void {
-  process.stderr.write(`conclave keeper: ${error instanceof Error ? error.message : String(error)}\n`);
+  const text = error instanceof Error ? error.message : String(error);
+  if (text !== reported) process.stderr.write(`conclave keeper: ${text}\n`);
+  reported = text;
 }
 
 for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"] as const) process.on(signal, () => {});

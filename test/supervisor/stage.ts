@@ -44,11 +44,17 @@ export const sleep = (ms: number): Promise<void> => new Promise((resolve) => set
 
 /** Until it is true; fails after `withinMs`. */
 export async function until(isTrue: () => boolean, what: string, withinMs = 20_000): Promise<void> {
+  if (!(await happens(isTrue, withinMs))) throw new Error(`never: ${what}`);
+}
+
+/** Whether it becomes true in time: for what a test expects, so that it fails by its expectation. */
+export async function happens(isTrue: () => boolean, withinMs = 20_000): Promise<boolean> {
   const end = nowMs() + withinMs;
   while (!isTrue()) {
-    if (nowMs() > end) throw new Error(`never: ${what}`);
+    if (nowMs() > end) return false;
     await sleep(2);
   }
+  return true;
 }
 
 export class Stage {
@@ -94,12 +100,7 @@ export class Stage {
   }
 
   async #start(under: readonly string[], args: readonly string[], env: Readonly<Record<string, string>>): Promise<Run> {
-    const modules = this.file("modules");
-    const input = Object.fromEntries(ENTRIES.map((name) => [name, `src/${name}.ts`]));
-    const output = { dir: modules, format: "esm" as const, entryFileNames: "[name].js" };
-    this.#built ??= build({ cwd: root, input, platform: "node", logLevel: "warn", output });
-    await this.#built;
-    const run = new Run([...under, process.execPath, path.join(modules, "cli/main.js"), ...args], {
+    const run = new Run([...under, process.execPath, await this.program("cli/main"), ...args], {
       ...process.env,
       NODE_PATH: path.join(root, "node_modules"),
       STAGE_FOLDER: this.folder, // inherited by whatever is started: so nothing is left of a test that failed
@@ -107,6 +108,16 @@ export class Stage {
     });
     this.#runs.add(run);
     return run;
+  }
+
+  /** The file of a program that this stage has built. */
+  async program(name: string): Promise<string> {
+    const modules = this.file("modules");
+    const input = Object.fromEntries(ENTRIES.map((name) => [name, `src/${name}.ts`]));
+    const output = { dir: modules, format: "esm" as const, entryFileNames: "[name].js" };
+    this.#built ??= build({ cwd: root, input, platform: "node", logLevel: "warn", output });
+    await this.#built;
+    return path.join(modules, `${name}.js`);
   }
 
   /** Kills whatever still runs, keepers and children too: all of them name this folder in their arguments or environment. */
@@ -178,6 +189,12 @@ export class Run {
     const found = matching()[count - 1];
     if (found === undefined) throw new Error(`it ended without ${type} ${state ?? ""}: ${this.stderr}`);
     return found;
+  }
+
+  /** Its child processes, with their arguments. */
+  children(): readonly { readonly pid: number; readonly commandLine: string }[] {
+    const pids = readProc(this.pid, `task/${this.pid}/children`).split(" ").filter(Boolean).map(Number);
+    return pids.map((pid) => ({ pid, commandLine: readProc(pid, "cmdline") }));
   }
 
   type(text: string): void {

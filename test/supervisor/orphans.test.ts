@@ -1,0 +1,37 @@
+// Whom the next leader of a host takes for an orphan of an earlier term: by election and token alone.
+import { type ChildProcess, spawn } from "node:child_process";
+import { afterEach, expect, it } from "vitest";
+import type { FencingToken } from "../../src/fencing/token.ts";
+import { findOrphans, makeMark, marked } from "../../src/supervisor/orphans.ts";
+import { happens } from "./stage.ts";
+
+const started: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of started.splice(0)) child.kill("SIGKILL");
+});
+
+const domain = `orphans-test-${process.pid}`;
+const mark = (election: string, value: bigint) =>
+  makeMark(election, { domain, value, bid: "b" } as unknown as FencingToken);
+
+function start(marks: Readonly<Record<string, string>>): number {
+  const child = spawn("sleep", ["1000"], { stdio: "ignore", env: { ...process.env, ...marks } });
+  started.push(child);
+  return child.pid ?? -1;
+}
+
+it("marks of the same election with a smaller token, and no others", async () => {
+  const earlier = start(marked(mark("x", 4n)));
+  const inside = start({ CONCLAVE_MARKS: `${mark("x", 3n).text} ${mark("other", 9n).text}` });
+  const others = [start(marked(mark("x", 5n))), start(marked(mark("x", 6n))), start(marked(mark("y", 4n)))];
+  const found = (): readonly number[] =>
+    findOrphans(mark("x", 5n)).filter((pid) => started.some((each) => each.pid === pid));
+  expect(await happens(() => found().length >= 2)).toBe(true);
+  expect(new Set(found())).toEqual(new Set([earlier, inside]));
+  expect(others.filter((pid) => found().includes(pid))).toEqual([]);
+});
+
+it("without a token nobody can say which is earlier", () => {
+  start(marked(mark("x", 4n)));
+  expect(findOrphans(makeMark("x", undefined))).toEqual([]);
+});
