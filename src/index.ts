@@ -5,13 +5,14 @@ export type {
   Candidate,
   CandidateOptions,
   CandidateSettings,
+  CloseOptions,
   Election,
   Leader,
   TermOf,
   Until,
   Within,
 } from "./election/face.ts";
-export { shutdownSignal } from "./election/shutdown.ts";
+export { type ShutdownOptions, shutdownSignal } from "./election/shutdown.ts";
 export type { FencedTerm, Term } from "./election/term.ts";
 export { type Fenced, type FencingToken, formatToken, parseToken } from "./fencing/token.ts";
 export type { Listener, Logger } from "./election/voice.ts";

@@ -11,8 +11,8 @@ import { onAbort } from "./abort.ts";
 import { callUser } from "./callbacks.ts";
 import { nodeClock } from "./clock.ts";
 import { type Arena, type Contest, WorkContest } from "./contest.ts";
-import { asWork, checkWork, closedError, type Ends, NamedElection, signalOf } from "./election.ts";
-import type { Candidate, CandidateOptions, CandidateSettings, Election, TermOf, Within } from "./face.ts";
+import { asWork, checkedDrain, checkWork, closedError, type Ends, NamedElection, signalOf } from "./election.ts";
+import type { Candidate, CandidateOptions, CandidateSettings, CloseOptions, Election, TermOf, Within } from "./face.ts";
 import { Narrator } from "./narrator.ts";
 import { nextCandidateNonce, randomSeed } from "./nonce.ts";
 import type { Lookout } from "./observe.ts";
@@ -97,27 +97,29 @@ class StoreCandidate<T extends Term> implements Candidate<T> {
     return this.#election(name, { whenIdle: () => this.#restUnheard(name), whenClosed: () => this.#end() });
   }
 
-  #election(name: string, ends: Omit<Ends, "subscribe">): NamedElection<T> {
+  #election(name: string, ends: Pick<Ends, "whenIdle" | "whenClosed">): NamedElection<T> {
     checkName(name);
     if (this.#closed !== undefined) throw closedError(this.#settings.candidate);
     const present = this.#elections.get(name);
     if (present !== undefined) return present;
     const arena = (): Arena => this.#arena();
-    const noted = noteElection(name, this.#store);
-    const whenClosed = (): Promise<void> => {
-      noted.close();
-      this.#elections.delete(name);
-      return ends.whenClosed();
-    };
+    let leave = (): void => {};
     const election = new NamedElection<T>(name, arena, this.#lookout, {
-      ...ends,
-      whenClosed,
+      whenBusy: () => {
+        leave = noteElection(name, this.#store, (warning) => this.#tell(warning));
+      },
+      whenIdle: () => {
+        leave();
+        ends.whenIdle();
+      },
+      whenClosed: () => {
+        leave();
+        this.#elections.delete(name);
+        return ends.whenClosed();
+      },
       subscribe: (listener) => this.subscribe(listener),
     });
     this.#elections.set(name, election);
-    // Not now: whoever makes an election has not had the time to listen.
-    const { warning } = noted;
-    if (warning !== undefined) process.nextTick(() => this.#tell(warning));
     return election;
   }
 
@@ -151,9 +153,10 @@ class StoreCandidate<T extends Term> implements Candidate<T> {
     return this.#voice.subscribe(listener);
   }
 
-  close(): Promise<void> {
+  close(options: CloseOptions = {}): Promise<void> {
+    checkedDrain(options);
     // Not `??= this.#close()`: whoever is told by it may call close() again before it returns.
-    this.#closed ??= Promise.resolve().then(() => this.#close());
+    this.#closed ??= Promise.resolve().then(() => this.#close(options));
     return this.#closed;
   }
 
@@ -161,8 +164,8 @@ class StoreCandidate<T extends Term> implements Candidate<T> {
     return this.close();
   }
 
-  async #close(): Promise<void> {
-    const closing = [...this.#elections.values()].map((election) => election.close());
+  async #close(options: CloseOptions): Promise<void> {
+    const closing = [...this.#elections.values()].map((election) => election.close(options));
     for (const lock of this.#locks) {
       if (lock instanceof WorkContest) lock.fail(closedError(lock.name));
       closing.push(lock.over);

@@ -1,8 +1,10 @@
 // One asker's stand for one name, from its turn in the process to the moment when nothing of it remains. Two kinds:
 //
 //   WorkContest   `lead` and `withLock`: the work is ours to await, so the store is told exactly when it has settled (law 8)
-//   HoldContest   `campaign`, `tryCampaign` and `start`: the user works on their own. Such a term counts as settled when the user resigns it, when it
-//                 is lost, or `drainMs` after its signal aborted: that is what the drain is for
+//   HoldContest   `campaign`, `tryCampaign` and `start`: the user works on their own. A term that the user has in hand counts as settled when the user resigns
+//                 it, when it is lost, or `drainMs` after its signal aborted: that is what the drain is for. One that was never handed out is settled at once
+//
+// Work that was begun by `ifLeading` is a guest of the term, of either kind: the term is not settled before it is.
 import type { Timer } from "../base/clock.ts";
 import { ConclaveError, type LossReason, TermLostError } from "../base/errors.ts";
 import { textOfError } from "../base/harmless.ts";
@@ -34,6 +36,9 @@ export abstract class Contest implements Contender {
   protected lostFor: LossReason | undefined;
   /** Meant to be over soon: a lock. */
   protected readonly brief: boolean = false;
+  /** Works of `ifLeading` that run in the present term: it is not settled before they are (law 8). */
+  protected guests = 0;
+  #guestsGone: (() => void)[] = [];
   #turn: Turn | undefined;
   #stopWaiting: (() => void) | undefined;
   #resolveOver!: () => void;
@@ -64,6 +69,29 @@ export abstract class Contest implements Contender {
     this.arena.runner.stand(this.name, this.brief, this);
     return true;
   }
+
+  /** Runs `work` in the present term, beside what else runs in it. */
+  async accompany<R>(term: HeldTerm, work: (term: HeldTerm) => Promise<R>): Promise<R> {
+    this.guests++;
+    try {
+      return await work(term);
+    } finally {
+      this.guests--;
+      if (this.guests === 0) this.guestsLeft();
+    }
+  }
+
+  /** The last of them has settled. */
+  protected guestsLeft(): void {
+    for (const resolve of this.#guestsGone.splice(0)) resolve();
+  }
+
+  protected async whenGuestsLeft(): Promise<void> {
+    if (this.guests > 0) await new Promise<void>((resolve) => this.#guestsGone.push(resolve));
+  }
+
+  /** The user has the present term in hand, and may work in it without our knowing. */
+  handOut(): void {}
 
   /** Stops wanting; a held term begins to end. */
   stop(): void {
@@ -191,6 +219,7 @@ export class WorkContest<R> extends Contest {
       if (!this.#again)
         this.#verdict = { kind: "error", error: new TermLostError(this.name, this.lostFor ?? "expired") };
       if (!this.#again) this.stop();
+      await this.whenGuestsLeft();
       return this.settle();
     }
     try {
@@ -200,6 +229,8 @@ export class WorkContest<R> extends Contest {
     }
     // By the clock: a blocked loop may have passed the deadline without a timer having fired.
     const whole = term.isLeading();
+    if (this.guests > 0 && whole) this.stop(); // their signal aborts
+    await this.whenGuestsLeft();
     if (whole || !this.#again) {
       this.#verdict =
         whole || verdict.kind === "error" || term.isHeld()
@@ -242,6 +273,9 @@ export class HoldContest extends Contest {
   readonly #mode: "once" | "try" | "always";
   readonly #promised: Promised<HeldTerm | undefined>;
   #drain: Timer | undefined;
+  #drainMs: number;
+  /** The user has this term: from `campaign`, or from `election.term()`. What is done with it nobody tells us. */
+  #isHandedOut = false;
   /** The present term has settled; what the machine says of it from now on starts no drain. */
   #userIsDone = false;
   #givenUp: { readonly done: Promise<void>; readonly resolve: () => void } | undefined;
@@ -252,6 +286,7 @@ export class HoldContest extends Contest {
   constructor(arena: Arena, name: Name, mode: "once" | "try" | "always", promised: Promised<HeldTerm | undefined>) {
     super(arena, name);
     this.#mode = mode;
+    this.#drainMs = arena.drainMs;
     this.#promised = promised;
   }
 
@@ -283,6 +318,7 @@ export class HoldContest extends Contest {
   protected begun(term: HeldTerm): void {
     this.#pauseMs = FIRST_PAUSE_MS;
     this.#userIsDone = false;
+    this.#isHandedOut = this.#mode !== "always";
     this.#givenUp = undefined;
     this.#promised.resolve(term);
   }
@@ -291,15 +327,46 @@ export class HoldContest extends Contest {
     if (this.#mode === "try" && this.term === undefined) this.stop();
   }
 
+  /** `drainMs`: of `close`, in place of the candidate's. */
+  close(drainMs: number | undefined): void {
+    this.#drainMs = drainMs ?? this.#drainMs;
+    if (drainMs !== undefined && this.#drain !== undefined) this.#beginDrain();
+    this.stop();
+  }
+
+  override handOut(): void {
+    this.#isHandedOut = true;
+  }
+
+  /** What is handed out has its drain. What is not handed out can only be at work as a guest. */
   override ending(reason: LossReason): void {
     super.ending(reason);
-    if (!this.#userIsDone) this.#drain ??= this.arena.runner.timer(this.arena.drainMs, () => this.#settled());
+    if (this.#isHandedOut && this.#drain === undefined) this.#beginDrain();
+    else this.#settleIfDone();
+  }
+
+  #beginDrain(): void {
+    this.#drain?.cancel();
+    this.#drain = this.arena.runner.timer(this.#drainMs, () => {
+      this.#isHandedOut = false;
+      this.#settleIfDone();
+    });
   }
 
   override lost(reason: LossReason): void {
     super.lost(reason);
+    this.#isHandedOut = false;
     this.#givenUp?.resolve();
-    this.#settled();
+    this.#settleIfDone();
+  }
+
+  protected override guestsLeft(): void {
+    super.guestsLeft();
+    if (this.term?.reason !== undefined) this.#settleIfDone();
+  }
+
+  #settleIfDone(): void {
+    if (!this.#isHandedOut && this.guests === 0 && !this.#userIsDone) this.#settled();
   }
 
   override released(): void {
@@ -315,8 +382,14 @@ export class HoldContest extends Contest {
       let resolve: () => void = () => {};
       const done = new Promise<void>((settle) => (resolve = settle));
       this.#givenUp = { done, resolve };
-      if (this.term?.isHeld() === true) this.#settled();
-      else resolve();
+      this.#isHandedOut = false;
+      if (this.term?.isHeld() !== true) resolve();
+      else if (this.guests === 0) this.#settled();
+      else {
+        // As inside `lead`: the signal aborts now, the store is told when the work has settled, and whoever awaits this inside it does not wait for itself.
+        this.arena.runner.input({ type: "resign", name: this.name });
+        resolve();
+      }
     }
     return this.#givenUp.done;
   }

@@ -3,14 +3,15 @@ import { ConclaveError } from "../base/errors.ts";
 import { show } from "../base/show.ts";
 import { onAbort, untilAborted } from "./abort.ts";
 import { type Arena, type Contest, HoldContest, WorkContest } from "./contest.ts";
-import type { Election, Leader, Until } from "./face.ts";
+import type { CloseOptions, Election, Leader, Until } from "./face.ts";
 import type { HeldTerm } from "./held-term.ts";
 import { type Lookout, lookUp, observeUntil } from "./observe.ts";
 import type { Term } from "./term.ts";
 import type { Listener } from "./voice.ts";
 
-/** Who makes an election is told when nothing is asked of it any more. */
+/** Who makes an election is told when something is first asked of it, and when nothing is any more. */
 export interface Ends {
+  readonly whenBusy: () => void;
   readonly whenIdle: () => void;
   readonly whenClosed: () => Promise<void>;
   readonly subscribe: (listener: Listener) => () => void;
@@ -21,6 +22,7 @@ export class NamedElection<T extends Term> implements Election<T> {
   /** Made when something is first asked of the store, not before. */
   readonly #arena: () => Arena;
   readonly #lookout: Lookout;
+  readonly #whenBusy: () => void;
   readonly #whenIdle: () => void;
   readonly #whenClosed: () => Promise<void>;
   readonly #subscribe: Ends["subscribe"];
@@ -36,6 +38,7 @@ export class NamedElection<T extends Term> implements Election<T> {
     this.name = name;
     this.#arena = arena;
     this.#lookout = lookout;
+    this.#whenBusy = ends.whenBusy;
     this.#whenIdle = ends.whenIdle;
     this.#whenClosed = ends.whenClosed;
     this.#subscribe = ends.subscribe;
@@ -63,8 +66,23 @@ export class NamedElection<T extends Term> implements Election<T> {
   }
 
   term(): T | undefined {
-    for (const { term } of this.#contests) if (term?.isLeading() === true) return asTerm<T>(term);
-    return undefined;
+    const contest = this.#leading();
+    contest?.handOut();
+    return contest?.term && asTerm<T>(contest.term);
+  }
+
+  isLeading(): boolean {
+    return this.#leading() !== undefined;
+  }
+
+  async ifLeading<R>(work: (term: T) => Promise<R>): Promise<R | undefined> {
+    checkWork(work, `election(${show(this.name)}).ifLeading`);
+    const contest = this.#leading();
+    return contest?.term && contest.accompany(contest.term, asWork<T, R>(work));
+  }
+
+  #leading(): Contest | undefined {
+    return this.#contests.find(({ term }) => term?.isLeading() === true);
   }
 
   campaign(options: Until = {}): Promise<T> {
@@ -112,8 +130,8 @@ export class NamedElection<T extends Term> implements Election<T> {
     });
   }
 
-  close(): Promise<void> {
-    this.#closed ??= this.#close();
+  close(options: CloseOptions = {}): Promise<void> {
+    this.#closed ??= this.#close(checkedDrain(options));
     return this.#closed;
   }
 
@@ -121,11 +139,12 @@ export class NamedElection<T extends Term> implements Election<T> {
     return this.close();
   }
 
-  async #close(): Promise<void> {
+  async #close(drainMs: number | undefined): Promise<void> {
     this.#closing = true;
     this.#observed?.abort();
     const ends = this.#contests.map((contest) => {
       if (contest instanceof HoldContest && contest.term === undefined) contest.fail(closedError(this.name));
+      else if (contest instanceof HoldContest) contest.close(drainMs);
       else contest.stop();
       return contest.over;
     });
@@ -138,6 +157,7 @@ export class NamedElection<T extends Term> implements Election<T> {
   }
 
   #enter(contest: Contest, signal: AbortSignal | undefined, whenAborted: () => void): void {
+    if (this.#contests.length === 0) this.#whenBusy();
     this.#contests = [...this.#contests, contest];
     const stopWaiting = onAbort(signal, whenAborted);
     void contest.over.then(() => {
@@ -160,6 +180,12 @@ export function signalOf(options: Until | null | undefined, call: string): Abort
   if (options instanceof AbortSignal)
     throw new ConclaveError("CONFIG_INVALID", `${call}: pass { signal }, not the signal itself`);
   return options?.signal;
+}
+
+export function checkedDrain(options: CloseOptions | null | undefined): number | undefined {
+  const drainMs: unknown = options?.drainMs;
+  if (drainMs === undefined || (typeof drainMs === "number" && drainMs >= 0 && drainMs < Infinity)) return drainMs;
+  throw new ConclaveError("CONFIG_INVALID", `close: drainMs ${show(drainMs)} is not a number of milliseconds`);
 }
 
 export function checkWork(work: unknown, call: string): void {

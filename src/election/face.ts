@@ -53,6 +53,14 @@ export interface Within extends Until {
   readonly waitMs?: number | undefined;
 }
 
+export interface CloseOptions {
+  /**
+   * How long a term that was handed out, by `campaign` or `election.term()`, may be worked in after its signal aborted; 0: not at all. Work of `lead`, `withLock`
+   * and `ifLeading` is always waited for, and for nothing else. @default `drainMs` of the candidate
+   */
+  readonly drainMs?: number | undefined;
+}
+
 export interface Leader {
   readonly id: string;
   readonly token?: bigint | undefined;
@@ -74,8 +82,11 @@ export interface Candidate<T extends Term = FencedTerm> extends AsyncDisposable 
    * While nobody listens, by this, `onEvent` or `logger`, trouble is a warning of the process (`process.emitWarning`).
    */
   subscribe(listener: Listener): () => void;
-  /** Stops campaigning, aborts every term's signal with `resigned`, waits for the work, releases, ends the session. The user's client stays open. */
-  close(): Promise<void>;
+  /**
+   * Stops campaigning, aborts every term's signal with `resigned`, waits for the work, releases, ends the session. At once where nothing is at work; a store that
+   * does not answer is waited for 6 s at most. The user's client stays open.
+   */
+  close(options?: CloseOptions): Promise<void>;
 }
 
 export interface Election<T extends Term = FencedTerm> extends AsyncDisposable {
@@ -96,7 +107,17 @@ export interface Election<T extends Term = FencedTerm> extends AsyncDisposable {
    * `campaign` would reject: what is wrong is an `error` event, and a warning of the process if nobody listens.
    */
   start(): void;
-  /** The term in which this election leads at this moment, by the clock; none from its signal on, so that nothing new is begun. */
+  /**
+   * Runs `work` if this election leads at this moment, and resolves as it does; otherwise resolves `undefined`. For schedulers in every replica. `work` belongs to the
+   * term: closing, resigning and the next term wait for it, and for nothing else. Pass `term.signal` on, so that it ends in time.
+   */
+  ifLeading<R>(work: (term: T) => Promise<R>): Promise<R | undefined>;
+  /** Whether this election leads at this moment, by the clock: for status pages. To do something, use `ifLeading` or `term()`. */
+  isLeading(): boolean;
+  /**
+   * The term in which this election leads at this moment, by the clock; none from its signal on, so that nothing new is begun. What you do with it nobody sees, so that
+   * closing waits `drainMs` for it; work of `ifLeading` is waited for as long as it takes, and no longer.
+   */
   term(): T | undefined;
   /** Resolves when elected. The caller ends the term: `resign()`, or `await using`. */
   campaign(options?: Until): Promise<T>;
@@ -108,6 +129,6 @@ export interface Election<T extends Term = FencedTerm> extends AsyncDisposable {
   subscribe(listener: Listener): () => void;
   /** The present leader first, then each change; a slow reader sees the latest. Ends when `signal` aborts or `close()` is called. */
   observe(options?: Until): AsyncIterable<Leader | undefined>;
-  /** Stops campaigning, waits for the work of a held term, releases it. */
-  close(): Promise<void>;
+  /** Stops campaigning, waits for the work of a held term, releases it. At once where nothing is at work. */
+  close(options?: CloseOptions): Promise<void>;
 }

@@ -1,16 +1,85 @@
-// The signal of a process that was asked to stop.
-let shared: AbortSignal | undefined;
+// The signal of a process that was asked to stop, and a deadline for it. What still keeps the process alive at the deadline is said before it ends.
+import { ConclaveError } from "../base/errors.ts";
+import { show } from "../base/show.ts";
+import { busyElections } from "./twins.ts";
 
-/** Aborts on the first SIGTERM or SIGINT; a second one kills as usual, because nobody listens any more. One signal per process. */
-export function shutdownSignal(): AbortSignal {
-  if (shared !== undefined) return shared;
+export interface ShutdownOptions {
+  /**
+   * End the process so long after it was asked to stop, if it has not ended by itself, with exit code 1 and lines that name what kept it alive. Choose it below what
+   * your platform waits: Docker kills after 10 s, Kubernetes after 30 s. @default never
+   */
+  readonly exitWithinMs?: number | undefined;
+}
+
+let shared: AbortSignal | undefined;
+let asked: NodeJS.Signals | undefined;
+let exitWithinMs = Infinity;
+
+/**
+ * Aborts on the first SIGTERM or SIGINT; a second one ends the process as usual, because nobody listens any more. One signal per process; of several deadlines the
+ * shortest counts. It does not keep the process alive.
+ */
+export function shutdownSignal(options: ShutdownOptions = {}): AbortSignal {
+  exitWithinMs = Math.min(exitWithinMs, checkedDeadline(options));
+  if (shared !== undefined) {
+    if (asked !== undefined) exitLater(asked);
+    return shared;
+  }
   const controller = new AbortController();
   const names = ["SIGTERM", "SIGINT"] as const;
   const stop = (name: NodeJS.Signals): void => {
     for (const each of names) process.removeListener(each, stop);
+    asked = name;
+    exitLater(name);
     controller.abort(new DOMException(`asked to stop by ${name}`, "AbortError"));
   };
   for (const each of names) process.on(each, stop);
   shared = controller.signal;
   return shared;
+}
+
+function checkedDeadline({ exitWithinMs: withinMs = Infinity }: ShutdownOptions): number {
+  if (typeof withinMs === "number" && withinMs >= 0) return withinMs;
+  throw new ConclaveError(
+    "CONFIG_INVALID",
+    `shutdownSignal: exitWithinMs ${show(withinMs)} is not a number of milliseconds`,
+  );
+}
+
+/** Not referenced: a process that has nothing left to do ends before. */
+function exitLater(name: NodeJS.Signals): void {
+  if (exitWithinMs === Infinity) return;
+  const withinMs = exitWithinMs;
+  setTimeout(() => {
+    const lines = whatKeepsAlive().map((line) => `  ${line}\n`);
+    process.stderr.write(
+      `conclave: still running ${withinMs} ms after ${name}. What keeps the process alive:\n${lines.join("")}Exiting with code 1.\n`,
+    );
+    process.exit(1);
+  }, withinMs).unref();
+}
+
+/** What people have usually forgotten. */
+const USUAL: Readonly<Record<string, string>> = {
+  Timeout: "a timer: clear it, or unref() it",
+  TCPServerWrap: "a server that listens: server.close()",
+  TCPSocketWrap:
+    "an open connection: end the pool or client that has it; of an HTTP server, server.closeIdleConnections()",
+  TLSWrap: "an open connection: end the pool or client that has it",
+  PipeWrap: "a pipe: standard input or output, or a child process",
+  ProcessWrap: "a child process: end it, or unref() it",
+  MessagePort: "a worker thread, or a port to one: terminate() it",
+  FSEventWrap: "a watched file: close the watcher",
+};
+
+function whatKeepsAlive(): readonly string[] {
+  const counts = new Map<string, number>();
+  for (const kind of process.getActiveResourcesInfo()) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  const resources = [...counts].map(
+    ([kind, count]) => `${count} × ${kind}${USUAL[kind] === undefined ? "" : `, ${USUAL[kind]}`}`,
+  );
+  const elections = busyElections().map(
+    (name) => `the election ${JSON.stringify(name)}: its work has not ended, or close() was not called`,
+  );
+  return [...elections, ...resources];
 }

@@ -6,23 +6,38 @@ import { labelOf } from "./store-label.ts";
 
 type Warning = Extract<ConclaveEvent, { type: "warning" }>;
 
-/** Elections of this process that are open: name → their stores. */
-const open = new Map<string, Set<Store>>();
+/** Elections of this process in which somebody stands: name → their stores, each as often as it is used. */
+const busy = new Map<string, Store[]>();
 const warned = new Set<string>();
 
-/** An election of `name` is open at `store` until the returned function is called. */
-export function noteElection(name: string, store: Store): { readonly warning?: Warning; readonly close: () => void } {
-  const stores = open.get(name) ?? new Set<Store>();
-  const other = [...stores].find((each) => !isSame(each, store));
-  open.set(name, stores.add(store));
-  const close = (): void => {
-    stores.delete(store);
-    if (stores.size === 0 && open.get(name) === stores) open.delete(name);
+/** Something is asked of the election `name` at `store`, until the returned function is called. */
+export function noteElection(name: string, store: Store, warn: (warning: Warning) => void): () => void {
+  const stores = busy.get(name) ?? [];
+  busy.set(name, stores);
+  stores.push(store);
+  // Not now: one that has just resolved is still on its way out.
+  if (stores.length > 1 && !warned.has(name)) setImmediate(() => warnOfTwo(name, warn));
+  let isBusy = true;
+  return () => {
+    if (!isBusy) return;
+    isBusy = false;
+    stores.splice(stores.indexOf(store), 1);
+    if (stores.length === 0) busy.delete(name);
   };
-  if (other === undefined || warned.has(name)) return { close };
+}
+
+function warnOfTwo(name: string, warn: (warning: Warning) => void): void {
+  const [one, ...others] = busy.get(name) ?? [];
+  const other = one && others.find((each) => !isSame(one, each));
+  if (one === undefined || other === undefined || warned.has(name)) return;
   warned.add(name);
-  const message = `"${name}" is an election at two stores in this process, ${labelOf(other)} and ${labelOf(store)}. Each store has a leader of its own, so that two may lead at once. If that is not what you want, open the store once and share it, or give both the same URL.`;
-  return { close, warning: { type: "warning", code: "TWO_STORES", election: name, message } };
+  const message = `"${name}" is an election at two stores in this process, ${labelOf(one)} and ${labelOf(other)}. Each store has a leader of its own, so that two may lead at once. If that is not what you want, open the store once and share it, or give both the same URL.`;
+  warn({ type: "warning", code: "TWO_STORES", election: name, message });
+}
+
+/** Their names. */
+export function busyElections(): readonly string[] {
+  return [...busy.keys()];
 }
 
 function isSame(one: Store, other: Store): boolean {

@@ -345,7 +345,7 @@ function strikeLeftover(open: Open, hold: Hold): void {
 /** The session was ended, or could not be: said again while it can matter, then left to run out. */
 function handleFarewell(machine: Machine, errand: ErrandOf<"release">, done: boolean, effects: Effect[]): void {
   const { session } = machine;
-  if (!done && session.kind === "open" && session.opened === errand.opened && session.failures++ < 2)
+  if (!done && session.kind === "open" && session.opened === errand.opened && session.failures++ < 1)
     return sendFarewell(machine, session, true, effects);
   if (session.kind === "open") emit(effects, { type: "session", state: "ended", session: session.session.id });
   machine.session = { kind: "none", opened: errand.opened };

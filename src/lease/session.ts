@@ -20,6 +20,8 @@ import { emit, emitError, errorOf, send } from "./report.ts";
 import { paceOf } from "./settings.ts";
 import type { Effect, Machine, Open, Opening } from "./state.ts";
 
+const LONGEST_RELEASE_MS = 2000;
+
 /** Begins a session, or tries the same opening again. */
 export function openSession(machine: Machine, now: Reading, effects: Effect[]): void {
   const { settings, session } = machine;
@@ -180,12 +182,17 @@ export function sendLeftovers(machine: Machine, open: Open, effects: Effect[]): 
   if (holds.length === 0) return; // what was left behind again meanwhile has been given back by the release in flight
   const errand = { kind: "release", opened: open.opened, holds, last: false } as const;
   const request = { method: "release", will: { session: open.session, holds, endSession: false } } as const;
-  open.leftoversErrand = send(machine, errand, open.pace.requestTimeoutMs, request, effects);
+  open.leftoversErrand = send(machine, errand, releaseTimeoutMs(open), request, effects);
 }
 
 /** Ends the session at the store, so that whatever of it is still in flight is refused there. */
 export function sendFarewell(machine: Machine, open: Open, last: boolean, effects: Effect[]): void {
   const errand = { kind: "release", opened: open.opened, holds: [], last } as const;
   const request = { method: "release", will: { session: open.session, holds: [], endSession: true } } as const;
-  send(machine, errand, open.pace.requestTimeoutMs, request, effects);
+  send(machine, errand, releaseTimeoutMs(open), request, effects);
+}
+
+/** Somebody may be waiting for this process to end. What is not answered by then is said again, or runs out by itself: a release only hastens the next leader. */
+function releaseTimeoutMs(open: Open): number {
+  return Math.min(open.pace.requestTimeoutMs, LONGEST_RELEASE_MS);
 }

@@ -16,9 +16,9 @@ afterEach(() => {
   process.off("warning", take);
   vi.unstubAllEnvs();
 });
-/** A warning is emitted in the next turn. */
+/** A warning is emitted some turns later. */
 const codes = async (): Promise<readonly (string | undefined)[]> => {
-  await new Promise((resolve) => setImmediate(resolve));
+  for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
   return warnings.map(({ code }) => code);
 };
 
@@ -266,6 +266,7 @@ describe("what looks like a mistake", () => {
     const a = elect("twins", { store: memory(), ttlMs: 2000 });
     const b = elect("twins", { store: memory(), ttlMs: 2000 });
     const c = elect("twins", { store: memory(), ttlMs: 2000 });
+    for (const election of [a, b, c]) election.start();
     expect(await codes()).toEqual(["CONCLAVE_TWO_STORES"]);
     expect(warnings[0]?.message).toMatch(/"twins" is an election at two stores in this process/);
     await Promise.all([a.close(), b.close(), c.close()]);
@@ -274,8 +275,11 @@ describe("what looks like a mistake", () => {
   it("one store opened twice by one URL is no mistake, nor are two elections one after the other", async () => {
     const a = elect("shared", { store: memory("memory:shared"), ttlMs: 2000 });
     const b = elect("shared", { store: memory("memory:shared"), ttlMs: 2000 });
+    a.start();
+    b.start();
     await Promise.all([a.close(), b.close()]);
-    await elect("shared", { store: memory(), ttlMs: 2000 }).close();
+    await elect("shared", { store: memory(), ttlMs: 2000 }).lead(async () => {});
+    await elect("shared", { store: memory(), ttlMs: 2000 }).lead(async () => {});
     expect(await codes()).toEqual([]);
   });
 

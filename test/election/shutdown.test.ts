@@ -48,3 +48,38 @@ it("a second signal kills as usual", async () => {
   );
   expect(signal).toBe("SIGTERM");
 });
+
+it("a process that does not end by itself is ended at its deadline, and says what kept it alive", async () => {
+  const script = `
+    import { createServer } from "node:net";
+    import { elect, shutdownSignal } from "conclave";
+    import { memory } from "conclave/stores/memory";
+    const signal = shutdownSignal({ exitWithinMs: 300 });
+    createServer().listen(0, "127.0.0.1");
+    setInterval(() => {}, 1000);
+    await elect("stuck", { store: memory() }).lead(async () => { console.log("leading"); await new Promise(() => {}); }, { signal });`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], { cwd: root, stdio: "pipe" });
+  let said = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
+  child.stdout.once("data", () => child.kill("SIGTERM"));
+  const code = await new Promise((resolve) => child.on("close", resolve));
+  expect(code).toBe(1);
+  expect(said).toMatch(/still running 300 ms after SIGTERM\. What keeps the process alive:/);
+  expect(said).toMatch(/the election "stuck": its work has not ended/);
+  expect(said).toMatch(/1 × TCPServerWrap, a server that listens: server\.close\(\)/);
+  expect(said).toMatch(/\d × Timeout, a timer/);
+});
+
+it("a deadline does not keep alive a process that has nothing left to do", async () => {
+  const script = `
+    import { elect, shutdownSignal } from "conclave";
+    import { memory } from "conclave/stores/memory";
+    const election = elect("x", { store: memory() });
+    election.start();
+    shutdownSignal({ exitWithinMs: 60_000 }).addEventListener("abort", () => election.close());
+    console.log("up");`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], { cwd: root, stdio: "pipe" });
+  child.stdout.once("data", () => child.kill("SIGTERM"));
+  const code = await new Promise((resolve) => child.on("close", resolve));
+  expect(code).toBe(0);
+});
