@@ -2,9 +2,10 @@
 import { ConclaveError } from "../base/errors.ts";
 import { show } from "../base/show.ts";
 import { onAbort, untilAborted } from "./abort.ts";
-import { type Arena, type Contest, HoldContest, WorkContest } from "./contest.ts";
+import { type Arena, type Contest, WorkContest } from "./contest.ts";
 import type { CloseOptions, Election, Leader, Until } from "./face.ts";
 import type { HeldTerm } from "./held-term.ts";
+import { HoldContest } from "./hold-contest.ts";
 import { type Lookout, lookUp, observeUntil } from "./observe.ts";
 import type { Term } from "./term.ts";
 import type { Listener } from "./voice.ts";
