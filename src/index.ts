@@ -2,18 +2,21 @@
 export { ConclaveError, type ErrorCode, isConclaveError, type LossReason, TermLostError } from "./base/errors.ts";
 export { createCandidate, elect } from "./election/candidate.ts";
 export type {
+  CampaignOptions,
   Candidate,
   CandidateOptions,
   CandidateSettings,
   CloseOptions,
   Election,
+  ElectOptions,
   Leader,
+  LeadOptions,
+  LockOptions,
+  LookOptions,
   TermOf,
-  Until,
-  Within,
 } from "./election/face.ts";
 export { type ShutdownOptions, shutdownSignal } from "./election/shutdown.ts";
-export type { FencedTerm, Term } from "./election/term.ts";
+export type { Term, UnfencedTerm } from "./election/term.ts";
 export { type Fenced, type FencingToken, formatToken, parseToken } from "./fencing/token.ts";
 export type { Listener, Logger } from "./election/voice.ts";
 export type { ConclaveEvent, Doing, TermState, WarningCode } from "./lease/events.ts";

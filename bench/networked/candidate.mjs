@@ -22,7 +22,7 @@ function sayElected() {
 async function ours() {
   const store = kind === "etcd" ? etcd(url) : postgres(url);
   const candidate = createCandidate({ store, ttlMs });
-  /** @type {import("conclave").Term | undefined} */
+  /** @type {import("conclave").UnfencedTerm | undefined} */
   let term;
   void candidate
     .election(name)

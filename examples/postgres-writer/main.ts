@@ -2,7 +2,7 @@
 // in one database here; they need not be.
 //
 //   npx conclave schema postgres --fence | psql "$DATABASE_URL"
-import { elect, type FencedTerm, shutdownSignal } from "conclave";
+import { elect, type Term, shutdownSignal } from "conclave";
 import { postgresFence } from "conclave/fencing/postgres";
 import { postgres } from "conclave/stores/postgres";
 import pg from "pg";
@@ -13,7 +13,7 @@ const url = process.env["DATABASE_URL"] ?? "postgres://localhost/app";
 const pool = new pg.Pool({ connectionString: url });
 const fence = postgresFence();
 
-async function append(rows: readonly string[], term: FencedTerm): Promise<void> {
+async function append(rows: readonly string[], term: Term): Promise<void> {
   const client = await pool.connect();
   try {
     await client.query("BEGIN");

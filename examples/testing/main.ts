@@ -1,13 +1,13 @@
 // Testing one's own code without a store and without waiting: (a) a function that takes a term, (b) the whole loop, with time in hand.
 // With vitest or jest each half would be a test; here they are plain statements.
 import assert from "node:assert/strict";
-import { elect, type FencedTerm } from "conclave";
+import { elect, type Term } from "conclave";
 import { fakeStore, fakeTerm } from "conclave/testing";
 
 // The code under test.
 const rows: { readonly row: string; readonly token: bigint }[] = [];
-async function append(row: string, term: FencedTerm): Promise<void> {
-  term.throwIfLost();
+async function append(row: string, term: Term): Promise<void> {
+  term.throwIfNotLeading();
   rows.push({ row, token: term.token.value });
 }
 

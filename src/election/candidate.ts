@@ -12,7 +12,16 @@ import { callUser } from "./callbacks.ts";
 import { nodeClock } from "./clock.ts";
 import { type Arena, type Contest, WorkContest } from "./contest.ts";
 import { asWork, checkedDrain, checkWork, closedError, type Ends, NamedElection, signalOf } from "./election.ts";
-import type { Candidate, CandidateOptions, CandidateSettings, CloseOptions, Election, TermOf, Within } from "./face.ts";
+import type {
+  Candidate,
+  CandidateOptions,
+  CandidateSettings,
+  CloseOptions,
+  Election,
+  ElectOptions,
+  LockOptions,
+  TermOf,
+} from "./face.ts";
 import { Narrator } from "./narrator.ts";
 import { nextCandidateNonce, randomSeed } from "./nonce.ts";
 import type { Lookout } from "./observe.ts";
@@ -20,7 +29,7 @@ import { resolveOptions, urlForThread } from "./options.ts";
 import { Runner } from "./runner.ts";
 import { labelOf } from "./store-label.ts";
 import { borrowStore } from "./store-use.ts";
-import type { Term } from "./term.ts";
+import type { UnfencedTerm } from "./term.ts";
 import { Turns } from "./turns.ts";
 import { noteElection, noteMemory } from "./twins.ts";
 import { type Listener, Voice } from "./voice.ts";
@@ -32,14 +41,14 @@ export function createCandidate<S extends Store>(options: CandidateOptions<S>): 
 }
 
 /** One election, one candidate of its own: `createCandidate(options).election(name)`, closed together. */
-export function elect<S extends Store>(name: string, options: CandidateOptions<S>): Election<TermOf<S>> {
+export function elect<S extends Store>(name: string, options: ElectOptions<S>): Election<TermOf<S>> {
   checkName(name);
   const clock = hostClockOf(options?.store) ?? nodeClock();
   const settings = resolveOptions(options, clock, `elect(${JSON.stringify(name)})`);
   return new StoreCandidate<TermOf<S>>(options.store, settings, clock, options).onlyElection(name);
 }
 
-class StoreCandidate<T extends Term> implements Candidate<T> {
+class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
   readonly #store: Store;
   readonly #settings: Settings;
   readonly #clock: Clock;
@@ -123,7 +132,7 @@ class StoreCandidate<T extends Term> implements Candidate<T> {
     return election;
   }
 
-  withLock<R>(name: string, work: (term: T) => Promise<R>, options: Within = {}): Promise<R> {
+  withLock<R>(name: string, work: (term: T) => Promise<R>, options: LockOptions = {}): Promise<R> {
     return new Promise<R>((resolve, reject) => {
       checkName(name);
       const signal = signalOf(options, "withLock");

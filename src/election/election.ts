@@ -3,11 +3,11 @@ import { ConclaveError } from "../base/errors.ts";
 import { show } from "../base/show.ts";
 import { onAbort, untilAborted } from "./abort.ts";
 import { type Arena, type Contest, WorkContest } from "./contest.ts";
-import type { CloseOptions, Election, Leader, Until } from "./face.ts";
+import type { CampaignOptions, CloseOptions, Election, Leader, LeadOptions, LookOptions } from "./face.ts";
 import type { HeldTerm } from "./held-term.ts";
 import { HoldContest } from "./hold-contest.ts";
 import { type Lookout, lookUp, observeUntil } from "./observe.ts";
-import type { Term } from "./term.ts";
+import type { UnfencedTerm } from "./term.ts";
 import type { Listener } from "./voice.ts";
 
 /** Who makes an election is told when something is first asked of it, and when nothing is any more. */
@@ -18,7 +18,7 @@ export interface Ends {
   readonly subscribe: (listener: Listener) => () => void;
 }
 
-export class NamedElection<T extends Term> implements Election<T> {
+export class NamedElection<T extends UnfencedTerm> implements Election<T> {
   readonly name: string;
   /** Made when something is first asked of the store, not before. */
   readonly #arena: () => Arena;
@@ -45,7 +45,7 @@ export class NamedElection<T extends Term> implements Election<T> {
     this.#subscribe = ends.subscribe;
   }
 
-  lead<R>(work: (term: T) => Promise<R>, options: Until = {}): Promise<R | undefined> {
+  lead<R>(work: (term: T) => Promise<R>, options: LeadOptions = {}): Promise<R | undefined> {
     return new Promise<R | undefined>((resolve, reject) => {
       const signal = signalOf(options, `election(${show(this.name)}).lead`);
       checkWork(work, `election(${show(this.name)}).lead`);
@@ -86,15 +86,15 @@ export class NamedElection<T extends Term> implements Election<T> {
     return this.#contests.find(({ term }) => term?.isLeading() === true);
   }
 
-  campaign(options: Until = {}): Promise<T> {
+  campaign(options: CampaignOptions = {}): Promise<T> {
     return this.#hold("once", options) as Promise<T>;
   }
 
-  tryCampaign(options: Until = {}): Promise<T | undefined> {
+  tryCampaign(options: CampaignOptions = {}): Promise<T | undefined> {
     return this.#hold("try", options);
   }
 
-  #hold(mode: "once" | "try", options: Until): Promise<T | undefined> {
+  #hold(mode: "once" | "try", options: CampaignOptions): Promise<T | undefined> {
     return new Promise<T | undefined>((resolve, reject) => {
       const signal = signalOf(options, `election(${show(this.name)}).campaign`);
       this.#throwIfClosed();
@@ -111,14 +111,14 @@ export class NamedElection<T extends Term> implements Election<T> {
     });
   }
 
-  async leader(options: Until = {}): Promise<Leader | undefined> {
+  async leader(options: LookOptions = {}): Promise<Leader | undefined> {
     const signal = signalOf(options, "leader");
     signal?.throwIfAborted();
     const looked = lookUp(this.#lookout, this.name);
     return signal === undefined ? looked : untilAborted(looked, signal);
   }
 
-  observe(options: Until = {}): AsyncIterable<Leader | undefined> {
+  observe(options: LookOptions = {}): AsyncIterable<Leader | undefined> {
     this.#observed ??= new AbortController();
     if (this.#closing) this.#observed.abort();
     return observeUntil(this.#lookout, this.name, [this.#observed.signal, signalOf(options, "observe")]);
@@ -177,7 +177,7 @@ export function closedError(what: string): ConclaveError {
 }
 
 /** JavaScript users have no compiler: `lead(work, signal)` would otherwise ignore the signal. */
-export function signalOf(options: Until | null | undefined, call: string): AbortSignal | undefined {
+export function signalOf(options: LeadOptions | null | undefined, call: string): AbortSignal | undefined {
   if (options instanceof AbortSignal)
     throw new ConclaveError("CONFIG_INVALID", `${call}: pass { signal }, not the signal itself`);
   return options?.signal;
@@ -198,10 +198,10 @@ export function checkWork(work: unknown, call: string): void {
 }
 
 /** `T` is what the store's type promises: a HeldTerm of a fenced store carries a token, one of an unfenced store does not. */
-export function asTerm<T extends Term>(term: HeldTerm): T {
-  return term as Term as T;
+export function asTerm<T extends UnfencedTerm>(term: HeldTerm): T {
+  return term as UnfencedTerm as T;
 }
 
-export function asWork<T extends Term, R>(work: (term: T) => Promise<R>): (term: HeldTerm) => Promise<R> {
+export function asWork<T extends UnfencedTerm, R>(work: (term: T) => Promise<R>): (term: HeldTerm) => Promise<R> {
   return (term) => work(asTerm<T>(term));
 }

@@ -2,10 +2,10 @@
 //
 // A candidate is this process's standing at one store: one identity, one session, one deadline, any number of elections and locks.
 import type { FencedStore, Store } from "../stores/contract.ts";
-import type { FencedTerm, Term } from "./term.ts";
+import type { Term, UnfencedTerm } from "./term.ts";
 import type { Listener, Logger } from "./voice.ts";
 
-export type TermOf<S extends Store> = S extends FencedStore ? FencedTerm : Term;
+export type TermOf<S extends Store> = S extends FencedStore ? Term : UnfencedTerm;
 
 export interface CandidateSettings {
   /** @default hostname; a nonce of this process is always added */
@@ -45,11 +45,28 @@ export type CandidateOptions<S extends Store> = CandidateSettings & { readonly s
         readonly unfenced: true;
       });
 
-export interface Until {
+/** The options of `elect`: those of its candidate. */
+export type ElectOptions<S extends Store> = CandidateOptions<S>;
+
+export interface LeadOptions {
+  /** Stop leading, or waiting to: `shutdownSignal()`. */
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface Within extends Until {
+export interface CampaignOptions {
+  /** Stop waiting. A term that was won belongs to the caller. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface LookOptions {
+  /** Stop looking. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface LockOptions {
+  /** Stop waiting; while the work runs, abort the signal of its term. */
+  readonly signal?: AbortSignal | undefined;
+  /** Give up with `LOCK_TIMEOUT` after so long; 0: only if it is free now. @default as long as it takes */
   readonly waitMs?: number | undefined;
 }
 
@@ -67,7 +84,7 @@ export interface Leader {
   readonly value?: string | undefined;
 }
 
-export interface Candidate<T extends Term = FencedTerm> extends AsyncDisposable {
+export interface Candidate<T extends UnfencedTerm = Term> extends AsyncDisposable {
   /** With the nonce of this process. */
   readonly id: string;
   election(name: string): Election<T>;
@@ -76,7 +93,7 @@ export interface Candidate<T extends Term = FencedTerm> extends AsyncDisposable 
    * While `work` runs, an abort aborts the term's signal, and `work` decides; rejects `TERM_LOST` if the lock was lost before `work` resolved.
    * Not re-entrant: `work` that asks for the same name again waits for itself.
    */
-  withLock<R>(name: string, work: (term: T) => Promise<R>, options?: Within): Promise<R>;
+  withLock<R>(name: string, work: (term: T) => Promise<R>, options?: LockOptions): Promise<R>;
   /**
    * Every event, in order. A listener that throws or rejects is reported and does no harm. Returns how to stop.
    * While nobody listens, by this, `onEvent` or `logger`, trouble is a warning of the process (`process.emitWarning`).
@@ -89,7 +106,7 @@ export interface Candidate<T extends Term = FencedTerm> extends AsyncDisposable 
   close(options?: CloseOptions): Promise<void>;
 }
 
-export interface Election<T extends Term = FencedTerm> extends AsyncDisposable {
+export interface Election<T extends UnfencedTerm = Term> extends AsyncDisposable {
   readonly name: string;
   /**
    * Leads while `work` runs, each time this process is elected.
@@ -101,7 +118,7 @@ export interface Election<T extends Term = FencedTerm> extends AsyncDisposable {
    *
    * To end from inside `work`, return; awaiting `close()` there would wait for `work` itself.
    */
-  lead<R>(work: (term: T) => Promise<R>, options?: Until): Promise<R | undefined>;
+  lead<R>(work: (term: T) => Promise<R>, options?: LeadOptions): Promise<R | undefined>;
   /**
    * Campaigns in the background and keeps what it wins until `close()`. Ask `term()`. It goes on trying whatever happens, also where `lead` and
    * `campaign` would reject: what is wrong is an `error` event, and a warning of the process if nobody listens.
@@ -120,15 +137,15 @@ export interface Election<T extends Term = FencedTerm> extends AsyncDisposable {
    */
   term(): T | undefined;
   /** Resolves when elected. The caller ends the term: `resign()`, or `await using`. */
-  campaign(options?: Until): Promise<T>;
+  campaign(options?: CampaignOptions): Promise<T>;
   /** As `campaign`, but gives up at the first definite answer that another stands before this candidate. */
-  tryCampaign(options?: Until): Promise<T | undefined>;
+  tryCampaign(options?: CampaignOptions): Promise<T | undefined>;
   /** A hint for routing and dashboards; never a proof. */
-  leader(options?: Until): Promise<Leader | undefined>;
+  leader(options?: LookOptions): Promise<Leader | undefined>;
   /** The events of this election, and those of its candidate as a whole: its session, its renewals, the store. Returns how to stop. */
   subscribe(listener: Listener): () => void;
   /** The present leader first, then each change; a slow reader sees the latest. Ends when `signal` aborts or `close()` is called. */
-  observe(options?: Until): AsyncIterable<Leader | undefined>;
+  observe(options?: LookOptions): AsyncIterable<Leader | undefined>;
   /** Stops campaigning, waits for the work of a held term, releases it. At once where nothing is at work. */
   close(options?: CloseOptions): Promise<void>;
 }

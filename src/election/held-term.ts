@@ -5,9 +5,9 @@ import { type FencingToken, makeToken } from "../fencing/token.ts";
 import type { TermState } from "../lease/events.ts";
 import type { Bid, Token } from "../lease/exchange.ts";
 import type { Runner } from "./runner.ts";
-import type { Term } from "./term.ts";
+import type { UnfencedTerm } from "./term.ts";
 
-export class HeldTerm implements Term {
+export class HeldTerm implements UnfencedTerm {
   readonly election: string;
   readonly candidate: string;
   /** Only where the store fences: an unfenced term has no such property. */
@@ -75,7 +75,7 @@ export class HeldTerm implements Term {
     this.abort(this.#runner.lossOf(this.election, this.#bid));
   }
 
-  throwIfLost(): void {
+  throwIfNotLeading(): void {
     if (!this.isLeading()) throw new TermLostError(this.election, this.#reason ?? "expired");
   }
 
@@ -88,15 +88,15 @@ export class HeldTerm implements Term {
   }
 
   async renew(): Promise<void> {
-    this.throwIfLost();
+    this.throwIfNotLeading();
     await this.#runner.renew(this.election, this.#bid);
-    this.throwIfLost();
+    this.throwIfNotLeading();
   }
 
   async announce(value: string): Promise<void> {
-    this.throwIfLost();
+    this.throwIfNotLeading();
     await this.#runner.announce(this.election, value);
-    this.throwIfLost();
+    this.throwIfNotLeading();
   }
 
   resign(): Promise<void> {

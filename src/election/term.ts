@@ -7,7 +7,8 @@ import type { LossReason } from "../base/errors.ts";
 import type { Fenced } from "../fencing/token.ts";
 import type { TermState } from "../lease/events.ts";
 
-export interface Term extends AsyncDisposable {
+/** A term of a store without tokens: all of a `Term` but its token. Nothing can refuse a late write of it. */
+export interface UnfencedTerm extends AsyncDisposable {
   readonly election: string;
   /** The candidate that holds it, with the nonce of this process: `web-1_8f3a…`. */
   readonly candidate: string;
@@ -22,8 +23,8 @@ export interface Term extends AsyncDisposable {
    * nobody else may lead, so that work which has begun can end. A loop over `isHeld()` would never stop for a shutdown; loop over `isLeading()`.
    */
   isHeld(): boolean;
-  /** As `signal.throwIfAborted()`, but by the clock. */
-  throwIfLost(): void;
+  /** Throws a `TermLostError` unless `isLeading()`: as `signal.throwIfAborted()`, but by the clock. It throws before the term is lost, while it is ending. */
+  throwIfNotLeading(): void;
   state(): TermState;
   /** Milliseconds of certainty left, 0 when lost: the bound for the next request. */
   remainingMs(): number;
@@ -38,5 +39,5 @@ export interface Term extends AsyncDisposable {
   resign(): Promise<void>;
 }
 
-/** A term whose token a resource can compare. Only stores with a durable, growing counter give one. */
-export interface FencedTerm extends Term, Fenced {}
+/** What a leader holds: with a token that a resource can compare. Only stores with a durable, growing counter give one. */
+export interface Term extends UnfencedTerm, Fenced {}

@@ -18,7 +18,7 @@ export interface FencingToken {
   readonly [fencingToken]: true;
 }
 
-/** All a guarded resource needs to know. A `FencedTerm` is one; so is a parsed request. */
+/** All a guarded resource needs to know. A `Term` is one; so is a parsed request. */
 export interface Fenced {
   readonly token: FencingToken;
 }

@@ -11,7 +11,7 @@ import { callUser } from "../election/callbacks.ts";
 import { createCandidate } from "../election/candidate.ts";
 import { nodeClock } from "../election/clock.ts";
 import type { Candidate, CandidateOptions, Election, Leader } from "../election/face.ts";
-import type { Term } from "../election/term.ts";
+import type { UnfencedTerm } from "../election/term.ts";
 import { type Fenced, formatToken } from "../fencing/token.ts";
 import type { ConclaveEvent } from "../lease/events.ts";
 import type { Reopenable, ShowsLife, Store } from "../stores/contract.ts";
@@ -60,10 +60,10 @@ export class Supervisor {
   readonly #drainMs: number;
   readonly #tell: (event: SupervisorEvent) => void;
   readonly #clock: Clock = nodeClock();
-  readonly #candidate: Candidate<Term>;
-  readonly #election: Election<Term>;
+  readonly #candidate: Candidate<UnfencedTerm>;
+  readonly #election: Election<UnfencedTerm>;
   #keeper: KeeperLink | undefined;
-  #term: Term | undefined;
+  #term: UnfencedTerm | undefined;
   #child: Child | undefined;
   #isTold = false;
   #life: number | undefined;
@@ -151,7 +151,7 @@ export class Supervisor {
   }
 
   /** The work of one term. Settles only when nothing of the child lives. If the command ended by itself, `stand` is over, even if the term is lost. */
-  async #lead(term: Term, signal: AbortSignal, stand: AbortController): Promise<void> {
+  async #lead(term: UnfencedTerm, signal: AbortSignal, stand: AbortController): Promise<void> {
     this.#term = term;
     this.#isTold = false;
     const mark = makeMark(term.election, tokenOf(term));
@@ -193,7 +193,7 @@ export class Supervisor {
   }
 
   /** SIGTERM while the term is still held, SIGKILL before it is not. What the command has left behind when it ended gets the same. */
-  async #clear(child: Child, term: Term): Promise<void> {
+  async #clear(child: Child, term: UnfencedTerm): Promise<void> {
     const graceMs = killGraceMs(this.#drainMs);
     const drained = later(this.#clock.now(), this.#drainMs);
     const isDue = (): boolean => isPast(this.#clock.now(), drained) || term.remainingMs() <= graceMs;
@@ -208,7 +208,7 @@ export class Supervisor {
   }
 
   /** With those of whom nobody can say whose they are: nobody is killed on suspicion, and nothing is given back on trust. It takes as long as if this process had died. */
-  #patienceWith(child: Child, term: Term): (suspects: readonly number[]) => boolean {
+  #patienceWith(child: Child, term: UnfencedTerm): (suspects: readonly number[]) => boolean {
     let until: Reading | undefined;
     return (pids) => {
       if (until === undefined) this.#tell({ type: "child", state: "unsure", pid: child.pid, pids });
@@ -217,7 +217,7 @@ export class Supervisor {
     };
   }
 
-  async #clearOrphans(mark: Mark, term: Term): Promise<void> {
+  async #clearOrphans(mark: Mark, term: UnfencedTerm): Promise<void> {
     for (let round = 0; ; round++) {
       const pids = findOrphans(mark);
       if (pids.length === 0 || !term.isLeading()) return;
@@ -227,7 +227,7 @@ export class Supervisor {
     }
   }
 
-  #environment(term: Term, mark: Mark): Readonly<Record<string, string | undefined>> {
+  #environment(term: UnfencedTerm, mark: Mark): Readonly<Record<string, string | undefined>> {
     const token = tokenOf(term);
     return {
       ...process.env,
@@ -239,7 +239,7 @@ export class Supervisor {
     };
   }
 
-  #instants(term: Term): Instants {
+  #instants(term: UnfencedTerm): Instants {
     const now: Reading = this.#clock.now();
     return instantsOf(now, term.remainingMs(), this.#drainMs);
   }
@@ -255,7 +255,7 @@ export class Supervisor {
   }
 }
 
-function tokenOf(term: Term): Fenced["token"] | undefined {
+function tokenOf(term: UnfencedTerm): Fenced["token"] | undefined {
   return (term as Partial<Fenced>).token;
 }
 

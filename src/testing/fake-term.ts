@@ -1,6 +1,6 @@
 // A term for unit tests: held until `lose()`; no store, no timers, no deadline. For code that is given a term and must stop when it is lost.
 import { type LossReason, TermLostError } from "../base/errors.ts";
-import type { FencedTerm } from "../election/term.ts";
+import type { Term } from "../election/term.ts";
 import { type FencingToken, makeToken } from "../fencing/token.ts";
 import type { TermState } from "../lease/events.ts";
 
@@ -11,7 +11,7 @@ export interface FakeTermOptions {
   readonly election?: string | undefined;
 }
 
-export interface FakeTerm extends FencedTerm {
+export interface FakeTerm extends Term {
   /** The term is over from now on. Only the first call counts. */
   lose(reason?: LossReason): void;
 }
@@ -60,7 +60,7 @@ class HeldUntilLost implements FakeTerm {
     return !this.signal.aborted;
   }
 
-  throwIfLost(): void {
+  throwIfNotLeading(): void {
     this.signal.throwIfAborted();
   }
 
@@ -73,11 +73,11 @@ class HeldUntilLost implements FakeTerm {
   }
 
   async renew(): Promise<void> {
-    this.throwIfLost();
+    this.throwIfNotLeading();
   }
 
   async announce(): Promise<void> {
-    this.throwIfLost();
+    this.throwIfNotLeading();
   }
 
   async resign(): Promise<void> {

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import path from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { FencedTerm } from "conclave";
+import type { Term } from "conclave";
 import { judgeLog } from "conclave/testing";
 import { judge } from "../../src/cli/demo/verdict.ts";
 import { Ledger } from "../../src/cli/demo/ledger.ts";
@@ -163,7 +163,7 @@ describe("the verdict of the demo", () => {
   });
 
   it("is yes while the ledger refuses what is stale, and no for an entry that came in without its guard", () => {
-    const term = (value: number): FencedTerm => by(value) as FencedTerm;
+    const term = (value: number): Term => by(value) as Term;
     const guarded = (ledger: Ledger): void => {
       ledger.append(term(2), "a", 1);
       expect(() => ledger.append(term(1), "b", 1)).toThrow(/The writer has been replaced/);

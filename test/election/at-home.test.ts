@@ -1,6 +1,6 @@
 // Leaving: closing waits for work, and for nothing else. Time is in hand, so that "at once" means that no clock has to move.
 import { describe, expect, it } from "vitest";
-import { createCandidate, elect, type FencedTerm } from "conclave";
+import { createCandidate, elect, type Term } from "conclave";
 import { fakeStore } from "conclave/testing";
 
 const silent = (): void => {};
@@ -100,7 +100,7 @@ describe("ifLeading", () => {
     election.start();
     await store.advance(1);
     let end: () => void = () => {};
-    let term: FencedTerm | undefined;
+    let term: Term | undefined;
     const work = election.ifLeading((held) => {
       term = held;
       return new Promise<void>((resolve) => (end = resolve));
@@ -145,7 +145,7 @@ describe("ifLeading", () => {
     let endGuest: () => void = () => {};
     const leading = election.lead(() => new Promise<string>((resolve) => (endWork = () => resolve("done"))));
     await store.advance(1);
-    let guest: FencedTerm | undefined;
+    let guest: Term | undefined;
     void election.ifLeading((term) => {
       guest = term;
       return new Promise<void>((resolve) => (endGuest = resolve));

@@ -1,6 +1,6 @@
 // Twenty thousand terms of one candidate end together: every one of them is told, in a loop and on a stack that does not grow, whichever way it is held.
 import { describe, expect, it } from "vitest";
-import { type Candidate, type ConclaveEvent, createCandidate, type FencedTerm } from "conclave";
+import { type Candidate, type ConclaveEvent, createCandidate, type Term } from "conclave";
 import { type FakeStore, fakeStore } from "conclave/testing";
 
 const MANY = 20_000;
@@ -10,7 +10,7 @@ const names = Array.from({ length: MANY }, (_, index) => `name-${index}`);
 interface Crowd {
   readonly store: FakeStore;
   readonly candidate: Candidate;
-  readonly terms: FencedTerm[];
+  readonly terms: Term[];
   readonly lost: Set<string>;
   readonly settled: Promise<unknown>;
 }
@@ -18,12 +18,12 @@ interface Crowd {
 type Way = (
   candidate: Candidate,
   name: string,
-  keep: (term: FencedTerm) => void,
+  keep: (term: Term) => void,
   whenElected: Map<string, () => void>,
 ) => Promise<unknown>;
 
 /** Work that ends when its signal says so. */
-const untilTold = (term: FencedTerm): Promise<void> =>
+const untilTold = (term: Term): Promise<void> =>
   new Promise((resolve) => term.signal.addEventListener("abort", () => resolve(), { once: true }));
 
 const ways: Record<string, Way> = {
@@ -36,7 +36,7 @@ const ways: Record<string, Way> = {
   start: (candidate, name, keep, whenElected) => {
     const election = candidate.election(name);
     election.start();
-    whenElected.set(name, () => keep(election.term() as FencedTerm));
+    whenElected.set(name, () => keep(election.term() as Term));
     return Promise.resolve();
   },
   lead: (candidate, name, keep) =>
@@ -61,7 +61,7 @@ const ways: Record<string, Way> = {
 async function gather(way: Way): Promise<Crowd> {
   const store = fakeStore();
   const candidate = createCandidate({ store, ttlMs: TTL_MS });
-  const terms: FencedTerm[] = [];
+  const terms: Term[] = [];
   const lost = new Set<string>();
   const whenElected = new Map<string, () => void>();
   candidate.subscribe((event: ConclaveEvent) => {

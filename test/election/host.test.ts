@@ -7,7 +7,7 @@ import {
   type ConclaveEvent,
   createCandidate,
   elect,
-  type FencedTerm,
+  type Term,
   TermLostError,
 } from "conclave";
 import { memory } from "conclave/stores/memory";
@@ -108,7 +108,7 @@ describe("start and term", () => {
     second.start();
     await expect.poll(() => first.term() ?? second.term()).toBeDefined();
     const [leader, other] = first.term() ? [first, second] : [second, first];
-    const term = leader.term() as FencedTerm;
+    const term = leader.term() as Term;
     closedLater(other);
     const closed = leader.close();
     expect(term.signal.aborted).toBe(true);

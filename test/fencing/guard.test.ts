@@ -1,7 +1,7 @@
 // The guard's rule: what is admitted, what is refused, and in which words.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isConclaveError, parseToken, type Term } from "conclave";
+import { isConclaveError, parseToken, type UnfencedTerm } from "conclave";
 import { fencingHeaders, memoryFence, StaleTokenError } from "conclave/fencing";
 import { fakeTerm } from "conclave/testing";
 import { admit, moveDomain, type Remembered } from "../../src/fencing/guard.ts";
@@ -145,7 +145,7 @@ describe("what JavaScript hands to a guard", () => {
 
   it("does not compile where the compiler can see it", async () => {
     const fence = memoryFence();
-    const unfencedTerm: Term = fakeTerm();
+    const unfencedTerm: UnfencedTerm = fakeTerm();
     const [value, text] = [41n, "etcd-1:41:b"];
     // @ts-expect-error a term without a token does not enter a guard
     await fence.raise("ledger", unfencedTerm);

@@ -29,7 +29,7 @@ it("blocked-loop: after a blocked loop isHeld() is false and the signal aborted 
   expect(signal.aborted).toBe(false); // nobody could have told it yet
   expect(term.isHeld()).toBe(false);
   expect(signal.aborted).toBe(true);
-  expect(() => term.throwIfLost()).toThrow(expect.objectContaining({ code: "TERM_LOST" }));
+  expect(() => term.throwIfNotLeading()).toThrow(expect.objectContaining({ code: "TERM_LOST" }));
   expect(timers).toBe(0);
 });
 

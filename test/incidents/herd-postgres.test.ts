@@ -3,7 +3,7 @@
 // so that one wins and the others are told who. In three processes' worth of connections, round after round.
 // Taken out: test/defences/herd-postgres.patch
 import { beforeAll, expect, it } from "vitest";
-import { createCandidate, type FencedTerm } from "conclave";
+import { createCandidate, type Term } from "conclave";
 import { postgres, postgresSchema } from "conclave/stores/postgres";
 import * as postgresServer from "../../scripts/servers/postgres.mjs";
 import { byHand } from "../postgres/stage.ts";
@@ -23,7 +23,7 @@ it("herd: of ninety that wake at once one leads, each time", { timeout: 60_000 }
     return createCandidate({ store, id: `c${index}`, ttlMs: 15_000, drainMs: 500 });
   });
   const elections = candidates.map((candidate) => candidate.election("herd"));
-  const leading = (): readonly FencedTerm[] => elections.flatMap((election) => election.term() ?? []);
+  const leading = (): readonly Term[] => elections.flatMap((election) => election.term() ?? []);
   for (const election of elections) election.start();
   let last = 0n;
   for (let round = 1; round <= ROUNDS; round++) {

@@ -1,5 +1,5 @@
 // The whole loop, with time in hand: the real election on a fake store.
-import { type ConclaveEvent, createCandidate, elect, type FencedTerm } from "conclave";
+import { type ConclaveEvent, createCandidate, elect, type Term } from "conclave";
 import { memory } from "conclave/stores/memory";
 import { fakeStore, faulty, ManualClock } from "conclave/testing";
 import { describe, expect, it } from "vitest";
@@ -81,7 +81,7 @@ describe("an election on a fake store", () => {
   it("has one leader among two candidates, and the other follows", async () => {
     const store = fakeStore();
     const [a, b] = [elect("x", { store, ttlMs: 10_000, id: "a" }), elect("x", { store, ttlMs: 10_000, id: "b" })];
-    const terms: FencedTerm[] = [];
+    const terms: Term[] = [];
     const stop = new AbortController();
     const led = [a, b].map((election) =>
       election.lead(

@@ -9,7 +9,7 @@ describe("fakeTerm", () => {
     expect(term).toMatchObject({ election: "billing", token: { value: 7n } });
     expect([term.isHeld(), term.state(), term.signal.aborted]).toEqual([true, "safe", false]);
     expect(term.remainingMs()).toBeGreaterThan(0);
-    term.throwIfLost();
+    term.throwIfNotLeading();
     await term.renew();
     await term.announce("http://here");
   });
@@ -22,7 +22,7 @@ describe("fakeTerm", () => {
     expect([term.isHeld(), term.state(), term.remainingMs(), signal.aborted]).toEqual([false, "lost", 0, true]);
     expect(signal.reason).toBeInstanceOf(TermLostError);
     expect(signal.reason).toMatchObject({ reason: "superseded", election: "fake" });
-    expect(() => term.throwIfLost()).toThrow(expect.objectContaining({ code: "TERM_LOST" }));
+    expect(() => term.throwIfNotLeading()).toThrow(expect.objectContaining({ code: "TERM_LOST" }));
     expect(await term.ended).toBe("superseded");
     await expect(term.renew()).rejects.toMatchObject({ code: "TERM_LOST" });
   });

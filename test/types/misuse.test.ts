@@ -1,5 +1,5 @@
 // Runs both compilers over misuse.ts alone: once as it is, and once over a copy of src in which every term has a token, which is the mistake that
-// the distinction between Term and FencedTerm is there to prevent.
+// the distinction between UnfencedTerm and Term is there to prevent.
 import { execFile } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,14 +37,14 @@ function compile(compiler: string, base: string): Promise<readonly string[]> {
   });
 }
 
-/** A copy of what misuse.ts needs, with `token` moved up from FencedTerm to Term. */
+/** A copy of what misuse.ts needs, with `token` moved up from Term to UnfencedTerm. */
 function patchedCopy(): string {
   const base = path.join(folder, "patched");
   for (const part of ["src", "test/types/misuse.ts", "package.json", "tsconfig.json", "tsconfig.base.json"])
     cpSync(path.join(root, part), path.join(base, part), { recursive: true });
   const file = path.join(base, "src/election/term.ts");
   const text = readFileSync(file, "utf8");
-  const head = "export interface Term extends AsyncDisposable {";
+  const head = "export interface UnfencedTerm extends AsyncDisposable {";
   expect(text).toContain(head);
   const token = `readonly token: import("../fencing/token.ts").FencingToken;`;
   writeFileSync(file, text.replace(head, `${head}\n  ${token}`));

@@ -10,14 +10,14 @@ import {
   type Election,
   type Fenced,
   type FencedStore,
-  type FencedTerm,
+  type Term,
   type FencingToken,
   formatToken,
   isConclaveError,
   openStore,
   requireFenced,
   type Store,
-  type Term,
+  type UnfencedTerm,
   type TermOf,
   type TermState,
   type UnfencedStore,
@@ -75,13 +75,13 @@ await unfenced.lead(async (term) => {
   // @ts-expect-error so it does not enter a fenced write
   await ledger.append("row", term);
   // @ts-expect-error nor does it pass for a term that has one
-  const better: FencedTerm = term;
+  const better: Term = term;
   void better;
 });
 // @ts-expect-error a helper that needs a token cannot be given to an unfenced election
-await unfenced.lead(async (term: FencedTerm) => ledger.append("row", term));
+await unfenced.lead(async (term: Term) => ledger.append("row", term));
 // @ts-expect-error nor to the lock of an unfenced candidate
-await weakCandidate.withLock("x", async (term: FencedTerm) => ledger.append("row", term));
+await weakCandidate.withLock("x", async (term: Term) => ledger.append("row", term));
 // @ts-expect-error what is won by campaign() has none either
 formatToken((await unfenced.campaign()).token);
 // @ts-expect-error an unfenced election does not pass for a fenced one
@@ -107,7 +107,7 @@ formatToken((await fenced.leader())?.token);
 // @ts-expect-error work that starts something and returns nothing would resign at once
 await fenced.lead(() => void setInterval(() => {}, 1_000));
 // @ts-expect-error a campaign takes time: await it
-const early: FencedTerm = fenced.campaign();
+const early: Term = fenced.campaign();
 // @ts-expect-error tryCampaign may come back with nothing
 void (await fenced.tryCampaign()).token;
 // @ts-expect-error term() may come back with nothing
@@ -116,7 +116,7 @@ void fenced.term().signal;
 // oxlint-disable-next-line typescript/no-misused-promises -- the linter sees it too
 if (fenced.tryCampaign()) console.log("leads");
 
-function forgetsToCall(term: Term): void {
+function forgetsToCall(term: UnfencedTerm): void {
   // @ts-expect-error a function is always truthy: call isHeld
   if (term.isHeld) console.log("held");
   // @ts-expect-error what changes by itself is a method, so there is no `held` to narrow
@@ -194,7 +194,7 @@ await driver.look([{ name: "x" }]);
 // ---- and what must compile -----------------------------------------------------------------------------------------------------------
 
 /** A helper that does not care is written once. */
-async function either(term: Term): Promise<void> {
+async function either(term: UnfencedTerm): Promise<void> {
   await fetch("http://127.0.0.1", { signal: term.signal });
 }
 await unfenced.lead(either);
@@ -205,12 +205,12 @@ await fenced.lead(async (term) => {
 });
 const answer: number | undefined = await fenced.lead(async () => 42);
 const locked: string = await weakCandidate.withLock("x", async (term) => term.candidate, { waitMs: 100 });
-const weaker: Election<Term> = fenced;
-const weakerCandidate: Candidate<Term> = candidate;
+const weaker: Election<UnfencedTerm> = fenced;
+const weakerCandidate: Candidate<UnfencedTerm> = candidate;
 void createCandidate({ store: tokens, ttlMs: undefined, id: process.env["POD_NAME"] });
 
 /** Methods are not narrowed across await, so asking again is not dead code. */
-async function asksAgain(term: Term): Promise<TermState> {
+async function asksAgain(term: UnfencedTerm): Promise<TermState> {
   if (term.state() !== "safe") return term.state();
   await Promise.resolve();
   if (term.state() === "lost") return "lost";

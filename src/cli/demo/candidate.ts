@@ -6,7 +6,7 @@
 // it would keep SQLite's lock (docs/stores/sqlite.md).
 import { openSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { createCandidate, type FencedTerm, isConclaveError } from "../../index.ts";
+import { createCandidate, type Term, isConclaveError } from "../../index.ts";
 import { StaleTokenError } from "../../fencing/index.ts";
 import { sqlite } from "../../stores/sqlite.ts";
 import { Ledger } from "./ledger.ts";
@@ -22,7 +22,7 @@ class Actor {
   readonly #options: CandidateOptions;
   readonly #ledger: Ledger;
   readonly #log: number;
-  #term: FencedTerm | undefined;
+  #term: Term | undefined;
   #minded = 0;
 
   constructor(options: CandidateOptions) {
@@ -56,7 +56,7 @@ class Actor {
     }
   }
 
-  async #lead(term: FencedTerm): Promise<void> {
+  async #lead(term: Term): Promise<void> {
     this.#note("begin", term);
     this.#term = term;
     const token = `${term.token.value}`;
@@ -80,7 +80,7 @@ class Actor {
     this.#write(term, true);
   }
 
-  #write(term: FencedTerm, composed: boolean): void {
+  #write(term: Term, composed: boolean): void {
     const token = `${term.token.value}`;
     try {
       this.#ledger.append(term, this.#options.who, composed ? 1000 : 1);
@@ -93,7 +93,7 @@ class Actor {
   }
 
   /** The stamp is read before the term says that it is held. */
-  #note(what: "begin" | "act" | "end", term: FencedTerm): void {
+  #note(what: "begin" | "act" | "end", term: Term): void {
     const at = nowMs();
     if (term.isHeld()) writeSync(this.#log, `${at} ${this.#options.who} ${what} ${term.token.value}\n`);
   }

@@ -1,6 +1,6 @@
 // The ledger of the demo: rows in a SQLite file, each written in a transaction that begins with `fence.admit`. An entry counts on from the one before
 // it, so that a write of a replaced leader, were it taken, would be seen: a token that falls, or a balance that does not fit.
-import type { FencedTerm } from "../../index.ts";
+import type { Term } from "../../index.ts";
 import { sqliteFence } from "../../fencing/index.ts";
 import { type Database, openDatabaseAt } from "../../drivers/sqlite-file.ts";
 
@@ -27,7 +27,7 @@ export class Ledger {
   }
 
   /** Throws `TOKEN_STALE` if a newer leader has been here. The balance is read after `admit`, so that no older write can come in between. */
-  append(term: FencedTerm, who: string, amount: number): void {
+  append(term: Term, who: string, amount: number): void {
     const database = this.#database;
     database.exec("BEGIN IMMEDIATE");
     try {

@@ -3,8 +3,15 @@
 // Ends when its stdin does: it never outlives the drill.
 import { openSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { type Candidate, createCandidate, formatToken, isConclaveError, openStore, type Term } from "../../index.ts";
-import type { FencedTerm } from "../../index.ts";
+import {
+  type Candidate,
+  createCandidate,
+  formatToken,
+  isConclaveError,
+  openStore,
+  type UnfencedTerm,
+} from "../../index.ts";
+import type { Term } from "../../index.ts";
 import { type CandidateOptions, nowMs, type Said } from "./messages.ts";
 
 const WRITE_EVERY_MS = 5;
@@ -15,8 +22,8 @@ type Unstamped<T> = T extends Said ? Omit<T, "at"> : never;
 class Actor {
   readonly #options: CandidateOptions;
   readonly #log: number;
-  #candidate: Candidate<Term> | undefined;
-  #term: Term | undefined;
+  #candidate: Candidate<UnfencedTerm> | undefined;
+  #term: UnfencedTerm | undefined;
   #token = "0";
   #fence = "";
   #writes = 0;
@@ -57,7 +64,7 @@ class Actor {
     if (this.#candidate === undefined) process.exit(0);
   }
 
-  async #lead(term: Term): Promise<void> {
+  async #lead(term: UnfencedTerm): Promise<void> {
     const resigned = new Promise<string>((resolve) => (this.#resign = () => resolve("resigned")));
     this.#begin(term);
     const writes = setInterval(() => this.#act(term, "act"), WRITE_EVERY_MS);
@@ -70,8 +77,8 @@ class Actor {
     // A term that was lost is stood for again by `lead`; one that was given up on purpose is not, until told.
   }
 
-  #begin(term: Term): void {
-    const { token } = term as Partial<FencedTerm>;
+  #begin(term: UnfencedTerm): void {
+    const { token } = term as Partial<Term>;
     // Without tokens the order of beginnings must do.
     this.#token = token === undefined ? `${Math.round(nowMs() * 1000)}` : `${token.value}`;
     this.#fence = token === undefined ? "" : formatToken(token);
@@ -80,7 +87,7 @@ class Actor {
     this.#act(term, "begin");
   }
 
-  #act(term: Term, what: "begin" | "act" | "end"): void {
+  #act(term: UnfencedTerm, what: "begin" | "act" | "end"): void {
     const at = nowMs();
     if (!term.isHeld()) return;
     writeSync(this.#log, `${at} ${this.#options.id} ${what} ${this.#token}\n`);
