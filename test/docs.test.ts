@@ -7,6 +7,7 @@ import type { ConclaveEvent } from "conclave";
 import { createMetrics } from "conclave/telemetry";
 import ts from "ts59";
 import { describe, expect, it } from "vitest";
+import { publicModules } from "../scripts/exports.mjs";
 import { ERROR_CODES } from "../src/base/errors.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -114,10 +115,23 @@ describe("README.md", () => {
 });
 
 describe("docs/README.md", () => {
-  it("leads to every page but the decision records, which have a folder", () => {
+  it("leads to every page but the decision records and the API, which have folders", () => {
     const targets = [...read("docs/README.md").matchAll(/\]\(([^)\s#]+)\)/g)].map(([, target]) => `docs/${target}`);
-    const missing = markdownIn("docs").filter((page) => page !== "docs/README.md" && !page.startsWith("docs/adr/"));
+    const missing = markdownIn("docs").filter(
+      (page) => page !== "docs/README.md" && !/^docs\/(?:adr|api)\/(?!README)/.test(page),
+    );
     expect(missing.filter((page) => !targets.includes(page))).toEqual([]);
+  });
+});
+
+describe("docs/api", () => {
+  it("has no page for a module that is gone; npm run verify compares the others with the declarations", () => {
+    const pages = publicModules().map(
+      ({ subpath }) => `${subpath.replace(/^\.\/?/, "").replaceAll("/", "-") || "conclave"}.md`,
+    );
+    expect(readdirSync(path.join(root, "docs/api")).filter((page) => ![...pages, "README.md"].includes(page))).toEqual(
+      [],
+    );
   });
 });
 
