@@ -7,9 +7,9 @@ import { availableParallelism, tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
+import { Worker } from "node:worker_threads";
 import { build as bundle } from "rolldown";
 import { applyToText, parsePatch } from "./apply-patch.mjs";
-import { HuntThread } from "./hunt-pool.mjs";
 import { runPatchedTest } from "./patched-test.mjs";
 
 const HELP = `Takes defences out, one at a time, and hunts until the loss is noticed.
@@ -292,20 +292,32 @@ async function build(mutant, folder) {
 }
 
 /**
+ * In a thread of its own, which ends with the first finding.
  * @param {string} folder
  * @param {Mutant} mutant
  * @param {number} seeds
  * @param {number} seedBase
+ * @returns {Promise<import("conclave/simulator").Finding | undefined>}
  */
-async function huntIn(folder, { judgedBy, protocol }, seeds, seedBase) {
-  const thread = new HuntThread(pathToFileURL(path.join(folder, "simulator.mjs")).href);
-  try {
-    const order = { from: seedBase, count: seeds, isControl: false, stopsAtFirst: true, judgedBy };
-    const report = await thread.run(protocol === undefined ? order : { ...order, protocol });
-    return report.findings[0];
-  } finally {
-    await thread.end();
-  }
+function huntIn(folder, { judgedBy, protocol }, seeds, seedBase) {
+  const order = {
+    kind: "hunt",
+    name: protocol ?? "lease",
+    fromSeed: seedBase,
+    count: seeds,
+    isControl: false,
+    stopsAtFirst: true,
+    judgedBy,
+  };
+  const simulator = pathToFileURL(path.join(folder, "simulator.mjs")).href;
+  const worker = new Worker(new URL("mutant-worker.mjs", import.meta.url), { workerData: { simulator, order } });
+  return new Promise((resolve, reject) => {
+    worker.once("message", (/** @type {import("conclave/simulator").HuntReport} */ report) =>
+      resolve(report.findings[0]),
+    );
+    worker.once("error", reject);
+    worker.once("exit", (code) => reject(new Error(`the thread of a hunt ended: ${code}`)));
+  });
 }
 
 // ---- the page --------------------------------------------------------------------------------------------------------------------------

@@ -30,3 +30,40 @@ function checked(value: unknown): unknown {
     throw new AssertionFailed("this is a bug in conclave: a function in a state that is copied");
   return value;
 }
+
+/**
+ * A deep copy of plain data in which one object may be reached by several ways: it is one object in the copy too. What has a class of its own (an error) is
+ * shared, so it must not be changed afterwards.
+ */
+export function cloneGraph<T>(value: T): T {
+  return copyOnce(value, new Map()) as T;
+}
+
+function copyOnce(value: unknown, copies: Map<object, object>): unknown {
+  if (typeof value !== "object" || value === null) return checked(value);
+  const before = copies.get(value);
+  if (before !== undefined) return before;
+  if (Array.isArray(value)) {
+    const list: unknown[] = [];
+    copies.set(value, list);
+    for (const item of value) list.push(copyOnce(item, copies));
+    return list;
+  }
+  if (value instanceof Map) {
+    const map = new Map<unknown, unknown>();
+    copies.set(value, map);
+    for (const [key, item] of value) map.set(copyOnce(key, copies), copyOnce(item, copies));
+    return map;
+  }
+  if (value instanceof Set) {
+    const set = new Set<unknown>();
+    copies.set(value, set);
+    for (const item of value) set.add(copyOnce(item, copies));
+    return set;
+  }
+  if (Object.getPrototypeOf(value) !== Object.prototype) return value;
+  const result: Record<string, unknown> = {};
+  copies.set(value, result);
+  for (const [key, item] of Object.entries(value)) result[key] = copyOnce(item, copies);
+  return result;
+}

@@ -23,7 +23,6 @@ export interface SimRequest {
   readonly spec: ProtocolSpec;
   readonly maxMs: number;
   readonly seeds: number | undefined;
-  readonly isHunt: boolean;
   readonly isJson: boolean;
   readonly isCsv: boolean;
   readonly isTrace: boolean;
@@ -47,7 +46,6 @@ const COMMON = {
   fence: { type: "boolean", default: true },
   max: { type: "string", default: "60s" },
   seeds: { type: "string" },
-  hunt: { type: "boolean", default: false },
   csv: { type: "boolean", default: false },
   json: { type: "boolean", default: false },
   trace: { type: "boolean", default: false },
@@ -81,7 +79,6 @@ export function readRequest(name: string, args: readonly string[]): SimRequest {
     spec: readSpec(protocol, words),
     maxMs: named("max", () => parseMs(String(words["max"]))),
     seeds: words["seeds"] === undefined ? undefined : wholeNumber("seeds", words["seeds"], 1),
-    isHunt: words["hunt"] === true,
     isJson: words["json"] === true,
     isCsv: words["csv"] === true,
     isTrace: words["trace"] === true,
@@ -95,7 +92,6 @@ function checkTogether(words: Words): void {
   for (const [one, other] of [
     ["csv", "json"],
     ["trace", "seeds"],
-    ["trace", "hunt"],
   ] as const)
     if (has(one) && has(other)) throw new RangeError(`--${one} and --${other} do not go together`);
 }

@@ -6,9 +6,7 @@ import {
   type ElectionRun,
   formatAction,
   formatEvent,
-  formatLatency,
   histogramOf,
-  type ProtocolHuntResult,
   type Sample,
   type TraceEvent,
 } from "../simulator/index.ts";
@@ -18,17 +16,8 @@ function line(event: TraceEvent): string {
   return formatEvent(event) ?? "";
 }
 
-export function tellHunt({ trace, world, violation, seed }: ProtocolHuntResult): string {
-  const { spec, core, calmAtMs } = world;
-  return [
-    `${spec.protocol}, ${spec.nodes} nodes, seed ${seed}, latency ${formatLatency(spec.links.latency)}, ${JSON.stringify(spec.settings)}`,
-    "",
-    ...trace.map(line),
-    "",
-    `mended at ${show(calmAtMs)} ms for members ${core.join(", ")}`,
-    violation === undefined ? "no invariant was broken" : `VIOLATION     ${violation.invariant}: ${violation.story}`,
-    "",
-  ].join("\n");
+export function tellTrace(trace: readonly TraceEvent[]): readonly string[] {
+  return trace.map(line);
 }
 
 /** `hasVotes`: whether a term that nobody won says anything about this protocol. */
@@ -130,18 +119,11 @@ export function summarize(
 const FAILURES_SHOWN = 10;
 
 /** `hasVotes`: whether a term that nobody won says anything about this protocol. */
-export function tellSwarm(
-  summary: SwarmSummary,
-  samples: readonly Sample[],
-  isHunt: boolean,
-  hasVotes: boolean,
-): string {
+export function tellSwarm(summary: SwarmSummary, samples: readonly Sample[], hasVotes: boolean): string {
   const { protocol, nodes, seeds, failures } = summary;
-  const what = isHunt ? `${protocol}, drawn worlds` : `${protocol}, ${nodes} nodes`;
-  const body = isHunt ? [] : tellElections(summary, samples, hasVotes);
   return [
-    `${what}, seeds ${seeds.from}…${seeds.from + seeds.count - 1}`,
-    ...body,
+    `${protocol}, ${nodes} nodes, seeds ${seeds.from}…${seeds.from + seeds.count - 1}`,
+    ...tellElections(summary, samples, hasVotes),
     failures.length === 0 ? "no invariant was broken" : `${failures.length} seeds broke an invariant`,
     ...failures
       .slice(0, FAILURES_SHOWN)

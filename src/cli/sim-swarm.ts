@@ -1,59 +1,7 @@
-// Many seeds on all cores: threads take portions, so that a fast one takes more of them, and results come back in the order of seeds whatever
-// the threads do. Progress goes to stderr, for people.
-import { createRequire } from "node:module";
-import { availableParallelism } from "node:os";
-import path from "node:path";
-import { Worker } from "node:worker_threads";
+// Many seeds of one election, on all cores: distributions of what they took and cost. What depends on the machine goes to stderr.
 import type { Sample, SampleOrder } from "../simulator/index.ts";
+import { progressOf, shareOut } from "./sim-pool.ts";
 import { samplesAsCsv, summarize, tellSwarm } from "./sim-report.ts";
-
-const PORTION = 50;
-const THREAD = "dist/cli/sim-worker.js";
-
-async function runSwarm(order: SampleOrder, onProgress: (done: number) => void): Promise<readonly Sample[]> {
-  const portions = Array.from({ length: Math.ceil(order.count / PORTION) }, (_, index) => ({
-    ...order,
-    fromSeed: order.fromSeed + index * PORTION,
-    count: Math.min(PORTION, order.count - index * PORTION),
-  }));
-  const results: (readonly Sample[])[] = [];
-  let next = 0;
-  let done = 0;
-  const threads = Array.from(
-    { length: Math.min(availableParallelism(), portions.length) },
-    () => new Worker(threadFile()),
-  );
-  try {
-    await Promise.all(
-      threads.map(async (thread) => {
-        for (let index = next++; index < portions.length; index = next++) {
-          const samples = await ask(thread, portions[index] as SampleOrder);
-          results[index] = samples;
-          done += samples.length;
-          onProgress(done);
-        }
-      }),
-    );
-  } finally {
-    await Promise.all(threads.map((thread) => thread.terminate()));
-  }
-  return results.flat();
-}
-
-/** The thread's code is a file of its own in the package; where this one ended up after the build does not matter. */
-function threadFile(): string {
-  return path.join(path.dirname(createRequire(import.meta.url).resolve("conclave/package.json")), THREAD);
-}
-
-function ask(thread: Worker, order: SampleOrder): Promise<readonly Sample[]> {
-  return new Promise((resolve, reject) => {
-    thread.removeAllListeners();
-    thread.once("message", (samples: readonly Sample[]) => resolve(samples));
-    thread.once("error", reject);
-    thread.once("exit", (code) => reject(new Error(`a thread of the swarm ended: ${code}`)));
-    thread.postMessage(order);
-  });
-}
 
 export interface Telling {
   readonly name: string;
@@ -72,14 +20,14 @@ export async function tellSamples(
   { name, nodes, hasVotes, isJson, isCsv, args }: Telling,
 ): Promise<number> {
   const startedAt = performance.now();
-  const samples = await runSwarm(order, (done) => showProgress(done, order.count));
+  const samples = await takeAll(order, name);
   const seconds = (performance.now() - startedAt) / 1000;
   const summary = summarize(name, nodes, samples, (seed) => replayCommand(args, seed));
   const text = isCsv
     ? samplesAsCsv(samples)
     : isJson
       ? `${JSON.stringify(summary)}\n`
-      : tellSwarm(summary, samples, order.kind === "hunt", hasVotes);
+      : tellSwarm(summary, samples, hasVotes);
   process.stdout.write(text);
   const events = samples.reduce((sum, sample) => sum + sample.events, 0);
   process.stderr.write(
@@ -88,8 +36,17 @@ export async function tellSamples(
   return summary.failures.length === 0 ? 0 : 1;
 }
 
-function showProgress(done: number, count: number): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r${done} of ${count}${done === count ? "\n" : ""}`);
+/** In the order of seeds. */
+async function takeAll(order: SampleOrder, name: string): Promise<readonly Sample[]> {
+  const taken: (readonly Sample[])[] = [];
+  const progress = progressOf(name, order.count);
+  let done = 0;
+  await shareOut(order, (samples, portion) => {
+    taken[portion] = samples;
+    done += samples.length;
+    progress(done);
+  });
+  return taken.flat();
 }
 
 /** The same arguments, for one seed. */

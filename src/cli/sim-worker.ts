@@ -1,5 +1,7 @@
-// A thread of the swarm: takes an order, runs its seeds, hands the samples back. Built into a file of its own (scripts/build.mjs).
+// A thread of a swarm or a hunt: takes an order, runs its seeds, hands back what came of them. Built into a file of its own (scripts/build.mjs).
 import { parentPort } from "node:worker_threads";
-import { type SampleOrder, takeSamples } from "../simulator/index.ts";
+import { type HuntOrder, huntSeeds, type SampleOrder, takeSamples } from "../simulator/index.ts";
 
-parentPort?.on("message", (order: SampleOrder) => parentPort?.postMessage(takeSamples(order)));
+parentPort?.on("message", (order: SampleOrder | HuntOrder) =>
+  parentPort?.postMessage(order.kind === "hunt" ? huntSeeds(order) : takeSamples(order)),
+);

@@ -1,26 +1,20 @@
-// `conclave sim`: one simulated election told message by message, a swarm of them as distributions, a scenario file, an exercise. Simulated time; the
+// `conclave sim`: one simulated election told message by message, a swarm of them as distributions, a hunt, a scenario file, an exercise. Simulated time; the
 // nodes are those of src/protocols and src/lease. The same arguments print the same bytes.
 //
 // Exit codes: 0 nothing was broken, 1 an invariant was, or an expectation of the scenario is not true, 2 the command was not understood.
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { type Protocol, PROTOCOLS } from "../protocols/index.ts";
-import {
-  eventAsJson,
-  huntProtocol,
-  playScenario,
-  runElection,
-  type SampleOrder,
-  shrinkHunt,
-  type TraceEvent,
-} from "../simulator/index.ts";
+import { eventAsJson, playScenario, runElection, type SampleOrder, type TraceEvent } from "../simulator/index.ts";
+import { HUNT_HELP, runHunt } from "./sim-hunt.ts";
 import { runExercise } from "./sim-exercises.ts";
 import { LEASE_HELP, runLease } from "./sim-lease.ts";
 import { flagOf, readRequest, type SimRequest, wholeNumber } from "./sim-options.ts";
-import { tellHunt, tellRun } from "./sim-report.ts";
+import { tellRun } from "./sim-report.ts";
 import { tellSamples } from "./sim-swarm.ts";
 
 export const help: string = `usage: conclave sim PROTOCOL [options]
+       conclave sim --hunt [NAME…] [--seed S] [--seeds N]
        conclave sim --scenario FILE [--json]
        conclave sim exercise 1|3|4 [--seed S] [--json]
 
@@ -37,8 +31,6 @@ PROTOCOL is one of: ${[...PROTOCOLS.map(({ name }) => name), "lease"].join(", ")
   --max 60s            stop a run that does not end; what must hold at rest is not judged then
 
   --seeds 10000        so many seeds from S on, on all cores: times, messages, split votes, failing seeds with their replay command
-  --hunt               worlds drawn from the seed, with every fault that the protocol claims to tolerate; a failing seed is told with the faults it needs
-                       (PROTOCOL "all": one after the other); of the options above only --seed and --seeds matter
   --csv                with --seeds: one line a seed; an empty cell: nobody, or never
 
   --json               {protocol, nodes, seed, leader, term, messages: {total, byType}, virtualMs, violations}; a message to a crashed node counts
@@ -48,6 +40,7 @@ PROTOCOL is one of: ${[...PROTOCOLS.map(({ name }) => name), "lease"].join(", ")
 ${PROTOCOLS.map(describeProtocol).join("\n\n")}
 
 ${LEASE_HELP}
+${HUNT_HELP}
 Exit: 0 nothing was broken, 1 an invariant was, or an expectation of the scenario is not true, 2 not understood.
 `;
 
@@ -65,9 +58,9 @@ export async function run(args: readonly string[]): Promise<number> {
   bearClosedPipe();
   try {
     if (name === undefined || name === "--help" || name === "-h") return tellHelp(name === undefined ? 2 : 0);
+    if (args.includes("--hunt")) return await runHunt(args);
     if (name === "exercise") return exercise(rest);
     if (name === "lease") return await runLease(rest);
-    if (name === "all" && rest.includes("--hunt")) return await huntAll(rest);
     const scenario = readScenarioFlag(args);
     if (scenario !== undefined) return playFile(scenario.file, scenario.isJson);
     if (rest.includes("--help") || rest.includes("-h")) return tellHelp(0);
@@ -99,7 +92,7 @@ function isUsage(error: Error & { readonly code?: unknown }): boolean {
 }
 
 function unknownProtocol(name: string): string {
-  return `there is no protocol ${name}: ${[...PROTOCOLS.map((protocol) => protocol.name), "lease"].join(", ")}; or exercise, or all with --hunt`;
+  return `there is no protocol ${name}: ${[...PROTOCOLS.map((protocol) => protocol.name), "lease"].join(", ")}; or exercise, or --hunt`;
 }
 
 function tellHelp(code: number): number {
@@ -112,7 +105,6 @@ function tellHelp(code: number): number {
 async function simulate(request: SimRequest, args: readonly string[]): Promise<number> {
   if (request.seeds !== undefined) return swarm(request, request.seeds, args);
   const { spec, maxMs, isJson } = request;
-  if (request.isHunt) return hunt(spec.protocol, spec.seed, isJson);
   const election = runElection(spec, { isRecorded: !isJson || request.isTrace, maxMs });
   const hasVotes = request.protocol.electsBy === "any";
   const text = isJson ? `${JSON.stringify(election.result)}\n` : tellRun(election, hasVotes);
@@ -124,30 +116,14 @@ function asLines(events: readonly TraceEvent[]): string {
   return events.map((event) => `${eventAsJson(event)}\n`).join("");
 }
 
-/** One seed of the hunt, told. A failing one is told with only those faults that it needs. */
-function hunt(protocol: string, seed: number, isJson: boolean): number {
-  const hunted = shrinkHunt(protocol, seed)?.result ?? huntProtocol(protocol, seed, { isRecorded: true });
-  process.stdout.write(isJson ? `${JSON.stringify(hunted)}\n` : tellHunt(hunted));
-  return hunted.violation === undefined ? 0 : 1;
-}
-
 async function swarm(
-  { protocol, spec, maxMs, isHunt, isJson, isCsv }: SimRequest,
+  { protocol, spec, maxMs, isJson, isCsv }: SimRequest,
   count: number,
   args: readonly string[],
 ): Promise<number> {
-  const seeds = { fromSeed: spec.seed, count };
-  const order: SampleOrder = isHunt
-    ? { kind: "hunt", protocol: protocol.name, ...seeds }
-    : { kind: "election", spec, maxMs, ...seeds };
+  const order: SampleOrder = { kind: "election", spec, maxMs, fromSeed: spec.seed, count };
   const hasVotes = protocol.electsBy === "any";
   return tellSamples(order, { name: protocol.name, nodes: spec.nodes, hasVotes, isJson, isCsv, args });
-}
-
-async function huntAll(args: readonly string[]): Promise<number> {
-  let code = 0;
-  for (const { name } of PROTOCOLS) code = Math.max(code, await simulate(readRequest(name, args), [name, ...args]));
-  return code;
 }
 
 // ---- files and exercises -----------------------------------------------------------------------------------------------------------------

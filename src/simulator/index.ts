@@ -13,9 +13,10 @@ export {
 export { describeFault, type Fault, type FaultKind } from "./lease/faults.ts";
 export { type RunOptions, type RunResult, runSeed, runWorld } from "./lease/hunt.ts";
 export { electByLease, type LeaseChoices, type LeaseElection } from "./lease/election.ts";
-export { type Shrunk, shrinkSeed } from "./lease/shrink.ts";
+export { CONTROL_ONE_IN, missedMinima } from "./lease/minima.ts";
 export type { CandidateSpec, StoreSpec, WorldSpec } from "./lease/spec.ts";
 export { drawWorld, type SwarmOptions } from "./lease/swarm.ts";
+export { World as LeaseWorld } from "./lease/world.ts";
 export { type Action, formatAction, parseAction, type Scheduled } from "./protocols/actions.ts";
 export { checkIds, checkNodes, checkSpec } from "./protocols/check-spec.ts";
 export { formatMs, parseMs } from "./kernel/durations.ts";
@@ -28,16 +29,9 @@ export {
   schedulePartition,
   specOf,
 } from "./protocols/election.ts";
-export {
-  drawHuntedWorld,
-  type HuntedWorld,
-  huntProtocol,
-  type ProtocolHuntOptions,
-  type ProtocolHuntResult,
-} from "./protocols/hunt.ts";
+export { drawHuntedWorld, type HuntedWorld, huntProtocol, type ProtocolHuntResult } from "./protocols/hunt.ts";
 export { INVARIANTS } from "./protocols/invariants/index.ts";
 export type { Invariant, View } from "./protocols/invariants/invariant.ts";
-export type { ProtocolViolation } from "./protocols/judges.ts";
 export {
   exponentialLatency,
   fixedLatency,
@@ -56,10 +50,20 @@ export {
   type SampleOrder,
   takeSamples,
 } from "./protocols/samples.ts";
-export { shrinkHunt } from "./protocols/shrink.ts";
 export type { ProtocolSpec } from "./protocols/spec.ts";
 export type { LeaseEvent } from "./lease/trace.ts";
 export type { ProtocolEvent } from "./protocols/trace.ts";
 export { eventAsJson, formatEvent, type TraceEvent } from "./trace-event.ts";
 export { ProtocolWorld, type WorldOptions } from "./protocols/world.ts";
-export type { Violation } from "./lease/world.ts";
+export {
+  type AnyHunted,
+  type AnyHuntOptions,
+  type Finding,
+  type Hunt,
+  huntNamed,
+  huntNames,
+  type HuntOrder,
+  type HuntReport,
+  huntSeeds,
+} from "./hunts.ts";
+export { type Hunted, type HuntOptions, shrink, type Shrunk, type Violation } from "./kernel/hunt.ts";

@@ -1,7 +1,7 @@
 // The hunt for protocols: it finds a protocol that was broken on purpose, tells the same of the same seed, and shrinks what it found.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bully, type Protocol, PROTOCOLS } from "conclave/protocols";
-import { drawHuntedWorld, formatAction, huntProtocol, shrinkHunt } from "conclave/simulator";
+import { drawHuntedWorld, formatAction, type HuntOptions, huntProtocol, shrink } from "conclave/simulator";
 
 const COORDINATOR_TIMER = 1;
 /** Waits for a coordinator for ever. */
@@ -35,7 +35,7 @@ describe("the hunt", () => {
     const seed = failing("bully-patient");
     const { violation, world } = huntProtocol("bully-patient", seed);
     expect(violation?.invariant).toBe("liveness");
-    const shrunk = shrinkHunt("bully-patient", seed);
+    const shrunk = shrink((options: HuntOptions) => huntProtocol("bully-patient", seed, options), {});
     expect(shrunk?.result.violation?.invariant).toBe("liveness");
     expect(shrunk?.faults.length).toBeLessThanOrEqual(world.faults);
     for (const left of shrunk?.faults ?? []) {
@@ -56,7 +56,7 @@ describe("the hunt", () => {
   });
 
   it("has nothing to shrink where nothing is broken", () => {
-    expect(shrinkHunt("bully", 1)).toBeUndefined();
+    expect(shrink((options: HuntOptions) => huntProtocol("bully", 1, options), {})).toBeUndefined();
   });
 });
 

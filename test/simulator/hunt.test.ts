@@ -1,12 +1,8 @@
 // Whole worlds: the same seed gives the same bytes, clean seeds are clean, a broken world is found, shrunk and replayed.
-import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { demoElection, drawWorld, formatEvent, runSeed, shrinkSeed } from "conclave/simulator";
+import { demoElection, drawWorld, formatEvent, type RunOptions, runSeed, shrink } from "conclave/simulator";
 import { applyToText, parsePatch } from "../../scripts/apply-patch.mjs";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
 const transcriptOf = (seed: number): string => runSeed(seed, { isRecorded: true }).trace.map(formatEvent).join("\n");
 
 describe("a seed", () => {
@@ -51,7 +47,7 @@ describe("the shrinker", () => {
   it("leaves only faults that the finding needs", () => {
     const seeds = Array.from({ length: 150 }, (_, index) => index + 1);
     const seed = seeds.find((each) => runSeed(each, { isControl: true }).violation !== undefined) ?? 0;
-    const shrunk = shrinkSeed(seed, { isControl: true });
+    const shrunk = shrink((options: RunOptions) => runSeed(seed, options), { isControl: true });
     expect(shrunk?.faults.length).toBeLessThan(drawWorld(seed, { isControl: true }).faults.length);
     const faults = shrunk?.faults ?? [];
     expect(runSeed(seed, { isControl: true, faults }).violation?.invariant).toBe("exclusion");
@@ -62,7 +58,7 @@ describe("the shrinker", () => {
   });
 
   it("has nothing to do with a clean seed", () => {
-    expect(shrinkSeed(1)).toBeUndefined();
+    expect(shrink((options) => runSeed(1, options), {})).toBeUndefined();
   });
 });
 
@@ -76,25 +72,6 @@ describe("the demo", () => {
       expect(lines.some(({ what }) => what.startsWith("REFUSES a write"))).toBe(true);
       expect(lines.map(({ atMs }) => atMs)).toEqual(lines.map(({ atMs }) => atMs).toSorted((a, b) => a - b));
     }
-  });
-});
-
-describe("scripts/hunt.mjs", () => {
-  const hunt = (...args: string[]) =>
-    spawnSync(process.execPath, ["scripts/hunt.mjs", ...args], { cwd: root, encoding: "utf8" });
-
-  it.runIf(existsSync(`${root}/dist/simulator/index.js`))("replays a seed with the same output twice", () => {
-    const [first, second] = [hunt("--replay", "5"), hunt("--replay", "5")];
-    expect(first.status).toBe(0);
-    expect(first.stdout).toContain("every invariant holds");
-    expect(first.stdout).toBe(second.stdout);
-  });
-
-  it.runIf(existsSync(`${root}/dist/simulator/index.js`))("says what is wrong with its usage", () => {
-    expect(hunt("--help")).toMatchObject({ status: 0, stderr: "" });
-    expect(hunt("--seeds", "many").status).toBe(2);
-    expect(hunt("--unknown").status).toBe(2);
-    expect(hunt("--faults", "1").stderr).toContain("go with --replay");
   });
 });
 

@@ -1,4 +1,4 @@
-// What a run has really exercised. A hunt that finds nothing because nothing happened is no hunt: scripts/hunt.mjs fails below stated minima.
+// What a run has really exercised. A hunt that finds nothing because nothing happened is no hunt: it fails below stated minima (minima.ts).
 
 import type { ConclaveEvent } from "../../lease/events.ts";
 

@@ -2,6 +2,7 @@
 // main loop: what blocks that loop does not stop it; what stops the process does. Its words lie in `words` as in a port, and are read by the main loop
 // before each of its steps, or by whoever asks whether a term is held.
 import type { Reading } from "../../base/clock.ts";
+import { cloneGraph } from "../../base/clone.ts";
 import { unknown } from "../../base/outcome.ts";
 import {
   carry,
@@ -28,9 +29,6 @@ import type { Actor, Kernel, KernelEvent } from "../kernel/kernel.ts";
 import { addressOf, type RequestMessage, STORE_ADDRESS } from "./messages.ts";
 import type { Network } from "../kernel/network.ts";
 import type { Observation, Who } from "./observation.ts";
-
-/** Of every host of JavaScript, and pure. */
-declare const structuredClone: <T>(value: T) => T;
 
 export interface DeputyWorld {
   readonly kernel: Kernel;
@@ -122,7 +120,7 @@ export class DeputyHost implements Actor {
   isHeld(machine: Machine, election: Name, bid: Bid): boolean {
     const now = this.#now();
     if (this.words.length === 0) return isHeld(machine, election, bid, now);
-    const copy = structuredClone(machine);
+    const copy = cloneGraph(machine);
     for (const { input, at } of this.words) step(copy, input, at, []);
     return isHeld(copy, election, bid, now);
   }

@@ -7,7 +7,7 @@ import { CALM_NETWORK } from "../kernel/network.ts";
 import { CALM_STORE, type CandidateSpec, type WorldSpec } from "./spec.ts";
 import { streamOf } from "./streams.ts";
 import type { LeaseEvent } from "./trace.ts";
-import type { Violation } from "./world.ts";
+import type { Violation } from "../kernel/hunt.ts";
 
 export interface LeaseChoices {
   readonly nodes: number;

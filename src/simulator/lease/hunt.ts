@@ -1,24 +1,15 @@
 // One seed, one run, one result. The seed decides everything; `faults` runs the same world with only some of its faults, for shrinking.
+import type { Hunted, HuntOptions, Violation } from "../kernel/hunt.ts";
 import type { Counts } from "./counts.ts";
 import type { WorldSpec } from "./spec.ts";
 import { drawWorld, type SwarmOptions } from "./swarm.ts";
 import type { LeaseEvent } from "./trace.ts";
-import { type Violation, World } from "./world.ts";
+import { World } from "./world.ts";
 
-export interface RunOptions extends SwarmOptions {
-  /** Indices of the faults to keep; all of them if undefined. */
-  readonly faults?: readonly number[] | undefined;
-  /** Only these invariants judge; all of them if undefined. */
-  readonly judgedBy?: readonly string[] | undefined;
-  /** Writes down everything that happens. */
-  readonly isRecorded?: boolean;
-}
+export interface RunOptions extends SwarmOptions, HuntOptions {}
 
-export interface RunResult {
-  readonly seed: number;
+export interface RunResult extends Hunted {
   readonly spec: WorldSpec;
-  readonly violation: Violation | undefined;
-  readonly hash: string;
   readonly counts: Readonly<Counts>;
   /** Empty unless recorded. */
   readonly trace: readonly LeaseEvent[];
@@ -37,8 +28,11 @@ export function runWorld(spec: WorldSpec, isRecorded: boolean, judgedBy?: readon
   const violation = runToEnd(world);
   return {
     seed: spec.seed,
+    label: spec.label,
     spec,
+    faults: spec.faults.map(({ index }) => index),
     violation,
+    events: world.counts.events,
     hash: world.trace.hash.text(),
     counts: world.counts,
     trace: world.trace.events,

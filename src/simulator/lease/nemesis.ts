@@ -37,10 +37,10 @@ export class Nemesis implements Actor {
     if (event.kind === "end") return (event.payload as () => void)();
     const fault = event.payload as Fault;
     if (event.kind === "begin" && fault.waitsForElection) this.#waiting.push(fault);
-    else this.#strike(fault);
+    else this.strike(fault);
   }
 
-  #strike(fault: Fault): void {
+  strike(fault: Fault): void {
     const { nowMs } = this.#kernel;
     if (nowMs >= this.#calmAtMs - 0.002) return;
     const undo = this.#victims.inflict(fault);

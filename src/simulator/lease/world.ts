@@ -9,7 +9,9 @@ import type { Reading } from "../../base/clock.ts";
 import { assert } from "../../base/assert.ts";
 import { resolveSettings, type Settings } from "../../lease/settings.ts";
 import { VirtualClock } from "../kernel/clock.ts";
+import type { Violation } from "../kernel/hunt.ts";
 import { type Counts, emptyCounts } from "./counts.ts";
+import type { Fault } from "./faults.ts";
 import { guaranteeOf } from "./guarantees.ts";
 import { Ambush, Inflictions } from "./inflict.ts";
 import { createInvariants } from "./invariants/index.ts";
@@ -28,12 +30,6 @@ import { streamOf, streamOfLife } from "./streams.ts";
 import { Tally } from "./tally.ts";
 import { Trace } from "../kernel/trace.ts";
 import type { LeaseEvent, LeaseTrace } from "./trace.ts";
-
-export interface Violation {
-  readonly invariant: string;
-  readonly story: string;
-  readonly atMs: number;
-}
 
 /** More than any world needs by far: whoever gets here spins. */
 const EVENTS_MAX = 100_000;
@@ -55,6 +51,9 @@ export class World implements Actor {
   readonly #listeners: ReadonlyMap<Observation["type"], readonly { observe(observation: Observation): void }[]>;
   readonly #judgedBy: readonly string[] | undefined;
   readonly #succession: { readonly isComplete: boolean };
+  readonly #nemesis: Nemesis;
+  /** What was done from outside, and after how many events. */
+  readonly #interventions: { readonly after: number; readonly fault: Fault }[] = [];
   #violation: Violation | undefined;
   #isDone = false;
   #alone: number[];
@@ -82,30 +81,58 @@ export class World implements Actor {
     this.#clocks = spec.candidates.map(({ clock }) => new VirtualClock(clock));
     const { listeners, succession, proofs } = createInvariants(this.#judgement());
     this.#succession = succession;
-    const nemesis = new Nemesis(this.kernel, new Inflictions(this), spec.calmAtMs);
-    const ambush = new Ambush(nemesis, spec.elections);
+    this.#nemesis = new Nemesis(this.kernel, new Inflictions(this), spec.calmAtMs);
+    const ambush = new Ambush(this.#nemesis, spec.elections);
     const tally = new Tally(this.counts, proofs, (who) => this.#read(who));
     this.#listeners = byType([proofs, tally, ...listeners, ambush]);
-    nemesis.plan(spec.faults);
+    this.#nemesis.plan(spec.faults);
     spec.candidates.forEach((_candidate, slot) => this.restart(slot));
     this.kernel.schedule(spec.calmAtMs, this, "calm");
   }
 
   /** Runs to the end; undefined if no invariant was broken. */
   run(): Violation | undefined {
-    const { kernel } = this;
+    while (this.step());
+    return this.#violation;
+  }
+
+  /** One event. False: it was over before, by a violation or because the last phase is complete. */
+  step(): boolean {
+    if (this.#violation !== undefined || this.#isDone) return false;
+    const event = this.kernel.take();
+    if (event === undefined) return false;
     const { hash } = this.trace;
-    while (this.#violation === undefined && !this.#isDone) {
-      const event = kernel.take();
-      if (event === undefined) break;
-      hash.mixTime(event.atMs);
-      hash.mixText(event.kind);
-      hash.mix(event.subject);
-      event.actor?.handle(event);
-      if (this.#isAwaiting && this.#succession.isComplete) this.#advance();
-      if (kernel.handled > EVENTS_MAX) this.#giveUp();
+    hash.mixTime(event.atMs);
+    hash.mixText(event.kind);
+    hash.mix(event.subject);
+    event.actor?.handle(event);
+    if (this.#isAwaiting && this.#succession.isComplete) this.#advance();
+    this.counts.events = this.kernel.handled;
+    if (this.kernel.handled > EVENTS_MAX) this.#giveUp();
+    return true;
+  }
+
+  /** Does something to it now that was not in its schedule. It ends as others do, or with the calm. */
+  inflict(fault: Fault): void {
+    this.#interventions.push({ after: this.kernel.handled, fault });
+    this.#nemesis.strike(fault);
+  }
+
+  /**
+   * A copy that goes on exactly as this one would, until something different is done to one of them. Made by running the same spec to the same event:
+   * a world is a function of its spec and of what was done to it, and a run to here costs milliseconds.
+   */
+  fork(): World {
+    const fork = new World(this.spec, this.trace.isRecorded, this.#judgedBy);
+    for (const { after, fault } of this.#interventions) {
+      while (fork.kernel.handled < after) fork.step();
+      fork.inflict(fault);
     }
-    this.counts.events = kernel.handled;
+    while (fork.kernel.handled < this.kernel.handled) fork.step();
+    return fork;
+  }
+
+  get violation(): Violation | undefined {
     return this.#violation;
   }
 

@@ -4,7 +4,7 @@ import { type NodeId, type Protocol, type Settings, settingsOf } from "../../pro
 import { protocolNamed } from "../../protocols/registry.ts";
 import type { Scheduled } from "./actions.ts";
 import type { Invariant } from "./invariants/invariant.ts";
-import type { ProtocolViolation } from "./judges.ts";
+import type { Violation } from "../kernel/hunt.ts";
 import { fixedLatency } from "../kernel/latency.ts";
 import { Pace } from "./pace.ts";
 import type { ProtocolSpec } from "./spec.ts";
@@ -22,7 +22,7 @@ export interface ElectionResult {
   readonly messages: { readonly total: number; readonly byType: Readonly<Record<string, number>> };
   /** Until the last event. */
   readonly virtualMs: number;
-  readonly violations: readonly ProtocolViolation[];
+  readonly violations: readonly Violation[];
 }
 
 export interface ElectionRun {

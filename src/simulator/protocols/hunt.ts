@@ -4,10 +4,10 @@
 import { createRng, nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../../base/rng.ts";
 import { type NodeId, type Protocol, type Settings, settingsOf } from "../../protocols/protocol.ts";
 import { protocolNamed } from "../../protocols/registry.ts";
+import type { Hunted, HuntOptions, Violation } from "../kernel/hunt.ts";
 import type { Action, Scheduled } from "./actions.ts";
 import { specOf } from "./election.ts";
 import { invariantsOf } from "./invariants/index.ts";
-import type { ProtocolViolation } from "./judges.ts";
 import { exponentialLatency, fixedLatency, type Latency, uniformLatency } from "../kernel/latency.ts";
 import { PARTITION_NAMES, shuffled } from "./partitions.ts";
 import type { ProtocolSpec } from "./spec.ts";
@@ -25,20 +25,8 @@ export interface HuntedWorld {
   readonly withinMs: number;
 }
 
-export interface ProtocolHuntOptions {
-  readonly isRecorded?: boolean;
-  /** Only these judge; all if undefined. `liveness` is one of them. */
-  readonly judgedBy?: readonly string[] | undefined;
-  /** Which of the faults happen; all if undefined. */
-  readonly faults?: readonly number[] | undefined;
-}
-
-export interface ProtocolHuntResult {
-  readonly seed: number;
+export interface ProtocolHuntResult extends Hunted {
   readonly world: HuntedWorld;
-  readonly violation: ProtocolViolation | undefined;
-  readonly events: number;
-  readonly hash: string;
   readonly trace: readonly ProtocolEvent[];
 }
 
@@ -76,7 +64,7 @@ export function drawHuntedWorld(name: string, seed: number): HuntedWorld {
   return { spec, faults: faults.length, calmAtMs, core, withinMs };
 }
 
-export function huntProtocol(name: string, seed: number, options: ProtocolHuntOptions = {}): ProtocolHuntResult {
+export function huntProtocol(name: string, seed: number, options: HuntOptions = {}): ProtocolHuntResult {
   const drawn = drawHuntedWorld(name, seed);
   const { judgedBy, faults, isRecorded = false } = options;
   const schedule = drawn.spec.schedule.filter(
@@ -91,7 +79,9 @@ export function huntProtocol(name: string, seed: number, options: ProtocolHuntOp
     world.trace.record(violation.atMs, { type: "violation", invariant: violation.invariant, story: violation.story });
   return {
     seed,
+    label: name,
     world: drawn,
+    faults: faults ?? Array.from({ length: drawn.faults }, (_, place) => place),
     violation,
     events: world.events,
     hash: world.trace.hash.text(),
@@ -100,7 +90,7 @@ export function huntProtocol(name: string, seed: number, options: ProtocolHuntOp
 }
 
 /** An assertion that fails inside a node is a finding like any other. */
-function runPhases(world: ProtocolWorld, drawn: HuntedWorld, judgesLiveness: boolean): ProtocolViolation | undefined {
+function runPhases(world: ProtocolWorld, drawn: HuntedWorld, judgesLiveness: boolean): Violation | undefined {
   try {
     return runTo(world, drawn.calmAtMs) ?? runLiveness(world, drawn, judgesLiveness);
   } catch (error) {
@@ -108,19 +98,19 @@ function runPhases(world: ProtocolWorld, drawn: HuntedWorld, judgesLiveness: boo
   }
 }
 
-function runTo(world: ProtocolWorld, atMs: number): ProtocolViolation | undefined {
+function runTo(world: ProtocolWorld, atMs: number): Violation | undefined {
   while (world.kernel.nextAtMs <= atMs && world.violations.length === 0) world.step();
   return world.violations[0];
 }
 
 /** Agreed within the time, and then still the same for half of it again. */
-function runLiveness(world: ProtocolWorld, drawn: HuntedWorld, isJudged: boolean): ProtocolViolation | undefined {
+function runLiveness(world: ProtocolWorld, drawn: HuntedWorld, isJudged: boolean): Violation | undefined {
   const { calmAtMs, withinMs, core } = drawn;
   const early = runTo(world, calmAtMs + withinMs);
   if (early !== undefined) return early;
   const leader = leaderWithin(world, core);
   const term = leader === 0 ? 0 : world.member(leader).term;
-  const story = (what: string): ProtocolViolation => ({
+  const story = (what: string): Violation => ({
     invariant: "liveness",
     story: `core ${core.join(",")}: ${what}`,
     atMs: world.nowMs,

@@ -1,14 +1,9 @@
 // The invariants of one world, sorted by when they look, so that a look that nobody takes costs nothing. The first story ends the judging.
 import { clonePlain } from "../../base/clone.ts";
+import type { Violation } from "../kernel/hunt.ts";
 import type { Message, NodeId } from "../../protocols/protocol.ts";
 import type { Hearing, Invariant, View } from "./invariants/invariant.ts";
 import type { Member } from "./member.ts";
-
-export interface ProtocolViolation {
-  readonly invariant: string;
-  readonly story: string;
-  readonly atMs: number;
-}
 
 interface Judge {
   readonly invariant: Invariant;
@@ -30,7 +25,7 @@ function byType(judges: readonly Judge[]): ReadonlyMap<string, readonly Hearer[]
 }
 
 export class Judges {
-  readonly violations: ProtocolViolation[] = [];
+  readonly violations: Violation[] = [];
   readonly #all: readonly Judge[];
   readonly #sent: readonly Judge[];
   /** By type of message: most types concern one judge, or none. */

@@ -2,8 +2,7 @@
 import { electByLease, type LeaseChoices } from "../lease/election.ts";
 import { formatMs } from "../kernel/durations.ts";
 import { runElection } from "./election.ts";
-import { huntProtocol } from "./hunt.ts";
-import type { ProtocolViolation } from "./judges.ts";
+import type { Violation } from "../kernel/hunt.ts";
 import type { ProtocolSpec } from "./spec.ts";
 
 export interface Sample {
@@ -17,13 +16,11 @@ export interface Sample {
   readonly agreedMs: number;
   readonly splitVotes: number;
   readonly events: number;
-  readonly violation: ProtocolViolation | undefined;
+  readonly violation: Violation | undefined;
 }
 
 export type SampleOrder = { readonly fromSeed: number; readonly count: number } & (
   | { readonly kind: "election"; readonly spec: ProtocolSpec; readonly maxMs: number }
-  /** Worlds drawn from the seed, with faults. */
-  | { readonly kind: "hunt"; readonly protocol: string }
   | { readonly kind: "lease"; readonly choices: LeaseChoices }
 );
 
@@ -33,7 +30,7 @@ export function takeSamples(order: SampleOrder): readonly Sample[] {
 
 function takeSample(order: SampleOrder, seed: number): Sample {
   if (order.kind === "election") return electionSample({ ...order.spec, seed }, order.maxMs);
-  return order.kind === "hunt" ? huntSample(order.protocol, seed) : leaseSample({ ...order.choices, seed });
+  return leaseSample({ ...order.choices, seed });
 }
 
 function electionSample(spec: ProtocolSpec, maxMs: number): Sample {
@@ -49,11 +46,6 @@ function electionSample(spec: ProtocolSpec, maxMs: number): Sample {
     events: world.events,
     violation: result.violations[0],
   };
-}
-
-function huntSample(protocol: string, seed: number): Sample {
-  const { violation, events } = huntProtocol(protocol, seed);
-  return { seed, leader: 0, term: 0, messages: 0, ledMs: -1, agreedMs: -1, splitVotes: 0, events, violation };
 }
 
 /** The election after the last trouble, or the first. */

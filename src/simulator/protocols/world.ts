@@ -8,7 +8,8 @@ import { type Actor, Kernel, type KernelEvent } from "../kernel/kernel.ts";
 import type { Action } from "./actions.ts";
 import { invariantsOf } from "./invariants/index.ts";
 import type { AcceptedWrite, Invariant, View } from "./invariants/invariant.ts";
-import { Judges, type ProtocolViolation } from "./judges.ts";
+import type { Violation } from "../kernel/hunt.ts";
+import { Judges } from "./judges.ts";
 import { drawLatency } from "../kernel/latency.ts";
 import { changeLinks } from "./link-actions.ts";
 import { Links } from "./links.ts";
@@ -140,7 +141,7 @@ export class ProtocolWorld implements Actor, Surroundings, View {
     return this.kernel.nowMs;
   }
 
-  get violations(): readonly ProtocolViolation[] {
+  get violations(): readonly Violation[] {
     return this.#judges.violations;
   }
 

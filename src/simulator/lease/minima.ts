@@ -1,8 +1,8 @@
-// What a hunt must really have exercised, for every thousand seeds; about half of what it does exercise. A hunt below that has gone blind, and
+// What a hunt of leases must really have exercised, for every thousand seeds: about half of what it does exercise. A hunt below that has gone blind, and
 // its silence proves nothing.
+import type { CountName, Counts } from "./counts.ts";
 
-/** @type {Partial<Record<import("conclave/simulator").CountName, number>>} */
-export const MINIMA_PER_THOUSAND = {
+const MINIMA_PER_THOUSAND: Partial<Record<CountName, number>> = {
   events: 500_000,
   elected: 5000,
   takeovers: 3500,
@@ -46,18 +46,12 @@ export const MINIMA_PER_THOUSAND = {
 /** Of control seeds, at least one in so many must show an overlap. */
 export const CONTROL_ONE_IN = 25;
 
-/**
- * @param {Readonly<import("conclave/simulator").Counts>} counts
- * @param {number} seeds
- * @param {number} distinctHashes
- * @returns {string[]} what was missed, in words
- */
-export function missedMinima(counts, seeds, distinctHashes) {
+/** What was missed, in words. */
+export function missedMinima(counts: Readonly<Counts>, seeds: number, distinctHashes: number): readonly string[] {
   const missed = Object.entries(MINIMA_PER_THOUSAND).flatMap(([name, perThousand]) => {
     const least = Math.floor((perThousand * seeds) / 1000 - 3 * Math.sqrt((perThousand * seeds) / 1000));
-    const count = counts[/** @type {import("conclave/simulator").CountName} */ (name)];
+    const count = counts[name as CountName];
     return count < least ? [`${name}: ${count}, and at least ${least} were expected of ${seeds} seeds`] : [];
   });
-  if (distinctHashes < seeds) missed.push(`distinct traces: ${distinctHashes} of ${seeds} seeds`);
-  return missed;
+  return distinctHashes < seeds ? [...missed, `distinct traces: ${distinctHashes} of ${seeds} seeds`] : missed;
 }

@@ -1,0 +1,108 @@
+// Everything that can be hunted, by name: the lease machine before its store, and each protocol. Portions of seeds are plain data, so that threads can
+// share the work.
+import { PROTOCOLS } from "../protocols/registry.ts";
+import type { Hunted, HuntOptions } from "./kernel/hunt.ts";
+import { addCounts, type Counts, emptyCounts } from "./lease/counts.ts";
+import { describeFault } from "./lease/faults.ts";
+import { runSeed } from "./lease/hunt.ts";
+import { drawWorld } from "./lease/swarm.ts";
+import { formatAction } from "./protocols/actions.ts";
+import { drawHuntedWorld, huntProtocol } from "./protocols/hunt.ts";
+import type { TraceEvent } from "./trace-event.ts";
+
+export interface AnyHuntOptions extends HuntOptions {
+  /** Clocks at twice the declared bound, where that is known to break something. Only the world of leases has such a control. */
+  readonly isControl?: boolean;
+}
+
+/** One seed of whichever world. */
+export interface AnyHunted extends Hunted {
+  readonly trace: readonly TraceEvent[];
+  /** What it has exercised; the world of leases counts, others do not. */
+  readonly counts?: Readonly<Counts>;
+}
+
+export interface Hunt {
+  readonly name: string;
+  /** Whether a control run must find something, and what was exercised must reach the minima. */
+  readonly hasControl: boolean;
+  run(seed: number, options?: AnyHuntOptions): AnyHunted;
+  /** The faults that a seed draws, in words; by number. */
+  faultsOf(seed: number, options?: AnyHuntOptions): ReadonlyMap<number, string>;
+}
+
+const LEASE: Hunt = {
+  name: "lease",
+  hasControl: true,
+  run: runSeed,
+  faultsOf: (seed, options = {}) =>
+    new Map(drawWorld(seed, options).faults.map((fault) => [fault.index, describeFault(fault)])),
+};
+
+export function huntNames(): readonly string[] {
+  return [LEASE.name, ...PROTOCOLS.map(({ name }) => name)];
+}
+
+export function huntNamed(name: string): Hunt {
+  if (name === LEASE.name) return LEASE;
+  return {
+    name,
+    hasControl: false,
+    run: (seed, options) => huntProtocol(name, seed, options),
+    faultsOf: (seed) => {
+      const { spec, faults } = drawHuntedWorld(name, seed);
+      const drawn = spec.schedule.slice(0, faults);
+      return new Map(
+        drawn.map(({ atMs, action }, index) => [
+          index,
+          `fault ${index}: ${formatAction(action)} at ${atMs.toFixed(0)} ms`,
+        ]),
+      );
+    },
+  };
+}
+
+/** So many seeds of one hunt. */
+export interface HuntOrder {
+  readonly kind: "hunt";
+  readonly name: string;
+  readonly fromSeed: number;
+  readonly count: number;
+  readonly isControl: boolean;
+  readonly judgedBy?: readonly string[] | undefined;
+  readonly stopsAtFirst?: boolean;
+}
+
+export interface Finding {
+  readonly seed: number;
+  readonly label: string;
+  readonly invariant: string;
+  readonly story: string;
+  readonly atMs: number;
+}
+
+export interface HuntReport {
+  readonly seeds: number;
+  readonly events: number;
+  readonly counts: Readonly<Counts>;
+  readonly hashes: readonly string[];
+  readonly findings: readonly Finding[];
+}
+
+export function huntSeeds({ name, fromSeed, count, isControl, judgedBy, stopsAtFirst }: HuntOrder): HuntReport {
+  const hunt = huntNamed(name);
+  const counts = emptyCounts();
+  const hashes: string[] = [];
+  const findings: Finding[] = [];
+  let events = 0;
+  for (let seed = fromSeed; seed < fromSeed + count; seed++) {
+    const hunted = hunt.run(seed, { isControl, judgedBy });
+    hashes.push(hunted.hash);
+    events += hunted.events;
+    if (hunted.counts !== undefined) addCounts(counts, hunted.counts);
+    if (hunted.violation === undefined) continue;
+    findings.push({ seed, label: hunted.label, ...hunted.violation });
+    if (stopsAtFirst === true) break;
+  }
+  return { seeds: hashes.length, events, counts, hashes, findings };
+}
