@@ -33,7 +33,11 @@ describe("clonePlain", () => {
 
 describe("cloneGraph", () => {
   const shared = { until: 5 };
-  const state = { session: shared, terms: new Map([["x", { lifeline: shared, list: [shared] }]]), seen: new Set([shared]) };
+  const state = {
+    session: shared,
+    terms: new Map([["x", { lifeline: shared, list: [shared] }]]),
+    seen: new Set([shared]),
+  };
 
   it("copies all of it, and what was one object is one object again", () => {
     const copy = cloneGraph(state);
