@@ -25,6 +25,7 @@ const KEEPER = "supervisor/keeper";
 function entries(names) {
   return Object.fromEntries(names.map((name) => [name, `src/${name}.ts`]));
 }
+const PEERS = Object.keys(readManifest().peerDependencies);
 const PROMISED = modules.map(({ entry }) => entry);
 const COMMANDS = Object.values(readManifest().bin).map((file) => file.slice("./dist/".length, -".js".length));
 
@@ -51,6 +52,7 @@ async function join(names, format) {
     cwd: root,
     input: entries(names),
     platform: "node",
+    external: PEERS,
     logLevel: "warn",
     plugins: [withoutIdleImports],
     output: {

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 const file = fileURLToPath(new URL("../package.json", import.meta.url));
 
 /** @typedef {string | { readonly [condition: string]: Target }} Target */
-/** @typedef {{ exports: Record<string, Target>, bin: Record<string, string>, main?: string, types?: string, typesVersions?: unknown }} Manifest */
+/** @typedef {{ exports: Record<string, Target>, bin: Record<string, string>, peerDependencies: Record<string, string>, main?: string, types?: string, typesVersions?: unknown }} Manifest */
 /** A public module: `conclave/stores/memory`, built from `src/stores/memory.ts` into `dist/stores/memory.js` and `dist/cjs/stores/memory.cjs`.
  * @typedef {{ subpath: string, name: string, entry: string, source: string }} PublicModule */
 

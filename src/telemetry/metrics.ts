@@ -9,6 +9,8 @@ export type Labels = Readonly<Record<string, string>>;
 export type MetricFamily = {
   readonly name: string;
   readonly help: string;
+  /** The names of the labels that its samples have. */
+  readonly labelNames: readonly string[];
 } & (
   | {
       readonly type: "gauge" | "counter";
@@ -63,37 +65,46 @@ export type MetricName =
   | "conclave_refusals_total"
   | "conclave_renewal_seconds";
 
-const FAMILIES: Readonly<Record<MetricName, readonly [Kind, string]>> = {
-  conclave_leading: ["gauge", "1 while this candidate leads that election, 0 while it does not"],
-  conclave_jeopardy: ["gauge", "1 while the last proven renewal of a held term is overdue"],
+const FAMILIES: Readonly<Record<MetricName, readonly [Kind, string, ...labelNames: string[]]>> = {
+  conclave_leading: ["gauge", "1 while this candidate leads that election, 0 while it does not", "election"],
+  conclave_jeopardy: ["gauge", "1 while the last proven renewal of a held term is overdue", "election"],
   conclave_certainty_seconds: [
     "gauge",
     "seconds for which this candidate is certain to lead, if no further renewal is proven",
+    "election",
   ],
-  conclave_token: ["gauge", "token of the present or last term"],
-  conclave_trouble: ["gauge", "1 while requests to the store fail, by the code with which it began"],
-  conclave_terms_total: ["counter", "terms won"],
-  conclave_losses_total: ["counter", "terms ended, by reason"],
-  conclave_failovers_total: ["counter", "changes from one leader to another that this candidate has seen"],
-  conclave_overstays_total: ["counter", "works that ran on after their term was lost"],
-  conclave_handed_back_total: ["counter", "grants given back, by why"],
-  conclave_sessions_total: ["counter", "sessions, by what became of them"],
-  conclave_errors_total: ["counter", "errors, by code; an outage counts once"],
+  conclave_token: ["gauge", "token of the present or last term", "election"],
+  conclave_trouble: ["gauge", "1 while requests to the store fail, by the code with which it began", "code"],
+  conclave_terms_total: ["counter", "terms won", "election"],
+  conclave_losses_total: ["counter", "terms ended, by reason", "election", "reason"],
+  conclave_failovers_total: ["counter", "changes from one leader to another that this candidate has seen", "election"],
+  conclave_overstays_total: ["counter", "works that ran on after their term was lost", "election"],
+  conclave_handed_back_total: ["counter", "grants given back, by why", "election", "why"],
+  conclave_sessions_total: ["counter", "sessions, by what became of them", "state"],
+  conclave_errors_total: ["counter", "errors, by code; an outage counts once", "code"],
   conclave_failed_requests_total: [
     "counter",
     "requests to the store that failed, by the code of their outage; counted when it is over",
+    "code",
   ],
-  conclave_refusals_total: ["counter", "operations that a guard of this process refused, by resource and code"],
+  conclave_refusals_total: [
+    "counter",
+    "operations that a guard of this process refused, by resource and code",
+    "resource",
+    "code",
+  ],
   conclave_renewal_seconds: ["histogram", "how long the answer to a proven renewal took"],
 };
 
-const BUCKETS: readonly number[] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, Infinity];
+/** Upper bounds of `conclave_renewal_seconds`, without the last, which is Infinity. */
+export const RENEWAL_BOUNDS: readonly number[] = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+];
+const BUCKETS: readonly number[] = [...RENEWAL_BOUNDS, Infinity];
 
 export function createMetrics({ nowMs = () => performance.now() }: MetricsOptions = {}): Metrics {
   const book = new Book(nowMs);
-  const record = (event: ConclaveEvent): void => book.record(event);
-  // Nobody reads a metric as it happens: a candidate that only this listens to still warns.
-  Object.assign(record, { [Symbol.for("conclave.counts-only")]: true });
+  const record = countingOnly((event) => book.record(event));
   const countRefusals = (): (() => void) => {
     const count = (message: unknown): void => {
       const { resource, code } = message as { readonly resource: string; readonly code: string };
@@ -104,6 +115,11 @@ export function createMetrics({ nowMs = () => performance.now() }: MetricsOption
   };
   const collect = (): readonly MetricFamily[] => book.collect();
   return { record, countRefusals, collect, text: () => collect().map(textOf).join("") };
+}
+
+/** Marks a listener. Nobody reads a metric as it happens: a candidate that only such a listener hears still warns. */
+export function countingOnly(listener: (event: ConclaveEvent) => void): (event: ConclaveEvent) => void {
+  return Object.assign(listener, { [Symbol.for("conclave.counts-only")]: true });
 }
 
 interface Sample {
@@ -147,11 +163,11 @@ class Book {
     const now = this.#nowMs();
     for (const [election, until] of this.#certainUntil)
       this.#set("conclave_certainty_seconds", { election }, Math.max(0, until - now) / 1000);
-    return Object.entries(FAMILIES).map(([name, [type, help]]): MetricFamily => {
+    return Object.entries(FAMILIES).map(([name, [type, help, ...labelNames]]): MetricFamily => {
       if (type === "histogram")
-        return { name, help, type, samples: this.#renewals.count === 0 ? [] : [this.#renewal()] };
+        return { name, help, labelNames, type, samples: this.#renewals.count === 0 ? [] : [this.#renewal()] };
       const samples = [...(this.#samples.get(name as MetricName)?.values() ?? [])].map((sample) => ({ ...sample }));
-      return { name, help, type, samples };
+      return { name, help, labelNames, type, samples };
     });
   }
 
