@@ -9,8 +9,8 @@ export interface Witness<S extends Store> {
   estate(url: string): Estate | undefined;
 }
 
-/** `changed`: the estate is another. `kept`: a renewal was answered; the machine hears of it in the same turn. */
-export function witness<S extends Store>(store: S, changed: () => void, kept: () => void): Witness<S> {
+/** `changed`: the estate is another. */
+export function witness<S extends Store>(store: S, changed: () => void): Witness<S> {
   let session: Session | undefined;
   const holds = new Map<Name, Bid>();
   const note = (found: Session | undefined): void => {
@@ -24,7 +24,6 @@ export function witness<S extends Store>(store: S, changed: () => void, kept: ()
       const answer = await store.keep(spec, held, call);
       if (answer.kind === "kept") note(answer.session);
       if (answer.kind === "session-lost") note(undefined);
-      if (answer.kind === "kept") kept();
       return answer;
     },
     claim(claims: readonly Claim[], call: Call) {

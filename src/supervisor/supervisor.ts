@@ -76,12 +76,7 @@ export class Supervisor {
     this.#drainMs = options.drainMs ?? Math.floor(options.ttlMs / 5);
     // What a listener does is its own affair: no child is left running for it.
     this.#tell = (event) => callUser("the listener of a supervisor", options.tell, () => options.tell(event));
-    const seen = witness(
-      options.store,
-      () => this.#leaveEstate(),
-      // After the machine has heard of it.
-      () => setImmediate(() => this.#extend()),
-    );
+    const seen = witness(options.store, () => this.#leaveEstate());
     this.#estate = (url) => seen.estate(url);
     const { id, ttlMs, unfenced } = options;
     this.#candidate = createCandidate({
@@ -92,6 +87,7 @@ export class Supervisor {
       ...(unfenced === true ? { unfenced } : {}),
     } as CandidateOptions<Store>);
     this.#candidate.subscribe((event) => {
+      if (event.type === "renewed") this.#extend();
       if (!isOverstay(event) || this.isOverstaying()) this.#tell(event);
     });
     this.#election = this.#candidate.election(options.election);

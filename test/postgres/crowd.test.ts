@@ -14,6 +14,7 @@ const servers = useServers(server);
 const NAMES = ["a", "b", "it's\n\"ü"];
 const CROWD = 24;
 const FOR_MS = 5_000;
+const ENOUGH = 50;
 
 interface Grant {
   readonly name: string;
@@ -76,7 +77,9 @@ class Member {
     const spec = { nonce: `s${this.#id}`, candidate: `m${this.#id}`, ttlMs: 10_000 };
     const opened = await this.#sure((store) => store.keep(spec, [], call()));
     if (opened.kind !== "kept") throw new Error(opened.kind);
-    while (performance.now() < untilMs) await this.#move(opened.session);
+    // On a busy machine a few are enough, and are waited for.
+    const isOver = (): boolean => performance.now() >= untilMs && this.#books.grants.length > ENOUGH;
+    while (!isOver()) await this.#move(opened.session);
     await this.#client?.end();
     await this.#byUrl.close();
   }
@@ -174,7 +177,6 @@ it("a crowd over versions and over VACANT: one holds a name, tokens grow, locks 
   await Promise.all(crowd);
   expect(books.faults).toEqual([]);
   expect(NAMES.flatMap((name) => books.disorder(name))).toEqual([]);
-  expect(books.grants.length).toBeGreaterThan(50);
 }, 30_000);
 
 it("a name twice in one call is granted once", async () => {

@@ -100,7 +100,7 @@ it("PostgreSQL as the command: a backend that is busy does not outlive its postm
   const command = [...asPostgres, `${postgres}/postgres`, ...flags];
   const first = await stage.run({ id: "first", ttl: "2s", under: withoutCgroup, command });
   await first.tells("child", "started");
-  await until(() => existsSync(`${data}/.s.PGSQL.5432`), "PostgreSQL listens");
+  await until(() => spawnSync(`${postgres}/pg_isready`, ["-h", data]).status === 0, "PostgreSQL answers");
   // It waits for a writer, inside a system call, and asks nobody whether its postmaster lives.
   const select = ["-h", data, "-U", "postgres", "-c", `select pg_read_file('${fifo}')`];
   const client = spawn(program, [...args, `${postgres}/psql`, ...select], { stdio: "ignore" });

@@ -56,7 +56,7 @@ it("nor is it if its keeper was stopped as well", PATIENT, async () => {
 
 it("a command that the keeper has ended begins again, whatever its exit code", PATIENT, async () => {
   const begun = stage.file("ended.begun");
-  const script = `echo begun >> ${begun}; trap 'exit 0' TERM; while :; do sleep 0.01; done`;
+  const script = `trap 'exit 0' TERM; echo begun >> ${begun}; while :; do sleep 0.01; done`;
   const run = await stage.run({ id: "a", election: "ended", ttl: "1s", command: ["sh", "-c", script] });
   await run.tells("child", "started");
   await until(() => existsSync(begun), "it has begun");
@@ -68,6 +68,7 @@ it("a command that the keeper has ended begins again, whatever its exit code", P
     () => "it has not",
   );
   expect(await again).toBe("it has begun again");
+  await until(() => readFileSync(begun, "utf8") === "begun\nbegun\n", "it listens");
   expect(overstays(run)).toEqual([]);
   run.signal("SIGTERM");
   expect(await run.exited).toBe(0);

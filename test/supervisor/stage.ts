@@ -1,7 +1,7 @@
 // `conclave run` as real processes, for tests that stop and kill them. The command line is bundled from src into a folder of the test, so that what runs
 // is what is being tested, built or not.
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -102,7 +102,7 @@ export class Stage {
   async #start(under: readonly string[], args: readonly string[], env: Readonly<Record<string, string>>): Promise<Run> {
     const run = new Run([...under, process.execPath, await this.program("cli/main"), ...args], {
       ...process.env,
-      NODE_PATH: path.join(root, "node_modules"),
+      NODE_PATH: realpathSync(path.join(root, "node_modules")), // readable for other users, too
       STAGE_FOLDER: this.folder, // inherited by whatever is started: so nothing is left of a test that failed
       ...env,
     });
