@@ -37,6 +37,7 @@ const QUICK = [
     "zab",
   ].map((name) => `test/protocols/${name}`),
   "test/simulator/",
+  "test/health/",
   "test/telemetry/",
   "test/testing/",
   ...["edges", "host", "no-work", "readings"].map((name) => `test/election/${name}.test.ts`),

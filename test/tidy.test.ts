@@ -41,6 +41,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "src/drivers/open-store",
   ],
   "src/cluster": ["src/base", "src/protocols", "src/transport"],
+  "src/health": ["src/base", "src/lease/events"],
   "src/telemetry": ["src/base", "src/lease/events", "src/lease/exchange"],
   "src/testing": ["src/base", "src/lease", "src/fencing", "src/stores", "src/election", "src/simulator/models"],
   "src/cli": [
