@@ -115,8 +115,8 @@ export class Narrator {
   }
 }
 
-function publicHolder({ candidate, bid, token, value }: Holder): Holder {
-  return withJson({ candidate, bid, token, value });
+function publicHolder({ candidate, bid, token, domain, value }: Holder): Holder {
+  return withJson({ candidate, bid, token, domain, value });
 }
 
 function publicToken(token: Token): Token {

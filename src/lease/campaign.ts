@@ -26,6 +26,7 @@ import { ConclaveError, type LossReason } from "../base/errors.ts";
 import { coolDownAfterMs } from "./backoff.ts";
 import { earlierOf, isPast, remainingMs } from "./deadline.ts";
 import type { Hold, Name, Seat } from "./exchange.ts";
+import { greatestIn, noted } from "./greatest.ts";
 import { createLifeline, type Lifeline, stateOf } from "./lifeline.ts";
 import { emit, emitError } from "./report.ts";
 import { leaveBehind } from "./session.ts";
@@ -85,8 +86,7 @@ export function createCampaign(
     brief,
     stage,
     shortTerms: 0,
-    greatest: undefined,
-    domain: undefined,
+    greatest: [],
     answered: false,
     reported: undefined,
     dueAt: 0,
@@ -164,12 +164,11 @@ export function grant(
   if (state === "ending" || state === "lost") return handBack(machine, open, campaign, hold, "late", now, effects);
   if (hasRegressed(campaign, hold)) {
     const token = hold.token?.value;
-    const message = `"${campaign.name}": ${settings.guarantee.store} granted token ${token}, but ${campaign.greatest} was seen before: the store has forgotten. The grant was given back; look for a restore, a failover without the last writes, or a deleted counter.`;
+    const message = `"${campaign.name}": ${settings.guarantee.store} granted token ${token}, but ${greatestIn(campaign.greatest, hold.token?.domain ?? "")} was seen before: the store has forgotten. The grant was given back; look for a restore, a failover without the last writes, or a deleted counter.`;
     emitError(effects, "grant", new ConclaveError("TOKEN_REGRESSED", message), campaign.name);
     return handBack(machine, open, campaign, hold, "regressed", now, effects);
   }
-  campaign.greatest = hold.token?.value;
-  campaign.domain = hold.token?.domain;
+  if (hold.token !== undefined) campaign.greatest = noted(campaign.greatest, hold.token);
   const claimedAt = campaign.stage.pursuit.firstSentAt ?? open.lifeline.provenAt;
   const carriedFrom = carry(machine, open, hold, effects);
   const term = { hold, opened: open.opened, claimedAt, carriedFrom, lifeline, electedAt: now.mono };
@@ -215,11 +214,10 @@ function lifelineOf(machine: Machine, open: Open, stage: Standing): Lifeline {
   );
 }
 
-function hasRegressed(campaign: Campaign, hold: Hold): boolean {
-  if (hold.token === undefined || campaign.greatest === undefined) return false;
-  // Law 10: values of different domains do not compare.
-  if (campaign.domain !== undefined && campaign.domain !== hold.token.domain) return false;
-  return hold.token.value <= campaign.greatest;
+/** Law 10: by tokens of its own domain alone. */
+function hasRegressed(campaign: Campaign, { token }: Hold): boolean {
+  const greatest = token && greatestIn(campaign.greatest, token.domain);
+  return token !== undefined && greatest !== undefined && token.value <= greatest;
 }
 
 function handBack(
@@ -331,8 +329,9 @@ function finish(machine: Machine, campaign: Campaign, now: Reading, effects: Eff
 export function noteSeat(campaign: CampaignIn<Standing>, seat: Seat, effects: Effect[]): void {
   const { holder } = seat;
   const mine = holder?.bid !== undefined && holder.bid === campaign.stage.pursuit.bid;
-  if (holder?.token !== undefined && !mine && (campaign.greatest === undefined || holder.token > campaign.greatest))
-    campaign.greatest = holder.token;
+  // Without its domain a token cannot be compared with any other.
+  if (holder?.token !== undefined && holder.domain !== undefined && !mine)
+    campaign.greatest = noted(campaign.greatest, { domain: holder.domain, value: holder.token });
   const leader = holder?.bid ?? holder?.candidate;
   if (leader === campaign.reported) return;
   campaign.reported = leader;

@@ -87,6 +87,8 @@ export interface Holder {
   readonly candidate: string;
   readonly bid?: Bid | undefined;
   readonly token?: bigint | undefined;
+  /** Of the token, read in the same step: given wherever a token is. Tokens of different domains do not compare (law 10). */
+  readonly domain?: string | undefined;
   readonly value?: string | undefined;
 }
 

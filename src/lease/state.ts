@@ -21,6 +21,7 @@ import type {
   Version,
   Will,
 } from "./exchange.ts";
+import type { Greatest } from "./greatest.ts";
 import type { Lifeline } from "./lifeline.ts";
 import type { Pace, Settings } from "./settings.ts";
 
@@ -108,9 +109,8 @@ export interface Campaign extends Entry {
   stage: Stage;
   /** Terms in a row that ended sooner than one ttl: the cool-down doubles with each. */
   shortTerms: number;
-  /** The greatest token seen at this name, as granted or looked at, in the domain of the last grant. */
-  greatest: bigint | undefined;
-  domain: string | undefined;
+  /** The greatest token of each domain seen at this name, as granted or looked at. */
+  greatest: readonly Greatest[];
   /** The store has answered for this name: from then on nothing rejects, everything is retried and reported. */
   answered: boolean;
   /** The bid of the leader that was reported last. */

@@ -151,7 +151,7 @@ describe("law 10, tokens", () => {
       state: "held",
       version: version("v1"),
       ttlMs: 100,
-      holder: { candidate: "bob", bid: "bob.1" as never, token: 7n },
+      holder: { candidate: "bob", bid: "bob.1" as never, token: 7n, domain: "table" },
     });
     while (!rig.has("claim")) {
       rig.pass(50);

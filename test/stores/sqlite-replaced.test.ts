@@ -29,6 +29,32 @@ const HOW: readonly (readonly [what: string, replace: () => void])[] = [
   ["robbed of its -shm", () => rmSync(`${file}-shm`)],
 ];
 
+describe("a waiter", () => {
+  it("that saw greater tokens in a file that was replaced leads at the new one", { timeout: 20_000 }, async () => {
+    const events: ConclaveEvent[] = [];
+    const holder = createCandidate({ store: sqlite(file), ttlMs: 4000, drainMs: 100, id: "holder" });
+    for (let round = 0; round < 40; round++) await (await holder.election("x").campaign()).resign();
+    const term = await holder.election("x").campaign();
+    await using waiter = stand(events);
+    const won = waiter.election("x").campaign();
+    await expect
+      .poll(() => events)
+      .toContainEqual(
+        expect.objectContaining({
+          type: "leader",
+          leader: expect.objectContaining({ token: term.token.value, domain: term.token.domain }),
+        }),
+      );
+    for (const suffix of ["", "-wal", "-shm"]) rmSync(`${file}${suffix}`, { force: true });
+    await term.ended;
+    await holder.close();
+    const next = await won;
+    expect(next.token.domain).not.toBe(term.token.domain);
+    expect(next.token.value).toBeLessThan(term.token.value);
+    expect(events.filter(({ type }) => type === "handed-back")).toEqual([]);
+  });
+});
+
 describe("a holder whose file is", () => {
   it.each(HOW)("%s loses its term long before its next renewal, and hears why", async (what, replace) => {
     const events: ConclaveEvent[] = [];

@@ -20,6 +20,11 @@ export const BREAKERS: readonly Breaker[] = [
     caughtBy: "tokens grow from holder to holder, across release, re-claim and the end of a session",
   },
   {
+    flaw: "a look shows a token without its domain",
+    make: () => broken.tokenWithoutDomain(race()),
+    caughtBy: "a look shows the holder's token with its domain",
+  },
+  {
     flaw: "versions of absence repeat",
     make: () => broken.versionsRepeat(race()),
     caughtBy: "versions of a name never repeat: not across release, re-claim and the end of a session",

@@ -60,6 +60,11 @@ async function seatAt(store: Store, name: string, call: Parameters<Store["look"]
   return looked.kind === "seen" ? looked.seats[0] : undefined;
 }
 
+export function tokenWithoutDomain(store: Store): Store {
+  const hide = (seat: Seat): Seat => ({ ...seat, holder: seat.holder && { ...seat.holder, domain: undefined } });
+  return change(store, { look: async (questions, call) => mapSeats(await store.look(questions, call), hide) });
+}
+
 export function tokensRestart(store: Store): Store {
   let restarted = 0n;
   return change(store, {

@@ -110,7 +110,8 @@ export class LineShelf implements Shelf {
     const index = line.findIndex((entry) => entry.bid === bid && entry.session === session?.id);
     const place = bid === undefined ? undefined : { present: index >= 0, ahead: Math.max(0, index) };
     if (first === undefined) return { name, version, state: "vacant", place };
-    const holder = { candidate: first.candidate, bid: first.bid, token: first.revision, value: first.value };
+    const { candidate, revision: token, value } = first;
+    const holder = { candidate, bid: first.bid, token, domain: this.#options.domain, value };
     return { name, version, state: "held", holder, ttlMs: first.ttlMs, place };
   }
 

@@ -166,7 +166,8 @@ export class RaceShelf implements Shelf {
         : { name, version, state: "missing", ttlMs: counter.ttlMs };
     const row = this.#sessions.get(seat.session);
     if (seat.vacant || (row?.dead ?? true)) return { name, version, state: "vacant" };
-    const holder = { candidate: seat.candidate, bid: seat.bid, token: seat.token, value: seat.value };
+    const { candidate, bid, token, value } = seat;
+    const holder = { candidate, bid, token, domain: this.#options.domain, value };
     return { name, version, state: "held", holder, ttlMs: seat.ttlMs };
   }
 

@@ -79,12 +79,13 @@ export function readRecord(value: Buffer): Record | undefined {
 }
 
 /** Of the first in the queue. A Go candidate is known by what it wrote, and one of `etcdctl lock`, which writes nothing, by its lease. */
-export function holderOf(line: Line, entry: KeyValue): Holder {
+export function holderOf(line: Line, entry: KeyValue, domain: string): Holder {
   const record = readRecord(entry.value);
   const token = entry.createRevision;
-  if (record !== undefined) return { candidate: record.candidate, bid: record.bid, token, value: record.value };
+  if (record !== undefined) return { candidate: record.candidate, bid: record.bid, token, domain, value: record.value };
   const text = entry.value.toString("utf8");
-  return { candidate: text === "" ? entry.key.subarray(line.start.length).toString("utf8") : text, token, value: text };
+  const candidate = text === "" ? entry.key.subarray(line.start.length).toString("utf8") : text;
+  return { candidate, token, domain, value: text };
 }
 
 export function holdOf(name: Name, bid: Bid, entryRevision: bigint, domain: string): Hold {

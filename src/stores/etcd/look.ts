@@ -1,9 +1,9 @@
 // What stands at names: the first entry of each line, and where one's own is. One transaction of reads for all of them; more only for a line in which
 // others are before me, or in whose keys something else is mixed.
 import type { Link } from "../../clients/etcd/link.ts";
-import type { KeyValue, Operation } from "../../clients/etcd/messages.ts";
+import type { KeyValue, Operation, RangeResponse } from "../../clients/etcd/messages.ts";
 import type { Question, Seat } from "../contract.ts";
-import { holderOf, keyOf, kindOf, type Line, lineOf, readRecord, versionOf } from "./entry.ts";
+import { domainOf, holderOf, keyOf, kindOf, type Line, lineOf, readRecord, versionOf } from "./entry.ts";
 import { entriesBefore, firstOfLine } from "./stand.ts";
 
 /** Two reads each; etcd takes at most 128 operations in a transaction. */
@@ -44,7 +44,7 @@ async function lookAtChunk(
       const own = key && responses[2 * index + 1]?.kvs[0];
       const first = await firstEntry(link, line, shown, signal);
       const place = key && (await placeOf(link, line, own, question, first, signal));
-      return seatOf(question, line, first, header.revision, place);
+      return seatOf(question, line, first, header, place);
     }),
   );
 }
@@ -53,12 +53,13 @@ function seatOf(
   { name }: Question,
   line: Line,
   first: KeyValue | undefined,
-  revision: bigint,
+  { revision, clusterId }: RangeResponse["header"],
   place: Seat["place"],
 ): Seat {
   const version = versionOf(first, revision);
   if (first === undefined) return { name, version, state: "vacant", place };
-  return { name, version, state: "held", holder: holderOf(line, first), ttlMs: readRecord(first.value)?.ttlMs, place };
+  const holder = holderOf(line, first, domainOf(clusterId));
+  return { name, version, state: "held", holder, ttlMs: readRecord(first.value)?.ttlMs, place };
 }
 
 /** `shown` is the oldest key below the name. Only if that is no entry, the whole line is read. */

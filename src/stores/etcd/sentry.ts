@@ -4,7 +4,7 @@
 import type { Link } from "../../clients/etcd/link.ts";
 import type { KeyValue, RangeResponse, WatchEvent } from "../../clients/etcd/messages.ts";
 import type { Hint, Question } from "../contract.ts";
-import { holderOf, keyOf, kindOf, type Line, lineOf, readRecord, versionOf } from "./entry.ts";
+import { domainOf, holderOf, keyOf, kindOf, type Line, lineOf, readRecord, versionOf } from "./entry.ts";
 import { firstEntry } from "./look.ts";
 
 export interface Post {
@@ -70,19 +70,20 @@ async function watchOwn(post: Post, line: Line, { bid, session }: Question): Pro
 /** New entries come only at the end of the queue. So the second in the queue is the first when the first one goes, and need not ask again. */
 async function watchPredecessor(post: Post, line: Line, own: KeyValue): Promise<void> {
   const { header, before, isFirst } = await findPredecessor(post, line, own);
-  if (before === undefined) return post.hint(nobodyBefore(line, own));
+  if (before === undefined) return post.hint(nobodyBefore(line, own, header));
   follow(post, { key: before.key }, header.revision, (event) => {
     if (event.type !== "delete") return undefined;
-    if (isFirst) post.hint(nobodyBefore(line, own));
+    if (isFirst) post.hint(nobodyBefore(line, own, header));
     else again(post, () => watchPredecessor(post, line, own));
     return "enough";
   });
 }
 
 /** Worth a claim: as far as can be seen, the entry is the first. */
-function nobodyBefore(line: Line, own: KeyValue): Hint {
+function nobodyBefore(line: Line, own: KeyValue, { clusterId }: RangeResponse["header"]): Hint {
   const { name } = line;
-  const seat = { version: versionOf(own, own.modRevision), state: "held", holder: holderOf(line, own) } as const;
+  const holder = holderOf(line, own, domainOf(clusterId));
+  const seat = { version: versionOf(own, own.modRevision), state: "held", holder } as const;
   return { name, seat: { name, ...seat, place: { present: true, ahead: 0 } } };
 }
 

@@ -39,6 +39,8 @@ function readHolder(name: string, seat: Answer, where: Whereabouts): Pick<Seat, 
     candidate: readText(seat["candidate"], `${what}, candidate`, where),
     bid: asBid(readText(seat["bid"], `${what}, bid`, where)),
     token: readToken(seat["token"], what, where),
+    // Functions that were made by an earlier version do not tell.
+    domain: typeof seat["domain"] === "string" ? seat["domain"] : undefined,
     value: readText(seat["value"], `${what}, value`, where),
   };
   return { holder, ttlMs: readTtl(seat["ttl"], what, where) };

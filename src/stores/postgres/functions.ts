@@ -47,7 +47,8 @@ RETURNS TABLE (ordinal bigint, name text, version text, seat json, session text,
   SELECT known.ordinal, known.name, known.version,
     json_build_object('name', known.name, 'version', known.version,
       'state', CASE known.state WHEN 'held' THEN 'held' WHEN 'gone' THEN 'missing' WHEN 'orphaned' THEN 'missing' ELSE 'vacant' END,
-      'ttl', known.ttl, 'candidate', known.candidate, 'bid', known.bid, 'token', known.token::text, 'value', known.value),
+      'ttl', known.ttl, 'candidate', known.candidate, 'bid', known.bid, 'token', known.token::text,
+      'domain', (SELECT domain FROM $schema.meta), 'value', known.value),
     known.session, known.bid, known.token
   FROM (
     SELECT asked.ordinal, asked.name, place.session, place.bid, place.token, place.value, place.ttl, place.candidate, now.state,

@@ -35,6 +35,8 @@ export interface SocketFile {
 
 export interface Place {
   readonly name: string;
+  /** Of every token in this file. */
+  readonly domain: string;
   readonly version: ReturnType<typeof asVersion>;
   readonly state: "vacant" | "held" | "missing";
   readonly lastTtlMs: number | undefined;
@@ -44,12 +46,13 @@ export interface Place {
 }
 
 /** `name` as it was asked for; `lifeFolder` where this process finds the sockets that are beside the database. */
-export function readPlace(name: string, row: Row, lifeFolder: string): Place {
+export function readPlace(name: string, domain: string, row: Row, lifeFolder: string): Place {
   const what = `the record of "${name}"`;
   const change = row["change"] === null ? "" : readWhole(row["change"], `${what}, change`);
   const lastTtlMs = row["last_ttl"] === null ? undefined : readTtl(row["last_ttl"], what);
   const place = (state: Place["state"], version: string, sitter?: Sitter): Place => ({
     name,
+    domain,
     state,
     version: asVersion(version),
     lastTtlMs,
@@ -105,7 +108,7 @@ export function recordedSocket(place: string, lifeFolder: string): string {
  * yet extends no belief. The machine adds its own grain on top.
  */
 export function seatOf(place: Place, kernel: Kernel | undefined, isDead: boolean): Seat {
-  const { name, version, state, lastTtlMs, sitter } = place;
+  const { name, domain, version, state, lastTtlMs, sitter } = place;
   if (sitter === undefined)
     return state === "missing" ? { name, version, state, ttlMs: lastTtlMs } : { name, version, state };
   const { candidate, bid, token, value, ttlMs, expiresMs } = sitter;
@@ -114,7 +117,7 @@ export function seatOf(place: Place, kernel: Kernel | undefined, isDead: boolean
     name,
     version,
     state: isDead ? "abandoned" : "held",
-    holder: { candidate, bid, token, value },
+    holder: { candidate, bid, token, domain, value },
     ttlMs,
     ...(isSameClock && expiresMs !== undefined ? { heldUntilMs: expiresMs } : {}),
   };

@@ -185,7 +185,7 @@ export class SqliteShelf {
   /** One statement, so one snapshot. */
   look(names: readonly Name[]): readonly Place[] {
     const rows = this.#connection.all(sql.LOOK, JSON.stringify(names));
-    return names.map((name, index) => readPlace(name, rows[index] ?? {}, this.#lifeFolder));
+    return names.map((name, index) => readPlace(name, this.domain, rows[index] ?? {}, this.#lifeFolder));
   }
 
   #look(name: Name): Place {

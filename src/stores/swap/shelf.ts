@@ -220,7 +220,7 @@ export class SwapShelf {
     if (state === "missing") return { name, version, state, ttlMs: (seat ?? count)?.record.ttlMs };
     if (state === "vacant" || seat === undefined) return { name, version, state };
     const { candidate, bid, token, value, ttlMs } = seat.record;
-    return { name, version, state, holder: { candidate, bid, token, value }, ttlMs };
+    return { name, version, state, holder: { candidate, bid, token, domain: this.#options.domain, value }, ttlMs };
   }
 
   // ---- the port
