@@ -8,14 +8,15 @@ import { byHand } from "../postgres/stage.ts";
 import { type Servers, useServers } from "../servers.ts";
 import { nowMs } from "../sqlite/processes.ts";
 
-const TTL_MS = 2000;
+/** Long enough for a renewal on a busy machine: this is about who renews, not about how quick it is. */
+const TTL_MS = 3000;
 
 const STORES: readonly [name: string, servers: () => Servers, url: (servers: Servers) => string][] = [
   ["etcd", useServers(etcd), (servers) => urlOf(servers)],
   ["postgres", useServers(postgres), ({ urls }) => urls[0] ?? ""],
 ];
 
-describe.each(STORES)("on %s", { timeout: 60_000 }, (name, servers, url) => {
+describe.each(STORES)("on %s", { timeout: 90_000 }, (name, servers, url) => {
   let contest: Contest;
   beforeAll(async () => {
     if (name === "postgres") await byHand(url(servers()), postgresSchema());
@@ -34,9 +35,9 @@ describe.each(STORES)("on %s", { timeout: 60_000 }, (name, servers, url) => {
     expect(rival.leads).toBe(false);
     const from = nowMs();
     leader.tell(`block ${7 * TTL_MS}`);
-    const { at } = await rival.hears("elected", from, 30_000);
+    const { at } = await rival.hears("elected", from, 40_000);
     expect(at - from).toBeGreaterThan(3 * TTL_MS);
-    expect(await leader.hears("unblocked", from, 30_000)).toMatchObject({ held: false, reason: "stalled" });
+    expect(await leader.hears("unblocked", from, 40_000)).toMatchObject({ held: false, reason: "stalled" });
     expect(contest.verdict()).toMatchObject({ overlaps: [], regressions: [], unread: [] });
   });
 });

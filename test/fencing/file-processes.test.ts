@@ -91,7 +91,7 @@ describe("fileFence between processes", () => {
     );
   });
 
-  it("refuses a writer that was stopped in mid-write, whenever that was, and never shows what it writes after", async () => {
+  it("refuses a writer that was stopped in mid-write, whenever that was, and never shows what it writes after", { timeout: 60_000 }, async () => {
     for (let round = 0; round < 6; round++) {
       const [oldValue, newValue] = [2 * round + 1, 2 * round + 2];
       const old = await family.spawn(WRITER, folder, `${oldValue}`);
