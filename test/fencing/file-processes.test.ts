@@ -91,26 +91,30 @@ describe("fileFence between processes", () => {
     );
   });
 
-  it("refuses a writer that was stopped in mid-write, whenever that was, and never shows what it writes after", { timeout: 60_000 }, async () => {
-    for (let round = 0; round < 6; round++) {
-      const [oldValue, newValue] = [2 * round + 1, 2 * round + 2];
-      const old = await family.spawn(WRITER, folder, `${oldValue}`);
-      await writes(old, 2);
-      await new Promise((resolve) => setTimeout(resolve, 3 * round));
-      old.kill("SIGSTOP");
-      const content = `${newValue}:1:${"x".repeat(200_000)}`;
-      const file = fileFence(folder, "ledger");
-      await file.raise(by(newValue));
-      const before = await read();
-      expect(before?.count).toBeGreaterThanOrEqual(acknowledged(old));
-      old.kill("SIGCONT");
-      await ends(old);
-      expect(await read()).toEqual(before);
-      await file.write(content, by(newValue));
-      expect(await read()).toEqual({ value: newValue, count: 1, token: BigInt(newValue) });
-      expect(said(old).at(-1)).toEqual({ ended: "TOKEN_STALE" });
-    }
-  });
+  it(
+    "refuses a writer that was stopped in mid-write, whenever that was, and never shows what it writes after",
+    { timeout: 60_000 },
+    async () => {
+      for (let round = 0; round < 6; round++) {
+        const [oldValue, newValue] = [2 * round + 1, 2 * round + 2];
+        const old = await family.spawn(WRITER, folder, `${oldValue}`);
+        await writes(old, 2);
+        await new Promise((resolve) => setTimeout(resolve, 3 * round));
+        old.kill("SIGSTOP");
+        const content = `${newValue}:1:${"x".repeat(200_000)}`;
+        const file = fileFence(folder, "ledger");
+        await file.raise(by(newValue));
+        const before = await read();
+        expect(before?.count).toBeGreaterThanOrEqual(acknowledged(old));
+        old.kill("SIGCONT");
+        await ends(old);
+        expect(await read()).toEqual(before);
+        await file.write(content, by(newValue));
+        expect(await read()).toEqual({ value: newValue, count: 1, token: BigInt(newValue) });
+        expect(said(old).at(-1)).toEqual({ ended: "TOKEN_STALE" });
+      }
+    },
+  );
 
   it("shows a whole write after a writer was killed, at least the last acknowledged one, and tidies up", async () => {
     for (let value = 1; value <= 6; value++) {
