@@ -2,7 +2,7 @@
 // src → dist: types from tsc, module by module; code joined into one file per entry of package.json plus shared chunks, once as ES modules and once as
 // CommonJS in dist/cjs. Importing thirty small modules costs Node 25 ms and 8 MB, one file 9 ms and 3 MB (docs/adr/0006-one-file-per-entry.md).
 // Says nothing unless something is wrong.
-import { rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
 import { writeDeclarations } from "./declarations.mjs";
@@ -31,13 +31,27 @@ const COMMANDS = Object.values(readManifest().bin).map((file) => file.slice("./d
 
 /** What the core is made of, in two files instead of a dozen: what everything uses, and what holds elections. Entries stay by themselves. */
 const TOGETHER = [
-  {
-    name: "base",
-    test: /\/src\/(?:base\/|lease\/exchange|fencing\/token|stores\/(?:contract|call|host-clock))/,
-    priority: 2,
-  },
-  { name: "core", test: /\/src\/(?:lease\/|election\/(?!renewal-thread))/, priority: 1 },
+  { name: "base", test: /\/src\/(?:base\/|lease\/|fencing\/(?:token|rule)|stores\/contract)/, priority: 2 },
+  { name: "core", test: /\/src\/(?:election\/(?!renewal-thread)|stores\/(?:call|host-clock))/, priority: 1 },
 ];
+
+/** What runs in a browser too, as it is. */
+const ANYWHERE = ["simulator/index.js", "protocols/index.js"];
+
+/** That those, and what they import, ask for nothing of Node. */
+function checkAnywhere() {
+  const files = ANYWHERE.map((file) => new URL(`../dist/${file}`, import.meta.url));
+  const seen = new Set(files.map(String));
+  for (const file of files) {
+    for (const [, specifier = ""] of readFileSync(file, "utf8").matchAll(/^(?:import|export)\b[^"]*"([^"]+)";$/gm)) {
+      const imported = new URL(specifier, file);
+      if (!specifier.startsWith(".")) throw new Error(`${file.pathname} needs ${specifier}; it must run in a browser`);
+      if (seen.has(String(imported))) continue;
+      seen.add(String(imported));
+      files.push(imported);
+    }
+  }
+}
 
 /** A file that is imported for nothing does nothing (package.json: sideEffects), and is not loaded: the command line would load all of the core at each start. */
 const withoutIdleImports = {
@@ -76,3 +90,4 @@ await build({
   logLevel: "warn",
   output: { dir: "dist", format: "esm", entryFileNames: "[name].js", codeSplitting: false },
 });
+checkAnywhere();
