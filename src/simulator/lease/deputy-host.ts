@@ -65,6 +65,8 @@ export class DeputyHost implements Actor {
   readonly #flights = new Map<number, number>();
   readonly #backlog: (() => void)[] = [];
   #turnedAt: Reading;
+  /** The machine as it will be once it has heard all words. Asking it changes nothing, since it is a copy. */
+  #foreseen: Machine | undefined;
   #wake: KernelEvent | undefined;
   #paused = 0;
   #isOver = false;
@@ -120,9 +122,16 @@ export class DeputyHost implements Actor {
   isHeld(machine: Machine, election: Name, bid: Bid): boolean {
     const now = this.#now();
     if (this.words.length === 0) return isHeld(machine, election, bid, now);
-    const copy = cloneGraph(machine);
-    for (const { input, at } of this.words) step(copy, input, at, []);
-    return isHeld(copy, election, bid, now);
+    if (this.#foreseen === undefined) {
+      this.#foreseen = cloneGraph(machine);
+      for (const { input, at } of this.words) step(this.#foreseen, input, at, []);
+    }
+    return isHeld(this.#foreseen, election, bid, now);
+  }
+
+  /** The machine has taken a step, or a word was added or read. */
+  changed(): void {
+    this.#foreseen = undefined;
   }
 
   // ---- what happens to it
@@ -173,6 +182,7 @@ export class DeputyHost implements Actor {
       else {
         if (effect.word.input.type === "stalled") counts.stalls++;
         this.words.push({ ...effect.word, errand: answered });
+        this.changed();
         this.#parts.news();
       }
     }

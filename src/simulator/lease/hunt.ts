@@ -39,13 +39,20 @@ export function runWorld(spec: WorldSpec, isRecorded: boolean, judgedBy?: readon
   };
 }
 
+/** Where the engine has it: how many lines of stack an error takes down. A machine makes errors by the thousand here, and nobody reads their stacks. */
+const stacks = Error as { stackTraceLimit?: number | undefined };
+
 /** An assertion that fails inside a machine is a finding like any other. */
 function runToEnd(world: World): Violation | undefined {
+  const limit = stacks.stackTraceLimit;
+  stacks.stackTraceLimit = 0;
   try {
     return world.run();
   } catch (error) {
     const story = error instanceof Error ? error.message : String(error);
     world.trace.record(world.kernel.nowMs, { type: "violation", invariant: "assertion", story });
     return { invariant: "assertion", story, atMs: world.kernel.nowMs };
+  } finally {
+    stacks.stackTraceLimit = limit;
   }
 }

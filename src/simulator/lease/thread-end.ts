@@ -53,6 +53,7 @@ export class ThreadEnd {
       if (input.type === "repeated") this.#answered(errand, input.kept, at);
       this.#loop.stepAt(input, at);
       words.shift();
+      this.#host.changed();
     }
     this.#isHearing = false;
   }
@@ -85,6 +86,7 @@ export class ThreadEnd {
   /** After each step: another session may have to be kept than before, or none. */
   stepped(): void {
     const { machine } = this.#loop;
+    this.#host.changed();
     if (keptSession(machine) === this.#keeps) return;
     this.#keeps = keptSession(machine);
     const charge = this.#keeps === 0 ? undefined : chargeOf(machine);
