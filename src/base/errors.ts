@@ -3,6 +3,7 @@
 // Recognised by a brand rather than by class, so that two copies of the package in one process agree (`isConclaveError`).
 import { plainError } from "./json.ts";
 
+/** The codes of `ConclaveError`. */
 export type ErrorCode =
   | "TERM_LOST"
   | "TERM_OVERSTAYED"
@@ -82,6 +83,7 @@ export interface ErrorDetails {
   readonly cause?: unknown;
 }
 
+/** Every error that conclave makes: with a code that does not change between versions, and whether trying again may help. See docs/ERRORS.md. */
 export class ConclaveError extends Error {
   override readonly name: string = "ConclaveError";
   readonly code: ErrorCode;
@@ -134,6 +136,7 @@ const LOSS_SENTENCES: Record<LossReason, string> = {
     "the main loop has not turned for too long, so renewals stopped. Look for blocking code; the candidate campaigns again.",
 };
 
+/** Whether a value is an error of conclave, also one of a second copy of the package in this process. */
 export function isConclaveError(value: unknown): value is ConclaveError {
   return typeof value === "object" && value !== null && brand in value;
 }

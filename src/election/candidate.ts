@@ -34,6 +34,7 @@ import { Turns } from "./turns.ts";
 import { noteElection, noteMemory } from "./twins.ts";
 import { type Listener, Voice } from "./voice.ts";
 
+/** Makes a candidate: this process's standing at one store, with one session for all its elections and locks. Nothing is sent before something is asked of it. */
 export function createCandidate<S extends Store>(options: CandidateOptions<S>): Candidate<TermOf<S>> {
   const clock = hostClockOf(options?.store) ?? nodeClock();
   const settings = resolveOptions(options, clock, "createCandidate");

@@ -5,8 +5,10 @@ import type { FencedStore, Store } from "../stores/contract.ts";
 import type { Term, UnfencedTerm } from "./term.ts";
 import type { Listener, Logger } from "./voice.ts";
 
+/** The kind of term that a store gives: with a token, or without. */
 export type TermOf<S extends Store> = S extends FencedStore ? Term : UnfencedTerm;
 
+/** What can be set for a candidate, beside its store. */
 export interface CandidateSettings {
   /** @default hostname; a nonce of this process is always added */
   readonly id?: string | undefined;
@@ -48,21 +50,25 @@ export type CandidateOptions<S extends Store> = CandidateSettings & { readonly s
 /** The options of `elect`: those of its candidate. */
 export type ElectOptions<S extends Store> = CandidateOptions<S>;
 
+/** Options of `lead`. */
 export interface LeadOptions {
   /** Stop leading, or waiting to: `shutdownSignal()`. */
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Options of `campaign` and `tryCampaign`. */
 export interface CampaignOptions {
   /** Stop waiting. A term that was won belongs to the caller. */
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Options of `leader` and `observe`. */
 export interface LookOptions {
   /** Stop looking. */
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Options of `withLock`. */
 export interface LockOptions {
   /** Stop waiting; while the work runs, abort the signal of its term. */
   readonly signal?: AbortSignal | undefined;
@@ -70,6 +76,7 @@ export interface LockOptions {
   readonly waitMs?: number | undefined;
 }
 
+/** Options of `close`. */
 export interface CloseOptions {
   /**
    * How long a term that was handed out, by `campaign` or `election.term()`, may be worked in after its signal aborted; 0: not at all. Work of `lead`, `withLock`
@@ -78,12 +85,14 @@ export interface CloseOptions {
   readonly drainMs?: number | undefined;
 }
 
+/** Who leads, as the store shows it: a hint, which may be out of date. */
 export interface Leader {
   readonly id: string;
   readonly token?: bigint | undefined;
   readonly value?: string | undefined;
 }
 
+/** This process's standing at one store: one identity and one session, for any number of elections and locks. */
 export interface Candidate<T extends UnfencedTerm = Term> extends AsyncDisposable {
   /** With the nonce of this process. */
   readonly id: string;
@@ -106,6 +115,7 @@ export interface Candidate<T extends UnfencedTerm = Term> extends AsyncDisposabl
   close(options?: CloseOptions): Promise<void>;
 }
 
+/** The election of one name, as one candidate sees it. */
 export interface Election<T extends UnfencedTerm = Term> extends AsyncDisposable {
   readonly name: string;
   /**

@@ -3,6 +3,7 @@ import { ConclaveError } from "../base/errors.ts";
 import { show } from "../base/show.ts";
 import { busyElections } from "./twins.ts";
 
+/** Options of `shutdownSignal`. */
 export interface ShutdownOptions {
   /**
    * End the process so long after it was asked to stop, if it has not ended by itself, with exit code 1 and lines that name what kept it alive. Choose it below what

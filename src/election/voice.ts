@@ -15,6 +15,7 @@ export interface Logger {
   error(line: string): unknown;
 }
 
+/** Is called with every event, in order. */
 export type Listener = (event: ConclaveEvent) => unknown;
 
 export interface VoiceOptions {

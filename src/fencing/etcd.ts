@@ -31,11 +31,13 @@ export interface EtcdCondition {
   readonly modRevision: string;
 }
 
+/** One change of a guarded transaction. */
 export type EtcdWrite =
   | { readonly put: string; readonly value: string | Uint8Array }
   /** One key. */
   | { readonly delete: string };
 
+/** A guard for keys in etcd. */
 export interface EtcdFence {
   /** For a new leader, before it reads: refuses an older token, else installs this one. Returns the condition for transactions of your own client. */
   raise(resource: string, by: Fenced): Promise<EtcdCondition>;

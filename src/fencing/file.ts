@@ -30,12 +30,14 @@ import { resourceOf, textOf, tokenOf } from "./input.ts";
 import { adoptByCommand, type HowToAdopt, overtaken } from "./refusals.ts";
 import { type Fenced, type FencingToken, makeToken } from "./token.ts";
 
+/** What the newest term left in a guarded file. */
 export interface FileContent {
   readonly content: Buffer;
   /** Of the term that wrote it, or that took it over when it was raised. */
   readonly token: FencingToken;
 }
 
+/** A guard for one file that several processes share. */
 export interface FileFence {
   /** For a new leader, before it reads: from now on older writes are refused, and never seen. */
   raise(by: Fenced): Promise<void>;

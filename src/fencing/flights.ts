@@ -22,6 +22,7 @@ export interface Notebook {
   note(resource: string, remembered: Remembered): void;
 }
 
+/** How long to wait for older operations. */
 export interface Waiting {
   /** How long to wait for older operations to end. Then `FENCE_BUSY`; the token stays installed. @default for ever */
   readonly waitMs?: number | undefined;

@@ -6,6 +6,7 @@ import { Flights, type Waiting } from "./flights.ts";
 import type { Adopted, Move } from "./guard.ts";
 import type { Fenced } from "./token.ts";
 
+/** A guard that counts operations in progress. */
 export interface Fence {
   /**
    * For a new leader, before it reads anything: installs its token, and resolves when no operation with an older one is in progress any more.
@@ -18,6 +19,7 @@ export interface Fence {
   adopt(resource: string, move: Move): Adopted;
 }
 
+/** A guard for something inside this process. It forgets when the process ends. */
 export function memoryFence(): Fence {
   return fenceOver(new Flights());
 }

@@ -26,6 +26,7 @@ export interface ListenerOptions extends HttpFenceOptions {
 
 export type FencedListener = (request: IncomingMessage, response: ServerResponse, by: Fenced) => Promise<void>;
 
+/** A request listener of `node:http` behind a guard: it runs only for requests whose token is admitted. */
 export function fencedListener(
   guard: Fence,
   resource: string | ((request: IncomingMessage) => string),

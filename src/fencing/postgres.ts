@@ -46,6 +46,7 @@ export interface KyselyQuery {
   readonly queryId: { readonly queryId: string };
 }
 
+/** A guard for rows in PostgreSQL. */
 export interface PostgresFence {
   /** First in a transaction that you have begun: refuses an older token; else remembers this one, and keeps newer ones out until commit. */
   admit(transaction: PostgresTransaction, resource: string, by: Fenced): Promise<void>;
@@ -59,7 +60,7 @@ export interface PostgresFence {
 
 const TABLE = "conclave_fence";
 
-/** @param options.table default "conclave_fence"; may name its schema, as in "app.conclave_fence" */
+/** A guard for rows in PostgreSQL, inside your own transaction. @param options.table default "conclave_fence"; may name its schema, as in "app.conclave_fence" */
 export function postgresFence({ table = TABLE }: { readonly table?: string | undefined } = {}): PostgresFence {
   if (!/^(?:[a-z_][a-z0-9_]{0,49}\.)?[a-z_][a-z0-9_]{0,49}$/.test(table))
     throw new ConclaveError(

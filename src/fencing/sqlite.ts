@@ -32,6 +32,7 @@ export interface SqliteConnection {
   readonly inTransaction?: boolean | undefined;
 }
 
+/** A guard for rows in SQLite. */
 export interface SqliteFence {
   /** First in a transaction that you have begun (BEGIN IMMEDIATE): refuses an older token; else remembers this one, and keeps others out until commit. */
   admit(transaction: SqliteConnection, resource: string, by: Fenced): void;
@@ -45,7 +46,7 @@ export interface SqliteFence {
 
 const TABLE = "conclave_fence";
 
-/** @param options.table default "conclave_fence" */
+/** A guard for rows in SQLite, inside your own transaction. @param options.table default "conclave_fence" */
 export function sqliteFence({ table = TABLE }: { readonly table?: string | undefined } = {}): SqliteFence {
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(table))
     throw new ConclaveError("CONFIG_INVALID", `sqliteFence: ${JSON.stringify(table)} is no plain name for a table.`);

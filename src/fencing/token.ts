@@ -31,6 +31,7 @@ export function makeToken(token: {
   return Object.freeze(withJson({ domain: token.domain, value: token.value, bid: token.bid })) as FencingToken;
 }
 
+/** A token as text, `domain:value:bid`: for headers, environment variables and columns. */
 export function formatToken(token: FencingToken): string {
   return `${escapePart(token.domain)}:${token.value}:${escapePart(token.bid)}`;
 }

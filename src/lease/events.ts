@@ -14,6 +14,7 @@ export type TermState = "safe" | "jeopardy" | "ending" | "lost";
 /** What a request to the store was for. `observe`: a look for somebody who observes. */
 export type Doing = "open" | "renew" | "claim" | "look" | "release" | "grant" | "observe";
 
+/** Everything that can happen to a candidate. See docs/EVENTS.md. */
 export type ConclaveEvent =
   /** The candidate has a session at the store, lost it, or ended it. */
   | { readonly type: "session"; readonly state: "opened" | "lost" | "ended"; readonly session: string }

@@ -35,6 +35,7 @@ export interface Token {
   readonly bid: Bid;
 }
 
+/** What a session is to be opened with. */
 export interface SessionSpec {
   /** Unique for ever; opening again with the same nonce is the same opening. */
   readonly nonce: string;
@@ -43,6 +44,7 @@ export interface SessionSpec {
   readonly ttlMs: number;
 }
 
+/** A candidate's session at the store. */
 export interface Session {
   readonly id: string;
   readonly candidate: string;
@@ -83,6 +85,7 @@ export interface Seat {
   readonly place?: { readonly present: boolean; readonly ahead: number } | undefined;
 }
 
+/** Who holds a name. */
 export interface Holder {
   readonly candidate: string;
   readonly bid?: Bid | undefined;
@@ -92,6 +95,7 @@ export interface Holder {
   readonly value?: string | undefined;
 }
 
+/** The answer to a keep. */
 export type Kept =
   /**
    * `lost`: of the holds sent along, those that are no longer there.
@@ -110,6 +114,7 @@ export type Kept =
   | Unknown
   | Refused;
 
+/** One attempt to get one name. */
 export interface Claim {
   readonly session: Session;
   readonly name: Name;
@@ -120,6 +125,7 @@ export interface Claim {
   readonly value: string;
 }
 
+/** The answer to one claim. */
 export type Claimed =
   /** Mine. Also the answer to a re-sent claim whose first try was applied. */
   | { readonly kind: "granted"; readonly hold: Hold }
@@ -145,6 +151,7 @@ export interface Will {
 /** `released`: nothing of the will stands any more, whether this call removed it or an earlier one. */
 export type Released = { readonly kind: "released" } | Unknown | Refused;
 
+/** Which name is looked at, and by whom. */
 export interface Question {
   readonly name: Name;
   /** Line: asks for `place`. */
@@ -152,6 +159,7 @@ export interface Question {
   readonly session?: Session | undefined;
 }
 
+/** The answer to a look. */
 export type Looked = { readonly kind: "seen"; readonly seats: readonly Seat[] } | Unknown | Refused;
 
 /** Says that a look is worth while; one that shows the seat vacant (race), or nobody before me (line), that a claim is. May be late, doubled, lost. */

@@ -1,5 +1,6 @@
 // What a store promises, as data: read by the machine, by `resolve()`, by the docs, by the conformance suite. No code.
 
+/** Whether a store gives tokens that grow. */
 export type Fencing = "fenced" | "unfenced";
 
 export type Fault =
@@ -11,6 +12,7 @@ export type Fault =
   | "clockDrift"
   | "recordDeleted";
 
+/** What a store promises, as data. The lease machine computes with it, and messages quote it. */
 export interface Guarantee<F extends Fencing = Fencing> {
   /** The store's name in messages: "memory", "etcd". */
   readonly store: string;

@@ -29,6 +29,7 @@ export { VACANT } from "../lease/exchange.ts";
 export type { Fault, Fencing, Guarantee } from "../lease/guarantee.ts";
 export type { RefusalCode, Refused, Unknown } from "../base/outcome.ts";
 
+/** What the host tells a driver with each request. */
 export interface Call {
   /** Aborts when the caller has given up. Stop waiting; what was sent may still be applied. An election makes it when it is first read. */
   readonly signal: AbortSignal;
@@ -43,6 +44,7 @@ export interface Call {
   readonly sentAtMs: number;
 }
 
+/** Where candidates meet. A driver has these six methods and a declaration of what it promises. */
 export interface Store<F extends Fencing = Fencing> {
   readonly guarantee: Guarantee<F>;
 
@@ -73,7 +75,9 @@ export interface Store<F extends Fencing = Fencing> {
   close(): Promise<void>;
 }
 
+/** A store whose terms have tokens. */
 export type FencedStore = Store<"fenced">;
+/** A store without tokens. It must be accepted with `unfenced: true`. */
 export type UnfencedStore = Store<"unfenced">;
 
 /** Made from a URL, so that another thread or process can open it again. */
@@ -91,6 +95,7 @@ export interface ShowsLife {
   lifeDescriptor(): Promise<number | undefined>;
 }
 
+/** Whether a store gives tokens. Narrows its type. */
 export function isFenced<S extends Store>(store: S): store is S & FencedStore {
   return store.guarantee.fencing === "fenced";
 }

@@ -20,6 +20,7 @@ import { processClock } from "./memory/process-clock.ts";
 import { SharedShelf } from "./memory/shared-shelf.ts";
 import { SwapStore } from "./swap/swap-store.ts";
 
+/** Options of `memory`. */
 export interface MemoryOptions {
   /** Stores of one name in one process are one store. A store without a name is shared with no other. */
   readonly name?: string | undefined;

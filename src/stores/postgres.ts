@@ -15,6 +15,7 @@ import { placeOfUrl, problemOfUrl } from "./postgres/url.ts";
 
 export type { PgClient, PostgresClient } from "./postgres/database.ts";
 
+/** Options of `postgres`. */
 export interface PostgresOptions {
   /** Where the tables are. @default "conclave" */
   readonly schema?: string | undefined;

@@ -16,6 +16,7 @@ import { SqliteStore } from "./sqlite/sqlite-store.ts";
 
 export type { SqliteDatabase } from "./sqlite/binding.ts";
 
+/** Options of `sqlite`. */
 export interface SqliteOptions {
   /** Which binding opens the path. @default the first that is there: node:sqlite, better-sqlite3, libsql */
   readonly binding?: BindingName | undefined;

@@ -21,6 +21,7 @@ import { KeeperLink, type KeeperEvent } from "./keeper-link.ts";
 import { findOrphans, killOrphans, makeMark, type Mark, marked } from "./orphans.ts";
 import { type Instants, instantsOf, isPast, killGraceMs, later, warningMs } from "./schedule.ts";
 
+/** Options of `Supervisor`. */
 export interface SupervisorOptions {
   readonly election: string;
   readonly command: readonly [string, ...string[]];
@@ -36,6 +37,7 @@ export interface SupervisorOptions {
   readonly tell: (event: SupervisorEvent) => void;
 }
 
+/** What happens to the command and its keeper. */
 export type SupervisorEvent =
   | ConclaveEvent
   | KeeperEvent
@@ -55,6 +57,7 @@ const PATIENCE_MOST_MS = 10_000;
 const RESTART_FIRST_MS = 200;
 const RESTART_LAST_MS = 30_000;
 
+/** What `conclave run` is made of: runs a command only while this process leads. */
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #drainMs: number;

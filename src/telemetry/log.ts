@@ -3,6 +3,7 @@
 import { show } from "../base/show.ts";
 import type { ConclaveEvent } from "../lease/events.ts";
 
+/** The level of a line. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
 /** How much of a person's attention an event deserves. */

@@ -6,6 +6,7 @@ import { textOf } from "./prometheus.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 
+/** One metric with its samples. */
 export type MetricFamily = {
   readonly name: string;
   readonly help: string;
@@ -30,11 +31,13 @@ export interface HistogramSample {
   readonly buckets: readonly { readonly le: number; readonly count: number }[];
 }
 
+/** Options of `createMetrics`. */
 export interface MetricsOptions {
   /** The clock by which seconds of certainty pass, in milliseconds. @default the monotonic clock of the process */
   readonly nowMs?: (() => number) | undefined;
 }
 
+/** Metrics of one candidate. */
 export interface Metrics {
   /** Takes note of one event. */
   readonly record: (event: ConclaveEvent) => void;
@@ -48,6 +51,7 @@ export interface Metrics {
 
 type Kind = MetricFamily["type"];
 
+/** The names of all metrics. docs/EVENTS.md says what each counts. */
 export type MetricName =
   | "conclave_leading"
   | "conclave_jeopardy"
@@ -102,6 +106,7 @@ export const RENEWAL_BOUNDS: readonly number[] = [
 ];
 const BUCKETS: readonly number[] = [...RENEWAL_BOUNDS, Infinity];
 
+/** Counts the events of one candidate: give `record` to `onEvent` or `subscribe`, and serve `text()`. */
 export function createMetrics({ nowMs = () => performance.now() }: MetricsOptions = {}): Metrics {
   const book = new Book(nowMs);
   const record = countingOnly((event) => book.record(event));

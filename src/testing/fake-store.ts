@@ -15,6 +15,7 @@ import type { Faults } from "./faults.ts";
 import { faulty, type FaultyStore } from "./faulty.ts";
 import { ManualClock } from "./manual-clock.ts";
 
+/** A store in the test's hand. */
 export interface FakeStore extends FencedStore, WithClock {
   /** Moves the clock of the store and of its candidates, from timer to timer; whatever they set off has settled when this resolves. */
   advance(ms: number): Promise<void>;
@@ -31,6 +32,7 @@ export interface FakeStore extends FencedStore, WithClock {
   readonly faults: Faults;
 }
 
+/** A store in the test's hand: it can hang, fail and be suspended. */
 export function fakeStore(): FakeStore {
   const clock = new ManualClock();
   const domain = "fake";

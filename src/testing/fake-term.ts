@@ -11,6 +11,7 @@ export interface FakeTermOptions {
   readonly election?: string | undefined;
 }
 
+/** A term in the test's hand. */
 export interface FakeTerm extends Term {
   /** The term is over from now on. Only the first call counts. */
   lose(reason?: LossReason): void;
@@ -19,6 +20,7 @@ export interface FakeTerm extends Term {
 /** What a fake term says is left while it is held: the default ttl, a bound that every timer takes. */
 const REMAINING_MS = 15_000;
 
+/** A term in the test's hand, for code that is given one. */
 export function fakeTerm({ token = 1n, election = "fake" }: FakeTermOptions = {}): FakeTerm {
   return new HeldUntilLost(election, fakeToken(token));
 }

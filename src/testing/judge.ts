@@ -26,6 +26,7 @@ export interface TermSpan {
   readonly untilMs: number;
 }
 
+/** Finds two leaders in what processes have noted in a log. */
 export function judgeLog(log: string): Verdict {
   const { terms, unread } = readTerms(log);
   return { terms: terms.length, overlaps: findOverlaps(terms), regressions: findRegressions(terms), unread };

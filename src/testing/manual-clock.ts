@@ -15,6 +15,7 @@ const ALARMS_AT_ONCE_MAX = 100_000;
 /** Taken when this module is loaded: a test runner may put a fake in its place later. */
 const nextTurn = globalThis.setImmediate;
 
+/** A clock that stands still until the test moves it. */
 export class ManualClock implements Clock {
   readonly grain: Grain = { monoMs: 0, bootMs: 0 };
   #mono: number;
