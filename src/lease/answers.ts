@@ -18,6 +18,7 @@ import {
   restartPursuit,
   watchOwn,
 } from "./campaign.ts";
+import { makeRoom } from "./crowd.ts";
 import type { Claimed, Hold, Kept, Looked, Name, Released } from "./exchange.ts";
 import { earlierOf } from "./deadline.ts";
 import { endSession, expire } from "./expiry.ts";
@@ -40,7 +41,8 @@ export function handleAnswer(machine: Machine, id: number, answer: Answer, now: 
     case "keep":
       return handleKept(machine, errand, answer as Kept, reached, now, effects);
     case "claim":
-      return handleClaims(machine, errand, answer, now, effects);
+      handleClaims(machine, errand, answer, now, effects);
+      return makeRoom(machine, errand.bids.length, now);
     case "announce":
       return handleAnnounced(machine, errand, answer, now, effects);
     case "release":

@@ -29,6 +29,7 @@ import {
   settle,
   withdraw,
 } from "./campaign.ts";
+import { hasRoom, park, requestsOf } from "./crowd.ts";
 import { remainingMs } from "./deadline.ts";
 import type { TermState } from "./events.ts";
 import type { Bid, Claim, Hint, Hold, Name, Question } from "./exchange.ts";
@@ -53,6 +54,8 @@ export function createMachine(settings: Settings, nonce: string, seed: number): 
     agenda: [],
     errands: new Map(),
     errandsSent: 0,
+    claimsUnderWay: 0,
+    parked: new Set(),
     bidsMade: 0,
     reached: false,
     barren: 0,
@@ -275,17 +278,7 @@ function actOnAgenda(machine: Machine, now: Reading, effects: Effect[]): void {
     if (isIn(campaign, "standing")) pursue(machine, campaign, now, claims, questions);
   }
   const { session } = machine;
-  if (claims.length > 0 && session.kind === "open") {
-    const bids = claims.map(({ name, bid }) => ({ name, bid }));
-    const errand = send(
-      machine,
-      { kind: "claim", opened: session.opened, bids },
-      session.pace.requestTimeoutMs,
-      { method: "claim", claims },
-      effects,
-    );
-    for (const { name } of claims) markSent(machine, name, errand);
-  }
+  if (session.kind === "open") for (const some of requestsOf(claims)) sendClaims(machine, session, some, effects);
   if (questions.length > 0) {
     const names = questions.map(({ name }) => name);
     const errand = send(
@@ -297,6 +290,19 @@ function actOnAgenda(machine: Machine, now: Reading, effects: Effect[]): void {
     );
     for (const name of names) markSent(machine, name, errand);
   }
+}
+
+function sendClaims(machine: Machine, open: Open, claims: readonly Claim[], effects: Effect[]): void {
+  const bids = claims.map(({ name, bid }) => ({ name, bid }));
+  const errand = send(
+    machine,
+    { kind: "claim", opened: open.opened, bids },
+    open.pace.requestTimeoutMs,
+    { method: "claim", claims },
+    effects,
+  );
+  machine.claimsUnderWay += bids.length;
+  for (const { name } of claims) markSent(machine, name, errand);
 }
 
 function markSent(machine: Machine, name: Name, errand: number): void {
@@ -331,6 +337,7 @@ function pursue(
     schedule(machine.agenda, campaign, now.mono + retryAfterMs(machine, session.failures));
     return;
   }
+  if (!hasRoom(machine, claims.length)) return park(machine, campaign);
   claims.push(claimOf(machine, session, campaign, pursuit, now));
 }
 

@@ -40,6 +40,9 @@ export interface Machine {
   /** Requests without an answer. */
   readonly errands: Map<number, Errand>;
   errandsSent: number;
+  /** Names in claims without an answer; and those that wait until there are fewer (crowd.ts). */
+  claimsUnderWay: number;
+  readonly parked: Set<Campaign>;
   bidsMade: number;
   /** Some exchange with the store has succeeded: from then on nothing rejects, everything is retried and reported. */
   reached: boolean;

@@ -105,10 +105,21 @@ export class Connection {
     whenOver: (error: EtcdError | undefined) => void,
   ): Stream {
     const stream = this.#begin(path, metadata, hear, whenOver);
-    return {
-      send: (message) => void (stream.writable && stream.write(frame(message))),
-      cancel: () => stream.close(constants.NGHTTP2_CANCEL),
+    /** What is sent in one turn goes out together. */
+    let isGathering = false;
+    const send = (message: Buffer): void => {
+      if (!stream.writable) return;
+      if (!isGathering) {
+        isGathering = true;
+        stream.cork();
+        queueMicrotask(() => {
+          isGathering = false;
+          stream.uncork();
+        });
+      }
+      stream.write(frame(message));
     };
+    return { send, cancel: () => stream.close(constants.NGHTTP2_CANCEL) };
   }
 
   /** No further calls; is it still there? */

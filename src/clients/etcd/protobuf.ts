@@ -13,26 +13,64 @@ const FIXED32 = 5;
 
 /** Fields with no value, false or zero are left out: that is how proto3 writes them. An empty nested message is written. */
 export function encode(fields: readonly Field[]): Buffer {
-  const parts: Uint8Array[] = [];
-  for (const [number, value] of fields) {
-    if (value === undefined || value === false || value === 0 || value === 0n || value === "") continue;
-    if (typeof value === "object") parts.push(varint((number << 3) | BYTES), varint(value.length), value);
-    else if (typeof value === "string") {
-      const text = Buffer.from(value);
-      parts.push(varint((number << 3) | BYTES), varint(text.length), text);
-    } else parts.push(varint((number << 3) | VARINT), varint(value === true ? 1 : value));
-  }
-  return Buffer.concat(parts);
+  let length = 0;
+  for (const [number, value] of fields) length += sizeOf(number, value);
+  const buffer = Buffer.allocUnsafe(length);
+  let at = 0;
+  for (const [number, value] of fields) at = write(buffer, at, number, value);
+  return buffer;
 }
 
-function varint(value: bigint | number): Uint8Array {
-  if (typeof value === "number" && value >= 0 && value < 0x80) return Uint8Array.of(value);
-  const bytes: number[] = [];
-  // A negative int64 is written as its two's complement.
-  for (let rest = BigInt.asUintN(64, BigInt(value)); ; rest >>= 7n) {
-    if (rest < 0x80n) return Uint8Array.from([...bytes, Number(rest)]);
-    bytes.push(Number(rest & 0x7fn) | 0x80);
+function isLeftOut(value: FieldValue): value is undefined | false {
+  return value === undefined || value === false || value === 0 || value === 0n || value === "";
+}
+
+function sizeOf(number: number, value: FieldValue): number {
+  if (isLeftOut(value)) return 0;
+  const tag = varintSize(number << 3);
+  if (typeof value === "object") return tag + varintSize(value.length) + value.length;
+  if (typeof value !== "string") return tag + varintSize(value === true ? 1 : value);
+  const length = Buffer.byteLength(value);
+  return tag + varintSize(length) + length;
+}
+
+function write(buffer: Buffer, at: number, number: number, value: FieldValue): number {
+  if (isLeftOut(value)) return at;
+  if (typeof value === "object") {
+    const start = writeVarint(buffer, writeVarint(buffer, at, (number << 3) | BYTES), value.length);
+    buffer.set(value, start);
+    return start + value.length;
   }
+  if (typeof value === "string") {
+    const start = writeVarint(buffer, writeVarint(buffer, at, (number << 3) | BYTES), Buffer.byteLength(value));
+    return start + buffer.write(value, start);
+  }
+  return writeVarint(buffer, writeVarint(buffer, at, (number << 3) | VARINT), value === true ? 1 : value);
+}
+
+/** Bytes of seven bits each. A negative int64 is written as its two's complement, in ten. */
+function varintSize(value: bigint | number): number {
+  let size = 1;
+  if (value >= 0 && value <= Number.MAX_SAFE_INTEGER) {
+    for (let rest = Number(value); rest >= 0x80; rest = Math.floor(rest / 0x80)) size++;
+    return size;
+  }
+  for (let rest = BigInt.asUintN(64, BigInt(value)); rest >= 0x80n; rest >>= 7n) size++;
+  return size;
+}
+
+function writeVarint(buffer: Buffer, start: number, value: bigint | number): number {
+  let at = start;
+  if (value >= 0 && value <= Number.MAX_SAFE_INTEGER) {
+    let rest = Number(value);
+    for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) buffer[at++] = (rest % 0x80) | 0x80;
+    buffer[at++] = rest;
+    return at;
+  }
+  let rest = BigInt.asUintN(64, BigInt(value));
+  for (; rest >= 0x80n; rest >>= 7n) buffer[at++] = Number(rest & 0x7fn) | 0x80;
+  buffer[at++] = Number(rest);
+  return at;
 }
 
 /** A message that was received. Throws on bytes that are none. */

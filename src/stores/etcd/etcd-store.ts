@@ -31,7 +31,7 @@ import { guaranteeOf } from "./guarantee.ts";
 import { endLease, keepLease, openLease } from "./keep.ts";
 import { lookAt } from "./look.ts";
 import { outcomeOf } from "./refusals.ts";
-import { standSentry } from "./sentry.ts";
+import { standSentries } from "./sentry.ts";
 import { joinAll, leaveAll } from "./stand.ts";
 
 /** More sessions than one process opens while the answer to an opening can still matter. */
@@ -104,21 +104,31 @@ export class EtcdStore implements FencedStore, Reopenable {
     return this.#mailboxes.watch(call.signal, (mailbox) => {
       const over = new AbortController();
       setMaxListeners(0, over.signal);
-      this.#postSentries(questions, mailbox, over.signal).catch(() => mailbox.end());
-      return () => over.abort(NOT_WANTED);
+      const stops = new Set<() => void>();
+      this.#postSentries(questions, mailbox, over.signal, stops).catch(() => mailbox.end());
+      return () => {
+        over.abort(NOT_WANTED);
+        for (const stop of stops) stop();
+      };
     });
   }
 
-  async #postSentries(questions: readonly Question[], mailbox: Mailbox, signal: AbortSignal): Promise<void> {
+  async #postSentries(
+    questions: readonly Question[],
+    mailbox: Mailbox,
+    signal: AbortSignal,
+    stops: Set<() => void>,
+  ): Promise<void> {
     const link = await this.#client.link(signal);
     const post = {
       link,
       prefix: this.#prefix,
       signal,
+      stops,
       hint: (hint: Hint) => mailbox.put(hint),
       end: () => mailbox.end(),
     };
-    await Promise.all(questions.map((question) => standSentry(post, question)));
+    await standSentries(post, questions);
   }
 
   async close(): Promise<void> {

@@ -11,6 +11,7 @@ import type { Link } from "../../clients/etcd/link.ts";
 import type { Header, KeyValue, Operation } from "../../clients/etcd/messages.ts";
 import type { Hold, Kept, Session, SessionSpec } from "../contract.ts";
 import { keyOf, leaseOfNonce, leaseOfSession, lineOf, nameOfKey, readRecord, sessionOfLease } from "./entry.ts";
+import { inTurns, piecesOf } from "./turns.ts";
 
 /** etcd takes at most 128 operations in a transaction. */
 const READS_PER_TXN = 100;
@@ -63,12 +64,11 @@ export async function keepLease(
   const renewed = await link.keepAlive(lease, signal);
   if (renewed.ttlSeconds <= 0) return { kind: "session-lost" };
   const keys = holds.map((hold) => keyOf(lineOf(prefix, hold.name), session.id));
-  const [entries, carried] = await Promise.all([
-    readConfirmed(link, keys, prefix, holds.every(isTokened), renewed.header, signal),
+  const [lost, carried] = await Promise.all([
+    readConfirmed(link, prefix, session, holds, renewed.header, signal),
     link.timeToLive(lease, true, signal),
   ]);
   if (carried.ttlSeconds < 0) return { kind: "session-lost" };
-  const lost = holds.filter((hold, index) => !isSame(entries[index], hold));
   const known = new Set(keys.map((key) => key.toString("latin1")));
   const unknown = carried.keys.filter((key) => !known.has(key.toString("latin1")));
   const strays = unknown.length === 0 ? [] : await readStrays(link, prefix, unknown, signal);
@@ -76,9 +76,56 @@ export async function keepLease(
   return { kind: "kept", session: { id, candidate, ttlMs }, lost, unsure: [], strays };
 }
 
-/** The token is the create revision: then the key says enough, and its value need not travel. */
-function isTokened({ token }: Hold): boolean {
-  return token !== undefined;
+/** Which of the holds are gone, as it was read after the renewal whose header is given; throws if that renewal is not confirmed by it. */
+async function readConfirmed(
+  link: Link,
+  prefix: string,
+  session: Session,
+  holds: readonly Hold[],
+  renewal: Header,
+  signal: AbortSignal,
+): Promise<readonly Hold[]> {
+  const read =
+    holds.length === 0
+      ? [{ header: await readNothing(link, prefix, signal), lost: [] }]
+      : await inTurns(piecesOf(holds, READS_PER_TXN), (some) => findLost(link, prefix, session, some, signal));
+  // Of one member, whose term only grows: all were read in the renewal's term if none was read in a later one.
+  if (read.some(({ header }) => header.memberId !== renewal.memberId || header.raftTerm !== renewal.raftTerm))
+    throw new EtcdError(
+      "other",
+      "unknown",
+      "etcd changed its leader between the renewal and the read that confirms it",
+    );
+  return read.flatMap(({ lost }) => lost);
+}
+
+interface Found {
+  readonly header: Header;
+  readonly lost: readonly Hold[];
+}
+
+/**
+ * The token is the create revision, so one transaction that compares them all says whether any is gone, and nothing travels back. Only then they are read. It must
+ * contain a read all the same: etcd answers a transaction without any from the member's own memory, without asking the others, and that confirms nothing.
+ */
+async function findLost(
+  link: Link,
+  prefix: string,
+  session: Session,
+  holds: readonly Hold[],
+  signal: AbortSignal,
+): Promise<Found> {
+  const keys = holds.map((hold) => keyOf(lineOf(prefix, hold.name), session.id));
+  const compare = holds.flatMap(({ token }, index) =>
+    token === undefined ? [] : [{ key: keys[index] ?? prefixKey(prefix), createRevision: token.value }],
+  );
+  if (compare.length === holds.length) {
+    const reads: Operation[] = [{ range: { key: keys[0] ?? prefixKey(prefix), keysOnly: true } }];
+    const { header, succeeded } = await link.txn({ compare, success: reads, failure: reads }, signal);
+    if (succeeded) return { header, lost: [] };
+  }
+  const { header, entries } = await readKeys(link, keys, signal);
+  return { header, lost: holds.filter((hold, index) => !isSame(entries[index], hold)) };
 }
 
 /** Not by the bid alone: a claim that is applied twice, the second time after a deletion, makes another entry with another token. */
@@ -89,62 +136,29 @@ function isSame(entry: KeyValue | undefined, hold: Hold): boolean {
     : entry.createRevision === hold.token.value;
 }
 
-/** What stands at the keys, read after the renewal whose header is given; throws if that renewal is not confirmed by it. */
-async function readConfirmed(
-  link: Link,
-  keys: readonly Buffer[],
-  prefix: string,
-  keysOnly: boolean,
-  renewal: Header,
-  signal: AbortSignal,
-): Promise<readonly (KeyValue | undefined)[]> {
-  const { header, entries } =
-    keys.length > 0 ? await readKeys(link, keys, keysOnly, signal) : await readNothing(link, prefix, signal);
-  if (header.memberId !== renewal.memberId || header.raftTerm !== renewal.raftTerm)
-    throw new EtcdError(
-      "other",
-      "unknown",
-      "etcd changed its leader between the renewal and the read that confirms it",
-    );
-  return entries;
-}
-
-interface ReadKeys {
-  /** Of the last answer: all were read in its term, or in an earlier one of the same member. */
-  readonly header: Header;
-  readonly entries: readonly (KeyValue | undefined)[];
-}
-
+/** What stands at keys that one transaction can read. */
 async function readKeys(
   link: Link,
   keys: readonly Buffer[],
-  keysOnly: boolean,
   signal: AbortSignal,
-): Promise<ReadKeys> {
-  const chunks: Buffer[][] = [];
-  for (let at = 0; at < keys.length; at += READS_PER_TXN) chunks.push(keys.slice(at, at + READS_PER_TXN));
-  const answers = await Promise.all(
-    chunks.map((chunk) => {
-      const success = chunk.map((key): Operation => ({ range: { key, keysOnly } }));
-      return link.txn({ compare: [], success, failure: [] }, signal);
-    }),
-  );
-  const header = answers.reduce((latest, { header }) => (header.raftTerm > latest.raftTerm ? header : latest), {
-    ...NO_HEADER,
-  });
-  return { header, entries: answers.flatMap(({ responses }) => responses.map(({ kvs }) => kvs[0])) };
+): Promise<{ readonly header: Header; readonly entries: readonly (KeyValue | undefined)[] }> {
+  const success = keys.map((key): Operation => ({ range: { key } }));
+  const { header, responses } = await link.txn({ compare: [], success, failure: [] }, signal);
+  return { header, entries: responses.map(({ kvs }) => kvs[0]) };
 }
 
-const NO_HEADER: Header = { clusterId: 0n, memberId: 0n, revision: 0n, raftTerm: 0n };
+/** A key that is nobody's. */
+function prefixKey(prefix: string): Buffer {
+  return Buffer.from(`${prefix}conclave`);
+}
 
 /** A session without holds is confirmed by a read of nothing. Rights are checked after the read was confirmed, so that a refusal confirms it too. */
-async function readNothing(link: Link, prefix: string, signal: AbortSignal): Promise<ReadKeys> {
+async function readNothing(link: Link, prefix: string, signal: AbortSignal): Promise<Header> {
   try {
-    const { header } = await link.range({ key: Buffer.from(`${prefix}conclave`), limit: 1, keysOnly: true }, signal);
-    return { header, entries: [] };
+    return (await link.range({ key: prefixKey(prefix), limit: 1, keysOnly: true }, signal)).header;
   } catch (error) {
     if (!isPermissionDenied(error)) throw error;
-    return { header: (await link.timeToLive(0n, false, signal)).header, entries: [] };
+    return (await link.timeToLive(0n, false, signal)).header;
   }
 }
 
@@ -155,12 +169,14 @@ async function readStrays(
   keys: readonly Buffer[],
   signal: AbortSignal,
 ): Promise<readonly Hold[]> {
-  const { entries } = await readKeys(link, keys, false, signal);
-  return entries.flatMap((entry) => {
-    const record = entry && readRecord(entry.value);
-    const name = entry && nameOfKey(prefix, entry.key);
-    return record === undefined || name === undefined ? [] : [{ name, bid: record.bid }];
-  });
+  const read = await inTurns(piecesOf(keys, READS_PER_TXN), (some) => readKeys(link, some, signal));
+  return read
+    .flatMap(({ entries }) => entries)
+    .flatMap((entry) => {
+      const record = entry && readRecord(entry.value);
+      const name = entry && nameOfKey(prefix, entry.key);
+      return record === undefined || name === undefined ? [] : [{ name, bid: record.bid }];
+    });
 }
 
 /** Ends the lease and everything bound to it. One that is gone is ended. */

@@ -5,6 +5,7 @@ import type { KeyValue, Operation, RangeResponse } from "../../clients/etcd/mess
 import type { Question, Seat } from "../contract.ts";
 import { domainOf, holderOf, keyOf, kindOf, type Line, lineOf, readRecord, versionOf } from "./entry.ts";
 import { entriesBefore, firstOfLine } from "./stand.ts";
+import { inTurns, piecesOf } from "./turns.ts";
 
 /** Two reads each; etcd takes at most 128 operations in a transaction. */
 const QUESTIONS_PER_TXN = 60;
@@ -15,10 +16,8 @@ export async function lookAt(
   questions: readonly Question[],
   signal: AbortSignal,
 ): Promise<readonly Seat[]> {
-  const chunks: Question[][] = [];
-  for (let at = 0; at < questions.length; at += QUESTIONS_PER_TXN)
-    chunks.push(questions.slice(at, at + QUESTIONS_PER_TXN));
-  const seats = await Promise.all(chunks.map((chunk) => lookAtChunk(link, prefix, chunk, signal)));
+  const chunks = piecesOf(questions, QUESTIONS_PER_TXN);
+  const seats = await inTurns(chunks, (chunk) => lookAtChunk(link, prefix, chunk, signal));
   return seats.flat();
 }
 
@@ -38,15 +37,39 @@ async function lookAtChunk(
     { range: { key: key ?? line.start } },
   ]);
   const { header, responses } = await link.txn({ compare: [], success, failure: [] }, signal);
-  return await Promise.all(
+  const shown = await Promise.all(
     asked.map(async ({ question, line, key }, index) => {
-      const shown = responses[2 * index]?.kvs[0];
       const own = key && responses[2 * index + 1]?.kvs[0];
-      const first = await firstEntry(link, line, shown, signal);
-      const place = key && (await placeOf(link, line, own, question, first, signal));
-      return seatOf(question, line, first, header, place);
+      const first = await firstEntry(link, line, responses[2 * index]?.kvs[0], signal);
+      const mine = own !== undefined && readRecord(own.value)?.bid === question.bid ? own : undefined;
+      return { question, line, first, isAsked: key !== undefined, mine };
     }),
   );
+  const behind = shown.flatMap(({ line, first, mine }) =>
+    mine === undefined || first?.key.equals(mine.key) === true
+      ? []
+      : [{ line, key: mine.key, revision: mine.createRevision }],
+  );
+  const before = behind.length === 0 ? [] : await entriesBefore(link, behind, signal);
+  const ahead = new Map(behind.map((place, index) => [place.line, countEntries(place.line, before[index])]));
+  return shown.map(({ question, line, first, isAsked, mine }) =>
+    seatOf(
+      question,
+      line,
+      first,
+      header,
+      isAsked ? placeOf(mine, mine && ahead.has(line) ? ahead.get(line) : 0) : undefined,
+    ),
+  );
+}
+
+function countEntries(line: Line, before: readonly KeyValue[] | undefined): number | undefined {
+  return before?.filter((kv) => kindOf(line, kv) === "entry").length;
+}
+
+/** `ahead` undefined: the entry has gone meanwhile. */
+function placeOf(mine: KeyValue | undefined, ahead: number | undefined): Seat["place"] {
+  return mine === undefined || ahead === undefined ? { present: false, ahead: 0 } : { present: true, ahead };
 }
 
 function seatOf(
@@ -73,19 +96,4 @@ export async function firstEntry(
   const range = { key: line.start, rangeEnd: line.end, order: "oldest first", keysOnly: true } as const;
   const entry = (await link.range(range, signal)).kvs.find((kv) => kindOf(line, kv) === "entry");
   return entry && (await link.range({ key: entry.key }, signal)).kvs[0];
-}
-
-async function placeOf(
-  link: Link,
-  line: Line,
-  own: KeyValue | undefined,
-  question: Question,
-  first: KeyValue | undefined,
-  signal: AbortSignal,
-): Promise<Seat["place"]> {
-  if (own === undefined || readRecord(own.value)?.bid !== question.bid) return { present: false, ahead: 0 };
-  if (first?.key.equals(own.key) === true) return { present: true, ahead: 0 };
-  const before = await entriesBefore(link, line, own.key, own.createRevision, signal);
-  if (before === undefined) return { present: false, ahead: 0 };
-  return { present: true, ahead: before.filter((kv) => kindOf(line, kv) === "entry").length };
 }

@@ -2,24 +2,33 @@
 // hint is given when there is none. So a leader that leaves wakes one candidate and not all. An onlooker watches the first entry, or an empty line for
 // somebody who comes. Every watch begins right after the revision at which its key was read, so that nothing falls between the two.
 import type { Link } from "../../clients/etcd/link.ts";
-import type { KeyValue, RangeResponse, WatchEvent } from "../../clients/etcd/messages.ts";
+import type { KeyValue, Operation, RangeRequest, WatchEvent } from "../../clients/etcd/messages.ts";
 import type { Hint, Question } from "../contract.ts";
 import { domainOf, holderOf, keyOf, kindOf, type Line, lineOf, readRecord, versionOf } from "./entry.ts";
 import { firstEntry } from "./look.ts";
+import { firstOfLine } from "./stand.ts";
+import { inTurns, piecesOf } from "./turns.ts";
 
 export interface Post {
   readonly link: Link;
   readonly prefix: string;
+  /** For requests. */
   readonly signal: AbortSignal;
+  /** How to end each watch. They are many: one set of them costs less than as many listeners on one signal. */
+  readonly stops: Set<() => void>;
   hint(hint: Hint): void;
   /** The source broke. */
   end(): void;
 }
 
-export async function standSentry(post: Post, question: Question): Promise<void> {
-  const line = lineOf(post.prefix, question.name);
-  if (question.bid === undefined) await watchFirst(post, line);
-  else await watchOwn(post, line, question);
+/** Two reads each; etcd takes at most 128 operations in a transaction. */
+const QUESTIONS_PER_TXN = 60;
+
+export async function standSentries(post: Post, questions: readonly Question[]): Promise<void> {
+  const lookingOn = questions.filter(({ bid }) => bid === undefined);
+  const inLine = questions.filter(({ bid }) => bid !== undefined);
+  await inTurns(piecesOf(inLine, QUESTIONS_PER_TXN), (some) => watchOwn(post, some));
+  await inTurns(lookingOn, ({ name }) => watchFirst(post, lineOf(post.prefix, name)));
 }
 
 /** Calls `then` for each event of the key until the post ends or `then` says "enough". */
@@ -29,6 +38,7 @@ function follow(
   after: bigint,
   then: (event: WatchEvent) => "enough" | undefined,
 ): void {
+  if (post.signal.aborted) return;
   const hear = (events: readonly WatchEvent[]): void => {
     for (const event of events)
       if (then(event) === "enough") {
@@ -38,11 +48,10 @@ function follow(
   };
   const cancel = post.link.watches().add({ ...request, startRevision: after + 1n }, { hear, end: () => post.end() });
   const stop = (): void => {
-    post.signal.removeEventListener("abort", stop);
+    post.stops.delete(stop);
     cancel();
   };
-  post.signal.addEventListener("abort", stop, { once: true });
-  if (post.signal.aborted) stop();
+  post.stops.add(stop);
 }
 
 /** A request to etcd that fails ends the watch it was made for: a caller that still wants one begins anew. */
@@ -52,65 +61,98 @@ function again(post: Post, next: () => Promise<void>): void {
 
 // ---- in the line
 
-async function watchOwn(post: Post, line: Line, { bid, session }: Question): Promise<void> {
-  const { name } = line;
-  const { header, kvs } = await post.link.range({ key: keyOf(line, session?.id ?? "") }, post.signal);
-  const [own] = kvs;
-  const gone = (revision: bigint): void =>
-    post.hint({ name, seat: { name, version: versionOf(undefined, revision), state: "vacant" } });
-  if (own === undefined || readRecord(own.value)?.bid !== bid) return gone(header.revision);
-  follow(post, { key: own.key }, header.revision, (event) => {
-    if (event.type !== "delete") return undefined;
-    gone(event.kv.modRevision);
-    return "enough";
+async function watchOwn(post: Post, questions: readonly Question[]): Promise<void> {
+  const asked = questions.map(({ name, bid, session }) => {
+    const line = lineOf(post.prefix, name);
+    return { line, bid, key: keyOf(line, session?.id ?? "") };
   });
-  await watchPredecessor(post, line, own);
+  const success = asked.flatMap(({ line, key }): Operation[] => [{ range: { key } }, firstOfLine(line, true)]);
+  const { header, responses } = await post.link.txn({ compare: [], success, failure: [] }, post.signal);
+  const domain = domainOf(header.clusterId);
+  const behind: Standing[] = [];
+  asked.forEach(({ line, bid, key }, index) => {
+    const own = responses[2 * index]?.kvs[0];
+    if (own === undefined || readRecord(own.value)?.bid !== bid) return post.hint(ownIsGone(line, header.revision));
+    follow(post, { key }, header.revision, ({ type, kv }) => {
+      if (type !== "delete") return undefined;
+      post.hint(ownIsGone(line, kv.modRevision));
+      return "enough";
+    });
+    const standing = { line, own, domain };
+    if (responses[2 * index + 1]?.kvs[0]?.key.equals(key) === true) post.hint(nobodyBefore(standing));
+    else behind.push(standing);
+    return undefined;
+  });
+  if (behind.length > 0) await watchPredecessors(post, behind);
+}
+
+interface Standing {
+  readonly line: Line;
+  readonly own: KeyValue;
+  readonly domain: string;
 }
 
 /** New entries come only at the end of the queue. So the second in the queue is the first when the first one goes, and need not ask again. */
-async function watchPredecessor(post: Post, line: Line, own: KeyValue): Promise<void> {
-  const { header, before, isFirst } = await findPredecessor(post, line, own);
-  if (before === undefined) return post.hint(nobodyBefore(line, own, header));
-  follow(post, { key: before.key }, header.revision, (event) => {
-    if (event.type !== "delete") return undefined;
-    if (isFirst) post.hint(nobodyBefore(line, own, header));
-    else again(post, () => watchPredecessor(post, line, own));
-    return "enough";
+async function watchPredecessors(post: Post, standing: readonly Standing[]): Promise<void> {
+  const found = await findPredecessors(post, standing);
+  standing.forEach((each, index) => {
+    const { revision, before, isFirst } = found[index] ?? NOBODY;
+    if (before === undefined) return post.hint(nobodyBefore(each));
+    follow(post, { key: before.key }, revision, ({ type }) => {
+      if (type !== "delete") return undefined;
+      if (isFirst) post.hint(nobodyBefore(each));
+      else again(post, () => watchPredecessors(post, [each]));
+      return "enough";
+    });
+    return undefined;
   });
 }
 
+function ownIsGone({ name }: Line, revision: bigint): Hint {
+  return { name, seat: { name, version: versionOf(undefined, revision), state: "vacant" } };
+}
+
 /** Worth a claim: as far as can be seen, the entry is the first. */
-function nobodyBefore(line: Line, own: KeyValue, { clusterId }: RangeResponse["header"]): Hint {
+function nobodyBefore({ line, own, domain }: Standing): Hint {
   const { name } = line;
-  const holder = holderOf(line, own, domainOf(clusterId));
+  const holder = holderOf(line, own, domain);
   const seat = { version: versionOf(own, own.modRevision), state: "held", holder } as const;
   return { name, seat: { name, ...seat, place: { present: true, ahead: 0 } } };
 }
 
-async function findPredecessor(
-  { link, signal }: Post,
-  line: Line,
-  own: KeyValue,
-): Promise<{
-  readonly header: RangeResponse["header"];
+interface Predecessor {
+  /** At which it was read. */
+  readonly revision: bigint;
   readonly before: KeyValue | undefined;
   /** Certainly nobody stands before it. */
   readonly isFirst: boolean;
-}> {
-  const range = {
-    key: line.start,
-    rangeEnd: line.end,
-    order: "newest first",
-    keysOnly: true,
-    maxCreateRevision: own.createRevision - 1n,
-  } as const;
-  const near = await link.range({ ...range, limit: 2 }, signal);
-  const [nearest] = near.kvs;
-  if (nearest === undefined || kindOf(line, nearest) === "entry")
-    return { header: near.header, before: nearest, isFirst: near.kvs.length === 1 };
-  const all = await link.range(range, signal);
-  const entries = all.kvs.filter((kv) => kindOf(line, kv) === "entry");
-  return { header: all.header, before: entries[0], isFirst: entries.length === 1 };
+}
+
+const NOBODY: Predecessor = { revision: 0n, before: undefined, isFirst: true };
+
+async function findPredecessors(
+  { link, signal }: Post,
+  standing: readonly Standing[],
+): Promise<readonly Predecessor[]> {
+  const ranges = standing.map(({ line, own }) => rangeBefore(line, own));
+  const success = ranges.map((range): Operation => ({ range: { ...range, limit: 2 } }));
+  const { header, responses } = await link.txn({ compare: [], success, failure: [] }, signal);
+  return await Promise.all(
+    standing.map(async ({ line }, index): Promise<Predecessor> => {
+      const kvs = responses[index]?.kvs ?? [];
+      const [nearest] = kvs;
+      if (nearest === undefined || kindOf(line, nearest) === "entry")
+        return { revision: header.revision, before: nearest, isFirst: kvs.length === 1 };
+      const all = await link.range(ranges[index] ?? { key: line.start }, signal);
+      const entries = all.kvs.filter((kv) => kindOf(line, kv) === "entry");
+      return { revision: all.header.revision, before: entries[0], isFirst: entries.length === 1 };
+    }),
+  );
+}
+
+function rangeBefore(line: Line, own: KeyValue): RangeRequest {
+  const maxCreateRevision = own.createRevision - 1n;
+  return { key: line.start, rangeEnd: line.end, order: "newest first", keysOnly: true, maxCreateRevision };
 }
 
 // ---- looking on

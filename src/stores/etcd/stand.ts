@@ -19,9 +19,10 @@ import {
   writeRecord,
 } from "./entry.ts";
 import { foreignData, outcomeOf } from "./refusals.ts";
+import { inTurns, piecesOf } from "./turns.ts";
 
 /** etcd takes 128 operations in a transaction, and counts those inside it too. */
-const TOGETHER_MAX = 64;
+export const TOGETHER_MAX = 64;
 /** Counting those ahead beyond this many is of no use to anybody. */
 const COUNT_UP_TO = 1000;
 
@@ -37,13 +38,14 @@ export async function joinAll(
   signal: AbortSignal,
 ): Promise<readonly Claimed[]> {
   const answers = new Map<Claim, Claimed>();
-  await Promise.all(
-    chunksOf(claims, ({ session }) => session.id).map(async (chunk) => {
+  await inTurns(
+    chunksOf(claims, ({ session }) => session.id),
+    async (chunk) => {
       const joined = await joinTogether(link, prefix, chunk, signal);
-      chunk.forEach((claim, index) => answers.set(claim, joined[index] ?? unknown("no answer for this claim")));
-    }),
+      chunk.forEach((claim, index) => answers.set(claim, joined[index] ?? NO_ANSWER));
+    },
   );
-  return claims.map((claim) => answers.get(claim) ?? unknown("no answer for this claim"));
+  return claims.map((claim) => answers.get(claim) ?? NO_ANSWER);
 }
 
 async function joinTogether(
@@ -55,7 +57,12 @@ async function joinTogether(
   try {
     const requests = claims.map((claim) => joinRequest(prefix, claim));
     const { header, each } = await txnTogether(link, requests, signal);
-    return await Promise.all(claims.map((claim, index) => readJoin(link, prefix, claim, header, each[index], signal)));
+    const joined = await Promise.all(
+      claims.map((claim, index) => readJoin(link, prefix, claim, header, each[index], signal)),
+    );
+    const behind = joined.filter((each) => each.kind === "behind");
+    const places = behind.length === 0 ? [] : await findPlaces(link, behind, signal);
+    return joined.map((each) => (each.kind === "behind" ? (places[behind.indexOf(each)] ?? NO_ANSWER) : each));
   } catch (error) {
     if (isLeaseNotFound(error)) return claims.map(() => ({ kind: "session-lost" }));
     // Nothing of it was applied because of one of them: each for itself, then.
@@ -67,6 +74,14 @@ async function joinTogether(
       return (await Promise.all(claims.map((claim) => joinTogether(link, prefix, [claim], signal)))).flat();
     return claims.map(({ name }) => outcomeOf(error, `${prefix}${name}/`));
   }
+}
+
+const NO_ANSWER = unknown("no answer for this claim");
+
+/** In the line, with something before it: which place that is takes another look. */
+interface Behind extends Place {
+  readonly kind: "behind";
+  readonly hold: Hold;
 }
 
 function joinRequest(prefix: string, claim: Claim): TxnRequest {
@@ -91,8 +106,8 @@ async function readJoin(
   header: Header,
   joined: TxnBody | undefined,
   signal: AbortSignal,
-): Promise<Claimed> {
-  if (joined === undefined) return unknown("no answer for this claim");
+): Promise<Claimed | Behind> {
+  if (joined === undefined) return NO_ANSWER;
   const { name, bid, value, session } = claim;
   const line = lineOf(prefix, name);
   const key = keyOf(line, session.id);
@@ -107,7 +122,7 @@ async function readJoin(
   const hold = holdOf(name, bid, own?.createRevision ?? header.revision, domainOf(header.clusterId));
   const foremost = joined.responses[1]?.kvs[0];
   if (foremost?.key.equals(key) === true) return { kind: "granted", hold };
-  return await findPlace(link, line, key, hold, signal);
+  return { kind: "behind", line, key, hold, revision: hold.token?.value ?? 0n };
 }
 
 function foreignEntry(key: Buffer): Claimed {
@@ -128,10 +143,18 @@ async function announce(
   return (await link.txn({ compare: [{ key, createRevision }], success, failure: [] }, signal)).succeeded;
 }
 
-/** Somebody or something is before me. */
-async function findPlace(link: Link, line: Line, key: Buffer, hold: Hold, signal: AbortSignal): Promise<Claimed> {
-  const revision = hold.token?.value ?? 0n;
-  const ahead = await entriesBefore(link, line, key, revision, signal);
+/** Somebody or something is before each of these. */
+async function findPlaces(link: Link, behind: readonly Behind[], signal: AbortSignal): Promise<readonly Claimed[]> {
+  const before = await entriesBefore(link, behind, signal);
+  return await Promise.all(behind.map((place, index) => placeAmong(link, place, before[index], signal)));
+}
+
+async function placeAmong(
+  link: Link,
+  { line, key, hold, revision }: Behind,
+  ahead: readonly KeyValue[] | undefined,
+  signal: AbortSignal,
+): Promise<Claimed> {
   if (ahead === undefined) return unknown("the entry went away while its place was looked for");
   const data = ahead.find((kv) => kindOf(line, kv) === "data");
   if (data !== undefined) {
@@ -143,23 +166,40 @@ async function findPlace(link: Link, line: Line, key: Buffer, hold: Hold, signal
   return before === 0 ? { kind: "granted", hold } : { kind: "waiting", hold, ahead: before };
 }
 
-/** What was made below the name before `revision`, as long as my entry of that revision is there; keys only. */
+/** An entry of ours, by its create revision. */
+export interface Place {
+  readonly line: Line;
+  readonly key: Buffer;
+  readonly revision: bigint;
+}
+
+/** For each place: what was made below its name before it, keys only; undefined if that entry is no longer there. At most TOGETHER_MAX places. */
 export async function entriesBefore(
   link: Link,
-  line: Line,
-  key: Buffer,
-  revision: bigint,
+  places: readonly Place[],
   signal: AbortSignal,
-): Promise<readonly KeyValue[] | undefined> {
-  const range = { key: line.start, rangeEnd: line.end, keysOnly: true, maxCreateRevision: revision - 1n };
-  for (const limit of [COUNT_UP_TO, undefined]) {
-    const compare = [{ key, createRevision: revision }];
-    const answer = await link.txn({ compare, success: [{ range: { ...range, limit } }], failure: [] }, signal);
-    if (!answer.succeeded) return undefined;
-    const { kvs = [], more = false } = answer.responses[0] ?? {};
-    if (!more || kvs.some((kv) => kindOf(line, kv) !== "other election")) return kvs;
-  }
-  return undefined;
+): Promise<readonly (readonly KeyValue[] | undefined)[]> {
+  const { each } = await txnTogether(
+    link,
+    places.map((place) => beforeRequest(place, COUNT_UP_TO)),
+    signal,
+  );
+  return await Promise.all(
+    places.map(async (place, index) => {
+      const { succeeded = false, responses = [] } = each[index] ?? {};
+      if (!succeeded) return undefined;
+      const { kvs = [], more = false } = responses[0] ?? {};
+      if (!more || kvs.some((kv) => kindOf(place.line, kv) !== "other election")) return kvs;
+      // Nothing but keys of longer names among the first thousand: all of them, then.
+      const whole = await link.txn(beforeRequest(place, undefined), signal);
+      return whole.succeeded ? whole.responses[0]?.kvs : undefined;
+    }),
+  );
+}
+
+function beforeRequest({ line, key, revision }: Place, limit: number | undefined): TxnRequest {
+  const range = { key: line.start, rangeEnd: line.end, keysOnly: true, maxCreateRevision: revision - 1n, limit };
+  return { compare: [{ key, createRevision: revision }], success: [{ range }], failure: [] };
 }
 
 /** Conditioned on session and bid. By the token in one request for all; where there is none, or another entry of that bid stands, by looking first. */
@@ -170,16 +210,14 @@ export async function leaveAll(
   holds: readonly Hold[],
   signal: AbortSignal,
 ): Promise<void> {
-  await Promise.all(
-    chunksOf(holds, () => session.id).map(async (chunk) => {
-      const entries = chunk.map(({ name, bid, token }) => {
-        const key = keyOf(lineOf(prefix, name), session.id);
-        return { key, bid, createRevision: token?.value };
-      });
-      const { each } = await txnTogether(link, entries.map(leaveRequest), signal);
-      await Promise.all(entries.map((entry, index) => finishLeaving(link, entry, each[index], signal)));
-    }),
-  );
+  await inTurns(piecesOf(holds, TOGETHER_MAX), async (some) => {
+    const entries = some.map(({ name, bid, token }) => {
+      const key = keyOf(lineOf(prefix, name), session.id);
+      return { key, bid, createRevision: token?.value };
+    });
+    const { each } = await txnTogether(link, entries.map(leaveRequest), signal);
+    await Promise.all(entries.map((entry, index) => finishLeaving(link, entry, each[index], signal)));
+  });
 }
 
 interface Leaving {

@@ -1,0 +1,71 @@
+// Very many names at once: what is under way together, and that the rest has not been sent.
+import { expect, it } from "vitest";
+import type { Claim } from "../../src/lease/exchange.ts";
+import { Rig } from "./rig.ts";
+
+const NAMES = Array.from({ length: 5000 }, (_, index) => `n${index}`);
+
+/** All stand, and the session is open. */
+function crowd(): Rig {
+  const rig = new Rig({ shape: "line", judge: "store-monotonic", holdsPerSession: Infinity });
+  for (const name of NAMES) rig.input({ type: "stand", name, value: "" });
+  rig.pass(0);
+  rig.keep();
+  rig.pass(0);
+  return rig;
+}
+
+const claimsIn = (rig: Rig): readonly Claim[] =>
+  rig.pending.flatMap(({ request }) => (request.method === "claim" ? request.claims : []));
+
+it("claims go out in requests of a bounded size, of which a bounded number is under way", () => {
+  const rig = crowd();
+  expect(claimsIn(rig)).toHaveLength(1024);
+  for (const { request } of rig.pending)
+    expect(request.method === "claim" && request.claims.length).toBeLessThanOrEqual(256);
+});
+
+it("all are won, each once, as answers come", () => {
+  const rig = crowd();
+  const sent: string[] = [];
+  while (rig.has("claim")) {
+    expect(claimsIn(rig).length).toBeLessThanOrEqual(1024);
+    const call = rig.next("claim");
+    sent.push(...call.request.claims.map(({ name }) => name));
+    rig.grant(call);
+    rig.pass(0);
+  }
+  expect(sent.toSorted()).toEqual(NAMES.toSorted());
+  expect(rig.happened("elected")).toHaveLength(NAMES.length);
+});
+
+it("what is given up before it was sent leaves no trace: no claim of it goes out, and there is no bid to search for", () => {
+  const rig = crowd();
+  const first = new Set(claimsIn(rig).map(({ name }) => name));
+  for (const name of NAMES) if (!first.has(name)) rig.input({ type: "withdraw", name });
+  rig.pass(0);
+  expect(rig.machine.bidsMade).toBe(first.size);
+  while (rig.has("claim")) {
+    rig.grant();
+    rig.pass(0);
+  }
+  expect(rig.happened("elected")).toHaveLength(first.size);
+  expect(rig.machine.campaigns.size).toBe(first.size);
+});
+
+it("claims without an answer make room too, and are sent again with their bids", () => {
+  const rig = crowd();
+  const lost = claimsIn(rig);
+  while (rig.has("claim")) rig.unknown(rig.next("claim"));
+  rig.pass(0);
+  const others = claimsIn(rig);
+  expect(others).toHaveLength(1024);
+  for (const claim of others) expect(lost).not.toContainEqual(claim);
+  const elected = (): number => rig.happened("elected").length;
+  for (let turn = 0; turn < 100 && elected() < NAMES.length; turn++) {
+    rig.pass(200);
+    if (rig.has("keep")) rig.keep();
+    while (rig.has("claim")) rig.grant();
+  }
+  expect(elected()).toBe(NAMES.length);
+});
