@@ -9,6 +9,7 @@
 //   unknown    A transaction without an answer may be applied later, under the same comparison. The caller is told STORE_TIMEOUT, not that it failed.
 // Needs: every writer of the guarded keys writes through `write`, or compares what `raise` returned in a transaction of its own client.
 import { ConclaveError } from "../base/errors.ts";
+import { Recent } from "../base/recent.ts";
 import { parseAddress, shownUrl } from "../clients/etcd/address.ts";
 import { EtcdClient } from "../clients/etcd/client.ts";
 import { EtcdError } from "../clients/etcd/errors.ts";
@@ -74,12 +75,15 @@ interface Changed {
 
 const NEVER_SEEN: Known = { remembered: undefined, modRevision: 0n };
 
+/** One that is forgotten is asked for once more. */
+const RESOURCES_REMEMBERED = 10_000;
+
 class KeyFence implements EtcdFence {
   readonly #client: EtcdClient;
   readonly #prefix: string;
   readonly #howToAdopt: HowToAdopt;
   /** As last seen. If it is out of date, the comparison fails, and shows what is there. */
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Recent<string, Known>(RESOURCES_REMEMBERED);
 
   constructor(client: EtcdClient, prefix: string) {
     this.#client = client;

@@ -4,6 +4,7 @@
 // out; for a nonce that was answered once, it is only looked for. A nonce is used by one candidate of one process, so this handle has seen its answer.
 import { setMaxListeners } from "node:events";
 import { unknown } from "../../base/outcome.ts";
+import { Recent } from "../../base/recent.ts";
 import type { EtcdClient } from "../../clients/etcd/client.ts";
 import { NOT_WANTED } from "../../clients/etcd/connection.ts";
 import type { Link } from "../../clients/etcd/link.ts";
@@ -41,7 +42,7 @@ export class EtcdStore implements FencedStore, Reopenable {
   readonly url: string;
   readonly #client: EtcdClient;
   readonly #prefix: string;
-  readonly #granted = new Set<string>();
+  readonly #granted = new Recent<string, true>(NONCES_REMEMBERED);
   readonly #mailboxes = new Mailboxes();
   #promised: { readonly version: string | undefined; readonly guarantee: Guarantee<"fenced"> } | undefined;
 
@@ -64,14 +65,8 @@ export class EtcdStore implements FencedStore, Reopenable {
       return await this.#with(call, (link, signal) => keepLease(link, this.#prefix, session, holds, signal));
     const { nonce } = session;
     const kept = await this.#with(call, (link, signal) => openLease(link, session, this.#granted.has(nonce), signal));
-    if (kept.kind === "kept") this.#remember(nonce);
+    if (kept.kind === "kept") this.#granted.set(nonce, true);
     return kept;
-  }
-
-  #remember(nonce: string): void {
-    this.#granted.add(nonce);
-    const [oldest] = this.#granted;
-    if (this.#granted.size > NONCES_REMEMBERED && oldest !== undefined) this.#granted.delete(oldest);
   }
 
   async claim(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]> {

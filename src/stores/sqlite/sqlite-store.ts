@@ -4,6 +4,7 @@
 // S4. Before each call: does the path still lead to the open file? If not, every session that was opened through this handle is lost for good, the next
 //   call says why, and the one after that opens what is at the path now.
 import { type Refused, unknown, type Unknown } from "../../base/outcome.ts";
+import { Recent } from "../../base/recent.ts";
 import type { Call, FencedStore, Reopenable, ShowsLife } from "../contract.ts";
 import type {
   Claim,
@@ -45,6 +46,9 @@ interface Life {
   readonly beacon: Beacon | undefined;
 }
 
+/** Each is a process, or one that has begun anew: far more than can still be heard of. */
+const SESSIONS_REMEMBERED = 1_000;
+
 export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
   readonly url: string;
   /** Two libraries with one file in one process lose each other's locks: POSIX gives them to the process. */
@@ -54,9 +58,12 @@ export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
   readonly #watcher: Watcher;
   readonly #mailboxes = new Mailboxes();
   readonly #releases: { will: Will; call: Call; resolve: (released: Released) => void }[] = [];
-  /** Opened or kept through this handle in the file that is open now, and those whose file is gone. */
-  readonly #sessions = new Set<string>();
-  readonly #lost = new Set<string>();
+  /**
+   * Opened or kept through this handle in the file that is open now, and those whose file is gone. A lost one that is forgotten is not known to the new
+   * file either, so that its keeps are answered in the same way.
+   */
+  readonly #sessions = new Recent<string, true>(SESSIONS_REMEMBERED);
+  readonly #lost = new Recent<string, true>(SESSIONS_REMEMBERED);
   #file: OpenFile | undefined;
   #beacon: Promise<Life | Refused | Unknown> | undefined;
   #lit: Beacon | undefined;
@@ -82,7 +89,7 @@ export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
     if (this.#lost.has(session.id)) return { kind: "session-lost" };
     const kept = this.#answer((file) => file.shelf.keep(session, holds, call.sentAtMs));
     // Opened through another handle, it is of this file all the same.
-    if (kept.kind === "kept") this.#sessions.add(session.id);
+    if (kept.kind === "kept") this.#sessions.set(session.id, true);
     return kept;
   }
 
@@ -94,7 +101,7 @@ export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
     return this.#answer((file) => {
       if (this.#lost.has(spec.nonce)) return { kind: "session-lost" };
       const kept = file.shelf.open(spec, ttlMs, life.beacon?.socket, call.sentAtMs);
-      this.#sessions.add(spec.nonce);
+      this.#sessions.set(spec.nonce, true);
       return kept;
     });
   }
@@ -218,7 +225,7 @@ export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
   #abandonFile(): void {
     this.#file?.close();
     this.#file = undefined;
-    for (const id of this.#sessions) this.#lost.add(id);
+    for (const id of this.#sessions.keys()) this.#lost.set(id, true);
     this.#sessions.clear();
     const message = `sqlite: ${this.#parts.place} is not the file that was opened: it, or its -wal or -shm, was deleted or replaced. Every leadership in it is over; whatever is at the path now is opened next, and a new file has a new token domain.`;
     this.#notice = new Refusal("STORE_UNREACHABLE", message, { retryable: true });

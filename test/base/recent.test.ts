@@ -1,0 +1,12 @@
+// What is remembered of the latest keys, and no more.
+import { expect, it } from "vitest";
+import { Recent } from "../../src/base/recent.ts";
+
+it("forgets what was set longest ago", () => {
+  const recent = new Recent<string, number>(3);
+  for (const [index, key] of ["a", "b", "c", "a", "d"].entries()) recent.set(key, index);
+  expect([...recent.keys()]).toEqual(["c", "a", "d"]);
+  expect([recent.get("a"), recent.get("b"), recent.has("b"), recent.size]).toEqual([3, undefined, false, 3]);
+  recent.clear();
+  expect(recent.size).toBe(0);
+});
