@@ -5,7 +5,7 @@
 // A resource remembers (domain, value, bid) of the newest token it has met, and of each domain that it has left how far that domain had come.
 //   older value, same domain             refused, `stale`
 //   equal value of another bid           refused, `equal`: two terms carry one number, so the store has forgotten, and none can tell which is newer
-//   another domain                       refused, `foreign`: its values do not compare; until somebody who knows says `adopt`
+//   another domain                       refused, `foreign`: its values do not compare, until an operator calls `adopt`
 //   a domain that was left               refused, `left`, for ever, unless it is adopted again; then only greater values than it had
 //   the newest token, or a greater one   admitted, and remembered
 //

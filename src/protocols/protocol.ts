@@ -92,9 +92,9 @@ export interface Tolerance {
 
 /** What converges when all is well again. */
 export interface Liveness {
-  /** A majority that can talk is enough; else everybody who is up must be able to. */
+  /** A majority that can talk is enough; otherwise all members that are up must be able to talk. */
   readonly needs: "majority" | "everybody";
-  /** Within so long after everything was mended, all agree on one leader. */
+  /** Within this time after everything was repaired, all agree on one leader. */
   withinMs(settings: Settings, nodes: number): number;
   /** Whether that holds under these settings; the hunt judges only safety under others. If absent: under all. */
   isPromised?(settings: Settings): boolean;

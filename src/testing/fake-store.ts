@@ -21,7 +21,7 @@ export interface FakeStore extends FencedStore, WithClock {
   advance(ms: number): Promise<void>;
   /** This host sleeps: boot time and the store's time run on, the monotonic clock stands still. */
   suspend(ms: number): void;
-  /** Another candidate takes the leadership, with the next token. It never renews: after the ttl of whom it deposed (15 s if nobody) the name is free. */
+  /** Another candidate takes the leadership, with the next token. It never renews: after the ttl of the leader that it deposed (15 s if there was none) the name is free. */
   depose(election: string): void;
   /** Nothing reaches the store any more, and nothing is answered. */
   hang(): void;

@@ -23,7 +23,7 @@
 //   asking    GRANT of a majority                          waiting, until of a majority no earlier promise can be relied on; RENEW again and again
 //   asking    DENY of too many, or too long                none: RELEASE
 //   waiting   the wait is over                             leading
-//   either    RENEWED of a majority                        the deadline moves: so long after the send of what was proven
+//   either    RENEWED of a majority                        the deadline moves: it counts from the send of what was proven
 //   either    deadline                                     none: RELEASE
 //   either    STALE                                        preparing, in a later epoch
 //   any       a later epoch promised to another            none
@@ -203,7 +203,7 @@ export const masterLease: Protocol<MasterLeaseState, MasterLeaseMessage, MasterL
     };
   },
 
-  /** Who never had a promise on disk has never given one. */
+  /** A replica that never had a promise on disk has never given one. */
   start(state, image, now, effects) {
     const isSettled = state.pledge.holder !== NOBODY;
     if (isSettled) beginPledged(state, now, effects);

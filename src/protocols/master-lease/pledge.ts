@@ -4,7 +4,7 @@ import { NOBODY, type NodeId } from "../protocol.ts";
 import { promiseMs } from "./deadlines.ts";
 import { type MasterLeaseEffects, type MasterLeaseState, type Pending, STAND } from "./state.ts";
 
-/** Whether it would break its word by electing `candidate`. What it promised to itself binds it only while it stands or leads. */
+/** Whether it would break its promise by electing `candidate`. A promise to itself binds it only while it stands or leads. */
 export function isBound({ id, pledge, tenure }: MasterLeaseState, candidate: NodeId, now: number): boolean {
   if (pledge.holder === NOBODY || pledge.holder === candidate || now >= pledge.until) return false;
   return pledge.holder !== id || tenure !== undefined;
@@ -45,7 +45,7 @@ export function beginPledged(state: MasterLeaseState, now: number, effects: Mast
   if (holder !== state.id) effects.announce("follower", holder, state.pledge.epoch);
 }
 
-/** The old life may have renewed a promise a moment before it died, and to whom is not on disk. So everybody may rely on it for a full lease. */
+/** The old life may have renewed a promise a moment before it died, and the disk does not say for which replica. So any replica may rely on it for a full lease. */
 export function remember(state: MasterLeaseState, epoch: number, holder: NodeId, now: number): void {
   state.seen = epoch;
   state.pledge.epoch = epoch;
@@ -109,7 +109,7 @@ export function hearRenew(
   return true;
 }
 
-/** On disk now. Said to whom it was promised, unless it has been promised to somebody else since, or given back. */
+/** The promise is on disk now. The replica that it was made to is told, unless it has been made to another since, or given back. */
 export function pledgeStored(
   state: MasterLeaseState,
   stored: Exclude<Pending, { type: "ask" }>,

@@ -10,7 +10,7 @@ export type MasterLeaseMessage =
   | { readonly type: "GRANT"; readonly epoch: number; readonly waitMs: number }
   /** Not promised: bound to another, or in epoch `seen`. */
   | { readonly type: "DENY"; readonly epoch: number; readonly seen: number }
-  /** Only from whom a majority has promised. `leads`: and who has waited long enough. */
+  /** Sent only by a replica that a majority has promised to. `leads`: it has also waited long enough. */
   | { readonly type: "RENEW"; readonly epoch: number; readonly sequence: number; readonly leads: boolean }
   | { readonly type: "RENEWED"; readonly epoch: number; readonly sequence: number }
   /** Not renewed: I am in epoch `seen`. */

@@ -167,7 +167,7 @@ export function resign(state: MasterLeaseState, tenure: Tenure, now: number, eff
   stop(state, now, effects);
 }
 
-/** Without a word: its promise to itself is over, or was replaced by one to somebody else. */
+/** Without telling the others: its promise to itself is over, or was replaced by one to another replica. */
 export function stop(state: MasterLeaseState, now: number, effects: MasterLeaseEffects): void {
   state.tenure = undefined;
   for (const timer of [ATTEMPT, BEGIN, RENEW, LAPSE]) effects.cancelTimer(timer);

@@ -5,7 +5,7 @@
 // late, doubled, reordered, and from before a restart; clocks may run as they like. For liveness: a majority that can talk among each other, messages and
 // disk writes that take a small part of the election timeout, and CheckQuorum.
 // PROMISES  Election Safety: in one term at most one member ever leads. A term or vote that anybody was told of in an answer outlives a crash. With PreVote and
-// CheckQuorum: a leader whom a majority hears and answers is deposed by nobody but itself (transfer), and a majority that is whole agrees on one
+// CheckQuorum: a leader that a majority hears and answers is deposed by nobody but itself (transfer), and a majority that is whole agrees on one
 // of it within a few timeouts, whatever the others do.
 // DOES NOT PROMISE  One leader at one instant: an old leader believes in itself until it hears of a newer term or, with CheckQuorum, for up to two
 // election timeouts. What it does must carry its term, and be refused by everything that has seen a greater one (a log does that; so does a fence). No lease for

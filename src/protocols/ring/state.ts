@@ -2,7 +2,7 @@
 import type { DetectorSettings, Watch } from "../detector/detector.ts";
 import type { Effects, NodeId } from "../protocol.ts";
 
-/** `id:attr` of whom a message is about. The greater attribute is better; of equal ones the greater id. */
+/** `id:attr` of the member that a message is about. The greater attribute is better; of equal ones the greater id. */
 export interface Bid {
   readonly id: NodeId;
   readonly attr: number;

@@ -86,7 +86,7 @@ export function hearUpToDate(state: ZabState, epoch: number, effects: ZabEffects
   effects.announce("follower", state.vote.leader, epoch);
 }
 
-/** Only those are pinged whom the leader has told UPTODATE: a ping says it again, should that have been lost. */
+/** Only peers that the leader has told UPTODATE are pinged: a ping says it again, in case that was lost. */
 export function hearPing(state: ZabState, from: NodeId, epoch: number, effects: ZabEffects): void {
   if (!isPresent(state, epoch)) return;
   if (!state.isUpToDate) hearUpToDate(state, epoch, effects);

@@ -137,7 +137,7 @@ function hearSettled(state: ZabState, from: NodeId, vote: Notification, effects:
 }
 
 /**
- * ZooKeeper's checkLeader. Of another peer only its own word counts that it leads: else those whom a dead leader left behind would send each other
+ * ZooKeeper's checkLeader. That a peer leads is believed only if it says so itself: otherwise the followers of a dead leader would send each other
  * to it for ever. That oneself leads may be heard from others, but only in the round in which one looks: followers of an earlier life, or of an earlier
  * round, do not make a leader of a peer that has moved on.
  */

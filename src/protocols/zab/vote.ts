@@ -26,7 +26,7 @@ export function isSameVote(a: Vote, b: Vote): boolean {
 }
 
 /**
- * Outside an election only who leads in which epoch matters. Two who follow the same leader may have elected it in different rounds, and a newcomer must
+ * Outside an election only the leader and its epoch matter. Two peers that follow the same leader may have elected it in different rounds, and a newcomer must
  * find a quorum among them. A peer that still looks has voted in one round, so then everything counts.
  */
 export function isSameChoice(a: Notification, b: Notification): boolean {

@@ -9,7 +9,7 @@
 // DOES NOT PROMISE  That an old leader knows that it has been replaced: two may believe to lead, in different epochs, for up to `syncLimit`. Whatever is
 // written must carry the epoch, or a token. Nor that the best peer leads: one that comes back with a better history follows the present leader.
 // Nor progress while a better peer is known by hearsay only: votes travel further than the candidate's own voice, so a quorum may elect, again and again,
-// somebody whom it cannot hear. (ZooKeeper has the same weakness.)
+// a peer that it cannot hear. (ZooKeeper has the same weakness.)
 // Broadcast is not here: a history is one number, the zxid of its last transaction, and grows by being taken over.
 //
 //   mode        input                                  next
@@ -23,13 +23,13 @@
 //   looking     somebody follows or leads, same round  join, if a quorum of this round's votes says so and the leader itself says that it leads
 //   looking     the same, any round                    join, if a quorum of those who do not look says so and the leader itself says that it leads
 //   looking     no quorum                              tell everybody again; wait twice as long, 200 ms to 60 s
-//   following   vote of one who looks                  answered with the vote that this peer follows, of that vote's round
+//   following   vote of a peer that looks              answered with the vote that this peer follows, of that vote's round
 //   following   its leader looks, in a later round     looking
 //   following                                          CEPOCH → NEWEPOCH → ACKEPOCH → NEWLEADER → ACKLEADER → UPTODATE, then PING and PONG
 //   leading     CEPOCH of a quorum                     NEWEPOCH, one greater than any of theirs, and on the own disk
 //   leading     ACKEPOCH of a quorum                   NEWLEADER
 //   leading     ACKLEADER of a quorum                  leads: UPTODATE
-//   leading     CEPOCH with a later epoch              looking: its epoch is too small for somebody who wants to follow
+//   leading     CEPOCH with a later epoch              looking: its epoch is too small for a peer that wants to follow
 //   leading     its electors look again                looking: they will not come (ZOOKEEPER-3109)
 //   either      `initLimit` without UPTODATE, `syncLimit` without the leader, or without a quorum      looking
 //

@@ -1,4 +1,4 @@
-// Silence: who stops sending keeps loses everything, no earlier than its ttl, for good; and nothing but a keep ends the silence.
+// Silence: a session that sends no keeps loses everything, no earlier than its ttl, for good; and nothing but a keep ends the silence.
 // Where the store judges, these cases wait for it. Where a taker does, they take: the recipe vouches for the silence, not the store.
 import type { Hold, Session } from "../../lease/exchange.ts";
 import type { Bench, Case } from "./bench.ts";
