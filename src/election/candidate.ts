@@ -2,6 +2,7 @@
 import type { Clock } from "../base/clock.ts";
 import { ConclaveError, isConclaveError } from "../base/errors.ts";
 import { textOfError } from "../base/harmless.ts";
+import { askedOnce } from "../base/outcome.ts";
 import { show } from "../base/show.ts";
 import type { ConclaveEvent } from "../lease/events.ts";
 import { hasControlCharacter, type Settings } from "../lease/settings.ts";
@@ -144,7 +145,7 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
       const promised = { resolve: (value: R | undefined) => resolve(value as R), reject };
       const contest = new WorkContest<R>(this.#arena(), name, asWork<T, R>(work), false, promised);
       const giveUp = (): void => {
-        if (contest.term === undefined) contest.fail(lockTimeout(name, waitMs));
+        if (contest.term === undefined) contest.fail(lockTimeout(name, waitMs, contest.trouble));
       };
       const timer = waitMs === Infinity || waitMs === 0 ? undefined : this.#clock.timer(waitMs, giveUp);
       const stopWaiting = onAbort(signal, () => contest.fail(signal?.reason));
@@ -271,7 +272,12 @@ function checkedWait(waitMs: unknown): number {
   throw new ConclaveError("CONFIG_INVALID", `withLock: waitMs ${show(waitMs)} is not a number of milliseconds`);
 }
 
-function lockTimeout(name: string, waitMs: number): ConclaveError {
+/** `trouble`: why the store has not said whether it is free. */
+function lockTimeout(name: string, waitMs: number, trouble?: ConclaveError): ConclaveError {
+  if (trouble !== undefined) {
+    const message = `"${name}" could not be had within ${waitMs} ms, because the store did not say whether it is free: ${askedOnce(trouble.message)}`;
+    return new ConclaveError("LOCK_TIMEOUT", message, { cause: trouble });
+  }
   return new ConclaveError(
     "LOCK_TIMEOUT",
     `"${name}" was not free within ${waitMs} ms. Wait longer (waitMs), or see who holds it: candidate.election("${name}").leader()`,

@@ -8,6 +8,8 @@ export interface Contender {
   ending(reason: LossReason): void;
   lost(reason: LossReason): void;
   contested(): void;
+  /** The store did not answer, or refused; it is asked again. `isOnlyOne`: nobody else is concerned. */
+  troubled(error: ConclaveError, isOnlyOne: boolean): void;
   /** The store was told of the end of a term, or could not be. */
   released(): void;
   /** Nothing of its last term is left to do: it cannot overstay. */

@@ -6,6 +6,7 @@
 // Work that was begun by `ifLeading` is a guest of the term, of either kind: the term is not settled before it is.
 import { ConclaveError, type LossReason, TermLostError } from "../base/errors.ts";
 import { textOfError } from "../base/harmless.ts";
+import { askedOnce } from "../base/outcome.ts";
 import type { Bid, Name, Token } from "../lease/exchange.ts";
 import type { Contender } from "./contender.ts";
 import { HeldTerm } from "./held-term.ts";
@@ -34,6 +35,10 @@ export abstract class Contest implements Contender {
   protected lostFor: LossReason | undefined;
   /** Meant to be over soon: a lock. */
   protected readonly brief: boolean = false;
+  /** Wants an answer, and not to wait: no answer from the store ends it too. */
+  protected readonly asksOnce: boolean = false;
+  /** Why the store could not be asked, since its last answer. */
+  trouble: ConclaveError | undefined;
   /** Works of `ifLeading` that run in the present term: it is not settled before they are (law 8). */
   protected guests = 0;
   #guestsGone: (() => void)[] = [];
@@ -117,7 +122,18 @@ export abstract class Contest implements Contender {
     this.term?.abort(reason);
   }
 
-  contested(): void {}
+  /** A definite answer: what went wrong before is over. */
+  contested(): void {
+    this.trouble = undefined;
+  }
+
+  troubled(error: ConclaveError, isOnlyOne: boolean): void {
+    this.trouble = error;
+    if (!this.asksOnce || this.stopping || this.term !== undefined) return;
+    if (isOnlyOne) this.deliver(error);
+    const { code, message, retryable, cause } = error;
+    this.fail(new ConclaveError(code, `"${this.name}": ${askedOnce(message)}`, { retryable, cause }));
+  }
 
   released(): void {}
 
@@ -151,6 +167,8 @@ export abstract class Contest implements Contender {
     this.arena.runner.input({ type: "settle", name: this.name });
   }
 
+  /** Gives up with an error, if it has not been elected yet. */
+  abstract fail(error: unknown): void;
   protected abstract begun(term: HeldTerm): void;
   protected abstract giveUp(): Promise<void>;
   /** Everything is over; say so to whoever waits. */
@@ -170,6 +188,7 @@ export class WorkContest<R> extends Contest {
   /** `lead` campaigns again after a lost term; a lock does not. */
   readonly #again: boolean;
   protected override readonly brief: boolean;
+  protected override asksOnce = false;
   readonly #promised: Promised<R | undefined>;
   #verdict: Verdict<R> | undefined;
   #unless: unknown;
@@ -191,10 +210,12 @@ export class WorkContest<R> extends Contest {
   /** Only if nobody stands before it, in this process or at the store; otherwise it fails with `error`. */
   beginOnly(error: unknown): void {
     this.#unless = error;
+    this.asksOnce = true;
     if (!this.beginNow()) this.fail(error);
   }
 
   override contested(): void {
+    super.contested();
     if (this.#unless !== undefined && this.term === undefined) this.fail(this.#unless);
   }
 

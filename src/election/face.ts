@@ -98,7 +98,7 @@ export interface Candidate<T extends UnfencedTerm = Term> extends AsyncDisposabl
   readonly id: string;
   election(name: string): Election<T>;
   /**
-   * Runs `work` under the lock `name`. While it waits: rejects `LOCK_TIMEOUT` after `waitMs` (0: only if it is free now), `signal.reason` on abort.
+   * Runs `work` under the lock `name`. While it waits: rejects `LOCK_TIMEOUT` after `waitMs` (0: only if it is free now; then also at once with the store's error if the store does not answer), `signal.reason` on abort.
    * While `work` runs, an abort aborts the term's signal, and `work` decides; rejects `TERM_LOST` if the lock was lost before `work` resolved.
    * Not re-entrant: `work` that asks for the same name again waits for itself.
    */
@@ -148,7 +148,7 @@ export interface Election<T extends UnfencedTerm = Term> extends AsyncDisposable
   term(): T | undefined;
   /** Resolves when elected. The caller ends the term: `resign()`, or `await using`. */
   campaign(options?: CampaignOptions): Promise<T>;
-  /** As `campaign`, but gives up at the first definite answer that another stands before this candidate. */
+  /** As `campaign`, but gives up at the first definite answer that another stands before this candidate. Rejects with the store's error if the store refuses or does not answer in time. */
   tryCampaign(options?: CampaignOptions): Promise<T | undefined>;
   /** A hint for routing and dashboards; never a proof. */
   leader(options?: LookOptions): Promise<Leader | undefined>;

@@ -14,6 +14,7 @@ export class HoldContest extends Contest {
   /** once: until elected. try: as once, unless another stands before. always: again and again. */
   readonly #mode: "once" | "try" | "always";
   readonly #promised: Promised<HeldTerm | undefined>;
+  protected override readonly asksOnce: boolean;
   #drain: Timer | undefined;
   #drainMs: number;
   /** The user has this term: from `campaign`, or from `election.term()`. What is done with it nobody tells us. */
@@ -28,6 +29,7 @@ export class HoldContest extends Contest {
   constructor(arena: Arena, name: Name, mode: "once" | "try" | "always", promised: Promised<HeldTerm | undefined>) {
     super(arena, name);
     this.#mode = mode;
+    this.asksOnce = mode === "try";
     this.#drainMs = arena.drainMs;
     this.#promised = promised;
   }
@@ -66,6 +68,7 @@ export class HoldContest extends Contest {
   }
 
   override contested(): void {
+    super.contested();
     if (this.#mode === "try" && this.term === undefined) this.stop();
   }
 

@@ -14,7 +14,7 @@ import type { Clock, Reading, Timer } from "../base/clock.ts";
 import { type ConclaveError, type LossReason, TermLostError } from "../base/errors.ts";
 import { unknown } from "../base/outcome.ts";
 import { chargeOf, keptSession, type Order, orderOf } from "../lease/deputy.ts";
-import type { ConclaveEvent, TermState } from "../lease/events.ts";
+import type { ConclaveEvent, Doing, TermState } from "../lease/events.ts";
 import type { Bid, Name } from "../lease/exchange.ts";
 import {
   createMachine,
@@ -26,28 +26,16 @@ import {
   termRemainingMs,
   termState,
 } from "../lease/machine.ts";
-import type { Settings } from "../lease/settings.ts";
 import type { Effect, Input, Machine } from "../lease/state.ts";
 import type { Store } from "../stores/contract.ts";
 import { ClockReader } from "./clock-reader.ts";
 import type { Contender } from "./contender.ts";
 import { type Exchange, exchange } from "./exchange.ts";
-import type { Narrator } from "./narrator.ts";
 import { Queue } from "./queue.ts";
+import type { RunnerOptions } from "./runner-options.ts";
 import { ThreadLink } from "./thread-link.ts";
 import { settled, type Waiter } from "./waiters.ts";
 import { Watches } from "./watches.ts";
-
-export interface RunnerOptions {
-  readonly store: Store;
-  readonly settings: Settings;
-  readonly clock: Clock;
-  readonly nonce: string;
-  readonly seed: number;
-  readonly narrator: Pick<Narrator, "hear" | "answered" | "forget">;
-  /** With a renewal thread: what it opens. */
-  readonly url?: string | undefined;
-}
 
 /** An effect, and the reading of the step that asked for it: what it sends is dated by that, in the books and at the store alike (law 1). */
 interface Due {
@@ -56,6 +44,8 @@ interface Due {
 }
 
 const TICK: Input = { type: "tick" };
+/** What must succeed for anybody to be elected. */
+const HINDERS: ReadonlySet<Doing | undefined> = new Set<Doing>(["open", "claim", "look", "grant"]);
 
 export class Runner {
   readonly #store: Store;
@@ -318,8 +308,15 @@ export class Runner {
       this.#contenders.get(event.election)?.ending(event.reason ?? "expired");
     if (event.type === "lost") this.#contenders.get(event.election)?.lost(event.reason);
     if (event.type === "released") this.#contenders.get(event.election)?.released();
+    if (event.type === "error" && HINDERS.has(event.during)) this.#tellTrouble(event.error, event.election);
     if (event.type === "session" && event.state === "lost")
       this.#renewals = settled(this.#renewals, () => true, new TermLostError("every election", "session-lost"));
+  }
+
+  #tellTrouble(error: ConclaveError, name: Name | undefined): void {
+    if (name !== undefined) return this.#contenders.get(name)?.troubled(error, true);
+    const all = [...this.#contenders.values()];
+    for (const contender of all) contender.troubled(error, all.length === 1);
   }
 
   /** A term without work settles as soon as it is told that it is lost: what the machine said of it in the same step is not so any more. */
