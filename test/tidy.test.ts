@@ -42,6 +42,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   "src/cluster": ["src/base", "src/protocols", "src/transport"],
   "src/health": ["src/base", "src/lease/events"],
+  "src/fastify": ["src/election", "src/stores/contract", "src/drivers/open-store"],
+  "src/nestjs": ["src/election", "src/stores/contract", "src/drivers/open-store"],
   "src/telemetry": ["src/base", "src/lease/events", "src/lease/exchange"],
   "src/testing": ["src/base", "src/lease", "src/fencing", "src/stores", "src/election", "src/simulator/models"],
   "src/cli": [
@@ -68,6 +70,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** Modules that are of use only to those who have a package, and so may import it. It is an optional peer. */
 const GLUE: Readonly<Record<string, readonly string[]>> = {
+  "src/fastify": ["fastify"],
+  "src/nestjs": ["@nestjs/common", "@nestjs/core"],
   "src/telemetry/opentelemetry": ["@opentelemetry/api"],
   "src/telemetry/prom-client": ["prom-client"],
 };

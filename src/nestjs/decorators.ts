@@ -1,0 +1,78 @@
+// Decorators of methods. They only leave a mark on the method; explorer.ts acts on it once the application has started.
+import type { UnfencedTerm } from "../election/term.ts";
+
+const WHILE_LEADING = Symbol.for("conclave.nestjs.while-leading");
+const IF_LEADING = Symbol.for("conclave.nestjs.if-leading");
+
+// oxlint-disable-next-line typescript/no-explicit-any -- a decorator bears methods of every shape
+type Method = (...args: any[]) => unknown;
+
+/** Where `IfLeading` finds the terms: object that has the method → by name, what runs work in the present term. */
+export type Run = (work: (term: UnfencedTerm) => Promise<unknown>) => Promise<unknown>;
+const runs = new WeakMap<object, ReadonlyMap<string, Run>>();
+
+/** What is known of the elections that the methods of an object name. */
+export function connect(instance: object, byName: ReadonlyMap<string, Run>): void {
+  runs.set(instance, byName);
+}
+
+/**
+ * Runs the method each time this process is elected, with the term as its argument, until the method settles or the application closes. It gets
+ * `term.signal`, and must end soon after that has aborted. If it rejects, the error is logged, others may lead, and this process stands again after a
+ * pause; if it resolves, this process has done its part and does not stand again.
+ */
+export function WhileLeading(election: string): MethodDecorator {
+  return (_target, _key, descriptor) => mark(descriptor.value, WHILE_LEADING, election);
+}
+
+/**
+ * Lets calls of the method through only while this process leads; otherwise they resolve with undefined. The term is added as the last argument. Closing the
+ * application waits for calls that run. For methods that a schedule calls in every replica: `@Cron("0 3 * * *") @IfLeading("nightly-billing")`.
+ */
+export function IfLeading(election: string) {
+  return (_target: object, key: string | symbol, descriptor: TypedPropertyDescriptor<Method>): void => {
+    const method = descriptor.value;
+    if (method === undefined) return;
+    const guarded = async function (this: object, ...args: unknown[]): Promise<unknown> {
+      const run = runs.get(this)?.get(election);
+      return await run?.(async (term) => await method.call(this, ...args, term));
+    };
+    // What other decorators have left on the method, such as a schedule, stays.
+    for (const mark of Reflect.ownKeys(method))
+      if (!(mark in guarded))
+        Object.defineProperty(guarded, mark, Reflect.getOwnPropertyDescriptor(method, mark) ?? {});
+    Object.defineProperty(guarded, "name", { value: String(key) });
+    mark(guarded, IF_LEADING, election);
+    descriptor.value = guarded;
+  };
+}
+
+function mark(method: unknown, kind: symbol, election: string): void {
+  if (typeof method === "function") Object.defineProperty(method, kind, { value: election });
+}
+
+export interface Marked {
+  readonly kind: "while" | "if";
+  readonly election: string;
+  readonly method: string;
+}
+
+/** The marked methods of an object, inherited ones too. */
+export function markedMethods(instance: object): readonly Marked[] {
+  const found = new Map<string, Marked>();
+  for (
+    let proto = Object.getPrototypeOf(instance);
+    proto !== null && proto !== Object.prototype;
+    proto = Object.getPrototypeOf(proto)
+  )
+    for (const name of Object.getOwnPropertyNames(proto)) {
+      const method: unknown = Object.getOwnPropertyDescriptor(proto, name)?.value;
+      if (typeof method !== "function" || found.has(name)) continue;
+      const marks = method as unknown as Readonly<Record<symbol, string | undefined>>;
+      const running = marks[WHILE_LEADING];
+      const asking = marks[IF_LEADING];
+      if (running !== undefined) found.set(name, { kind: "while", election: running, method: name });
+      else if (asking !== undefined) found.set(name, { kind: "if", election: asking, method: name });
+    }
+  return [...found.values()];
+}

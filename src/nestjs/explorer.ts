@@ -1,0 +1,72 @@
+// Finds the decorated methods once every module is initialised, stands for the elections that they name, and resigns when the application closes.
+import type { DiscoveryService } from "@nestjs/core";
+import type { Election } from "../election/face.ts";
+import type { UnfencedTerm } from "../election/term.ts";
+import { connect, type Marked, markedMethods, type Run } from "./decorators.ts";
+import { Standing, type StandingOptions, type Work } from "./standing.ts";
+
+interface Found extends Marked {
+  readonly instance: object;
+}
+
+export class Explorer {
+  readonly #discovery: DiscoveryService;
+  readonly #electionOf: (name: string) => Election<UnfencedTerm>;
+  readonly #log: StandingOptions["log"];
+  readonly #standings = new Map<string, Standing>();
+
+  constructor(
+    discovery: DiscoveryService,
+    electionOf: (name: string) => Election<UnfencedTerm>,
+    log: StandingOptions["log"],
+  ) {
+    this.#discovery = discovery;
+    this.#electionOf = electionOf;
+    this.#log = log;
+  }
+
+  start(): void {
+    const found = this.#find();
+    for (const name of new Set(found.map(({ election }) => election))) this.#prepare(name, found);
+    const byName = new Map(
+      Array.from(this.#standings.keys(), (name) => [
+        name,
+        (work: Parameters<Run>[0]) => this.#electionOf(name).ifLeading(work),
+      ]),
+    );
+    for (const instance of new Set(found.map((each) => each.instance))) connect(instance, byName);
+    for (const standing of this.#standings.values()) standing.start();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(Array.from(this.#standings.values(), (standing) => standing.close()));
+  }
+
+  #find(): readonly Found[] {
+    const wrappers = [...this.#discovery.getProviders(), ...this.#discovery.getControllers()];
+    const instances = new Set<object>();
+    for (const wrapper of wrappers) {
+      // Those that are made anew for each request have no one instance to call.
+      const instance: unknown = wrapper.isDependencyTreeStatic() ? wrapper.instance : undefined;
+      if (typeof instance === "object" && instance !== null) instances.add(instance);
+    }
+    return [...instances].flatMap((instance) => markedMethods(instance).map((marked) => ({ ...marked, instance })));
+  }
+
+  #prepare(name: string, found: readonly Found[]): void {
+    const own = found.filter(({ election }) => election === name);
+    const works = own.filter(({ kind }) => kind === "while").map(workOf);
+    const isAsked = own.some(({ kind }) => kind === "if");
+    this.#standings.set(name, new Standing({ election: this.#electionOf(name), works, isAsked, log: this.#log }));
+  }
+}
+
+function workOf({ instance, method }: Found): Work {
+  return {
+    name: `${instance.constructor.name}.${method}`,
+    run: async (term) => {
+      const { [method]: run } = instance as Readonly<Record<string, (term: UnfencedTerm) => unknown>>;
+      return await run?.call(instance, term);
+    },
+  };
+}
