@@ -179,9 +179,25 @@ describe("a link in a page", () => {
     expect(problems).toEqual([]);
   });
 
+  it("leads to something that is in the package, so that it works there too", () => {
+    const { files } = JSON.parse(read("package.json")) as { readonly files: readonly string[] };
+    const shipped = [...files, "README.md", "LICENSE", "package.json"];
+    const problems = pages.flatMap((page) =>
+      [...withoutCode(read(page)).matchAll(/\]\(([^)\s#]+)[^)]*\)/g)]
+        .map(([, target]) => target ?? "")
+        .filter((target) => !/^[a-z]+:/.test(target))
+        .map((target) => leadsTo(page, target))
+        .filter((to) => !shipped.some((file) => to === file || to.startsWith(`${file}/`)))
+        .map((to) => `${page}: ${to}`),
+    );
+    expect(problems).toEqual([]);
+  });
+
+  const leadsTo = (page: string, file: string): string => path.posix.join(path.posix.dirname(page), file);
+
   function leads(page: string, target: string): boolean {
     const [file = "", anchor] = target.split("#");
-    const to = file === "" ? page : path.posix.join(path.posix.dirname(page), file);
+    const to = file === "" ? page : leadsTo(page, file);
     if (!existsSync(path.join(root, to))) return false;
     if (anchor === undefined) return true;
     return [...read(to).matchAll(/^#+ (.*)$/gm)].some(([, heading]) => anchorOf(heading ?? "") === anchor);
