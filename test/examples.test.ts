@@ -1,6 +1,12 @@
-// The examples that run today, run. They get `src` as it is, under the names that users import.
+// Every example is run. Those that only print get `src` as it is, under the names that users import; the others are processes of their own, with the build.
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
+const root = fileURLToPath(new URL("..", import.meta.url));
 let printed: string[] = [];
 beforeEach(() => {
   printed = [];
@@ -23,7 +29,7 @@ describe("an example that runs today", () => {
   });
 
   it("lock: no addition is lost under the lock, and nine are without it", async () => {
-    await import("../examples/lock/run.mjs");
+    await import("../examples/lock/main.mjs");
     expect(printed).toEqual(["with the lock: 10 of 10", "without it:    1 of 10"]);
   });
 
@@ -44,16 +50,99 @@ describe("an example that runs today", () => {
     expect(printed[1]?.endsWith(fenced)).toBe(true);
     expect(process.exitCode ?? 0).toBe(0);
   });
+});
 
-  it("testing: what it asserts holds", async () => {
-    await import("../examples/testing/main.ts");
+/** As a user runs it: the file as it is, on this Node, with the build of the package. */
+async function run(
+  example: string,
+  options: { readonly env?: NodeJS.ProcessEnv; readonly stopAt?: RegExp; readonly node?: readonly string[] } = {},
+): Promise<{ readonly code: number | null; readonly lines: readonly string[]; readonly trouble: string }> {
+  const child = spawn(process.execPath, [...(options.node ?? []), path.join(root, "examples", example, "main.mjs")], {
+    env: { ...process.env, ...options.env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let said = "";
+  let trouble = "";
+  let told = false;
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (trouble += text));
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    said += text;
+    if (told || options.stopAt?.test(said) !== true) return;
+    told = true;
+    child.kill("SIGTERM");
+  });
+  const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
+  return { code, lines: said.split("\n").filter((line) => line !== "" && !line.startsWith("conclave: ")), trouble };
+}
+
+describe("an example that ends by itself", () => {
+  it.each([
+    ["env-store", 2, /^leading with token 1$/],
+    ["migration", 3, /^web-\d: migrated$/],
+    ["serverless", 4, /another invocation has it$|: batch a with token 1$/],
+    ["testing", 1, /^what is asserted holds$/],
+  ])("%s", async (name, count, first) => {
+    const { code, lines, trouble } = await run(name, { env: { CONCLAVE_STORE: "memory:", CACHE_STORE: "memory:" } });
+    expect({ code, trouble }).toEqual({ code: 0, trouble: "" });
+    expect(lines).toHaveLength(count);
+    expect(lines[0]).toMatch(first);
   });
 
-  it("env-store: with no store in the environment, it leads on memory:", async () => {
-    vi.stubEnv("CONCLAVE_STORE", undefined);
-    vi.stubEnv("CACHE_STORE", undefined);
-    await import("../examples/env-store/main.ts");
-    vi.unstubAllEnvs();
-    expect(printed).toHaveLength(2);
+  it("store-author: every case passes under node:test", async () => {
+    const { code, lines } = await run("store-author", { node: ["--test"] });
+    expect({ code, failed: lines.filter((line) => /^(?:# fail|ℹ fail) [^0]/.test(line)) }).toEqual({
+      code: 0,
+      failed: [],
+    });
   });
+});
+
+describe("an example that goes on until SIGTERM ends by itself then, with everything given back", () => {
+  it.each([
+    ["many", /leads 1000/, "all are given back"],
+    ["observe", /127\.0\.0\.1:3000/, undefined],
+    ["operator", /has started/, "the controller has stopped"],
+    ["shutdown", /at work/, "the seat is given back"],
+    ["bullmq", /report 2 is made/, "the seat is given back"],
+    ["cron", /billed \d+\n/, undefined],
+  ])("%s", async (name, stopAt, last) => {
+    const folder = mkdtempSync(path.join(tmpdir(), "conclave-example-"));
+    const { code, lines, trouble } = await run(name, { stopAt, env: { CONCLAVE_STORE: "memory:", FOLDER: folder } });
+    rmSync(folder, { recursive: true });
+    expect({ code, trouble }).toEqual({ code: 0, trouble: "" });
+    if (last !== undefined) expect(lines.at(-1)).toBe(last);
+  });
+
+  it("express: answers probes, metrics and who leads, and reports on the leader", async () => {
+    const child = spawn(process.execPath, [path.join(root, "examples/express/main.mjs")], {
+      env: { ...process.env, CONCLAVE_STORE: "memory:", PORT: "0" },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    let said = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
+    await expect
+      .poll(() => said, { timeout: 15_000 })
+      .toMatch(/listening on \d+[\s\S]*report by the leader with token 1/);
+    const port = /listening on (\d+)/.exec(said)?.[1];
+    const ask = (where: string): Promise<Response> => fetch(`http://127.0.0.1:${port}${where}`);
+    expect([(await ask("/healthz")).status, (await ask("/readyz")).status]).toEqual([200, 200]);
+    expect(await (await ask("/metrics")).text()).toContain('conclave_leading{election="reports"} 1');
+    expect(await (await ask("/leader")).json()).toMatchObject({ leader: { token: "1" } });
+    child.kill("SIGTERM");
+    expect(await new Promise((resolve) => child.on("close", resolve))).toBe(0);
+  });
+});
+
+it("cron: two replicas bill each slot once, also when the leader leaves in the middle", async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "conclave-example-"));
+  const env = { CONCLAVE_STORE: `sqlite:${folder}/cron.db`, FOLDER: folder, EVERY_MS: "400" };
+  const replica = (billed: number): ReturnType<typeof run> =>
+    run("cron", { env, stopAt: new RegExp(`(?:billed \\d+\\n[\\s\\S]*){${billed}}`) });
+  // The one that leads first leaves after three; the other takes over, bills three more, and leaves too.
+  const both = await Promise.all([replica(3), replica(3)]);
+  rmSync(folder, { recursive: true });
+  expect(both.map(({ code }) => code)).toEqual([0, 0]);
+  const slots = both.flatMap(({ lines }) => lines.filter((line) => line.startsWith("billed")));
+  expect(slots.length).toBeGreaterThanOrEqual(6);
+  expect(new Set(slots).size).toBe(slots.length);
 });

@@ -83,8 +83,12 @@ export class Voice {
       const requests = failures === 1 ? "1 failed request" : `${failures} failed requests`;
       this.#emit("RECOVERED", `${named}${store} works again, ${inSeconds(afterMs)} and ${requests} after ${code}.`);
     }
-    if (event.type === "lost" && event.reason !== "resigned")
-      this.#emit("TERM_LOST", `${new TermLostError(event.election, event.reason).message} Store: ${store}.`);
+    // Every loss begins so; what follows depends on whether work is under way.
+    if (event.type === "state" && event.state === "ending" && event.reason !== "resigned")
+      this.#emit(
+        "TERM_LOST",
+        `${new TermLostError(event.election, event.reason ?? "expired").message} Store: ${store}.`,
+      );
     if (event.type === "warning") this.#emit(event.code, event.message);
   }
 

@@ -196,6 +196,17 @@ describe("an outage", () => {
   });
 });
 
+it("a term that is being lost is a warning, also where nothing was at work in it", async () => {
+  const store = fakeStore();
+  const election = elect("x", { store, ttlMs: 10_000 });
+  election.start();
+  await store.advance(1);
+  store.hang();
+  await store.advance(20_000);
+  expect(await codes()).toEqual(["CONCLAVE_STORE_TIMEOUT", "CONCLAVE_TERM_LOST"]);
+  expect(warnings[1]?.message).toMatch(/"x": the term ended .*because no renewal was proven in time/);
+});
+
 describe("start", () => {
   it("goes on trying after an error that would reject lead, and leads once it is mended", async () => {
     const fake = fakeStore();

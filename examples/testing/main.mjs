@@ -1,12 +1,19 @@
 // Testing one's own code without a store and without waiting: (a) a function that takes a term, (b) the whole loop, with time in hand.
 // With vitest or jest each half would be a test; here they are plain statements.
+//
+//   npm run build && node examples/testing/main.mjs
 import assert from "node:assert/strict";
-import { elect, type Term } from "conclave";
+import { elect } from "conclave";
 import { fakeStore, fakeTerm } from "conclave/testing";
 
 // The code under test.
-const rows: { readonly row: string; readonly token: bigint }[] = [];
-async function append(row: string, term: Term): Promise<void> {
+/** @type {{ row: string, token: bigint }[]} */
+const rows = [];
+/**
+ * @param {string} row
+ * @param {import("conclave").Term} term
+ */
+async function append(row, term) {
   term.throwIfNotLeading();
   rows.push({ row, token: term.token.value });
 }
@@ -20,10 +27,14 @@ assert.deepEqual(rows, [{ row: "a", token: 7n }]);
 
 // (b) A store that stops answering, and a clock that is moved by hand.
 const store = fakeStore();
-const election = elect("x", { store, ttlMs: 10_000 });
+/** @type {import("conclave").ConclaveEvent[]} */
+const heard = [];
+const election = elect("x", { store, ttlMs: 10_000, onEvent: (event) => heard.push(event) });
 election.start();
 await store.advance(1);
-assert.ok(election.term());
+assert.ok(election.isLeading());
 store.hang();
 await store.advance(10_000);
-assert.equal(election.term(), undefined);
+assert.equal(election.isLeading(), false);
+assert.ok(heard.some((event) => event.type === "state" && event.state === "ending" && event.reason === "expired"));
+console.log("what is asserted holds");

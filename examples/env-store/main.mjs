@@ -1,11 +1,12 @@
-// The store comes from the environment, so what it promises is known only at run time. Ask once, at the start: either the store can fence, or one
-// says in words that one can live without.
-// With CONCLAVE_STORE=memory: this runs today, and elects among the candidates of one process.
+// The store comes from the environment, so what it promises is known only at run time. Ask once, at the start: either the store can fence, or you say in words that you
+// can live without.
+//
+//   npm run build && node examples/env-store/main.mjs        CONCLAVE_STORE is memory: if it is not set
 import { elect, openStore, requireFenced } from "conclave";
 
 const store = await openStore(process.env["CONCLAVE_STORE"] ?? "memory:");
 requireFenced(store); // throws STORE_UNSUPPORTED, with the store's own sentence
-await elect("reports", { store }).lead(async (term) => {
+await elect("reports", { store, logger: { ...console, info() {}, debug() {} } }).lead(async (term) => {
   console.log(`leading with token ${term.token.value}`);
 });
 

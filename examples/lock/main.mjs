@@ -1,7 +1,7 @@
 // A critical section that runs today. Ten tasks add to a total that is read, thought about and written back; without the lock nine of the ten
 // additions would be lost.
 //
-//   npm run build && node examples/lock/run.mjs
+//   npm run build && node examples/lock/main.mjs
 import { createCandidate } from "conclave";
 import { memory } from "conclave/stores/memory";
 
