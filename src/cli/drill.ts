@@ -12,7 +12,7 @@ import { Company, NobodyLeads } from "./drill/company.ts";
 import { addressesOf, sweepCables, whyNotCut } from "./drill/network.ts";
 import { progressOf } from "./drill/progress.ts";
 import { type Outcome, summarize, tell } from "./drill/report.ts";
-import { type Fault, FAULTS, play } from "./drill/rounds.ts";
+import { type DrillFault, FAULTS, play } from "./drill/rounds.ts";
 import { readCount, readDuration, readFlags } from "./flags.ts";
 import { chooseStore, STORE_HELP } from "./store.ts";
 
@@ -43,7 +43,7 @@ const ANSWER_WITHIN_MS = 5_000;
 interface Asked {
   readonly store: Store & Reopenable;
   readonly rounds: number;
-  readonly faults: readonly Fault[];
+  readonly faults: readonly DrillFault[];
   readonly ttlMs: number;
   readonly candidates: number;
   readonly election: string;
@@ -119,7 +119,7 @@ function cutAddresses(store: Store, url: string): ReturnType<typeof addressesOf>
   return store.guarantee.scope === "network" ? addressesOf(url, driverOf(url)?.port) : [];
 }
 
-function readFaults(list: string | undefined, whyNotCut: string | undefined): readonly Fault[] {
+function readFaults(list: string | undefined, whyNotCut: string | undefined): readonly DrillFault[] {
   if (list === undefined) {
     if (whyNotCut !== undefined) process.stderr.write(`conclave drill: without cut: ${whyNotCut}\n`);
     return FAULTS.filter((fault) => fault !== "cut" || whyNotCut === undefined);
@@ -178,7 +178,7 @@ async function hold(asked: Asked, program: URL, log: string, signal: AbortSignal
     size,
     addresses,
   });
-  const samples = Object.fromEntries(faults.map((fault) => [fault, [] as number[]])) as Record<Fault, number[]>;
+  const samples = Object.fromEntries(faults.map((fault) => [fault, [] as number[]])) as Record<DrillFault, number[]>;
   const progress = progressOf(faults.length * rounds, asked.isJson);
   const problems: string[] = [];
   let done = 0;

@@ -181,7 +181,7 @@ export interface Promised<R> {
 }
 
 /** What a work contest ends with, once that is decided. */
-type Verdict<R> = { readonly kind: "value"; readonly value: R } | { readonly kind: "error"; readonly error: unknown };
+type Ending<R> = { readonly kind: "value"; readonly value: R } | { readonly kind: "error"; readonly error: unknown };
 
 export class WorkContest<R> extends Contest {
   readonly #work: (term: HeldTerm) => Promise<R>;
@@ -190,7 +190,7 @@ export class WorkContest<R> extends Contest {
   protected override readonly brief: boolean;
   protected override asksOnce = false;
   readonly #promised: Promised<R | undefined>;
-  #verdict: Verdict<R> | undefined;
+  #verdict: Ending<R> | undefined;
   #unless: unknown;
 
   constructor(
@@ -232,7 +232,7 @@ export class WorkContest<R> extends Contest {
 
   /** Never rejects. */
   async #run(term: HeldTerm): Promise<void> {
-    let verdict: Verdict<R>;
+    let verdict: Ending<R>;
     // Law 7: what is lost before its work has begun is not begun.
     if (!term.isHeld()) {
       if (!this.#again)
@@ -277,7 +277,7 @@ export class WorkContest<R> extends Contest {
 
   protected finished(error: ConclaveError | undefined): void {
     if (error !== undefined) this.deliver(error);
-    const verdict: Verdict<R> | undefined = error === undefined ? this.#verdict : { kind: "error", error };
+    const verdict: Ending<R> | undefined = error === undefined ? this.#verdict : { kind: "error", error };
     if (verdict?.kind === "error") this.#promised.reject(verdict.error);
     else this.#promised.resolve(verdict?.value);
   }

@@ -6,7 +6,7 @@ import { askedOnce } from "../base/outcome.ts";
 import type { Name, Seat } from "../lease/exchange.ts";
 import type { Store } from "../stores/contract.ts";
 import { onAbort, untilAborted } from "./abort.ts";
-import { exchange } from "./exchange.ts";
+import { exchange } from "./ask.ts";
 import type { Leader } from "./face.ts";
 import { Watches } from "./watches.ts";
 

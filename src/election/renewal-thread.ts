@@ -21,7 +21,7 @@ import type { Kept } from "../lease/exchange.ts";
 import type { Store } from "../stores/contract.ts";
 import { openStore } from "../drivers/open-store.ts";
 import { nodeClock } from "./clock.ts";
-import { exchange } from "./exchange.ts";
+import { exchange } from "./ask.ts";
 import { SharedMemory, type ThreadData, type ToThread } from "./thread-words.ts";
 
 class RenewalThread {

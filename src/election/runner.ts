@@ -30,7 +30,7 @@ import type { Effect, Input, Machine } from "../lease/state.ts";
 import type { Store } from "../stores/contract.ts";
 import { ClockReader } from "./clock-reader.ts";
 import type { Contender } from "./contender.ts";
-import { type Exchange, exchange } from "./exchange.ts";
+import { type Exchange, exchange } from "./ask.ts";
 import { Queue } from "./queue.ts";
 import type { RunnerOptions } from "./runner-options.ts";
 import { ThreadLink } from "./thread-link.ts";

@@ -3,7 +3,7 @@
 /** Whether a store gives tokens that grow. */
 export type Fencing = "fenced" | "unfenced";
 
-export type Fault =
+export type Hazard =
   | "processPause"
   | "partition"
   | "storeLeaderChange"
@@ -49,5 +49,5 @@ export interface Guarantee<F extends Fencing = Fencing> {
   readonly keep: "one-request" | "per-hold";
   readonly holdsPerSession: number;
   /** A sentence per fault that a tired operator understands. */
-  readonly under: Readonly<Record<Fault, string>>;
+  readonly under: Readonly<Record<Hazard, string>>;
 }

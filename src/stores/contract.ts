@@ -26,7 +26,7 @@ import type { Fencing, Guarantee } from "../lease/guarantee.ts";
 
 export type * from "../lease/exchange.ts";
 export { VACANT } from "../lease/exchange.ts";
-export type { Fault, Fencing, Guarantee } from "../lease/guarantee.ts";
+export type { Hazard, Fencing, Guarantee } from "../lease/guarantee.ts";
 export type { RefusalCode, Refused, Unknown } from "../base/outcome.ts";
 
 /** What the host tells a driver with each request. */

@@ -4,7 +4,7 @@
 //   a cgroup            nobody leaves it without being its owner: where one can be made (cgroup v2, root or delegated), that catches all
 //   its kin             where there is no cgroup: by session, by a mark in the environment, by parents (kin.ts)
 //
-// G2: SIGKILL reaches stopped processes too. Only one in uninterruptible I/O survives it: the cell is not empty then, and nothing may be released.
+// SIGKILL reaches stopped processes too. Only one in uninterruptible I/O survives it: the cell is not empty then, and nothing may be released.
 // Nothing here throws: whoever kills does as much as can be done, and what could not be found out is not taken for gone.
 import { writeFileSync } from "node:fs";
 import path from "node:path";

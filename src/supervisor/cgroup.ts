@@ -1,5 +1,5 @@
 // A cgroup of its own for a child, where one can be made: version 2, as root or in a delegated tree. Nothing here is needed for a child that stays in its
-// process group; it is what makes "no grandchild survives" true for one that does not (G3).
+// process group; it is what makes "no grandchild survives" true for one that does not.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 

@@ -1,4 +1,4 @@
-// The supervisor's end of its keeper: starts it, tells it, and replaces it when it dies or no longer listens (G6). Whatever the keeper must know is kept
+// The supervisor's end of its keeper: starts it, tells it, and replaces it when it dies or no longer listens. Whatever the keeper must know is kept
 // here too, so that a new one knows it at once. Until a keeper has said that it guards a child, that child does not begin.
 import { type ChildProcess, spawn } from "node:child_process";
 import { helperPath } from "../election/helper-path.ts";

@@ -3,7 +3,7 @@
 //
 //   supervisor stopped, hung     at killAt the cell is killed, whatever it is: stopped processes too. Nothing is released; the ttl runs
 //   supervisor dead              the cell is killed at once, seen empty, and only then is the term given up
-//   stdin ended, not dead        as if stopped (G1): a closed pipe is no death. Death is: the process id AND its start time are gone
+//   stdin ended, not dead        as if stopped: a closed pipe is no death. Death is: the process id AND its start time are gone
 //   told farewell                ends, and does nothing
 //
 // Why a successor never meets the child of a dead supervisor: what waiters watch (the store's socket, descriptor LIFE here) is open in the supervisor, in

@@ -11,14 +11,14 @@ import { livingWithEnvironment, send } from "./processes.ts";
 /** The variable that holds the marks. */
 const MARKS = "CONCLAVE_MARKS";
 
-export interface Mark {
+export interface TermMark {
   readonly election: string;
   readonly token: bigint | undefined;
   /** `election` and what is unique for ever, between colons. */
   readonly text: string;
 }
 
-export function makeMark(election: string, token: FencingToken | undefined): Mark {
+export function makeMark(election: string, token: FencingToken | undefined): TermMark {
   const hash = createHash("sha256")
     .update(`${token?.domain ?? ""}\n${election}`)
     .digest("hex")
@@ -31,12 +31,12 @@ export function makeMark(election: string, token: FencingToken | undefined): Mar
 }
 
 /** For the environment of a child: with the marks that this process has itself, so that whoever ends those ends the child too. */
-export function marked({ text }: Mark): Readonly<Record<string, string>> {
+export function marked({ text }: TermMark): Readonly<Record<string, string>> {
   return { [MARKS]: [process.env[MARKS], text].filter(Boolean).join(" ") };
 }
 
 /** Process ids of those who are left of earlier terms. Without a token nobody can say which is earlier. */
-export function findOrphans({ election, token }: Mark): readonly number[] {
+export function findOrphans({ election, token }: TermMark): readonly number[] {
   if (token === undefined) return [];
   return livingWithEnvironment((text) => marksIn(text).some((mark) => isEarlier(mark, election, token)));
 }

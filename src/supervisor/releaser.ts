@@ -1,7 +1,7 @@
 // Executes the will of a dead supervisor: opens its store again and ends its session, so that others need not wait for the ttl. Started by the keeper,
 // after the child is gone. Reads the will from stdin. Exits 0 if the store said that nothing of it stands any more.
 //
-// Conditioned on session and bid, never on version (G5): a renewal of the dead that is still under way may move the version, and must not save it. It
+// Conditioned on session and bid, never on version: a renewal of the dead that is still under way may move the version, and must not save it. It
 // ENDS the session: whatever of it arrives later is refused. A store that keeps record by record has no session to end: there the will is executed
 // again after a request's time, for the renewal that was under way.
 import { text } from "node:stream/consumers";

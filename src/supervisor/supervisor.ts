@@ -18,7 +18,7 @@ import type { Reopenable, ShowsLife, Store } from "../stores/contract.ts";
 import { Child, type Exit } from "./child.ts";
 import { witness } from "./estate.ts";
 import { KeeperLink, type KeeperEvent } from "./keeper-link.ts";
-import { findOrphans, killOrphans, makeMark, type Mark, marked } from "./orphans.ts";
+import { findOrphans, killOrphans, makeMark, type TermMark, marked } from "./orphans.ts";
 import { type Instants, instantsOf, isPast, killGraceMs, later, warningMs } from "./schedule.ts";
 
 /** Options of `Supervisor`. */
@@ -216,7 +216,7 @@ export class Supervisor {
     };
   }
 
-  async #clearOrphans(mark: Mark, term: UnfencedTerm): Promise<void> {
+  async #clearOrphans(mark: TermMark, term: UnfencedTerm): Promise<void> {
     for (let round = 0; ; round++) {
       const pids = findOrphans(mark);
       if (pids.length === 0 || !term.isLeading()) return;
@@ -226,7 +226,7 @@ export class Supervisor {
     }
   }
 
-  #environment(term: UnfencedTerm, mark: Mark): Readonly<Record<string, string | undefined>> {
+  #environment(term: UnfencedTerm, mark: TermMark): Readonly<Record<string, string | undefined>> {
     const token = tokenOf(term);
     return {
       ...process.env,

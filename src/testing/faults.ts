@@ -3,7 +3,7 @@ import { createRng, nextChance, nextInteger, nextOf, type Rng } from "../base/rn
 
 export type Method = "keep" | "claim" | "release" | "look";
 
-export type Fault =
+export type StoreFault =
   /** Reaches the store only after this long. */
   | { readonly delayMs: number }
   /** Applied at once, answered only after this long. */
@@ -37,13 +37,13 @@ export type FaultKind = (typeof KINDS)[number];
 
 export interface Injected {
   readonly method: Method;
-  readonly fault: Fault;
+  readonly fault: StoreFault;
 }
 
 /** How a test says what goes wrong. */
 export interface Faults {
   /** The next request of this method, or of any, meets `fault`. Several are met in their order. */
-  next(method: Method | "any", fault: Fault): void;
+  next(method: Method | "any", fault: StoreFault): void;
   /** From now on nothing reaches the store, no hint comes through and nothing is answered, until `heal`. */
   hang(): void;
   /** No more faults, neither asked for nor by chance. What never reached the store is unknown now; what is held back is applied now. */
@@ -55,19 +55,19 @@ export interface Faults {
 /** The deciding half of `Faults`. */
 export class FaultSource {
   readonly injected: Injected[] = [];
-  readonly #asked: { readonly method: Method | "any"; readonly fault: Fault }[];
+  readonly #asked: { readonly method: Method | "any"; readonly fault: StoreFault }[];
   #random: { readonly rng: Rng; readonly faults: RandomFaults } | undefined;
   #hanging = false;
 
   constructor(
-    asked: readonly { readonly method: Method | "any"; readonly fault: Fault }[],
+    asked: readonly { readonly method: Method | "any"; readonly fault: StoreFault }[],
     random: RandomFaults | undefined,
   ) {
     this.#asked = [...asked];
     this.#random = random && { rng: createRng(random.seed), faults: random };
   }
 
-  ask(method: Method | "any", fault: Fault): void {
+  ask(method: Method | "any", fault: StoreFault): void {
     this.#asked.push({ method, fault });
   }
 
@@ -82,7 +82,7 @@ export class FaultSource {
   }
 
   /** What this request meets. */
-  draw(method: Method): Fault | undefined {
+  draw(method: Method): StoreFault | undefined {
     const fault = this.#hanging ? ({ hang: true } as const) : (this.#takeAsked(method) ?? this.#drawByChance(method));
     if (fault !== undefined) this.injected.push({ method, fault });
     return fault;
@@ -94,12 +94,12 @@ export class FaultSource {
     return nextChance(this.#random.rng, this.#random.faults.chance ?? 0.2);
   }
 
-  #takeAsked(method: Method): Fault | undefined {
+  #takeAsked(method: Method): StoreFault | undefined {
     const index = this.#asked.findIndex((asked) => asked.method === method || asked.method === "any");
     return index < 0 ? undefined : this.#asked.splice(index, 1)[0]?.fault;
   }
 
-  #drawByChance(method: Method): Fault | undefined {
+  #drawByChance(method: Method): StoreFault | undefined {
     if (this.#random === undefined) return undefined;
     const { rng, faults } = this.#random;
     if (!nextChance(rng, faults.chance ?? 0.2)) return undefined;
@@ -108,7 +108,7 @@ export class FaultSource {
   }
 }
 
-function makeFault(kind: FaultKind, rng: Rng, delayMaxMs: number): Fault {
+function makeFault(kind: FaultKind, rng: Rng, delayMaxMs: number): StoreFault {
   switch (kind) {
     case "delayMs":
       return { delayMs: nextInteger(rng, 1, delayMaxMs) };

@@ -22,11 +22,11 @@ import type { Fencing, Guarantee } from "../lease/guarantee.ts";
 import type { Call, Store } from "../stores/contract.ts";
 import { hostClock, hostClockOf, type WithClock } from "../stores/host-clock.ts";
 import { processClock } from "../stores/memory/process-clock.ts";
-import { type Fault, type Faults, FaultSource, type Method, type RandomFaults } from "./faults.ts";
+import { type StoreFault, type Faults, FaultSource, type Method, type RandomFaults } from "./faults.ts";
 
 export interface FaultPlan {
   /** What the first requests meet, as if asked for by `faults.next`. */
-  readonly next?: readonly { readonly method: Method | "any"; readonly fault: Fault }[] | undefined;
+  readonly next?: readonly { readonly method: Method | "any"; readonly fault: StoreFault }[] | undefined;
   readonly random?: RandomFaults | undefined;
   /** Counts delays, and is the clock of candidates made with this store. @default that of the store, if it has one; else the process's */
   readonly clock?: Clock | undefined;
@@ -125,7 +125,7 @@ class Front<F extends Fencing> implements FaultyStore<F> {
   #pass<A>(
     method: Method,
     call: Call,
-    send: (call: Call, fault?: Fault) => Promise<A>,
+    send: (call: Call, fault?: StoreFault) => Promise<A>,
     fail: (failure: Unknown | Refused) => A,
   ): Promise<A> {
     const fault = this.#source.draw(method);
@@ -146,7 +146,7 @@ class Front<F extends Fencing> implements FaultyStore<F> {
   }
 
   async #deliver<A>(
-    fault: Fault | undefined,
+    fault: StoreFault | undefined,
     given: AbortSignal,
     apply: () => Promise<A>,
     fail: (refused: Refused) => A,
@@ -185,7 +185,7 @@ class Front<F extends Fencing> implements FaultyStore<F> {
     for (const giveUp of this.#unanswered.splice(0)) giveUp();
   }
 
-  async #look(questions: readonly Question[], call: Call, fault: Fault | undefined): Promise<Looked> {
+  async #look(questions: readonly Question[], call: Call, fault: StoreFault | undefined): Promise<Looked> {
     const looked = await this.#store.look(questions, call);
     if (looked.kind !== "seen") return looked;
     const ago = fault !== undefined && "stale" in fault ? fault.stale : 0;

@@ -3,7 +3,7 @@
 export { type ConformanceCase, type ConformanceOptions, storeConformance } from "./conformance.ts";
 export { fakeStore, type FakeStore } from "./fake-store.ts";
 export { fakeTerm, type FakeTerm, type FakeTermOptions, fakeToken } from "./fake-term.ts";
-export type { Fault, FaultKind, Faults, Injected, Method, RandomFaults } from "./faults.ts";
+export type { StoreFault, FaultKind, Faults, Injected, Method, RandomFaults } from "./faults.ts";
 export { type FaultPlan, faulty, type FaultyStore } from "./faulty.ts";
-export { judgeLog, readTerms, type TermSpan, type Verdict } from "./judge.ts";
+export { judgeLog, readTerms, type TermSpan, type LogVerdict } from "./judge.ts";
 export { ManualClock } from "./manual-clock.ts";

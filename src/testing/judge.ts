@@ -7,7 +7,7 @@
 // instant. A line is written with one append, so that lines do not mix. A process that was killed has no `end`: its last line counts.
 // Not seen: what lies between two lines of one term is taken as held, after the last one as not.
 
-export interface Verdict {
+export interface LogVerdict {
   /** How many terms the log shows. */
   readonly terms: number;
   /** A sentence for every two terms that were held at one instant. */
@@ -27,7 +27,7 @@ export interface TermSpan {
 }
 
 /** Finds two leaders in what processes have noted in a log. */
-export function judgeLog(log: string): Verdict {
+export function judgeLog(log: string): LogVerdict {
   const { terms, unread } = readTerms(log);
   return { terms: terms.length, overlaps: findOverlaps(terms), regressions: findRegressions(terms), unread };
 }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { afterAll, describe, expect, it } from "vitest";
 import { addressesOf } from "../../src/cli/drill/network.ts";
 import { summarize } from "../../src/cli/drill/report.ts";
-import { Resource } from "../../src/cli/drill/resource.ts";
+import { DrillResource } from "../../src/cli/drill/resource.ts";
 import { CommandLine } from "./command.ts";
 
 const cli = new CommandLine();
@@ -86,12 +86,12 @@ describe("its judgement", () => {
   it("refuses a stale write by its token, and counts one that could not be refused", async () => {
     const write = (number: number, token: string, fence: string) =>
       ({ event: "write", at: 1, number, token, fence, composed: false }) as const;
-    const fenced = new Resource();
+    const fenced = new DrillResource();
     await fenced.arrive("a", write(1, "1", "d:1:x"));
     await fenced.arrive("b", write(1, "2", "d:2:y"));
     await fenced.arrive("a", write(2, "1", "d:1:x"));
     expect([fenced.staleRefused, fenced.staleAccepted]).toEqual([1, 0]);
-    const unfenced = new Resource();
+    const unfenced = new DrillResource();
     await unfenced.arrive("a", write(1, "1", ""));
     await unfenced.arrive("b", write(1, "2", ""));
     await unfenced.arrive("a", write(2, "1", ""));

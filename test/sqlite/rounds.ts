@@ -4,7 +4,7 @@
 // A takeover lasts from before the signal is sent (or from the moment at which the old leader's work has ended) until a write of the next one has passed
 // the fence and is committed. For a stopped leader the ttl is counted from its last renewal, as its row says.
 import { readFileSync } from "node:fs";
-import { judgeLog, type Verdict } from "conclave/testing";
+import { judgeLog, type LogVerdict } from "conclave/testing";
 import { heldUntilMs, nextKeep, nowMs, type Player, sleep, Stage } from "./processes.ts";
 
 export interface Samples {
@@ -34,7 +34,7 @@ const TTL_MS = 10_000;
 const PATIENCE_MS = 30_000;
 
 /** Runs them all in a folder of their own. */
-export async function takeOver({ rounds, stopAt, pairs }: Rounds): Promise<{ samples: Samples; verdicts: Verdict[] }> {
+export async function takeOver({ rounds, stopAt, pairs }: Rounds): Promise<{ samples: Samples; verdicts: LogVerdict[] }> {
   const samples: Samples = { kill: [], stop: [], resign: [], early: 0, again: 0 };
   const stage = new Stage();
   try {

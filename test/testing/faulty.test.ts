@@ -1,6 +1,6 @@
 // Each fault does what it says: to the request, to the caller and to the store behind.
 import { memory } from "conclave/stores/memory";
-import { type Fault, faulty, type FaultyStore, ManualClock } from "conclave/testing";
+import { type StoreFault, faulty, type FaultyStore, ManualClock } from "conclave/testing";
 import { describe, expect, it } from "vitest";
 import type { Session } from "../../src/lease/exchange.ts";
 import type { Store } from "../../src/stores/contract.ts";
@@ -199,7 +199,7 @@ describe("stale", () => {
 describe("chance", () => {
   const KINDS = ["delayMs", "answerAfterMs", "error", "dropAnswer", "hang", "reorder", "late", "stale"] as const;
 
-  async function run(seed: number): Promise<readonly { readonly method: string; readonly fault: Fault }[]> {
+  async function run(seed: number): Promise<readonly { readonly method: string; readonly fault: StoreFault }[]> {
     const clock = new ManualClock();
     const behind = memory({ clock });
     const store = faulty(behind, { clock, random: { seed, chance: 0.5 } });

@@ -8,7 +8,7 @@ import { Ledger } from "./ledger.ts";
 import { nowMs } from "./messages.ts";
 import { playRound, type Round, type Stage } from "./round.ts";
 import type { Screen } from "./screen.ts";
-import { judge, type Verdict } from "./verdict.ts";
+import { judge, type DemoVerdict } from "./verdict.ts";
 
 export const NAMES = ["web-1", "web-2", "web-3"] as const;
 
@@ -19,7 +19,7 @@ export interface Play {
   readonly screen: Screen;
   readonly signal: AbortSignal;
   /** After each round. */
-  readonly onRound: (rounds: readonly Round[], verdict: Verdict, log: string) => void;
+  readonly onRound: (rounds: readonly Round[], verdict: DemoVerdict, log: string) => void;
   /** Before anything begins. */
   readonly onStore: (file: string) => void;
 }
@@ -27,7 +27,7 @@ export interface Play {
 export interface Performance {
   readonly startMs: number;
   readonly rounds: readonly Round[];
-  readonly verdict: Verdict;
+  readonly verdict: DemoVerdict;
   readonly log: string;
 }
 

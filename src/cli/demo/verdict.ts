@@ -6,7 +6,7 @@ import { Ledger } from "./ledger.ts";
 import type { Round, StaleWrite } from "./round.ts";
 import { count } from "./simulated.ts";
 
-export interface Verdict {
+export interface DemoVerdict {
   /** All that was shown is true. */
   readonly ok: boolean;
   readonly terms: readonly TermSpan[];
@@ -18,7 +18,7 @@ export interface Verdict {
   readonly summary: string;
 }
 
-export function judge(rounds: readonly Round[], files: { readonly log: string; readonly ledger: string }): Verdict {
+export function judge(rounds: readonly Round[], files: { readonly log: string; readonly ledger: string }): DemoVerdict {
   const text = readFileSync(files.log, "utf8");
   const log = text.slice(0, text.lastIndexOf("\n") + 1); // a line may be on its way
   const { overlaps, regressions, unread } = judgeLog(log);

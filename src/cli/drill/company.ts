@@ -3,7 +3,7 @@
 import type { Said, Write } from "./messages.ts";
 import { type Address, Cable } from "./network.ts";
 import { Player, type PlayerOptions } from "./player.ts";
-import { Resource } from "./resource.ts";
+import { DrillResource } from "./resource.ts";
 
 export interface CompanyOptions extends Omit<PlayerOptions, "id" | "cable" | "hear" | "write"> {
   readonly size: number;
@@ -17,7 +17,7 @@ type Speech = Exclude<Said, Write>;
 export class NobodyLeads extends Error {}
 
 export class Company {
-  readonly resource: Resource = new Resource();
+  readonly resource: DrillResource = new DrillResource();
   readonly #options: CompanyOptions;
   readonly #players: Player[] = [];
   readonly #left: Player[] = [];

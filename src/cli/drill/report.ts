@@ -1,6 +1,6 @@
 // What a drill found, as numbers and as a table.
 import type { Books } from "./resource.ts";
-import type { Fault } from "./rounds.ts";
+import type { DrillFault } from "./rounds.ts";
 
 export interface Outcome {
   readonly store: string;
@@ -25,8 +25,8 @@ export interface Report {
   readonly store: string;
   readonly ttlMs: number;
   readonly rounds: number;
-  readonly failoverMs: Readonly<Partial<Record<Fault, Spread>>>;
-  readonly ofTtl: Readonly<Partial<Record<Fault, Spread>>>;
+  readonly failoverMs: Readonly<Partial<Record<DrillFault, Spread>>>;
+  readonly ofTtl: Readonly<Partial<Record<DrillFault, Spread>>>;
   readonly terms: number;
   readonly overlaps: number;
   readonly staleWrites: { readonly refused: number; readonly accepted: number };
@@ -77,11 +77,11 @@ function compareLastWrites(writers: readonly Books[]): readonly string[] {
   });
 }
 
-function spreads(samples: Outcome["samples"], unit: number): Readonly<Partial<Record<Fault, Spread>>> {
+function spreads(samples: Outcome["samples"], unit: number): Readonly<Partial<Record<DrillFault, Spread>>> {
   const entries = Object.entries(samples)
     .filter(([, values]) => values.length > 0)
     .map(([fault, values]) => [fault, spread(values, unit)]);
-  return Object.fromEntries(entries) as Partial<Record<Fault, Spread>>;
+  return Object.fromEntries(entries) as Partial<Record<DrillFault, Spread>>;
 }
 
 function spread(values: readonly number[], unit: number): Spread {

@@ -16,7 +16,7 @@ export interface Books {
   lastToken: bigint;
 }
 
-export class Resource {
+export class DrillResource {
   readonly #fence = memoryFence();
   readonly #books = new Map<string, Books>();
   readonly #listeners = new Set<(id: string, token: bigint, isComposed: boolean, isAccepted: boolean) => void>();

@@ -10,7 +10,7 @@ import { nowMs } from "./messages.ts";
 import type { Player } from "./player.ts";
 
 export const FAULTS = ["crash", "pause", "resign", "cut"] as const;
-export type Fault = (typeof FAULTS)[number];
+export type DrillFault = (typeof FAULTS)[number];
 
 export interface Pace {
   readonly ttlMs: number;
@@ -20,7 +20,7 @@ export interface Pace {
 }
 
 /** Returns how long the failover took. */
-export async function play(fault: Fault, company: Company, pace: Pace): Promise<number> {
+export async function play(fault: DrillFault, company: Company, pace: Pace): Promise<number> {
   const leader = await company.until(
     () => settledLeader(company),
     "a leader, and others that wait",

@@ -56,7 +56,7 @@ function troubleOf(error: unknown): Trouble {
   };
 }
 
-type Verdict = readonly [code: RefusalCode, message: string, retryable: boolean];
+type Ruling = readonly [code: RefusalCode, message: string, retryable: boolean];
 
 const NOT_CONNECTED = new Set([
   "ECONNREFUSED",
@@ -82,7 +82,7 @@ const DISTRUSTED = new Set([
 ]);
 
 /** Nothing was ever sent. A connection that was made may break with the same codes, when the way to the server is gone: then it was reading or writing. */
-function ofConnection({ code, text, syscall }: Trouble, { place }: Whereabouts): Verdict | undefined {
+function ofConnection({ code, text, syscall }: Trouble, { place }: Whereabouts): Ruling | undefined {
   if (NOT_CONNECTED.has(code) && (syscall === "read" || syscall === "write")) return undefined;
   if (syscall === "open")
     return [
@@ -127,7 +127,7 @@ function ofConnection({ code, text, syscall }: Trouble, { place }: Whereabouts):
 }
 
 /** The server, or a pooler before it, did not let us in. */
-function ofAccess({ code, text }: Trouble, { place }: Whereabouts): Verdict | undefined {
+function ofAccess({ code, text }: Trouble, { place }: Whereabouts): Ruling | undefined {
   if (/no pg_hba\.conf entry.*no encryption/i.test(text))
     return ["STORE_DENIED", `${place} wants TLS for this user (${text}). Add sslmode=verify-full to the URL.`, false];
   if (code === "28P01" || code === "28000" || /SASL|password must be a string/.test(text))
@@ -149,7 +149,7 @@ function ofAccess({ code, text }: Trouble, { place }: Whereabouts): Verdict | un
 }
 
 /** What this server cannot do, however often it is asked. */
-function ofLimit({ code, text }: Trouble, { place, schema }: Whereabouts): Verdict | undefined {
+function ofLimit({ code, text }: Trouble, { place, schema }: Whereabouts): Ruling | undefined {
   switch (code) {
     case "54000":
       return [
@@ -179,7 +179,7 @@ function ofLimit({ code, text }: Trouble, { place, schema }: Whereabouts): Verdi
 }
 
 /** The statement failed. */
-function ofStatement({ code, severity, text }: Trouble, { place, schema }: Whereabouts): Verdict | undefined {
+function ofStatement({ code, severity, text }: Trouble, { place, schema }: Whereabouts): Ruling | undefined {
   const option = schema === "conclave" ? "" : ` --schema ${schema}`;
   switch (code) {
     case "3F000":
@@ -239,7 +239,7 @@ function ofStatement({ code, severity, text }: Trouble, { place, schema }: Where
   }
 }
 
-function foreign(text: string, place: string, schema: string): Verdict {
+function foreign(text: string, place: string, schema: string): Ruling {
   return [
     "STORE_FOREIGN_DATA",
     `schema "${schema}" of ${place} is not laid out as conclave lays it out, or a row of it makes no sense (${text}). Somebody has changed it. Nothing was written. Use another schema, or put it right while no candidate runs.`,

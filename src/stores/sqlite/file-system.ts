@@ -1,9 +1,9 @@
 // Where a database file may live, and whether the path still leads to it.
 //
-// S4. SQLite does not notice that its file was deleted or replaced: processes that have it open go on in the old one, others meet in the new one, and there
+// SQLite does not notice that its file was deleted or replaced: processes that have it open go on in the old one, others meet in the new one, and there
 //   are two leaders for ever. The same if only -wal or -shm is replaced. So the identity of all three (device and inode) is taken at opening and
 //   compared at every call; an inode that is open is not given to another file, so equal means the same.
-// S5. SQLite needs file locks and memory that is shared between all openers. Network, FUSE and 9p file systems give one or both only in appearance.
+// SQLite needs file locks and memory that is shared between all openers. Network, FUSE and 9p file systems give one or both only in appearance.
 //
 // The database file itself is never opened here: closing any descriptor of it would drop the locks that SQLite holds on it in this process (POSIX).
 import { lstatSync, readdirSync, readFileSync, statfsSync, statSync } from "node:fs";

@@ -26,7 +26,7 @@ export interface OpenFile {
   /** Of the file; undefined for a database in memory. */
   readonly path: string | undefined;
   readonly shelf: SqliteShelf;
-  /** S4: whether the path still leads to what is open. */
+  /** Whether the path still leads to what is open. */
   isSame(): boolean;
   /** Closes what was opened here. */
   close(): void;

@@ -99,7 +99,7 @@ export function recordedSocket(place: string, lifeFolder: string): string {
 }
 
 /**
- * As the contract shows it to an asker on `kernel`. S1: an equal boot id and an equal time namespace mean that holder and asker read one clock, so
+ * As the contract shows it to an asker on `kernel`. An equal boot id and an equal time namespace mean that holder and asker read one clock, so
  * the instant that the holder recorded can be compared directly; with any other ids the asker judges by silence.
  *
  * Why the holder's belief has ended at `heldUntilMs`: `expires` is `sentAtMs + ttl` of the latest keep that was committed (KEEP_SESSION never lowers

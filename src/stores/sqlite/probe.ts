@@ -1,4 +1,4 @@
-// Whether the process that listened on a socket is dead, as the kernel says (S2).
+// Whether the process that listened on a socket is dead, as the kernel says.
 //
 //   connects        alive. A stopped process too: the kernel completes the connection, nobody has to accept it
 //   ECONNREFUSED    on exactly the socket file that the session recorded: nobody listens on it any more. The name is random and was bound once, by

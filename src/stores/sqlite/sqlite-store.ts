@@ -1,7 +1,7 @@
 // One handle on a database file: the six methods of the contract around the shelf (shelf.ts). A call is applied at once, in this thread; what waits is
 // only the question whether a holder's process lives. Opens the file at the first call, and again after `close`.
 //
-// S4. Before each call: does the path still lead to the open file? If not, every session that was opened through this handle is lost for good, the next
+// A file that was replaced. Before each call the store asks whether the path still leads to the open file. If not, every session that was opened through this handle is lost for good, the next
 //   call says why, and the one after that opens what is at the path now.
 import { type Refused, unknown, type Unknown } from "../../base/outcome.ts";
 import { Recent } from "../../base/recent.ts";

@@ -151,7 +151,7 @@ export class Watcher {
     }
   }
 
-  /** Another file than before (S4) counts its changes anew: everything in it is news. */
+  /** Another file than before counts its changes anew: everything in it is news. */
   #beginWith(file: OpenFile): void {
     if (this.#seen === file) return;
     this.#seen = file;
