@@ -34,7 +34,11 @@ const TTL_MS = 10_000;
 const PATIENCE_MS = 30_000;
 
 /** Runs them all in a folder of their own. */
-export async function takeOver({ rounds, stopAt, pairs }: Rounds): Promise<{ samples: Samples; verdicts: LogVerdict[] }> {
+export async function takeOver({
+  rounds,
+  stopAt,
+  pairs,
+}: Rounds): Promise<{ samples: Samples; verdicts: LogVerdict[] }> {
   const samples: Samples = { kill: [], stop: [], resign: [], early: 0, again: 0 };
   const stage = new Stage();
   try {
