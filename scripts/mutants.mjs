@@ -236,7 +236,7 @@ async function hunt(mutant, { seeds, seedBase }) {
  * @returns {Promise<Verdict>}
  */
 async function probe({ patch }, test) {
-  const parts = test.startsWith("test/protocols/") ? [path.dirname(test)] : ["scripts", "test"];
+  const parts = test.startsWith("test/protocols/") ? [path.dirname(test)] : ["scripts", "test", "examples"];
   const whole = await once(test, () => runPatchedTest({ test, parts, patch: "", longestMs: TEST_MS }));
   if (whole.verdict !== "passes")
     return { foundBy: "", seed: undefined, story: `${test} does not pass as it is: ${whole.story}` };

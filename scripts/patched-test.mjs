@@ -100,5 +100,10 @@ function judge(output) {
     .find(({ failureMessages }) => failureMessages.length > 0);
   if (failed === undefined) return { verdict: "passes", test: "", story: "passes all the same", isAssertion: false };
   const story = failed.failureMessages[0]?.split("\n")[0] ?? "";
-  return { verdict: "fails", test: failed.fullName, story, isAssertion: story.startsWith("AssertionError") };
+  return {
+    verdict: "fails",
+    test: failed.fullName,
+    story,
+    isAssertion: /^(?:AssertionError|Error: Property failed)/.test(story),
+  };
 }

@@ -24,11 +24,16 @@ export interface PostgresOptions {
    * to a server whose clock is ahead, lets two lead for up to a ttl. The same for all candidates of an election. @default "silence"
    */
   readonly expiry?: Expiry | undefined;
+  /**
+   * Makes the tables where the schema is empty or not there, when the first session is opened; says so by a warning of the process that names the database.
+   * Needs the right to create in it. false: they are made by `conclave schema postgres` alone. @default true
+   */
+  readonly createTables?: boolean | undefined;
 }
 
 /**
  * A store in the database at `url`, or behind a client that you have made: a `Pool` (or a connected `Client` that nobody else uses) of pg, or the sql function
- * of postgres; `close()` leaves it open. Nothing is opened before the first call. The tables are made by `conclave schema postgres`.
+ * of postgres; `close()` leaves it open. Nothing is opened before the first call. Where there are no tables they are made.
  */
 export function postgres(url: string, options?: PostgresOptions): FencedStore & Reopenable;
 export function postgres(client: PgClient | PostgresClient, options?: PostgresOptions): FencedStore;
@@ -60,7 +65,11 @@ class UrlStore extends PostgresStore implements Reopenable {
   }
 }
 
-const OWN_SETTINGS = { schema: "conclave_schema", expiry: "conclave_expiry" } as const;
+const OWN_SETTINGS = {
+  schema: "conclave_schema",
+  expiry: "conclave_expiry",
+  createTables: "conclave_create_tables",
+} as const;
 
 function fromUrl(url: string, options: PostgresOptions): FencedStore & Reopenable {
   const problem = problemOfUrl(url);
@@ -70,6 +79,7 @@ function fromUrl(url: string, options: PostgresOptions): FencedStore & Reopenabl
   const own = {
     schema: options.schema ?? settings.get(OWN_SETTINGS.schema) ?? undefined,
     expiry: options.expiry ?? ((settings.get(OWN_SETTINGS.expiry) ?? undefined) as Expiry | undefined),
+    createTables: options.createTables ?? booleanOf(settings.get(OWN_SETTINGS.createTables)),
   };
   for (const name of Object.values(OWN_SETTINGS)) settings.delete(name);
   const rest = settings.size === 0 ? "" : `?${settings.toString()}`;
@@ -77,11 +87,17 @@ function fromUrl(url: string, options: PostgresOptions): FencedStore & Reopenabl
   return new UrlStore(reopeningUrl(base, settings, own), parts);
 }
 
+/** What is neither is left as it is, and refused below. */
+function booleanOf(text: string | null): boolean | undefined {
+  return text === null ? undefined : text === "true" ? true : text === "false" ? false : (text as unknown as boolean);
+}
+
 /** With the options in it, so that opening it again gives the same store. */
 function reopeningUrl(base: string, settings: URLSearchParams, own: PostgresOptions): string {
   const all = new URLSearchParams(settings);
   if (own.schema !== undefined) all.set(OWN_SETTINGS.schema, own.schema);
   if (own.expiry !== undefined) all.set(OWN_SETTINGS.expiry, own.expiry);
+  if (own.createTables !== undefined) all.set(OWN_SETTINGS.createTables, `${own.createTables}`);
   return all.size === 0 ? base : `${base}?${all.toString()}`;
 }
 
@@ -90,14 +106,15 @@ function partsOf(
   place: string,
   database: ConstructorParameters<typeof PostgresStore>[0]["database"],
 ): ConstructorParameters<typeof PostgresStore>[0] {
-  const { schema, expiry } = checked(options);
-  return { database, where: { place, schema }, guarantee: guaranteeOf(expiry) };
+  const { schema, expiry, createTables } = checked(options);
+  return { database, where: { place, schema }, guarantee: guaranteeOf(expiry), createTables };
 }
 
-function checked({ schema = DEFAULT_SCHEMA, expiry = "silence" }: PostgresOptions): Required<{
-  schema: string;
-  expiry: Expiry;
-}> {
+function checked({
+  schema = DEFAULT_SCHEMA,
+  expiry = "silence",
+  createTables = true,
+}: PostgresOptions): Required<{ schema: string; expiry: Expiry; createTables: boolean }> {
   const problems = [
     ...(typeof schema === "string" && isPlainName(schema)
       ? []
@@ -105,9 +122,10 @@ function checked({ schema = DEFAULT_SCHEMA, expiry = "silence" }: PostgresOption
     ...(expiry === "silence" || expiry === "database-clock"
       ? []
       : [`expiry ${show(expiry)} is not known: "silence" or "database-clock"`]),
+    ...(typeof createTables === "boolean" ? [] : [`createTables ${show(createTables)} is not known: true or false`]),
   ];
   if (problems.length > 0) throw invalid(problems);
-  return { schema, expiry };
+  return { schema, expiry, createTables };
 }
 
 function isClient(source: unknown): source is PgClient | PostgresClient {

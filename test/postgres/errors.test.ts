@@ -9,6 +9,7 @@ import { type PgClient, postgres, postgresSchema } from "conclave/stores/postgre
 import * as pgbouncer from "../../scripts/servers/pgbouncer.mjs";
 import * as server from "../../scripts/servers/postgres.mjs";
 import type { Kept, Store } from "../../src/stores/contract.ts";
+import { schemaSql } from "../../src/stores/postgres/schema.ts";
 import { useServers } from "../servers.ts";
 import { call, claim, hold, open } from "../stores/moves.ts";
 import { byHand, newDatabase } from "./stage.ts";
@@ -131,15 +132,16 @@ describe("refuses, and says what to do:", () => {
     });
   });
 
-  it("tables that are not there", async () => {
+  it("tables that are not there and are not to be made", async () => {
     const url = await newDatabase(primary(), "");
-    await expectRefused(url, {
-      code: "STORE_UNSUPPORTED",
-      retryable: false,
-      message: saying(/no tables of conclave in schema "conclave".*npx conclave schema postgres \| psql/),
-    });
-    await expectRefused(`${url}?application_name=x`, { code: "STORE_UNSUPPORTED" });
-    expect(await keep(postgres(url, { schema: "votes" }))).toMatchObject({
+    for (const source of [url, new pg.Pool({ connectionString: url }), sql(url, { onnotice: () => {} })])
+      expect(await keep(postgres(source as string, { createTables: false }))).toMatchObject({
+        kind: "refused",
+        code: "STORE_UNSUPPORTED",
+        retryable: false,
+        message: saying(/no tables of conclave in schema "conclave".*npx conclave schema postgres \| psql/),
+      });
+    expect(await keep(postgres(url, { schema: "votes", createTables: false }))).toMatchObject({
       message: saying(/schema postgres --schema votes \| psql/),
     });
   });
@@ -161,14 +163,9 @@ describe("refuses, and says what to do:", () => {
   it("another layout, older or newer, and changes nothing in it", async () => {
     for (const [layout, message] of [
       [7, /A newer version made it: update this one/],
-      [0, /or update it with conclave schema postgres/],
+      [0, /or update it first: npx conclave schema postgres/],
     ] as const) {
-      const url = await newDatabase(
-        primary(),
-        postgresSchema()
-          .replace("IS DISTINCT FROM 1 THEN json", `IS DISTINCT FROM ${layout} THEN json`)
-          .replace("'layout', 1)", `'layout', ${layout})`),
-      );
+      const url = await newDatabase(primary(), schemaSql("conclave", undefined, { layout, oldest: layout }));
       await expectRefused(url, { code: "STORE_UNSUPPORTED", retryable: false, message: saying(message) });
       expect(await byHand(url, "SELECT 1 FROM conclave.session")).toEqual([]);
     }
@@ -392,7 +389,7 @@ it("a URL is not printed with its store, and opens the same store again", async 
 
 it("a refusal that trying again cannot help rejects the first campaign, with its code", async () => {
   const url = await newDatabase(primary(), "");
-  await using candidate = createCandidate({ store: postgres(url) });
+  await using candidate = createCandidate({ store: postgres(url, { createTables: false }) });
   await expect(candidate.election("x").campaign()).rejects.toMatchObject({ code: "STORE_UNSUPPORTED" });
 });
 

@@ -263,6 +263,7 @@ describe("the socket", () => {
     rmSync(`${file}-life`, { recursive: true });
     const descriptor = await store.lifeDescriptor();
     await Promise.all([open(store), open(store)]);
+    expect(existsSync(`${file}-life`)).toBe(true);
     const made = readdirSync(`${file}-life`);
     expect(made).toHaveLength(1);
     const database = new Database(file);

@@ -1,5 +1,5 @@
 // What keep, open, claim, release and look mean, each as one function of the database: JSON in (`take` and `give` word by word), JSON out, one transaction. The same meaning as
-// src/simulator/models/race-shelf.ts, which the simulator hunts. `$schema` and `$layout` are put in by schema.ts.
+// src/simulator/models/race-shelf.ts, which the simulator hunts. `$schema`, `$layout` and `$oldest` are put in by schema.ts.
 //
 // Why at most one holds a name: `claim` locks the name's counter, so that no other claim comes between, then its seat and its holder's session, so that
 // no release and no keep does; it reads them only then (each statement of a function sees what is committed when it begins), and swaps only over exactly
@@ -10,7 +10,7 @@
 // What a keep forgets of seats that were left behind it locks out of that order, after its session: so it waits for none of them (SKIP LOCKED).
 // (Only a seat that is deleted by hand locks the other way round, its counter last: then Postgres takes one of the two back, and says so.)
 //
-// Every function first says no to two things: another layout than the caller's, and a transaction that began before this very message: that is one of the
+// Every function first says no to two things: a caller of a layout that these functions do not serve, and a transaction that began before this very message: that is one of the
 // user's own, and what we do inside it may never be committed. Under a stricter isolation than READ COMMITTED nothing is wrong; Postgres refuses more.
 //
 // A caller says how long it waits (`patience`, ms). No lock is waited for longer, and what took longer, by a lock or a slow disk, takes itself back instead
@@ -20,7 +20,7 @@ export const FUNCTIONS = `
 -- ← the caller's layout, and its patience. → null, and locks are waited for with that patience; or the answer that says why not.
 CREATE OR REPLACE FUNCTION $schema.objection(layout integer, patience integer) RETURNS json LANGUAGE sql VOLATILE AS $objection$
   SELECT CASE
-    WHEN layout IS DISTINCT FROM $layout THEN json_build_object('kind', 'layout', 'layout', $layout)
+    WHEN layout IS NULL OR layout NOT BETWEEN $oldest AND $layout THEN json_build_object('kind', 'layout', 'layout', $layout)
     WHEN now() <> statement_timestamp() THEN json_build_object('kind', 'in-transaction')
     WHEN set_config('lock_timeout', patience::text, true) IS NULL THEN NULL
   END

@@ -28,12 +28,15 @@ import type { Database } from "./database.ts";
 import { TTL_MAX_MS, TTL_MIN_MS } from "./guarantee.ts";
 import { edited, insideTransaction, otherLayout, outcomeOf, type Whereabouts } from "./refusals.ts";
 import { LAYOUT } from "./schema.ts";
+import { Tables } from "./tables.ts";
 import { Watcher } from "./watcher.ts";
 
 export interface StoreParts {
   readonly database: Database;
   readonly where: Whereabouts;
   readonly guarantee: Guarantee<"fenced">;
+  /** Whether tables are made where there are none. */
+  readonly createTables: boolean;
 }
 
 /** A caller gives up after a quarter of its ttl; what still runs after a half is of no use to it. */
@@ -50,14 +53,16 @@ export class PostgresStore implements FencedStore {
   readonly #database: Database;
   readonly #where: Whereabouts;
   readonly #byClock: boolean;
+  readonly #tables: Tables;
   readonly #watcher: Watcher;
   readonly #mailboxes = new Mailboxes();
 
-  constructor({ database, where, guarantee }: StoreParts) {
+  constructor({ database, where, guarantee, createTables }: StoreParts) {
     this.guarantee = guarantee;
     this.#database = database;
     this.#where = where;
     this.#byClock = guarantee.judge === "store-wall";
+    this.#tables = new Tables(database, where, createTables);
     this.#watcher = new Watcher({ database, channel: where.schema, look: (names) => this.#glance(names) });
   }
 
@@ -75,11 +80,30 @@ export class PostgresStore implements FencedStore {
     });
   }
 
-  async #open({ nonce, candidate, ttlMs }: SessionSpec, call: Call): Promise<Kept> {
+  /** Where there are no tables yet they are made, and it is asked once more: the first time nothing was done. */
+  async #open(spec: SessionSpec, call: Call): Promise<Kept> {
+    const kept = await this.#askToOpen(spec, call);
+    if (kept.kind !== "refused" || !this.#tables.mayMake(kept.cause)) return kept;
+    const problem = await this.#unlessGivenUp(this.#tables.make(), call);
+    return problem ?? (await this.#askToOpen(spec, call));
+  }
+
+  #unlessGivenUp<P>(making: Promise<P>, call: Call): Promise<P | Unknown> {
+    return new Promise((resolve) => {
+      const stop = whenGivenUp(call, () => resolve(unknown(call.signal.reason)));
+      void making.then((made) => {
+        stop?.();
+        resolve(made);
+      });
+    });
+  }
+
+  async #askToOpen({ nonce, candidate, ttlMs }: SessionSpec, call: Call): Promise<Kept> {
     const ttl = Math.min(TTL_MAX_MS, Math.max(TTL_MIN_MS, Math.ceil(ttlMs)));
     return await this.#ask("open", { session: nonce, candidate, ttl }, ttl, call, (answer): Kept => {
       if (answer["kind"] === "session-lost") return { kind: "session-lost" };
       const session = readSession(nonce, answer, this.#where);
+      this.#tables.met();
       return { kind: "kept", session, lost: [], unsure: [], strays: [] };
     });
   }

@@ -247,6 +247,12 @@ function foreign(text: string, place: string, schema: string): Ruling {
   ];
 }
 
+export function mayNotMake(cause: unknown, { place, schema }: Whereabouts): Refused {
+  const option = schema === "conclave" ? "" : ` --schema ${schema}`;
+  const message = `${place} has no tables of conclave in schema "${schema}", and this user may not make the tables (${troubleOf(cause).text}). Run once, as an owner: npx conclave schema postgres${option} --grant USER | psql "$DATABASE_URL"`;
+  return new Refusal("STORE_DENIED", message, false, cause).refused;
+}
+
 /** An answer that none of our functions gives. */
 export function edited(what: string, value: unknown, { place, schema }: Whereabouts): Refusal {
   const shown = JSON.stringify(String(value).slice(0, 60));
@@ -260,7 +266,7 @@ export function otherLayout(layout: unknown, own: number, { place, schema }: Whe
   const isNewer = Number(layout) > own;
   return new Refusal(
     "STORE_UNSUPPORTED",
-    `schema "${schema}" of ${place} has layout ${String(layout)}, and this version of conclave knows layout ${own}. ${isNewer ? "A newer version made it: update this one" : "Use another schema, or update it with conclave schema postgres"}. Nothing was written.`,
+    `schema "${schema}" of ${place} has layout ${String(layout)}, and this version of conclave knows layout ${own}. ${isNewer ? "A newer version made it: update this one" : "Use another schema, or update it first: npx conclave schema postgres | psql, which keeps the tokens"}. Nothing was written.`,
   );
 }
 

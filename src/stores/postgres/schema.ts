@@ -14,6 +14,15 @@
 import { FUNCTIONS } from "./functions.ts";
 
 export const LAYOUT = 1;
+
+/** Whom a script and its functions serve. */
+export interface Served {
+  readonly layout: number;
+  /** The one before, as soon as there is one. */
+  readonly oldest: number;
+}
+const SERVED: Served = { layout: LAYOUT, oldest: 1 };
+
 export const DEFAULT_SCHEMA = "conclave";
 
 /** A plain name needs no quotes, and none of our texts is surprised by it. */
@@ -22,16 +31,27 @@ export function isPlainName(name: string): boolean {
 }
 
 /** The whole script. `role`: who else may stand in elections, beside the owner. */
-export function schemaSql(schema: string, role?: string): string {
-  return [
+export function schemaSql(schema: string, role?: string, served: Served = SERVED): string {
+  const parts = [
     "BEGIN;",
-    within(schema, TABLES),
-    within(schema, RULES),
-    within(schema, FUNCTIONS),
-    within(schema, NOTICES),
+    within(schema, LOCK, served),
+    bodySql(schema, served),
     ...(role === undefined ? [] : [grantSql(schema, role)]),
     "COMMIT;\n",
-  ].join("\n");
+  ];
+  return parts.join("\n");
+}
+
+function bodySql(schema: string, served: Served = SERVED): string {
+  return [TABLES, RULES, FUNCTIONS, NOTICES].map((part) => within(schema, part, served)).join("\n");
+}
+
+/** The same as one statement, which does nothing unless the schema is empty. `domain`: of the tokens; so that the maker knows that it was the one. */
+export function makingSql(schema: string, domain: string, patienceMs: number): string {
+  const body = bodySql(schema).replace("'postgres-' || gen_random_uuid()", `'${domain}'`);
+  return within(schema, MAKING)
+    .replace("$patience", `${patienceMs}`)
+    .replace("$body", () => body);
 }
 
 /** What a role needs, and no more. */
@@ -39,11 +59,25 @@ export function grantSql(schema: string, role: string): string {
   return within(schema, GRANTS).replaceAll("$role", () => `"${role.replaceAll('"', '""')}"`);
 }
 
-const within = (schema: string, sql: string): string =>
-  sql.replaceAll("$schema", schema).replaceAll("$layout", `${LAYOUT}`);
+const within = (schema: string, sql: string, { layout, oldest }: Served = SERVED): string =>
+  sql.replaceAll("$schema", schema).replaceAll("$layout", `${layout}`).replaceAll("$oldest", `${oldest}`);
+
+/** Whoever makes or updates these tables waits for whoever does so already. */
+const LOCK = `
+DO $lock$ BEGIN PERFORM pg_advisory_xact_lock(hashtextextended('conclave $schema', 0)); END $lock$;
+`;
+
+const MAKING = `DO $making$ BEGIN
+  PERFORM set_config('lock_timeout', '$patience', true), pg_advisory_xact_lock(hashtextextended('conclave $schema', 0));
+  IF EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace('$schema'))
+    OR EXISTS (SELECT FROM pg_proc WHERE pronamespace = to_regnamespace('$schema')) THEN RETURN; END IF;
+  EXECUTE $script$ $body $script$;
+END $making$`;
 
 const TABLES = `
-CREATE SCHEMA IF NOT EXISTS $schema;
+DO $begin$ BEGIN
+  IF to_regnamespace('$schema') IS NULL THEN CREATE SCHEMA $schema; END IF;
+END $begin$;
 CREATE TABLE IF NOT EXISTS $schema.meta (
   single boolean PRIMARY KEY DEFAULT true CHECK (single),
   layout integer NOT NULL,
@@ -51,7 +85,7 @@ CREATE TABLE IF NOT EXISTS $schema.meta (
 );
 INSERT INTO $schema.meta (layout, domain) VALUES ($layout, 'postgres-' || gen_random_uuid()) ON CONFLICT DO NOTHING;
 DO $check$ BEGIN
-  IF (SELECT layout FROM $schema.meta) IS DISTINCT FROM $layout THEN
+  IF (SELECT layout FROM $schema.meta) NOT BETWEEN $oldest AND $layout THEN
     RAISE EXCEPTION 'conclave: schema $schema has layout %, and this script is for layout $layout. Nothing was changed.', (SELECT layout FROM $schema.meta);
   END IF;
   IF to_regclass('$schema.seat') IS NOT NULL AND NOT EXISTS (
@@ -59,6 +93,7 @@ DO $check$ BEGIN
     RAISE EXCEPTION 'conclave: schema $schema was made by a script from before the first release, and cannot be updated. Nothing was changed. Use another schema, or drop it while no candidate runs: its tokens end with it, and guards must adopt the new ones (conclave fence adopt).';
   END IF;
 END $check$;
+UPDATE $schema.meta SET layout = $layout WHERE layout < $layout;
 
 -- Room beside each row: a keep rewrites it in place, and nothing but autovacuum is needed.
 CREATE TABLE IF NOT EXISTS $schema.session (
