@@ -6,7 +6,8 @@ import { readFlags } from "./flags.ts";
 
 export const help: string = `usage: conclave schema postgres [--schema NAME] [--grant ROLE] [--fence] [--json]
 
-Prints the SQL that makes the tables of a store in PostgreSQL (14 or newer). Run it once, as a user who may create a schema; running it again changes
+Prints the SQL that makes the tables of a store in PostgreSQL (14 or newer), or brings those of the layout before up to date and keeps every token.
+Candidates make tables themselves where there are none; run this if they may not, or should not (createTables: false). Running it again changes
 nothing, and other tables are left alone:
 
   npx conclave schema postgres --grant app | psql -v ON_ERROR_STOP=1 "$DATABASE_URL"
