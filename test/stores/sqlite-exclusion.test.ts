@@ -48,12 +48,7 @@ async function look(at = store): Promise<Seat> {
   return seat;
 }
 
-async function claim(
-  session: Session,
-  bid: string,
-  over: Version | typeof VACANT = seen.version,
-  at = store,
-): Promise<Claimed> {
+async function claim(session: Session, bid: string, over: Version = seen.version, at = store): Promise<Claimed> {
   const [claimed] = await at.claim([{ session, name: "x", bid: bid as Bid, over, value: "" }], call());
   if (claimed === undefined) throw new Error("no answer");
   return claimed;
@@ -75,7 +70,10 @@ function byHand(text: string): string {
 }
 
 /** Another handle on the file. `hooks`: what happens just before a statement with that text is run, once. */
-function hooked(hooks: Readonly<Record<string, () => void>>): { readonly store: FencedStore; close(): void } {
+function hooked(hooks: Readonly<Record<string, () => unknown>>): {
+  readonly store: FencedStore;
+  readonly close: () => void;
+} {
   const database = new Database(file) as unknown as SqliteDatabase & { close(): void };
   const left = new Map(Object.entries(hooks));
   const run = (text: string): void => {
@@ -255,7 +253,11 @@ describe("a file that was replaced", () => {
 
 describe("on the disk", () => {
   /** How synced each commit was: 2 is FULL, 1 is NORMAL. */
-  function traced(fail?: Error): { readonly shelf: SqliteShelf; readonly commits: number[]; close(): void } {
+  function traced(fail?: Error): {
+    readonly shelf: SqliteShelf;
+    readonly commits: number[];
+    readonly close: () => void;
+  } {
     const database = new Database(`${file}.own`) as unknown as SqliteDatabase & { close(): void };
     database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; ${sql.CREATE}`);
     database.exec("INSERT INTO conclave_meta (only, schema, domain, change) VALUES (1, 1, 'd', 0)");
