@@ -44,7 +44,7 @@ function entriesOf(program, file) {
   if (symbol === undefined) throw new Error(`${file} exports nothing`);
   const entries = checker.getExportsOfModule(symbol).map((exported) => {
     const original = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported;
-    return entryOf(exported.name, original, checker);
+    return entryOf(exported.name, original);
   });
   return entries.toSorted((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name, "en"));
 }
@@ -52,12 +52,23 @@ function entriesOf(program, file) {
 /** @param {Entry} entry */
 const rank = ({ kind }) => ["function", "class", "const", "type"].indexOf(kind);
 
-/** @param {string} name @param {ts.Symbol} symbol @param {ts.TypeChecker} checker @returns {Entry} */
-function entryOf(name, symbol, checker) {
-  const declarations = (symbol.declarations ?? []).map(statementOf);
-  const kind = kindOf(declarations[0]);
-  const about = ts.displayPartsToString(symbol.getDocumentationComment(checker)).replaceAll(/\s+/g, " ");
-  return { name, kind, about, text: declarations.map(textOf).join("\n") };
+/** Of a name that a module of others declares too, only what is ours. @param {string} name @param {ts.Symbol} symbol @returns {Entry} */
+function entryOf(name, symbol) {
+  const ours = (symbol.declarations ?? []).filter((node) => !node.getSourceFile().fileName.includes("/node_modules/"));
+  const declarations = ours.map(statementOf);
+  const about = declarations.map(commentOf).find((text) => text !== "") ?? "";
+  return { name, kind: kindOf(declarations[0]), about, text: declarations.map(textOf).join("\n") };
+}
+
+/** The comment right above, as one line. @param {ts.Node} node */
+function commentOf(node) {
+  const comment = ts.getJSDocCommentsAndTags(node).findLast(ts.isJSDoc)?.getText() ?? "";
+  return comment
+    .replace(/^\/\*\*/, "")
+    .replace(/\*\/$/, "")
+    .replaceAll(/^\s*\*/gm, "")
+    .replaceAll(/\s+/g, " ")
+    .trim();
 }
 
 /** The whole statement of a variable, else the declaration itself. @param {ts.Node} node @returns {ts.Node} */
@@ -73,7 +84,7 @@ function kindOf(node) {
   return ts.isVariableStatement(node) ? "const" : "type";
 }
 
-/** Without `export`, `declare` and its own comment, which stands above it. @param {ts.Node} node */
+/** Without `export`, `declare`, private fields and its own comment, which stands above it. @param {ts.Node} node */
 function textOf(node) {
   return node
     .getText()
