@@ -9,6 +9,8 @@ export const NO = 1;
 export const NOT_UNDERSTOOD = 2;
 /** It could not be found out, or not be done: the store cannot be reached, a file cannot be read. */
 export const UNKNOWN = 3;
+/** SIGINT, as shells have it. */
+export const INTERRUPTED = 130;
 
 export interface Context {
   /** The URL of the command line's own entry file: programs that a command starts lie beside it. */
@@ -20,5 +22,5 @@ export interface CommandModule {
   run(args: readonly string[], context: Context): Promise<number>;
 }
 
-/** A command line that cannot be understood: answered with the command's help. */
+/** A command line that cannot be understood: answered in one line that says where help is. */
 export class UsageError extends Error {}

@@ -1,14 +1,24 @@
 // Flags, read strictly: what is not known is refused, and every value says its unit. `--help` never comes this far (main.ts).
 import { parseArgs, type ParseArgsConfig } from "node:util";
 import { UsageError } from "./command.ts";
+import { didYouMean, nearest } from "./words.ts";
 
-/** As `parseArgs`, with a refusal that the command's help answers. */
+/** As `parseArgs`, with a refusal in one line, which names the flag that was meant perhaps. */
 export function readFlags<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {
   try {
     return parseArgs(config);
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
+    throw new UsageError(refusal(error, Object.keys(config.options ?? {})));
   }
+}
+
+function refusal(error: unknown, flags: readonly string[]): string {
+  const [message = ""] = (error instanceof Error ? error.message : String(error)).split(/\. (?=To )|\n/);
+  const unknown = /^Unknown option '(--?([^']*))'/.exec(message);
+  if (unknown === null) return message;
+  const [, flag = "", name = ""] = unknown;
+  const meant = nearest(name, [...flags, "help"]);
+  return `there is no flag ${flag}.${didYouMean(meant === undefined ? undefined : `--${meant}`)}`;
 }
 
 /** The one name that a command is about. */

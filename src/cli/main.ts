@@ -1,30 +1,11 @@
 #!/usr/bin/env node
-// The command line: picks a command, and answers for its exit code. One file a command; each is loaded only when it is asked for.
+// The command line: picks a command, and answers for its exit code. One file a command (commands.ts).
 import { createRequire } from "node:module";
 import { isConclaveError } from "../index.ts";
-import { type CommandModule, NOT_UNDERSTOOD, UNKNOWN, UsageError, YES } from "./command.ts";
+import { NOT_UNDERSTOOD, UNKNOWN, UsageError, YES } from "./command.ts";
+import { type Command, COMMANDS } from "./commands.ts";
 import { speakWarnings } from "./warnings.ts";
-
-interface Command {
-  readonly summary: string;
-  readonly load: () => Promise<CommandModule>;
-  /** The exit code for all trouble of ours, where 2 and 3 would be taken for those of another program. */
-  readonly trouble?: number;
-}
-
-const COMMANDS: Readonly<Record<string, Command>> = {
-  demo: {
-    summary: "three real processes elect a leader; it is killed, stopped, replaced, and its stale write refused",
-    load: () => import("./demo.ts"),
-  },
-  run: { summary: "runs a command only while this process leads", load: () => import("./run.ts"), trouble: 125 },
-  leader: { summary: "who leads now", load: () => import("./leader.ts") },
-  observe: { summary: "a line for every change of the leader", load: () => import("./observe.ts") },
-  drill: { summary: "real faults on your store, judged from outside", load: () => import("./drill.ts") },
-  fence: { summary: "tell a guard that the store has been moved", load: () => import("./fence.ts") },
-  schema: { summary: "the SQL that makes the tables of a store in PostgreSQL", load: () => import("./schema.ts") },
-  sim: { summary: "simulated elections: one, a swarm, a scenario, an exercise", load: () => import("./sim.ts") },
-};
+import { didYouMean, fit, nearest } from "./words.ts";
 
 function usage(): string {
   const width = Math.max(...Object.keys(COMMANDS).map(({ length }) => length));
@@ -36,14 +17,16 @@ function usage(): string {
     "",
     ...rows,
     "",
-    "conclave COMMAND --help says more. conclave --version prints the version.",
-    "Exit codes: 0 yes or done, 1 no, 2 not understood, 3 it could not be found out or not be done. run has those of env(1).",
+    "conclave help COMMAND says more. conclave --version prints the version.",
+    "Exit codes: 0 yes or done, 1 no, 2 not understood, 3 it could not be found out or not be done,",
+    "130 interrupted. run has those of env(1).",
     "",
   ].join("\n");
 }
 
 async function main(args: readonly string[]): Promise<number> {
   const [name, ...rest] = args;
+  if (name === "help" && rest[0] !== undefined) return await tellHelp(rest[0]);
   if (name === undefined || name === "--help" || name === "-h" || name === "help") {
     (name === undefined ? process.stderr : process.stdout).write(usage());
     return name === undefined ? NOT_UNDERSTOOD : YES;
@@ -53,27 +36,41 @@ async function main(args: readonly string[]): Promise<number> {
     process.stdout.write(`${version}\n`);
     return YES;
   }
-  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (command === undefined) {
-    process.stderr.write(`conclave: there is no command ${JSON.stringify(name)}\n\n${usage()}`);
-    return NOT_UNDERSTOOD;
-  }
-  return await runCommand(name, command, rest);
+  const command = commandOf(name);
+  return command === undefined ? refuse(name) : await runCommand(name, command, rest);
+}
+
+function commandOf(name: string): Command | undefined {
+  return Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+}
+
+async function tellHelp(name: string): Promise<number> {
+  const command = commandOf(name);
+  if (command === undefined) return refuse(name);
+  process.stdout.write(fit((await command.load()).help));
+  return YES;
+}
+
+function refuse(name: string): number {
+  const meant = nearest(name, Object.keys(COMMANDS));
+  const hint = didYouMean(meant === undefined ? undefined : JSON.stringify(meant));
+  process.stderr.write(`conclave: there is no command ${JSON.stringify(name)}.${hint} All of them: conclave --help\n`);
+  return NOT_UNDERSTOOD;
 }
 
 async function runCommand(name: string, { load, trouble }: Command, args: readonly string[]): Promise<number> {
   const module = await load();
   if (asksForHelp(args)) {
-    process.stdout.write(module.help);
+    process.stdout.write(fit(module.help));
     return YES;
   }
   try {
     return await module.run(args, { home: import.meta.url });
   } catch (error) {
-    process.stderr.write(`conclave ${name}: ${describe(error)}\n`);
-    if (!(error instanceof UsageError)) return trouble ?? (isInvalid(error) ? NOT_UNDERSTOOD : UNKNOWN);
-    process.stderr.write(`\n${module.help}`);
-    return trouble ?? NOT_UNDERSTOOD;
+    const isUsage = error instanceof UsageError;
+    const more = isUsage ? `${/[.?!]$/.test(error.message) ? "" : "."} More: conclave ${name} --help` : "";
+    process.stderr.write(`conclave ${name}: ${describe(error)}${more}\n`);
+    return trouble ?? (isUsage || isInvalid(error) ? NOT_UNDERSTOOD : UNKNOWN);
   }
 }
 

@@ -1,6 +1,6 @@
 // `conclave observe NAME`: the present leader, then a line for every change, until told to stop. Whoever reads slowly sees the latest.
 import { createCandidate, shutdownSignal } from "../index.ts";
-import { YES } from "./command.ts";
+import { INTERRUPTED, YES } from "./command.ts";
 import { onlyName, readFlags } from "./flags.ts";
 import { leaderJson, say } from "./leader.ts";
 import { chooseStore, STORE_HELP } from "./store.ts";
@@ -13,7 +13,8 @@ A store that cannot be reached is said on stderr, and tried again.
 ${STORE_HELP}
   --json        a JSON object a line: {"at", "election", "leader": {"id", "token", "value"} | null}; at is the time of day here
 
-Exit codes: 0 told to stop, 2 not understood, 3 the store could not be read (the reason is on stderr, with its code).
+Exit codes: 0 told to stop, 2 not understood, 3 the store could not be read (the reason is on stderr, with its code),
+130 interrupted (SIGINT).
 `;
 
 export async function run(args: readonly string[]): Promise<number> {
@@ -22,6 +23,8 @@ export async function run(args: readonly string[]): Promise<number> {
   const name = onlyName(positionals, "NAME");
   const store = await chooseStore(values.store);
   const signal = AbortSignal.any([shutdownSignal(), whenNobodyReads()]);
+  let isInterrupted = false;
+  process.once("SIGINT", () => (isInterrupted = true));
   const watcher = createCandidate({ store, unfenced: true }); // which never stands
   watcher.subscribe((event) => {
     if (event.type === "error") process.stderr.write(`conclave observe: ${event.error.code}: ${event.error.message}\n`);
@@ -35,7 +38,7 @@ export async function run(args: readonly string[]): Promise<number> {
           : `${at}  ${say(name, leader)}`;
       process.stdout.write(`${line}\n`);
     }
-    return YES;
+    return isInterrupted ? INTERRUPTED : YES;
   } finally {
     await store.close();
   }

@@ -24,30 +24,37 @@ const NOT_FOUND = 127;
 
 export const help: string = `usage: conclave run NAME [options] -- command [arguments…]
 
-Runs the command only while this process leads the election NAME: of all that run this line, on one. The command has a process group of its own; its
-stdin, stdout and stderr are those of conclave run. It finds in its environment:
+Runs the command only while this process leads the election NAME: of all that run this line, on one.
+The command has a process group of its own; its stdin, stdout and stderr are those of conclave run.
+It finds in its environment:
 
   CONCLAVE_ELECTION   NAME
   CONCLAVE_ID         this candidate
   CONCLAVE_TOKEN      the fencing token, a growing decimal number: give it to what you write to
   CONCLAVE_FENCE      the whole token, domain:value:bid, for conclave/fencing
 
-When the term is about to end the command gets SIGTERM, and SIGKILL before another may lead. A second process, the keeper, sees to that when this one is
-stopped, hung or killed. When the command ends by itself, this process resigns and exits with its code.
+When the term is about to end the command gets SIGTERM, and SIGKILL before another may lead. A
+second process, the keeper, sees to that when this one is stopped, hung or killed. When the command
+ends by itself, this process resigns and exits with its code.
 
 ${STORE_HELP}
   --ttl 10s     how long silence is waited for before another leads
   --drain 2s    from SIGTERM to SIGKILL at most (default: a fifth of --ttl)
   --id ID       name of this candidate (default: the host's)
   --restart     when the command ends by itself, stand again
+  --with-parent end, as by SIGTERM, when the process that started this one has ended (npx, a script)
   --unfenced    accept a store that has no tokens: a stale command may still write
-  --http PORT   on 127.0.0.1: /leader, /leading (200 or 503), /healthz, /metrics; 0 takes any port, and says which
+  --http PORT   on 127.0.0.1: /leader, /leading (200 or 503), /healthz, /metrics; 0 takes any port,
+                and says which
   --events FILE append events as JSON lines to FILE, rather than write them to stderr
   --json        events on stderr as JSON lines, also those that repeat themselves
   --quiet       only warnings and errors on stderr
 
-SIGTERM, SIGINT and SIGHUP: SIGTERM to the command, wait, resign, exit. SIGUSR1 and SIGUSR2 are handed on to the command.
-Exit code: the command's own; 125 conclave's own failure, 126 the command cannot be executed, 127 it was not found, 128+n ended by signal n.
+SIGTERM, SIGINT and SIGHUP: SIGTERM to the command, wait, resign, exit. SIGUSR1 and SIGUSR2 are
+handed on to the command.
+
+Exit code: the command's own; 125 conclave's own failure, 126 the command cannot be executed, 127 it
+was not found, 128+n ended by signal n.
 `;
 
 const OPTIONS = {
@@ -56,6 +63,7 @@ const OPTIONS = {
   drain: { type: "string" },
   id: { type: "string" },
   restart: { type: "boolean", default: false },
+  "with-parent": { type: "boolean", default: false },
   unfenced: { type: "boolean", default: false },
   http: { type: "string" },
   events: { type: "string" },
@@ -107,7 +115,7 @@ function understand(args: readonly string[]): Asked {
 
 async function supervise({ name, command, ttlMs, drainMs, port, values }: Asked): Promise<number> {
   const events = openEvents(values);
-  const stopping = listenForSignals();
+  const stopping = listenForSignals(values["with-parent"]);
   let endpoints: Endpoints | undefined;
   try {
     const store = await chooseStore(values.store);
@@ -150,14 +158,24 @@ interface Stopping {
   end(): void;
 }
 
-/** From the first on: a second one changes nothing, the command is being ended as fast as was agreed. */
-function listenForSignals(): Stopping {
+/** A parent that has ended is noticed within this. */
+const PARENT_EVERY_MS = 250;
+
+/** From the first on: a second one changes nothing, the command is being ended as fast as was agreed. `withParent`: so is it when the parent has ended. */
+function listenForSignals(withParent: boolean): Stopping {
   const controller = new AbortController();
   const stop = (name: NodeJS.Signals): void => {
     stopping.name ??= name;
     controller.abort(new DOMException(`asked to stop by ${name}`, "AbortError"));
   };
   const pass = (name: NodeJS.Signals): void => stopping.forward(name);
+  const parent = process.ppid;
+  const watch = withParent ? setInterval(() => process.ppid !== parent && leaveAlone(), PARENT_EVERY_MS) : undefined;
+  const leaveAlone = (): void => {
+    clearInterval(watch);
+    process.stderr.write(`conclave run: process ${parent}, which started this one, has ended\n`);
+    stop("SIGTERM");
+  };
   const stops = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
   const passed = ["SIGUSR1", "SIGUSR2"] as const;
   const stopping: Stopping = {
@@ -165,6 +183,7 @@ function listenForSignals(): Stopping {
     name: undefined,
     forward: () => {},
     end: () => {
+      clearInterval(watch);
       for (const name of stops) process.removeListener(name, stop);
       for (const name of passed) process.removeListener(name, pass);
     },

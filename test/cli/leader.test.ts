@@ -84,7 +84,7 @@ describe("conclave leader", () => {
   it.each([
     [["leader"], /NAME is missing/],
     [["leader", "a", "b"], /one NAME at a time: a b/],
-    [["leader", "x", "--sore", "y"], /Unknown option '--sore'/],
+    [["leader", "x", "--sore", "y"], /there is no flag --sore. Did you mean --store\?/],
     [["leader", "x", "--store"], /argument missing/],
     [["leader", "x", "--store", "banana://u:secret@h"], /--store: openStore: banana: is not the scheme of a store/],
     [["leader", "x", "--store", "redis://u:secret@h"], /no driver for redis/],

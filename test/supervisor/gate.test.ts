@@ -77,7 +77,7 @@ it(
     kill(run.keeperPid, "SIGKILL");
     await run.tells("keeper", "started", 2);
     const [ofKeeper, ofChild] = [`/proc/${run.keeperPid}/fd/3`, `/proc/${run.childPid}/fd/4`].map((file) =>
-      readlinkSync(file),
+      existsSync(file) ? readlinkSync(file) : "nothing",
     );
     expect(ofChild).toMatch(/^socket:/);
     expect(ofKeeper).toBe(ofChild);
@@ -105,8 +105,9 @@ it("the term is given back when nothing of the command lives, not before", PATIE
   const second = await stage.run({ id: "b", ttl: "1m", command: sh("exec sleep 1000") });
   await second.tells("session", "opened");
   kill(first.childPid, "SIGKILL"); // what it left behind does not obey SIGTERM
-  await second.tells("elected");
+  await second.tells("child", "started");
   expect(isGone(Number(first.stdout))).toBe(true);
+  expect(second.told.filter(({ type }) => type === "orphans")).toEqual([]); // or the second would have ended it
 });
 
 /** Its loop has turned, twice: what reached it before has been handled. */

@@ -2,7 +2,7 @@
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { refuseHere } from "conclave/supervisor";
-import { isGone, kill, nowMs, Stage, until } from "./stage.ts";
+import { happens, isGone, kill, nowMs, Stage, until } from "./stage.ts";
 
 let stage: Stage;
 beforeAll(() => {
@@ -224,4 +224,35 @@ describe("--http", () => {
 it("refuses to run where there are no process groups", () => {
   expect(refuseHere("win32")?.message).toMatch(/cannot work on win32/);
   expect(refuseHere("linux")).toBeUndefined();
+});
+
+describe("--with-parent", () => {
+  it("ends it, and its command, when the process that started it has ended", { timeout: 60_000 }, async () => {
+    const under = ["sh", "-c", '"$@"; exit $?', "sh"]; // which a signal ends, and not what it has started: as npx
+    const flags = ["--with-parent"];
+    const run = await stage.run({
+      id: "a",
+      election: "parent",
+      ttl: "1m",
+      under,
+      flags,
+      command: sh("exec sleep 1000"),
+    });
+    const { pid } = await run.tells("child", "started");
+    run.signal("SIGTERM");
+    expect(await happens(() => isGone(pid ?? -1))).toBe(true);
+    const next = await stage.run({ id: "b", election: "parent", ttl: "1m", command: ["true"] });
+    expect(await next.exited).toBe(0);
+  });
+});
+
+describe("while it waits", () => {
+  it("says who leads", { timeout: 60_000 }, async () => {
+    const first = await stage.run({ id: "boss", election: "queue", command: sh("sleep 1000") });
+    await first.tells("child", "started");
+    const second = await stage.command(["run", "queue", "--store", stage.store, "--id", "waiter", "--", "true"]);
+    expect(await happens(() => /^waiting election="queue" id="boss_\S+" token=1 /m.test(second.stderr))).toBe(true);
+    for (const run of [first, second]) run.signal("SIGTERM");
+    await Promise.all([first.exited, second.exited]);
+  });
 });

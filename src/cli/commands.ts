@@ -1,0 +1,24 @@
+// The table of commands. Each is loaded only when it is asked for.
+import type { CommandModule } from "./command.ts";
+
+export interface Command {
+  readonly summary: string;
+  readonly load: () => Promise<CommandModule>;
+  /** The exit code for all trouble of ours, where 2 and 3 would be taken for those of another program. */
+  readonly trouble?: number;
+}
+
+export const COMMANDS: Readonly<Record<string, Command>> = {
+  demo: {
+    summary: "three real processes elect a leader; it is killed, stopped, its stale write refused",
+    load: () => import("./demo.ts"),
+  },
+  run: { summary: "runs a command only while this process leads", load: () => import("./run.ts"), trouble: 125 },
+  leader: { summary: "who leads now", load: () => import("./leader.ts") },
+  observe: { summary: "a line for every change of the leader", load: () => import("./observe.ts") },
+  drill: { summary: "real faults on your store, judged from outside", load: () => import("./drill.ts") },
+  fence: { summary: "tell a guard that the store has been moved", load: () => import("./fence.ts") },
+  schema: { summary: "the SQL that makes the tables of a store in PostgreSQL", load: () => import("./schema.ts") },
+  sim: { summary: "simulated elections: one, a swarm, a scenario, an exercise", load: () => import("./sim.ts") },
+  completion: { summary: "a script that completes these words in your shell", load: () => import("./completion.ts") },
+};
