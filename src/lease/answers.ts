@@ -23,6 +23,7 @@ import type { Claimed, Hold, Kept, Looked, Name, Released } from "./exchange.ts"
 import { earlierOf } from "./deadline.ts";
 import { endSession, expire } from "./expiry.ts";
 import { extend } from "./lifeline.ts";
+import { handleLapsed, hastenLapsed } from "./lapsed.ts";
 import { handleLineSeat, handleWaiting } from "./line.ts";
 import { handleRaceSeat } from "./race.ts";
 import { emit, emitError, errorOf, isFatal } from "./report.ts";
@@ -114,6 +115,7 @@ function handleOpened(
     machine.reached = reached;
     return failOpening(machine, opening, failure, now, effects);
   }
+  hastenLapsed(machine, now);
   for (const campaign of machine.campaigns.values())
     if (isIn(campaign, "standing") && campaign.place < 0) hasten(machine, campaign, now);
 }
@@ -323,6 +325,7 @@ function handleReleased(
   const done = answer.kind === "released";
   if (!done) emitError(effects, "release", errorOf("a release", answer, machine));
   if (errand.last) return handleFarewell(machine, errand, done, effects);
+  if (errand.holds.length === 0) return handleLapsed(machine, errand.opened, answer, now);
   if (session.kind !== "open" || session.opened !== errand.opened) return;
   session.leftoversErrand = 0;
   if (!done) session.leftoversAt = now.mono + retryAfterMs(machine, 3);

@@ -27,6 +27,7 @@ import { coolDownAfterMs } from "./backoff.ts";
 import { earlierOf, isPast, remainingMs } from "./deadline.ts";
 import type { Hold, Name, Seat } from "./exchange.ts";
 import { greatestIn, noted } from "./greatest.ts";
+import { noteSettled } from "./lapsed.ts";
 import { createLifeline, type Lifeline, stateOf } from "./lifeline.ts";
 import { emit, emitError } from "./report.ts";
 import { leaveBehind } from "./session.ts";
@@ -280,6 +281,7 @@ export function settle(machine: Machine, campaign: Campaign, now: Reading, effec
   }
   if (isIn(campaign, "settling") && campaign.stage.awaits === "work") {
     emit(effects, { type: "settled", election: campaign.name, reason: campaign.stage.reason });
+    noteSettled(machine, campaign.stage.term.opened);
     finish(machine, campaign, now, effects);
   }
 }

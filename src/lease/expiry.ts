@@ -4,9 +4,10 @@ import type { Reading } from "../base/clock.ts";
 import type { LossReason } from "../base/errors.ts";
 import { becomeEnding, becomeLost, heldTerm, isIn, released, restartPursuit } from "./campaign.ts";
 import { sleptSince } from "./deadline.ts";
+import { noteLapsed } from "./lapsed.ts";
 import { type Lifeline, nextInstant, stateOf } from "./lifeline.ts";
 import { emit } from "./report.ts";
-import { countBarren, sendFarewell } from "./session.ts";
+import { countBarren } from "./session.ts";
 import type { Campaign, Effect, Machine, Open } from "./state.ts";
 
 /** Brings books and clock together. */
@@ -67,7 +68,7 @@ function whyExpired(machine: Machine, lifeline: Lifeline, now: Reading): "expire
 
 /**
  * LAW 15: the session is over, and everything that hung on it. `session-lost`: the store said so. Otherwise our own deadline has passed: the
- * store may still know it, so it is bidden farewell, unless work of its terms still runs: then it is left to run out (law 8).
+ * store may still know it, so it is ended there when the work of its terms has settled (law 8, lapsed.ts).
  */
 export function endSession(machine: Machine, open: Open, reason: LossReason, now: Reading, effects: Effect[]): void {
   machine.session = { kind: "none", opened: open.opened };
@@ -82,13 +83,15 @@ export function endSession(machine: Machine, open: Open, reason: LossReason, now
     else if (isIn(campaign, "settling") && campaign.stage.awaits === "release")
       released(machine, campaign, "unknown", now, effects);
   }
-  if (reason !== "session-lost" && !hasUnsettledWork(machine)) sendFarewell(machine, open, false, effects);
+  if (reason !== "session-lost") noteLapsed(machine, open, unsettledWorks(machine, open), now);
 }
 
-function hasUnsettledWork(machine: Machine): boolean {
+function unsettledWorks(machine: Machine, { opened }: Open): number {
+  let works = 0;
   for (const campaign of machine.campaigns.values())
-    if (isIn(campaign, "settling") && campaign.stage.awaits === "work") return true;
-  return false;
+    if (isIn(campaign, "settling") && campaign.stage.awaits === "work" && campaign.stage.term.opened === opened)
+      works++;
+  return works;
 }
 
 /** The monotonic instant at which `expire` next has something to do. */

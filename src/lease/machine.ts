@@ -34,6 +34,7 @@ import { remainingMs } from "./deadline.ts";
 import type { TermState } from "./events.ts";
 import type { Bid, Claim, Hint, Hold, Name, Question } from "./exchange.ts";
 import { expire, nextExpiry } from "./expiry.ts";
+import { endLapsed, nextLapsedAt } from "./lapsed.ts";
 import { nextLineMove } from "./line.ts";
 import { stateOf } from "./lifeline.ts";
 import { nextOver, nextRaceMove } from "./race.ts";
@@ -50,6 +51,7 @@ export function createMachine(settings: Settings, nonce: string, seed: number): 
     rng,
     pollPhase: nextFraction(rng),
     session: { kind: "none", opened: 0 },
+    lapsed: [],
     campaigns: new Map(),
     agenda: [],
     errands: new Map(),
@@ -102,7 +104,7 @@ export function step(machine: Machine, input: Input, now: Reading, effects: Effe
 export function nextWake(machine: Machine, now: Reading): number {
   const { session } = machine;
   if (machine.closing === "yes" && machine.campaigns.size === 0) return now.mono;
-  const next = Math.min(earliest(machine.agenda), nextExpiry(machine, now));
+  const next = Math.min(earliest(machine.agenda), nextExpiry(machine, now), nextLapsedAt(machine));
   if (session.kind === "opening") return Math.min(next, session.retryAt);
   if (session.kind === "none")
     return machine.campaigns.size > 0 && needsSession(machine)
@@ -231,6 +233,7 @@ function handleClose(machine: Machine, now: Reading, effects: Effect[]): void {
 
 function act(machine: Machine, now: Reading, effects: Effect[]): void {
   const { session } = machine;
+  endLapsed(machine, now, effects);
   if (session.kind === "opening" && session.errand === 0 && now.mono >= session.retryAt)
     openSession(machine, now, effects);
   if (session.kind === "none" && now.mono >= machine.openAt && needsSession(machine))

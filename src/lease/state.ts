@@ -33,6 +33,8 @@ export interface Machine {
   /** In [0, 1): where in the poll interval this machine looks. */
   readonly pollPhase: number;
   session: SessionStage;
+  /** Over here, and perhaps not yet at the store (lapsed.ts). */
+  readonly lapsed: LapsedSession[];
   /** Only names that are wanted, held or not yet settled; an idle name has no entry. */
   readonly campaigns: Map<Name, Campaign>;
   /** When each campaign next acts by itself. */
@@ -97,6 +99,18 @@ export interface Open {
   readonly leftovers: Hold[];
   leftoversAt: number;
   leftoversErrand: number;
+}
+
+/** INVARIANT: `opened` is never that of the present session. */
+export interface LapsedSession {
+  readonly opened: number;
+  readonly session: Session;
+  /** Of its terms, those whose work has not settled. */
+  works: number;
+  readonly notBefore: number;
+  endAt: number;
+  errand: number;
+  failures: number;
 }
 
 // ---- campaign ------------------------------------------------------------------------------------------------------------------------
