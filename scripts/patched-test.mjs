@@ -104,6 +104,6 @@ function judge(output) {
     verdict: "fails",
     test: failed.fullName,
     story,
-    isAssertion: /^(?:AssertionError|Error: Property failed)/.test(story),
+    isAssertion: /^(?:AssertionError|Error: Property failed|Error: promise resolved)/.test(story),
   };
 }

@@ -95,8 +95,9 @@ describe("tables that are not there", () => {
 
   it("are not made by who may not: the error says what to run", async () => {
     const url = await emptyDatabase();
-    await byHand(url, "CREATE ROLE newcomer LOGIN PASSWORD 'x'");
-    const store = postgres(url.replace("postgres@", "newcomer:x@"));
+    const role = `newcomer_${process.pid}`; // roles belong to the whole server
+    await byHand(url, `CREATE ROLE ${role} LOGIN PASSWORD 'x'`);
+    const store = postgres(url.replace("postgres@", `${role}:x@`));
     expect(await keep(store)).toMatchObject({
       kind: "refused",
       code: "STORE_DENIED",
