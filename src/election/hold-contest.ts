@@ -83,9 +83,13 @@ export class HoldContest extends Contest {
     this.#isHandedOut = true;
   }
 
-  /** What is handed out has its drain. What is not handed out can only be at work as a guest. */
+  /**
+   * What is handed out has its drain. What is not handed out can only be at work as a guest, if its user says that it ends. A term that ends for another
+   * reason has its drain in any case: somebody may have asked `isLeading()` and be at work, and has no other way to learn of the end than by the clock.
+   */
   override ending(reason: LossReason): void {
     super.ending(reason);
+    if (reason !== "resigned") this.#isHandedOut = true;
     if (this.#isHandedOut && this.#drain === undefined) this.#beginDrain();
     else this.#settleIfDone();
   }
