@@ -15,7 +15,7 @@ import { bindingsFor, SUITE } from "./sqlite-bindings.mjs";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const NEWER = ["22.23.3", "24.9.0"];
 /** Projects that are quick to install and to check; npm run test:projects checks all of them. */
-const QUICK = ["modules"];
+const QUICK = ["nest-11", "modules"];
 
 const ELECTION = `
 import assert from "node:assert/strict";

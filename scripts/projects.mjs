@@ -53,7 +53,7 @@ async function checkProject(tarball, name, folder) {
   content.dependencies = { ...content.dependencies, conclave: `file:${tarball}` };
   writeFileSync(manifest, JSON.stringify(content));
   return (
-    (await run(folder, "npm", ["install", "--silent", "--no-audit", "--no-fund"])) ??
+    (await run(folder, "npm", ["install", "--loglevel=error", "--no-audit", "--no-fund"])) ??
     (hasOwn ? await run(folder, "npm", ["run", "-s", "check"]) : await run(folder, process.execPath, ["check.mjs"]))
   );
 }

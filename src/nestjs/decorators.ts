@@ -4,8 +4,7 @@ import type { UnfencedTerm } from "../election/term.ts";
 const WHILE_LEADING = Symbol.for("conclave.nestjs.while-leading");
 const IF_LEADING = Symbol.for("conclave.nestjs.if-leading");
 
-// oxlint-disable-next-line typescript/no-explicit-any -- a decorator bears methods of every shape
-type Method = (...args: any[]) => unknown;
+type Method = (...args: unknown[]) => unknown;
 
 /** Where `IfLeading` finds the terms: object that has the method → by name, what runs work in the present term. */
 export type Run = (work: (term: UnfencedTerm) => Promise<unknown>) => Promise<unknown>;
@@ -29,21 +28,21 @@ export function WhileLeading(election: string): MethodDecorator {
  * Lets calls of the method through only while this process leads; otherwise they resolve with undefined. The term is added as the last argument. Closing the
  * application waits for calls that run. For methods that a schedule calls in every replica: `@Cron("0 3 * * *") @IfLeading("nightly-billing")`.
  */
-export function IfLeading(election: string) {
-  return (_target: object, key: string | symbol, descriptor: TypedPropertyDescriptor<Method>): void => {
-    const method = descriptor.value;
-    if (method === undefined) return;
+export function IfLeading(election: string): MethodDecorator {
+  return (_target, key, descriptor) => {
+    const method = descriptor.value as Method | undefined;
+    if (typeof method !== "function") return;
     const guarded = async function (this: object, ...args: unknown[]): Promise<unknown> {
       const run = runs.get(this)?.get(election);
       return await run?.(async (term) => await method.call(this, ...args, term));
     };
     // What other decorators have left on the method, such as a schedule, stays.
-    for (const mark of Reflect.ownKeys(method))
-      if (!(mark in guarded))
-        Object.defineProperty(guarded, mark, Reflect.getOwnPropertyDescriptor(method, mark) ?? {});
+    for (const found of Reflect.ownKeys(method))
+      if (!(found in guarded))
+        Object.defineProperty(guarded, found, Reflect.getOwnPropertyDescriptor(method, found) ?? {});
     Object.defineProperty(guarded, "name", { value: String(key) });
     mark(guarded, IF_LEADING, election);
-    descriptor.value = guarded;
+    (descriptor as PropertyDescriptor).value = guarded;
   };
 }
 

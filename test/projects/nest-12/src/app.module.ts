@@ -1,0 +1,12 @@
+import { Module } from "@nestjs/common";
+import { ConclaveModule } from "conclave/nestjs";
+import { BillingService } from "./billing.service.js";
+
+@Module({
+  imports: [
+    ConclaveModule.forRootAsync({ useFactory: () => ({ store: process.env.STORE ?? "memory:" }) }),
+    ConclaveModule.forFeature("billing"),
+  ],
+  providers: [BillingService],
+})
+export class AppModule {}

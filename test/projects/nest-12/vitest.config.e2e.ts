@@ -1,0 +1,9 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    globals: true,
+    root: "./",
+    include: ["**/*.e2e-spec.ts"],
+  },
+});
