@@ -1,6 +1,7 @@
 // A store from a URL: the scheme chooses the driver, which is loaded only then. A URL may carry a password: no message repeats more of it than its
 // scheme, and that only where it cannot be taken for anything else.
 import { ConclaveError } from "../base/errors.ts";
+import { show } from "../base/show.ts";
 import type { Store } from "../stores/contract.ts";
 import { driverOf, DRIVERS } from "./registry.ts";
 import { schemeOf } from "../base/url.ts";
@@ -18,20 +19,30 @@ const PLANNED: ReadonlySet<string> = new Set([
 
 /** Rejects `CONFIG_INVALID` for a scheme without a driver. */
 export async function openStore(url: string): Promise<Store> {
+  if (typeof url !== "string" || url === "") throw noUrl(url);
   const driver = driverOf(url);
   if (driver === undefined) throw noDriver(url, schemeOf(url));
   return await driver.open(url);
 }
 
-function noDriver(url: string, scheme: string | undefined): ConclaveError {
-  const known = DRIVERS.flatMap(({ schemes }) => schemes)
+/** Mostly a variable of the environment that is not set. */
+function noUrl(url: unknown): ConclaveError {
+  const message = `openStore: ${show(url)} is not a URL. Is the environment variable set? Known here: ${knownSchemes()}`;
+  return new ConclaveError("CONFIG_INVALID", message);
+}
+
+function knownSchemes(): string {
+  return DRIVERS.flatMap(({ schemes }) => schemes)
     .map((name) => `${name}:`)
     .join(", ");
+}
+
+function noDriver(url: string, scheme: string | undefined): ConclaveError {
   const what =
     scheme === undefined || !(PLANNED.has(scheme) || url.slice(scheme.length).startsWith("://"))
       ? "the URL begins with no known scheme"
       : PLANNED.has(scheme)
         ? `this version has no driver for ${scheme}`
         : `${scheme}: is not the scheme of a store`;
-  return new ConclaveError("CONFIG_INVALID", `openStore: ${what}. Known here: ${known}`);
+  return new ConclaveError("CONFIG_INVALID", `openStore: ${what}. Known here: ${knownSchemes()}`);
 }

@@ -3,6 +3,7 @@
 import { channel } from "node:diagnostics_channel";
 import { debuglog } from "node:util";
 import { type ConclaveError, TermLostError } from "../base/errors.ts";
+import { askedOnce } from "../base/outcome.ts";
 import type { ConclaveEvent } from "../lease/events.ts";
 import { levelOf, logLine } from "../telemetry/log.ts";
 import { callUser } from "./callbacks.ts";
@@ -102,9 +103,13 @@ export class Voice {
   }
 }
 
-function withCause({ message, cause }: ConclaveError): string {
-  if (!(cause instanceof Error) || cause.message === "" || message.includes(cause.message)) return message;
-  return `${message} (${cause.message})`;
+/** What a message leaves to its cause, and without what is said at the end in any case. */
+function withCause(error: ConclaveError): string {
+  const message = askedOnce(error.message);
+  const { cause } = error;
+  if (!(cause instanceof Error) || cause.message === "") return message;
+  const code = "code" in cause ? String(cause.code) : cause.message;
+  return message.includes(cause.message) || message.includes(code) ? message : `${message} (${cause.message})`;
 }
 
 function inSeconds(ms: number): string {
