@@ -25,7 +25,7 @@ import { endSession, expire } from "./expiry.ts";
 import { extend } from "./lifeline.ts";
 import { handleLapsed, hastenLapsed } from "./lapsed.ts";
 import { handleLineSeat, handleWaiting } from "./line.ts";
-import { handleRaceSeat } from "./race.ts";
+import { handleBeaten, handleRaceSeat } from "./race.ts";
 import { emit, emitError, errorOf, isFatal } from "./report.ts";
 import { countBarren, disprove, establish, leaveBehind, prove, sendFarewell } from "./session.ts";
 import type { Answer, Effect, Errand, Machine, Open, Opening, Standing } from "./state.ts";
@@ -77,7 +77,8 @@ function hearKept(machine: Machine, open: Open, sent: Sent, kept: Kept, now: Rea
   if (kept.kind === "session-lost") return endSession(machine, open, "session-lost", now, effects);
   if (kept.kind !== "kept") return disprove(machine, open, keep, kept, now, effects);
   const proven = prove(machine, open, keep, sentAt, now, effects);
-  if (machine.settings.guarantee.keep === "per-hold") extendRecords(machine, open, keep, proven, kept.unsure);
+  if (proven !== undefined && machine.settings.guarantee.keep === "per-hold")
+    extendRecords(machine, open, keep, proven, kept.unsure);
   watchNewlyCarried(machine, open, keep, effects);
   for (const hold of kept.lost) loseHold(machine, keep, hold, now, effects);
   for (const hold of kept.strays) giveBackStray(machine, open, hold, now);
@@ -245,7 +246,7 @@ function handleClaimed(
       return;
     case "beaten":
       pursuit.bid = undefined;
-      if (pursuit.shape === "race") handleRaceSeat(machine, campaign, pursuit, claimed.seat, now, effects);
+      if (pursuit.shape === "race") handleBeaten(machine, campaign, pursuit, claimed.seat, now, effects);
       return;
     case "leftover":
       leaveBehind(open, { name: campaign.name, bid: claimed.bid }, now);

@@ -366,5 +366,9 @@ function conclude(machine: Machine, effects: Effect[]): void {
   if (machine.session.kind === "open") {
     machine.session.failures = 0;
     sendFarewell(machine, machine.session, true, effects);
-  } else effects.push({ type: "closed" });
+    return;
+  }
+  // An opening that is under way is not tried again. If the store has granted it, that session holds nothing and runs out by itself.
+  machine.session = { kind: "none", opened: machine.session.opened };
+  effects.push({ type: "closed" });
 }

@@ -36,6 +36,23 @@ export function nextOver({ hopeful, seen }: RacePursuit): Version | undefined {
   return hopeful ? VACANT : seen?.version;
 }
 
+/**
+ * A claim was beaten, and the answer shows the seat. If it shows the very version that the claim was to replace, the store does not give the seat yet
+ * (a lock-delay that runs on its clock): asking again at once would go on until it does, so it is asked at the next poll.
+ */
+export function handleBeaten(
+  machine: Machine,
+  campaign: CampaignIn<Standing>,
+  pursuit: RacePursuit,
+  seat: Seat,
+  now: Reading,
+  effects: Effect[],
+): void {
+  const isNotYet = pursuit.over === seat.version;
+  handleRaceSeat(machine, campaign, pursuit, seat, now, effects);
+  if (isNotYet) schedule(machine.agenda, campaign, nextPollAt(machine, now.mono));
+}
+
 /** A look, or a lost swap, showed this seat; the answer has just been received. */
 export function handleRaceSeat(
   machine: Machine,

@@ -118,7 +118,10 @@ export function sendKeep(machine: Machine, open: Open, holds: readonly Hold[], n
   );
 }
 
-/** A keep of this session was answered `kept`: extends the session's lifeline by what it proves, and returns that date. */
+/**
+ * A keep of this session was answered `kept`: extends the session's lifeline by what it proves, and returns that date. Undefined: it came too late to prove
+ * anything, of the session or of a record that it carried.
+ */
 export function prove(
   machine: Machine,
   open: Open,
@@ -126,7 +129,7 @@ export function prove(
   sentAt: Reading,
   now: Reading,
   effects: Effect[],
-): Reading {
+): Reading | undefined {
   const { settings } = machine;
   const inTime = now.mono - sentAt.mono <= settings.guarantee.proofWithinMs;
   const proven = !inTime
@@ -149,7 +152,7 @@ export function prove(
     const message = `${settings.guarantee.store}: a renewal was answered too late to prove anything. It is tried again.`;
     effects.push({ type: "unkept", keep, error: new ConclaveError("STORE_TIMEOUT", message) });
   }
-  return proven;
+  return inTime ? proven : undefined;
 }
 
 /** A keep was not answered, or refused: nothing is proven; it is tried again soon. */

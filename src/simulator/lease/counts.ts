@@ -1,6 +1,9 @@
 // What a run has really exercised. A hunt that finds nothing because nothing happened is no hunt: it fails below stated minima (minima.ts).
 
 import type { ConclaveEvent } from "../../lease/events.ts";
+import type { Token } from "../../lease/exchange.ts";
+import { NO_DOMAIN } from "./guarantees.ts";
+import type { CandidateSpec } from "./spec.ts";
 
 export const COUNT_NAMES = [
   "events",
@@ -40,6 +43,18 @@ export const COUNT_NAMES = [
   "stalls",
   "blocksAcrossDeadline",
   "blocksSurvived",
+  "unprovenKeeps",
+  "unfencedTerms",
+  "foreignWritesRefused",
+  "leftWritesRefused",
+  "adoptions",
+  "abandonedSeats",
+  "heldUntilSeats",
+  "refusalsForGood",
+  "failures",
+  "closesWhileHeld",
+  "lockDelays",
+  "oneHoldLostOfMany",
   "announcements",
   "successions",
 ] as const;
@@ -68,4 +83,13 @@ export function countEvent(counts: Counts, event: ConclaveEvent): void {
     if (event.why === "unwanted") counts.unwantedGrantsHandedBack++;
     if (event.why === "regressed") counts.regressedGrantsHandedBack++;
   }
+}
+
+/** A term was announced. */
+export function countTerm(counts: Counts, { clock, renewal }: CandidateSpec, rho: number, token: Token): void {
+  counts.elected++;
+  if (token.domain === NO_DOMAIN) counts.unfencedTerms++;
+  if (Math.abs(clock.rate - 1) >= 0.9 * rho) counts.driftNearMargin++;
+  if (renewal === "manual") counts.manualTerms++;
+  if (renewal === "thread") counts.threadTerms++;
 }

@@ -9,7 +9,7 @@ import type { Shelf } from "../models/shelf.ts";
 export function createShelf(store: StoreSpec, rng: Rng): Shelf {
   const options = {
     domain: TOKEN_DOMAIN,
-    judge: store.judge === "taker" ? ("taker" as const) : ("store" as const),
+    judge: store.judge === "taker" || store.judge === "kernel" ? ("taker" as const) : ("store" as const),
     lateMs: store.lateMaxMs === 0 ? undefined : () => nextBetween(rng, 0, store.lateMaxMs),
     grant: (askedMs: number) => grantedMs(store, askedMs),
   };

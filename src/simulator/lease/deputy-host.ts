@@ -199,7 +199,7 @@ export class DeputyHost implements Actor {
       this.#world.observe({ type: "sent", atMs: kernel.nowMs, who, errand, request, now });
     }
     this.#flights.set(errand, flight);
-    const message: RequestMessage = { kind: "request", who, errand, request, isGivenUp: false };
+    const message: RequestMessage = { kind: "request", who, errand, request, sentAtMs: kernel.nowMs, isGivenUp: false };
     network.send(addressOf(who.slot), STORE_ADDRESS, message);
     const dueMs = clock.trueTimeOf(now.mono + timeoutMs);
     kernel.schedule(dueMs + AFTER_MS + this.#parts.lateMs(), this, "timeout", errand);

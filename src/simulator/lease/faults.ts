@@ -23,6 +23,7 @@ export const FAULT_KINDS = [
   "finish", // the work ends by itself
   "block", // the main loop stands still, a renewal thread does not
   "lose-thread", // the renewal thread ends
+  "close", // the candidate closes, and a new life begins after the duration
 ] as const;
 
 export type FaultKind = (typeof FAULT_KINDS)[number];

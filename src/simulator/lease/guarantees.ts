@@ -3,8 +3,10 @@ import type { Guarantee } from "../../lease/guarantee.ts";
 import type { StoreSpec } from "./spec.ts";
 
 export const TOKEN_DOMAIN = "simulated";
+/** Stands for the token of a term that has none. */
+export const NO_DOMAIN = "";
 
-export function guaranteeOf(store: StoreSpec): Guarantee<"fenced"> {
+export function guaranteeOf(store: StoreSpec): Guarantee {
   const sentence = "See src/simulator/lease/store-host.ts.";
   return {
     store: "simulated",
@@ -13,12 +15,12 @@ export function guaranteeOf(store: StoreSpec): Guarantee<"fenced"> {
     ttl: { minMs: 1, maxMs: 3_600_000, stepMs: 1, why: "any whole number of milliseconds" },
     wakes: store.wakes,
     cap: "CP",
-    fencing: "fenced",
+    fencing: store.isFenced ? "fenced" : "unfenced",
     token: { source: "a counter", domain: TOKEN_DOMAIN, survivesDeletion: true, survivesRestore: store.forgetMs === 0 },
     shape: store.shape,
     judge: store.judge,
     keepProves: store.keepProves,
-    proofWithinMs: Infinity,
+    proofWithinMs: store.proofWithinMs,
     extraMarginMs: store.extraMarginMs,
     earlyEnds: store.forgetMs === 0 && store.judge !== "store-wall" ? [] : ["failover", "clock jump"],
     keep: store.shape === "race" && store.layout === "record" ? "per-hold" : "one-request",

@@ -94,6 +94,7 @@ const BLOWS: Readonly<Record<FaultKind, (blow: Blow) => Undo>> = {
   pause,
   block,
   "lose-thread": ({ victim }) => once(() => victim.loseThread()),
+  close,
   suspend,
   freeze,
   crash,
@@ -136,7 +137,7 @@ function cut({ network }: Stage, directions: readonly (readonly [from: number, t
 // The dead cannot be stopped, and a host that stands still starts no new life.
 
 function pause({ stage, victim }: Blow): Undo {
-  if (!victim.isAlive) return undefined;
+  if (!victim.isAlive || victim.isClosing) return undefined;
   victim.pause();
   return () => {
     stage.counts.pausesAcrossDeadline += victim.resume();
@@ -144,7 +145,7 @@ function pause({ stage, victim }: Blow): Undo {
 }
 
 function block({ stage, victim }: Blow): Undo {
-  if (!victim.isAlive) return undefined;
+  if (!victim.isAlive || victim.isClosing) return undefined;
   const isLeader = victim.holdsAny();
   victim.block();
   return () => {
@@ -155,7 +156,7 @@ function block({ stage, victim }: Blow): Undo {
 }
 
 function suspend({ stage, victim }: Blow): Undo {
-  if (!victim.isAlive) return undefined;
+  if (!victim.isAlive || victim.isClosing) return undefined;
   victim.clock.suspend(stage.kernel.nowMs);
   victim.pause();
   return () => {
@@ -165,7 +166,7 @@ function suspend({ stage, victim }: Blow): Undo {
 }
 
 function freeze({ stage, victim }: Blow): Undo {
-  if (!victim.isAlive) return undefined;
+  if (!victim.isAlive || victim.isClosing) return undefined;
   if (victim.holdsAny()) stage.counts.freezesWhileHeld++;
   stage.observe({ type: "frozen", atMs: stage.kernel.nowMs, who: victim.who });
   victim.clock.freeze(stage.kernel.nowMs);
@@ -179,5 +180,19 @@ function freeze({ stage, victim }: Blow): Undo {
 function crash({ stage, victim }: Blow): Undo {
   if (!victim.isAlive || victim.isPaused) return undefined;
   victim.die();
-  return () => stage.restart(victim.who.slot);
+  return () => replace(stage, victim);
+}
+
+function close({ stage, victim }: Blow): Undo {
+  if (!victim.isAlive || victim.isPaused || victim.isClosing) return undefined;
+  if (victim.holdsAny()) stage.counts.closesWhileHeld++;
+  victim.tell({ type: "close" });
+  return () => replace(stage, victim);
+}
+
+/** A new life, unless there is one already. */
+function replace(stage: Stage, victim: Process): void {
+  if (stage.processes[victim.who.slot] !== victim) return;
+  if (victim.isAlive) victim.die();
+  stage.restart(victim.who.slot);
 }

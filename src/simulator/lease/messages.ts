@@ -14,6 +14,8 @@ export interface RequestMessage {
   readonly who: Who;
   readonly errand: number;
   readonly request: Request;
+  /** In true time, so that a store can be late on purpose. */
+  readonly sentAtMs: number;
   /** The caller has stopped waiting. Nothing is recalled; the store may commit it yet. Only counted. */
   isGivenUp: boolean;
 }

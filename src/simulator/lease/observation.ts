@@ -78,6 +78,10 @@ export type Observation =
   | { readonly type: "granted"; readonly atMs: number; readonly election: Name; readonly token: Token }
   /** Somebody went past the rules of the store: what was granted before may end early. */
   | { readonly type: "meddled"; readonly atMs: number; readonly act: Meddling; readonly election: Name | undefined }
+  /** Its machine has closed: nothing is wanted or held any more. */
+  | { readonly type: "closed"; readonly atMs: number; readonly who: Who }
+  /** An operator has moved a resource to tokens of another domain. */
+  | { readonly type: "adopted"; readonly atMs: number; readonly resource: Name; readonly to: string }
   | { readonly type: "accepted"; readonly atMs: number; readonly resource: Name; readonly token: Token }
   /** Faults are over. From here on somebody must lead each of `elections`: `slot`, or anybody if that is undefined. */
   | {
@@ -112,6 +116,7 @@ export interface Promises {
   readonly shape: "line" | "race";
   readonly keep: "one-request" | "per-hold";
   readonly keepProves: "this-send" | "previous-send";
+  readonly proofWithinMs: number;
   readonly extraMarginMs: number;
   readonly rho: number;
   /** The longest ttl that the store grants here. */

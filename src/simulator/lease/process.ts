@@ -10,34 +10,16 @@ import type { Settings } from "../../lease/settings.ts";
 import type { Answer, Effect, Input, Machine } from "../../lease/state.ts";
 import type { VirtualClock } from "../kernel/clock.ts";
 import { Backlog, type Happening } from "./backlog.ts";
-import { countEvent, type Counts } from "./counts.ts";
-import type { Actor, Kernel, KernelEvent } from "../kernel/kernel.ts";
+import { NO_DOMAIN } from "./guarantees.ts";
+import { countEvent, countTerm } from "./counts.ts";
+import type { Awaited, ProcessWorld } from "./process-world.ts";
+import type { Actor, KernelEvent } from "../kernel/kernel.ts";
 import { addressOf, type AnswerMessage, type HintMessage, type RequestMessage, STORE_ADDRESS } from "./messages.ts";
-import type { Network, Node } from "../kernel/network.ts";
-import type { Observation, Who } from "./observation.ts";
-import type { Resource } from "./resource.ts";
+import type { Node } from "../kernel/network.ts";
+import type { Who } from "./observation.ts";
 import type { CandidateSpec } from "./spec.ts";
-import type { StoreHost } from "./store-host.ts";
 import { type Loop, ThreadEnd } from "./thread-end.ts";
-import type { LeaseTrace } from "./trace.ts";
 import { type Desk, type Shift, Work, type WorkEvent } from "./work.ts";
-
-interface Surroundings {
-  readonly kernel: Kernel;
-  readonly network: Network;
-  readonly trace: LeaseTrace;
-  readonly counts: Counts;
-  readonly store: StoreHost;
-  readonly resource: Resource;
-  observe(observation: Observation): void;
-}
-
-interface Awaited {
-  readonly message: RequestMessage;
-  /** On the mono hand. */
-  readonly dueAt: number;
-  timer: KernelEvent;
-}
 
 /** A timer fires this much after its instant, so that rounding never makes it early. */
 const AFTER_MS = 1e-6;
@@ -45,7 +27,7 @@ const AFTER_MS = 1e-6;
 export class Process implements Actor, Node, Desk {
   readonly who: Who;
   readonly clock: VirtualClock;
-  readonly #world: Surroundings;
+  readonly #world: ProcessWorld;
   readonly #spec: CandidateSpec;
   readonly #settings: Settings;
   readonly #rng: Rng;
@@ -55,13 +37,15 @@ export class Process implements Actor, Node, Desk {
   readonly #awaited = new Map<number, Awaited>();
   readonly #backlog = new Backlog();
   readonly #watched = new Set<Name>();
+  readonly #wants = new Map<Name, Input>();
+  isClosing = false;
   #isAlive = true;
   #heldAtPause: readonly Shift[] = [];
   #wake: KernelEvent | undefined;
   #wakeAt = Infinity;
   #thread: ThreadEnd | undefined;
 
-  constructor(world: Surroundings, who: Who, spec: CandidateSpec, settings: Settings, clock: VirtualClock, rng: Rng) {
+  constructor(world: ProcessWorld, who: Who, spec: CandidateSpec, settings: Settings, clock: VirtualClock, rng: Rng) {
     this.#world = world;
     this.who = who;
     this.#spec = spec;
@@ -135,6 +119,8 @@ export class Process implements Actor, Node, Desk {
         return this.#told(payload as Input);
       case "thread":
         return (payload as () => void)();
+      case "again":
+        return this.#standAgain();
       case "finish":
         return this.#work.finish(payload as Name);
       case "renew":
@@ -152,9 +138,23 @@ export class Process implements Actor, Node, Desk {
   }
 
   #told(input: Input): void {
+    if (input.type === "stand") this.#wants.set(input.name, input);
+    if (input.type === "withdraw") this.#wants.delete(input.name);
+    if (input.type === "close") this.isClosing = true;
     if (input.type === "withdraw")
       this.#world.observe({ type: "withdrew", atMs: this.#world.kernel.nowMs, who: this.who, election: input.name });
     this.#step(input);
+  }
+
+  /** What a store has refused for good is tried again by people who have mended something. */
+  #failed(): void {
+    const { counts, kernel } = this.#world;
+    counts.failures++;
+    kernel.schedule(kernel.nowMs + this.#settings.ttlMs, this, "again");
+  }
+
+  #standAgain(): void {
+    for (const input of this.#wants.values()) this.#step(input);
   }
 
   #remindOfRenewal(): void {
@@ -210,6 +210,9 @@ export class Process implements Actor, Node, Desk {
     if (effect.type === "call") this.#call(effect, now);
     else if (effect.type === "event") this.#report(effect.event, now);
     else if (effect.type === "carry") this.#thread?.carry(effect);
+    else if (effect.type === "failed" || (effect.type === "free" && effect.error !== undefined)) this.#failed();
+    else if (effect.type === "closed")
+      this.#world.observe({ type: "closed", atMs: this.#world.kernel.nowMs, who: this.who });
     else if (effect.type === "watch") {
       this.#watched.add(effect.question.name);
       store.watch(effect.question, this.who);
@@ -227,7 +230,14 @@ export class Process implements Actor, Node, Desk {
     if (trace.isRecorded)
       trace.record(kernel.nowMs, { type: "request", ...this.#self(), errand, method: request.method });
     if (this.#thread?.takes(errand, request) === true) return;
-    const message: RequestMessage = { kind: "request", who: this.who, errand, request, isGivenUp: false };
+    const message: RequestMessage = {
+      kind: "request",
+      who: this.who,
+      errand,
+      request,
+      sentAtMs: kernel.nowMs,
+      isGivenUp: false,
+    };
     const isUnderWay = network.send(addressOf(this.who.slot), STORE_ADDRESS, message);
     const dueAt = now.mono + timeoutMs;
     const timer = kernel.schedule(this.clock.trueTimeOf(dueAt) + AFTER_MS + this.#lateMs(), this, "timeout", errand);
@@ -283,13 +293,10 @@ export class Process implements Actor, Node, Desk {
     this.#world.observe({ type: "lost", atMs: kernel.nowMs, who: this.who, election, reason, now });
   }
 
-  #elected({ election, token }: Extract<ConclaveEvent, { type: "elected" }>, now: Reading): void {
-    if (token === undefined) return;
+  #elected(event: Extract<ConclaveEvent, { type: "elected" }>, now: Reading): void {
+    const { election, bid, token = { domain: NO_DOMAIN, value: 0n, bid } } = event;
     const { counts, trace, kernel } = this.#world;
-    counts.elected++;
-    if (Math.abs(this.#spec.clock.rate - 1) >= 0.9 * this.#machine.settings.margins.rho) counts.driftNearMargin++;
-    if (this.#spec.renewal === "manual") counts.manualTerms++;
-    if (this.#spec.renewal === "thread") counts.threadTerms++;
+    countTerm(counts, this.#spec, this.#machine.settings.margins.rho, token);
     trace.hash.mix(Number(token.value));
     this.#world.observe({ type: "elected", atMs: kernel.nowMs, who: this.who, election, token, now });
     this.#work.begin(election, token);
@@ -314,7 +321,7 @@ export class Process implements Actor, Node, Desk {
   }
 
   write(election: Name, token: Token): void {
-    this.#world.resource.write(election, token, this.label);
+    if (token.domain !== NO_DOMAIN) this.#world.resource.write(election, token, this.label);
   }
 
   announce(election: Name): void {
@@ -378,6 +385,7 @@ export class Process implements Actor, Node, Desk {
     kernel.cancel(this.#wake);
     this.#thread?.end();
     for (const name of this.#watched) store.unwatch(name, this.who);
+    store.died(this.who);
     this.#world.observe({ type: "died", atMs: kernel.nowMs, who: this.who });
   }
 

@@ -5,11 +5,12 @@ import type { Promises } from "./observation.ts";
 import type { WorldSpec } from "./spec.ts";
 
 export function promisesOf(spec: WorldSpec): Promises {
-  const { shape, keep, keepProves, extraMarginMs } = guaranteeOf(spec.store);
+  const { shape, keep, keepProves, proofWithinMs, extraMarginMs } = guaranteeOf(spec.store);
   return {
     shape,
     keep,
     keepProves,
+    proofWithinMs,
     extraMarginMs,
     rho: spec.rho,
     ttlMaxMs: ttlMaxMs(spec),
@@ -24,7 +25,7 @@ function ttlMaxMs(spec: WorldSpec): number {
 /**
  * How long after calm it may take until somebody leads, and until a candidate that stands alone does:
  *
- *   overstay + late + jumps + slow + 7·ttl·(1+3ρ) + 1000 ms
+ *   overstay + late + 2·lock-delay + jumps + slow + 7·ttl·(1+3ρ) + 1000 ms
  *
  * overstay: work of a lost term must settle first. late, jumps: the store may end the last session so much later. slow: what was sent before
  * calm may still arrive. Of the 7 ttl: 1 for a dead session to run out, 1 for the silence of a taker, 1 for a cool-down, 1 for my own session
@@ -37,6 +38,7 @@ export function successionMs(spec: WorldSpec): number {
   return (
     overstayMs +
     spec.store.lateMaxMs +
+    2 * spec.store.lockDelayMs +
     jumpsMs +
     spec.network.slowMaxMs +
     7 * ttlMaxMs(spec) * (1 + 3 * spec.rho) +

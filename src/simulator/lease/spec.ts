@@ -51,7 +51,8 @@ export interface WorkSpec {
 
 export interface StoreSpec {
   readonly shape: "line" | "race";
-  readonly judge: "store-monotonic" | "store-wall" | "taker";
+  /** kernel: one host, one clock; rivals see until when a seat is held, and that its holder is dead. */
+  readonly judge: "store-monotonic" | "store-wall" | "taker" | "kernel";
   readonly layout: "session" | "record";
   readonly keepProves: "this-send" | "previous-send";
   readonly wakes: "watch" | "poll";
@@ -71,6 +72,16 @@ export interface StoreSpec {
   readonly unsureChance: number;
   /** Refuses a request without applying it. */
   readonly refuseChance: number;
+  /** Refuses a request without applying it, as what trying again cannot help. */
+  readonly refuseForGoodChance: number;
+  /** A keep that is served much later than this after its send is answered, and renews nothing; declared. Infinity: it always renews. */
+  readonly proofWithinMs: number;
+  /** Whether terms have tokens. */
+  readonly isFenced: boolean;
+  /** A failover that forgets brings it back as another store, with tokens of another domain. */
+  readonly movesDomain: boolean;
+  /** For so long after a session has run out its seats are nobody's, and not to be had. */
+  readonly lockDelayMs: number;
   /** Ends what has run out before it serves a request, or only when its own timer comes. */
   readonly isPunctual: boolean;
 }
@@ -90,6 +101,11 @@ export const CALM_STORE: Omit<StoreSpec, "clock"> = {
   forgetMs: 0,
   unsureChance: 0,
   refuseChance: 0,
+  refuseForGoodChance: 0,
+  proofWithinMs: Infinity,
+  isFenced: true,
+  movesDomain: false,
+  lockDelayMs: 0,
   isPunctual: true,
 };
 

@@ -6,6 +6,10 @@
 //   stale       answers looks from an old copy; never anything else
 //   forgetful   a failover goes back to an old copy
 //   unsure      leaves some records unrenewed, and says so
+//   proof       answers a keep that comes much too late, and renews nothing by it (`proofWithinMs`)
+//   moves       comes back from a failover as another store: tokens of another domain
+//   quiet       gives nobody a seat for a while after its session has run out (lock-delay)
+//   kernel      one host: shows until when a seat is held, and that its holder is dead
 import { nextBetween, nextChance, nextInteger, type Rng } from "../../base/rng.ts";
 import type {
   Claim,
@@ -24,6 +28,8 @@ import type { Answer, Request } from "../../lease/state.ts";
 import type { VirtualClock } from "../kernel/clock.ts";
 import type { Counts } from "./counts.ts";
 import type { Actor, Kernel, KernelEvent } from "../kernel/kernel.ts";
+import { Backups } from "./backups.ts";
+import { TOKEN_DOMAIN } from "./guarantees.ts";
 import { addressOf, type AnswerMessage, type HintMessage, type RequestMessage, STORE_ADDRESS } from "./messages.ts";
 import type { Shelf } from "../models/shelf.ts";
 import type { Network, Node } from "../kernel/network.ts";
@@ -47,6 +53,7 @@ export class StoreHost implements Actor, Node {
   readonly clock: VirtualClock;
   readonly #world: Surroundings;
   readonly #spec: StoreSpec;
+  readonly #elections: readonly Name[];
   #shelf: Shelf;
   #expiry: KernelEvent | undefined;
   #expiryAtMs = Infinity;
@@ -59,10 +66,17 @@ export class StoreHost implements Actor, Node {
   /** Session → when its last keep arrived, by the judging clock. */
   readonly #touchedAt = new Map<string, number>();
   readonly #lastErrand = new Map<Who, number>();
+  /** Name → until when nobody gets it, by the judging clock. */
+  readonly #quietUntil = new Map<Name, number>();
+  readonly #ownerOf = new Map<string, Who>();
+  readonly #dead = new Set<Who>();
+  #moves = 0;
   #stale: { readonly shelf: Shelf; readonly atMs: number } | undefined;
-  #backups: readonly { readonly shelf: Shelf; readonly atMs: number }[] = [];
+  readonly #backups: Backups;
 
-  constructor(world: Surroundings, spec: StoreSpec, shelf: Shelf, clock: VirtualClock) {
+  constructor(world: Surroundings, spec: StoreSpec, shelf: Shelf, clock: VirtualClock, elections: readonly Name[]) {
+    this.#elections = elections;
+    this.#backups = new Backups(spec.forgetMs);
     this.#world = world;
     this.#spec = spec;
     this.#shelf = shelf;
@@ -85,8 +99,8 @@ export class StoreHost implements Actor, Node {
     if (errand > 0 && (this.#lastErrand.get(who) ?? 0) > errand) counts.overtakenCommits++;
     this.#lastErrand.set(who, Math.max(errand, this.#lastErrand.get(who) ?? 0));
     if (this.#spec.isPunctual) this.#expire();
-    this.#backUp();
-    const answer = this.#answer(request);
+    if (!this.#isCalm) this.#backups.backUp(this.#shelf, kernel.nowMs);
+    const answer = this.#answer(message);
     if (trace.isRecorded) {
       const { method } = request;
       trace.record(kernel.nowMs, { type: "served", who: who.label, slot: who.slot, errand, method, answer });
@@ -96,7 +110,12 @@ export class StoreHost implements Actor, Node {
     this.#armExpiry();
   }
 
-  #answer(request: Request): Answer {
+  #answer({ request, who, sentAtMs }: RequestMessage): Answer {
+    const { refuseForGoodChance } = this.#spec;
+    if (!this.#isCalm && refuseForGoodChance > 0 && nextChance(this.#world.rng, refuseForGoodChance)) {
+      this.#world.counts.refusalsForGood++;
+      return { kind: "refused", code: "STORE_DENIED", message: "the modelled store says no", retryable: false };
+    }
     if (!this.#isCalm && nextChance(this.#world.rng, this.#spec.refuseChance))
       return {
         kind: "refused",
@@ -106,7 +125,10 @@ export class StoreHost implements Actor, Node {
       };
     switch (request.method) {
       case "keep":
-        return this.#keep(request.session, request.holds);
+        if (!("id" in request.session)) this.#ownerOf.set(request.session.nonce, who);
+        return this.#isUnproven(request, sentAtMs)
+          ? this.#pretend(request.session as Session)
+          : this.#keep(request.session, request.holds);
       case "claim":
         return { kind: "claimed", claimed: request.claims.map((claim) => this.#claim(claim)) };
       case "release":
@@ -114,6 +136,19 @@ export class StoreHost implements Actor, Node {
       case "look":
         return { kind: "seen", seats: request.questions.map((question) => this.#look(question)) };
     }
+  }
+
+  /** So late that its sender, by the slowest clock, knows that it proves nothing. */
+  #isUnproven({ session }: Extract<Request, { method: "keep" }>, sentAtMs: number): boolean {
+    const { judge, proofWithinMs } = this.#spec;
+    if (judge === "taker" || judge === "kernel" || !("id" in session) || !this.#touchedAt.has(session.id)) return false;
+    return this.#world.kernel.nowMs - sentAtMs > 1.2 * proofWithinMs + 40;
+  }
+
+  /** Answers as if the session and all its holds had been renewed. */
+  #pretend(session: Session): Kept {
+    this.#world.counts.unprovenKeeps++;
+    return { kind: "kept", session, lost: [], unsure: [], strays: [] };
   }
 
   #keep(session: Session | SessionSpec, holds: readonly Hold[]): Kept {
@@ -132,16 +167,68 @@ export class StoreHost implements Actor, Node {
   }
 
   #claim(claim: Claim): Claimed {
-    const claimed = this.#shelf.claim(claim, this.#heardAt());
+    const seat = this.#isQuiet(claim.name)
+      ? this.#seen(this.#shelf.look({ name: claim.name }, this.#now()))
+      : undefined;
+    if (seat?.state === "missing") {
+      this.#world.counts.lockDelays++;
+      return { kind: "beaten", seat };
+    }
+    const claimed = this.#inDomain(this.#shelf.claim(claim, this.#heardAt()));
     this.#sessionOf.set(claim.bid, claim.session.id);
-    if (claimed.kind !== "granted" || claimed.hold.token === undefined) return claimed;
-    const { token } = claimed.hold;
+    if (claimed.kind === "granted" && claimed.hold.token !== undefined) this.#grant(claim, claimed.hold.token);
+    const isTokenless = !this.#spec.isFenced && (claimed.kind === "granted" || claimed.kind === "waiting");
+    return isTokenless ? { ...claimed, hold: { name: claim.name, bid: claim.bid } } : claimed;
+  }
+
+  #grant(claim: Claim, token: Token): void {
     const known = this.#tokens.get(token.bid);
-    if (known?.value === token.value) return claimed;
+    if (known?.value === token.value) return;
+    this.#quietUntil.delete(claim.name);
     this.#tokens.set(token.bid, token);
     this.#world.observe({ type: "granted", atMs: this.#world.kernel.nowMs, election: claim.name, token });
     if (this.#spec.shape === "race") this.#hint([claim.name]);
-    return claimed;
+  }
+
+  /** A store that has moved gives tokens of another domain. */
+  #inDomain(claimed: Claimed): Claimed {
+    const token = claimed.kind === "granted" || claimed.kind === "waiting" ? claimed.hold.token : undefined;
+    if (this.#moves === 0 || token === undefined) return claimed;
+    const { kind, hold, ...rest } = claimed as Extract<Claimed, { kind: "granted" | "waiting" }>;
+    return { ...rest, kind, hold: { ...hold, token: { ...token, domain: this.#domain } } } as Claimed;
+  }
+
+  get #domain(): string {
+    return this.#moves === 0 ? TOKEN_DOMAIN : `${TOKEN_DOMAIN}#${this.#moves}`;
+  }
+
+  #isQuiet(name: Name): boolean {
+    return (this.#quietUntil.get(name) ?? -Infinity) > this.#now();
+  }
+
+  /** What this store shows of a seat beyond what its shelf knows. */
+  #seen(seat: Seat): Seat {
+    const { judge, isFenced, lockDelayMs } = this.#spec;
+    if (seat.state === "vacant" && this.#isQuiet(seat.name)) return { ...seat, state: "missing", ttlMs: lockDelayMs };
+    const { holder } = seat;
+    if (holder === undefined) return seat;
+    const shown = {
+      ...holder,
+      token: isFenced ? holder.token : undefined,
+      domain: isFenced ? this.#domain : undefined,
+    };
+    const session = this.#sessionOf.get(holder.bid ?? "") ?? "";
+    if (judge !== "kernel" || seat.state !== "held") return { ...seat, holder: shown };
+    if (this.#dead.has(this.#ownerOf.get(session) as Who)) {
+      this.#world.counts.abandonedSeats++;
+      return { ...seat, holder: shown, state: "abandoned" };
+    }
+    this.#world.counts.heldUntilSeats++;
+    return { ...seat, holder: shown, heldUntilMs: (this.#touchedAt.get(session) ?? 0) + (seat.ttlMs ?? 0) };
+  }
+
+  died(who: Who): void {
+    this.#dead.add(who);
   }
 
   #release(will: Will): Answer {
@@ -153,13 +240,13 @@ export class StoreHost implements Actor, Node {
   #look(question: Question): Seat {
     const { rng, counts } = this.#world;
     const now = this.#now();
-    const seat = this.#shelf.look(question, now);
+    const seat = this.#seen(this.#shelf.look(question, now));
     if (seat.state === "missing") counts.missingSeats++;
     if (this.#spec.staleMs === 0 || this.#isCalm) return seat;
     if (this.#stale === undefined || now - this.#stale.atMs > this.#spec.staleMs)
       this.#stale = { shelf: this.#shelf.copy(), atMs: now };
     if (nextChance(rng, 0.5)) return seat;
-    const stale = this.#stale.shelf.look(question, now);
+    const stale = this.#seen(this.#stale.shelf.look(question, now));
     if (stale.version !== seat.version || stale.place?.ahead !== seat.place?.ahead) counts.staleLooks++;
     return stale;
   }
@@ -189,7 +276,11 @@ export class StoreHost implements Actor, Node {
   }
 
   #expire(): void {
-    if (this.#shelf.nextExpiry() <= this.#now()) this.#hint(this.#shelf.expire(this.#now()));
+    const now = this.#now();
+    if (this.#shelf.nextExpiry() > now) return;
+    const freed = this.#shelf.expire(now);
+    if (this.#spec.lockDelayMs > 0) for (const name of freed) this.#quietUntil.set(name, now + this.#spec.lockDelayMs);
+    this.#hint(freed);
   }
 
   #armExpiry(): void {
@@ -222,7 +313,7 @@ export class StoreHost implements Actor, Node {
     const { network, rng } = this.#world;
     for (const name of names)
       for (const [who, question] of this.#watchers.get(name) ?? []) {
-        const seat = nextChance(rng, 0.5) ? this.#shelf.look(question, this.#now()) : undefined;
+        const seat = nextChance(rng, 0.5) ? this.#seen(this.#shelf.look(question, this.#now())) : undefined;
         const message: HintMessage = { kind: "hint", who, hint: { name, seat } };
         network.send(STORE_ADDRESS, addressOf(who.slot), message);
       }
@@ -256,9 +347,18 @@ export class StoreHost implements Actor, Node {
 
   deleteRecord(name: Name): void {
     this.#world.counts.recordsDeleted++;
+    if (this.#holdsSeveral(name)) this.#world.counts.oneHoldLostOfMany++;
     this.#meddled("record", name);
     this.#shelf.deleteRecord(name, this.#now(), nextInteger(this.#world.rng, 0, 1));
     this.#hint([name]);
+  }
+
+  /** Whether the session that holds `name` holds another name too. */
+  #holdsSeveral(name: Name): boolean {
+    const sessionAt = (other: Name): string | undefined =>
+      this.#sessionOf.get(this.#shelf.look({ name: other }, this.#now()).holder?.bid ?? "");
+    const session = sessionAt(name);
+    return session !== undefined && this.#elections.some((other) => other !== name && sessionAt(other) === session);
   }
 
   /** An operator ends the session of whoever stands first at `name`. */
@@ -274,27 +374,18 @@ export class StoreHost implements Actor, Node {
   }
 
   forget(): void {
-    const [oldest] = this.#backups;
+    const { oldest } = this.#backups;
     if (oldest === undefined) return;
     this.#world.counts.forgettings++;
     this.#meddled("forgot", undefined);
-    this.#shelf = oldest.shelf.copy();
+    if (this.#spec.movesDomain) this.#moves++;
+    this.#shelf = oldest.copy();
     if (this.#paused === 0) this.#expire();
     this.#armExpiry();
   }
 
   #meddled(act: Meddling, election: Name | undefined): void {
     this.#world.observe({ type: "meddled", atMs: this.#world.kernel.nowMs, act, election });
-  }
-
-  /** Keeps two copies, the older one up to `forgetMs` old. */
-  #backUp(): void {
-    const { forgetMs } = this.#spec;
-    if (forgetMs === 0 || this.#isCalm) return;
-    const atMs = this.#world.kernel.nowMs;
-    const latest = this.#backups.at(-1);
-    if (latest !== undefined && atMs - latest.atMs < forgetMs / 2) return;
-    this.#backups = [...this.#backups.slice(-1), { shelf: this.#shelf.copy(), atMs }];
   }
 
   // ---- the truth, for invariants -------------------------------------------------------------------------------------------------------

@@ -2,7 +2,17 @@
 // world recognisable while its faults are being shrunk away.
 import { createRng, type Rng } from "../../base/rng.ts";
 
-const STREAMS = { swarm: 1, faults: 2, network: 3, store: 4, ties: 5, resource: 6, demo: 7, threads: 8 } as const;
+const STREAMS = {
+  swarm: 1,
+  faults: 2,
+  network: 3,
+  store: 4,
+  ties: 5,
+  resource: 6,
+  demo: 7,
+  threads: 8,
+  extras: 9,
+} as const;
 
 export function streamOf(seed: number, part: keyof typeof STREAMS): Rng {
   return createRng(seed, STREAMS[part]);

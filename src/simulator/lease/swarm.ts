@@ -17,6 +17,7 @@ import { drawFaults, type FaultKind, type FaultPlan } from "./faults.ts";
 import { CALM_NETWORK, type NetworkSpec } from "../kernel/network.ts";
 import type { CandidateSpec, StoreSpec, WorldSpec } from "./spec.ts";
 import { grantedMs } from "./create-shelf.ts";
+import { withExtras } from "./swarm-extras.ts";
 import { streamOf } from "./streams.ts";
 
 export interface SwarmOptions {
@@ -85,7 +86,7 @@ export function drawWorld(seed: number, options: SwarmOptions = {}): WorldSpec {
     faults,
     alone: nextChance(rng, 0.25) ? candidates.map((_, slot) => slot) : [nextInteger(rng, 0, count - 1)],
   };
-  return isControl ? world : withThreads(world, plan);
+  return isControl ? world : withExtras(withThreads(world, plan), plan);
 }
 
 /** A loop may be blocked for longer than a thread waits for it. */
@@ -128,6 +129,11 @@ function drawStore(draw: Draw): StoreSpec {
     forgetMs: sometimes(0.2, nextBetween(rng, 0.1, 1) * ttlMs),
     unsureChance: layout === "record" ? sometimes(0.4, 0.15) : 0,
     refuseChance: sometimes(0.2, 0.03),
+    refuseForGoodChance: 0,
+    proofWithinMs: Infinity,
+    isFenced: true,
+    movesDomain: false,
+    lockDelayMs: 0,
     isPunctual: nextChance(rng, 0.5),
   };
 }

@@ -74,6 +74,7 @@ export class World implements Actor {
       spec.store,
       createShelf(spec.store, rng),
       new VirtualClock(spec.store.clock),
+      spec.elections,
     );
     this.resource = new Resource({ ...this.#surroundings(), rng: streamOf(spec.seed, "resource") }, spec.resource);
     this.network.attach(STORE_ADDRESS, this.store);

@@ -1,24 +1,34 @@
 // FENCING. A resource never accepts a token after a newer one of the same domain, nor the same value of another bid. In every world: with
 // stopped clocks, forgetful stores and meddling operators too; this is what remains when exclusion is not promised.
-// Source: laws 10 and 12. Not checked: whether a token of another domain is refused; the simulator has one domain.
+// A token of another domain is accepted only after an operator has moved the resource there.
+// Source: laws 10 and 12.
 import type { Name, Token } from "../../../lease/exchange.ts";
 import type { Invariant, Judgement, Observation } from "../observation.ts";
 
 export class Fencing implements Invariant {
   readonly name = "fencing";
-  readonly hears: readonly Observation["type"][] = ["accepted"];
+  readonly hears: readonly Observation["type"][] = ["accepted", "adopted"];
   readonly #judgement: Judgement;
   readonly #newest = new Map<Name, Token>();
+  /** Resource → the domain that it was last moved to. */
+  readonly #adopted = new Map<Name, string>();
 
   constructor(judgement: Judgement) {
     this.#judgement = judgement;
   }
 
   observe(observation: Observation): void {
+    if (observation.type === "adopted") this.#adopted.set(observation.resource, observation.to);
     if (observation.type !== "accepted") return;
     const { resource, token } = observation;
     const newest = this.#newest.get(resource);
-    if (
+    if (newest !== undefined && token.domain !== newest.domain) {
+      if (this.#adopted.get(resource) !== token.domain)
+        this.#judgement.violate(
+          this.name,
+          `"${resource}" accepted a token of ${token.domain} after one of ${newest.domain}, and nobody had moved it`,
+        );
+    } else if (
       newest !== undefined &&
       (token.value < newest.value || (token.value === newest.value && token.bid !== newest.bid))
     ) {

@@ -1,5 +1,6 @@
 // Every invariant, in one list. Each is a file: its property, the law it comes from, and what it deliberately does not check.
 import type { Invariant, Judgement } from "../observation.ts";
+import { Closed } from "./closed.ts";
 import { DrainedRelease } from "./drained-release.ts";
 import { Exclusion } from "./exclusion.ts";
 import { Fencing } from "./fencing.ts";
@@ -32,6 +33,7 @@ export function createInvariants(judgement: Judgement): InvariantSet {
     new OneAtATime(judgement),
     new TruthfulLoss(judgement, proofs),
     new Hanging(judgement),
+    new Closed(judgement),
     succession,
   ];
   return { proofs, succession, listeners };

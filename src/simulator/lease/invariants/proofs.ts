@@ -110,13 +110,14 @@ export class Proofs {
     const asked = life.requests.get(pending.errand);
     life.requests.delete(pending.errand);
     if (asked?.request.method === "keep" && pending.answer.kind === "kept")
-      this.#kept(life, asked.request, asked.sentAt, pending.answer);
+      this.#kept(life, asked.request, asked.sentAt, pending.now, pending.answer);
   }
 
   #kept(
     life: Life,
     request: Extract<Request, { method: "keep" }>,
     sentAt: Reading,
+    now: Reading,
     kept: Extract<Kept, { kind: "kept" }>,
   ): void {
     if (!("id" in request.session)) {
@@ -129,7 +130,7 @@ export class Proofs {
       return;
     }
     const session = life.sessions.get(kept.session.id);
-    if (session === undefined) return;
+    if (session === undefined || now.mono - sentAt.mono > this.#promises.proofWithinMs) return;
     const proven = this.#promises.keepProves === "this-send" ? sentAt : session.answeredSentAt;
     session.answeredSentAt = sentAt;
     if (isLater(proven, session.provenAt)) session.provenAt = proven;

@@ -1,0 +1,66 @@
+// What some worlds have besides: properties of stores that are yet to come, and what users do now and then. Drawn from a stream of its own, so that a world
+// without them is as it was before they existed. Each is drawn by itself, so that they are met alone and together.
+//
+//   proof      an answer that comes too late proves nothing, and may not even have renewed anything (ZooKeeper)
+//   kernel     one host, one clock: rivals see until when a seat is held, and that its holder is dead (SQLite)
+//   unfenced   terms have no tokens
+//   moves      a failover that forgets brings the store back as another one
+//   quiet      a seat whose holder has run out is nobody's for a while, and not to be had (Consul's lock-delay)
+//   denials    requests are refused for good, also before the first one has succeeded
+//   closes     candidates are closed in the midst of everything
+import { nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../../base/rng.ts";
+import { drawFaults, type FaultPlan } from "./faults.ts";
+import type { StoreSpec, WorldSpec } from "./spec.ts";
+import { streamOf } from "./streams.ts";
+
+type Plan = Omit<FaultPlan, "kinds" | "count">;
+
+export function withExtras(world: WorldSpec, plan: Plan): WorldSpec {
+  const rng = streamOf(world.seed, "extras");
+  const onKernel = nextChance(rng, 0.5) ? withKernel(world) : world;
+  const store = drawExtras(onKernel.store, longestTtlMs(world), rng);
+  const closing = nextChance(rng, 0.15) ? withCloses(onKernel, plan, rng) : onKernel;
+  return { ...closing, store };
+}
+
+function drawExtras(store: StoreSpec, ttlMs: number, rng: Rng): StoreSpec {
+  const isJudge = store.judge === "store-monotonic" || store.judge === "store-wall";
+  const sometimes = (chance: number, value: number, otherwise: number): number =>
+    nextChance(rng, chance) ? value : otherwise;
+  const proofWithinMs = sometimes(isJudge ? 0.25 : 0, nextBetween(rng, 0.02, 0.15) * ttlMs, Infinity);
+  const lockDelayMs = sometimes(isJudge && store.shape === "race" ? 0.2 : 0, nextBetween(rng, 0.1, 1) * ttlMs, 0);
+  return {
+    ...store,
+    proofWithinMs,
+    lockDelayMs,
+    isFenced: !nextChance(rng, 0.1),
+    movesDomain: store.forgetMs > 0 && nextChance(rng, 0.3),
+    refuseForGoodChance: sometimes(0.1, nextOf(rng, [0.01, 0.05]), 0),
+  };
+}
+
+function longestTtlMs({ candidates }: WorldSpec): number {
+  return Math.max(...candidates.map(({ ttlMs }) => ttlMs));
+}
+
+/** One host: everybody reads one clock, and what stops it for one stops it for all, so that here it is stopped for nobody. */
+function withKernel(world: WorldSpec): WorldSpec {
+  const { store } = world;
+  if (store.judge !== "taker" || store.layout !== "session") return world;
+  const clock = { ...store.clock, monoQuantumMs: 0, bootQuantumMs: 0 };
+  const stopsClocks = new Set(["suspend", "freeze", "store-freeze"]);
+  return {
+    ...world,
+    label: `${world.label} on one kernel`,
+    store: { ...store, judge: "kernel", clock },
+    candidates: world.candidates.map((candidate) => ({ ...candidate, clock })),
+    faults: world.faults.map((fault) => (stopsClocks.has(fault.kind) ? { ...fault, kind: "pause" } : fault)),
+  };
+}
+
+function withCloses(world: WorldSpec, plan: Plan, rng: Rng): WorldSpec {
+  const closes = drawFaults(rng, { ...plan, kinds: ["close"], count: nextInteger(rng, 1, 3) });
+  const first = Math.max(-1, ...world.faults.map(({ index }) => index)) + 1;
+  const faults = [...world.faults, ...closes.map((fault) => ({ ...fault, index: first + fault.index }))];
+  return { ...world, label: `${world.label} closes`, faults };
+}
