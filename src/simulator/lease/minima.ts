@@ -49,7 +49,7 @@ const MINIMA_PER_THOUSAND: Partial<Record<CountName, number>> = {
   refusalsForGood: 350,
   failures: 20,
   closesWhileHeld: 80,
-  lockDelays: 1500,
+  lockDelays: 120,
   oneHoldLostOfMany: 45,
   announcements: 2000,
   successions: 2000,

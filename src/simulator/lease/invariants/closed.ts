@@ -1,4 +1,5 @@
-// CLOSED. Once a candidate has closed, it sends nothing and holds nothing.
+// CLOSED. Once a candidate has closed, it asks the store for nothing and holds nothing. It may still give back: a session that lapsed before is ended there
+// until the store has answered.
 // Source: law 16, and what `close` promises. Not checked: how long closing takes; it waits for the work of the last term.
 import type { Bid, Name } from "../../../lease/exchange.ts";
 import type { Invariant, Judgement, Observation, Who } from "../observation.ts";
@@ -17,7 +18,8 @@ export class Closed implements Invariant {
   observe(observation: Observation): void {
     if (observation.type === "died") this.#latest.delete(observation.who);
     if (observation.type === "closed") this.#close(observation.who);
-    if (observation.type === "sent" && this.#closed.has(observation.who))
+    const isAsking = observation.type === "sent" && observation.request.method !== "release";
+    if (isAsking && this.#closed.has(observation.who))
       this.#judgement.violate(
         this.name,
         `${observation.who.label} sends ${observation.request.method} after it has closed`,
