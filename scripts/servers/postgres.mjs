@@ -11,7 +11,8 @@ export const packages = ["postgresql", "faketime"];
 /** Where the URL of one stands that runs already and that many tests may use: each makes databases of its own. */
 export const shared = "CONCLAVE_SHARED_POSTGRES";
 
-const BIN = "/usr/lib/postgresql/15/bin";
+/** Another version can be tried: its folder of programs in the environment. One without pg_basebackup has no replicas. */
+const BIN = process.env["CONCLAVE_POSTGRES_BIN"] ?? "/usr/lib/postgresql/15/bin";
 const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
 
