@@ -2,6 +2,7 @@
 // scheme, and that only where it cannot be taken for anything else.
 import { ConclaveError } from "../base/errors.ts";
 import { show } from "../base/show.ts";
+import { flawOf } from "../base/text.ts";
 import type { Store } from "../stores/contract.ts";
 import { driverOf, DRIVERS } from "./registry.ts";
 import { schemeOf } from "../base/url.ts";
@@ -20,6 +21,8 @@ const PLANNED: ReadonlySet<string> = new Set([
 /** Rejects `CONFIG_INVALID` for a scheme without a driver. */
 export async function openStore(url: string): Promise<Store> {
   if (typeof url !== "string" || url === "") throw noUrl(url);
+  const flaw = flawOf(url);
+  if (flaw !== undefined) throw new ConclaveError("CONFIG_INVALID", `openStore: the URL is no text: ${flaw}`);
   const driver = driverOf(url);
   if (driver === undefined) throw noDriver(url, schemeOf(url));
   return await driver.open(url);

@@ -4,6 +4,7 @@ import { ConclaveError, isConclaveError } from "../base/errors.ts";
 import { textOfError } from "../base/harmless.ts";
 import { askedOnce } from "../base/outcome.ts";
 import { show } from "../base/show.ts";
+import { flawOf } from "../base/text.ts";
 import type { ConclaveEvent } from "../lease/events.ts";
 import { hasControlCharacter, type Settings } from "../lease/settings.ts";
 import type { Store } from "../stores/contract.ts";
@@ -258,11 +259,10 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
 }
 
 function checkName(name: unknown): void {
-  if (typeof name === "string" && name.length > 0 && name.length <= 500 && !hasControlCharacter(name)) return;
-  throw new ConclaveError(
-    "CONFIG_INVALID",
-    `${show(name)} is not a name for an election: 1 to 500 characters, no control characters`,
-  );
+  const isName = typeof name === "string" && name.length > 0 && name.length <= 500 && !hasControlCharacter(name);
+  const flaw = isName ? flawOf(name) : "1 to 500 characters, no control characters";
+  if (flaw !== undefined)
+    throw new ConclaveError("CONFIG_INVALID", `${show(name)} is not a name for an election: ${flaw}`);
 }
 
 /** No bound: wait as long as it takes. 0: only if it is free now. */

@@ -1,6 +1,8 @@
 // A term as the user holds it: a thin view on the machine's books, by the clock. The abort signal and the promises are made only when asked for: ten
 // thousand held terms must stay cheap.
-import { type LossReason, TermLostError } from "../base/errors.ts";
+import { ConclaveError, type LossReason, TermLostError } from "../base/errors.ts";
+import { show } from "../base/show.ts";
+import { flawOf } from "../base/text.ts";
 import { type FencingToken, makeToken } from "../fencing/token.ts";
 import type { TermState } from "../lease/events.ts";
 import type { Bid, Token } from "../lease/exchange.ts";
@@ -94,6 +96,11 @@ export class HeldTerm implements UnfencedTerm {
   }
 
   async announce(value: string): Promise<void> {
+    const flaw = typeof value === "string" ? flawOf(value) : "it is no text";
+    if (flaw !== undefined) {
+      const message = `"${this.election}": ${show(value)} cannot be announced: ${flaw}`;
+      throw new ConclaveError("CONFIG_INVALID", message);
+    }
     this.throwIfNotLeading();
     await this.#runner.announce(this.election, value);
     this.throwIfNotLeading();

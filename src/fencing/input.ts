@@ -2,6 +2,7 @@
 // pass instead.
 import { ConclaveError } from "../base/errors.ts";
 import { harmless } from "../base/harmless.ts";
+import { flawOf } from "../base/text.ts";
 import { type Fenced, type FencingToken, formatToken } from "./token.ts";
 
 /** The text form carries 39 digits; no store counts further. */
@@ -21,16 +22,14 @@ export function tokenOf(by: Fenced): FencingToken {
 
 /** The token's text, which tells any two tokens apart. */
 export function textOf(token: FencingToken): string {
-  try {
-    return formatToken(token);
-  } catch (cause) {
-    const message = "this token cannot be written as text: domain or bid is no well-formed Unicode.";
-    throw new ConclaveError("TOKEN_MALFORMED", message, { cause });
-  }
+  return formatToken(token);
 }
 
 /** What is guarded, by name. The same in every process that guards it. */
 export function resourceOf(resource: string): string {
+  const flaw = typeof resource === "string" ? flawOf(resource) : undefined;
+  if (flaw !== undefined)
+    throw new ConclaveError("CONFIG_INVALID", `${show(resource)} is not a name for a resource: ${flaw}.`);
   if (typeof resource === "string" && resource !== "") return resource;
   harmless(
     () => resource, // a promise, perhaps, that rejects

@@ -4,6 +4,7 @@
 // A token is (domain, value, bid): values of different domains do not compare, equal values of different bids are different terms.
 import { ConclaveError } from "../base/errors.ts";
 import { withJson } from "../base/json.ts";
+import { flawOf } from "../base/text.ts";
 
 declare const fencingToken: unique symbol;
 
@@ -31,8 +32,11 @@ export function makeToken(token: {
   return Object.freeze(withJson({ domain: token.domain, value: token.value, bid: token.bid })) as FencingToken;
 }
 
-/** A token as text, `domain:value:bid`: for headers, environment variables and columns. */
+/** A token as text, `domain:value:bid`: for headers, environment variables and columns. Throws `TOKEN_MALFORMED` for what no store has made. */
 export function formatToken(token: FencingToken): string {
+  const flaw = flawOf(token.domain) ?? flawOf(token.bid);
+  if (flaw !== undefined)
+    throw new ConclaveError("TOKEN_MALFORMED", `this token cannot be written as text, domain or bid: ${flaw}.`);
   return `${escapePart(token.domain)}:${token.value}:${escapePart(token.bid)}`;
 }
 

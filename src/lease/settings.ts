@@ -3,6 +3,7 @@
 import type { Grain } from "../base/clock.ts";
 import { ConclaveError } from "../base/errors.ts";
 import { show } from "../base/show.ts";
+import { flawOf } from "../base/text.ts";
 import { type Margins, shortestBeliefMs } from "./deadline.ts";
 import type { Guarantee } from "./guarantee.ts";
 
@@ -126,8 +127,9 @@ function invalid(call: string, problems: readonly string[]): ConclaveError {
 }
 
 function problemsOfId(id: unknown): string[] {
-  if (typeof id === "string" && id.length > 0 && id.length <= 200 && !hasControlCharacter(id)) return [];
-  return [`id ${show(id)} is not a name: 1 to 200 characters, no control characters`];
+  const isName = typeof id === "string" && id.length > 0 && id.length <= 200 && !hasControlCharacter(id);
+  const flaw = isName ? flawOf(id) : "1 to 200 characters, no control characters";
+  return flaw === undefined ? [] : [`id ${show(id)} is not a name: ${flaw}`];
 }
 
 function problemsOfTtl(ttlMs: unknown, guarantee: Guarantee): string[] {

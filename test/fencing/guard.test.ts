@@ -132,7 +132,7 @@ describe("what JavaScript hands to a guard", () => {
     ["a token without a bid", { token: { domain: "d", value: 41n } }, "is not a token that a store made"],
     ["a negative value", { token: { domain: "d", value: -1n, bid: "b" } }, "out of bounds"],
     ["a value beyond the text form", { token: { domain: "d", value: 10n ** 39n, bid: "b" } }, "out of bounds"],
-    ["a lone surrogate", { token: { domain: "\uD800", value: 1n, bid: "b" } }, "well-formed"],
+    ["a lone surrogate", { token: { domain: "\uD800", value: 1n, bid: "b" } }, "half of a surrogate pair"],
   ])("is refused with what to pass: %s", async (_, wrong, hint) => {
     const refused = expect.objectContaining({ code: "TOKEN_MALFORMED", message: expect.stringContaining(hint) });
     await expect(memoryFence().raise("ledger", wrong as never)).rejects.toEqual(refused);

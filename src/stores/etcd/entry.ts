@@ -5,6 +5,9 @@
 // A key with a further / in it belongs to an election of a longer name ("a" and "a/b" share a prefix), and is none of this line. A key right below NAME/
 // that is bound to no lease never goes away by itself: that is somebody's data, not an entry.
 import { createHash } from "node:crypto";
+import { ConclaveError } from "../../base/errors.ts";
+import { show } from "../../base/show.ts";
+import { flawOf } from "../../base/text.ts";
 import type { KeyValue } from "../../clients/etcd/messages.ts";
 import { rangeEndOf } from "../../clients/etcd/messages.ts";
 import { asBid, asVersion, type Bid, type Hold, type Holder, type Name, type Version } from "../contract.ts";
@@ -17,6 +20,8 @@ export interface Line {
 }
 
 export function lineOf(prefix: string, name: Name): Line {
+  const flaw = flawOf(name);
+  if (flaw !== undefined) throw new ConclaveError("CONFIG_INVALID", `etcd: ${show(name)} cannot be kept: ${flaw}`);
   const start = Buffer.from(`${prefix}${name}/`);
   return { name, start, end: rangeEndOf(start) };
 }

@@ -2,6 +2,8 @@
 // All three are used by the methods that they share, so that a user's open database of any of them will do.
 //
 // Numbers above 2⁵³ are cast to text in the SQL; so it does not matter whether a connection returns numbers or bigints (`Number` takes both).
+import { show } from "../../base/show.ts";
+import { flawOf } from "../../base/text.ts";
 import { loadPeer } from "../../clients/load-peer.ts";
 import { Refusal } from "./refusals.ts";
 
@@ -86,10 +88,12 @@ export class Connection {
   }
 
   all(sql: string, ...values: Value[]): readonly Row[] {
+    checkTexts(values);
     return this.#statement(sql).all(...values) as Row[];
   }
 
   run(sql: string, ...values: Value[]): void {
+    checkTexts(values);
     this.#statement(sql).run(...values);
   }
 
@@ -99,5 +103,14 @@ export class Connection {
     const made: Statement = this.#database.prepare(sql);
     this.#statements.set(sql, made);
     return made;
+  }
+}
+
+/** libsql ends the process with half of a surrogate pair, and other bindings keep what is before a NUL: nothing of that reaches them. */
+export function checkTexts(values: readonly Value[]): void {
+  for (const value of values) {
+    const flaw = typeof value === "string" ? flawOf(value) : undefined;
+    if (flaw !== undefined)
+      throw new Refusal("STORE_UNSUPPORTED", `sqlite: ${show(value)} cannot be kept: ${flaw}. Nothing was written.`);
   }
 }

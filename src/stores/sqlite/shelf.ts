@@ -7,7 +7,7 @@
 import type { Bid, Claim, Claimed, Hold, Kept, Name, Session, SessionSpec, Will } from "../contract.ts";
 import { asBid, VACANT } from "../contract.ts";
 import { markOf } from "../mark.ts";
-import type { Connection, Row } from "./binding.ts";
+import { checkTexts, type Connection, type Row } from "./binding.ts";
 import type { Kernel } from "./kernel.ts";
 import {
   isTrue,
@@ -184,6 +184,7 @@ export class SqliteShelf {
 
   /** One statement, so one snapshot. */
   look(names: readonly Name[]): readonly Place[] {
+    checkTexts(names); // JSON would hide what is wrong with them
     const rows = this.#connection.all(sql.LOOK, JSON.stringify(names));
     return names.map((name, index) => readPlace(name, this.domain, rows[index] ?? {}, this.#lifeFolder));
   }

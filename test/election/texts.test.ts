@@ -1,0 +1,94 @@
+// Half of a surrogate pair, and NUL, are refused at every door with a code that says what is wrong: names, ids, values, resources, tokens, URLs, and texts that are
+// given to a store directly. UTF-8 cannot write the first, so that two names would become one; the second ends a text for some clients.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createCandidate, elect, formatToken, openStore, parseToken } from "conclave";
+import { durableFence, fencedHandler, fencingHeaders, fileFence, memoryFence } from "conclave/fencing";
+import { type asBid, type Claim, type Session, VACANT } from "conclave/stores/contract";
+import { sqlite } from "conclave/stores/sqlite";
+import { fakeStore } from "conclave/testing";
+import { flawOf } from "../../src/base/text.ts";
+import { resourceOf } from "../../src/fencing/input.ts";
+import { makeToken } from "../../src/fencing/token.ts";
+
+const BAD: readonly (readonly [what: string, text: string])[] = [
+  ["the first half of a pair", "a\uD83D"],
+  ["the second half of a pair", "\uDE00b"],
+  ["two halves in the wrong order", "\uDE00\uD83D"],
+  ["NUL", "a\0b"],
+];
+const invalid = { code: "CONFIG_INVALID" };
+
+let folder = "";
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), "conclave-texts-"));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+it("whole pairs and every other character pass", () => {
+  expect(flawOf("😀 ä 漢 \u200D \uFFFD")).toBeUndefined();
+});
+
+describe.each(BAD)("%s", (_what, text) => {
+  it("is no name of an election, of a lock, nor an id", async () => {
+    const store = fakeStore();
+    expect(() => elect(text, { store })).toThrow(expect.objectContaining(invalid));
+    const candidate = createCandidate({ store });
+    expect(() => candidate.election(text)).toThrow(expect.objectContaining(invalid));
+    await expect(candidate.withLock(text, async () => {})).rejects.toMatchObject(invalid);
+    expect(() => createCandidate({ store, id: text })).toThrow(expect.objectContaining(invalid));
+  });
+
+  it("cannot be announced", async () => {
+    const store = fakeStore();
+    const won = elect("x", { store }).campaign();
+    await store.advance(1);
+    const term = await won;
+    await expect(term.announce(text)).rejects.toMatchObject(invalid);
+    expect(term.isHeld()).toBe(true);
+  });
+
+  it("is no part of a token", () => {
+    const malformed = expect.objectContaining({ code: "TOKEN_MALFORMED" });
+    expect(() => formatToken(makeToken({ domain: text, value: 1n, bid: "b" }))).toThrow(malformed);
+    expect(() => formatToken(makeToken({ domain: "d", value: 1n, bid: text }))).toThrow(malformed);
+    expect(() => parseToken(`${text}:1:b`)).toThrow(malformed);
+    expect(() => parseToken(`d:1:${encodeURIComponent("\0")}`)).toThrow(malformed);
+  });
+
+  it("opens no store", async () => {
+    await expect(openStore(`memory:${text}`)).rejects.toMatchObject(invalid);
+  });
+
+  it("names no resource", async () => {
+    const by = { token: parseToken("d:1:b") };
+    expect(() => resourceOf(text)).toThrow(expect.objectContaining(invalid)); // what every guard asks first
+    await expect(memoryFence().raise(text, by)).rejects.toMatchObject(invalid);
+    await expect(durableFence(path.join(folder, "durable")).raise(text, by)).rejects.toMatchObject(invalid);
+    expect(() => fileFence(folder, text)).toThrow(expect.objectContaining(invalid));
+    const handler = fencedHandler(memoryFence(), text, async () => new Response("done"));
+    const request = new Request("http://localhost/", { headers: fencingHeaders(by) });
+    await expect(handler(request)).rejects.toMatchObject(invalid);
+  });
+
+  it("is refused by sqlite, given to it directly", async () => {
+    const store = sqlite(path.join(folder, "direct.db"));
+    const call = { signal: new AbortController().signal, sentAtMs: 0 };
+    const kept = await store.keep({ nonce: "n", candidate: "c", ttlMs: 5000 }, [], call);
+    const session = (kept as { session: Session }).session;
+    const refused = { kind: "refused", code: "STORE_UNSUPPORTED" };
+    const claim = { session, name: "x", bid: "b.1" as ReturnType<typeof asBid>, over: VACANT, value: "" };
+    const claims: readonly Claim[] = [
+      { ...claim, name: text },
+      { ...claim, value: text },
+      { ...claim, bid: text as ReturnType<typeof asBid> },
+    ];
+    for (const each of claims) expect(await store.claim([each], call)).toMatchObject([refused]);
+    expect(await store.look([{ name: text }], call)).toMatchObject(refused);
+    expect(await store.keep({ nonce: text, candidate: "c", ttlMs: 5000 }, [], call)).toMatchObject(refused);
+    expect(await store.keep({ nonce: "m", candidate: text, ttlMs: 5000 }, [], call)).toMatchObject(refused);
+    await store.close();
+  });
+});
