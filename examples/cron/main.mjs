@@ -21,15 +21,27 @@ election.start();
 /** What node-cron's `schedule("0 3 * * *", tick)` is in your service. */
 const timer = setInterval(() => void tick().catch((error) => console.error(error)), everyMs / 4);
 
+let isTicking = false;
+
 async function tick() {
+  if (isTicking) return; // the last tick is still at work: two of one process would both find the slot free
+  isTicking = true;
+  try {
+    await election.ifLeading(billSlot);
+  } finally {
+    isTicking = false;
+  }
+}
+
+/** @param {import("conclave").Term} term */
+async function billSlot(term) {
   const slot = Math.floor(Date.now() / everyMs);
-  await election.ifLeading(async (term) => {
-    await billed.raise(term); // from now on nothing of an older leader is seen, or can be written
-    const last = Number((await billed.read())?.content.toString() ?? 0);
-    if (last >= slot) return; // this night is billed
-    await bill(slot, term.signal);
-    await billed.write(String(slot), term);
-  });
+  await billed.raise(term); // from now on nothing of an older leader is seen, or can be written
+  const last = Number((await billed.read())?.content.toString() ?? 0);
+  if (last >= slot) return; // this night is billed
+  await bill(slot, term.signal);
+  // A process that dies here bills the slot again: give whoever takes the money the slot as its idempotency key.
+  await billed.write(String(slot), term);
 }
 
 /**

@@ -1,5 +1,5 @@
 // `campaign`, `tryCampaign` and `start`: the user works on their own. A term that the user has in hand counts as settled when the user resigns it, when it is lost, or
-// `drainMs` after its signal aborted: that is what the drain is for. One that was never handed out is settled at once; work of `ifLeading` is waited for in any case.
+// `drainMs` after its signal aborted: that is what the drain is for. One that was never handed out is settled at once when it is given up; work of `ifLeading` is waited for in any case.
 import type { Timer } from "../base/clock.ts";
 import type { ConclaveError, LossReason } from "../base/errors.ts";
 import type { Name } from "../lease/exchange.ts";
