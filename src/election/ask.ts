@@ -60,7 +60,7 @@ function invoke(store: Store, request: Request, call: Call): Promise<Answer> {
 function sent(store: Store, request: Request, call: Call): Promise<Answer> {
   switch (request.method) {
     case "keep":
-      return store.keep(request.session, request.holds, call);
+      return store.keep(request.session, request.holds, call, request.wish);
     case "claim":
       return Promise.resolve(store.claim(request.claims, call)).then((claimed) => ({ kind: "claimed", claimed }));
     case "release":

@@ -27,7 +27,17 @@ import { handleLapsed, hastenLapsed } from "./lapsed.ts";
 import { handleLineSeat, handleWaiting } from "./line.ts";
 import { handleBeaten, handleRaceSeat } from "./race.ts";
 import { emit, emitError, errorOf, isFatal } from "./report.ts";
-import { countBarren, disprove, establish, leaveBehind, prove, sendFarewell } from "./session.ts";
+import {
+  countBarren,
+  disprove,
+  doubt,
+  establish,
+  hearSay,
+  leaveBehind,
+  noteSearch,
+  prove,
+  sendFarewell,
+} from "./session.ts";
 import type { Answer, Effect, Errand, Machine, Open, Opening, Standing } from "./state.ts";
 
 type ErrandOf<K extends Errand["kind"]> = Extract<Errand, { kind: K }>;
@@ -70,16 +80,20 @@ function handleKept(
   hearKept(machine, session, errand, kept, now, effects);
 }
 
-type Sent = Pick<ErrandOf<"keep">, "keep" | "sentAt">;
+type Sent = Pick<ErrandOf<"keep">, "keep" | "sentAt" | "looked">;
 
 function hearKept(machine: Machine, open: Open, sent: Sent, kept: Kept, now: Reading, effects: Effect[]): void {
   const { keep, sentAt } = sent;
   if (kept.kind === "session-lost") return endSession(machine, open, "session-lost", now, effects);
   if (kept.kind !== "kept") return disprove(machine, open, keep, kept, now, effects);
-  const proven = prove(machine, open, keep, sentAt, now, effects);
-  if (proven !== undefined && machine.settings.guarantee.keep === "per-hold")
-    extendRecords(machine, open, keep, proven, kept.unsure);
-  watchNewlyCarried(machine, open, keep, effects);
+  if (kept.proves === false) hearSay(machine, open, keep, sentAt, now);
+  else {
+    const proven = prove(machine, open, keep, sentAt, now, effects);
+    if (proven !== undefined && machine.settings.guarantee.keep === "per-hold")
+      extendRecords(machine, open, keep, proven, kept.unsure);
+    watchNewlyCarried(machine, open, keep, effects);
+  }
+  if (sent.looked !== false) noteSearch(open, keep, kept.strays.length);
   for (const hold of kept.lost) loseHold(machine, keep, hold, now, effects);
   for (const hold of kept.strays) giveBackStray(machine, open, hold, now);
   expire(machine, now, effects);
@@ -212,6 +226,7 @@ function handleClaims(
     const claimed = answer.kind === "claimed" ? answer.claimed[index] : (answer as Unknown | Refused);
     const { session } = machine;
     if (session.kind !== "open" || session.opened !== errand.opened) return;
+    if (claimed === undefined || claimed.kind === "unknown") doubt(session);
     const campaign = machine.campaigns.get(name);
     if (campaign !== undefined && isIn(campaign, "standing") && campaign.stage.pursuit.bid === bid)
       return handleClaimed(machine, session, campaign, claimed ?? MISSING, now, effects);
@@ -290,8 +305,11 @@ function handleAnnounced(
   const claimed = answer.kind === "claimed" ? (answer.claimed[0] ?? MISSING) : (answer as Unknown | Refused);
   const failed = claimed.kind === "unknown" || claimed.kind === "refused";
   const { session } = machine;
-  if (!failed && session.kind === "open" && session.opened === opened)
-    hearOfTerm(machine, session, hold, claimed, now, effects);
+  if (session.kind === "open" && session.opened === opened) {
+    // It may have joined anew, or still do so.
+    if (claimed.kind !== "refused") doubt(session);
+    if (!failed) hearOfTerm(machine, session, hold, claimed, now, effects);
+  }
   effects.push({ type: "announced", id, error: failed ? errorOf("an announcement", claimed, machine) : undefined });
 }
 

@@ -30,7 +30,7 @@ import { greatestIn, noted } from "./greatest.ts";
 import { noteSettled } from "./lapsed.ts";
 import { createLifeline, type Lifeline, stateOf } from "./lifeline.ts";
 import { emit, emitError } from "./report.ts";
-import { leaveBehind } from "./session.ts";
+import { leaveBehind, nextProofAt } from "./session.ts";
 import type {
   Campaign,
   Effect,
@@ -175,6 +175,7 @@ export function grant(
   const term = { hold, opened: open.opened, claimedAt, carriedFrom, lifeline, electedAt: now.mono };
   enter(campaign, { kind: "leading", term });
   strike(machine.agenda, campaign);
+  if (open.hearsay && open.errand === 0) open.renewAt = Math.min(open.renewAt, nextProofAt(open, now));
   if (!campaign.brief) watchOwn(machine, open, hold, effects);
   emit(effects, {
     type: "elected",

@@ -23,7 +23,7 @@ import { isPast, later } from "./deadline.ts";
 import type { Hold, Kept } from "./exchange.ts";
 import { stateOf } from "./lifeline.ts";
 import { createMachine } from "./machine.ts";
-import { disprove, prove } from "./session.ts";
+import { disprove, hearSay, prove } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import type { Input, Machine, Open, Request } from "./state.ts";
 
@@ -170,7 +170,8 @@ export function landed(deputy: Deputy, flight: number, kept: Kept, now: Reading,
   if (session.kind !== "open" || session.opened !== opened) return;
   if (kept.kind === "session-lost" || stateOf(session.lifeline, now) === "lost") return rest(deputy);
   // What these say is said by the machine itself, when it is told.
-  if (kept.kind === "kept") prove(machine, session, keep, sentAt, now, []);
+  if (kept.kind === "kept" && kept.proves === false) hearSay(machine, session, keep, sentAt, now);
+  else if (kept.kind === "kept") prove(machine, session, keep, sentAt, now, []);
   else disprove(machine, session, keep, kept, now, []);
 }
 

@@ -96,11 +96,20 @@ export interface Holder {
 }
 
 /** The answer to a keep. */
+/** What a keep need not do. A store may do it all the same. */
+export interface KeepWish {
+  /** Nothing is held by the session: it only has to live on. Nothing that this keep is answered moves a deadline. */
+  readonly proof?: false;
+  /** No claim is in doubt: there is nothing to look for. */
+  readonly strays?: false;
+}
+
 export type Kept =
   /**
    * `lost`: of the holds sent along, those that are no longer there.
    * `unsure`: of the holds sent along, those not proven renewed (stores that renew record by record).
    * `strays`: entries of this session that were not sent along: a claim that committed after its caller had given up.
+   * `proves: false`: the session lives as far as the store can tell, and that is no proof: it extends nothing (only where no proof was wished).
    */
   | {
       readonly kind: "kept";
@@ -108,6 +117,7 @@ export type Kept =
       readonly lost: readonly Hold[];
       readonly unsure: readonly Hold[];
       readonly strays: readonly Hold[];
+      readonly proves?: false;
     }
   /** The store does not know the session, or has declared it dead. Final. */
   | { readonly kind: "session-lost" }

@@ -7,7 +7,7 @@ import { sleptSince } from "./deadline.ts";
 import { noteLapsed } from "./lapsed.ts";
 import { type Lifeline, nextInstant, stateOf } from "./lifeline.ts";
 import { emit } from "./report.ts";
-import { countBarren } from "./session.ts";
+import { countBarren, hasTerms } from "./session.ts";
 import type { Campaign, Effect, Machine, Open } from "./state.ts";
 
 /** Brings books and clock together. */
@@ -22,8 +22,10 @@ export function expire(machine: Machine, now: Reading, effects: Effect[]): void 
     }
   if (stateOf(session.lifeline, now) === session.lifeline.announced) return;
   const reason = whyExpired(machine, session.lifeline, now);
+  // Nothing hangs on this date: the session lives as long as the store says so, and a proof comes before anything is claimed (machine.ts, `pursue`).
+  const isIdle = session.hearsay && !hasTerms(machine);
   const state = cross(machine, session.lifeline, machine.campaigns.values(), now, effects);
-  if (state === "lost") endSession(machine, session, reason, now, effects);
+  if (state === "lost" && !isIdle) endSession(machine, session, reason, now, effects);
 }
 
 /** Whether time alone has changed something that the books do not show yet. Cheap: asked at every `isHeld`. */
@@ -98,7 +100,8 @@ function unsettledWorks(machine: Machine, { opened }: Open): number {
 export function nextExpiry(machine: Machine, now: Reading): number {
   const { session } = machine;
   if (session.kind !== "open" || machine.campaigns.size === 0) return Infinity;
-  let next = nextInstant(session.lifeline, now);
+  // One that has passed while nothing hung on it is past: only a proof changes that.
+  let next = session.lifeline.announced === "lost" ? Infinity : nextInstant(session.lifeline, now);
   if (machine.settings.guarantee.keep === "per-hold")
     for (const campaign of machine.campaigns.values()) {
       const term = heldTerm(campaign);

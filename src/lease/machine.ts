@@ -346,7 +346,8 @@ function pursue(
 
 function hasTimeToWin(open: Open, now: Reading): boolean {
   const state = stateOf(open.lifeline, now);
-  return state === "safe" || state === "jeopardy";
+  // By hearsay alone the last proof may be old: what is won needs the time for another.
+  return state === "safe" || (state === "jeopardy" && !open.hearsay);
 }
 
 /** LAW 7: the same attempt while its outcome is unknown, dated at its first send; else a new one. */

@@ -14,13 +14,18 @@ import { ConclaveError } from "../base/errors.ts";
 import type { Refused } from "../base/outcome.ts";
 import { retryAfterMs } from "./backoff.ts";
 import { remainingMs } from "./deadline.ts";
-import type { Hold, Kept, Session } from "./exchange.ts";
+import type { Hold, KeepWish, Kept, Session } from "./exchange.ts";
 import { createLifeline, extend } from "./lifeline.ts";
 import { emit, emitError, errorOf, send } from "./report.ts";
 import { paceOf } from "./settings.ts";
 import type { Effect, Machine, Open, Opening } from "./state.ts";
 
 const LONGEST_RELEASE_MS = 2000;
+
+/** Of the ttl: how often a session is kept on which nothing hangs. */
+const WAITING_RHYTHM = 0.36;
+/** Every so manieth keep looks for strays, whether anything is in doubt or not. */
+const STRAYS_EVERY = 32;
 
 /** Begins a session, or tries the same opening again. */
 export function openSession(machine: Machine, now: Reading, effects: Effect[]): void {
@@ -90,6 +95,8 @@ export function establish(
     renewalAsked: 0,
     failures: 0,
     stalled: false,
+    hearsay: false,
+    doubtedAt: -1,
     leftovers: [],
     leftoversAt: Infinity,
     leftoversErrand: 0,
@@ -107,15 +114,59 @@ export function askRenewal(open: Open, now: Reading): void {
 /** Sends the next keep with every hold of the session. At most one is in flight. */
 export function sendKeep(machine: Machine, open: Open, holds: readonly Hold[], now: Reading, effects: Effect[]): void {
   const keep = ++open.keepsSent;
+  const wish = wishOf(machine, open, keep);
   open.renewAt = Infinity;
-  const errand = { kind: "keep", opened: open.opened, keep, sentAt: now } as const;
+  const errand = { kind: "keep", opened: open.opened, keep, sentAt: now, looked: wish?.strays !== false } as const;
   open.errand = send(
     machine,
     errand,
     open.pace.requestTimeoutMs,
-    { method: "keep", session: open.session, holds },
+    { method: "keep", session: open.session, holds, ...(wish === undefined ? {} : { wish }) },
     effects,
   );
+}
+
+/** A claim may have left something behind: the next keeps look for it. */
+export function doubt(open: Open): void {
+  open.doubtedAt = open.keepsSent;
+}
+
+/**
+ * A proof is wanted while something is held, and where a keep was asked for beyond the rhythm. Strays are looked for until a keep that was sent after the last doubt
+ * has found none; and now and then, because what was in doubt may be applied very late, and would then stand in the way for as long as the session lives.
+ */
+function wishOf(machine: Machine, open: Open, keep: number): KeepWish | undefined {
+  const needsProof = hasTerms(machine) || open.renewalAsked > open.keepProven;
+  const looksForStrays = open.doubtedAt >= 0 || keep % STRAYS_EVERY === 0;
+  if (needsProof && looksForStrays) return undefined;
+  return { ...(needsProof ? {} : { proof: false as const }), ...(looksForStrays ? {} : { strays: false as const }) };
+}
+
+/** Whether anything hangs on the session's deadline. */
+export function hasTerms(machine: Machine): boolean {
+  for (const { stage } of machine.campaigns.values())
+    if (stage.kind === "leading" || stage.kind === "ending") return true;
+  return false;
+}
+
+/** A keep that was sent as number `keep`, and may have looked for strays, has been answered. */
+export function noteSearch(open: Open, keep: number, found: number): void {
+  if (found > 0) doubt(open);
+  else if (keep > open.doubtedAt) open.doubtedAt = -1;
+}
+
+/** The session lives, says the store without proof: LAW 6, nothing is extended. What was won meanwhile needs a proof in its own rhythm. */
+export function hearSay(machine: Machine, open: Open, keep: number, sentAt: Reading, now: Reading): void {
+  open.failures = 0;
+  open.hearsay = true;
+  if (keep < open.renewalAsked) open.renewAt = now.mono;
+  else if (hasTerms(machine)) open.renewAt = nextProofAt(open, now);
+  else open.renewAt = sentAt.mono + open.session.ttlMs * WAITING_RHYTHM;
+}
+
+/** When the next proof is due for what is held. */
+export function nextProofAt(open: Open, now: Reading): number {
+  return Math.max(now.mono, open.lifeline.provenAt.mono + open.pace.renewEveryMs);
 }
 
 /**
@@ -140,6 +191,7 @@ export function prove(
   if (inTime) open.answeredSentAt = sentAt;
   extend(open.lifeline, proven, open.session.ttlMs, open.pace, settings);
   open.failures = 0;
+  open.hearsay = false;
   machine.barren = 0;
   const rhythm = settings.renewal === "manual" ? Infinity : sentAt.mono + open.pace.renewEveryMs;
   open.renewAt = keep < open.renewalAsked ? now.mono : rhythm;

@@ -17,6 +17,8 @@ const LONGEST_REQUEST_MS = 10_000;
 const MOST_STALL_TTLS = 100;
 /** With a watch, polling only covers hints that got lost. */
 const LONGEST_POLL_MS = 15_000;
+/** Where a watch tells everything until it ends, and is then begun anew. */
+const SAFETY_POLL_MS = 60_000;
 
 export interface Settings {
   readonly candidate: string;
@@ -113,7 +115,9 @@ export function resolveSettings(
     pace,
     pollMs:
       guarantee.wakes === "watch"
-        ? Math.min(pace.renewEveryMs, LONGEST_POLL_MS)
+        ? guarantee.hintsUntilEnd === true
+          ? SAFETY_POLL_MS
+          : Math.min(pace.renewEveryMs, LONGEST_POLL_MS)
         : Math.min(1000, Math.max(LEAST_REQUEST_MS, ttlMs / 10)),
     quietMs: ttlMs,
     coolDownMs: Math.min(500, ttlMs / 20),

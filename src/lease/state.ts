@@ -11,6 +11,7 @@ import type {
   Claimed,
   Hint,
   Hold,
+  KeepWish,
   Kept,
   Looked,
   Name,
@@ -93,6 +94,10 @@ export interface Open {
   /** A keep of at least this number was asked for, beyond the rhythm. */
   renewalAsked: number;
   failures: number;
+  /** The last answer said that the session lives, and proved nothing: nothing was held by it. */
+  hearsay: boolean;
+  /** A claim was in doubt when so many keeps had been sent: a later one looks for strays until none is found. −1: none is in doubt. */
+  doubtedAt: number;
   /** The renewal thread has stopped because the main loop did not turn; until the next proven keep. */
   stalled: boolean;
   /** To be given back as soon as the store listens. */
@@ -247,7 +252,12 @@ export type Input =
 export type Answer = Kept | Released | Looked | { readonly kind: "claimed"; readonly claimed: readonly Claimed[] };
 
 export type Request =
-  | { readonly method: "keep"; readonly session: Session | SessionSpec; readonly holds: readonly Hold[] }
+  | {
+      readonly method: "keep";
+      readonly session: Session | SessionSpec;
+      readonly holds: readonly Hold[];
+      readonly wish?: KeepWish;
+    }
   | { readonly method: "claim"; readonly claims: readonly Claim[] }
   | { readonly method: "release"; readonly will: Will }
   | { readonly method: "look"; readonly questions: readonly Question[] };
@@ -273,7 +283,14 @@ export type Effect =
   | { readonly type: "closed" };
 
 export type Errand =
-  | { readonly kind: "keep"; readonly opened: number; readonly keep: number; readonly sentAt: Reading }
+  | {
+      readonly kind: "keep";
+      readonly opened: number;
+      readonly keep: number;
+      readonly sentAt: Reading;
+      /** false: it did not look for strays. */
+      readonly looked?: boolean;
+    }
   | {
       readonly kind: "claim";
       readonly opened: number;

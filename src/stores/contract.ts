@@ -13,6 +13,7 @@ import type {
   Claimed,
   Hint,
   Hold,
+  KeepWish,
   Kept,
   Looked,
   Question,
@@ -50,9 +51,10 @@ export interface Store<F extends Fencing = Fencing> {
 
   /**
    * 1. Opens a session, or extends it and every hold bound to it: one request for all holds where `guarantee.keep` says so.
+   * `wish` says what need not be done; a store that takes no notice of it is right too.
    * Opening again with the same nonce is the same opening and extends nothing. A session that is over stays over: `session-lost`.
    */
-  keep(session: Session | SessionSpec, holds: readonly Hold[], call: Call): Promise<Kept>;
+  keep(session: Session | SessionSpec, holds: readonly Hold[], call: Call, wish?: KeepWish): Promise<Kept>;
 
   /**
    * 2. One conditional write per name: join the queue (line), or replace the record (race). Answers in the order of `claims`.

@@ -78,6 +78,35 @@ describe("a server that", () => {
   });
 });
 
+describe("a keep of a session on which nothing hangs", () => {
+  const session = { id: "1f", candidate: "web-1", ttlMs: 5000 };
+  const call = () => ({ signal: AbortSignal.timeout(2000), sentAtMs: 0 });
+  const asked = (): readonly string[] => fake.asked.filter((method) => method !== "Status");
+
+  it("is LeaseKeepAlive and nothing else, and says that it proves nothing", async () => {
+    const kept = await store.keep(session, [], call(), { proof: false, strays: false });
+    expect(kept).toMatchObject({ kind: "kept", proves: false });
+    expect(asked()).toEqual(["LeaseKeepAlive"]);
+  });
+
+  it("looks for strays where that is wished, and proves nothing by it", async () => {
+    expect(await store.keep(session, [], call(), { proof: false })).toMatchObject({ kind: "kept", proves: false });
+    expect(asked()).toEqual(["LeaseKeepAlive", "LeaseTimeToLive"]);
+  });
+
+  it("is confirmed by a read where a proof is wished", async () => {
+    const kept = await store.keep(session, [], call(), { strays: false });
+    expect(kept).toMatchObject({ kind: "kept" });
+    expect(kept).not.toHaveProperty("proves");
+    expect(asked()).toEqual(["LeaseKeepAlive", "Range"]);
+  });
+
+  it("that is over says so", async () => {
+    fake.answers.set("LeaseKeepAlive", () => [[3, 0n]]);
+    expect((await store.keep(session, [], call(), { proof: false, strays: false })).kind).toBe("session-lost");
+  });
+});
+
 describe("what is read and written", () => {
   it("numbers come back as they were, up to 64 bits and below zero", () => {
     for (const value of [1n, 127n, 128n, 2n ** 49n - 1n, 2n ** 49n, 2n ** 53n + 1n, 2n ** 63n - 1n, -1n, -(2n ** 63n)])

@@ -14,7 +14,7 @@ export function urlOf({ urls, user }: Servers, ...only: readonly string[]): stri
 /** etcd's API as JSON; as root, where it asks who we are. */
 export async function ask(url: string, path: string, body: object = {}): Promise<Record<string, unknown>> {
   const answer = await post(url, path, body);
-  if (!/user name is empty/.test(String(answer["error"]))) return answer;
+  if (!/user name is empty/.test(JSON.stringify(answer))) return answer;
   const { token } = await post(url, "/v3/auth/authenticate", ROOT);
   return await post(url, path, body, { authorization: String(token) });
 }

@@ -29,6 +29,7 @@ export const COUNT_NAMES = [
   "overtakenCommits",
   "staleLooks",
   "unsureKeeps",
+  "weakKeeps",
   "missingSeats",
   "recordsDeleted",
   "sessionsEnded",

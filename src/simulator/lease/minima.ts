@@ -25,6 +25,7 @@ const MINIMA_PER_THOUSAND: Partial<Record<CountName, number>> = {
   overtakenCommits: 8000,
   staleLooks: 5000,
   unsureKeeps: 400,
+  weakKeeps: 1000,
   missingSeats: 1000,
   recordsDeleted: 80,
   sessionsEnded: 70,

@@ -70,6 +70,8 @@ export interface StoreSpec {
   readonly forgetMs: number;
   /** Layout "record": a keep may leave some records unrenewed, and says so. */
   readonly unsureChance: number;
+  /** A line: a keep for which no proof was wished proves nothing, and strays are shown only where they were wished. */
+  readonly weakKeeps?: boolean;
   /** Refuses a request without applying it. */
   readonly refuseChance: number;
   /** Refuses a request without applying it, as what trying again cannot help. */

@@ -128,7 +128,7 @@ export class StoreHost implements Actor, Node {
         if (!("id" in request.session)) this.#ownerOf.set(request.session.nonce, who);
         return this.#isUnproven(request, sentAtMs)
           ? this.#pretend(request.session as Session)
-          : this.#keep(request.session, request.holds);
+          : this.#keepAsWished(request);
       case "claim":
         return { kind: "claimed", claimed: request.claims.map((claim) => this.#claim(claim)) };
       case "release":
@@ -149,6 +149,18 @@ export class StoreHost implements Actor, Node {
   #pretend(session: Session): Kept {
     this.#world.counts.unprovenKeeps++;
     return { kind: "kept", session, lost: [], unsure: [], strays: [] };
+  }
+
+  /** Where keeps may be weak, one without a wish for proof is answered by somebody who may have been replaced as judge: the judge may never hear of it. */
+  #keepAsWished({ session, holds, wish = {} }: Extract<Request, { method: "keep" }>): Kept {
+    if (this.#spec.weakKeeps !== true) return this.#keep(session, holds);
+    const isWeak = wish.proof === false;
+    if (isWeak) this.#world.counts.weakKeeps++;
+    const isUnheard = isWeak && !this.#isCalm && nextChance(this.#world.rng, 0.5);
+    const kept = isUnheard ? this.#shelf.copy().keep(session, holds, this.#now()) : this.#keep(session, holds);
+    if (kept.kind !== "kept") return kept;
+    const strays = wish.strays === false ? [] : kept.strays;
+    return isWeak ? { ...kept, lost: [], strays, proves: false } : { ...kept, strays };
   }
 
   #keep(session: Session | SessionSpec, holds: readonly Hold[]): Kept {

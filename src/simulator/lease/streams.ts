@@ -12,6 +12,7 @@ const STREAMS = {
   demo: 7,
   threads: 8,
   extras: 9,
+  weak: 10,
 } as const;
 
 export function streamOf(seed: number, part: keyof typeof STREAMS): Rng {

@@ -86,7 +86,15 @@ export function drawWorld(seed: number, options: SwarmOptions = {}): WorldSpec {
     faults,
     alone: nextChance(rng, 0.25) ? candidates.map((_, slot) => slot) : [nextInteger(rng, 0, count - 1)],
   };
-  return isControl ? world : withExtras(withThreads(world, plan), plan);
+  return isControl ? world : withExtras(withThreads(withWeakKeeps(world), plan), plan);
+}
+
+/** Keeps of those who wait prove nothing, as on etcd. From a stream of its own, too. */
+function withWeakKeeps(world: WorldSpec): WorldSpec {
+  const { store } = world;
+  const isDrawn = nextChance(streamOf(world.seed, "weak"), 0.6);
+  if (store.shape !== "line" || store.keepProves !== "this-send" || !isDrawn) return world;
+  return { ...world, label: `${world.label} weak`, store: { ...store, weakKeeps: true } };
 }
 
 /** A loop may be blocked for longer than a thread waits for it. */

@@ -16,6 +16,7 @@ import type {
   FencedStore,
   Hint,
   Hold,
+  KeepWish,
   Kept,
   Looked,
   Question,
@@ -60,9 +61,9 @@ export class EtcdStore implements FencedStore, Reopenable {
     return this.#promised.guarantee;
   }
 
-  async keep(session: Session | SessionSpec, holds: readonly Hold[], call: Call): Promise<Kept> {
+  async keep(session: Session | SessionSpec, holds: readonly Hold[], call: Call, wish: KeepWish = {}): Promise<Kept> {
     if ("id" in session)
-      return await this.#with(call, (link, signal) => keepLease(link, this.#prefix, session, holds, signal));
+      return await this.#with(call, (link, signal) => keepLease(link, this.#prefix, session, holds, wish, signal));
     const { nonce } = session;
     const kept = await this.#with(call, (link, signal) => openLease(link, session, this.#granted.has(nonce), signal));
     if (kept.kind === "kept") this.#granted.set(nonce, true);

@@ -33,6 +33,7 @@ export function guaranteeOf(version: string | undefined): Guarantee<"fenced"> {
       why: "whole seconds, at least one and a half of etcd's election timeouts, up to a day",
     },
     wakes: "watch",
+    hintsUntilEnd: true,
     cap: "CP: with a majority of its members one candidate leads, without one nobody does. Fit for whatever must not run twice.",
     fencing: "fenced",
     token: {

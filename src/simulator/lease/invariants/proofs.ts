@@ -130,7 +130,8 @@ export class Proofs {
       return;
     }
     const session = life.sessions.get(kept.session.id);
-    if (session === undefined || now.mono - sentAt.mono > this.#promises.proofWithinMs) return;
+    if (session === undefined || kept.proves === false) return;
+    if (now.mono - sentAt.mono > this.#promises.proofWithinMs) return;
     const proven = this.#promises.keepProves === "this-send" ? sentAt : session.answeredSentAt;
     session.answeredSentAt = sentAt;
     if (isLater(proven, session.provenAt)) session.provenAt = proven;

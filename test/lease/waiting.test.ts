@@ -1,0 +1,159 @@
+// A session on which nothing hangs: its keeps need no proof, nothing they are answered moves a date, and a proof comes before anything is won.
+import { describe, expect, it } from "vitest";
+import type { Hold, KeepWish } from "../../src/lease/exchange.ts";
+import { holdOf, Rig } from "./rig.ts";
+
+/** Answers the keep that waits as a store does that proves only what it is asked to prove. Returns what was wished. */
+function keepAsWished(rig: Rig, strays: readonly Hold[] = []): KeepWish {
+  const call = rig.next("keep");
+  const { wish = {} } = call.request;
+  const shown = wish.strays === false ? [] : strays;
+  rig.keep(call, wish.proof === false ? { strays: shown, proves: false } : { strays: shown });
+  return wish;
+}
+
+/** Stands in line behind another, in a session of 10 s. */
+function waiting(): Rig {
+  const rig = new Rig({ shape: "line", judge: "store-monotonic", wakes: "watch", hintsUntilEnd: true }).stand();
+  const claim = rig.next("claim");
+  const hold = holdOf(claim.request.claims[0] as never, 7n);
+  rig.answer(claim, { kind: "claimed", claimed: [{ kind: "waiting", hold, ahead: 1 }] });
+  return rig;
+}
+
+/** Lets so much time pass, with keeps answered as wished. Returns the wishes. */
+function live(rig: Rig, ms: number): KeepWish[] {
+  const wishes: KeepWish[] = [];
+  for (const end = rig.now.mono + ms; rig.now.mono < end;) {
+    rig.pass(100);
+    if (rig.has("keep")) wishes.push(keepAsWished(rig));
+    if (rig.has("look")) rig.see({ state: "held", place: { present: true, ahead: 1 } });
+  }
+  return wishes;
+}
+
+const first = {
+  name: "x",
+  seat: { name: "x", state: "held", version: "v", place: { present: true, ahead: 0 } },
+} as never;
+
+describe("who waits", () => {
+  it("sends fewer keeps than a third of the ttl apart, without a wish for proof or strays, and its session lives on", () => {
+    const rig = waiting();
+    const wishes = live(rig, 60_000);
+    expect(wishes.length).toBeLessThanOrEqual(18);
+    expect(wishes).toEqual(wishes.map(() => ({ proof: false, strays: false })));
+    expect(rig.happened("session")).toHaveLength(1);
+    expect(rig.machine.session.kind).toBe("open");
+  });
+
+  it("hears nothing that moves a date", () => {
+    const rig = waiting();
+    const { deadline } = rig;
+    live(rig, 30_000);
+    expect(rig.deadline).toBe(deadline);
+  });
+
+  it("proves its session before it asks whether it is first, and leads from that date", () => {
+    const rig = waiting();
+    live(rig, 30_000);
+    rig.input({ type: "hint", hint: first });
+    rig.pass(50);
+    expect(rig.has("claim")).toBe(false);
+    const sentAt = rig.now.mono;
+    expect(keepAsWished(rig).proof).toBeUndefined();
+    rig.pass(50);
+    rig.grant();
+    expect(rig.happened("elected")).toHaveLength(1);
+    expect(rig.deadline).toBeLessThan(sentAt + 10_000);
+    expect(rig.deadline).toBeGreaterThan(sentAt);
+  });
+
+  it("does not claim while a proof does not come", () => {
+    const rig = waiting();
+    live(rig, 30_000);
+    rig.input({ type: "hint", hint: first });
+    for (let turn = 0; turn < 20; turn++) {
+      rig.pass(500);
+      if (rig.has("keep")) rig.unknown(rig.next("keep"));
+      expect(rig.has("claim")).toBe(false);
+    }
+  });
+
+  it("asks for a proof at once when it has won by an older one, and for one each time while it holds", () => {
+    const rig = waiting();
+    rig.pass(3600);
+    const weak = rig.next("keep");
+    expect(weak.request.wish).toEqual({ proof: false, strays: false });
+    rig.input({ type: "hint", hint: first });
+    rig.pass(0);
+    rig.grant();
+    rig.keep(weak, { proves: false });
+    rig.pass(0);
+    expect(rig.happened("elected")).toHaveLength(1);
+    expect(keepAsWished(rig).proof).toBeUndefined();
+    for (const wish of live(rig, 20_000)) expect(wish.proof).toBeUndefined();
+  });
+
+  it("learns that its session is over", () => {
+    const rig = waiting();
+    live(rig, 30_000);
+    while (!rig.has("keep")) rig.pass(100);
+    rig.answer(rig.next("keep"), { kind: "session-lost" });
+    rig.pass(100);
+    expect(rig.next("keep").request.session).toMatchObject({ nonce: "me.s2" });
+  });
+});
+
+describe("strays are looked for", () => {
+  it("after a claim without an answer, until a keep that was sent later has found none, and not again", () => {
+    const rig = waiting();
+    rig.input({ type: "stand", name: "y", value: "" });
+    rig.pass(0);
+    const claim = rig.next("claim");
+    rig.pass(3600);
+    const before = rig.next("keep"); // left before the doubt
+    rig.unknown(claim);
+    rig.keep(before, { proves: false });
+    rig.pass(100);
+    const again = rig.next("claim").request.claims[0];
+    rig.input({ type: "withdraw", name: "y" });
+    rig.pass(3600);
+    const late: Hold = { name: "y", bid: again?.bid as never };
+    expect(keepAsWished(rig, [late])).toEqual({ proof: false });
+    rig.pass(0);
+    expect(rig.next("release").request.will.holds).toEqual([late]);
+    rig.pass(3600);
+    expect(keepAsWished(rig)).toEqual({ proof: false });
+    rig.pass(3600);
+    expect(keepAsWished(rig)).toEqual({ proof: false, strays: false });
+  });
+
+  it("again if another claim came into doubt after the keep that found none had left", () => {
+    const rig = waiting();
+    const inDoubt = (name: string): { readonly errand: number } => {
+      rig.input({ type: "stand", name, value: "" });
+      rig.pass(0);
+      const claim = rig.next("claim");
+      rig.input({ type: "withdraw", name });
+      return claim;
+    };
+    rig.unknown(inDoubt("y"));
+    const second = inDoubt("z");
+    rig.pass(3600);
+    const search = rig.next("keep");
+    expect(search.request.wish).toEqual({ proof: false });
+    rig.unknown(second);
+    rig.keep(search, { proves: false });
+    rig.pass(3600);
+    expect(keepAsWished(rig)).toEqual({ proof: false });
+    rig.pass(3600);
+    expect(keepAsWished(rig)).toEqual({ proof: false, strays: false });
+  });
+
+  it("now and then in any case: what was in doubt may be applied very late", () => {
+    const rig = waiting();
+    const searches = live(rig, 40 * 3600).filter(({ strays }) => strays === undefined);
+    expect(searches).toHaveLength(1);
+  });
+});
