@@ -37,6 +37,7 @@ import {
   noteSearch,
   prove,
   sendFarewell,
+  strikeLeftover,
 } from "./session.ts";
 import type { Answer, Effect, Errand, Machine, Open, Opening, Standing } from "./state.ts";
 
@@ -359,11 +360,6 @@ function handleReleased(
     )
       released(machine, campaign, done ? "released" : "unknown", now, effects);
   }
-}
-
-function strikeLeftover(open: Open, hold: Hold): void {
-  const index = open.leftovers.findIndex(({ name, bid }) => name === hold.name && bid === hold.bid);
-  if (index >= 0) open.leftovers.splice(index, 1);
 }
 
 /** The session was ended, or could not be: said again while it can matter, then left to run out. */

@@ -230,6 +230,11 @@ export function leaveBehind(open: Open, hold: Hold, now: Reading): void {
   open.leftoversAt = Math.min(open.leftoversAt, now.mono);
 }
 
+export function strikeLeftover(open: Open, hold: Hold): void {
+  const index = open.leftovers.findIndex(({ name, bid }) => name === hold.name && bid === hold.bid);
+  if (index >= 0) open.leftovers.splice(index, 1);
+}
+
 /** Sends all leftovers in one release. */
 export function sendLeftovers(machine: Machine, open: Open, effects: Effect[]): void {
   const holds = open.leftovers.slice();
