@@ -36,6 +36,7 @@ import type { Network, Node } from "../kernel/network.ts";
 import type { Meddling, Observation, Who } from "./observation.ts";
 import type { StoreSpec } from "./spec.ts";
 import type { LeaseTrace } from "./trace.ts";
+import { asWished, NOT_READY, pretended } from "./set-answers.ts";
 
 interface Surroundings {
   readonly kernel: Kernel;
@@ -116,18 +117,12 @@ export class StoreHost implements Actor, Node {
       this.#world.counts.refusalsForGood++;
       return { kind: "refused", code: "STORE_DENIED", message: "the modelled store says no", retryable: false };
     }
-    if (!this.#isCalm && nextChance(this.#world.rng, this.#spec.refuseChance))
-      return {
-        kind: "refused",
-        code: "STORE_UNREACHABLE",
-        message: "the modelled store is not ready",
-        retryable: true,
-      };
+    if (!this.#isCalm && nextChance(this.#world.rng, this.#spec.refuseChance)) return NOT_READY;
     switch (request.method) {
       case "keep":
         if (!("id" in request.session)) this.#ownerOf.set(request.session.nonce, who);
         return this.#isUnproven(request, sentAtMs)
-          ? this.#pretend(request.session as Session)
+          ? pretended(request.session as Session)
           : this.#keepAsWished(request);
       case "claim":
         return { kind: "claimed", claimed: request.claims.map((claim) => this.#claim(claim)) };
@@ -142,25 +137,18 @@ export class StoreHost implements Actor, Node {
   #isUnproven({ session }: Extract<Request, { method: "keep" }>, sentAtMs: number): boolean {
     const { judge, proofWithinMs } = this.#spec;
     if (judge === "taker" || judge === "kernel" || !("id" in session) || !this.#touchedAt.has(session.id)) return false;
-    return this.#world.kernel.nowMs - sentAtMs > 1.2 * proofWithinMs + 40;
-  }
-
-  /** Answers as if the session and all its holds had been renewed. */
-  #pretend(session: Session): Kept {
-    this.#world.counts.unprovenKeeps++;
-    return { kind: "kept", session, lost: [], unsure: [], strays: [] };
+    const isUnproven = this.#world.kernel.nowMs - sentAtMs > 1.2 * proofWithinMs + 40;
+    if (isUnproven) this.#world.counts.unprovenKeeps++;
+    return isUnproven;
   }
 
   /** Where keeps may be weak, one without a wish for proof is answered by somebody who may have been replaced as judge: the judge may never hear of it. */
   #keepAsWished({ session, holds, wish = {} }: Extract<Request, { method: "keep" }>): Kept {
     if (this.#spec.weakKeeps !== true) return this.#keep(session, holds);
-    const isWeak = wish.proof === false;
-    if (isWeak) this.#world.counts.weakKeeps++;
-    const isUnheard = isWeak && !this.#isCalm && nextChance(this.#world.rng, 0.5);
-    const kept = isUnheard ? this.#shelf.copy().keep(session, holds, this.#now()) : this.#keep(session, holds);
-    if (kept.kind !== "kept") return kept;
-    const strays = wish.strays === false ? [] : kept.strays;
-    return isWeak ? { ...kept, lost: [], strays, proves: false } : { ...kept, strays };
+    const isUnheard = wish.proof === false && !this.#isCalm && nextChance(this.#world.rng, 0.5);
+    if (wish.proof === false) this.#world.counts.weakKeeps++;
+    const shelf = isUnheard ? this.#shelf.copy() : undefined;
+    return asWished(shelf?.keep(session, holds, this.#now()) ?? this.#keep(session, holds), wish);
   }
 
   #keep(session: Session | SessionSpec, holds: readonly Hold[]): Kept {
