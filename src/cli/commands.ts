@@ -15,6 +15,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
   run: { summary: "runs a command only while this process leads", load: () => import("./run.ts"), trouble: 125 },
   leader: { summary: "who leads now", load: () => import("./leader.ts") },
+  list: { summary: "the elections of a store, and who leads each", load: () => import("./list.ts") },
   observe: { summary: "a line for every change of the leader", load: () => import("./observe.ts") },
   drill: { summary: "real faults on your store, judged from outside", load: () => import("./drill.ts") },
   fence: { summary: "tell a guard that the store has been moved", load: () => import("./fence.ts") },

@@ -145,9 +145,20 @@ function playFile(file: string, isJson: boolean): number {
   return failures.length === 0 ? 0 : 1;
 }
 
+const EXERCISES = `conclave sim exercise N, with --seed S and --json:
+
+  1   Bully: who is elected, and after how many messages, when the leader is dead
+  3   split brain: two leaders write during a partition, and what a fencing token changes
+  4   lease duration: how long nobody leads after a crash, and how often a healthy leader is lost
+`;
+
 function exercise(args: readonly string[]): number {
   const options = { seed: { type: "string", default: "1" }, json: { type: "boolean", default: false } } as const;
   const { values, positionals } = parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
+  if (positionals.length === 0) {
+    process.stdout.write(EXERCISES);
+    return 0;
+  }
   const done = runExercise(positionals[0] ?? "", wholeNumber("seed", values.seed, 0));
   if (done === undefined || positionals.length > 1)
     throw new RangeError("exercise 1 (Bully), 3 (split brain) or 4 (lease duration)");

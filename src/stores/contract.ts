@@ -16,6 +16,7 @@ import type {
   KeepWish,
   Kept,
   Looked,
+  Name,
   Question,
   Released,
   Session,
@@ -23,6 +24,7 @@ import type {
   Version,
   Will,
 } from "../lease/exchange.ts";
+import type { Refused, Unknown } from "../base/outcome.ts";
 import type { Fencing, Guarantee } from "../lease/guarantee.ts";
 
 export type * from "../lease/exchange.ts";
@@ -98,6 +100,18 @@ export interface ShowsLife {
 }
 
 /** Whether a store gives tokens. Narrows its type. */
+/** The answer of `listNames`. `isWhole`: there are no more. */
+export type ListedNames =
+  | { readonly kind: "listed"; readonly names: readonly Name[]; readonly isWhole: boolean }
+  | Unknown
+  | Refused;
+
+/** A store that can say which elections it knows of: where somebody stands or leads, or has led, as far as the store remembers. For people; it proves nothing. */
+export interface ListsNames {
+  /** In the order of their names, `most` at most. */
+  listNames(most: number, call: Call): Promise<ListedNames>;
+}
+
 export function isFenced<S extends Store>(store: S): store is S & FencedStore {
   return store.guarantee.fencing === "fenced";
 }

@@ -122,3 +122,10 @@ it("observe ends with 130 on SIGINT and with 0 on SIGTERM", PATIENT, async () =>
     expect((await observe.ended).code).toBe(code);
   }
 });
+
+it("sim exercise lists what the exercises are", PATIENT, async () => {
+  const { code, stdout } = await cli.run(["sim", "exercise"]);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^ {2}1 {3}Bully/m);
+  expect(stdout).toMatch(/^ {2}4 {3}lease duration/m);
+});

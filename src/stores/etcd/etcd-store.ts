@@ -27,9 +27,12 @@ import type {
   SessionSpec,
   Unknown,
   Will,
+  ListedNames,
+  ListsNames,
 } from "../contract.ts";
 import { type Mailbox, Mailboxes } from "../mailbox.ts";
 import { guaranteeOf } from "./guarantee.ts";
+import { listNames } from "./list.ts";
 import { endLease, keepLease, openLease } from "./keep.ts";
 import { lookAt } from "./look.ts";
 import { outcomeOf } from "./refusals.ts";
@@ -39,7 +42,7 @@ import { joinAll, leaveAll } from "./stand.ts";
 /** More sessions than one process opens while the answer to an opening can still matter. */
 const NONCES_REMEMBERED = 1000;
 
-export class EtcdStore implements FencedStore, Reopenable {
+export class EtcdStore implements FencedStore, ListsNames, Reopenable {
   readonly url: string;
   readonly #client: EtcdClient;
   readonly #prefix: string;
@@ -94,6 +97,10 @@ export class EtcdStore implements FencedStore, Reopenable {
       seats: await lookAt(link, this.#prefix, questions, signal),
     });
     return await this.#with(call, ask, keys);
+  }
+
+  async listNames(most: number, call: Call): Promise<ListedNames> {
+    return await this.#with(call, (link, signal) => listNames(link, this.#prefix, most, signal));
   }
 
   watch(questions: readonly Question[], call: Call): AsyncIterable<Hint> {

@@ -15,11 +15,11 @@ import type {
   Will,
 } from "../../lease/exchange.ts";
 import type { Guarantee } from "../../lease/guarantee.ts";
-import type { Call, FencedStore, Reopenable } from "../contract.ts";
+import type { Call, FencedStore, ListedNames, ListsNames, Reopenable } from "../contract.ts";
 import { Mailboxes } from "../mailbox.ts";
 import type { SharedShelf } from "./shared-shelf.ts";
 
-export class MemoryStore implements FencedStore, Reopenable {
+export class MemoryStore implements FencedStore, ListsNames, Reopenable {
   readonly url: string;
   readonly guarantee: Guarantee<"fenced">;
   readonly #shared: SharedShelf;
@@ -44,6 +44,7 @@ export class MemoryStore implements FencedStore, Reopenable {
     if (call.signal.aborted) return claims.map(() => unknown(call.signal.reason));
     return this.#shared.access((shelf, nowMs) => {
       const claimed = claims.map((claim) => shelf.claim(claim, nowMs));
+      for (const { name } of claims) this.#shared.claimed.add(name);
       // A swap over a silent session's seat ends that session, and so changes seats that were not claimed.
       this.#shared.tell(this.guarantee.judge === "taker" ? undefined : claims.map(({ name }) => name));
       return claimed;
@@ -65,6 +66,12 @@ export class MemoryStore implements FencedStore, Reopenable {
       kind: "seen",
       seats: questions.map((question) => shelf.look(question, nowMs)),
     }));
+  }
+
+  async listNames(most: number, call: Call): Promise<ListedNames> {
+    if (call.signal.aborted) return unknown(call.signal.reason);
+    const names = [...this.#shared.claimed].toSorted();
+    return { kind: "listed", names: names.slice(0, most), isWhole: names.length <= most };
   }
 
   watch(questions: readonly Question[], call: Call): AsyncIterable<Hint> {

@@ -12,6 +12,8 @@ import { Hints } from "./hints.ts";
 export class SharedShelf {
   readonly guarantee: Guarantee<"fenced">;
   readonly clock: Clock;
+  /** Every name that was ever claimed. */
+  readonly claimed: Set<Name> = new Set();
   readonly #shelf: Shelf;
   readonly #hints: Hints;
   #dueAt = Infinity;

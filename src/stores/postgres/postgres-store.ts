@@ -6,7 +6,7 @@
 import { type Refused, unknown, type Unknown } from "../../base/outcome.ts";
 import { sqlLiteral } from "../../base/sql-literal.ts";
 import type { Guarantee } from "../../lease/guarantee.ts";
-import type { Call, FencedStore } from "../contract.ts";
+import type { Call, FencedStore, ListedNames, ListsNames } from "../contract.ts";
 import type {
   Claim,
   Claimed,
@@ -48,7 +48,7 @@ const LAST_PATIENCE_MS = 1_000;
 
 type Reader<A> = (answer: Answer) => A;
 
-export class PostgresStore implements FencedStore {
+export class PostgresStore implements ListsNames, FencedStore {
   readonly guarantee: Guarantee<"fenced">;
   readonly #database: Database;
   readonly #where: Whereabouts;
@@ -188,6 +188,22 @@ export class PostgresStore implements FencedStore {
     return await this.#ask("look", { names }, Infinity, call, (answer): Looked => {
       return { kind: "seen", seats: readSeats(answer["seats"], this.#where) };
     });
+  }
+
+  /** By a query of its own, so that an older layout's functions need not know of it. */
+  async listNames(most: number, call: Call): Promise<ListedNames> {
+    if (isGivenUp(call)) return unknown(call.signal.reason);
+    const rows = `SELECT name FROM ${this.#where.schema}.counter ORDER BY name LIMIT ${most + 1}`;
+    try {
+      const answer = await this.#database.run(
+        `SELECT coalesce(json_agg(name), '[]')::text FROM (${rows}) found`,
+        LONGEST_MS,
+      );
+      const names = JSON.parse(readText(answer, "a list of elections", this.#where)) as readonly string[];
+      return { kind: "listed", names: names.slice(0, most), isWhole: names.length <= most };
+    } catch (error) {
+      return outcomeOf(error, this.#where);
+    }
   }
 
   watch(questions: readonly Question[], call: Call): AsyncIterable<Hint> {

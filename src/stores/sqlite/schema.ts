@@ -74,6 +74,9 @@ END;
 /** → name of every table that is not SQLite's own. */
 export const TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'";
 
+/** ← how many → names in order: all that have ever been led. */
+export const LIST_NAMES = "SELECT name FROM conclave_counter ORDER BY name LIMIT CAST(? AS INTEGER)";
+
 /** ← schema version, domain. */
 export const CREATE_META = "INSERT INTO conclave_meta (only, schema, domain, change) VALUES (1, ?, ?, 0)";
 

@@ -189,6 +189,10 @@ export class SqliteShelf {
     return names.map((name, index) => readPlace(name, this.domain, rows[index] ?? {}, this.#lifeFolder));
   }
 
+  listNames(most: number): readonly Name[] {
+    return this.#connection.all(sql.LIST_NAMES, `${most}`).map(({ name }) => readText(name, "a name of an election"));
+  }
+
   #look(name: Name): Place {
     const [place] = this.look([name]);
     if (place === undefined) throw new Error("a look answers every name");

@@ -5,7 +5,7 @@
 //   call says why, and the one after that opens what is at the path now.
 import { type Refused, unknown, type Unknown } from "../../base/outcome.ts";
 import { Recent } from "../../base/recent.ts";
-import type { Call, FencedStore, Reopenable, ShowsLife } from "../contract.ts";
+import type { Call, FencedStore, Reopenable, ShowsLife, ListedNames, ListsNames } from "../contract.ts";
 import type {
   Claim,
   Claimed,
@@ -49,7 +49,7 @@ interface Life {
 /** Each is a process, or one that has begun anew: far more than can still be heard of. */
 const SESSIONS_REMEMBERED = 1_000;
 
-export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
+export class SqliteStore implements ListsNames, FencedStore, Reopenable, ShowsLife {
   readonly url: string;
   /** Two libraries with one file in one process lose each other's locks: POSIX gives them to the process. */
   readonly isBorrowed: boolean;
@@ -164,6 +164,14 @@ export class SqliteStore implements FencedStore, Reopenable, ShowsLife {
     };
     await Promise.all([...asked.values()].map(ask));
     return dead;
+  }
+
+  async listNames(most: number, call: Call): Promise<ListedNames> {
+    if (call.signal.aborted) return unknown(call.signal.reason);
+    return this.#answer((file): ListedNames => {
+      const names = file.shelf.listNames(most + 1);
+      return { kind: "listed", names: names.slice(0, most), isWhole: names.length <= most };
+    });
   }
 
   watch(questions: readonly Question[], call: Call): AsyncIterable<Hint> {

@@ -1,0 +1,84 @@
+// `conclave list`: the elections that a store knows of, and who leads each. Looks, and so hints.
+import { ConclaveError, createCandidate, isConclaveError, type Leader, type Store } from "../index.ts";
+import type { ListedNames, ListsNames } from "../stores/contract.ts";
+import { NO, YES } from "./command.ts";
+import { readCount, readFlags } from "./flags.ts";
+import { leaderJson, say } from "./leader.ts";
+import { chooseStore, missingFile, STORE_HELP } from "./store.ts";
+
+export const help: string = `usage: conclave list [--store URL] [--most N] [--json]
+
+Prints the elections of a store, and who leads each: hints and not proofs, as with conclave leader.
+etcd keeps nothing of an election for which nobody stands; the other stores list what was ever led.
+
+${STORE_HELP}
+  --most N      so many at most (default 1000), in the order of their names
+  --json        one JSON object: {"elections": [{"election", "leader": {"id", "token", "value"} |
+                null}], "isWhole"}; isWhole is false if there are more
+
+Exit codes: 0 there are some, 1 there are none, 2 not understood, 3 it could not be found out.
+`;
+
+const WITHIN_MS = 10_000;
+/** Looks at once. */
+const WIDTH = 20;
+
+export async function run(args: readonly string[]): Promise<number> {
+  const options = { store: { type: "string" }, most: { type: "string" }, json: { type: "boolean" } } as const;
+  const { values } = readFlags({ args: [...args], options });
+  const most = readCount("--most", values.most ?? "1000", 1);
+  const store = await chooseStore(values.store);
+  try {
+    const { names, isWhole } = await namesOf(store, most);
+    const elections = await leadersOf(store, names);
+    if (values.json === true) {
+      const shown = elections.map(([election, leader]) => ({ election, leader: leaderJson(leader) }));
+      process.stdout.write(`${JSON.stringify({ elections: shown, isWhole })}\n`);
+    } else {
+      for (const [name, leader] of elections) process.stdout.write(`${say(name, leader)}\n`);
+      if (names.length === 0) process.stdout.write("no elections\n");
+      if (!isWhole) process.stderr.write(`conclave list: there are more than ${most}: --most lists them\n`);
+    }
+    return names.length === 0 ? NO : YES;
+  } finally {
+    await store.close();
+  }
+}
+
+async function namesOf(
+  store: Store & Partial<ListsNames>,
+  most: number,
+): Promise<Extract<ListedNames, { kind: "listed" }>> {
+  if (missingFile(store) !== undefined) return { kind: "listed", names: [], isWhole: true };
+  if (store.listNames === undefined)
+    throw new ConclaveError(
+      "STORE_UNSUPPORTED",
+      `${store.guarantee.store} cannot list its elections. Ask for one by its name: conclave leader NAME`,
+    );
+  const listed = await store.listNames(most, { signal: AbortSignal.timeout(WITHIN_MS), sentAtMs: 0 });
+  if (listed.kind === "listed") return listed;
+  throw isConclaveError(listed.cause)
+    ? listed.cause
+    : new ConclaveError("STORE_UNREACHABLE", `the elections could not be listed: ${reasonOf(listed.cause)}`, {
+        cause: listed.cause,
+      });
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+async function leadersOf(
+  store: Store,
+  names: readonly string[],
+): Promise<readonly (readonly [string, Leader | undefined])[]> {
+  const watcher = createCandidate({ store, unfenced: true }); // which never stands
+  const found: (readonly [string, Leader | undefined])[] = [];
+  for (let index = 0; index < names.length; index += WIDTH) {
+    const piece = names.slice(index, index + WIDTH);
+    found.push(
+      ...(await Promise.all(piece.map(async (name) => [name, await watcher.election(name).leader()] as const))),
+    );
+  }
+  return found;
+}

@@ -1,0 +1,73 @@
+// `conclave list` on every store that can list: elections that were led, and what is none.
+import { afterAll, describe, expect, it } from "vitest";
+import { createCandidate, openStore } from "conclave";
+import { memory } from "conclave/stores/memory";
+import { postgresSchema } from "conclave/stores/postgres";
+import * as etcdServer from "../../scripts/servers/etcd.mjs";
+import * as postgresServer from "../../scripts/servers/postgres.mjs";
+import { urlOf } from "../etcd/etcd.ts";
+import { newDatabase } from "../postgres/stage.ts";
+import { useServers } from "../servers.ts";
+import { CommandLine } from "./command.ts";
+
+const PATIENT = { timeout: 60_000 };
+const cli = new CommandLine();
+afterAll(() => cli.end());
+const members = useServers(etcdServer);
+const databases = useServers(postgresServer);
+
+const STORES: readonly (readonly [name: string, url: () => Promise<string>])[] = [
+  ["sqlite", () => Promise.resolve(`sqlite:${cli.file("list.db")}`)],
+  ["postgres", () => newDatabase(databases().urls[0] ?? "", postgresSchema())],
+  ["etcd", () => Promise.resolve(urlOf(members()))],
+];
+
+describe.each(STORES)("%s", (name, url) => {
+  it("no elections, then those with a leader, in order, and as many as were asked for", PATIENT, async () => {
+    const store = await url();
+    const none = await cli.run(["list", "--store", store]);
+    expect(none).toMatchObject({ code: 1, stdout: "no elections\n" });
+    const candidate = createCandidate({ store: await openStore(store), id: "web", ttlMs: 60_000, unfenced: true });
+    const terms = await Promise.all(["b/c", "a b", "ä"].map((election) => candidate.election(election).campaign()));
+    const all = await cli.run(["list", "--store", store, "--json"]);
+    expect(all.code).toBe(0);
+    const { elections, isWhole } = JSON.parse(all.stdout) as {
+      elections: { election: string; leader: object }[];
+      isWhole: boolean;
+    };
+    expect(elections.map(({ election }) => election)).toEqual(["a b", "b/c", "ä"]);
+    expect(elections.map(({ leader }) => leader)).toMatchObject([
+      { id: candidate.id },
+      { id: candidate.id },
+      { id: candidate.id },
+    ]);
+    expect(isWhole).toBe(true);
+    const one = await cli.run(["list", "--store", store, "--most", "1"]);
+    expect(one.stdout).toMatch(/^web_\S+ leads "a b" with token \d+\n$/);
+    expect(one.stderr).toContain("there are more than 1");
+    await Promise.all(terms.map((term) => term.resign()));
+    await candidate.close();
+    const after = await cli.run(["list", "--store", store]);
+    expect(after.stdout).toBe(
+      name === "etcd" ? "no elections\n" : `nobody leads "a b"\nnobody leads "b/c"\nnobody leads "ä"\n`,
+    );
+  });
+});
+
+it("makes no file where there is none", PATIENT, async () => {
+  const { code, stdout } = await cli.run(["list", "--store", `sqlite:${cli.file("none.db")}`]);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "no elections\n" });
+});
+
+it("memory lists what was claimed in this process", async () => {
+  const store = memory();
+  const candidate = createCandidate({ store, ttlMs: 10_000 });
+  await (await candidate.election("x").campaign()).resign();
+  const call = { signal: AbortSignal.timeout(1000), sentAtMs: 0 };
+  expect(await (store as unknown as { listNames(most: number, call: object): unknown }).listNames(10, call)).toEqual({
+    kind: "listed",
+    names: ["x"],
+    isWhole: true,
+  });
+  await candidate.close();
+});
