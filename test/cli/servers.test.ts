@@ -35,8 +35,8 @@ const LASTING: readonly (readonly [what: string, url: () => string, said: RegExp
   ["no password", () => as("app"), /STORE_DENIED: .*password must be a string.*PGPASSWORD/],
   ["a missing right", () => as("app:geheim"), /STORE_DENIED: .*schema postgres --grant USER/],
   [
-    "no tables",
-    () => database.replace(/[^/]*$/, "empty"),
+    "no tables, and none to be made",
+    () => `${database.replace(/[^/]*$/, "empty")}?conclave_create_tables=false`,
     /STORE_UNSUPPORTED: .*Run once.*npx conclave schema postgres/,
   ],
   [
