@@ -24,7 +24,7 @@ export default defineConfig({
         test: {
           name: "light",
           include: ["test/**/*.test.ts"],
-          exclude: HEAVY,
+          exclude: [...HEAVY, "test/projects/**"],
           maxWorkers: 4,
           sequence: { groupOrder: 0 },
         },

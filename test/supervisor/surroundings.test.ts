@@ -30,7 +30,7 @@ describe("stdio and environment", () => {
   it("the command's stderr blocks as it did, also while a keeper is replaced", PATIENT, async () => {
     const under = [...sh('"$@" 2>&1 | cat'), "sh"];
     const flags = "grep flags /proc/self/fdinfo/2";
-    const command = sh(`${flags}; pkill -9 -P $PPID -f keeper.js; sleep 1; ${flags}; sleep 1; ${flags}`);
+    const command = sh(`${flags}; pkill -9 -P $PPID -f 'keeper[.]js'; sleep 1; ${flags}; sleep 1; ${flags}`);
     const run = await stage.run({ id: "a", election: "flags", ttl: "5s", under, command });
     await run.exited;
     const found = [...run.stdout.matchAll(/^flags:\s+(\d+)$/gm)].map(([, octal = ""]) => Number.parseInt(octal, 8));
