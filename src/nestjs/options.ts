@@ -10,25 +10,20 @@ export interface ConclaveModuleOptions extends CandidateSettings {
   readonly unfenced?: boolean | undefined;
 }
 
-export interface ConclaveModuleExtras {
+interface ConclaveModuleExtras {
   /** Whether other modules can inject the candidate without importing this one. @default true */
-  readonly isGlobal?: boolean | undefined;
+  isGlobal?: boolean | undefined;
 }
 
 const builder = new ConfigurableModuleBuilder<ConclaveModuleOptions>({ moduleName: "Conclave" })
   .setClassMethodName("forRoot")
-  .setExtras<{ isGlobal?: boolean | undefined }>({ isGlobal: true }, (definition, { isGlobal }) => ({
+  .setExtras<ConclaveModuleExtras>({ isGlobal: true }, (definition, { isGlobal }) => ({
     ...definition,
     global: isGlobal ?? true,
   }))
   .build();
 
-type ModuleClass = ConfigurableModuleCls<
-  ConclaveModuleOptions,
-  "forRoot",
-  "create",
-  { isGlobal?: boolean | undefined }
->;
+type ModuleClass = ConfigurableModuleCls<ConclaveModuleOptions, "forRoot", "create", ConclaveModuleExtras>;
 
 export const ConfigurableModuleClass: ModuleClass = builder.ConfigurableModuleClass;
 export const OPTIONS_TOKEN: InjectionToken = builder.MODULE_OPTIONS_TOKEN;
