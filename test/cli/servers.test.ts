@@ -91,7 +91,7 @@ describe("what may pass", () => {
     await new Promise((resolve) => setTimeout(resolve, 2000)); // and would have said it again
     observing.signal("SIGINT");
     const ended = await observing.ended;
-    expect(ended).toMatchObject({ code: 0, stdout: "" });
+    expect(ended).toMatchObject({ code: 130, stdout: "" });
     expectOneLine(ended, "observe", said);
   });
 
