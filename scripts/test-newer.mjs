@@ -22,7 +22,8 @@ for (const file of readdirSync(servers).toSorted()) {
 }
 for (const { line } of summary) process.stdout.write(`${line}\n`);
 if (summary.length === 0) process.stderr.write(`test:newer: no newer server is called ${only.join(", ")}\n`);
-process.exitCode = summary.length === 0 || summary.some(({ failed }) => failed) ? 1 : 0;
+const hasFailed = summary.length === 0 || summary.some(({ failed }) => failed);
+if (hasFailed) process.exitCode = 1;
 
 /** @param {string} name @param {Newer} newer */
 function runAll(name, newer) {

@@ -68,7 +68,8 @@ const SHORT = [
   ["hunt", npm("test:hunt:quick")],
 ];
 
-process.exitCode = main(process.argv.slice(2));
+const exitCode = main(process.argv.slice(2));
+if (exitCode !== 0) process.exitCode = exitCode;
 
 /** @param {readonly string[]} args */
 function main(args) {
