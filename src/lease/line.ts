@@ -18,7 +18,10 @@ export function nextLineMove(pursuit: LinePursuit): "claim" | "look" {
   return pursuit.place === undefined || pursuit.first ? "claim" : "look";
 }
 
-/** The store has put me in line, behind others. */
+/**
+ * The store has put me in line, behind others. The answer does not say who leads: a place that is new is looked at once, so that people are told. After that
+ * a change before me is heard by the watch. Only a new place is: a look and a claim that contradict each other must not take turns without a pause.
+ */
 export function handleWaiting(
   machine: Machine,
   open: Open,
@@ -28,11 +31,13 @@ export function handleWaiting(
   now: Reading,
   effects: Effect[],
 ): void {
+  const isNew = pursuit.place === undefined;
   pursuit.place = hold;
   pursuit.first = false;
   effects.push({ type: "watch", question: { name: campaign.name, bid: hold.bid, session: open.session } });
   effects.push({ type: "contested", name: campaign.name });
-  schedule(machine.agenda, campaign, nextAt(machine, pursuit, now));
+  const at = nextAt(machine, pursuit, now);
+  schedule(machine.agenda, campaign, isNew ? now.mono : at);
 }
 
 /** The next poll; at once if a hint came while the answer was on its way. */

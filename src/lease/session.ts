@@ -26,6 +26,8 @@ const LONGEST_RELEASE_MS = 2000;
 const WAITING_RHYTHM = 0.36;
 /** Every so manieth keep looks for strays, whether anything is in doubt or not. */
 const STRAYS_EVERY = 32;
+/** So many keeps in a row, sent after a doubt, must have found nothing: a request that was given up may be applied for as long as the network keeps it. */
+const CLEAN_SEARCHES = 8;
 
 /** Begins a session, or tries the same opening again. */
 export function openSession(machine: Machine, now: Reading, effects: Effect[]): void {
@@ -132,8 +134,8 @@ export function doubt(open: Open): void {
 }
 
 /**
- * A proof is wanted while something is held, and where a keep was asked for beyond the rhythm. Strays are looked for until a keep that was sent after the last doubt
- * has found none; and now and then, because what was in doubt may be applied very late, and would then stand in the way for as long as the session lives.
+ * A proof is wanted while something is held, and where a keep was asked for beyond the rhythm. Strays are looked for until enough keeps that were sent after the last
+ * doubt have found none; and now and then, because what was in doubt may be applied very late, and would then stand in the way for as long as the session lives.
  */
 function wishOf(machine: Machine, open: Open, keep: number): KeepWish | undefined {
   const needsProof = hasTerms(machine) || open.renewalAsked > open.keepProven;
@@ -152,7 +154,7 @@ export function hasTerms(machine: Machine): boolean {
 /** A keep that was sent as number `keep`, and may have looked for strays, has been answered. */
 export function noteSearch(open: Open, keep: number, found: number): void {
   if (found > 0) doubt(open);
-  else if (keep > open.doubtedAt) open.doubtedAt = -1;
+  else if (keep >= open.doubtedAt + CLEAN_SEARCHES) open.doubtedAt = -1;
 }
 
 /** The session lives, says the store without proof: LAW 6, nothing is extended. What was won meanwhile needs a proof in its own rhythm. */

@@ -96,7 +96,7 @@ export interface Open {
   failures: number;
   /** The last answer said that the session lives, and proved nothing: nothing was held by it. */
   hearsay: boolean;
-  /** A claim was in doubt when so many keeps had been sent: a later one looks for strays until none is found. −1: none is in doubt. */
+  /** A claim was in doubt when so many keeps had been sent: those that follow look for strays, until enough of them have found none. −1: none is in doubt. */
   doubtedAt: number;
   /** The renewal thread has stopped because the main loop did not turn; until the next proven keep. */
   stalled: boolean;

@@ -128,6 +128,8 @@ describe("a line, with nobody ahead", () => {
     const hold = { name: "x", bid: claim.bid, token: { domain: "table", value: 5n, bid: claim.bid } };
     rig.answer(call, { kind: "claimed", claimed: [{ kind: "waiting", hold, ahead: 1 }] });
     rig.pass(0);
+    rig.see({ state: "held", place: { present: true, ahead: 1 } }); // it looks once, for people to know who leads
+    rig.pass(0);
     expect(rig.pending).toEqual([]);
     return rig;
   }
