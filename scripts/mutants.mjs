@@ -51,7 +51,7 @@ const BEGIN = "<!-- table: written by scripts/mutants.mjs --write-table -->";
 const BEGIN_PROTOCOLS = "<!-- table of protocols: written by scripts/mutants.mjs --write-table -->";
 const END = "<!-- end of table -->";
 /** Enough for any test file of a protocol, on a busy machine. */
-const TEST_MS = 120_000;
+const TEST_MS = 300_000;
 /** Test file → how it ends as it is. @type {Map<string, Promise<import("./patched-test.mjs").TestOutcome>>} */
 const begun = new Map();
 const root = fileURLToPath(new URL("..", import.meta.url));
