@@ -95,7 +95,6 @@ export interface Holder {
   readonly value?: string | undefined;
 }
 
-/** The answer to a keep. */
 /** What a keep need not do. A store may do it all the same. */
 export interface KeepWish {
   /** Nothing is held by the session: it only has to live on. Nothing that this keep is answered moves a deadline. */
@@ -104,6 +103,7 @@ export interface KeepWish {
   readonly strays?: false;
 }
 
+/** The answer to a keep. */
 export type Kept =
   /**
    * `lost`: of the holds sent along, those that are no longer there.

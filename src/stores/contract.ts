@@ -99,7 +99,6 @@ export interface ShowsLife {
   lifeDescriptor(): Promise<number | undefined>;
 }
 
-/** Whether a store gives tokens. Narrows its type. */
 /** The answer of `listNames`. `isWhole`: there are no more. */
 export type ListedNames =
   | { readonly kind: "listed"; readonly names: readonly Name[]; readonly isWhole: boolean }
@@ -112,6 +111,7 @@ export interface ListsNames {
   listNames(most: number, call: Call): Promise<ListedNames>;
 }
 
+/** Whether a store gives tokens. Narrows its type. */
 export function isFenced<S extends Store>(store: S): store is S & FencedStore {
   return store.guarantee.fencing === "fenced";
 }
