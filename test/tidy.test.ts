@@ -20,7 +20,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "src/fencing": ["src/base", "src/clients"],
   "src/clients": ["src/base"],
   "src/stores": ["src/base", "src/lease", "src/clients", "src/simulator/models"],
-  "src/drivers": ["src/base", "src/fencing", "src/stores"],
+  "src/drivers": ["src/base", "src/clients", "src/fencing", "src/stores"],
   "src/election": [
     "src/base",
     "src/lease",
@@ -67,6 +67,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "src/fencing",
   ],
 };
+
+/** Those who may look inside a driver, besides the drivers: the fakes are the store in memory, with a clock that is set by hand. */
+const MAY_LOOK_INSIDE: Readonly<Record<string, string>> = { "src/testing": "src/stores/memory" };
 
 /** Modules that are of use only to those who have a package, and so may import it. It is an optional peer. */
 const GLUE: Readonly<Record<string, readonly string[]>> = {
@@ -181,6 +184,18 @@ describe("the folders of src", () => {
         .map(({ specifier, at }) => ({ at, to: path.posix.join(path.posix.dirname(source.fileName), specifier) }))
         .filter(({ to }) => ![from, ...allowed].some((place) => isWithin(to, place)))
         .map(({ to, at }) => `${at}: imports ${to}; ${from} may import ${allowed.join(", ") || "nothing"}`);
+    });
+    expect(problems).toEqual([]);
+  });
+
+  it("know a driver by its file in src/stores and its record, and leave alone what is in the driver's folder", () => {
+    const problems = sources.flatMap((source) => {
+      const from = folderOf(source.fileName);
+      if (from === "src/stores") return [];
+      return findImports(source)
+        .map(({ specifier, at }) => ({ at, to: path.posix.join(path.posix.dirname(source.fileName), specifier) }))
+        .filter(({ to }) => /^src\/stores\/[^/]+\//.test(to) && !isWithin(to, MAY_LOOK_INSIDE[from] ?? "nobody"))
+        .map(({ to, at }) => `${at}: imports ${to}; what speaks to a server belongs in src/clients`);
     });
     expect(problems).toEqual([]);
   });

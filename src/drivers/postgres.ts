@@ -21,8 +21,8 @@ export const postgresDriver: Driver = {
   guard: async (url, { table }) => {
     const [{ postgresFence }, { transact }, { problemOfUrl }] = await Promise.all([
       import("../fencing/postgres.ts"),
-      import("../stores/postgres/transact.ts"),
-      import("../stores/postgres/url.ts"),
+      import("../clients/postgres/transact.ts"),
+      import("../clients/postgres/url.ts"),
     ]);
     const problem = problemOfUrl(url);
     if (problem !== undefined) throw new ConclaveError("CONFIG_INVALID", `postgres: ${problem}`);

@@ -1,5 +1,5 @@
 // A SQLite file opened as an ordinary user of it: by the binding that the store would choose, waiting for other writers, changing no setting of the file.
-import { type BindingName, openDatabase } from "../stores/sqlite/binding.ts";
+import { type BindingName, openDatabase } from "../clients/sqlite/binding.ts";
 import type { SqliteConnection } from "../fencing/index.ts";
 
 export interface Database extends SqliteConnection {

@@ -7,13 +7,13 @@
 import { ConclaveError } from "../base/errors.ts";
 import { show } from "../base/show.ts";
 import type { FencedStore, Reopenable } from "./contract.ts";
-import { databaseOf, type PgClient, placeOf, type PostgresClient, UrlDatabase } from "./postgres/database.ts";
+import { databaseOf, type PgClient, placeOf, type PostgresClient, UrlDatabase } from "../clients/postgres/database.ts";
 import { type Expiry, guaranteeOf } from "./postgres/guarantee.ts";
 import { PostgresStore } from "./postgres/postgres-store.ts";
 import { DEFAULT_SCHEMA, isPlainName, schemaSql } from "./postgres/schema.ts";
-import { placeOfUrl, problemOfUrl } from "./postgres/url.ts";
+import { placeOfUrl, problemOfUrl } from "../clients/postgres/url.ts";
 
-export type { PgClient, PostgresClient } from "./postgres/database.ts";
+export type { PgClient, PostgresClient } from "../clients/postgres/database.ts";
 
 /** Options of `postgres`. */
 export interface PostgresOptions {

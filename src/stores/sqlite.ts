@@ -8,13 +8,13 @@ import { homedir } from "node:os";
 import path from "node:path";
 import { ConclaveError } from "../base/errors.ts";
 import type { FencedStore, Reopenable, ShowsLife } from "./contract.ts";
-import { BINDINGS, type BindingName, type SqliteDatabase } from "./sqlite/binding.ts";
+import { BINDINGS, type BindingName, type SqliteDatabase } from "../clients/sqlite/binding.ts";
 import { guaranteeOf } from "./sqlite/guarantee.ts";
 import { readKernel } from "./sqlite/kernel.ts";
 import { MEMORY, pathOf } from "./sqlite/open-file.ts";
 import { SqliteStore } from "./sqlite/sqlite-store.ts";
 
-export type { SqliteDatabase } from "./sqlite/binding.ts";
+export type { SqliteDatabase } from "../clients/sqlite/binding.ts";
 
 /** Options of `sqlite`. */
 export interface SqliteOptions {

@@ -6,7 +6,7 @@ import { createCandidate } from "conclave";
 import { postgres, postgresSchema } from "conclave/stores/postgres";
 import * as pgbouncer from "../../scripts/servers/pgbouncer.mjs";
 import * as server from "../../scripts/servers/postgres.mjs";
-import { Connections } from "../../src/stores/postgres/connections.ts";
+import { Connections } from "../../src/clients/postgres/connections.ts";
 import { useServers } from "../servers.ts";
 import { call } from "../stores/moves.ts";
 import { Puppet } from "./puppet.ts";

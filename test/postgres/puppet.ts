@@ -1,5 +1,5 @@
 // A client of pg for tests: it connects, answers and breaks when it is told to.
-import type { Session } from "../../src/stores/postgres/connections.ts";
+import type { Session } from "../../src/clients/postgres/connections.ts";
 
 export class Puppet implements Session {
   readonly processID = 7;

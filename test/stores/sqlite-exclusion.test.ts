@@ -15,7 +15,7 @@ import {
   VACANT,
   type Version,
 } from "../../src/stores/contract.ts";
-import { Connection } from "../../src/stores/sqlite/binding.ts";
+import { Connection } from "../../src/clients/sqlite/binding.ts";
 import * as sql from "../../src/stores/sqlite/schema.ts";
 import { SqliteShelf } from "../../src/stores/sqlite/shelf.ts";
 import { Database } from "../sqlite/by-hand.ts";

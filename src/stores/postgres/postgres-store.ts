@@ -24,7 +24,7 @@ import { isGivenUp, whenGivenUp } from "../call.ts";
 import { markOf } from "../mark.ts";
 import { Mailboxes } from "../mailbox.ts";
 import { type Answer, readAudit, readSeat, readSeats, readSession, readText, readToken } from "./answers.ts";
-import type { Database } from "./database.ts";
+import type { Database } from "../../clients/postgres/database.ts";
 import { TTL_MAX_MS, TTL_MIN_MS } from "./guarantee.ts";
 import { edited, insideTransaction, otherLayout, outcomeOf, type Whereabouts } from "./refusals.ts";
 import { LAYOUT } from "./schema.ts";

@@ -8,7 +8,7 @@
 import { randomUUID } from "node:crypto";
 import { sqlLiteral } from "../../base/sql-literal.ts";
 import type { Refused, Unknown } from "../../base/outcome.ts";
-import type { Database } from "./database.ts";
+import type { Database } from "../../clients/postgres/database.ts";
 import { mayNotMake, outcomeOf, type Whereabouts } from "./refusals.ts";
 import { makingSql } from "./schema.ts";
 

@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import { sqlLiteral } from "../../base/sql-literal.ts";
 import { asBid, asVersion, type Hint, type Name, type Question, type Seat } from "../contract.ts";
 import type { Mailbox } from "../mailbox.ts";
-import type { Database, Ears } from "./database.ts";
+import type { Database, Ears } from "../../clients/postgres/database.ts";
 
 const LOOK_EVERY_MS = 500;
 const PATIENCE_MS = 10_000;

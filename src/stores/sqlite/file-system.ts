@@ -8,7 +8,7 @@
 // The database file itself is never opened here: closing any descriptor of it would drop the locks that SQLite holds on it in this process (POSIX).
 import { lstatSync, readdirSync, readFileSync, statfsSync, statSync } from "node:fs";
 import path from "node:path";
-import { Refusal } from "./refusals.ts";
+import { Refusal } from "../../base/refusal.ts";
 
 /** f_type of statfs(2) → what it is. */
 const REFUSED: ReadonlyMap<number, string> = new Map([

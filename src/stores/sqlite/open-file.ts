@@ -3,14 +3,15 @@
 import { randomUUID } from "node:crypto";
 import { mkdirSync, realpathSync } from "node:fs";
 import path from "node:path";
-import { type BindingName, Connection, openDatabase, type SqliteDatabase } from "./binding.ts";
+import { type BindingName, Connection, openDatabase, type SqliteDatabase } from "../../clients/sqlite/binding.ts";
 import { checkPlace, identityOf, idOf, isOpenHere, lifeFolderOf } from "./file-system.ts";
 import type { Kernel } from "./kernel.ts";
 import { readNumber, readText } from "./place.ts";
-import { edited, Refusal } from "./refusals.ts";
+import { Refusal } from "../../base/refusal.ts";
+import { edited } from "./refusals.ts";
 import * as sql from "./schema.ts";
 import { SqliteShelf } from "./shelf.ts";
-import { transact } from "./transaction.ts";
+import { transact } from "../../clients/sqlite/transaction.ts";
 
 /** Longer than a commit of another process takes, short enough not to hold up the event loop for long: SQLite waits in this thread. */
 const BUSY_MS = 100;

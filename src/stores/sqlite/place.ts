@@ -7,7 +7,7 @@
 // giving the seat back. We do none of that (schema.ts), so somebody did it by hand, and the holder learns of it at its next keep: wait as if held.
 import path from "node:path";
 import { asBid, asVersion, type Bid, type Seat } from "../contract.ts";
-import type { Row } from "./binding.ts";
+import type { Row } from "../../clients/sqlite/binding.ts";
 import type { Kernel } from "./kernel.ts";
 import { edited } from "./refusals.ts";
 

@@ -3,24 +3,8 @@
 import { statSync } from "node:fs";
 import type { RefusalCode, Refused, Unknown } from "../../base/outcome.ts";
 import { unknown } from "../../base/outcome.ts";
-
-/** Thrown inside the driver, answered by it. */
-export class Refusal extends Error {
-  readonly refused: Refused;
-
-  constructor(
-    code: RefusalCode,
-    message: string,
-    details: { readonly retryable?: boolean; readonly cause?: unknown } = {},
-  ) {
-    super(message);
-    const { retryable = false, cause } = details;
-    this.refused = { kind: "refused", code, message, retryable, ...(cause === undefined ? {} : { cause }) };
-  }
-}
-
-/** COMMIT was sent and failed. */
-export class CommitFailed extends Error {}
+import { Refusal } from "../../base/refusal.ts";
+import { CommitFailed } from "../../clients/sqlite/transaction.ts";
 
 /** SQLite's primary result codes, as far as they say something to a user. */
 const ERROR = 1;

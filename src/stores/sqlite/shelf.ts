@@ -7,7 +7,7 @@
 import type { Bid, Claim, Claimed, Hold, Kept, Name, Session, SessionSpec, Will } from "../contract.ts";
 import { asBid, VACANT } from "../contract.ts";
 import { markOf } from "../mark.ts";
-import { checkTexts, type Connection, type Row } from "./binding.ts";
+import { checkTexts, type Connection, type Row } from "../../clients/sqlite/binding.ts";
 import type { Kernel } from "./kernel.ts";
 import {
   isTrue,
@@ -25,7 +25,7 @@ import {
 } from "./place.ts";
 import { exhausted } from "./refusals.ts";
 import * as sql from "./schema.ts";
-import { transact } from "./transaction.ts";
+import { transact } from "../../clients/sqlite/transaction.ts";
 
 export class SqliteShelf {
   readonly domain: string;

@@ -27,7 +27,8 @@ import type { Kernel } from "./kernel.ts";
 import { openFile, type OpenFile, type Source } from "./open-file.ts";
 import { type Place, seatOf, type SocketFile } from "./place.ts";
 import { evidenceOf, probe } from "./probe.ts";
-import { outcomeOf, Refusal } from "./refusals.ts";
+import { Refusal } from "../../base/refusal.ts";
+import { outcomeOf } from "./refusals.ts";
 import { Watcher } from "./watcher.ts";
 
 export interface StoreParts {

@@ -3,7 +3,7 @@
 import { ConclaveError, isConclaveError } from "../../base/errors.ts";
 import { askedOnce } from "../../base/outcome.ts";
 import { loadClient, nothingInstalled } from "./database.ts";
-import { outcomeOf } from "./refusals.ts";
+import { outcomeOf } from "./errors.ts";
 import { placeOfUrl, problemOfUrl } from "./url.ts";
 
 /** A transaction by the one method that pg's client and the sql of postgres have each of their own. */
@@ -21,7 +21,7 @@ export async function transact<R>(url: string, work: Work<R>): Promise<R> {
   } catch (cause) {
     if (isConclaveError(cause)) throw cause;
     const place = placeOfUrl(url) ?? "the database";
-    const outcome = outcomeOf(cause, { place, schema: "public" });
+    const outcome = outcomeOf(cause, place);
     if (outcome.kind === "refused") throw new ConclaveError(outcome.code, askedOnce(outcome.message), { cause });
     throw new ConclaveError("STORE_TIMEOUT", `postgres: ${place}: ${reasonOf(cause)}. It may have been done.`, {
       cause,

@@ -3,10 +3,10 @@
 //
 // A call is one message of the simple protocol: one round trip, one transaction. Nothing is prepared on a connection that is not ours, or behind which a pooler
 // may put another server each time (connections.ts); there it leaves nothing behind, also when it fails.
-import { loadPeer } from "../../clients/load-peer.ts";
+import { loadPeer } from "../load-peer.ts";
 import { callText } from "./call-text.ts";
 import { Connections, CONNECTIONS, type Session } from "./connections.ts";
-import { Refusal } from "./refusals.ts";
+import { Refusal } from "../../base/refusal.ts";
 import { placeOfUrl } from "./url.ts";
 
 /** What is used of a `Pool` or a `Client` of pg. A Client must be connected, and nobody else's. */
@@ -117,7 +117,7 @@ class PgDatabase implements Database {
   async listen(channel: string, ears: Ears): Promise<() => void> {
     const client = this.#client;
     if (isPool(client)) return await listenWith(new client.Client(client.options), channel, ears);
-    if (!canListen(client)) throw new Refusal("STORE_UNSUPPORTED", "this client cannot listen");
+    if (!canListen(client)) throw new Refusal("STORE_UNSUPPORTED", "postgres: this client cannot listen");
     const say = async (text: string): Promise<void> => void (await this.run(text, LISTEN_WITHIN_MS));
     return await listenOn(client, say, channel, ears, () => forget(say(`UNLISTEN ${channel}`)));
   }
@@ -260,7 +260,7 @@ export class UrlDatabase implements Database {
 export function nothingInstalled(): never {
   throw new Refusal(
     "STORE_UNSUPPORTED",
-    "no client for PostgreSQL is installed. Run: npm install pg (or: npm install postgres)",
+    "postgres: no client for PostgreSQL is installed. Run: npm install pg (or: npm install postgres)",
   );
 }
 
@@ -269,12 +269,9 @@ export function loadClient(name: "pg" | "pg/lib/client.js" | "postgres"): unknow
   try {
     return loadPeer(name);
   } catch (cause) {
-    throw new Refusal(
-      "STORE_UNSUPPORTED",
-      `${(cause as Error).message}. Reinstall it: npm install ${name}`,
-      false,
+    throw new Refusal("STORE_UNSUPPORTED", `postgres: ${(cause as Error).message}. Reinstall it: npm install ${name}`, {
       cause,
-    );
+    });
   }
 }
 

@@ -5,7 +5,9 @@
 // passing   the session of a candidate that holds nothing. A power cut undoes it together with the process that wrote it, and the next lasting
 //           commit syncs it too. It takes a fraction of the time, and of the writer's lock: five hundred that wait would leave the leader no turn
 import type { Connection } from "./binding.ts";
-import { CommitFailed } from "./refusals.ts";
+
+/** COMMIT was sent and failed. */
+export class CommitFailed extends Error {}
 
 export function transact<R>(connection: Connection, what: "lasting" | "passing", work: () => R): R {
   connection.setSynced(what === "lasting");

@@ -4,8 +4,8 @@
 // Numbers above 2⁵³ are cast to text in the SQL; so it does not matter whether a connection returns numbers or bigints (`Number` takes both).
 import { show } from "../../base/show.ts";
 import { flawOf } from "../../base/text.ts";
-import { loadPeer } from "../../clients/load-peer.ts";
-import { Refusal } from "./refusals.ts";
+import { loadPeer } from "../load-peer.ts";
+import { Refusal } from "../../base/refusal.ts";
 
 export type Value = string | number | null;
 export type Row = Readonly<Record<string, unknown>>;
