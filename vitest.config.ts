@@ -10,7 +10,7 @@ const alias = publicModules().map(({ name, source }) => ({
 
 // Most tests wait for processes, servers and time to pass rather than for a core: four at once, whatever the machine has.
 /** They want the whole machine, so they run after the others and one by one. */
-const HEAVY = ["test/incidents/herd.test.ts", "test/stores/sqlite-stress.test.ts"];
+const HEAVY = ["test/incidents/herd.test.ts", "test/stores/sqlite/stress.test.ts"];
 
 export default defineConfig({
   resolve: { alias },

@@ -7,8 +7,8 @@ import { loadTypeScript } from "../scripts/load-typescript.mjs";
 const ROUNDS = 200;
 
 export async function run() {
-  /** @type {typeof import("../test/sqlite/rounds.ts")} */
-  const { takeOver } = await loadTypeScript("test/sqlite/rounds.ts");
+  /** @type {typeof import("../test/support/rounds.ts")} */
+  const { takeOver } = await loadTypeScript("test/support/rounds.ts");
   const { samples, verdicts } = await takeOver({ rounds: ROUNDS, stopAt: "renewal", pairs: 2 });
   const overlaps = verdicts.flatMap((verdict) => verdict.overlaps);
   const { kill, stop, resign, early, again } = samples;

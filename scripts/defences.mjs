@@ -18,20 +18,7 @@ Exit: 0 every test fails without its defence, 1 one does not or its patch no lon
 const root = fileURLToPath(new URL("..", import.meta.url));
 /** Without its defence a test may also never end; that is noticed too. */
 const LONGEST_MS = 90_000;
-const PARTS = [
-  "scripts/servers",
-  "test/servers.ts",
-  "test/real-stores.ts",
-  "test/faketime.ts",
-  "test/wire.ts",
-  "test/etcd",
-  "test/postgres",
-  "test/incidents",
-  "test/fencing",
-  "test/lease/rig.ts",
-  "test/sqlite",
-  "test/supervisor",
-];
+const PARTS = ["scripts/servers", "test"];
 
 /** @typedef {{ slug: string, patch: string, failed: boolean, how: string }} Outcome */
 

@@ -100,7 +100,7 @@ async function main(argv) {
 
 /** Its test needs neither a server nor a process of its own. @param {Mutant} mutant */
 function isQuick({ test = "" }) {
-  return !/^test\/(?:postgres|etcd|supervisor)\//.test(test);
+  return !/^test\/(?:supervisor\/|stores\/(?:postgres|etcd)\/|fencing\/(?:postgres|etcd)\.)/.test(test);
 }
 
 /** @param {Outcome} outcome */
@@ -171,12 +171,12 @@ async function readMutant(file) {
 // ---- trying them -----------------------------------------------------------------------------------------------------------------------
 
 /**
- * One PostgreSQL for all tests that can share it (test/servers.ts): starting one takes longer than most of them.
+ * One PostgreSQL for all tests that can share it (test/support/servers.ts): starting one takes longer than most of them.
  * @param {Mutant[]} mutants
  * @returns {Promise<() => Promise<void>>} how to stop it
  */
 async function shareServers(mutants) {
-  if (!mutants.some(({ test }) => test?.startsWith("test/postgres/"))) return async () => {};
+  if (!mutants.some(({ test }) => test?.includes("/postgres"))) return async () => {};
   const { shared, start } = await import("./servers/postgres.mjs");
   const running = await start();
   process.env[shared] = running.urls[0];

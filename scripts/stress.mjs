@@ -66,8 +66,8 @@ async function startLoad() {
 
 /** @param {number} rounds @param {boolean} isKept */
 async function stress(rounds, isKept) {
-  /** @type {typeof import("../test/sqlite/rounds.ts")} */
-  const { takeOver } = await loadTypeScript("test/sqlite/rounds.ts");
+  /** @type {typeof import("../test/support/rounds.ts")} */
+  const { takeOver } = await loadTypeScript("test/support/rounds.ts");
   const { samples, verdicts } = await takeOver({ rounds, stopAt: "any-moment", pairs: 4 });
   const findings = verdicts.flatMap(({ overlaps, regressions, unread }) => [...overlaps, ...regressions, ...unread]);
   const terms = verdicts.reduce((sum, verdict) => sum + verdict.terms, 0);

@@ -32,8 +32,6 @@ const QUICK = [
     "raft-transfer",
     "raft-vote",
     "raft.",
-    "scenario",
-    "world",
     "zab",
   ].map((name) => `test/protocols/${name}`),
   "test/simulator/",

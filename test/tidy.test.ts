@@ -82,6 +82,12 @@ const GLUE: Readonly<Record<string, readonly string[]>> = {
 /** Files of src/stores that are not drivers, and so have no subpath of their own. */
 const NOT_A_DRIVER = ["src/stores/call.ts", "src/stores/host-clock.ts", "src/stores/mailbox.ts", "src/stores/mark.ts"];
 
+/** Folders of test that are about no single folder of src. */
+const TEST_FOLDERS = ["defences", "incidents", "mutants", "projects", "soak", "support", "types"];
+
+/** Tests of the repository as a whole. */
+const WHOLE_TESTS = ["docs", "examples", "examples-on-servers", "tarball", "tidy"];
+
 /** What no file may hold. Written with [brackets], so that this file does not hold it either. */
 const UNWANTED: readonly (readonly [what: string, pattern: RegExp])[] = [
   ["a path of one machine; write a relative one", /(?<![\w.-])[/](?:work|farm)[/]/g],
@@ -267,6 +273,41 @@ describe("a file of src", () => {
         if (isDefault) problems.push(`${at(source, node)}: exports by default; export it by name`);
       });
     }
+    expect(problems).toEqual([]);
+  });
+});
+
+describe("test mirrors src", () => {
+  const names = (pattern: RegExp, text = files.join("\n")): readonly string[] => [
+    ...new Set([...text.matchAll(pattern)].map((match) => match[1] ?? "")),
+  ];
+  /** In `NAME.test.ts`, or in files of a folder `NAME`. */
+  const withoutTests = (folder: string, subjects: readonly string[]): readonly string[] =>
+    subjects
+      .filter((name) => !files.some((file) => new RegExp(`^${folder}/${name}(?:/.*)?\\.test\\.ts$`).test(file)))
+      .map((name) => `${folder}/${name}.test.ts: is missing; what tests it belongs there, or into ${folder}/${name}/`);
+
+  it("folder by folder, with few others beside", () => {
+    const mirrored = names(/^src\/([^/\n]+)\//gm);
+    expect(names(/^test\/([^/\n]+)\//gm).toSorted()).toEqual([...mirrored, ...TEST_FOLDERS].toSorted());
+    expect(names(/^test\/([^/\n]+)\.test\.ts$/gm).toSorted()).toEqual(WHOLE_TESTS.toSorted());
+  });
+
+  it("with one place for each driver, fence and command", () => {
+    const drivers = names(/^src\/stores\/(\w+)\.ts$/gm).filter((name) => name !== "contract");
+    const fences = names(/^src\/fencing\/([\w-]+)\.ts$/gm).filter((name) =>
+      /^export function (?:\w+Fence|fencedHandler)\(/m.test(read(`src/fencing/${name}.ts`)),
+    );
+    const commands = names(/^ {2}(\w+): \{/gm, read("src/cli/commands.ts"));
+    expect([drivers, fences, commands].map((subjects) => subjects.length > 3)).toEqual([true, true, true]);
+    const problems = [
+      ...withoutTests(
+        "test/stores",
+        drivers.filter((name) => !NOT_A_DRIVER.includes(`src/stores/${name}.ts`)),
+      ),
+      ...withoutTests("test/fencing", fences),
+      ...withoutTests("test/cli", commands),
+    ];
     expect(problems).toEqual([]);
   });
 });

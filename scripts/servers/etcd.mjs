@@ -18,7 +18,9 @@ export const APP = { name: "app", password: "app-word" };
 
 const AUTH = { CONCLAVE_ETCD_AUTH: "1", ETCDCTL_USER: `${ROOT.name}:${ROOT.password}` };
 const TESTS = [
-  "test/etcd",
+  "test/stores/etcd",
+  "test/clients/etcd",
+  "test/fencing/etcd.test.ts",
   ...["herd-etcd", "middle-candidate-dies-etcd", "restored-backup"].map((name) => `test/incidents/${name}`),
 ];
 

@@ -9,7 +9,7 @@ import { judge } from "../../src/cli/demo/verdict.ts";
 import { Ledger } from "../../src/cli/demo/ledger.ts";
 import { timeline } from "../../src/cli/demo/timeline.ts";
 import { by } from "../fencing/tokens.ts";
-import { Database } from "../sqlite/by-hand.ts";
+import { Database } from "../stores/sqlite/by-hand.ts";
 import { CommandLine } from "./command.ts";
 
 const cli = new CommandLine();

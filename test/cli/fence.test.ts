@@ -6,12 +6,12 @@ import { etcdFence } from "conclave/fencing/etcd";
 import { postgresFence } from "conclave/fencing/postgres";
 import * as etcdServer from "../../scripts/servers/etcd.mjs";
 import * as postgresServer from "../../scripts/servers/postgres.mjs";
-import { urlOf } from "../etcd/etcd.ts";
+import { urlOf } from "../stores/etcd/etcd.ts";
 import { token } from "../fencing/tokens.ts";
-import { byHand, newDatabase } from "../postgres/stage.ts";
-import { CLIENTS } from "../postgres/transactions.ts";
-import { useServers } from "../servers.ts";
-import { Database } from "../sqlite/by-hand.ts";
+import { byHand, newDatabase } from "../stores/postgres/stage.ts";
+import { CLIENTS } from "../fencing/transactions.ts";
+import { useServers } from "../support/servers.ts";
+import { Database } from "../stores/sqlite/by-hand.ts";
 import { CommandLine } from "./command.ts";
 
 const cli = new CommandLine();

@@ -1,5 +1,5 @@
-// What the command line says when it is asked for help, mistyped, or interrupted.
-import { spawnSync } from "node:child_process";
+// What the command line says when it is asked for help, or mistyped.
+import { readFileSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
 import { fit, nearest } from "../../src/cli/words.ts";
 import { CommandLine } from "./command.ts";
@@ -81,51 +81,25 @@ describe("a typo is answered in one line: what is meant perhaps, and where help 
   });
 });
 
-describe("completion", () => {
-  it("bash: commands, then the flags of one, and files after --", PATIENT, async () => {
-    const { code, stdout } = await cli.run(["completion", "bash"]);
-    expect(code).toBe(0);
-    const complete = (...words: readonly string[]): readonly string[] => {
-      const quoted = words.map((word) => `'${word}'`).join(" ");
-      const script = `${stdout}\nCOMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}; _conclave; printf '%s\\n' "\${COMPREPLY[@]}"`;
-      const { stdout: replies } = spawnSync("bash", ["-c", script], { encoding: "utf8" });
-      return replies.split("\n").filter((line) => line !== "");
-    };
-    expect(complete("conclave", "ru")).toEqual(["run"]);
-    expect(complete("conclave", "run", "x", "--re")).toEqual(["--restart"]);
-    expect(complete("conclave", "run", "x", "--", "--re")).toEqual([]);
-    expect(complete("conclave", "help", "obs")).toEqual(["observe"]);
-    expect(complete("conclave", "completion", "")).toEqual(["bash", "fish", "zsh", "--help"]);
-  });
-
-  it("zsh and fish: every command", PATIENT, async () => {
-    const whole = await cli.run(["--help"]);
-    const names = [...whole.stdout.matchAll(/^ {2}([a-z]+) {3}/gm)].map(([, name = ""]) => name);
-    for (const shell of ["zsh", "fish"]) {
-      const { code, stdout } = await cli.run(["completion", shell]);
+describe("--help", () => {
+  it.each(["demo", "leader", "observe", "fence"])(
+    "of %s is on stdout, exits 0 and lists the exit codes",
+    async (name) => {
+      const { code, stdout } = await cli.run([name, "--help"]);
       expect(code).toBe(0);
-      expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(stdout))).toEqual([]);
-      expect(stdout).toContain("restart");
-    }
-    expect((await cli.run(["completion", "tcsh"])).code).toBe(2);
+      expect(stdout).toMatch(new RegExp(`^usage: conclave ${name} `));
+      expect(stdout).toContain("Exit codes:");
+      expect(stdout).toContain("--json");
+    },
+  );
+
+  it("of the whole lists every command, and docs/CLI.md has each of them", async () => {
+    const { code, stdout } = await cli.run(["--help"]);
+    expect(code).toBe(0);
+    const listed = [...stdout.matchAll(/^ {2}([a-z]+) {3}/gm)].map(([, name]) => name);
+    const page = readFileSync(new URL("../../docs/CLI.md", import.meta.url), "utf8");
+    const documented = [...page.matchAll(/^\| \[`conclave ([a-z]+)/gm)].map(([, name]) => name);
+    expect(new Set(documented)).toEqual(new Set(listed));
+    expect(listed.length).toBeGreaterThanOrEqual(4);
   });
-});
-
-it("observe ends with 130 on SIGINT and with 0 on SIGTERM", PATIENT, async () => {
-  for (const [signal, code] of [
-    ["SIGINT", 130],
-    ["SIGTERM", 0],
-  ] as const) {
-    const observe = await cli.start(["observe", "x", "--store", `sqlite:${cli.file("observed.db")}`]);
-    await observe.lines(1);
-    observe.signal(signal);
-    expect((await observe.ended).code).toBe(code);
-  }
-});
-
-it("sim exercise lists what the exercises are", PATIENT, async () => {
-  const { code, stdout } = await cli.run(["sim", "exercise"]);
-  expect(code).toBe(0);
-  expect(stdout).toMatch(/^ {2}1 {3}Bully/m);
-  expect(stdout).toMatch(/^ {2}4 {3}lease duration/m);
 });

@@ -1,11 +1,10 @@
-// `conclave leader` and `conclave observe` as processes, on a store that other processes hold: what they say, on which stream, and their exit codes.
+// `conclave leader` as a process, on a store that other processes hold: what it says, on which stream, and its exit codes.
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
 import { createCandidate } from "conclave";
 import { sqlite } from "conclave/stores/sqlite";
-import { withoutPassword } from "../../src/base/url.ts";
-import { Database } from "../sqlite/by-hand.ts";
-import { Stage } from "../sqlite/processes.ts";
+import { Database } from "../stores/sqlite/by-hand.ts";
+import { Stage } from "../support/processes.ts";
 import { CommandLine } from "./command.ts";
 
 const cli = new CommandLine();
@@ -143,83 +142,5 @@ describe("conclave leader", () => {
     const { code, stderr } = await cli.run(["leader", "x", "--store", `sqlite:${file}`], {}, uid);
     expect(code).toBe(3);
     expect(stderr).toMatch(/STORE_DENIED: .*uid \d+/);
-  });
-});
-
-describe("conclave observe", () => {
-  it("prints each change until SIGTERM, then exits 0", async () => {
-    const file = newFile();
-    const observer = await cli.start(["observe", "x", "--json", "--store", `sqlite:${file}`]);
-    await observer.lines(1);
-    const candidate = createCandidate({ store: sqlite(file), id: "web-1", ttlMs: 10_000 });
-    const term = await candidate.election("x").campaign();
-    await observer.lines(2);
-    await term.resign();
-    const lines = (await observer.lines(3)).map((line) => json(line));
-    await candidate.close();
-    expect(lines).toMatchObject([
-      { election: "x", leader: null },
-      { election: "x", leader: { id: term.candidate, token: "1", value: null } },
-      { election: "x", leader: null },
-    ]);
-    observer.signal("SIGTERM");
-    expect(await observer.ended).toMatchObject({ code: 0 });
-  });
-
-  it("tells it in words, and ends when nobody reads any more", async () => {
-    const file = newFile();
-    const observer = await cli.start(["observe", "x", "--store", `sqlite:${file}`]);
-    expect(await observer.lines(1)).toEqual([expect.stringMatching(/^\d{4}-\S+Z {2}nobody leads "x"$/)]);
-    observer.closeStdout();
-    const candidate = createCandidate({ store: sqlite(file), id: "web-1", ttlMs: 10_000 });
-    const term = await candidate.election("x").campaign();
-    expect(await observer.ended).toMatchObject({ code: 0 });
-    await term.resign();
-    await candidate.close();
-  });
-
-  it("exits 3 where the store cannot be read", async () => {
-    const file = newFile();
-    writeFileSync(file, "not a database. ".repeat(200));
-    expect(await cli.run(["observe", "x", "--store", `sqlite:${file}`])).toMatchObject({
-      code: 3,
-      stdout: "",
-      stderr: expect.stringContaining("STORE_FOREIGN_DATA"),
-    });
-  });
-});
-
-describe("a store's URL as it is shown", () => {
-  it.each([
-    ["postgres://user:secret@db:5432/shop?sslpassword=secret", "postgres://db:5432/shop"],
-    ["postgres://user:se/cr@et@db/shop", "postgres://db/shop"],
-    ["redis://:secret@a:1,redis://:secret@b:2", "redis://b:2"],
-    ["sqlite:/var/lib/a@b.db?binding=libsql", "sqlite:/var/lib/a@b.db?binding=libsql"],
-    ["memory:", "memory:"],
-  ])("%s", (url, shown) => {
-    expect(withoutPassword(url)).toBe(shown);
-  });
-});
-
-describe("--help", () => {
-  it.each(["demo", "leader", "observe", "fence"])(
-    "of %s is on stdout, exits 0 and lists the exit codes",
-    async (name) => {
-      const { code, stdout } = await cli.run([name, "--help"]);
-      expect(code).toBe(0);
-      expect(stdout).toMatch(new RegExp(`^usage: conclave ${name} `));
-      expect(stdout).toContain("Exit codes:");
-      expect(stdout).toContain("--json");
-    },
-  );
-
-  it("of the whole lists every command, and docs/CLI.md has each of them", async () => {
-    const { code, stdout } = await cli.run(["--help"]);
-    expect(code).toBe(0);
-    const listed = [...stdout.matchAll(/^ {2}([a-z]+) {3}/gm)].map(([, name]) => name);
-    const page = readFileSync(new URL("../../docs/CLI.md", import.meta.url), "utf8");
-    const documented = [...page.matchAll(/^\| \[`conclave ([a-z]+)/gm)].map(([, name]) => name);
-    expect(new Set(documented)).toEqual(new Set(listed));
-    expect(listed.length).toBeGreaterThanOrEqual(4);
   });
 });

@@ -5,9 +5,9 @@ import { memory } from "conclave/stores/memory";
 import { postgresSchema } from "conclave/stores/postgres";
 import * as etcdServer from "../../scripts/servers/etcd.mjs";
 import * as postgresServer from "../../scripts/servers/postgres.mjs";
-import { urlOf } from "../etcd/etcd.ts";
-import { newDatabase } from "../postgres/stage.ts";
-import { useServers } from "../servers.ts";
+import { urlOf } from "../stores/etcd/etcd.ts";
+import { newDatabase } from "../stores/postgres/stage.ts";
+import { useServers } from "../support/servers.ts";
 import { CommandLine } from "./command.ts";
 
 const PATIENT = { timeout: 60_000 };

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postgresSchema } from "conclave/stores/postgres";
 import * as etcdServer from "../../scripts/servers/etcd.mjs";
 import * as postgresServer from "../../scripts/servers/postgres.mjs";
-import { urlOf } from "../etcd/etcd.ts";
-import { byHand, newDatabase } from "../postgres/stage.ts";
-import { useServers } from "../servers.ts";
+import { urlOf } from "../stores/etcd/etcd.ts";
+import { byHand, newDatabase } from "../stores/postgres/stage.ts";
+import { useServers } from "../support/servers.ts";
 import { kill } from "../supervisor/stage.ts";
 import { CommandLine, type Ended } from "./command.ts";
 

@@ -268,3 +268,10 @@ describe.runIf(existsSync(`${root}/dist/cli/sim-worker.js`))("a swarm", () => {
     expect([stdout, stderr]).toEqual(["     0.000  1 starts\n", ""]);
   });
 });
+
+it("sim exercise lists what the exercises are", async () => {
+  const { code, out } = await sim("exercise");
+  expect(code).toBe(0);
+  expect(out).toMatch(/^ {2}1 {3}Bully/m);
+  expect(out).toMatch(/^ {2}4 {3}lease duration/m);
+});

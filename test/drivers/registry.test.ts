@@ -19,7 +19,7 @@ describe("CONTRIBUTING's list of what a driver consists of", () => {
     expect(STEPS).toEqual([
       ["src/stores/NAME.ts"],
       ["src/drivers/NAME.ts"],
-      ["test/stores/NAME.test.ts", "test/NAME/"],
+      ["test/stores/NAME.test.ts", "test/stores/NAME/"],
       ["scripts/servers/SERVER.mjs"],
       ["docs/stores/NAME.md"],
     ]);

@@ -8,8 +8,8 @@ import type { Worker } from "node:worker_threads";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type * as conclave from "conclave";
 import type * as sqliteModule from "conclave/stores/sqlite";
-import { Database } from "../sqlite/by-hand.ts";
-import { sleep, Stage } from "../sqlite/processes.ts";
+import { Database } from "../stores/sqlite/by-hand.ts";
+import { sleep, Stage } from "../support/processes.ts";
 
 const stage = new Stage();
 afterAll(() => stage.end());

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postgresSchema } from "conclave/stores/postgres";
 import * as etcd from "../../scripts/servers/etcd.mjs";
 import * as postgres from "../../scripts/servers/postgres.mjs";
-import { Contest, urlOf } from "../etcd/etcd.ts";
-import { byHand } from "../postgres/stage.ts";
-import { type Servers, useServers } from "../servers.ts";
-import { nowMs } from "../sqlite/processes.ts";
+import { Contest, urlOf } from "../stores/etcd/etcd.ts";
+import { byHand } from "../stores/postgres/stage.ts";
+import { type Servers, useServers } from "../support/servers.ts";
+import { nowMs } from "../support/processes.ts";
 
 /** Long enough for a renewal on a busy machine: this is about who renews, not about how quick it is. */
 const TTL_MS = 3000;

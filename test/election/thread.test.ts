@@ -3,8 +3,8 @@
 import { readFileSync, renameSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
 import { judgeLog } from "conclave/testing";
-import { Database } from "../sqlite/by-hand.ts";
-import { nextKeep, nowMs, type Player, sleep, Stage } from "../sqlite/processes.ts";
+import { Database } from "../stores/sqlite/by-hand.ts";
+import { nextKeep, nowMs, type Player, sleep, Stage } from "../support/processes.ts";
 
 const stage = new Stage();
 afterAll(() => stage.end());

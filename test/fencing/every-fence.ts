@@ -7,10 +7,10 @@ import { postgresFence } from "conclave/fencing/postgres";
 import type { Fenced } from "conclave";
 import * as etcdServer from "../../scripts/servers/etcd.mjs";
 import * as postgresServer from "../../scripts/servers/postgres.mjs";
-import { urlOf } from "../etcd/etcd.ts";
-import { newDatabase } from "../postgres/stage.ts";
-import { type Client, CLIENTS } from "../postgres/transactions.ts";
-import { useServers } from "../servers.ts";
+import { urlOf } from "../stores/etcd/etcd.ts";
+import { newDatabase } from "../stores/postgres/stage.ts";
+import { type Client, CLIENTS } from "./transactions.ts";
+import { useServers } from "../support/servers.ts";
 import { bindings, type Database } from "./bindings.ts";
 
 export interface Raisable {

@@ -4,8 +4,8 @@
 // Taken out: test/defences/black-hole.patch
 import { afterEach, expect, it } from "vitest";
 import { createCandidate } from "conclave";
-import { useRealStores } from "../real-stores.ts";
-import { Wire } from "../wire.ts";
+import { useRealStores } from "../support/real-stores.ts";
+import { Wire } from "../support/wire.ts";
 
 const stores = useRealStores();
 let wire: Wire | undefined;

@@ -7,8 +7,8 @@ import { afterAll, expect, it } from "vitest";
 import { elect } from "conclave";
 import { memory } from "conclave/stores/memory";
 import { judgeLog } from "conclave/testing";
-import { usePlaces } from "../real-stores.ts";
-import { nowMs, Stage } from "../sqlite/processes.ts";
+import { usePlaces } from "../support/real-stores.ts";
+import { nowMs, Stage } from "../support/processes.ts";
 
 const stage = new Stage();
 const places = usePlaces(stage);

@@ -4,7 +4,7 @@
 // Taken out: test/defences/both-killed.patch
 import { judgeLog } from "conclave/testing";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { useStoreUrls } from "../real-stores.ts";
+import { useStoreUrls } from "../support/real-stores.ts";
 import { isGone, kill, nowMs, Stage, until } from "../supervisor/stage.ts";
 
 let stage: Stage;

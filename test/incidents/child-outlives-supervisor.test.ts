@@ -3,7 +3,7 @@
 // Taken out: test/defences/child-outlives-supervisor.patch
 import { judgeLog } from "conclave/testing";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { useStoreUrls } from "../real-stores.ts";
+import { useStoreUrls } from "../support/real-stores.ts";
 import { isGone, Stage, until } from "../supervisor/stage.ts";
 
 let stage: Stage;

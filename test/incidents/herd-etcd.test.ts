@@ -6,8 +6,8 @@ import { asBid, type FencedStore, type Hold, type Session } from "conclave/store
 import { etcd } from "conclave/stores/etcd";
 import { memory } from "conclave/stores/memory";
 import * as etcdServer from "../../scripts/servers/etcd.mjs";
-import { urlOf } from "../etcd/etcd.ts";
-import { useServers } from "../servers.ts";
+import { urlOf } from "../stores/etcd/etcd.ts";
+import { useServers } from "../support/servers.ts";
 
 const CANDIDATES = 100;
 const servers = useServers(etcdServer);

@@ -6,8 +6,8 @@ import { beforeAll, expect, it } from "vitest";
 import { createCandidate, type Term } from "conclave";
 import { postgres, postgresSchema } from "conclave/stores/postgres";
 import * as postgresServer from "../../scripts/servers/postgres.mjs";
-import { byHand } from "../postgres/stage.ts";
-import { useServers } from "../servers.ts";
+import { byHand } from "../stores/postgres/stage.ts";
+import { useServers } from "../support/servers.ts";
 
 const CANDIDATES = 90;
 const ROUNDS = 5;

@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, expect, it } from "vitest";
 import { judgeLog } from "conclave/testing";
-import { type Heard, nowMs, type Player, sleep, Stage } from "../sqlite/processes.ts";
+import { type Heard, nowMs, type Player, sleep, Stage } from "../support/processes.ts";
 
 const stage = new Stage();
 afterAll(() => stage.end());

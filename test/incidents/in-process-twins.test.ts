@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { createCandidate } from "conclave";
 import type { FencedStore } from "conclave/stores/contract";
 import { memory } from "conclave/stores/memory";
-import { useRealStores } from "../real-stores.ts";
+import { useRealStores } from "../support/real-stores.ts";
 
 const stores: readonly (readonly [name: string, open: () => FencedStore])[] = [
   ["memory, race", () => memory({ shape: "race" })],

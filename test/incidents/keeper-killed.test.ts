@@ -2,7 +2,7 @@
 // Here: the supervisor starts another keeper at once and tells it everything; that one then does what the first should have done. Real processes, SIGKILL.
 // Taken out: test/defences/keeper-killed.patch
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { useStoreUrls } from "../real-stores.ts";
+import { useStoreUrls } from "../support/real-stores.ts";
 import { isGone, kill, Stage, until } from "../supervisor/stage.ts";
 
 let stage: Stage;

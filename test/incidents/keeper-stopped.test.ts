@@ -2,7 +2,7 @@
 // Here: a keeper that does not answer is killed and replaced; meanwhile the supervisor keeps the schedule itself. Real processes, SIGSTOP.
 // Taken out: test/defences/keeper-stopped.patch
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { useStoreUrls } from "../real-stores.ts";
+import { useStoreUrls } from "../support/real-stores.ts";
 import { isGone, kill, Stage, until } from "../supervisor/stage.ts";
 
 let stage: Stage;

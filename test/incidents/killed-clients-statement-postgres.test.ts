@@ -13,7 +13,7 @@ import { postgresFence } from "conclave/fencing/postgres";
 import pg from "pg";
 import * as server from "../../scripts/servers/postgres.mjs";
 import { by } from "../fencing/tokens.ts";
-import { byHand, newDatabase, sleep } from "../postgres/stage.ts";
+import { byHand, newDatabase, sleep } from "../stores/postgres/stage.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "conclave-killed-"));
 const source = fileURLToPath(new URL("../../src/fencing/postgres.ts", import.meta.url));

@@ -4,8 +4,8 @@
 import { expect, it } from "vitest";
 import { type ConclaveEvent, createCandidate } from "conclave";
 import { fakeStore, faulty } from "conclave/testing";
-import { useRealStores } from "../real-stores.ts";
-import { Wire } from "../wire.ts";
+import { useRealStores } from "../support/real-stores.ts";
+import { Wire } from "../support/wire.ts";
 
 it("late-commit: a claim that commits after its caller gave up leads nobody and blocks nobody", async () => {
   const store = fakeStore();

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { postgresFence } from "conclave/fencing/postgres";
 import * as server from "../../scripts/servers/postgres.mjs";
 import { by, codeOf } from "../fencing/tokens.ts";
-import { byHand, newDatabase, sleep } from "../postgres/stage.ts";
-import { type Client, CLIENTS } from "../postgres/transactions.ts";
+import { byHand, newDatabase, sleep } from "../stores/postgres/stage.ts";
+import { type Client, CLIENTS } from "../fencing/transactions.ts";
 
 let database: Awaited<ReturnType<typeof server.start>>;
 let url = "";

@@ -8,8 +8,8 @@ import { createCandidate } from "conclave";
 import { memoryFence } from "conclave/fencing";
 import { postgres, postgresSchema } from "conclave/stores/postgres";
 import * as server from "../../scripts/servers/postgres.mjs";
-import { byHand } from "../postgres/stage.ts";
-import { Wire } from "../wire.ts";
+import { byHand } from "../stores/postgres/stage.ts";
+import { Wire } from "../support/wire.ts";
 import type { Bid, Claimed, Seat, Session, Store } from "../../src/stores/contract.ts";
 
 let database: Awaited<ReturnType<typeof server.start>>;

@@ -7,8 +7,8 @@ import { createCandidate } from "conclave";
 import { postgres, postgresSchema } from "conclave/stores/postgres";
 import * as pgbouncer from "../../scripts/servers/pgbouncer.mjs";
 import * as server from "../../scripts/servers/postgres.mjs";
-import { byHand, sleep } from "../postgres/stage.ts";
-import type { Servers } from "../servers.ts";
+import { byHand, sleep } from "../stores/postgres/stage.ts";
+import type { Servers } from "../support/servers.ts";
 
 const TERMINATE_ALL =
   "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'";

@@ -7,8 +7,8 @@ import { etcd } from "conclave/stores/etcd";
 import { memory } from "conclave/stores/memory";
 import type { Store } from "conclave/stores/contract";
 import * as etcdServer from "../../scripts/servers/etcd.mjs";
-import { urlOf } from "../etcd/etcd.ts";
-import { useServers } from "../servers.ts";
+import { urlOf } from "../stores/etcd/etcd.ts";
+import { useServers } from "../support/servers.ts";
 
 const servers = useServers(etcdServer);
 const stores: readonly (readonly [name: string, open: () => Store])[] = [

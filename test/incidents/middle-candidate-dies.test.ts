@@ -4,8 +4,8 @@
 import { readFileSync } from "node:fs";
 import { afterAll, expect, it } from "vitest";
 import { judgeLog } from "conclave/testing";
-import { usePlaces } from "../real-stores.ts";
-import { nowMs, sleep, Stage } from "../sqlite/processes.ts";
+import { usePlaces } from "../support/real-stores.ts";
+import { nowMs, sleep, Stage } from "../support/processes.ts";
 
 const stage = new Stage();
 const places = usePlaces(stage);

@@ -4,7 +4,7 @@
 import { expect, it } from "vitest";
 import { elect } from "conclave";
 import { fakeStore } from "conclave/testing";
-import { useRealStores } from "../real-stores.ts";
+import { useRealStores } from "../support/real-stores.ts";
 
 it("no-second-campaign: a candidate that lost its term leads again, with a greater token", async () => {
   const store = fakeStore();

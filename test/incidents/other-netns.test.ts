@@ -3,7 +3,7 @@
 // Taken out: test/defences/other-netns.patch
 import { spawnSync } from "node:child_process";
 import { afterAll, expect, it } from "vitest";
-import { sleep, Stage } from "../sqlite/processes.ts";
+import { sleep, Stage } from "../support/processes.ts";
 
 const stage = new Stage();
 afterAll(() => stage.end());

@@ -5,8 +5,8 @@
 import { afterAll, expect, it, vi } from "vitest";
 import { type ConclaveEvent, createCandidate } from "conclave";
 import { fakeStore } from "conclave/testing";
-import { usePlaces } from "../real-stores.ts";
-import { nextKeep, nowMs, sleep, Stage } from "../sqlite/processes.ts";
+import { usePlaces } from "../support/real-stores.ts";
+import { nextKeep, nowMs, sleep, Stage } from "../support/processes.ts";
 
 const stage = new Stage();
 const places = usePlaces(stage);

@@ -12,10 +12,10 @@ import { postgres } from "conclave/stores/postgres";
 import pg from "pg";
 import * as etcdServer from "../../scripts/servers/etcd.mjs";
 import * as postgresServer from "../../scripts/servers/postgres.mjs";
-import { urlOf } from "../etcd/etcd.ts";
+import { urlOf } from "../stores/etcd/etcd.ts";
 import { Family } from "../fencing/children.ts";
-import { byHand, newDatabase } from "../postgres/stage.ts";
-import { useServers } from "../servers.ts";
+import { byHand, newDatabase } from "../stores/postgres/stage.ts";
+import { useServers } from "../support/servers.ts";
 
 const servers = useServers(etcdServer);
 const databases = useServers(postgresServer);

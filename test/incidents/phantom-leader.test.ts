@@ -8,9 +8,9 @@ import { etcd } from "conclave/stores/etcd";
 import { postgres, postgresSchema } from "conclave/stores/postgres";
 import * as etcdServer from "../../scripts/servers/etcd.mjs";
 import * as postgresServer from "../../scripts/servers/postgres.mjs";
-import { ask, urlOf } from "../etcd/etcd.ts";
-import { byHand } from "../postgres/stage.ts";
-import { useServers } from "../servers.ts";
+import { ask, urlOf } from "../stores/etcd/etcd.ts";
+import { byHand } from "../stores/postgres/stage.ts";
+import { useServers } from "../support/servers.ts";
 
 const servers = useServers(etcdServer);
 const databases = useServers(postgresServer);

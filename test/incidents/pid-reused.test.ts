@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, it } from "vitest";
-import { Stage } from "../sqlite/processes.ts";
+import { Stage } from "../support/processes.ts";
 
 const stage = new Stage();
 afterAll(() => stage.end());
@@ -15,7 +15,7 @@ it(
   "pid-reused: a holder whose number belongs to another process is dead all the same",
   { timeout: 30_000 },
   async () => {
-    const script = fileURLToPath(new URL("../sqlite/pid-namespace.mjs", import.meta.url));
+    const script = fileURLToPath(new URL("../support/pid-namespace.mjs", import.meta.url));
     const options = { modules: await stage.modules(), path: stage.file("x.db"), ttlMs: 60_000 };
     const env = { ...process.env, NODE_PATH: path.resolve("node_modules") };
     const under = ["-p", "--fork", "--mount-proc", "--kill-child=SIGKILL", process.execPath, script];

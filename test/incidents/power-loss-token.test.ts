@@ -8,9 +8,9 @@ import path from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { createCandidate } from "conclave";
 import { sqlite } from "conclave/stores/sqlite";
-import { Database } from "../sqlite/by-hand.ts";
-import { Disk, readTrace, tracing } from "../sqlite/disk-trace.ts";
-import { Stage } from "../sqlite/processes.ts";
+import { Database } from "../stores/sqlite/by-hand.ts";
+import { Disk, readTrace, tracing } from "../support/disk-trace.ts";
+import { Stage } from "../support/processes.ts";
 
 const stage = new Stage();
 afterAll(() => stage.end());

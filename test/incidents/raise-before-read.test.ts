@@ -7,11 +7,11 @@ import { parseToken } from "conclave";
 import { fileFence } from "conclave/fencing";
 import { etcdFence, type EtcdWrite } from "conclave/fencing/etcd";
 import * as etcdServer from "../../scripts/servers/etcd.mjs";
-import { urlOf } from "../etcd/etcd.ts";
+import { urlOf } from "../stores/etcd/etcd.ts";
 import { Family, SLOW_RENAME } from "../fencing/children.ts";
 import { codeOf } from "../fencing/tokens.ts";
-import { useServers } from "../servers.ts";
-import { Wire } from "../wire.ts";
+import { useServers } from "../support/servers.ts";
+import { Wire } from "../support/wire.ts";
 
 const servers = useServers(etcdServer);
 

@@ -12,11 +12,11 @@ import { postgres, postgresSchema } from "conclave/stores/postgres";
 import { sqlite } from "conclave/stores/sqlite";
 import * as etcdServer from "../../scripts/servers/etcd.mjs";
 import * as postgresServer from "../../scripts/servers/postgres.mjs";
-import { ask, urlOf } from "../etcd/etcd.ts";
-import { byHand } from "../postgres/stage.ts";
-import { useServers } from "../servers.ts";
-import { Database } from "../sqlite/by-hand.ts";
-import { nowMs, Stage } from "../sqlite/processes.ts";
+import { ask, urlOf } from "../stores/etcd/etcd.ts";
+import { byHand } from "../stores/postgres/stage.ts";
+import { useServers } from "../support/servers.ts";
+import { Database } from "../stores/sqlite/by-hand.ts";
+import { nowMs, Stage } from "../support/processes.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "conclave-deleted-"));
 const servers = useServers(etcdServer);

@@ -4,8 +4,8 @@
 import { expect, it } from "vitest";
 import { type ConclaveEvent, createCandidate } from "conclave";
 import { fakeStore } from "conclave/testing";
-import { useRealStores } from "../real-stores.ts";
-import { Wire } from "../wire.ts";
+import { useRealStores } from "../support/real-stores.ts";
+import { Wire } from "../support/wire.ts";
 
 it.each([{ dropAnswer: true }, { hang: true }] as const)(
   "release-unknown: not held from the send on (%o)",

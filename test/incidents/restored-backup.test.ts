@@ -15,11 +15,11 @@ import { etcd } from "conclave/stores/etcd";
 import { postgres } from "conclave/stores/postgres";
 import * as etcdServer from "../../scripts/servers/etcd.mjs";
 import * as postgresServer from "../../scripts/servers/postgres.mjs";
-import { urlOf } from "../etcd/etcd.ts";
+import { urlOf } from "../stores/etcd/etcd.ts";
 import { everyFence } from "../fencing/every-fence.ts";
-import { byHand, newDatabase } from "../postgres/stage.ts";
-import { type Servers, useServers } from "../servers.ts";
-import { Stage } from "../sqlite/processes.ts";
+import { byHand, newDatabase } from "../stores/postgres/stage.ts";
+import { type Servers, useServers } from "../support/servers.ts";
+import { Stage } from "../support/processes.ts";
 
 let folder = "";
 beforeAll(async () => {

@@ -8,8 +8,8 @@ import { elect } from "conclave";
 import type { FencedStore } from "conclave/stores/contract";
 import { memory } from "conclave/stores/memory";
 import { judgeLog } from "conclave/testing";
-import { usePlaces, useRealStores } from "../real-stores.ts";
-import { nowMs, sleep, Stage } from "../sqlite/processes.ts";
+import { usePlaces, useRealStores } from "../support/real-stores.ts";
+import { nowMs, sleep, Stage } from "../support/processes.ts";
 
 const stage = new Stage();
 afterAll(() => stage.end());

@@ -11,9 +11,9 @@ import { createCandidate } from "conclave";
 import { etcd } from "conclave/stores/etcd";
 import { postgres, postgresSchema } from "conclave/stores/postgres";
 import * as postgresServer from "../../scripts/servers/postgres.mjs";
-import { FakeEtcd } from "../etcd/fake-etcd.ts";
-import { byHand } from "../postgres/stage.ts";
-import { useServers } from "../servers.ts";
+import { FakeEtcd } from "../clients/etcd/fake-etcd.ts";
+import { byHand } from "../stores/postgres/stage.ts";
+import { useServers } from "../support/servers.ts";
 
 let fake: FakeEtcd;
 beforeEach(async () => {

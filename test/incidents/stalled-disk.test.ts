@@ -8,9 +8,9 @@ import { openStore } from "conclave";
 import { type Disk, openDisk } from "../../scripts/servers/disk.mjs";
 import * as etcdServer from "../../scripts/servers/etcd.mjs";
 import { privateFolder } from "../../scripts/servers/process.mjs";
-import { Contest, leaderOf, ttlSecondsOf, urlOf } from "../etcd/etcd.ts";
-import type { Servers } from "../servers.ts";
-import { nowMs, sleep } from "../sqlite/processes.ts";
+import { Contest, leaderOf, ttlSecondsOf, urlOf } from "../stores/etcd/etcd.ts";
+import type { Servers } from "../support/servers.ts";
+import { nowMs, sleep } from "../support/processes.ts";
 
 const TTL_MS = 9000;
 /** Renewals come every 2.8 s; a watch tells it in some 20 ms on an idle machine, and in two seconds if the member that serves it must catch up on a busy one. */

@@ -2,7 +2,7 @@
 // Here: on one host the kernel says whether a process lives; a stopped one still accepts connections, and is waited for until its ttl. Real processes, SIGSTOP.
 // Taken out: test/defences/stopped-is-not-dead.patch
 import { afterAll, expect, it } from "vitest";
-import { nextKeep, nowMs, Stage } from "../sqlite/processes.ts";
+import { nextKeep, nowMs, Stage } from "../support/processes.ts";
 
 const stage = new Stage();
 afterAll(() => stage.end());

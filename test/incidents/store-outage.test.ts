@@ -4,7 +4,7 @@
 import { expect, it } from "vitest";
 import { type ConclaveEvent, createCandidate } from "conclave";
 import { fakeStore } from "conclave/testing";
-import { useRealStores } from "../real-stores.ts";
+import { useRealStores } from "../support/real-stores.ts";
 
 const stores = useRealStores();
 

@@ -1,16 +1,16 @@
 // Elsewhere: the wall clock jumped an hour on leader, follower or store, and a lease was stolen early or never ended (etcd, ShedLock).
 // Here: no effect, because nobody reads it. First leader, waiter and store of one process see the jumps; then real processes on a file or a real server, each
 // with a wall clock of its own that is set while it runs (libfaketime; the monotonic clock stays the kernel's). The clock of the server itself: that of Postgres is
-// set in test/postgres/faults.test.ts; that of etcd, a Go program, cannot be set for it alone.
+// set in test/stores/postgres/faults.test.ts; that of etcd, a Go program, cannot be set for it alone.
 // Taken out: test/defences/wall-clock-jump.patch
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { afterAll, afterEach, expect, it, vi } from "vitest";
 import { elect } from "conclave";
 import { memory } from "conclave/stores/memory";
 import { judgeLog } from "conclave/testing";
-import { faketimeLibrary } from "../faketime.ts";
-import { usePlaces } from "../real-stores.ts";
-import { nowMs, type Player, sleep, Stage } from "../sqlite/processes.ts";
+import { faketimeLibrary } from "../support/faketime.ts";
+import { usePlaces } from "../support/real-stores.ts";
+import { nowMs, type Player, sleep, Stage } from "../support/processes.ts";
 
 const stage = new Stage();
 const places = usePlaces(stage);

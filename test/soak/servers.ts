@@ -2,9 +2,9 @@
 // there again. Candidates reach PostgreSQL over a wire, which leads to the primary of the day.
 import * as etcd from "../../scripts/servers/etcd.mjs";
 import * as postgres from "../../scripts/servers/postgres.mjs";
-import { byHand } from "../postgres/stage.ts";
-import { sleep } from "../sqlite/processes.ts";
-import { Wire } from "../wire.ts";
+import { byHand } from "../stores/postgres/stage.ts";
+import { sleep } from "../support/processes.ts";
+import { Wire } from "../support/wire.ts";
 import type { Chance } from "./chance.ts";
 
 export interface Arena {

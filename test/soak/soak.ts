@@ -1,8 +1,8 @@
 // A soak: candidates as real processes on real servers, and for as long as it is wanted random faults to both, drawn from a seed. They note when they hold,
 // and write to a resource with a fence, also when they no longer should. At the end a judge reads both (judge.ts).
 import { readFileSync } from "node:fs";
-import { Database } from "../sqlite/by-hand.ts";
-import { type Player, sleep, Stage } from "../sqlite/processes.ts";
+import { Database } from "../stores/sqlite/by-hand.ts";
+import { type Player, sleep, Stage } from "../support/processes.ts";
 import { Chance } from "./chance.ts";
 import { forge, judgeSoak, type Sabotage, type SoakVerdict } from "./judge.ts";
 import { type Arena, etcdArena, postgresArena } from "./servers.ts";

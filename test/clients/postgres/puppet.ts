@@ -1,0 +1,56 @@
+// A client of pg for tests: it connects, answers and breaks when it is told to.
+import type { Session } from "../../../src/clients/postgres/connections.ts";
+
+export class Puppet implements Session {
+  readonly processID = 7;
+  readonly #listeners = { error: [] as (() => void)[], end: [] as (() => void)[] };
+  readonly said: string[] = [];
+  question: Parameters<Session["query"]>[0] | undefined;
+  isRef = true;
+  isCutOff = false;
+  hasLeft = false;
+  connected: (error?: Error | null) => void = () => {};
+  readonly connection = {
+    stream: {
+      destroy: (): void => this.cutOff(),
+      ref: (): void => void (this.isRef = true),
+      unref: (): void => void (this.isRef = false),
+    },
+  };
+
+  connect(done: (error?: Error | null) => void): void {
+    this.connected = done;
+  }
+
+  query(question: Parameters<Session["query"]>[0]): void {
+    this.question = question;
+    question.submit({ query: (text) => this.said.push(text) });
+  }
+
+  answer(...fields: unknown[]): void {
+    this.question?.handleDataRow({ fields });
+    this.question?.handleReadyForQuery();
+  }
+
+  /** As pg does it: whoever listens hears of it first, and what was asked fails in the next tick. */
+  cutOff(): void {
+    if (this.isCutOff) return;
+    this.isCutOff = true;
+    this.emit("error");
+    this.emit("end");
+    this.question?.handleError(new Error("Connection terminated unexpectedly"));
+  }
+
+  emit(event: "error" | "end"): void {
+    for (const listener of this.#listeners[event]) listener();
+  }
+
+  end(): Promise<void> {
+    this.hasLeft = true;
+    return new Promise(() => {});
+  }
+
+  on(event: "error" | "end", listener: () => void): void {
+    this.#listeners[event].push(listener);
+  }
+}
