@@ -56,16 +56,19 @@ class Program {
  * @param {number} options.rounds
  * @param {number} options.settleMs after which the next one certainly waits
  * @param {number} [options.phaseMs] the instants of the signals are spread over this long, so that they meet every moment between two renewals
+ * @param {() => Promise<void>} [options.joined] resolves when the next one has joined the queue; without it, settleMs has to be enough for that too
  * @param {(round: () => Promise<void>) => Promise<void>} [options.around] called with each exchange of leaders
  * @returns {Promise<number[]>} how long each took, ms
  */
-export async function takeOver(recipe, { how, rounds, settleMs, phaseMs = 0, around = (round) => round() }) {
+export async function takeOver(recipe, options) {
+  const { how, rounds, settleMs, phaseMs = 0, joined, around = (round) => round() } = options;
   /** @type {number[]} */
   const samples = [];
   let leader = new Program(recipe);
   await leader.elected();
   for (let round = 0; round < rounds; round++) {
     const next = new Program(recipe);
+    await joined?.();
     await sleep(settleMs + (phaseMs * round) / rounds);
     await around(async () => {
       const from = performance.now();

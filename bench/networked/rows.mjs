@@ -8,8 +8,8 @@ import { wordsFor } from "./turns.mjs";
 const isQuick = process.env["BENCH_QUICK"] === "1";
 
 export const EXTENT = isQuick
-  ? { turns: 2, turnMs: 500, heldMs: 6_000, pairs: 2, rounds: 2, exits: 3, supervised: 2 }
-  : { turns: 6, turnMs: 1_500, heldMs: 20_000, pairs: 4, rounds: 5, exits: 20, supervised: 20 };
+  ? { turns: 2, turnMs: 500, heldMs: 6_000, waitingMs: 15_000, pairs: 2, rounds: 2, exits: 5, supervised: 2 }
+  : { turns: 6, turnMs: 1_500, heldMs: 20_000, waitingMs: 60_000, pairs: 4, rounds: 5, exits: 20, supervised: 20 };
 
 /**
  * @param {string} store @param {number} names
