@@ -1,7 +1,7 @@
 // @ts-check
 // withLock on sqlite:, beside what else takes a lock through a file: proper-lockfile (a folder that is made and removed; a stale one is waited for by the
 // clock) and a bare SQLite transaction (excludes only while it is open, knows no ttl and no token). One name, one after the other, all in one run and in turns,
-// on the same disk. What a lock is for, survival of whoever takes it, only the first two have; a token only the first.
+// on the same disk. Only the first two outlive the process that takes them; only the first has a token.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -12,8 +12,8 @@ import { sqlite } from "conclave/stores/sqlite";
 const require = createRequire(import.meta.url);
 /** It has no types. @type {{ lock(file: string, options: { realpath: boolean }): Promise<() => Promise<void>> }} */
 const lockfile = require("proper-lockfile");
-const ROUNDS = 200;
-const TURNS = 5;
+const ROUNDS = 500;
+const TURNS = 25;
 
 export async function run() {
   const folder = mkdtempSync(path.join(tmpdir(), "conclave-lock-"));
@@ -51,7 +51,12 @@ async function measure(folder) {
   await candidate.close();
   const rate = (/** @type {keyof typeof locks} */ name) => (ROUNDS / spentMs[name]) * 1000;
   return [
-    { name: "withLock on sqlite:, 1 name (two synced commits)", value: rate("conclave"), unit: "ops/s", goal: "" },
+    {
+      name: "withLock on sqlite:, 1 name (one synced commit, one that is not)",
+      value: rate("conclave"),
+      unit: "ops/s",
+      goal: "",
+    },
     { name: "proper-lockfile, lock and unlock (no sync)", value: rate("lockfile"), unit: "ops/s", goal: "" },
     {
       name: "bare SQLite transaction with one write (one synced commit)",
@@ -60,7 +65,7 @@ async function measure(folder) {
       goal: "",
     },
     { name: "withLock over proper-lockfile", value: rate("conclave") / rate("lockfile"), unit: "×", goal: "" },
-    { name: "withLock over a bare transaction", value: rate("conclave") / rate("bare"), unit: "×", goal: "" },
+    { name: "withLock over a bare transaction", value: rate("conclave") / rate("bare"), unit: "×", goal: "≥ 0.5" },
   ];
 }
 

@@ -1,5 +1,6 @@
 // `sqlite:` is a store in one file on one host: many processes elect a leader with nothing else installed. A race in session layout: a session row that
-// is renewed alone, seats that point to it, a counter per name. WAL, synchronous = FULL, one IMMEDIATE transaction per call.
+// is renewed alone, seats that point to it, a counter per name. WAL, one IMMEDIATE transaction per call; grants
+// and renewals of a holder wait for the disk (synchronous = FULL), giving back does not.
 //
 // Clock: a holder records when its ttl runs out on CLOCK_MONOTONIC, which all processes of one kernel and time namespace share; rivals there compare
 // directly, anybody else watches silence (law 2). Death: the kernel says so, by a socket (sqlite/probe.ts); a stopped process is not dead.

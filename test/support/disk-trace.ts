@@ -96,11 +96,21 @@ export class Disk {
     for (const [name, inode] of this.#names) this.#syncedNames.set(name, inode);
   }
 
-  /** File name → content, if the power were cut now: `least` of what may be there then, or everything. */
-  afterPowerLoss(least: boolean): ReadonlyMap<string, Buffer> {
-    const names = least ? this.#syncedNames : this.#names;
-    return new Map([...names].map(([name, { now, synced }]) => [path.basename(name), least ? synced : now]));
+  /** File name → content, if the power were cut now. `part`: of what was written and not synced, nothing, the first half, or everything is there. */
+  afterPowerLoss(part: Unsynced): ReadonlyMap<string, Buffer> {
+    const names = part === "none" ? this.#syncedNames : this.#names;
+    return new Map([...names].map(([name, inode]) => [path.basename(name), found(inode, part)]));
   }
+}
+
+export type Unsynced = "none" | "half" | "all";
+
+function found({ now, synced }: Inode, part: Unsynced): Buffer {
+  if (part !== "half") return part === "none" ? synced : now;
+  let first = 0;
+  while (first < now.length && now[first] === synced[first]) first++;
+  const until = Math.floor((first + now.length) / 2);
+  return Buffer.concat([now.subarray(0, until), synced.subarray(until)]);
 }
 
 /** A copy: what was synced must not change with what is written later. */

@@ -50,7 +50,7 @@ function faults(evidence: Evidence): Guarantee["under"] {
     storeRestart:
       evidence === "memory"
         ? "Everything is forgotten with the process, and the next one has a new token domain."
-        : "After a restart of the host every grant that was answered is still there, as far as the disk keeps what it has acknowledged. Whoever held before the restart is waited for in silence for its ttl.",
+        : "After a restart of the host every grant that was answered is still there, as far as the disk keeps what it has acknowledged. A seat that was held before the restart is waited for in silence for its ttl, and so is one whose release a power cut has undone.",
     clockJump: "Only the monotonic clock is read; setting the wall clock changes nothing.",
     clockDrift:
       evidence === "kernel"

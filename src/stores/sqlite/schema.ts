@@ -106,6 +106,9 @@ LEFT JOIN conclave_seat AS seat ON seat.name = asked.value
 LEFT JOIN conclave_session AS session ON session.id = seat.session
 ORDER BY asked.key`;
 
+/** ← name. → a row if somebody holds it. */
+export const IS_TAKEN = "SELECT 1 AS taken FROM conclave_seat WHERE name = ? AND session IS NOT NULL";
+
 /** ← session. → candidate, ttl, ended (0 or 1); no row if it is not known. */
 export const READ_SESSION = "SELECT candidate, ttl, ended IS NOT NULL AS ended FROM conclave_session WHERE id = ?";
 

@@ -123,12 +123,22 @@ export class SqliteShelf {
 
   // ---- claim
 
-  /** Many may claim a seat that one has left. A version never comes back, so a claim that was beaten finds that out without becoming the writer. */
   claim(claims: readonly Claim[]): readonly Claimed[] {
-    const places = this.look(claims.map(({ name }) => name));
-    const beaten = places.flatMap((place, index) => this.#beaten(place, claims[index]));
+    const beaten = this.#beatenAtOnce(claims);
     if (beaten.length === claims.length) return beaten;
     return transact(this.#connection, "lasting", () => claims.map((claim) => this.#claim(claim)));
+  }
+
+  /**
+   * Many may claim a seat that one has left. A version never comes back, so a claim that was beaten finds that out without becoming the writer. A claim of
+   * one vacant seat, which is what most locks are, asks only whether anybody sits there.
+   */
+  #beatenAtOnce(claims: readonly Claim[]): readonly Claimed[] {
+    const [first] = claims;
+    if (first?.over === VACANT && claims.length === 1 && this.#connection.all(sql.IS_TAKEN, first.name).length === 0)
+      return [];
+    const places = this.look(claims.map(({ name }) => name));
+    return places.flatMap((place, index) => this.#beaten(place, claims[index]));
   }
 
   #claim(claim: Claim): Claimed {
@@ -165,8 +175,9 @@ export class SqliteShelf {
 
   // ---- release
 
+  /** Does not wait for the disk: a power cut may undo it, and then the seat is waited for as if it were held (transaction.ts). */
   release(wills: readonly Will[]): void {
-    transact(this.#connection, "lasting", () => {
+    transact(this.#connection, "passing", () => {
       for (const { session, holds, endSession } of wills) {
         for (const { name, bid } of holds) this.#connection.run(sql.VACATE, name, session.id, bid);
         if (endSession) this.#end(session);

@@ -19,6 +19,7 @@ import type {
   SessionSpec,
   Will,
 } from "../contract.ts";
+import { isGivenUp } from "../call.ts";
 import type { Guarantee } from "../../lease/guarantee.ts";
 import { type Mailbox, Mailboxes } from "../mailbox.ts";
 import { Beacon, sweep } from "./beacon.ts";
@@ -84,7 +85,7 @@ export class SqliteStore implements ListsNames, FencedStore, Reopenable, ShowsLi
   }
 
   async keep(session: Session | SessionSpec, holds: readonly Hold[], call: Call): Promise<Kept> {
-    if (call.signal.aborted) return unknown(call.signal.reason);
+    if (isGivenUp(call)) return unknown(call.signal.reason);
     if ("nonce" in session) return await this.#open(session, call);
     if (!this.#lost.has(session.id) && this.#isReplaced()) this.#abandonFile();
     if (this.#lost.has(session.id)) return { kind: "session-lost" };
@@ -108,7 +109,7 @@ export class SqliteStore implements ListsNames, FencedStore, Reopenable, ShowsLi
   }
 
   async claim(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]> {
-    if (call.signal.aborted) return claims.map(() => unknown(call.signal.reason));
+    if (isGivenUp(call)) return claims.map(() => unknown(call.signal.reason));
     const answer = this.#answer((file) => ({ kind: "claimed" as const, claimed: file.shelf.claim(claims) }));
     if (answer.kind !== "claimed") return claims.map(() => answer);
     if (answer.claimed.some(({ kind }) => kind === "granted")) this.#changed();
@@ -127,7 +128,7 @@ export class SqliteStore implements ListsNames, FencedStore, Reopenable, ShowsLi
 
   #releaseAll(): void {
     const wanted = this.#releases.splice(0);
-    const sent = wanted.filter(({ call }) => !call.signal.aborted);
+    const sent = wanted.filter(({ call }) => !isGivenUp(call));
     if (sent.length > 0) {
       const released = this.#answer((file): Released => {
         file.shelf.release(sent.map(({ will }) => will));
@@ -136,11 +137,11 @@ export class SqliteStore implements ListsNames, FencedStore, Reopenable, ShowsLi
       if (released.kind === "released") this.#changed();
       for (const { resolve } of sent) resolve(released);
     }
-    for (const { call, resolve } of wanted) if (call.signal.aborted) resolve(unknown(call.signal.reason));
+    for (const { call, resolve } of wanted) if (isGivenUp(call)) resolve(unknown(call.signal.reason));
   }
 
   async look(questions: readonly Question[], call: Call): Promise<Looked> {
-    if (call.signal.aborted) return unknown(call.signal.reason);
+    if (isGivenUp(call)) return unknown(call.signal.reason);
     const names = questions.map(({ name }) => name);
     const answer = this.#answer((file) => ({ kind: "places" as const, places: file.shelf.look(names) }));
     if (answer.kind !== "places") return answer;
@@ -168,7 +169,7 @@ export class SqliteStore implements ListsNames, FencedStore, Reopenable, ShowsLi
   }
 
   async listNames(most: number, call: Call): Promise<ListedNames> {
-    if (call.signal.aborted) return unknown(call.signal.reason);
+    if (isGivenUp(call)) return unknown(call.signal.reason);
     return this.#answer((file): ListedNames => {
       const names = file.shelf.listNames(most + 1);
       return { kind: "listed", names: names.slice(0, most), isWhole: names.length <= most };
