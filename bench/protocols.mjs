@@ -1,20 +1,18 @@
 // @ts-check
 // The world for protocols on one core: events per second of five nodes without and with invariants, simulated time per real time, and whether memory
-// stays flat over 10⁸ events. Raft's election where it is there; every event is an input that a node was given.
-import { PROTOCOLS } from "conclave/protocols";
+// stays flat over 10⁸ events. Raft's election; every event is an input that a node was given.
 import { ProtocolWorld, specOf, uniformLatency } from "conclave/simulator";
 
 const WARM = 500_000;
 const EVENTS = 5_000_000;
 const LONG = 100_000_000;
 
-const name = PROTOCOLS.some((protocol) => protocol.name === "raft-election") ? "raft-election" : "bully";
+const name = "raft-election";
 
 /** @param {boolean} isJudged */
 function world(isJudged) {
   const links = { latency: uniformLatency(1, 5), lossChance: 0, duplicateChance: 0, isFifo: false };
-  const settings = name === "bully" ? { detector: "heartbeat" } : {};
-  return new ProtocolWorld(specOf(name, { nodes: 5, links, settings }), isJudged ? {} : { invariants: [] });
+  return new ProtocolWorld(specOf(name, { nodes: 5, links }), isJudged ? {} : { invariants: [] });
 }
 
 /**

@@ -88,6 +88,9 @@ const TEST_FOLDERS = ["defences", "incidents", "mutants", "projects", "soak", "s
 /** Tests of the repository as a whole. */
 const WHOLE_TESTS = ["docs", "examples", "examples-on-servers", "tarball", "tidy"];
 
+/** Invariants, and the subjects that they belong to. */
+const JUDGES = /^src\/simulator\/protocols\/(?:invariants|subjects)\//;
+
 /** What no file may hold. Written with [brackets], so that this file does not hold it either. */
 const UNWANTED: readonly (readonly [what: string, pattern: RegExp])[] = [
   ["a path of one machine; write a relative one", /(?<![\w.-])[/](?:work|farm)[/]/g],
@@ -257,6 +260,17 @@ describe("a file of src", () => {
           (ts.isVariableDeclarationList(node) && /^await\b/.test(node.getText(source)));
         if (isAwait) problems.push(`${at(source, node)}: awaits while the module loads; move it into a function`);
         return true;
+      });
+    }
+    expect(problems).toEqual([]);
+  });
+
+  it("that judges a protocol casts nothing: an invariant is typed by what it judges", () => {
+    const problems: string[] = [];
+    for (const source of sources.filter(({ fileName }) => JUDGES.test(fileName))) {
+      walk(source, (node) => {
+        if (!ts.isAsExpression(node) || ts.isConstTypeReference(node.type)) return;
+        problems.push(`${at(source, node)}: casts; say the type where the value comes from`);
       });
     }
     expect(problems).toEqual([]);

@@ -1,6 +1,6 @@
 // What `conclave sim PROTOCOL` was asked: words → a complete spec. Nothing runs here; what cannot be understood is a RangeError with a sentence.
 import { parseArgs } from "node:util";
-import { type Parameter, type Protocol, protocolNamed, type Setting } from "../protocols/index.ts";
+import { type Parameter, type ProtocolNode, type Setting } from "../protocols/index.ts";
 import {
   checkIds,
   checkNodes,
@@ -16,10 +16,12 @@ import {
   type Scheduled,
   schedulePartition,
   specOf,
+  type Subject,
+  subjectNamed,
 } from "../simulator/index.ts";
 
 export interface SimRequest {
-  readonly protocol: Protocol;
+  readonly subject: Subject;
   readonly spec: ProtocolSpec;
   readonly maxMs: number;
   readonly seeds: number | undefined;
@@ -59,8 +61,8 @@ export function flagOf(parameter: string): string {
 }
 
 export function readRequest(name: string, args: readonly string[]): SimRequest {
-  const protocol = protocolNamed(name);
-  const own = Object.entries(protocol.parameters).map(
+  const subject = subjectNamed(name);
+  const own = Object.entries(subject.node.parameters).map(
     ([parameter, { default: value }]) =>
       [flagOf(parameter), { type: typeof value === "boolean" ? "boolean" : "string" } as const] as const,
   );
@@ -75,8 +77,8 @@ export function readRequest(name: string, args: readonly string[]): SimRequest {
   const words: Words = values;
   checkTogether(words);
   return {
-    protocol,
-    spec: readSpec(protocol, words),
+    subject,
+    spec: readSpec(subject, words),
     maxMs: named("max", () => parseMs(String(words["max"]))),
     seeds: words["seeds"] === undefined ? undefined : wholeNumber("seeds", words["seeds"], 1),
     isJson: words["json"] === true,
@@ -114,28 +116,29 @@ export function wholeNumber(option: string, value: unknown, least: number): numb
   return number;
 }
 
-function readSpec(protocol: Protocol, words: Words): ProtocolSpec {
+function readSpec(subject: Subject, words: Words): ProtocolSpec {
+  const { node } = subject;
   const text = (option: string): string | undefined =>
     words[option] === undefined ? undefined : String(words[option]);
   const nodes = named("nodes", () => checkNodes(wholeNumber("nodes", words["nodes"], 1)));
   const attributes = text("attr");
-  if (attributes !== undefined && protocol.electsBy !== "attribute" && words["logs"] !== "attribute")
+  if (attributes !== undefined && subject.electsBy !== "attribute" && words["logs"] !== "attribute")
     throw new RangeError(
-      `--attr: ${protocol.name} does not elect by attribute${Object.hasOwn(protocol.parameters, "logs") ? "; with --logs attribute it does" : ""}`,
+      `--attr: ${node.name} does not elect by attribute${Object.hasOwn(node.parameters, "logs") ? "; with --logs attribute it does" : ""}`,
     );
-  const base = specOf(protocol.name, { nodes, seed: wholeNumber("seed", words["seed"], 0) });
+  const base = specOf(node.name, { nodes, seed: wholeNumber("seed", words["seed"], 0) });
   const values = attributes === undefined ? base.attributes : named("attr", () => parseAttributes(attributes, nodes));
   const down = lists(words["crash"]).flatMap((list) => readIds("crash", list, nodes));
   const [latency, disk, ring, writes] = [text("latency"), text("disk"), text("ring"), text("writes")];
   const partitions = lists(words["partition"]);
   const spec: ProtocolSpec = {
     ...base,
-    settings: { ...base.settings, ...readSettings(protocol, words, partitions.length > 0) },
+    settings: { ...base.settings, ...readSettings(node, words, partitions.length > 0) },
     links: {
       latency: latency === undefined ? base.links.latency : named("latency", () => parseLatency(latency)),
       lossChance: readShare("loss", text("loss")),
       duplicateChance: readShare("duplicate", text("duplicate")),
-      isFifo: !protocol.tolerates.reordering,
+      isFifo: !subject.tolerates.reordering,
     },
     diskLatency: disk === undefined ? fixedLatency(0) : named("disk", () => parseLatency(disk)),
     attributes: values,
@@ -144,10 +147,10 @@ function readSpec(protocol: Protocol, words: Words): ProtocolSpec {
     writeEveryMs: writes === undefined ? 0 : named("writes", () => parseMs(writes)),
     isFenced: words["fence"] === true,
   };
-  const leader = readLeader(protocol, spec, words, partitions.length > 0);
+  const leader = readLeader(subject, spec, words, partitions.length > 0);
   const begun = { ...spec, leader };
   const cuts = partitions.flatMap((partition) => named("partition", () => readPartition(partition, nodes)));
-  return checkSpec({ ...begun, schedule: [...readInitiators(protocol, begun, words), ...cuts] });
+  return checkSpec({ ...begun, schedule: [...readInitiators(subject, begun, words), ...cuts] });
 }
 
 function lists(words: Words[string]): readonly string[] {
@@ -155,21 +158,21 @@ function lists(words: Words[string]): readonly string[] {
 }
 
 /** A partition is noticed only by those who listen for heartbeats. */
-function readSettings(protocol: Protocol, words: Words, isPartitioned: boolean): Readonly<Record<string, Setting>> {
-  const listens = isPartitioned && Object.hasOwn(protocol.parameters, "detector") ? { detector: "heartbeat" } : {};
-  const given = Object.entries(protocol.parameters).flatMap(([name, parameter]) =>
-    readSetting(protocol, name, parameter, words),
+function readSettings(node: ProtocolNode, words: Words, isPartitioned: boolean): Readonly<Record<string, Setting>> {
+  const listens = isPartitioned && Object.hasOwn(node.parameters, "detector") ? { detector: "heartbeat" } : {};
+  const given = Object.entries(node.parameters).flatMap(([name, parameter]) =>
+    readSetting(node, name, parameter, words),
   );
   return { ...listens, ...Object.fromEntries(given) };
 }
 
 type Entry = readonly [name: string, value: Setting];
 
-function readSetting(protocol: Protocol, name: string, parameter: Parameter, words: Words): readonly Entry[] {
+function readSetting(node: ProtocolNode, name: string, parameter: Parameter, words: Words): readonly Entry[] {
   const word = words[flagOf(name)];
   if (word === undefined) return [];
   if (typeof parameter.default === "boolean") return [[name, word === true]];
-  return [named(flagOf(name), () => parseSetting(protocol, name.replace(/Ms$/, ""), String(word)))];
+  return [named(flagOf(name), () => parseSetting(node, name.replace(/Ms$/, ""), String(word)))];
 }
 
 function readShare(option: string, text: string | undefined): number {
@@ -189,7 +192,7 @@ export function readIds(option: string, text: string, nodes: number): readonly n
 }
 
 /** Who led before: as told; where the best always leads, the best, unless this is a fresh start; where a majority elects, who is down was never up. */
-function readLeader(protocol: Protocol, spec: ProtocolSpec, words: Words, isPartitioned: boolean): number {
+function readLeader(subject: Subject, spec: ProtocolSpec, words: Words, isPartitioned: boolean): number {
   const told = words["leader"];
   if (told !== undefined) {
     const [leader = 0, ...others] = readIds("leader", String(told), spec.nodes);
@@ -199,24 +202,24 @@ function readLeader(protocol: Protocol, spec: ProtocolSpec, words: Words, isPart
   const isFresh =
     words["detect"] === undefined &&
     words["initiators"] === undefined &&
-    (spec.down.length === 0 || protocol.liveness.needs === "majority") &&
+    (spec.down.length === 0 || subject.liveness.needs === "majority") &&
     !isPartitioned;
-  if (isFresh || protocol.electsBy === "any") return 0;
+  if (isFresh || subject.electsBy === "any") return 0;
   const ids = spec.ring.toSorted((a, b) => (spec.attributes[b - 1] ?? b) - (spec.attributes[a - 1] ?? a) || b - a);
   return ids[0] ?? 0;
 }
 
 /** Who begins: as told; else whom the protocol names; else, if the old leader is down and nobody listens for it, the least that is up. */
-function readInitiators(protocol: Protocol, spec: ProtocolSpec, words: Words): readonly Scheduled[] {
+function readInitiators(subject: Subject, spec: ProtocolSpec, words: Words): readonly Scheduled[] {
   const up = spec.ring.filter((id) => !spec.down.includes(id)).toSorted((a, b) => a - b);
   const option = words["initiators"] === undefined ? "detect" : "initiators";
   const told = words[option];
-  const isUnnoticed = spec.down.includes(spec.leader) && !protocol.isPerpetual(spec.settings);
+  const isUnnoticed = spec.down.includes(spec.leader) && !subject.isPerpetual(spec.settings);
   const first = up.slice(0, 1);
-  const byDefault = protocol.initiators === "all" ? up : protocol.initiators === "first" || isUnnoticed ? first : [];
+  const byDefault = subject.initiators === "all" ? up : subject.initiators === "first" || isUnnoticed ? first : [];
   const ids = told === undefined ? byDefault : told === "all" ? up : readIds(option, String(told), spec.nodes);
   const isHopeless = ids.length > 0 && up.length > 0 && !ids.some((id) => up.includes(id));
-  if (isHopeless && !protocol.isPerpetual(spec.settings))
+  if (isHopeless && !subject.isPerpetual(spec.settings))
     throw new RangeError(`--${option} ${String(told)}: down from the start (--crash), so nobody would begin`);
   return ids.map((node) => ({ atMs: 0, action: { type: "tell", node, command: "campaign", argument: 0 } }));
 }

@@ -4,8 +4,15 @@
 // Exit codes: 0 nothing was broken, 1 an invariant was, or an expectation of the scenario is not true, 2 the command was not understood.
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { type Protocol, PROTOCOLS } from "../protocols/index.ts";
-import { eventAsJson, playScenario, runElection, type SampleOrder, type TraceEvent } from "../simulator/index.ts";
+import {
+  eventAsJson,
+  playScenario,
+  runElection,
+  type SampleOrder,
+  type Subject,
+  SUBJECTS,
+  type TraceEvent,
+} from "../simulator/index.ts";
 import { HUNT_HELP, runHunt } from "./sim-hunt.ts";
 import { runExercise } from "./sim-exercises.ts";
 import { LEASE_HELP, runLease } from "./sim-lease.ts";
@@ -18,7 +25,7 @@ export const help: string = `usage: conclave sim PROTOCOL [options]
        conclave sim --scenario FILE [--json]
        conclave sim exercise 1|3|4 [--seed S] [--json]
 
-PROTOCOL is one of: ${[...PROTOCOLS.map(({ name }) => name), "lease"].join(", ")}.
+PROTOCOL is one of: ${protocolNames()}.
 
   --nodes N            members 1…N (default 5)          --seed S       another run (default 1); the same seed prints the same bytes
   --ring 3,1,2         clockwise order                  --attr 3:80,1:20   attributes, for protocols that elect by them
@@ -37,19 +44,24 @@ PROTOCOL is one of: ${[...PROTOCOLS.map(({ name }) => name), "lease"].join(", ")
   --trace              every event as a line of JSON
   --scenario FILE      plays a script of testdata/ and prints what happens
 
-${PROTOCOLS.map(describeProtocol).join("\n\n")}
+${SUBJECTS.map(describeSubject).join("\n\n")}
 
 ${LEASE_HELP}
 ${HUNT_HELP}
 Exit: 0 nothing was broken, 1 an invariant was, or an expectation of the scenario is not true, 2 not understood.
 `;
 
-function describeProtocol({ name, summary, parameters, commands }: Protocol): string {
+function protocolNames(): string {
+  return [...SUBJECTS.map(({ node }) => node.name), "lease"].join(", ");
+}
+
+function describeSubject({ node, commands }: Subject): string {
+  const { name, summary, parameters } = node;
   const rows = Object.entries(parameters).map(([parameter, { default: value, help, choices }]) => {
     const shown = parameter.endsWith("Ms") ? `${String(value)}ms` : String(value);
     return `  --${flagOf(parameter).padEnd(22)} ${help}${choices === undefined ? "" : ` (${choices.join(", ")})`}; default ${shown}`;
   });
-  const told = Object.entries(commands).map(([command, what]) => `tell 1 ${command}: ${what}`);
+  const told = Object.entries(commands).map(([command, telling]) => `tell 1 ${command}: ${telling.help}`);
   return [`${name}: ${summary}`, ...rows, `  in scenario files: ${told.join("; ")}`].join("\n");
 }
 
@@ -64,7 +76,7 @@ export async function run(args: readonly string[]): Promise<number> {
     const scenario = readScenarioFlag(args);
     if (scenario !== undefined) return playFile(scenario.file, scenario.isJson);
     if (rest.includes("--help") || rest.includes("-h")) return tellHelp(0);
-    if (!PROTOCOLS.some((protocol) => protocol.name === name)) throw new RangeError(unknownProtocol(name));
+    if (!SUBJECTS.some(({ node }) => node.name === name)) throw new RangeError(unknownProtocol(name));
     return await simulate(readRequest(name, rest), [name, ...rest]);
   } catch (error) {
     if (!(error instanceof Error) || !isUsage(error)) throw error;
@@ -92,7 +104,7 @@ function isUsage(error: Error & { readonly code?: unknown }): boolean {
 }
 
 function unknownProtocol(name: string): string {
-  return `there is no protocol ${name}: ${[...PROTOCOLS.map((protocol) => protocol.name), "lease"].join(", ")}; or exercise, or --hunt`;
+  return `there is no protocol ${name}: ${protocolNames()}; or exercise, or --hunt`;
 }
 
 function tellHelp(code: number): number {
@@ -106,7 +118,7 @@ async function simulate(request: SimRequest, args: readonly string[]): Promise<n
   if (request.seeds !== undefined) return swarm(request, request.seeds, args);
   const { spec, maxMs, isJson } = request;
   const election = runElection(spec, { isRecorded: !isJson || request.isTrace, maxMs });
-  const hasVotes = request.protocol.electsBy === "any";
+  const hasVotes = request.subject.electsBy === "any";
   const text = isJson ? `${JSON.stringify(election.result)}\n` : tellRun(election, hasVotes);
   process.stdout.write(request.isTrace ? asLines(election.events) : text);
   return election.result.violations.length === 0 ? 0 : 1;
@@ -117,13 +129,13 @@ function asLines(events: readonly TraceEvent[]): string {
 }
 
 async function swarm(
-  { protocol, spec, maxMs, isJson, isCsv }: SimRequest,
+  { subject, spec, maxMs, isJson, isCsv }: SimRequest,
   count: number,
   args: readonly string[],
 ): Promise<number> {
   const order: SampleOrder = { kind: "election", spec, maxMs, fromSeed: spec.seed, count };
-  const hasVotes = protocol.electsBy === "any";
-  return tellSamples(order, { name: protocol.name, nodes: spec.nodes, hasVotes, isJson, isCsv, args });
+  const hasVotes = subject.electsBy === "any";
+  return tellSamples(order, { name: subject.node.name, nodes: spec.nodes, hasVotes, isJson, isCsv, args });
 }
 
 // ---- files and exercises -----------------------------------------------------------------------------------------------------------------

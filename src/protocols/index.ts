@@ -1,5 +1,5 @@
 // conclave/protocols: election protocols as pure nodes, `(state, input, now) → state + effects`, for those who want to host, simulate or draw them.
-export { type BullyImage, type BullyMessage, type BullyState } from "./bully/state.ts";
+export { type BullyCommand, type BullyImage, type BullyMessage, type BullyState } from "./bully/state.ts";
 export { bully } from "./bully/bully.ts";
 export {
   type DetectorKind,
@@ -11,24 +11,35 @@ export {
   watch,
 } from "./detector/detector.ts";
 export {
+  type Command,
   type Effects,
-  type Liveness,
   type Message,
   NOBODY,
   type NodeId,
   type Parameter,
-  type Protocol,
+  type ProtocolNode,
   type Role,
   type Setting,
   type Settings,
   settingsOf,
   type Setup,
-  type Tolerance,
-} from "./protocol.ts";
+} from "./node.ts";
+export {
+  type Entry,
+  type LogBounds,
+  type LogEffects,
+  type LogNode,
+  type LogPlace,
+  type MemberChange,
+  type Membership,
+  type Proposed,
+  type Refusal,
+  type Snapshot,
+  type StateMachine,
+} from "./log-node.ts";
 export { raftElection } from "./raft/raft.ts";
-export { type RaftMessage, type RaftRole, type RaftState, type RaftWrite } from "./raft/state.ts";
+export { type RaftCommand, type RaftMessage, type RaftRole, type RaftState, type RaftWrite } from "./raft/state.ts";
 export { takesProposals } from "./raft/transfer.ts";
-export { protocolNamed, PROTOCOLS } from "./registry.ts";
 export {
   rendezvousOwner,
   rendezvousOwners,
@@ -38,8 +49,13 @@ export {
 } from "./rendezvous/rendezvous.ts";
 export { changRoberts } from "./ring/chang-roberts.ts";
 export { lelann } from "./ring/lelann.ts";
-export { type RingImage, type RingMessage, type RingState } from "./ring/state.ts";
-export { type Vote, type ZabImage, type ZabMessage, type ZabState } from "./zab/state.ts";
+export { type RingCommand, type RingImage, type RingMessage, type RingState } from "./ring/state.ts";
+export { type Vote, type ZabCommand, type ZabImage, type ZabMessage, type ZabState } from "./zab/state.ts";
 export { zab } from "./zab/zab.ts";
 export { masterLease } from "./master-lease/master-lease.ts";
-export { type MasterLeaseImage, type MasterLeaseMessage, type MasterLeaseState } from "./master-lease/state.ts";
+export {
+  type MasterLeaseCommand,
+  type MasterLeaseImage,
+  type MasterLeaseMessage,
+  type MasterLeaseState,
+} from "./master-lease/state.ts";

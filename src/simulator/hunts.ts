@@ -1,6 +1,5 @@
 // Everything that can be hunted, by name: the lease machine before its store, and each protocol. Portions of seeds are plain data, so that threads can
 // share the work.
-import { PROTOCOLS } from "../protocols/registry.ts";
 import type { Hunted, HuntOptions } from "./kernel/hunt.ts";
 import { addCounts, type Counts, emptyCounts } from "./lease/counts.ts";
 import { describeFault } from "./lease/faults.ts";
@@ -8,6 +7,7 @@ import { runSeed } from "./lease/hunt.ts";
 import { drawWorld } from "./lease/swarm.ts";
 import { formatAction } from "./protocols/actions.ts";
 import { drawHuntedWorld, huntProtocol } from "./protocols/hunt.ts";
+import { SUBJECTS } from "./protocols/subjects/index.ts";
 import type { TraceEvent } from "./trace-event.ts";
 
 export interface AnyHuntOptions extends HuntOptions {
@@ -40,7 +40,7 @@ const LEASE: Hunt = {
 };
 
 export function huntNames(): readonly string[] {
-  return [LEASE.name, ...PROTOCOLS.map(({ name }) => name)];
+  return [LEASE.name, ...SUBJECTS.map(({ node }) => node.name)];
 }
 
 export function huntNamed(name: string): Hunt {

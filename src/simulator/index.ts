@@ -30,8 +30,7 @@ export {
   specOf,
 } from "./protocols/election.ts";
 export { drawHuntedWorld, type HuntedWorld, huntProtocol, type ProtocolHuntResult } from "./protocols/hunt.ts";
-export { INVARIANTS } from "./protocols/invariants/index.ts";
-export type { Invariant, View } from "./protocols/invariants/invariant.ts";
+export type { AcceptedWrite, Invariant, SeenMember, View } from "./protocols/invariants/invariant.ts";
 export {
   exponentialLatency,
   fixedLatency,
@@ -66,4 +65,6 @@ export {
   type HuntReport,
   huntSeeds,
 } from "./hunts.ts";
+export type { Liveness, Subject, Telling, Tolerance } from "./protocols/subject.ts";
+export { INVARIANTS, subjectNamed, SUBJECTS } from "./protocols/subjects/index.ts";
 export { type Hunted, type HuntOptions, shrink, type Shrunk, type Violation } from "./kernel/hunt.ts";

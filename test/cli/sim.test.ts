@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { PROTOCOLS } from "conclave/protocols";
+import { SUBJECTS } from "conclave/simulator";
 import { help, run } from "../../src/cli/sim.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -75,11 +75,14 @@ describe("conclave sim bully", () => {
 });
 
 describe("a run", () => {
-  it.each([...PROTOCOLS.map(({ name }) => name), "lease"])("of %s elects nobody where nobody is up", async (name) => {
-    const { code, out } = await sim(`${name} --nodes 3 --crash 1,2 --crash 3 --json`);
-    expect(code).toBe(0);
-    expect(JSON.parse(out)).toMatchObject({ leader: null, messages: { total: 0 }, violations: [] });
-  });
+  it.each([...SUBJECTS.map(({ node }) => node.name), "lease"])(
+    "of %s elects nobody where nobody is up",
+    async (name) => {
+      const { code, out } = await sim(`${name} --nodes 3 --crash 1,2 --crash 3 --json`);
+      expect(code).toBe(0);
+      expect(JSON.parse(out)).toMatchObject({ leader: null, messages: { total: 0 }, violations: [] });
+    },
+  );
 
   it("that was cut short is not judged as if it were over", async () => {
     const { code, out } = await sim("bully --crash 5 --detect 1 --max 5ms --json");
@@ -221,7 +224,7 @@ describe("conclave sim", () => {
   });
 
   it("names every protocol and every parameter in its help", () => {
-    for (const { name } of PROTOCOLS) expect(help).toContain(`\n${name}: `);
+    for (const { node } of SUBJECTS) expect(help).toContain(`\n${node.name}: `);
     expect(help).toContain("--answer-timeout");
   });
 });

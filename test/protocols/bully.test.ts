@@ -47,7 +47,7 @@ describe("a node", () => {
   it("sends no election number that is not on its disk", () => {
     const node = loneNode(bully, { id: 2, nodes: 3, leader: 3 });
     node.start({ number: 9 });
-    expect(node.command("suspect", 3).filter(({ type }) => type === "send")).toEqual([]);
+    expect(node.command({ type: "suspect", node: 3 }).filter(({ type }) => type === "send")).toEqual([]);
     expect(node.stored(10)).toContainEqual({ type: "send", to: 3, message: { type: "ELECTION", number: 10 } });
   });
 
@@ -155,7 +155,7 @@ describe("a node", () => {
   function asking() {
     const node = loneNode(bully, { id: 2, nodes: 3, leader: 3 });
     node.start({ number: 1 });
-    node.command("suspect", 3);
+    node.command({ type: "suspect", node: 3 });
     node.stored(2);
     expect(node.state.phase).toBe("asking");
     return node;

@@ -58,7 +58,7 @@ describe("a node", () => {
     const other = loneNode(lelann, { id: 3, nodes: 5 });
     for (const node of [best, other]) {
       node.start();
-      node.command("campaign");
+      node.command({ type: "campaign" });
       node.stored(1);
       node.receive(1, token(4));
       node.receive(1, token(node === best ? 5 : 3));

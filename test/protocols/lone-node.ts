@@ -5,10 +5,11 @@
 //   expect(node.receive(1, { type: "ELECTION", number: 4 })).toContainEqual({ type: "send", to: 1, message: { type: "OK", number: 4 } });
 import { createRng } from "../../src/base/rng.ts";
 import {
+  type Command,
   type Effects,
   type Message,
   type NodeId,
-  type Protocol,
+  type ProtocolNode,
   type Role,
   type Settings,
   settingsOf,
@@ -21,7 +22,7 @@ export type Effect<Sent extends Message, Write> =
   | { readonly type: "persist"; readonly ticket: number; readonly write: Write }
   | { readonly type: "announce"; readonly role: Role; readonly leader: NodeId; readonly term: number };
 
-export interface LoneNode<State, Sent extends Message, Write> {
+export interface LoneNode<State, Sent extends Message, Write, Told extends Command> {
   readonly state: State;
   /** On the node's clock; change it to let time pass. */
   now: number;
@@ -29,7 +30,7 @@ export interface LoneNode<State, Sent extends Message, Write> {
   receive(from: NodeId, message: Sent): readonly Effect<Sent, Write>[];
   expire(timer: string, subject?: number): readonly Effect<Sent, Write>[];
   stored(ticket: number): readonly Effect<Sent, Write>[];
-  command(name: string, argument?: number): readonly Effect<Sent, Write>[];
+  command(command: Told): readonly Effect<Sent, Write>[];
 }
 
 interface Choices {
@@ -42,10 +43,10 @@ interface Choices {
   readonly seed?: number;
 }
 
-export function loneNode<State extends object, Sent extends Message, Write>(
-  protocol: Protocol<State, Sent, Write>,
+export function loneNode<State extends object, Sent extends Message, Write, Told extends Command>(
+  protocol: ProtocolNode<State, Sent, Write, Told>,
   { id, nodes, members, attribute = id, leader = 0, settings = {}, seed = 1 }: Choices,
-): LoneNode<State, Sent, Write> {
+): LoneNode<State, Sent, Write, Told> {
   let effects: Effect<Sent, Write>[] = [];
   const nameOf = (timer: number): string => protocol.timers[timer] ?? `timer ${timer}`;
   const record: Effects<Sent, Write> = {
@@ -65,7 +66,7 @@ export function loneNode<State extends object, Sent extends Message, Write>(
   const ring = members ?? Array.from({ length: nodes }, (_, index) => index + 1);
   const complete = settingsOf(protocol, settings);
   const state = protocol.create({ id, members: ring, attribute, leader, settings: complete, rng: createRng(seed, id) });
-  const node: LoneNode<State, Sent, Write> = {
+  const node: LoneNode<State, Sent, Write, Told> = {
     state,
     now: 0,
     start: (image) => done(() => protocol.start(state, image, node.now, record)),
@@ -73,7 +74,7 @@ export function loneNode<State extends object, Sent extends Message, Write>(
     expire: (timer, subject = 0) =>
       done(() => protocol.expire(state, protocol.timers.indexOf(timer), subject, node.now, record)),
     stored: (ticket) => done(() => protocol.stored(state, ticket, node.now, record)),
-    command: (name, argument = 0) => done(() => protocol.command(state, name, argument, node.now, record)),
+    command: (command) => done(() => protocol.command(state, command, node.now, record)),
   };
   return node;
 }

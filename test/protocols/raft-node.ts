@@ -1,9 +1,9 @@
 // One node of Raft's election without a world, in each of its roles, and the messages it is given. For raft*.test.ts.
 import { expect } from "vitest";
-import { raftElection, type RaftMessage, type RaftState, type RaftWrite } from "conclave/protocols";
+import { type RaftCommand, raftElection, type RaftMessage, type RaftState, type RaftWrite } from "conclave/protocols";
 import { type Effect, type LoneNode, loneNode } from "./lone-node.ts";
 
-export type Node = LoneNode<RaftState, RaftMessage, RaftWrite>;
+export type Node = LoneNode<RaftState, RaftMessage, RaftWrite, RaftCommand>;
 export type Effects = readonly Effect<RaftMessage, RaftWrite>[];
 
 export const LOG = { term: 0, index: 0 };

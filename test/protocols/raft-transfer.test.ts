@@ -9,7 +9,7 @@ describe("a transfer (thesis, section 3.10)", () => {
 
   it("tells its target, which stands at once, without pre-votes, in the leader's name", () => {
     const node = leader({ settings });
-    expect(sends(node.command("transfer", 2))).toEqual([{ to: 2, type: "TIMEOUT-NOW", term: 1 }]);
+    expect(sends(node.command({ type: "transfer", to: 2 }))).toEqual([{ to: 2, type: "TIMEOUT-NOW", term: 1 }]);
     const target = follower({ id: 2, settings, image: { term: 1, vote: 1 } });
     target.receive(1, append(1));
     expect(sends(target.receive(1, { type: "TIMEOUT-NOW", term: 1 }))).toContainEqual({ to: 3, ...vote(2, true) });
@@ -18,7 +18,12 @@ describe("a transfer (thesis, section 3.10)", () => {
   it("takes no proposals while it lasts, and again when it is given up", () => {
     const node = leader({ settings });
     expect(takesProposals(node.state)).toBe(true);
-    expect(node.command("transfer", 2)).toContainEqual({ type: "set", timer: "transfer", afterMs: 150, subject: 0 });
+    expect(node.command({ type: "transfer", to: 2 })).toContainEqual({
+      type: "set",
+      timer: "transfer",
+      afterMs: 150,
+      subject: 0,
+    });
     expect(takesProposals(node.state)).toBe(false);
     node.expire("transfer");
     expect(takesProposals(node.state)).toBe(true);
@@ -26,15 +31,15 @@ describe("a transfer (thesis, section 3.10)", () => {
 
   it("to the same target goes on, to another begins anew, to itself or a stranger does not begin", () => {
     const node = leader({ settings });
-    for (const stranger of [1, 9]) expect(node.command("transfer", stranger)).toEqual([]);
-    node.command("transfer", 2);
-    expect(node.command("transfer", 2)).toEqual([]);
-    expect(sends(node.command("transfer", 3))).toEqual([{ to: 3, type: "TIMEOUT-NOW", term: 1 }]);
+    for (const stranger of [1, 9]) expect(node.command({ type: "transfer", to: stranger })).toEqual([]);
+    node.command({ type: "transfer", to: 2 });
+    expect(node.command({ type: "transfer", to: 2 })).toEqual([]);
+    expect(sends(node.command({ type: "transfer", to: 3 }))).toEqual([{ to: 3, type: "TIMEOUT-NOW", term: 1 }]);
     expect(node.state.transferee).toBe(3);
   });
 
   it("is for leaders to begin", () => {
-    expect(follower({ settings }).command("transfer", 2)).toEqual([]);
+    expect(follower({ settings }).command({ type: "transfer", to: 2 })).toEqual([]);
   });
 
   it("of an older term, or to a candidate, moves nobody", () => {

@@ -24,7 +24,7 @@ describe.each([
 
   it("sends nothing of a round that is not on its disk", () => {
     const node = fresh();
-    expect(sends(node.command("campaign"))).toEqual([]);
+    expect(sends(node.command({ type: "campaign" }))).toEqual([]);
     expect(sends(node.receive(1, election(1, 4)))).toEqual([]);
     expect(sends(node.stored(1))).toEqual([
       { to: 3, ...election(1, 2) },
@@ -44,7 +44,7 @@ describe.each([
 
   it("leaves whatever the last round left behind when a newer one comes: flag, best, unsent messages, leadership", () => {
     const node = fresh(4);
-    node.command("campaign");
+    node.command({ type: "campaign" });
     node.stored(1);
     node.receive(3, election(1, 4));
     expect(node.state.phase).toBe("leading");
@@ -55,7 +55,7 @@ describe.each([
 
   it("is elected by its own token, once", () => {
     const node = fresh(4);
-    node.command("campaign");
+    node.command({ type: "campaign" });
     node.stored(1);
     expect(sends(node.receive(3, election(1, 4)))).toEqual([{ to: 1, ...elected(1, 4) }]);
     expect(node.receive(3, election(1, 4))).toEqual([]);
@@ -76,7 +76,7 @@ describe.each([
     const node = fresh(4);
     expect(node.receive(3, election(9, 4))).toEqual([]);
     expect(node.receive(3, elected(9, 4))).toEqual([]);
-    node.command("campaign");
+    node.command({ type: "campaign" });
     expect(node.state.round).toBe(10);
   });
 
@@ -97,18 +97,18 @@ describe.each([
 
   it("does not follow one that it knows to be dead", () => {
     const node = fresh(2);
-    node.command("suspect", 4);
+    node.command({ type: "suspect", node: 4 });
     node.receive(1, elected(1, 4));
     expect(node.state).toMatchObject({ phase: "running", round: 2 });
   });
 
   it("skips dead successors, down to itself", () => {
     const node = fresh(2);
-    node.command("campaign");
+    node.command({ type: "campaign" });
     node.stored(1);
-    for (const dead of [3, 4]) node.command("suspect", dead);
+    for (const dead of [3, 4]) node.command({ type: "suspect", node: dead });
     expect(sends(node.stored(node.state.round))).toEqual([{ to: 1, ...election(3, 2) }]);
-    node.command("suspect", 1);
+    node.command({ type: "suspect", node: 1 });
     expect(sends(node.stored(node.state.round))).toEqual([{ to: 2, ...election(4, 2) }]);
     expect(node.receive(2, election(4, 2))).toContainEqual({ type: "announce", role: "leader", leader: 2, term: 4 });
   });
@@ -117,20 +117,20 @@ describe.each([
     const node = fresh(1);
     node.receive(4, election(1, 3));
     node.stored(1);
-    node.command("suspect", 3);
+    node.command({ type: "suspect", node: 3 });
     expect(node.state).toMatchObject({ round: 2, successor: 2, phase: "running" });
   });
 
   it("changes its successor and nothing else when a member of no importance dies after the election", () => {
     const node = fresh(1);
     node.receive(4, elected(1, 4));
-    node.command("suspect", 2);
+    node.command({ type: "suspect", node: 2 });
     expect(node.state).toMatchObject({ phase: "following", round: 1, successor: 3 });
   });
 
   it("without a detector asks its successor when a round hangs, and begins a new one if that does not help", () => {
     const node = fresh(1);
-    node.command("campaign");
+    node.command({ type: "campaign" });
     node.stored(1);
     expect(sends(node.expire("round"))).toEqual([{ to: 2, type: "PROBE" }]);
     node.receive(2, { type: "ALIVE", round: 1 });
@@ -145,7 +145,7 @@ describe.each([
 
   it("takes back whom it hears, though it was believed dead", () => {
     const node = fresh(1, listening);
-    node.command("suspect", 2);
+    node.command({ type: "suspect", node: 2 });
     expect(node.state.successor).toBe(3);
     expect(sends(node.expire("probe"))).toEqual([
       { to: 2, type: "PROBE" },

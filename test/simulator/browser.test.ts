@@ -4,8 +4,7 @@ import { createContext, runInContext } from "node:vm";
 import { fileURLToPath } from "node:url";
 import { build, type OutputChunk } from "rolldown";
 import { beforeAll, describe, expect, it } from "vitest";
-import { PROTOCOLS } from "conclave/protocols";
-import { formatEvent, huntNamed, huntNames, LeaseWorld, drawWorld } from "conclave/simulator";
+import { formatEvent, huntNamed, huntNames, LeaseWorld, drawWorld, SUBJECTS } from "conclave/simulator";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const ENTRY = "the entry";
@@ -59,7 +58,7 @@ describe("joined for a browser", () => {
       const { hash, trace } = huntNamed(name).run(3, { isRecorded: true });
       expect(there, name).toBe(`${hash}\n${trace.map(formatEvent).join("\n")}`);
     }
-    expect(runInContext("conclave.protocols.PROTOCOLS.length", context)).toBe(PROTOCOLS.length);
+    expect(runInContext("conclave.simulator.SUBJECTS.length", context)).toBe(SUBJECTS.length);
   });
 
   it("a world forks there too", () => {

@@ -24,11 +24,11 @@
 // leader and outlived it; with a lesser number it is an old announcement that was slow.
 // A node that returns may not know how far the numbers have come. It leads at once (its id is the greatest), and the leader it deposes answers with an
 // election, which tells it.
-import { nextOf } from "../../base/rng.ts";
 import { DETECTOR_PARAMETERS, detectorOf, heard, suspects, suspectsAt, watch } from "../detector/detector.ts";
-import { NOBODY, type NodeId, numberOf, type Protocol, type Settings } from "../protocol.ts";
+import { NOBODY, type NodeId, numberOf, type ProtocolNode, type Settings } from "../node.ts";
 import {
   ANSWER,
+  type BullyCommand,
   type BullyEffects,
   type BullyImage,
   type BullyMessage,
@@ -39,13 +39,13 @@ import {
   TIMERS,
 } from "./state.ts";
 
-function answerTimeoutOf(settings: Settings): number {
+export function answerTimeoutOf(settings: Settings): number {
   const asked = numberOf(settings, "answerTimeoutMs");
   return asked > 0 ? asked : 2 * numberOf(settings, "delayMs") + 2 * numberOf(settings, "processMs");
 }
 
 /** The node that said OK asks in its turn, waits as long as we do, and announces itself; a greater node may begin one delay later. */
-function coordinatorTimeoutOf(settings: Settings): number {
+export function coordinatorTimeoutOf(settings: Settings): number {
   const asked = numberOf(settings, "coordinatorTimeoutMs");
   if (asked > 0) return asked;
   return answerTimeoutOf(settings) + 2 * numberOf(settings, "delayMs") + 2 * numberOf(settings, "processMs");
@@ -159,9 +159,9 @@ function beat(state: BullyState, effects: BullyEffects): void {
   effects.setTimer(HEARTBEAT, state.detector.everyMs);
 }
 
-// ---- the protocol ----------------------------------------------------------------------------------------------------------------------
+// ---- the node --------------------------------------------------------------------------------------------------------------------------
 
-export const bully: Protocol<BullyState, BullyMessage, BullyImage> = {
+export const bully: ProtocolNode<BullyState, BullyMessage, BullyImage, BullyCommand> = {
   name: "bully",
   summary: "the greatest id that is alive leads (Garcia-Molina 1982)",
   messageTypes: ["ELECTION", "OK", "COORDINATOR", "HEARTBEAT"],
@@ -176,33 +176,6 @@ export const bully: Protocol<BullyState, BullyMessage, BullyImage> = {
     },
     ...DETECTOR_PARAMETERS,
   },
-  commands: { campaign: "begins an election", suspect: "says that the node of that number is dead" },
-  invariants: ["answered-election", "best-announced", "best-elected", "one-leader", "fresh-number", "fenced-writes"],
-  tolerates: {
-    crashes: true,
-    pauses: false,
-    partitions: false,
-    loss: false,
-    duplicates: true,
-    reordering: true,
-    slowness: false,
-    lostWrites: true,
-    drift: 0,
-  },
-  delayMaxMs: (settings) => numberOf(settings, "delayMs"),
-  liveness: {
-    needs: "everybody",
-    withinMs: (settings, nodes) =>
-      (nodes + 2) * (answerTimeoutOf(settings) + coordinatorTimeoutOf(settings)) +
-      3 * numberOf(settings, "heartbeatTimeoutMs"),
-  },
-  isPerpetual: ({ detector }) => detector !== "told",
-  electsBy: "id",
-  initiators: "none",
-  drawSettings: (rng) => ({
-    detector: nextOf(rng, ["told", "told", "heartbeat", "phi"]),
-    delayMs: nextOf(rng, [5, 10, 20]),
-  }),
 
   create({ id, members, settings, leader }) {
     return {
@@ -261,8 +234,8 @@ export const bully: Protocol<BullyState, BullyMessage, BullyImage> = {
     if (state.phase === "preparing" && ticket === state.election) askHigher(state, effects);
   },
 
-  command(state, name, argument, _now, effects) {
-    if (name === "campaign" || argument === state.leader) joinElection(state, effects);
+  command(state, command, _now, effects) {
+    if (command.type === "campaign" || command.node === state.leader) joinElection(state, effects);
   },
 
   fold: (_image, write) => write,

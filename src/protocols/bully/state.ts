@@ -1,6 +1,6 @@
 // What a Bully node knows, and what Bully nodes say to each other.
 import type { DetectorSettings, Watch } from "../detector/detector.ts";
-import type { Effects, NodeId } from "../protocol.ts";
+import type { Effects, NodeId } from "../node.ts";
 
 export type BullyMessage =
   /** Who is alive above me? */
@@ -11,6 +11,9 @@ export type BullyMessage =
   | { readonly type: "COORDINATOR"; readonly number: number }
   /** I still do. Only where a detector listens. */
   | { readonly type: "HEARTBEAT"; readonly number: number };
+
+/** Begin an election; the member `node` is dead. */
+export type BullyCommand = { readonly type: "campaign" } | { readonly type: "suspect"; readonly node: NodeId };
 
 /**
  *   idle        follows `leader`, or nobody yet

@@ -9,7 +9,7 @@
 //   heartbeat   suspects after `timeoutMs` of silence; each mistake makes its timeout half as long again
 //   phi         Hayashibara and others (2004): suspects when the chance that the next heartbeat still comes has fallen to 10^−threshold
 import { assert } from "../../base/assert.ts";
-import { numberOf, type Parameter, type Settings } from "../protocol.ts";
+import { numberOf, type Parameter, type Settings } from "../node.ts";
 import { quantileOfTail } from "./normal.ts";
 
 export type DetectorKind = "told" | "heartbeat" | "phi";

@@ -36,14 +36,14 @@
 // renewal would cost a write. A full lease of waiting after a restart is what it costs instead.
 // WHY EVERY ATTEMPT HAS ITS OWN EPOCH  A grant is dated at the send of its question. Were a question asked twice under one epoch, the answer to the first could be
 // taken for one to the second, and the master would believe longer than it was promised.
-import { nextOf } from "../../base/rng.ts";
-import { NOBODY, type NodeId, numberOf, type Protocol, type Settings } from "../protocol.ts";
+import { NOBODY, type NodeId, numberOf, type ProtocolNode, type Settings } from "../node.ts";
 import { beliefMs, type Margins } from "./deadlines.ts";
 import { armStand, beginPledged, hearAsk, hearRelease, hearRenew, isBound, pledgeStored, remember } from "./pledge.ts";
 import {
   ATTEMPT,
   BEGIN,
   LAPSE,
+  type MasterLeaseCommand,
   type MasterLeaseEffects,
   type MasterLeaseImage,
   type MasterLeaseMessage,
@@ -125,9 +125,9 @@ function receiveAsMaster(
   else hearDenied(state, tenure, from, now, effects);
 }
 
-// ---- the protocol ----------------------------------------------------------------------------------------------------------------------
+// ---- the node --------------------------------------------------------------------------------------------------------------------------
 
-export const masterLease: Protocol<MasterLeaseState, MasterLeaseMessage, MasterLeaseImage> = {
+export const masterLease: ProtocolNode<MasterLeaseState, MasterLeaseMessage, MasterLeaseImage, MasterLeaseCommand> = {
   name: "master-lease",
   summary: "replicas promise not to elect another for a while (Chubby)",
   messageTypes: ["ASK", "GRANT", "DENY", "RENEW", "RENEWED", "STALE", "RELEASE"],
@@ -140,49 +140,11 @@ export const masterLease: Protocol<MasterLeaseState, MasterLeaseMessage, MasterL
     attemptMs: { default: 200, help: "how long to wait for a majority's promises" },
     spreadMs: { default: 400, help: "a free replica stands at a random instant within this" },
   },
-  commands: {
-    campaign: "asks for the lease, if it is not bound to another",
-    takeover: "asks for the lease although another has it, and waits that one out",
-  },
-  invariants: [
-    "exclusive-leader",
-    "one-leader-per-term",
-    "monotone-term",
-    "master-lease-pledges",
-    "master-lease-kept-word",
-    "master-lease-proofs",
-  ],
-  tolerates: {
-    crashes: true,
-    pauses: true,
-    partitions: true,
-    loss: true,
-    duplicates: true,
-    reordering: true,
-    slowness: true,
-    lostWrites: true,
-    drift: 0.01,
-  },
-  delayMaxMs: (settings) => numberOf(settings, "attemptMs") / 8,
-  liveness: {
-    needs: "majority",
-    withinMs: (settings) =>
-      3 * numberOf(settings, "leaseMs") + 12 * (numberOf(settings, "attemptMs") + numberOf(settings, "spreadMs")),
-  },
-  isPerpetual: () => true,
-  electsBy: "any",
-  initiators: "none",
   problemWith(settings) {
     const [renewEveryMs, usableMs] = [numberOf(settings, "renewEveryMs"), beliefMs(marginsOf(settings))];
     if (renewEveryMs < usableMs) return undefined;
     return `a master can rely on its lease for ${Number(usableMs.toFixed(3))} ms; it must be renewed more often than every ${renewEveryMs} ms`;
   },
-  drawSettings: (rng) => ({
-    leaseMs: nextOf(rng, [1000, 1000, 600, 10_000]),
-    renewEveryMs: nextOf(rng, [250, 150, 50]),
-    grainMs: nextOf(rng, [0, 0, 5]),
-    spreadMs: nextOf(rng, [400, 400, 200]),
-  }),
 
   create({ id, members, settings, rng, leader }) {
     const epoch = leader === NOBODY ? 0 : 1;
@@ -249,9 +211,9 @@ export const masterLease: Protocol<MasterLeaseState, MasterLeaseMessage, MasterL
     }
   },
 
-  command(state, name, _argument, now, effects) {
+  command(state, { type }, now, effects) {
     if (state.tenure !== undefined) return;
-    if (name === "takeover" || !isBound(state, state.id, now)) stand(state, name === "takeover", now, effects);
+    if (type === "takeover" || !isBound(state, state.id, now)) stand(state, type === "takeover", now, effects);
   },
 
   fold: (_image, write) => write,

@@ -1,6 +1,6 @@
 // The replica that promises. One promise at a time, to one holder, in an epoch that never falls; nothing of it is said before it is on disk.
 import { nextBetween } from "../../base/rng.ts";
-import { NOBODY, type NodeId } from "../protocol.ts";
+import { NOBODY, type NodeId } from "../node.ts";
 import { promiseMs } from "./deadlines.ts";
 import { type MasterLeaseEffects, type MasterLeaseState, type Pending, STAND } from "./state.ts";
 

@@ -1,6 +1,6 @@
 // What a replica knows, as one that promises and as one that is promised to, and what replicas say to each other.
 import type { Rng } from "../../base/rng.ts";
-import type { Effects, NodeId } from "../protocol.ts";
+import type { Effects, NodeId } from "../node.ts";
 import type { Margins } from "./deadlines.ts";
 
 export type MasterLeaseMessage =
@@ -17,6 +17,9 @@ export type MasterLeaseMessage =
   | { readonly type: "STALE"; readonly seen: number }
   /** I shall never use what you promised in this epoch. */
   | { readonly type: "RELEASE"; readonly epoch: number };
+
+/** Ask for the lease, if it is not bound to another; ask for it although it is, and wait that one out. */
+export type MasterLeaseCommand = { readonly type: "campaign" } | { readonly type: "takeover" };
 
 /** What a replica has promised. */
 export interface Pledge {

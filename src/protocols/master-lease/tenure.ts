@@ -1,5 +1,5 @@
 // The replica that others promise to: it stands, waits until its predecessor's lease is over, leads while a majority keeps its promise, and stops by its own clock.
-import { NOBODY, type NodeId } from "../protocol.ts";
+import { NOBODY, type NodeId } from "../node.ts";
 import { beliefMs, passedBy, reachedBy, waitOf } from "./deadlines.ts";
 import { armStand, extend, giveBack, othersMs, promise } from "./pledge.ts";
 import {

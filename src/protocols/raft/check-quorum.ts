@@ -8,7 +8,7 @@
 //
 // Without CheckQuorum a member must not be loyal to a leader that nobody else hears, so only pre-votes are refused then, as the thesis says (section 9.6);
 // testdata/raft-election shows how even that can last for ever.
-import { NOBODY, type NodeId } from "../protocol.ts";
+import { NOBODY, type NodeId } from "../node.ts";
 import { becomeFollower } from "./role.ts";
 import { CHECK_QUORUM, type RaftEffects, type RaftState } from "./state.ts";
 

@@ -1,5 +1,5 @@
 // A follower and its leader's APPEND, which is a heartbeat as long as there is no log.
-import { type NodeId } from "../protocol.ts";
+import { type NodeId } from "../node.ts";
 import { becomeFollower, waitForElection } from "./role.ts";
 import type { RaftEffects, RaftState } from "./state.ts";
 import { reply } from "./storage.ts";

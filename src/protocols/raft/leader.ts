@@ -1,5 +1,5 @@
 // A leader: tells everybody at once, and again at each heartbeat. When the log joins, what it appends first in its term is a no-op (Raft, section 8).
-import { NOBODY, type NodeId } from "../protocol.ts";
+import { NOBODY, type NodeId } from "../node.ts";
 import { noteActive, watchQuorum } from "./check-quorum.ts";
 import { becomeFollower, enterRole } from "./role.ts";
 import { HEARTBEAT, type RaftEffects, type RaftMessage, type RaftState } from "./state.ts";

@@ -1,6 +1,6 @@
 // Whatever an election asks of the log, and nothing else does. There is no log yet: each member's ends where it was told, for good. When it joins, these
 // functions look at it, and no other file of the election changes.
-import type { NodeId } from "../protocol.ts";
+import type { NodeId } from "../node.ts";
 import type { RaftState } from "./state.ts";
 
 /** The last entry: its term and its index. 0, 0: none. */

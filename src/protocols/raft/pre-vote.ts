@@ -5,7 +5,7 @@
 // term that was asked for, which nobody may take for a term that has begun; a refusal carries the refuser's own, which its asker adopts: else one that is
 // behind in terms, with the only log that is long enough, would ask in vain for ever (etcd 8243, 8501). For the same reason an outdated question is
 // refused and not dropped.
-import { NOBODY, type NodeId } from "../protocol.ts";
+import { NOBODY, type NodeId } from "../node.ts";
 import { isLed } from "./check-quorum.ts";
 import { isUpToDate, logOnDisk } from "./log.ts";
 import { becomeFollower, enterRole } from "./role.ts";

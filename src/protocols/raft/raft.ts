@@ -29,17 +29,18 @@
 //
 // CUT  role.ts what a role and a term own · storage.ts term and vote on disk · follower.ts · pre-vote.ts · vote.ts · leader.ts · check-quorum.ts · transfer.ts ·
 // log.ts what depends on the log. Members are fixed: learners and removed servers (thesis, chapter 4) come with the log.
-import { NOBODY, numberOf, type Protocol } from "../protocol.ts";
+import { NOBODY, numberOf, type ProtocolNode } from "../node.ts";
 import { checkQuorum } from "./check-quorum.ts";
 import { handleAppend } from "./follower.ts";
 import { beat, becomeLeader, handleAppended } from "./leader.ts";
 import { becomePreCandidate, handlePreVote, handlePreVoted } from "./pre-vote.ts";
 import { becomeFollower, enterRole } from "./role.ts";
-import { agreedWithinMs, delayMaxOf, drawSettings, heartbeatOf, isLive, PARAMETERS, problemWith } from "./settings.ts";
+import { heartbeatOf, PARAMETERS, problemWith } from "./settings.ts";
 import {
   CHECK_QUORUM,
   ELECTION,
   HEARTBEAT,
+  type RaftCommand,
   type RaftEffects,
   type RaftMessage,
   type RaftState,
@@ -57,50 +58,13 @@ function campaign(state: RaftState, effects: RaftEffects): void {
   else becomeCandidate(state, false, effects);
 }
 
-export const raftElection: Protocol<RaftState, RaftMessage, RaftWrite> = {
+export const raftElection: ProtocolNode<RaftState, RaftMessage, RaftWrite, RaftCommand> = {
   name: "raft-election",
   summary: "whoever has a majority of votes leads for a term (Ongaro and Ousterhout 2014)",
   messageTypes: ["PRE-VOTE", "PRE-VOTED", "VOTE", "VOTED", "APPEND", "APPENDED", "TIMEOUT-NOW"],
   timers: TIMERS,
   parameters: PARAMETERS,
-  commands: {
-    campaign: "begins an election, or asks for pre-votes",
-    transfer: "hands leadership over to the node of that number",
-  },
-  invariants: [
-    "one-leader-per-term",
-    "monotone-term",
-    "followed-leader",
-    "newest-term",
-    "obeyed-leader",
-    "answered-leader",
-    "durable-promises",
-    "durable-vote",
-    "one-vote-per-term",
-    "elected-by-majority",
-    "voted-log",
-    "loyal-followers",
-    "patient-timer",
-    "wanted-transfer",
-  ],
-  tolerates: {
-    crashes: true,
-    pauses: true,
-    partitions: true,
-    loss: true,
-    duplicates: true,
-    reordering: true,
-    slowness: true,
-    lostWrites: true,
-    drift: 0.05,
-  },
-  delayMaxMs: delayMaxOf,
-  liveness: { needs: "majority", withinMs: agreedWithinMs, isPromised: isLive },
-  isPerpetual: () => true,
-  electsBy: "any",
-  initiators: "none",
   problemWith,
-  drawSettings,
 
   create({ id, members, attribute, settings, leader, rng }) {
     const size = Math.max(...members) + 1;
@@ -183,9 +147,9 @@ export const raftElection: Protocol<RaftState, RaftMessage, RaftWrite> = {
     countOwnVote(state, effects);
   },
 
-  command(state, name, argument, _now, effects) {
-    if (name === "campaign") campaign(state, effects);
-    else if (name === "transfer") beginTransfer(state, argument, effects);
+  command(state, command, _now, effects) {
+    if (command.type === "campaign") campaign(state, effects);
+    else beginTransfer(state, command.to, effects);
     save(state, effects);
   },
 

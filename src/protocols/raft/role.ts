@@ -5,7 +5,7 @@
 // granting a vote (vote.ts). By nothing else: not by a refusal, a pre-vote, an older term, nor by a newer term alone. Its length is drawn at each change
 // of role, so that those who collided do not collide again.
 import { nextBetween } from "../../base/rng.ts";
-import { NOBODY, type NodeId } from "../protocol.ts";
+import { NOBODY, type NodeId } from "../node.ts";
 import {
   CHECK_QUORUM,
   ELECTION,

@@ -1,6 +1,5 @@
-// The parameters of Raft's election, what the hunt makes of them, and how soon a group agrees under them.
-import { nextOf, type Rng } from "../../base/rng.ts";
-import { numberOf, type Parameter, type Settings } from "../protocol.ts";
+// The parameters of Raft's election.
+import { numberOf, type Parameter, type Settings } from "../node.ts";
 
 export const PARAMETERS: Readonly<Record<string, Parameter>> = {
   electionTimeoutMinMs: { default: 150, help: "a follower waits at least so long for its leader" },
@@ -25,44 +24,4 @@ export function problemWith(settings: Settings): string | undefined {
 export function heartbeatOf(settings: Settings): number {
   const asked = numberOf(settings, "heartbeatMs");
   return asked > 0 ? asked : numberOf(settings, "electionTimeoutMinMs") / 2;
-}
-
-/** Thesis, chapter 9: the range of timeouts should be ten times what a message takes. */
-export function delayMaxOf(settings: Settings): number {
-  const [minMs, maxMs] = [numberOf(settings, "electionTimeoutMinMs"), numberOf(settings, "electionTimeoutMaxMs")];
-  return Math.min(maxMs - minMs, minMs) / 10;
-}
-
-/** Without pre-votes each candidate that cannot win spoils a round for the others. */
-export function agreedWithinMs(settings: Settings): number {
-  return (settings["preVote"] === true ? 20 : 60) * numberOf(settings, "electionTimeoutMaxMs");
-}
-
-/**
- * Without CheckQuorum nobody promises an end: a leader that hears nobody leads for ever, and, without PreVote too, a member that hears nobody deposes
- * every leader. Without PreVote members that hear nobody, and whose logs are the best, are given votes that are no use to them and keep everybody else
- * waiting: that ends, by chance, and there is no saying when.
- */
-export function isLive(settings: Settings): boolean {
-  return settings["checkQuorum"] === true && (settings["preVote"] === true || settings["logs"] === "equal");
-}
-
-export function drawSettings(rng: Rng): Settings {
-  const electionTimeoutMinMs = nextOf(rng, [50, 150, 150, 300]);
-  const [preVote, checkQuorum] = nextOf(rng, [
-    [true, true],
-    [true, true],
-    [false, true],
-    [false, true],
-    [true, false],
-    [false, false],
-  ] as const);
-  return {
-    electionTimeoutMinMs,
-    electionTimeoutMaxMs: electionTimeoutMinMs * nextOf(rng, [1.5, 2, 2, 3]),
-    heartbeatMs: electionTimeoutMinMs / nextOf(rng, [2, 2, 3, 10]),
-    preVote,
-    checkQuorum,
-    logs: nextOf(rng, ["equal", "attribute"]),
-  };
 }

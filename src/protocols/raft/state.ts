@@ -1,7 +1,7 @@
 // What a Raft node knows, what its disk keeps, and what Raft nodes say to each other. Only the election so far: the log joins as fields of APPEND and
 // APPENDED, as entries of RaftWrite, and behind the functions of log.ts.
 import type { Rng } from "../../base/rng.ts";
-import type { Effects, NodeId } from "../protocol.ts";
+import type { Effects, NodeId } from "../node.ts";
 import type { LogEnd } from "./log.ts";
 
 export type RaftMessage =
@@ -17,6 +17,9 @@ export type RaftMessage =
   | { readonly type: "APPENDED"; readonly term: number }
   /** Do not wait for your timer: take over from me. */
   | { readonly type: "TIMEOUT-NOW"; readonly term: number };
+
+/** Begin an election, or ask for pre-votes; hand leadership over to the member `to`. */
+export type RaftCommand = { readonly type: "campaign" } | { readonly type: "transfer"; readonly to: NodeId };
 
 /**
  *   follower        waits for a leader's APPEND, or for its election timer

@@ -3,7 +3,7 @@
 // Raft, figure 2: term and vote are on stable storage before a reply leaves. A node changes them in memory at once, asks for one write at the end of the
 // input (a new term and the vote in it go together: a crash keeps both or neither), and withholds replies until that write and every earlier one are
 // done. So no answer speaks of a term or a vote that a crash could undo. A candidate's question may (vote.ts); it promises nothing.
-import type { NodeId } from "../protocol.ts";
+import type { NodeId } from "../node.ts";
 import type { RaftEffects, RaftMessage, RaftState, RaftWrite } from "./state.ts";
 
 /** Asks for a write if term or vote are not those that were last written. At the end of every input. */

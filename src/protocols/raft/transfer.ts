@@ -3,7 +3,7 @@
 // The leader takes no proposals while it lasts, and takes them again when the target has not taken over within an election timeout. The target stands
 // at once, without asking for pre-votes, and its requests carry a flag that those who hear the leader honour (check-quorum.ts). Both marks, `transferee`
 // and `isTransfer`, end with every change of role or term (role.ts).
-import { NOBODY, type NodeId } from "../protocol.ts";
+import { NOBODY, type NodeId } from "../node.ts";
 import { isCaughtUp } from "./log.ts";
 import { becomeFollower } from "./role.ts";
 import { type RaftEffects, type RaftState, TRANSFER } from "./state.ts";

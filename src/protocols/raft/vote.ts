@@ -3,7 +3,7 @@
 // A candidate asks while its own vote is being written: asking is no vote, and saves the time of one write per election (thesis, section 10.2.1, has the
 // same for entries). If it crashes before, it has not voted, and may vote for another in that term; then it is no candidate in it. Or it may stand in that
 // term again and be given, late, what was granted to its earlier life: those are votes for it in that term, and there is one per member.
-import { NOBODY, type NodeId } from "../protocol.ts";
+import { NOBODY, type NodeId } from "../node.ts";
 import { isLed } from "./check-quorum.ts";
 import { becomeLeader } from "./leader.ts";
 import { isUpToDate, logOnDisk } from "./log.ts";

@@ -14,7 +14,7 @@
 //   a better one    pass it on                 pass it on, if it is better than what has passed
 //   a lesser one    the own token instead      swallow it (suppression)
 //   itself                                     it is the best: ELECTED
-import { type RingProtocol, ringProtocol } from "./ring.ts";
+import { type RingNode, ringNode } from "./ring.ts";
 import { launch, passToken } from "./round.ts";
 import { type ElectionToken, isBetter, type RingEffects, type RingState } from "./state.ts";
 
@@ -26,9 +26,8 @@ function takeToken(state: RingState, token: ElectionToken, effects: RingEffects)
   else effects.explain("a lesser token: swallowed");
 }
 
-export const changRoberts: RingProtocol = ringProtocol({
+export const changRoberts: RingNode = ringNode({
   name: "chang-roberts",
   summary: "the best attribute leads; in a ring, lesser tokens are swallowed (Chang and Roberts 1979)",
   takeToken,
-  reordering: true,
 });

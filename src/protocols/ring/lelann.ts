@@ -11,7 +11,7 @@
 //   token of       not yet participant              participant
 //   somebody else  the own token, then pass it on   pass it on, once
 //   itself                                          everybody has been seen: if nobody was better, ELECTED
-import { type RingProtocol, ringProtocol } from "./ring.ts";
+import { type RingNode, ringNode } from "./ring.ts";
 import { launch, passToken } from "./round.ts";
 import { type ElectionToken, isBetter, type RingEffects, type RingState } from "./state.ts";
 
@@ -23,9 +23,8 @@ function takeToken(state: RingState, token: ElectionToken, effects: RingEffects)
   passToken(state, token, effects);
 }
 
-export const lelann: RingProtocol = ringProtocol({
+export const lelann: RingNode = ringNode({
   name: "lelann",
   summary: "the best attribute leads; in a ring, everybody's token goes around (LeLann 1977)",
   takeToken,
-  reordering: false,
 });

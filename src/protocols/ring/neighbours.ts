@@ -4,7 +4,7 @@
 // Where a detector listens, the successor is asked every `heartbeatEvery` whether it lives, and so are those that were skipped before it: a partition heals by
 // that. Where nobody listens (`told`), it is asked once when a round hangs.
 import { heard, suspects, suspectsAt, watch } from "../detector/detector.ts";
-import type { NodeId } from "../protocol.ts";
+import type { NodeId } from "../node.ts";
 import { listens, PROBE, type RingEffects, type RingMessage, type RingState, SILENCE } from "./state.ts";
 
 const PROBE_MESSAGE: RingMessage = { type: "PROBE" };

@@ -18,14 +18,14 @@
 // Two rules that the hunt cannot test, because too much must go wrong at once: a node that is better than the elected one objects (lelann.test.ts shows how), and
 // nobody follows one that an operator has called dead (ring.test.ts). Their mutants are found by those tests.
 // A TOKEN PASSES A NODE ONCE. One whose owner has died does not circulate for ever, a doubled one goes no further than one hop; no hop counter is needed.
-import { nextOf } from "../../base/rng.ts";
 import { DETECTOR_PARAMETERS, detectorOf } from "../detector/detector.ts";
-import { NOBODY, type NodeId, numberOf, type Protocol, type Settings, type Setup } from "../protocol.ts";
+import { NOBODY, type NodeId, numberOf, type ProtocolNode, type Settings, type Setup } from "../node.ts";
 import { askSuccessor, chooseSuccessor, hearAlive, isSilent, probe, watchSuccessor } from "./neighbours.ts";
 import { beginRound, follow, hearElected, hearElection, sendStored, takeLead, type TakeToken } from "./round.ts";
 import {
   listens,
   PROBE,
+  type RingCommand,
   type RingEffects,
   type RingImage,
   type RingMessage,
@@ -36,15 +36,9 @@ import {
 } from "./state.ts";
 
 /** To the best one, around as its token, and around as ELECTED: each at most N hops. */
-function roundTimeoutOf(settings: Settings, nodes: number): number {
+export function roundTimeoutOf(settings: Settings, nodes: number): number {
   const asked = numberOf(settings, "roundTimeoutMs");
   return asked > 0 ? asked : 3 * nodes * (numberOf(settings, "delayMs") + numberOf(settings, "processMs"));
-}
-
-/** How long a death goes unnoticed; phi-accrual has no bound, this is one for a calm network. */
-function detectionOf(settings: Settings): number {
-  const isPhi = settings["detector"] === "phi";
-  return isPhi ? 10 * numberOf(settings, "heartbeatEveryMs") : numberOf(settings, "heartbeatTimeoutMs");
 }
 
 // ---- the living and the dead -----------------------------------------------------------------------------------------------------------
@@ -86,34 +80,21 @@ function hang(state: RingState, effects: RingEffects): void {
   effects.setTimer(ROUND, state.roundTimeoutMs);
 }
 
-// ---- the protocol ----------------------------------------------------------------------------------------------------------------------
+// ---- the node --------------------------------------------------------------------------------------------------------------------------
 
-export type RingProtocol = Protocol<RingState, RingMessage, RingImage>;
+export type RingNode = ProtocolNode<RingState, RingMessage, RingImage, RingCommand>;
 
 interface Algorithm {
   readonly name: string;
   readonly summary: string;
   readonly takeToken: TakeToken;
-  /** Whether messages of one link may overtake each other. */
-  readonly reordering: boolean;
 }
 
-export function ringProtocol({ name, summary, takeToken, reordering }: Algorithm): RingProtocol {
+export function ringNode({ name, summary, takeToken }: Algorithm): RingNode {
   return {
     ...FRAME,
     name,
     summary,
-    tolerates: {
-      crashes: true,
-      pauses: false,
-      partitions: false,
-      loss: false,
-      duplicates: true,
-      reordering,
-      slowness: false,
-      lostWrites: true,
-      drift: 0,
-    },
     receive(state, from, message, now, effects) {
       if (message.type === "ALIVE") state.met = Math.max(state.met, message.round);
       if (message.type === "BACK" || state.dead.has(from)) welcome(state, from, now, effects);
@@ -158,7 +139,7 @@ function createState({ id, members, attribute, settings, leader }: Setup): RingS
   };
 }
 
-const FRAME: Omit<RingProtocol, "name" | "summary" | "tolerates" | "receive"> = {
+const FRAME: Omit<RingNode, "name" | "summary" | "receive"> = {
   messageTypes: ["ELECTION", "ELECTED", "PROBE", "ALIVE", "BACK"],
   timers: TIMERS,
   parameters: {
@@ -167,29 +148,6 @@ const FRAME: Omit<RingProtocol, "name" | "summary" | "tolerates" | "receive"> = 
     roundTimeoutMs: { default: 0, help: "how long to wait for ELECTED; 0: 3·N·(delay + process)" },
     ...DETECTOR_PARAMETERS,
   },
-  commands: { campaign: "begins a round", suspect: "says that the node of that number is dead" },
-  invariants: [
-    "best-elected",
-    "best-in-round",
-    "exclusive-leader",
-    "one-elected",
-    "monotone-term",
-    "token-once",
-    "fenced-writes",
-  ],
-  delayMaxMs: (settings) => numberOf(settings, "delayMs"),
-  liveness: {
-    needs: "everybody",
-    withinMs: (settings, nodes) => (nodes + 1) * (roundTimeoutOf(settings, nodes) + detectionOf(settings)),
-  },
-  isPerpetual: ({ detector }) => detector !== "told",
-  electsBy: "attribute",
-  initiators: "first",
-  drawSettings: (rng) => ({
-    delayMs: nextOf(rng, [5, 10, 20]),
-    // Both beyond any answer that can still come: the ring relies on a detector that makes no mistakes.
-    ...nextOf(rng, [{ detector: "heartbeat" }, { detector: "phi", phiThreshold: 40 }]),
-  }),
 
   create: createState,
 
@@ -212,8 +170,8 @@ const FRAME: Omit<RingProtocol, "name" | "summary" | "tolerates" | "receive"> = 
 
   stored: (state, ticket, _now, effects) => sendStored(state, ticket, effects),
 
-  command(state, name, argument, now, effects) {
-    if (name === "suspect") bury(state, argument, now, effects);
+  command(state, command, now, effects) {
+    if (command.type === "suspect") bury(state, command.node, now, effects);
     else if (state.phase !== "running") beginRound(state, effects);
   },
 

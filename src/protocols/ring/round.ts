@@ -1,6 +1,6 @@
 // A round: a node that sees the need begins it, every node that hears of it joins, and ELECTED decides it. Numbers of rounds grow, and are on disk before anything of the
 // round leaves; so a message of an older round is known as such and dropped, and nobody is in one round twice, not even in two lives.
-import { NOBODY, type NodeId } from "../protocol.ts";
+import { NOBODY, type NodeId } from "../node.ts";
 import {
   type ElectedToken,
   type ElectionToken,

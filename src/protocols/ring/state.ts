@@ -1,6 +1,6 @@
 // What a node of a ring knows, and what nodes of a ring say to each other. The same for Chang–Roberts and for LeLann.
 import type { DetectorSettings, Watch } from "../detector/detector.ts";
-import type { Effects, NodeId } from "../protocol.ts";
+import type { Effects, NodeId } from "../node.ts";
 
 /** `id:attr` of the member that a message is about. The greater attribute is better; of equal ones the greater id. */
 export interface Bid {
@@ -29,6 +29,9 @@ export type RingMessage =
   | { readonly type: "ALIVE"; readonly round: number }
   /** I have started. Sent to all: my predecessor must not skip me, and what I knew is lost. */
   | { readonly type: "BACK" };
+
+/** Begin a round; the member `node` is dead. */
+export type RingCommand = { readonly type: "campaign" } | { readonly type: "suspect"; readonly node: NodeId };
 
 /**
  *   waiting     knows no leader and takes part in nothing: before its first round, or in a new life

@@ -1,6 +1,6 @@
 // Discovery and synchronisation as a follower has them. Two answers bind it, and each leaves only when it is on disk: ACKEPOCH (I enter this epoch, and no
 // lesser one, and for no other leader) and ACKLEADER (I have this leader's history).
-import type { NodeId } from "../protocol.ts";
+import type { NodeId } from "../node.ts";
 import { LIMIT, type Pending, RESEND, RETRY, type ZabEffects, type ZabState } from "./state.ts";
 
 export function follow(state: ZabState, effects: ZabEffects): void {

@@ -1,7 +1,7 @@
 // Discovery and synchronisation as the elected has them. An election is only a hint: its winner leads when a quorum has accepted an epoch of its own,
 // which no other leader can have, and has its history on disk.
 import { assert } from "../../base/assert.ts";
-import type { NodeId } from "../protocol.ts";
+import type { NodeId } from "../node.ts";
 import { persist } from "./following.ts";
 import type { Decision } from "./looking.ts";
 import { LIMIT, type Pending, PING, type Reign, RESEND, type Vote, type ZabEffects, type ZabState } from "./state.ts";

@@ -1,6 +1,6 @@
 // Fast Leader Election: everybody proposes itself, adopts whatever is better, and stops when a quorum proposes the same and nothing better comes for
 // `finalizeWait`. One function per rule; what each rule is for stands above it.
-import type { NodeId } from "../protocol.ts";
+import type { NodeId } from "../node.ts";
 import {
   FINALIZE,
   LIMIT,

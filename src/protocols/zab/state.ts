@@ -1,6 +1,6 @@
 // What a ZAB peer knows, and what peers say to each other. Names follow the paper (Junqueira, Reed, Serafini 2011) for discovery and synchronisation, and
 // ZooKeeper for the election.
-import type { Effects, NodeId } from "../protocol.ts";
+import type { Effects, NodeId } from "../node.ts";
 
 /** LOOKING, FOLLOWING and LEADING. */
 export type PeerState = "looking" | "following" | "leading";
@@ -43,6 +43,9 @@ export type ZabMessage =
   | { readonly type: "UPTODATE"; readonly epoch: number }
   | { readonly type: "PING"; readonly epoch: number }
   | { readonly type: "PONG"; readonly epoch: number };
+
+/** Look for a leader, whoever leads; the same, if this peer follows the member `node`. */
+export type ZabCommand = { readonly type: "campaign" } | { readonly type: "suspect"; readonly node: NodeId };
 
 /** What outlives a crash. currentEpoch ≤ acceptedEpoch, and neither falls. */
 export interface ZabImage {

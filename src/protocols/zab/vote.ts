@@ -1,5 +1,5 @@
 // Which of two votes is better, when two are the same, and how many are enough. Nothing here changes anything.
-import type { NodeId } from "../protocol.ts";
+import type { NodeId } from "../node.ts";
 import type { Notification, Vote, ZabState } from "./state.ts";
 
 /** A history: the epoch it belongs to, then how far it goes. */

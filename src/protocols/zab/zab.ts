@@ -43,8 +43,7 @@
 // in a later round. Votes of mixed versions, observers, oracles, and reconfiguration.
 // Some rules only save time, or matter so seldom that liveness would not suffer in thousands of worlds; so invariants look at what a peer does with each vote
 // (zab-heeded-votes, zab-heeded-peers). That a leader whose epoch is too small gives way no drawn world needs: a test shows it.
-import { nextOf } from "../../base/rng.ts";
-import { NOBODY, type NodeId, numberOf, type Protocol, type Setting, type Settings } from "../protocol.ts";
+import { NOBODY, type NodeId, numberOf, type ProtocolNode, type Setting, type Settings } from "../node.ts";
 import {
   applyToLeader,
   follow,
@@ -76,13 +75,14 @@ import {
   RETRY,
   TIMERS,
   type Timing,
+  type ZabCommand,
   type ZabEffects,
   type ZabImage,
   type ZabMessage,
   type ZabState,
 } from "./state.ts";
 
-function timingOf(settings: Settings): Timing {
+export function timingOf(settings: Settings): Timing {
   const tickMs = numberOf(settings, "tickMs");
   return {
     finalizeWaitMs: numberOf(settings, "finalizeWaitMs"),
@@ -101,12 +101,6 @@ function numbersOf(weightless: Setting | undefined): readonly number[] {
 function weightsOf(members: readonly NodeId[], { weightless }: Settings): ReadonlyMap<NodeId, number> {
   const without = new Set(numbersOf(weightless));
   return new Map(members.map((id) => [id, without.has(id) ? 0 : 1]));
-}
-
-/** Long enough for a few elections in a row that come to nothing, after the slowest peer has spoken. */
-function withinMs(settings: Settings): number {
-  const { initLimitMs, syncLimitMs, maxNotificationMs, finalizeWaitMs, minNotificationMs } = timingOf(settings);
-  return 6 * (initLimitMs + syncLimitMs) + 3 * maxNotificationMs + 8 * (finalizeWaitMs + minNotificationMs);
 }
 
 // ---- votes -----------------------------------------------------------------------------------------------------------------------------
@@ -170,9 +164,9 @@ function receiveAsFollower(state: ZabState, from: NodeId, message: ToFollower, e
   }
 }
 
-// ---- the protocol ----------------------------------------------------------------------------------------------------------------------
+// ---- the node --------------------------------------------------------------------------------------------------------------------------
 
-export const zab: Protocol<ZabState, ZabMessage, ZabImage> = {
+export const zab: ProtocolNode<ZabState, ZabMessage, ZabImage, ZabCommand> = {
   name: "zab",
   summary: "ZooKeeper's Fast Leader Election, then an epoch with a quorum",
   messageTypes: [
@@ -196,50 +190,10 @@ export const zab: Protocol<ZabState, ZabMessage, ZabImage> = {
     syncLimit: { default: 5, help: "ticks without the leader, or without a quorum, until an election" },
     weightless: { default: "", help: "members whose votes count nothing and who never lead: 4,5" },
   },
-  commands: {
-    campaign: "leaves its leader and looks for one",
-    suspect: "the same, if it follows the node of that number",
-  },
-  invariants: [
-    "one-leader-per-term",
-    "monotone-term",
-    "zab-epochs",
-    "zab-supporting-quorum",
-    "zab-kept-history",
-    "zab-elected-in-round",
-    "zab-standing-candidates",
-    "zab-sound-decision",
-    "zab-heeded-votes",
-    "zab-heeded-peers",
-  ],
-  tolerates: {
-    crashes: true,
-    pauses: true,
-    partitions: true,
-    loss: true,
-    duplicates: true,
-    reordering: true,
-    slowness: true,
-    lostWrites: true,
-    drift: 0.1,
-  },
-  delayMaxMs: (settings) => numberOf(settings, "tickMs") / 4,
-  liveness: { needs: "majority", withinMs, isPromised: ({ weightless }) => weightless === "", enduresHalfCuts: false },
-  isPerpetual: () => true,
-  electsBy: "attribute",
-  initiators: "none",
   problemWith({ weightless }, nodes) {
     const wrong = numbersOf(weightless).find((id) => !(id >= 1 && id <= nodes));
     return wrong === undefined ? undefined : `weightless: there is no member ${wrong}; members are 1…${nodes}`;
   },
-  drawSettings: (rng) => ({
-    finalizeWaitMs: nextOf(rng, [200, 50, 0, 0]),
-    minNotificationMs: nextOf(rng, [200, 20]),
-    maxNotificationMs: nextOf(rng, [200, 400, 1600, 6400]),
-    initLimit: nextOf(rng, [20, 10, 5]),
-    syncLimit: nextOf(rng, [5, 5, 3]),
-    weightless: nextOf(rng, ["", "", "", "", "", "1", "2", "3,1"]),
-  }),
 
   create({ id, members, settings, attribute, leader }) {
     const isSettled = leader !== NOBODY;
@@ -319,8 +273,8 @@ export const zab: Protocol<ZabState, ZabMessage, ZabImage> = {
     }
   },
 
-  command(state, name, argument, _now, effects) {
-    const isApt = state.mode !== "looking" && (name === "campaign" || argument === state.vote.leader);
+  command(state, command, _now, effects) {
+    const isApt = state.mode !== "looking" && (command.type === "campaign" || command.node === state.vote.leader);
     if (isApt) look(state, effects);
   },
 

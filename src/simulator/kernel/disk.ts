@@ -2,7 +2,11 @@
 // a drawn number of the first ones has reached the disk all the same, and the rest is lost; the first of the lost may be torn. A torn record
 // fails its checksum, so what a reader finds is the record before it: torn and lost differ in the transcript and not in the image.
 import { nextChance, nextInteger, type Rng } from "../../base/rng.ts";
-import type { Protocol } from "../../protocols/protocol.ts";
+
+/** How writes add up: a node's `fold`. */
+interface Folds {
+  fold(image: unknown, write: unknown): unknown;
+}
 
 interface Pending {
   readonly ticket: number;
@@ -19,18 +23,18 @@ export interface CrashedWrites {
 export class Disk {
   /** What a restart finds; undefined: nothing was ever written. */
   image: unknown;
-  readonly #protocol: Protocol;
+  readonly #node: Folds;
   readonly #pending: Pending[] = [];
   /** No write is done before the one before it. */
   lastDueMs = 0;
 
-  constructor(protocol: Protocol) {
-    this.#protocol = protocol;
+  constructor(node: Folds) {
+    this.#node = node;
   }
 
   /** Images and writes are never changed in place, so they are shared. */
   fork(): Disk {
-    const fork = new Disk(this.#protocol);
+    const fork = new Disk(this.#node);
     fork.image = this.image;
     fork.lastDueMs = this.lastDueMs;
     fork.#pending.push(...this.#pending);
@@ -44,7 +48,7 @@ export class Disk {
   /** The oldest pending write is durable now. */
   settle(): void {
     const first = this.#pending.shift();
-    if (first !== undefined) this.image = this.#protocol.fold(this.image, first.write);
+    if (first !== undefined) this.image = this.#node.fold(this.image, first.write);
   }
 
   crash(rng: Rng, losesWrites: boolean): CrashedWrites {

@@ -7,7 +7,7 @@
 //   hold 1>2 · release 1>2
 //   latency 5ms-15ms · loss 10% · duplicate 5%
 //   tell 1 suspect 5 · expire 1 election                                         expire: that timer of that member is due now, if it runs
-import type { NodeId } from "../../protocols/protocol.ts";
+import type { NodeId } from "../../protocols/node.ts";
 import { formatLatency, type Latency, parseLatency } from "../kernel/latency.ts";
 
 export type Action =

@@ -1,8 +1,8 @@
 // Whether a spec that somebody wrote can be a world: numbers of members that exist, a ring that is one, settings that fit each other. A RangeError says what
 // does not. Specs that are drawn or computed need no such check.
-import type { NodeId } from "../../protocols/protocol.ts";
-import { protocolNamed } from "../../protocols/registry.ts";
+import type { NodeId } from "../../protocols/node.ts";
 import type { ProtocolSpec } from "./spec.ts";
+import { subjectNamed } from "./subjects/index.ts";
 
 const NODES_WRITTEN_MAX = 1000;
 
@@ -14,7 +14,7 @@ export function checkSpec(spec: ProtocolSpec): ProtocolSpec {
   checkIds("down", down, nodes);
   if (new Set(checkIds("ring", ring, nodes)).size !== nodes || ring.length !== nodes)
     throw new RangeError(`ring ${ring.join(",")}: each of 1…${nodes} once`);
-  const problem = protocolNamed(spec.protocol).problemWith?.(settings, nodes);
+  const problem = subjectNamed(spec.protocol).node.problemWith?.(settings, nodes);
   if (problem !== undefined) throw new RangeError(`${spec.protocol}: ${problem}`);
   return spec;
 }

@@ -1,13 +1,14 @@
 // One election from a spec to a result: who leads, what it cost, what was broken. A run ends when nothing is left to happen, or, for a protocol that
 // goes on for ever, when all agree after the last scheduled action; at the latest after `maxMs`.
-import { type NodeId, type Protocol, type Settings, settingsOf } from "../../protocols/protocol.ts";
-import { protocolNamed } from "../../protocols/registry.ts";
+import { type NodeId, type Settings, settingsOf } from "../../protocols/node.ts";
 import type { Scheduled } from "./actions.ts";
 import type { Invariant } from "./invariants/invariant.ts";
 import type { Violation } from "../kernel/hunt.ts";
 import { fixedLatency } from "../kernel/latency.ts";
 import { Pace } from "./pace.ts";
 import type { ProtocolSpec } from "./spec.ts";
+import type { Subject } from "./subject.ts";
+import { subjectNamed } from "./subjects/index.ts";
 import type { ProtocolEvent } from "./trace.ts";
 import { ProtocolWorld } from "./world.ts";
 
@@ -70,7 +71,7 @@ export function specOf(name: string, choices: Choices = {}): ProtocolSpec {
     isFenced: true,
     isOrdered: false,
     ...choices,
-    settings: settingsOf(protocolNamed(name), choices.settings),
+    settings: settingsOf(subjectNamed(name).node, choices.settings),
   };
 }
 
@@ -79,7 +80,7 @@ export function runElection(spec: ProtocolSpec, options: ElectionOptions = {}): 
   const world = new ProtocolWorld(spec, { isRecorded, invariants });
   const votes = new VoteCounter();
   const lastActionMs = Math.max(0, ...spec.schedule.map(({ atMs }) => atMs));
-  const isPerpetual = isWithoutEnd(world.protocol, spec);
+  const isPerpetual = isWithoutEnd(world.subject, spec);
   const pace = new Pace(world);
   while (world.kernel.nextAtMs <= maxMs && world.step()) {
     pace.look();
@@ -110,8 +111,8 @@ function isSettled(world: ProtocolWorld): boolean {
 }
 
 /** Whether something is always left to happen. */
-export function isWithoutEnd(protocol: Protocol, { settings, writeEveryMs }: ProtocolSpec): boolean {
-  return writeEveryMs > 0 || protocol.isPerpetual(settings);
+export function isWithoutEnd(subject: Subject, { settings, writeEveryMs }: ProtocolSpec): boolean {
+  return writeEveryMs > 0 || subject.isPerpetual(settings);
 }
 
 export function resultOf(world: ProtocolWorld): ElectionResult {

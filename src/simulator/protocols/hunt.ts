@@ -2,15 +2,15 @@
 // event, and then a liveness phase: a random core of members is mended and started, everybody else is shut out for good, and the core must agree on one
 // leader in the time the protocol promises, and keep it. A permanent fault outside the core finds livelocks that healing everything would hide.
 import { createRng, nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../../base/rng.ts";
-import { type NodeId, type Protocol, type Settings, settingsOf } from "../../protocols/protocol.ts";
-import { protocolNamed } from "../../protocols/registry.ts";
+import { type NodeId, type Settings, settingsOf } from "../../protocols/node.ts";
 import type { Hunted, HuntOptions, Violation } from "../kernel/hunt.ts";
 import type { Action, Scheduled } from "./actions.ts";
 import { specOf } from "./election.ts";
-import { invariantsOf } from "./invariants/index.ts";
 import { exponentialLatency, fixedLatency, type Latency, uniformLatency } from "../kernel/latency.ts";
 import { PARTITION_NAMES, shuffled } from "./partitions.ts";
 import type { ProtocolSpec } from "./spec.ts";
+import type { Subject } from "./subject.ts";
+import { subjectNamed } from "./subjects/index.ts";
 import type { ProtocolEvent } from "./trace.ts";
 import { ProtocolWorld } from "./world.ts";
 
@@ -31,34 +31,34 @@ export interface ProtocolHuntResult extends Hunted {
 }
 
 export function drawHuntedWorld(name: string, seed: number): HuntedWorld {
-  const protocol = protocolNamed(name);
+  const subject = subjectNamed(name);
   const rng = createRng(seed, 71);
-  const settings = settingsOf(protocol, protocol.drawSettings?.(rng));
+  const settings = settingsOf(subject.node, subject.drawSettings?.(rng));
   const nodes = nextOf(rng, [3, 3, 4, 5, 5, 5, 6, 7]);
-  const withinMs = protocol.liveness.withinMs(settings, nodes);
+  const withinMs = subject.liveness.withinMs(settings, nodes);
   const calmAtMs = nextBetween(rng, 0.5, 4) * withinMs;
-  const core = drawCore(protocol, nodes, rng);
-  const faults = drawFaults(protocol, nodes, calmAtMs, 4 * protocol.delayMaxMs(settings), rng);
-  const latency = drawWorldLatency(protocol, settings, rng);
-  const calm = protocol.tolerates.slowness ? calmLatency(settings, protocol) : latency;
+  const core = drawCore(subject, nodes, rng);
+  const faults = drawFaults(subject, nodes, calmAtMs, 4 * subject.delayMaxMs(settings), rng);
+  const latency = drawWorldLatency(subject, settings, rng);
+  const calm = subject.tolerates.slowness ? calmLatency(settings, subject) : latency;
   const spec = specOf(name, {
     nodes,
     seed,
     settings,
     links: {
       latency,
-      lossChance: protocol.tolerates.loss ? nextOf(rng, [0, 0, 0.02, 0.2]) : 0,
-      duplicateChance: protocol.tolerates.duplicates ? nextOf(rng, [0, 0, 0.05, 0.3]) : 0,
-      isFifo: !protocol.tolerates.reordering,
+      lossChance: subject.tolerates.loss ? nextOf(rng, [0, 0, 0.02, 0.2]) : 0,
+      duplicateChance: subject.tolerates.duplicates ? nextOf(rng, [0, 0, 0.05, 0.3]) : 0,
+      isFifo: !subject.tolerates.reordering,
     },
-    diskLatency: drawDisk(protocol, settings, rng),
-    losesWrites: protocol.tolerates.lostWrites,
+    diskLatency: drawDisk(subject, settings, rng),
+    losesWrites: subject.tolerates.lostWrites,
     ring: nextChance(rng, 0.5) ? shuffled(nodes, rng) : Array.from({ length: nodes }, (_, index) => index + 1),
-    attributes: Array.from({ length: nodes }, (_, index) => drawAttribute(protocol, index + 1, rng)),
-    clockRates: Array.from({ length: nodes }, () => 1 + nextBetween(rng, -1, 1) * protocol.tolerates.drift),
+    attributes: Array.from({ length: nodes }, (_, index) => drawAttribute(subject, index + 1, rng)),
+    clockRates: Array.from({ length: nodes }, () => 1 + nextBetween(rng, -1, 1) * subject.tolerates.drift),
     down: shuffled(nodes, rng).slice(0, nextChance(rng, 0.3) ? nextInteger(rng, 0, nodes - 1) : 0),
-    detectMs: settings["detector"] === "told" ? nextBetween(rng, 1, 5) * protocol.delayMaxMs(settings) : 0,
-    schedule: [...faults, ...mend(protocol, core, nodes, calmAtMs, calm, rng)],
+    detectMs: settings["detector"] === "told" ? nextBetween(rng, 1, 5) * subject.delayMaxMs(settings) : 0,
+    schedule: [...faults, ...mend(subject, core, nodes, calmAtMs, calm, rng)],
     writeEveryMs: nextChance(rng, 0.3) ? withinMs / 20 : 0,
   });
   return { spec, faults: faults.length, calmAtMs, core, withinMs };
@@ -71,9 +71,9 @@ export function huntProtocol(name: string, seed: number, options: HuntOptions = 
     (_step, place) => place >= drawn.faults || (faults?.includes(place) ?? true),
   );
   const judges = (judge: string): boolean => judgedBy?.includes(judge) ?? true;
-  const invariants = invariantsOf(protocolNamed(name)).filter((invariant) => judges(invariant.name));
+  const invariants = subjectNamed(name).invariants.filter((invariant) => judges(invariant.name));
   const world = new ProtocolWorld({ ...drawn.spec, schedule }, { isRecorded, invariants });
-  const isLive = world.protocol.liveness.isPromised?.(drawn.spec.settings) ?? true;
+  const isLive = world.subject.liveness.isPromised?.(drawn.spec.settings) ?? true;
   const violation = runPhases(world, drawn, isLive && judges("liveness"));
   if (violation !== undefined)
     world.trace.record(violation.atMs, { type: "violation", invariant: violation.invariant, story: violation.story });
@@ -135,21 +135,15 @@ function leaderWithin(world: ProtocolWorld, core: readonly NodeId[]): NodeId {
 
 // ---- drawing ---------------------------------------------------------------------------------------------------------------------------
 
-function drawCore(protocol: Protocol, nodes: number, rng: Rng): readonly NodeId[] {
-  const least = protocol.liveness.needs === "majority" ? (nodes >> 1) + 1 : 1;
+function drawCore(subject: Subject, nodes: number, rng: Rng): readonly NodeId[] {
+  const least = subject.liveness.needs === "majority" ? (nodes >> 1) + 1 : 1;
   return shuffled(nodes, rng)
     .slice(0, nextInteger(rng, least, nodes))
     .toSorted((a, b) => a - b);
 }
 
-function drawFaults(
-  protocol: Protocol,
-  nodes: number,
-  untilMs: number,
-  shortMs: number,
-  rng: Rng,
-): readonly Scheduled[] {
-  const draws = drawersOf(protocol, nodes);
+function drawFaults(subject: Subject, nodes: number, untilMs: number, shortMs: number, rng: Rng): readonly Scheduled[] {
+  const draws = drawersOf(subject, nodes);
   if (draws.length === 0) return [];
   const faults: Scheduled[] = [];
   for (let left = nextInteger(rng, 0, 12); left > 0; left--) {
@@ -166,7 +160,7 @@ function drawFaults(
 
 type Drawer = (rng: Rng) => readonly [begin: Action, end: Action | undefined];
 
-function drawersOf({ tolerates, commands, initiators }: Protocol, nodes: number): readonly Drawer[] {
+function drawersOf({ tolerates, commands, initiators }: Subject, nodes: number): readonly Drawer[] {
   const someone = (rng: Rng): NodeId => nextInteger(rng, 1, nodes);
   const link = (rng: Rng): { from: NodeId; to: NodeId } => ({ from: someone(rng), to: someone(rng) });
   const crash: Drawer = (rng) => {
@@ -217,13 +211,13 @@ function drawersOf({ tolerates, commands, initiators }: Protocol, nodes: number)
   ];
 }
 
-function drawAttribute({ electsBy }: Protocol, id: NodeId, rng: Rng): number {
+function drawAttribute({ electsBy }: Subject, id: NodeId, rng: Rng): number {
   return electsBy === "attribute" && nextChance(rng, 0.5) ? nextInteger(rng, 1, 9) : id;
 }
 
-function drawWorldLatency(protocol: Protocol, settings: Settings, rng: Rng): Latency {
-  const maxMs = protocol.delayMaxMs(settings);
-  if (!protocol.tolerates.slowness)
+function drawWorldLatency(subject: Subject, settings: Settings, rng: Rng): Latency {
+  const maxMs = subject.delayMaxMs(settings);
+  if (!subject.tolerates.slowness)
     return nextOf(rng, [
       fixedLatency(maxMs),
       fixedLatency(0),
@@ -239,20 +233,20 @@ function drawWorldLatency(protocol: Protocol, settings: Settings, rng: Rng): Lat
 }
 
 /** In the liveness phase messages are as quick as the protocol's timeouts were chosen for. */
-function calmLatency(settings: Settings, protocol: Protocol): Latency {
-  return uniformLatency(0, protocol.delayMaxMs(settings));
+function calmLatency(settings: Settings, subject: Subject): Latency {
+  return uniformLatency(0, subject.delayMaxMs(settings));
 }
 
-function drawDisk(protocol: Protocol, settings: Settings, rng: Rng): Latency {
-  const maxMs = protocol.delayMaxMs(settings);
-  return protocol.tolerates.slowness
+function drawDisk(subject: Subject, settings: Settings, rng: Rng): Latency {
+  const maxMs = subject.delayMaxMs(settings);
+  return subject.tolerates.slowness
     ? nextOf(rng, [fixedLatency(0), uniformLatency(0, maxMs), uniformLatency(0, maxMs * 4)])
     : uniformLatency(0, maxMs / 20);
 }
 
 /** The core is up and whole; the others are down, or up and unreachable, one way or both. */
 function mend(
-  protocol: Protocol,
+  subject: Subject,
   core: readonly NodeId[],
   nodes: number,
   atMs: number,
@@ -267,17 +261,12 @@ function mend(
     { type: "latency", latency: calm },
   ];
   for (const node of core) actions.push({ type: "resume", node }, { type: "restart", node });
-  for (const node of others) actions.push(...shutOut(protocol, node, core, rng));
+  for (const node of others) actions.push(...shutOut(subject, node, core, rng));
   // One after the other, in this order.
   return actions.map((action, place) => ({ atMs: atMs + place * 1e-6, action }));
 }
 
-function shutOut(
-  { tolerates, liveness }: Protocol,
-  node: NodeId,
-  core: readonly NodeId[],
-  rng: Rng,
-): readonly Action[] {
+function shutOut({ tolerates, liveness }: Subject, node: NodeId, core: readonly NodeId[], rng: Rng): readonly Action[] {
   const drawn = tolerates.partitions ? nextOf(rng, ["down", "cut", "deaf", "dumb"] as const) : "down";
   const how = drawn !== "down" && liveness.enduresHalfCuts === false ? "cut" : drawn;
   if (how === "down") return [{ type: "crash", node }];

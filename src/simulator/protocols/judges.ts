@@ -1,8 +1,8 @@
 // The invariants of one world, sorted by when they look, so that a look that nobody takes costs nothing. The first story ends the judging.
 import { clonePlain } from "../../base/clone.ts";
 import type { Violation } from "../kernel/hunt.ts";
-import type { Message, NodeId } from "../../protocols/protocol.ts";
-import type { Hearing, Invariant, View } from "./invariants/invariant.ts";
+import type { Message, NodeId } from "../../protocols/node.ts";
+import type { AcceptedWrite, Hearing, Invariant, View } from "./invariants/invariant.ts";
 import type { Member } from "./member.ts";
 
 interface Judge {
@@ -13,14 +13,14 @@ interface Judge {
 type Moment = "sent" | "announced" | "after" | "started" | "written" | "atRest";
 
 interface Hearer extends Judge {
-  readonly look: Hearing<object>;
+  readonly look: Hearing<object, object, Message, unknown>;
 }
 
 function byType(judges: readonly Judge[]): ReadonlyMap<string, readonly Hearer[]> {
   const hearers = new Map<string, Hearer[]>();
   for (const judge of judges)
     for (const [type, look] of Object.entries(judge.invariant.received ?? {}))
-      hearers.set(type, [...(hearers.get(type) ?? []), { ...judge, look }]);
+      if (look !== undefined) hearers.set(type, [...(hearers.get(type) ?? []), { ...judge, look }]);
   return hearers;
 }
 
@@ -94,8 +94,9 @@ export class Judges {
       this.#hear(invariant, invariant.started?.(memory, this.#view, member));
   }
 
-  written(): void {
-    for (const { invariant, memory } of this.#written) this.#hear(invariant, invariant.written?.(memory, this.#view));
+  written(write: AcceptedWrite): void {
+    for (const { invariant, memory } of this.#written)
+      this.#hear(invariant, invariant.written?.(memory, this.#view, write));
   }
 
   atRest(): void {

@@ -1,6 +1,6 @@
 // What an action does to the links. Returns what was held and travels on now.
 import type { Rng } from "../../base/rng.ts";
-import type { NodeId } from "../../protocols/protocol.ts";
+import type { NodeId } from "../../protocols/node.ts";
 import type { Action } from "./actions.ts";
 import type { HeldMessage, Links } from "./links.ts";
 import { cutsOf } from "./partitions.ts";

@@ -2,7 +2,7 @@
 // arrives when released), slow, lossy, doubling. What is in flight when a link is cut still arrives: a cut is no recall. A FIFO link never
 // lets a message overtake another; others may.
 import { nextFraction, type Rng } from "../../base/rng.ts";
-import type { Message, NodeId } from "../../protocols/protocol.ts";
+import type { Message, NodeId } from "../../protocols/node.ts";
 import { drawLatency, type Latency } from "../kernel/latency.ts";
 import type { Direction } from "./partitions.ts";
 

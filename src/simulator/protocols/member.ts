@@ -6,15 +6,17 @@
 import { clonePlain } from "../../base/clone.ts";
 import { createRng, type Rng } from "../../base/rng.ts";
 import {
+  type Command,
   type Effects,
   type Message,
   NOBODY,
   type NodeId,
-  type Protocol,
+  type ProtocolNode,
   type Role,
   type Setup,
-} from "../../protocols/protocol.ts";
+} from "../../protocols/node.ts";
 import { type CrashedWrites, Disk } from "../kernel/disk.ts";
+import type { SeenMember } from "./invariants/invariant.ts";
 
 /** A member's wishes, as the world carries them out. */
 export interface Surroundings {
@@ -38,16 +40,15 @@ export interface MemberSpec {
 interface Waiting {
   readonly kind: "message" | "timer" | "stored" | "command";
   readonly number: number;
-  readonly text: string;
-  readonly message: Message | undefined;
+  readonly content: Message | Command | undefined;
 }
 
 const NEVER = Infinity;
 
-export class Member implements Effects {
+export class Member implements Effects, SeenMember {
   readonly id: NodeId;
   readonly spec: MemberSpec;
-  readonly protocol: Protocol;
+  readonly node: ProtocolNode;
   state: object;
   life = 0;
   /** True time at which this life began. */
@@ -69,21 +70,21 @@ export class Member implements Effects {
   readonly #kinds: number;
   readonly #waiting: Waiting[] = [];
 
-  constructor(world: Surroundings, protocol: Protocol, spec: MemberSpec) {
+  constructor(world: Surroundings, node: ProtocolNode, spec: MemberSpec) {
     this.#world = world;
-    this.protocol = protocol;
+    this.node = node;
     this.spec = spec;
     this.id = spec.setup.id;
-    this.disk = new Disk(protocol);
-    this.#kinds = protocol.timers.length;
+    this.disk = new Disk(node);
+    this.#kinds = node.timers.length;
     const slots = this.#kinds * (spec.setup.members.length + 1);
     this.#due = new Float64Array(slots).fill(NEVER);
     this.#armed = new Float64Array(slots).fill(NEVER);
-    this.state = protocol.create({ ...spec.setup, rng: this.#luck() });
+    this.state = node.create({ ...spec.setup, rng: this.#luck() });
   }
 
   fork(world: Surroundings): Member {
-    const fork = new Member(world, this.protocol, this.spec);
+    const fork = new Member(world, this.node, this.spec);
     const { life, startedMs, isUp, isPaused, resumedMs, role, leader, term } = this;
     Object.assign(fork, {
       life,
@@ -103,6 +104,10 @@ export class Member implements Effects {
     return fork;
   }
 
+  get clockRate(): number {
+    return this.spec.clockRate;
+  }
+
   /** What its clock shows. */
   now(): number {
     return this.spec.clockStartMs + this.#world.nowMs * this.spec.clockRate;
@@ -110,7 +115,7 @@ export class Member implements Effects {
 
   leads(): boolean {
     if (!this.isUp) return false;
-    return this.protocol.leads === undefined ? this.role === "leader" : this.protocol.leads(this.state, this.now());
+    return this.node.leads === undefined ? this.role === "leader" : this.node.leads(this.state, this.now());
   }
 
   #luck(): Rng {
@@ -125,8 +130,8 @@ export class Member implements Effects {
     this.isUp = true;
     this.isPaused = false;
     const leader = this.life === 1 ? this.spec.setup.leader : NOBODY;
-    this.state = this.protocol.create({ ...this.spec.setup, leader, rng: this.#luck() });
-    this.protocol.start(this.state, this.disk.image, this.now(), this);
+    this.state = this.node.create({ ...this.spec.setup, leader, rng: this.#luck() });
+    this.node.start(this.state, this.disk.image, this.now(), this);
   }
 
   crash(rng: Rng, losesWrites: boolean): CrashedWrites {
@@ -146,32 +151,32 @@ export class Member implements Effects {
     if (!this.isPaused) return;
     this.isPaused = false;
     this.resumedMs = this.#world.nowMs;
-    for (const { kind, number, text, message } of this.#waiting.splice(0)) {
+    for (const { kind, number, content } of this.#waiting.splice(0)) {
       if (!this.isUp) return;
-      if (kind === "message" && message !== undefined) this.receive(number, message);
+      if (kind === "message" && content !== undefined) this.receive(number, content);
       else if (kind === "timer") this.woken(number);
       else if (kind === "stored") this.stored(number);
-      else if (kind === "command") this.command(text, number);
+      else if (kind === "command" && content !== undefined) this.command(content);
     }
   }
 
   // ---- inputs: each says whether the node has been given it ----------------------------------------------------------------------------
 
   receive(from: NodeId, message: Message): boolean {
-    if (this.isPaused) return this.#wait("message", from, "", message);
-    this.protocol.receive(this.state, from, message, this.now(), this);
+    if (this.isPaused) return this.#wait("message", from, message);
+    this.node.receive(this.state, from, message, this.now(), this);
     return true;
   }
 
   stored(ticket: number): boolean {
     if (this.isPaused) return this.#wait("stored", ticket);
-    this.protocol.stored(this.state, ticket, this.now(), this);
+    this.node.stored(this.state, ticket, this.now(), this);
     return true;
   }
 
-  command(name: string, argument: number): boolean {
-    if (this.isPaused) return this.#wait("command", argument, name);
-    this.protocol.command(this.state, name, argument, this.now(), this);
+  command(command: Command): boolean {
+    if (this.isPaused) return this.#wait("command", 0, command);
+    this.node.command(this.state, command, this.now(), this);
     return true;
   }
 
@@ -186,12 +191,12 @@ export class Member implements Effects {
     }
     if (this.isPaused) return this.#wait("timer", slot);
     this.#due[slot] = NEVER;
-    this.protocol.expire(this.state, slot % this.#kinds, (slot / this.#kinds) | 0, this.now(), this);
+    this.node.expire(this.state, slot % this.#kinds, (slot / this.#kinds) | 0, this.now(), this);
     return true;
   }
 
-  #wait(kind: Waiting["kind"], number: number, text = "", message?: Message): false {
-    this.#waiting.push({ kind, number, text, message });
+  #wait(kind: Waiting["kind"], number: number, content?: Message | Command): false {
+    this.#waiting.push({ kind, number, content });
     return false;
   }
 
@@ -215,7 +220,7 @@ export class Member implements Effects {
   }
 
   timerOf(slot: number): string {
-    return this.protocol.timers[slot % this.#kinds] ?? "";
+    return this.node.timers[slot % this.#kinds] ?? "";
   }
 
   subjectOf(slot: number): number {
@@ -223,7 +228,7 @@ export class Member implements Effects {
   }
 
   slotOf(timer: string, subject: number): number {
-    const { name, timers } = this.protocol;
+    const { name, timers } = this.node;
     if (!timers.includes(timer)) throw new RangeError(`${name} has no timer ${timer}: ${timers.join(", ")}`);
     return timers.indexOf(timer) + subject * this.#kinds;
   }

@@ -10,7 +10,7 @@
 //   1,2/3,4,5        written out; a member of two groups sees both, a member of none sees everybody
 //   1>2              one way: what 1 sends to 2 is lost
 import { createRng, nextInteger, nextOf, type Rng } from "../../base/rng.ts";
-import type { NodeId } from "../../protocols/protocol.ts";
+import type { NodeId } from "../../protocols/node.ts";
 
 export const PARTITION_NAMES = [
   "one",

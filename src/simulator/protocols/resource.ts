@@ -1,7 +1,7 @@
 // A resource at address 0 that leaders write to, and the lock service that gives each new leader a greater token. Unfenced, the resource takes
 // everything; a write with an older token than one it has seen is then *stale*: it overwrites what a newer leader did. Fenced, it refuses that, and the
 // refused leader stops writing: it has learned that it was replaced, which no message of its own protocol had told it.
-import type { NodeId } from "../../protocols/protocol.ts";
+import type { NodeId } from "../../protocols/node.ts";
 import type { AcceptedWrite } from "./invariants/invariant.ts";
 import type { Member } from "./member.ts";
 

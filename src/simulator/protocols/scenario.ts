@@ -6,8 +6,7 @@
 //   step 3               three events                   status · messages · state 2      who believes what · sent so far · a node's state
 //   fork a · back a      keep a copy · return to it     expect leader=4 | leader=none | leaders=2,5 | violations=one-leader | violations=none
 //   crash 3 · partition majority · hold 1>2 · tell 1 suspect 5 …                         every action of actions.ts
-import { type NodeId, type Protocol, type Setting, type Settings } from "../../protocols/protocol.ts";
-import { protocolNamed } from "../../protocols/registry.ts";
+import { type NodeId, type ProtocolNode, type Setting, type Settings } from "../../protocols/node.ts";
 import { parseAction } from "./actions.ts";
 import { checkNodes, checkSpec } from "./check-spec.ts";
 import { formatMs, parseMs } from "../kernel/durations.ts";
@@ -15,6 +14,7 @@ import { isWithoutEnd, specOf } from "./election.ts";
 import { parseLatency } from "../kernel/latency.ts";
 import { Pace } from "./pace.ts";
 import type { ProtocolSpec } from "./spec.ts";
+import { subjectNamed } from "./subjects/index.ts";
 import { describeBelief, formatProtocolEvent, type ProtocolEvent } from "./trace.ts";
 import { ProtocolWorld } from "./world.ts";
 
@@ -62,12 +62,12 @@ export function playScenario(text: string): PlayedScenario {
 const isCommand = (line: string): boolean => line.trim() !== "" && !line.trim().startsWith("#");
 
 /** `answerTimeoutMs` is written `answerTimeout=50ms`; the other parameters by their own names. */
-export function parseSetting(protocol: Protocol, name: string, text: string): readonly [name: string, value: Setting] {
+export function parseSetting(node: ProtocolNode, name: string, text: string): readonly [name: string, value: Setting] {
   const timed = `${name}Ms`;
-  if (Object.hasOwn(protocol.parameters, timed)) return [timed, parseMs(text)];
-  const parameter = Object.hasOwn(protocol.parameters, name) ? protocol.parameters[name] : undefined;
+  if (Object.hasOwn(node.parameters, timed)) return [timed, parseMs(text)];
+  const parameter = Object.hasOwn(node.parameters, name) ? node.parameters[name] : undefined;
   if (parameter === undefined)
-    throw new RangeError(`${protocol.name} has no parameter ${name}: ${Object.keys(protocol.parameters).join(", ")}`);
+    throw new RangeError(`${node.name} has no parameter ${name}: ${Object.keys(node.parameters).join(", ")}`);
   if (typeof parameter.default === "boolean") return [name, text !== "off" && text !== "false" && text !== "no"];
   if (typeof parameter.default === "number") {
     if (!/^\d+(?:\.\d+)?$/.test(text)) throw new RangeError(`${name} ${text}: a number is needed`);
@@ -229,7 +229,7 @@ function observe(world: ProtocolWorld, what: string): string {
       return listed(world.leaders());
     case "violations":
       // In the middle of an election, what must hold at rest need not hold yet.
-      if (world.kernel.nextAtMs === Infinity || isWithoutEnd(world.protocol, world.spec)) world.judgeAtRest();
+      if (world.kernel.nextAtMs === Infinity || isWithoutEnd(world.subject, world.spec)) world.judgeAtRest();
       return listed(world.violations.map(({ invariant }) => invariant));
     case "refused":
       return String(world.resource.refused);
@@ -246,7 +246,7 @@ function statusOf({ id, isUp, isPaused, role, leader, term }: ProtocolWorld["mem
 }
 
 function specFrom(name: string, words: readonly string[]): ProtocolSpec {
-  const protocol = protocolNamed(name);
+  const { node } = subjectNamed(name);
   const options = new Map(words.map((word) => word.split("=") as [string, string | undefined]));
   const take = (option: string): string | undefined => {
     const value = options.get(option);
@@ -264,7 +264,7 @@ function specFrom(name: string, words: readonly string[]): ProtocolSpec {
     take("disk"),
   ];
   const settings: Settings = Object.fromEntries(
-    [...options].map(([key, value = ""]) => parseSetting(protocol, key, value)),
+    [...options].map(([key, value = ""]) => parseSetting(node, key, value)),
   );
   return checkSpec({
     ...base,

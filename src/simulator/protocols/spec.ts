@@ -1,5 +1,5 @@
 // What a world of a protocol is made of, complete and as plain data. The same spec gives the same run, byte for byte.
-import type { NodeId, Settings } from "../../protocols/protocol.ts";
+import type { NodeId, Settings } from "../../protocols/node.ts";
 import type { Scheduled } from "./actions.ts";
 import type { Latency } from "../kernel/latency.ts";
 import type { LinkSpec } from "./links.ts";

@@ -1,5 +1,5 @@
 // What happens in the world of protocols, as typed events, and each as a line to read.
-import type { Message, NodeId, Role } from "../../protocols/protocol.ts";
+import type { Message, NodeId, Role } from "../../protocols/node.ts";
 import type { Trace } from "../kernel/trace.ts";
 import type { Action } from "./actions.ts";
 import type { Fate } from "./links.ts";

@@ -2,11 +2,9 @@
 // (`fork`), after which both copies go on alike until something different is done to them.
 import { assert } from "../../base/assert.ts";
 import { createRng, type Rng } from "../../base/rng.ts";
-import { type Message, NOBODY, type NodeId, type Protocol, type Role } from "../../protocols/protocol.ts";
-import { protocolNamed } from "../../protocols/registry.ts";
+import { type Message, NOBODY, type NodeId, type Role } from "../../protocols/node.ts";
 import { type Actor, Kernel, type KernelEvent } from "../kernel/kernel.ts";
 import type { Action } from "./actions.ts";
-import { invariantsOf } from "./invariants/index.ts";
 import type { AcceptedWrite, Invariant, View } from "./invariants/invariant.ts";
 import type { Violation } from "../kernel/hunt.ts";
 import { Judges } from "./judges.ts";
@@ -18,13 +16,15 @@ import { Resource } from "./resource.ts";
 import { NODES_MAX, type ProtocolSpec } from "./spec.ts";
 import { Trace } from "../kernel/trace.ts";
 import type { ProtocolEvent, ProtocolTrace } from "./trace.ts";
+import type { Subject } from "./subject.ts";
+import { subjectNamed } from "./subjects/index.ts";
 import { attend, type Errand, releaseErrand } from "./writers.ts";
 
 const STREAMS = { ties: 51, links: 52, disks: 53, actions: 54 } as const;
 
 export interface WorldOptions {
   readonly isRecorded?: boolean;
-  /** Undefined: those that the protocol names. */
+  /** Undefined: those of the subject. */
   readonly invariants?: readonly Invariant[] | undefined;
 }
 
@@ -43,7 +43,7 @@ interface Count {
 
 export class ProtocolWorld implements Actor, Surroundings, View {
   readonly spec: ProtocolSpec;
-  readonly protocol: Protocol;
+  readonly subject: Subject;
   readonly nodes: number;
   readonly members: Member[] = [];
   readonly delayMaxMs: number;
@@ -67,17 +67,17 @@ export class ProtocolWorld implements Actor, Surroundings, View {
   constructor(spec: ProtocolSpec, options: WorldOptions = {}, origin?: ProtocolWorld) {
     assert(spec.nodes < NODES_MAX, `a world has fewer than ${NODES_MAX} members`);
     this.spec = spec;
-    this.protocol = protocolNamed(spec.protocol);
+    this.subject = subjectNamed(spec.protocol);
     this.nodes = spec.nodes;
-    this.delayMaxMs = this.protocol.delayMaxMs(spec.settings);
+    this.delayMaxMs = this.subject.delayMaxMs(spec.settings);
     const parts = origin === undefined ? this.#newParts(options) : this.#copyParts(origin);
     ({ kernel: this.kernel, links: this.links, trace: this.trace, resource: this.resource } = parts);
     this.#disks = parts.disks;
     this.#actions = parts.actions;
     if (origin === undefined) {
-      for (const type of this.protocol.messageTypes) this.#counts.set(type, { count: 0 });
+      for (const type of this.subject.node.messageTypes) this.#counts.set(type, { count: 0 });
       this.#addMembers();
-      this.#judges = Judges.of(this, options.invariants ?? invariantsOf(this.protocol));
+      this.#judges = Judges.of(this, options.invariants ?? this.subject.invariants);
       this.#begin();
     } else {
       for (const [type, { count }] of origin.#counts) this.#counts.set(type, { count });
@@ -125,7 +125,7 @@ export class ProtocolWorld implements Actor, Surroundings, View {
       const leader = down.includes(id) ? NOBODY : this.spec.leader;
       const setup = { id, members: ring, attribute: attributes[id - 1] ?? id, leader, settings };
       const clockRate = clockRates[id - 1] ?? 1;
-      this.members.push(new Member(this, this.protocol, { setup, seed, clockRate, clockStartMs: id * 1000 }));
+      this.members.push(new Member(this, this.subject.node, { setup, seed, clockRate, clockStartMs: id * 1000 }));
     }
   }
 
@@ -299,8 +299,8 @@ export class ProtocolWorld implements Actor, Surroundings, View {
     if (role === "leader" && this.spec.writeEveryMs > 0) attend(this, "elected", member, 0);
   }
 
-  written(): void {
-    this.#judges.written();
+  written(write: AcceptedWrite): void {
+    this.#judges.written(write);
   }
 
   explained(member: Member, rule: string): void {
@@ -384,13 +384,13 @@ export class ProtocolWorld implements Actor, Surroundings, View {
   }
 
   #tell(member: Member, command: string, argument: number): void {
-    if (!Object.hasOwn(this.protocol.commands, command))
-      throw new RangeError(
-        `${this.protocol.name} knows no command ${command}: ${Object.keys(this.protocol.commands).join(", ")}`,
-      );
+    const { node, commands } = this.subject;
+    const telling = Object.hasOwn(commands, command) ? commands[command] : undefined;
+    if (telling === undefined)
+      throw new RangeError(`${node.name} knows no command ${command}: ${Object.keys(commands).join(", ")}`);
     if (!member.isUp) return;
     this.#count(member, 901);
-    member.command(command, argument);
+    member.command(telling.command(argument));
     this.#judges.after(member);
   }
 }

@@ -2,7 +2,8 @@
 // until it leads no more, dies, or is refused. All of it travels over the links to address 0, which can be cut, held, lossy and doubling like any other. Nothing
 // is asked for twice: a leader whose question was lost does not write.
 import type { Actor, Kernel } from "../kernel/kernel.ts";
-import type { Message, NodeId } from "../../protocols/protocol.ts";
+import type { Message, NodeId } from "../../protocols/node.ts";
+import type { AcceptedWrite } from "./invariants/invariant.ts";
 import type { HeldMessage, Links } from "./links.ts";
 import type { Member } from "./member.ts";
 import type { Resource } from "./resource.ts";
@@ -19,7 +20,7 @@ interface Surroundings extends Actor {
   readonly trace: ProtocolTrace;
   readonly spec: ProtocolSpec;
   /** The resource has taken a write. */
-  written(): void;
+  written(write: AcceptedWrite): void;
 }
 
 const RESOURCE = 0;
@@ -49,7 +50,7 @@ export function attend(world: Surroundings, errand: Errand, member: Member, deta
       const outcome = resource.write(member.id, detail, nowMs);
       trace.record(nowMs, { type: "write", node: member.id, token: detail, outcome });
       if (outcome === "refused") travel(world, member, "refusal", detail);
-      else world.written();
+      else world.written({ atMs: nowMs, node: member.id, token: detail });
       return;
     }
     case "refusal":

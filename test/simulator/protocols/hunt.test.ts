@@ -1,26 +1,42 @@
 // The hunt for protocols: it finds a protocol that was broken on purpose, tells the same of the same seed, and shrinks what it found.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bully, type Protocol, PROTOCOLS } from "conclave/protocols";
-import { drawHuntedWorld, formatAction, type HuntOptions, huntProtocol, shrink } from "conclave/simulator";
+import { bully } from "conclave/protocols";
+import {
+  drawHuntedWorld,
+  formatAction,
+  type HuntOptions,
+  huntProtocol,
+  shrink,
+  type Subject,
+  subjectNamed,
+  SUBJECTS,
+} from "conclave/simulator";
 
-const COORDINATOR_TIMER = 1;
+const COORDINATOR_TIMER = bully.timers.indexOf("coordinator");
+const subject = subjectNamed("bully");
 /** Waits for a coordinator for ever. */
-const patient: Protocol = {
-  ...bully,
-  name: "bully-patient",
-  expire: (state, timer, subject, now, effects) => {
-    if (timer !== COORDINATOR_TIMER) (bully as Protocol).expire(state, timer, subject, now, effects);
+const patient: Subject = {
+  ...subject,
+  node: {
+    ...subject.node,
+    name: "bully-patient",
+    expire: (state, timer, about, now, effects) => {
+      if (timer !== COORDINATOR_TIMER) subject.node.expire(state, timer, about, now, effects);
+    },
   },
 };
 /** Throws at what a peer sent. */
-const brittle: Protocol = {
-  ...bully,
-  name: "bully-brittle",
-  receive: (_state, _from, { type }) => {
-    throw new Error(`cannot read ${type}`);
+const brittle: Subject = {
+  ...subject,
+  node: {
+    ...subject.node,
+    name: "bully-brittle",
+    receive: (_state, _from, { type }) => {
+      throw new Error(`cannot read ${type}`);
+    },
   },
 };
-const registered = PROTOCOLS as Protocol[];
+const registered = SUBJECTS as Subject[];
 
 beforeAll(() => void registered.push(patient, brittle));
 afterAll(() => void registered.splice(registered.length - 2));
@@ -68,7 +84,7 @@ describe("a drawn world", () => {
       expect([...kinds].filter((kind) => kind !== "crash" && kind !== "restart")).toEqual([]);
       expect(spec.links.lossChance).toBe(0);
       const { minMs, spreadMs, tailMs } = spec.links.latency;
-      expect(minMs + spreadMs).toBeLessThanOrEqual(bully.delayMaxMs(spec.settings));
+      expect(minMs + spreadMs).toBeLessThanOrEqual(subject.delayMaxMs(spec.settings));
       expect(tailMs).toBe(0);
     }
   });

@@ -1,6 +1,6 @@
 // The world for protocols: the same seed gives the same bytes, a copy goes on as the original, partitions cut what they say, disks lose what was not synced.
 import { describe, expect, it } from "vitest";
-import { type BullyState, PROTOCOLS } from "conclave/protocols";
+import { bully, type BullyState } from "conclave/protocols";
 import {
   huntProtocol,
   INVARIANTS,
@@ -11,15 +11,19 @@ import {
   formatLatency,
   ProtocolWorld,
   specOf,
+  subjectNamed,
+  SUBJECTS,
 } from "conclave/simulator";
 import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { createRng } from "../../../src/base/rng.ts";
 import { drawLatency } from "../../../src/simulator/kernel/latency.ts";
 import { Links } from "../../../src/simulator/protocols/links.ts";
 import { Disk } from "../../../src/simulator/kernel/disk.ts";
 import { cutsOf } from "../../../src/simulator/protocols/partitions.ts";
 
-describe.each(PROTOCOLS.map(({ name }) => name))("%s", (name) => {
+describe.each(SUBJECTS.map(({ node }) => node.name))("%s", (name) => {
   it("runs the same from the same seed, written down or not", () => {
     for (const seed of [1, 2, 3]) {
       const first = huntProtocol(name, seed, { isRecorded: true });
@@ -33,7 +37,7 @@ describe.each(PROTOCOLS.map(({ name }) => name))("%s", (name) => {
     const begin = (): ProtocolWorld => {
       const spec = specOf(name, { nodes: 5, seed: 3, links, diskLatency: parseLatency("0.1ms-3ms"), writeEveryMs: 20 });
       const world = new ProtocolWorld(spec, { isRecorded: true });
-      if (Object.hasOwn(world.protocol.commands, "campaign"))
+      if (Object.hasOwn(world.subject.commands, "campaign"))
         world.apply({ type: "tell", node: 1, command: "campaign", argument: 0 });
       return world;
     };
@@ -59,13 +63,13 @@ describe.each(PROTOCOLS.map(({ name }) => name))("%s", (name) => {
   });
 
   it("names the invariants, timers and messages that it has", () => {
-    const protocol = PROTOCOLS.find((known) => known.name === name);
-    for (const invariant of protocol?.invariants ?? [])
-      expect(INVARIANTS.map((known) => known.name)).toContain(invariant);
+    const { node, invariants } = subjectNamed(name);
+    const names = invariants.map((invariant) => invariant.name);
+    expect(new Set(names).size).toBe(names.length);
     for (const seed of [1, 2, 3, 4, 5])
       for (const event of huntProtocol(name, seed, { isRecorded: true }).trace) {
-        if (event.type === "send") expect(protocol?.messageTypes).toContain(event.message.type);
-        if (event.type === "timer") expect(protocol?.timers).toContain(event.timer);
+        if (event.type === "send") expect(node.messageTypes).toContain(event.message.type);
+        if (event.type === "timer") expect(node.timers).toContain(event.timer);
       }
   });
 });
@@ -234,11 +238,10 @@ it("a leader that was down from the start comes back as anybody else", () => {
 });
 
 describe("a disk", () => {
-  const protocol = PROTOCOLS[0];
   it("keeps what was synced, and of the rest a first part", () => {
     const images = new Set<unknown>();
     for (let seed = 0; seed < 60; seed++) {
-      const disk = new Disk(protocol as NonNullable<typeof protocol>);
+      const disk = new Disk(bully);
       for (const ticket of [1, 2, 3]) disk.accept(ticket, ticket);
       disk.settle();
       const { kept, lost } = disk.crash(createRng(seed), true);
@@ -273,9 +276,12 @@ describe("an action", () => {
 });
 
 it("docs/INVARIANTS.md names every invariant's file", () => {
+  const folder = fileURLToPath(new URL("../../../src/simulator/protocols/", import.meta.url));
+  const all = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
+  const isInvariant = (file: string): boolean =>
+    /^export const \w+: \w*Invariant(?:<\w+>)? = \{$/m.test(readFileSync(path.join(folder, file), "utf8"));
+  const files = all.filter(isInvariant).map((file) => file.replaceAll(path.sep, "/"));
   const page = readFileSync(new URL("../../../docs/INVARIANTS.md", import.meta.url), "utf8");
-  const files = readdirSync(new URL("../../../src/simulator/protocols/invariants", import.meta.url)).filter(
-    (file) => !["index.ts", "invariant.ts"].includes(file),
-  );
+  expect(files).toHaveLength(INVARIANTS.length);
   expect(files.filter((file) => !page.includes(`\`${file}\``))).toEqual([]);
 });

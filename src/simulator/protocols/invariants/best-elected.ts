@@ -1,6 +1,6 @@
 // The lecture's own: the elected is the non-faulty process with the best attribute, or nobody is. Judged at rest, when every member that is up can talk to
 // every other: each of them follows the best of them or nobody, and none but the best leads. Equal attributes: the greater id.
-import type { NodeId } from "../../../protocols/protocol.ts";
+import type { NodeId } from "../../../protocols/node.ts";
 import type { Invariant, View } from "./invariant.ts";
 
 export const bestElected: Invariant = {

@@ -1,5 +1,5 @@
 // The tokens of the writes that a fenced resource has taken never fall (Kleppmann, How to do distributed locking). Split brain or not.
-import type { AcceptedWrite, Invariant } from "./invariant.ts";
+import type { Invariant } from "./invariant.ts";
 
 interface Memory {
   highest: number;
@@ -8,8 +8,7 @@ interface Memory {
 export const fencedWrites: Invariant<Memory> = {
   name: "fenced-writes",
   remember: () => ({ highest: 0 }),
-  written(memory, view) {
-    const { token, node, atMs } = view.accepted.at(-1) as AcceptedWrite;
+  written(memory, _view, { token, node, atMs }) {
     if (token < memory.highest)
       return `at ${atMs.toFixed(3)} ms a write of ${node} with token ${token} was taken after token ${memory.highest}`;
     memory.highest = token;

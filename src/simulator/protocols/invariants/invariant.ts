@@ -1,17 +1,45 @@
 // What an invariant is: a name, where it comes from, what it remembers (plain data, so that a world can be copied), and when it looks. A look returns
 // the story of what is wrong, or undefined. It judges by what members did and hold, never by what a protocol says of itself beyond its announcements.
-import type { Message, NodeId } from "../../../protocols/protocol.ts";
-import type { Member } from "../member.ts";
+//
+// An invariant is typed by the states, messages and disks that it judges. One that looks at none of them holds for any protocol, and is in this folder; the
+// others are beside the subject that they belong to, in ../subjects.
+import type { Message, NodeId, Role } from "../../../protocols/node.ts";
+
+/** What an invariant may see of a member. */
+export interface SeenMember<State extends object = object, Image = unknown> {
+  readonly id: NodeId;
+  readonly state: State;
+  readonly disk: { readonly image: Image | undefined };
+  /** Counts its starts. */
+  readonly life: number;
+  /** True time at which this life began. */
+  readonly startedMs: number;
+  readonly isUp: boolean;
+  readonly isPaused: boolean;
+  /** True time at which it last went on after a pause. */
+  readonly resumedMs: number;
+  /** As last announced. */
+  readonly role: Role;
+  readonly leader: NodeId;
+  readonly term: number;
+  /** Local milliseconds per true millisecond. */
+  readonly clockRate: number;
+  /** What its clock shows. */
+  now(): number;
+  leads(): boolean;
+  /** When a timer of it is due, in true time; Infinity: it does not run. */
+  dueMs(timer: number, subject?: number): number;
+}
 
 /** What an invariant may see. */
-export interface View {
+export interface View<State extends object = object, Image = unknown> {
   readonly nowMs: number;
   /** Inputs that were given to members so far, the present one included. */
   readonly events: number;
   readonly nodes: number;
-  readonly members: readonly Member[];
+  readonly members: readonly SeenMember<State, Image>[];
   /** Ids are 1…N. */
-  member(id: NodeId): Member;
+  member(id: NodeId): SeenMember<State, Image>;
   attributeOf(id: NodeId): number;
   /** Whether what one sends reaches the other now. */
   reaches(from: NodeId, to: NodeId): boolean;
@@ -27,25 +55,39 @@ export interface AcceptedWrite {
   readonly token: number;
 }
 
-export type Hearing<Memory> = {
-  look(memory: Memory, view: View, member: Member, from: NodeId, message: Message): string | undefined;
+/** A method's type, and so accepted where any protocol's is wanted: a world asks the invariants of its own subject only. */
+export type Hearing<Memory, State extends object, Heard extends Message, Image> = {
+  look(
+    memory: Memory,
+    view: View<State, Image>,
+    member: SeenMember<State, Image>,
+    from: NodeId,
+    message: Heard,
+  ): string | undefined;
 }["look"];
 
-export interface Invariant<Memory extends object = object> {
+export interface Invariant<
+  Memory extends object = object,
+  State extends object = object,
+  Sent extends Message = Message,
+  Image = unknown,
+> {
   readonly name: string;
   remember(nodes: number): Memory;
   /** At each send, lost or not. */
-  sent?(memory: Memory, view: View, from: NodeId, to: NodeId, message: Message): string | undefined;
+  sent?(memory: Memory, view: View<State, Image>, from: NodeId, to: NodeId, message: Sent): string | undefined;
   /** By type: after a member that is not paused has been given such a message, and before `after`. */
-  readonly received?: Readonly<Record<string, Hearing<Memory>>>;
+  readonly received?: {
+    readonly [Type in Sent["type"]]?: Hearing<Memory, State, Extract<Sent, { readonly type: Type }>, Image>;
+  };
   /** After a member's announcement has changed. */
-  announced?(memory: Memory, view: View, member: Member): string | undefined;
+  announced?(memory: Memory, view: View<State, Image>, member: SeenMember<State, Image>): string | undefined;
   /** After each event of a member. */
-  after?(memory: Memory, view: View, member: Member): string | undefined;
+  after?(memory: Memory, view: View<State, Image>, member: SeenMember<State, Image>): string | undefined;
   /** After a member was started, for what must outlive a crash. */
-  started?(memory: Memory, view: View, member: Member): string | undefined;
-  /** After the resource has taken a write, the last of `view.accepted`. */
-  written?(memory: Memory, view: View): string | undefined;
+  started?(memory: Memory, view: View<State, Image>, member: SeenMember<State, Image>): string | undefined;
+  /** After the resource has taken a write. */
+  written?(memory: Memory, view: View<State, Image>, write: AcceptedWrite): string | undefined;
   /** When nothing is left to happen, or everything was mended long enough ago. */
-  atRest?(memory: Memory, view: View): string | undefined;
+  atRest?(memory: Memory, view: View<State, Image>): string | undefined;
 }

@@ -1,4 +1,5 @@
 // The term that a member announces never falls while it lives. Where the term is durable, `durable-term` says so across lives.
+import { perMember } from "./memory.ts";
 import type { Invariant } from "./invariant.ts";
 
 interface Memory {
@@ -9,8 +10,8 @@ interface Memory {
 export const monotoneTerm: Invariant<Memory> = {
   name: "monotone-term",
   remember: (nodes) => ({
-    terms: Array.from({ length: nodes + 1 }, () => 0),
-    lives: Array.from({ length: nodes + 1 }, () => 0),
+    terms: perMember(nodes, () => 0),
+    lives: perMember(nodes, () => 0),
   }),
   announced({ terms, lives }, _view, { id, term, life }) {
     const before = lives[id] === life ? (terms[id] ?? 0) : 0;

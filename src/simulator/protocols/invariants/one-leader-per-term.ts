@@ -1,5 +1,6 @@
 // Election Safety: in one term at most one member ever says that it leads. Raft, section 5.2; the same for an epoch of ZAB.
-import type { NodeId } from "../../../protocols/protocol.ts";
+import type { NodeId } from "../../../protocols/node.ts";
+import { forgetOldest } from "./memory.ts";
 import type { Invariant } from "./invariant.ts";
 
 interface Memory {
@@ -17,7 +18,7 @@ export const oneLeaderPerTerm: Invariant<Memory> = {
     const other = leaders.get(term);
     if (other !== undefined && other !== id) return `${other} and ${id} both lead in term ${term}`;
     leaders.set(term, id);
-    if (leaders.size > TERMS_MAX) leaders.delete(leaders.keys().next().value as number);
+    forgetOldest(leaders, TERMS_MAX);
     return undefined;
   },
 };

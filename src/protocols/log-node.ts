@@ -1,0 +1,129 @@
+// What a node with a log adds to a node (node.ts), for a host that keeps a state machine: propose, append, commit, apply; snapshots; reads; members that change.
+// The shape is that of Raft's log (Ongaro's thesis, chapters 3 to 6).
+//
+//   input                method          answer
+//   propose this         propose         at once: where it was appended, or why not
+//   read                 read            later, by `readable` or `unreadable` with the same number
+//   the machine's state  compact         none: the log before that index may go
+//   add or remove        changeMembers   at once, as for `propose`
+//
+//   effect       what the host does
+//   apply        hands the entry to its machine: it is committed
+//   restore      throws its machine away and makes one from the snapshot
+//   readable     answers the read from its machine, which has been given everything that the answer needs
+//   unreadable   tells the reader to ask again, there or elsewhere
+//
+// THE OUTCOME OF A PROPOSAL HAS THREE VALUES  `appended` is not done: it is unknown. It is done when `apply` brings an entry of that index and that term;
+// it will never be done when `apply` brings another term at that index. A host that crashes, or sees neither, does not know, and must not say "not done".
+// Nothing of a proposal that was `refused` is in any log.
+//
+// WHAT A HOST MAY RELY ON  In one life `apply` brings every index once, in order, beginning after the snapshot that `restore` brought last, or at 1. An index
+// that was applied holds the same entry on every node, in every life. Effects are carried out in order, so a machine that applies later than it is told to
+// must queue `readable` behind what it has not applied.
+// WHAT A NODE MAY RELY ON  The host calls `compact` with an index that it has applied, and with its machine's state after exactly that entry.
+import type { Command, Effects, Message, NodeCore, NodeId } from "./node.ts";
+
+/** A place in a log. The first index is 1; index 0 and term 0: before it. */
+export interface LogPlace {
+  readonly index: number;
+  readonly term: number;
+}
+
+/** Voters are counted for majorities. Learners are sent the log and counted for nothing: a new member catches up as one. */
+export interface Membership {
+  readonly voters: readonly NodeId[];
+  readonly learners: readonly NodeId[];
+}
+
+export type Entry<Proposal> = LogPlace &
+  (
+    | { readonly kind: "proposal"; readonly proposal: Proposal }
+    | { readonly kind: "members"; readonly members: Membership }
+    /** A new leader's first entry, by which it learns what is committed (Raft, section 8). */
+    | { readonly kind: "nothing" }
+  );
+
+/** A machine's state after the entry at `index`, in place of the log up to there. */
+export interface Snapshot<Kept> extends LogPlace {
+  readonly members: Membership;
+  readonly kept: Kept;
+}
+
+export type Refusal =
+  /** `leader` may take it. */
+  | "not-leader"
+  /** Leadership is being handed over. */
+  | "handing-over"
+  /** Of members: another change is not committed yet. */
+  | "change-pending"
+  /** Of members: it would change nothing, or nobody would be left. */
+  | "no-such-change"
+  /** This node never does that. */
+  | "not-supported";
+
+export type Proposed =
+  | ({ readonly outcome: "appended" } & LogPlace)
+  | { readonly outcome: "refused"; readonly why: Refusal; readonly leader: NodeId };
+
+/** One at a time (thesis, section 4.1), so that the majorities before and after each change share a member. */
+export interface MemberChange {
+  readonly type: "add-learner" | "promote" | "remove";
+  readonly node: NodeId;
+}
+
+/** snapshot ≤ applied ≤ committed ≤ last. The log has the entries from `snapshot + 1` to `last`. */
+export interface LogBounds {
+  readonly snapshot: number;
+  readonly applied: number;
+  readonly committed: number;
+  readonly last: number;
+}
+
+export interface LogEffects<
+  Sent extends Message = Message,
+  Write = unknown,
+  Proposal = unknown,
+  Kept = unknown,
+> extends Effects<Sent, Write> {
+  apply(entry: Entry<Proposal>): void;
+  restore(snapshot: Snapshot<Kept>): void;
+  readable(request: number): void;
+  /** `leader` may know more; NOBODY: this node knows of none. */
+  unreadable(request: number, leader: NodeId): void;
+}
+
+export interface LogNode<
+  State extends object = object,
+  Sent extends Message = Message,
+  Write = unknown,
+  Told extends Command = Command,
+  Image = Write,
+  Proposal = unknown,
+  Kept = unknown,
+> extends NodeCore<State, Sent, Write, Told, Image, LogEffects<Sent, Write, Proposal, Kept>> {
+  readonly hasLog: true;
+  propose(state: State, proposal: Proposal, now: number, effects: LogEffects<Sent, Write, Proposal, Kept>): Proposed;
+  /** Asks for a linearizable read. Request numbers are the host's, and each is used once in a life. */
+  read(state: State, request: number, now: number, effects: LogEffects<Sent, Write, Proposal, Kept>): void;
+  /** An index that is not newer than the last snapshot's is ignored. */
+  compact(state: State, index: number, kept: Kept, now: number, effects: LogEffects<Sent, Write, Proposal, Kept>): void;
+  changeMembers(
+    state: State,
+    change: MemberChange,
+    now: number,
+    effects: LogEffects<Sent, Write, Proposal, Kept>,
+  ): Proposed;
+  /** Those that are in force, committed or not. */
+  members(state: State): Membership;
+  bounds(state: State): LogBounds;
+}
+
+/** What a host replicates. Pure: the same proposals in the same order give the same state. */
+export interface StateMachine<Machine extends object = object, Proposal = unknown, Kept = unknown> {
+  create(): Machine;
+  /** Changes the machine in place. */
+  apply(machine: Machine, proposal: Proposal): void;
+  /** Plain data, which the machine does not change afterwards. */
+  snapshot(machine: Machine): Kept;
+  restore(kept: Kept): Machine;
+}

@@ -1,0 +1,139 @@
+// The contract of a node: what one folder of src/protocols exports, and all that a host (a network, a browser, the simulator) needs to run it. How a node is
+// hunted (its invariants, the faults that it tolerates) is no part of it: src/simulator/protocols/subject.ts.
+//
+// A node is a pure machine: `(state, input, now) → state + effects`. The state is plain data that belongs to the host, and is changed in place; there is one
+// method per input, and effects are calls on `Effects` that only record what is wanted and return nothing, so that an event costs no allocation.
+//
+//   input               method      when
+//   start or restart    start       once in a life, first; with what the disk held, or nothing
+//   message             receive     any time, also doubled, late, out of order, and from before this node's own restart
+//   timer               expire      not before it was due by this node's clock; never after it was cancelled or set anew
+//   disk write done     stored      the write with this ticket, and every earlier one, outlives a crash from now on
+//   operator            command     one of the node's own commands, with what it needs to know
+//
+// A node with a log has more inputs and effects: log-node.ts.
+//
+// WHAT A NODE MAY RELY ON  `now` is this node's own monotonic clock in milliseconds: it does not compare with another node's, and begins anywhere in a
+// new life. Effects are carried out in order, and none comes back before the method has returned. Nothing of a state survives a crash but what was persisted: `create` makes a
+// new state, `start` gets the disk's image. A message is frozen by being sent: neither side changes it.
+// WHAT IT MAY NOT DO  Read a clock, keep anything outside its state, throw on what a peer sent, or put functions or classes into its state
+// (src/base/clone.ts copies it).
+import type { Rng } from "../base/rng.ts";
+
+/** 1…N. */
+export type NodeId = number;
+
+/** In place of a node's id: none. */
+export const NOBODY = 0;
+
+/** Plain data; `type` is one of the node's `messageTypes`. */
+export interface Message {
+  readonly type: string;
+}
+
+/** What an operator may tell a node: `type` and whatever that needs, as plain data. */
+export interface Command {
+  readonly type: string;
+}
+
+/** What a node says of itself. `leader` is belief: whether it may act on it is what the protocol's head says. */
+export type Role = "follower" | "candidate" | "leader";
+
+export interface Effects<Sent extends Message = Message, Write = unknown> {
+  /** To itself too: that arrives at once, is never lost, and is not counted. */
+  send(to: NodeId, message: Sent): void;
+  /** `timer` is an index of the node's `timers`. Sets it anew if it runs. `subject` tells timers of one kind apart: a peer's id. */
+  setTimer(timer: number, afterMs: number, subject?: number): void;
+  cancelTimer(timer: number, subject?: number): void;
+  /** Asks for a write; `stored` answers with the same ticket. Tickets of one life grow. Until then a crash may lose it, or keep it. */
+  persist(ticket: number, write: Write): void;
+  /** What this node believes now. Saying the same again does nothing. */
+  announce(role: Role, leader: NodeId, term: number): void;
+  /** Why it does what it does, for transcripts: a constant that names the rule. */
+  explain(rule: string): void;
+}
+
+export type Setting = number | boolean | string;
+export type Settings = Readonly<Record<string, Setting>>;
+
+/**
+ * A number whose name ends in `Ms` is a duration. The command line and scenario files derive their spelling from the name: `answerTimeoutMs` is
+ * `--answer-timeout 50ms` and `answerTimeout=50ms`.
+ */
+export interface Parameter {
+  readonly default: Setting;
+  readonly help: string;
+  /** For a text: what it may be. */
+  readonly choices?: readonly string[];
+}
+
+export interface Setup {
+  readonly id: NodeId;
+  /** All members, in clockwise order for those who have a ring; ascending otherwise. */
+  readonly members: readonly NodeId[];
+  /** Where the protocol elects by attribute, the member with the best one is to be elected. The id unless told otherwise. */
+  readonly attribute: number;
+  /** Who led when the world began, so that a run can start from a settled group; NOBODY: a fresh start. A later life gets NOBODY. */
+  readonly leader: NodeId;
+  /** Complete: every parameter of the node. */
+  readonly settings: Settings;
+  /** This life's own luck. Part of the state, if the node draws. */
+  readonly rng: Rng;
+}
+
+/** What every node has. `Wanted` is what it asks of its host; `Write` is one write to the disk, and `Image` what all of them add up to. */
+export interface NodeCore<
+  State extends object,
+  Sent extends Message,
+  Write,
+  Told extends Command,
+  Image,
+  Wanted extends Effects<Sent, Write>,
+> {
+  readonly name: string;
+  readonly summary: string;
+  readonly messageTypes: readonly Sent["type"][];
+  /** Names of timers; a timer is an index of this. */
+  readonly timers: readonly string[];
+  readonly parameters: Readonly<Record<string, Parameter>>;
+
+  /** What is wrong with these settings in a group of so many: timeouts that do not fit each other, members that do not exist. If absent: nothing ever. */
+  problemWith?(settings: Settings, nodes: number): string | undefined;
+
+  create(setup: Setup): State;
+  start(state: State, image: Image | undefined, now: number, effects: Wanted): void;
+  receive(state: State, from: NodeId, message: Sent, now: number, effects: Wanted): void;
+  expire(state: State, timer: number, subject: number, now: number, effects: Wanted): void;
+  stored(state: State, ticket: number, now: number, effects: Wanted): void;
+  command(state: State, command: Told, now: number, effects: Wanted): void;
+  /** What the disk holds after `write`. Where a write replaces all, it is the image itself; a log appends. Neither argument is changed. */
+  fold(image: Image | undefined, write: Write): Image;
+  /** Whether the node may act as leader at `now` of its clock, where that ends by itself. If absent: as announced. */
+  leads?(state: State, now: number): boolean;
+}
+
+/** A node without a log: an election, or a lease. */
+export interface ProtocolNode<
+  State extends object = object,
+  Sent extends Message = Message,
+  Write = unknown,
+  Told extends Command = Command,
+  Image = Write,
+> extends NodeCore<State, Sent, Write, Told, Image, Effects<Sent, Write>> {
+  readonly hasLog?: false;
+}
+
+/** The parameters' defaults, with some of them changed. */
+export function settingsOf(
+  node: { readonly parameters: Readonly<Record<string, Parameter>> },
+  changes: Settings = {},
+): Settings {
+  const defaults = Object.entries(node.parameters).map(([name, parameter]) => [name, parameter.default] as const);
+  return { ...Object.fromEntries(defaults), ...changes };
+}
+
+export function numberOf(settings: Settings, name: string): number {
+  const value = settings[name];
+  if (typeof value !== "number") throw new TypeError(`parameter ${name} is ${String(value)}; a number is needed`);
+  return value;
+}

@@ -1,0 +1,34 @@
+// Who gave whom a vote in which term: another by an answer, itself by leading. For invariants; the oldest are forgotten.
+import type { NodeId } from "../../../../protocols/node.ts";
+import type { RaftMessage } from "../../../../protocols/raft/state.ts";
+import { forgetOldest } from "../../invariants/memory.ts";
+import { NODES_MAX } from "../../spec.ts";
+
+export interface Ballots {
+  /** Term and voter → candidate. */
+  readonly given: Map<number, NodeId>;
+}
+
+const BALLOTS_MAX = 16_384;
+
+export function emptyBallots(): Ballots {
+  return { given: new Map() };
+}
+
+export function candidateOf({ given }: Ballots, voter: NodeId, term: number): NodeId | undefined {
+  return given.get(term * NODES_MAX + voter);
+}
+
+/** Returns for whom else the same member has voted in the same term, if it has. */
+export function noteVote({ given }: Ballots, voter: NodeId, candidate: NodeId, term: number): NodeId | undefined {
+  const key = term * NODES_MAX + voter;
+  const before = given.get(key);
+  if (before !== undefined) return before === candidate ? undefined : before;
+  given.set(key, candidate);
+  forgetOldest(given, BALLOTS_MAX);
+  return undefined;
+}
+
+export function seeVote(ballots: Ballots, from: NodeId, to: NodeId, sent: RaftMessage): NodeId | undefined {
+  return sent.type === "VOTED" && sent.isGranted ? noteVote(ballots, from, to, sent.term) : undefined;
+}

@@ -1,0 +1,28 @@
+// Whoever is voted for in a round has stood in that round itself. So nobody is elected by the memory of others: that is why a peer that adopts a newer round
+// weighs votes against its first one, and not against the one it had adopted.
+import type { NodeId } from "../../../../protocols/node.ts";
+import { forgetOldest } from "../../invariants/memory.ts";
+import type { ZabInvariant } from "./types.ts";
+
+interface Memory {
+  /** Round → who proposed itself in it. */
+  readonly stood: Map<number, Set<NodeId>>;
+}
+
+const ROUNDS_MAX = 1024;
+
+export const zabStandingCandidates: ZabInvariant<Memory> = {
+  name: "zab-standing-candidates",
+  remember: () => ({ stood: new Map() }),
+  sent({ stood }, _view, from, _to, said) {
+    if (said.type !== "NOTIFICATION" || said.state !== "looking") return undefined;
+    const candidates = stood.get(said.round);
+    if (candidates?.has(said.leader) === true) return undefined;
+    if (said.leader !== from)
+      return `${from} votes in round ${said.round} for ${said.leader}, who does not stand in it`;
+    if (candidates === undefined) stood.set(said.round, new Set([from]));
+    else candidates.add(from);
+    forgetOldest(stood, ROUNDS_MAX);
+    return undefined;
+  },
+};
