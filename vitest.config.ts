@@ -2,6 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { publicModules } from "./scripts/exports.mjs";
+import { sqlText } from "./scripts/sql-text.mjs";
 
 const alias = publicModules().map(({ name, source }) => ({
   find: new RegExp(`^${name}$`),
@@ -14,6 +15,7 @@ const HEAVY = ["test/incidents/herd.test.ts", "test/stores/sqlite/stress.test.ts
 
 export default defineConfig({
   resolve: { alias },
+  plugins: [sqlText],
   test: {
     testTimeout: 20_000,
     hookTimeout: 20_000,

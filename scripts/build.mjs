@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
 import { writeDeclarations } from "./declarations.mjs";
 import { publicModules, readManifest } from "./exports.mjs";
+import { sqlText } from "./sql-text.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const modules = publicModules();
@@ -68,7 +69,7 @@ async function join(names, format) {
     platform: "node",
     external: PEERS,
     logLevel: "warn",
-    plugins: [withoutIdleImports],
+    plugins: [sqlText, withoutIdleImports],
     output: {
       dir: format === "esm" ? "dist" : "dist/cjs",
       format,

@@ -6,6 +6,7 @@ import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "rolldown";
 import { publicModules } from "./exports.mjs";
+import { sqlText } from "./sql-text.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -22,6 +23,7 @@ export async function loadTypeScript(file) {
       platform: "node",
       external: ["rolldown"],
       logLevel: "warn",
+      plugins: [sqlText],
       resolve: { alias: aliases() },
       // It finds its neighbours as it would unbundled.
       transform: { define: { "import.meta.url": JSON.stringify(pathToFileURL(path.join(root, file)).href) } },

@@ -14,6 +14,7 @@ const NEEDED = [
   "tsconfig.base.json",
   "vitest.config.ts",
   "scripts/exports.mjs",
+  "scripts/sql-text.mjs",
 ];
 
 /**

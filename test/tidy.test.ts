@@ -112,6 +112,7 @@ const lineOf = (text: string, offset: number): number => text.slice(0, offset).s
 const ignored = read(".gitignore").split("\n");
 const files = listFiles("");
 const sources = files.filter((file) => file.startsWith("src/") && file.endsWith(".ts")).map(parse);
+const sqlFiles = files.filter((file) => file.startsWith("src/") && file.endsWith(".sql"));
 
 /** Every file that git would see, as a path with `/` from the root. */
 function listFiles(folder: string): readonly string[] {
@@ -222,15 +223,25 @@ describe("the folders of src", () => {
 
 describe("a file of src", () => {
   it("begins with a comment that says what it promises", () => {
+    const bare = [
+      ...sources.filter((source) => !/^(?:#!.*\n)?\s*(?:\/\/|\/\*)/.test(source.text)).map(({ fileName }) => fileName),
+      ...sqlFiles.filter((file) => !read(file).startsWith("-- ")),
+    ];
+    const problems = bare.map((file) => `${file}: begins without a comment; say in two to ten lines what it promises`);
+    expect(problems).toEqual([]);
+  });
+
+  it("that belongs to a store has its SQL in a .sql file (docs/adr/0033-sql-in-files.md)", () => {
     const problems = sources
-      .filter((source) => !/^(?:#!.*\n)?\s*(?:\/\/|\/\*)/.test(source.text))
-      .map((source) => `${source.fileName}: begins without a comment; say in two to ten lines what it promises`);
+      .filter(({ fileName }) => fileName.startsWith("src/stores/"))
+      .filter(({ text }) => /["`'](?:SELECT|INSERT|UPDATE|DELETE|CREATE)\s/.test(text))
+      .map(({ fileName }) => `${fileName}: holds a statement of SQL; put it into sql/statements.sql`);
     expect(problems).toEqual([]);
   });
 
   it(`has at most ${FILE_LINES_MAX} lines`, () => {
-    const problems = sources
-      .map((source) => ({ file: source.fileName, lines: source.text.trimEnd().split("\n").length }))
+    const problems = [...sources.map(({ fileName }) => fileName), ...sqlFiles]
+      .map((file) => ({ file, lines: read(file).trimEnd().split("\n").length }))
       .filter(({ lines }) => lines > FILE_LINES_MAX)
       .map(({ file, lines }) => `${file}: has ${lines} lines; which concept in it has no name yet?`);
     expect(problems).toEqual([]);

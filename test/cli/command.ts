@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
+import { sqlText } from "../../scripts/sql-text.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const ENTRIES = ["cli/main", "cli/demo/candidate", "cli/drill/candidate", "supervisor/keeper", "supervisor/releaser"];
@@ -34,6 +35,7 @@ export class CommandLine {
       input: Object.fromEntries(ENTRIES.map((name) => [name, `src/${name}.ts`])),
       platform: "node",
       logLevel: "warn",
+      plugins: [sqlText],
       output: { dir: this.file("modules"), format: "esm", entryFileNames: "[name].js" },
     });
     await this.#built;

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
+import { sqlText } from "../../scripts/sql-text.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const ENTRIES = ["cli/main", "supervisor/keeper", "supervisor/releaser", "fencing/index"];
@@ -115,7 +116,7 @@ export class Stage {
     const modules = this.file("modules");
     const input = Object.fromEntries(ENTRIES.map((name) => [name, `src/${name}.ts`]));
     const output = { dir: modules, format: "esm" as const, entryFileNames: "[name].js" };
-    this.#built ??= build({ cwd: root, input, platform: "node", logLevel: "warn", output });
+    this.#built ??= build({ cwd: root, input, platform: "node", logLevel: "warn", plugins: [sqlText], output });
     await this.#built;
     return path.join(modules, `${name}.js`);
   }

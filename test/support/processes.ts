@@ -7,6 +7,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { sqlite } from "conclave/stores/sqlite";
 import { build } from "rolldown";
+import { sqlText } from "../../scripts/sql-text.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -80,6 +81,7 @@ export class Stage {
       },
       platform: "node",
       logLevel: "warn",
+      plugins: [sqlText],
       output: { dir: this.#modules, format: "esm" },
     });
     await this.#built;

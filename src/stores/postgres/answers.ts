@@ -1,4 +1,4 @@
-// What the functions of the database answer (functions.ts), read and checked: rows can be edited by hand, and nothing may be decided on nonsense.
+// What the functions of the database answer (sql/functions.sql), read and checked: rows can be edited by hand, and nothing may be decided on nonsense.
 import { asBid, asVersion, type Bid, type Hold, type Seat, type Session } from "../contract.ts";
 import { edited, type Whereabouts } from "./refusals.ts";
 

@@ -1,8 +1,8 @@
-// The six methods of the contract, each as one call of one function of the database (functions.ts): one message, one transaction. Nothing is remembered
+// The six methods of the contract, each as one call of one function of the database (sql/functions.sql): one message, one transaction. Nothing is remembered
 // between calls.
 //
 // Two timeouts. The caller's: when its signal aborts we stop waiting, and the outcome is unknown. The server's: each function is told how long anybody waits
-// for it (functions.ts), so that one that waits for a lock, or was left alone by a client that is gone, takes itself back instead of being applied much later.
+// for it (sql/functions.sql), so that one that waits for a lock, or was left alone by a client that is gone, takes itself back instead of being applied much later.
 import { type Refused, unknown, type Unknown } from "../../base/outcome.ts";
 import { sqlLiteral } from "../../base/sql-literal.ts";
 import type { Guarantee } from "../../lease/guarantee.ts";
@@ -27,7 +27,7 @@ import { type Answer, readAudit, readSeat, readSeats, readSession, readText, rea
 import type { Database } from "../../clients/postgres/database.ts";
 import { TTL_MAX_MS, TTL_MIN_MS } from "./guarantee.ts";
 import { edited, insideTransaction, otherLayout, outcomeOf, type Whereabouts } from "./refusals.ts";
-import { LAYOUT } from "./schema.ts";
+import { LAYOUT, listNamesSql } from "./schema.ts";
 import { Tables } from "./tables.ts";
 import { Watcher } from "./watcher.ts";
 
@@ -190,15 +190,10 @@ export class PostgresStore implements ListsNames, FencedStore {
     });
   }
 
-  /** By a query of its own, so that an older layout's functions need not know of it. */
   async listNames(most: number, call: Call): Promise<ListedNames> {
     if (isGivenUp(call)) return unknown(call.signal.reason);
-    const rows = `SELECT name FROM ${this.#where.schema}.counter ORDER BY name LIMIT ${most + 1}`;
     try {
-      const answer = await this.#database.run(
-        `SELECT coalesce(json_agg(name), '[]')::text FROM (${rows}) found`,
-        LONGEST_MS,
-      );
+      const answer = await this.#database.run(listNamesSql(this.#where.schema, most + 1), LONGEST_MS);
       const names = JSON.parse(readText(answer, "a list of elections", this.#where)) as readonly string[];
       return { kind: "listed", names: names.slice(0, most), isWhole: names.length <= most };
     } catch (error) {

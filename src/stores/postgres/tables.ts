@@ -6,11 +6,10 @@
 // election is not replaced by those who were in it, since its tokens would begin again in a new domain while an old leader still believes.
 // It is said once, with the name of the database: candidates with a wrong URL would elect a leader of their own there.
 import { randomUUID } from "node:crypto";
-import { sqlLiteral } from "../../base/sql-literal.ts";
 import type { Refused, Unknown } from "../../base/outcome.ts";
 import type { Database } from "../../clients/postgres/database.ts";
 import { mayNotMake, outcomeOf, type Whereabouts } from "./refusals.ts";
-import { makingSql } from "./schema.ts";
+import { isDomainSql, makingSql } from "./schema.ts";
 
 const PATIENCE_MS = 10_000;
 
@@ -43,10 +42,7 @@ export class Tables {
     const domain = `postgres-${randomUUID()}`;
     try {
       await this.#database.run(makingSql(schema, domain, PATIENCE_MS), PATIENCE_MS);
-      const found = await this.#database.run(
-        `SELECT domain = ${sqlLiteral(domain)} AS mine FROM ${schema}.meta`,
-        PATIENCE_MS,
-      );
+      const found = await this.#database.run(isDomainSql(schema, `'${domain}'`), PATIENCE_MS);
       if (found === true || found === "t") this.#tell();
       return undefined;
     } catch (error) {

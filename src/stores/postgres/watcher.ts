@@ -2,10 +2,10 @@
 // transaction mode accepts LISTEN and forgets it. So we send a word to ourselves, from another connection, and look until we have heard it.
 // Hints are not needed for safety; what goes wrong here is said by the machine's own requests.
 import { randomUUID } from "node:crypto";
-import { sqlLiteral } from "../../base/sql-literal.ts";
 import { asBid, asVersion, type Hint, type Name, type Question, type Seat } from "../contract.ts";
 import type { Mailbox } from "../mailbox.ts";
 import type { Database, Ears } from "../../clients/postgres/database.ts";
+import { notifySql } from "./schema.ts";
 
 const LOOK_EVERY_MS = 500;
 const PATIENCE_MS = 10_000;
@@ -143,7 +143,7 @@ class Session {
 
   #callOut(): void {
     const { database, channel } = this.#parts;
-    const text = `SELECT pg_notify(${sqlLiteral(channel)}, ${sqlLiteral(this.#echo)})`;
+    const text = notifySql(channel, this.#echo);
     database.run(text, PATIENCE_MS).catch(() => {}); // not heard, then: looks go on
     // What was told while nobody listened.
     if (this.isHearing) void this.#uses.look();

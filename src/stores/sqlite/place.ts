@@ -1,10 +1,10 @@
-// What stands at a name, read from its row (schema.ts, LOOK) and checked: a file can be edited by hand, and nothing may be decided on nonsense.
+// What stands at a name, read from its row (sql/statements.sql, LOOK) and checked: a file can be edited by hand, and nothing may be decided on nonsense.
 //
 // VERSION of a name: the number of its last change, and what stands there. It never repeats: the number grows with every change of the seat, and
 // while the seat stays as it is the beat of its session grows with every keep.
 //
 // `missing`: there is a counter, so somebody has held the name, but no seat; or the seat points to a session that is gone, or was ended, without
-// giving the seat back. We do none of that (schema.ts), so somebody did it by hand, and the holder learns of it at its next keep: wait as if held.
+// giving the seat back. We do none of that (sql/statements.sql), so somebody did it by hand, and the holder learns of it at its next keep: wait as if held.
 import path from "node:path";
 import { asBid, asVersion, type Bid, type Seat } from "../contract.ts";
 import type { Row } from "../../clients/sqlite/binding.ts";

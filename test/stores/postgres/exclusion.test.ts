@@ -1,5 +1,5 @@
 // What at most one leader rests on in the database, statement by statement: two connections, of which the first is held in the midst of its transaction with
-// its function done and not committed, while the second runs into it. Each test is here for lines of functions.ts and schema.ts that mutants take out.
+// its function done and not committed, while the second runs into it. Each test is here for lines of src/stores/postgres/sql that mutants take out.
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as server from "../../../scripts/servers/postgres.mjs";

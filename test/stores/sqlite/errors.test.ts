@@ -8,6 +8,7 @@ import { build } from "rolldown";
 import { afterAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { createCandidate } from "conclave";
 import { sqlite } from "conclave/stores/sqlite";
+import { sqlText } from "../../../scripts/sql-text.mjs";
 import type { Refused, Store } from "../../../src/stores/contract.ts";
 import { outcomeOf } from "../../../src/stores/sqlite/refusals.ts";
 import { checkPlace } from "../../../src/stores/sqlite/file-system.ts";
@@ -249,6 +250,7 @@ describe("as another user", () => {
       cwd: fileURLToPath(new URL("../../..", import.meta.url)),
       input: { sqlite: "src/stores/sqlite.ts" },
       platform: "node",
+      plugins: [sqlText],
       output: { dir: modules, format: "esm" },
     });
     const script = `

@@ -1,22 +1,21 @@
-// What keep, open, claim, release and look mean, each as one function of the database: JSON in (`take` and `give` word by word), JSON out, one transaction. The same meaning as
-// src/simulator/models/race-shelf.ts, which the simulator hunts. `$schema`, `$layout` and `$oldest` are put in by schema.ts.
-//
-// Why at most one holds a name: `claim` locks the name's counter, so that no other claim comes between, then its seat and its holder's session, so that
-// no release and no keep does; it reads them only then (each statement of a function sees what is committed when it begins), and swaps only over exactly
-// the version that the machine vouches for, or over a seat that it finds vacant. In the same transaction it takes the next token and ends the session it
-// replaces. Ended is for ever: every keep and claim asks for a session that is not ended, under the lock of its row.
-// `take` is the same for one claim of a seat that is free, in fewer statements: a statement that had to wait for a lock judges the row as it is then.
-// Locks are taken in one order everywhere (counters by name, seats by name, sessions by id), so that calls wait for each other and never in a circle.
-// What a keep forgets of seats that were left behind it locks out of that order, after its session: so it waits for none of them (SKIP LOCKED).
-// (Only a seat that is deleted by hand locks the other way round, its counter last: then Postgres takes one of the two back, and says so.)
-//
-// Every function first says no to two things: a caller of a layout that these functions do not serve, and a transaction that began before this very message: that is one of the
-// user's own, and what we do inside it may never be committed. Under a stricter isolation than READ COMMITTED nothing is wrong; Postgres refuses more.
-//
-// A caller says how long it waits (`patience`, ms). No lock is waited for longer, and what took longer, by a lock or a slow disk, takes itself back instead
-// of being applied when nobody waits for it any more. A statement_timeout would do that too, at the price of a statement of its own.
+-- What keep, open, claim, release and look mean, each as one function of the database: JSON in (`take` and `give` word by word), JSON out, one transaction. The same meaning as
+-- src/simulator/models/race-shelf.ts, which the simulator hunts. schema.ts puts in the name of the schema, the number of this layout, and that of the oldest one that is served.
+--
+-- Why at most one holds a name: `claim` locks the name's counter, so that no other claim comes between, then its seat and its holder's session, so that
+-- no release and no keep does; it reads them only then (each statement of a function sees what is committed when it begins), and swaps only over exactly
+-- the version that the machine vouches for, or over a seat that it finds vacant. In the same transaction it takes the next token and ends the session it
+-- replaces. Ended is for ever: every keep and claim asks for a session that is not ended, under the lock of its row.
+-- `take` is the same for one claim of a seat that is free, in fewer statements: a statement that had to wait for a lock judges the row as it is then.
+-- Locks are taken in one order everywhere (counters by name, seats by name, sessions by id), so that calls wait for each other and never in a circle.
+-- What a keep forgets of seats that were left behind it locks out of that order, after its session: so it waits for none of them (SKIP LOCKED).
+-- (Only a seat that is deleted by hand locks the other way round, its counter last: then Postgres takes one of the two back, and says so.)
+--
+-- Every function first says no to two things: a caller of a layout that these functions do not serve, and a transaction that began before this very message: that is one of the
+-- user's own, and what we do inside it may never be committed. Under a stricter isolation than READ COMMITTED nothing is wrong; Postgres refuses more.
+--
+-- A caller says how long it waits (`patience`, ms). No lock is waited for longer, and what took longer, by a lock or a slow disk, takes itself back instead
+-- of being applied when nobody waits for it any more. A statement_timeout would do that too, at the price of a statement of its own.
 
-export const FUNCTIONS = `
 -- ← the caller's layout, and its patience. → null, and locks are waited for with that patience; or the answer that says why not.
 CREATE OR REPLACE FUNCTION $schema.objection(layout integer, patience integer) RETURNS json LANGUAGE sql VOLATILE AS $objection$
   SELECT CASE
@@ -142,7 +141,7 @@ LANGUAGE sql STABLE AS $judge$
     AND NOT (by_clock AND $schema.has_lapsed(mine.kept, mine.ttl))
 $judge$;
 
--- ← one claim, where no clock judges; in words of its own, for they are read quicker than JSON. → {verdict, token, domain}, or what \`claim\` answers.
+-- ← one claim, where no clock judges; in words of its own, for they are read quicker than JSON. → {verdict, token, domain}, or what `claim` answers.
 CREATE OR REPLACE FUNCTION $schema.take(layout integer, patience integer, wanted text, mine text, my_bid text, over text, my_value text, my_mark bigint)
 RETURNS json LANGUAGE plpgsql AS $take$
 DECLARE
@@ -175,7 +174,7 @@ BEGIN
   RETURN $schema.in_time(patience, $schema.claim_all(asked->'claims', (asked->>'byClock')::boolean));
 END $claim$;
 
--- What \`claim\` does, and \`take\` where it is not simple.
+-- What `claim` does, and `take` where it is not simple.
 CREATE OR REPLACE FUNCTION $schema.claim_all(claims json, by_clock boolean) RETURNS json LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $claim$
 DECLARE
   names text[] := ARRAY(SELECT claim->>'name' FROM json_array_elements(claims) AS claim);
@@ -252,7 +251,7 @@ BEGIN
   RETURN $schema.in_time(patience, json_build_object('kind', 'released'));
 END $release$;
 
--- ← one hold of a session that stays. As \`release\`, in fewer words.
+-- ← one hold of a session that stays. As `release`, in fewer words.
 CREATE OR REPLACE FUNCTION $schema.give(layout integer, patience integer, given text, mine text, my_bid text) RETURNS json LANGUAGE plpgsql AS $give$
 DECLARE
   objection json := $schema.objection(layout, patience);
@@ -277,4 +276,3 @@ BEGIN
   RETURN json_build_object('kind', 'seen', 'seats', (
     SELECT coalesce(json_agg(place.seat ORDER BY place.ordinal), '[]'::json) FROM $schema.places(names, by_clock) AS place));
 END $look$;
-`;

@@ -1,0 +1,120 @@
+-- Every statement that is run on the tables (tables.sql), by its name. ← is what goes in, → what comes out.
+
+-- TABLES
+-- → name of every table that is not SQLite's own.
+SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~';
+
+-- LIST_NAMES
+-- ← how many → names in order: all that have ever been led.
+SELECT name FROM conclave_counter ORDER BY name LIMIT CAST(? AS INTEGER);
+
+-- CREATE_META
+-- ← schema version, domain.
+INSERT INTO conclave_meta (only, schema, domain, change) VALUES (1, ?, ?, 0);
+
+-- READ_META
+-- → schema, domain: one row in a file that is ours.
+SELECT schema, domain FROM conclave_meta;
+
+-- LAST_CHANGE
+-- → change: of any seat, as text.
+SELECT CAST(change AS TEXT) AS change FROM conclave_meta;
+
+-- DATA_VERSION
+-- → data_version: differs from before exactly if another connection has committed.
+PRAGMA data_version;
+
+-- CHANGED_SINCE
+-- ← change number as text. → name, change (text) of what has changed since.
+SELECT name, CAST(change AS TEXT) AS change FROM conclave_counter WHERE change > CAST(? AS INTEGER);
+
+-- LOOK
+-- ← names as a JSON array. → a row per name, in their order: the counter, the seat and its session, each null where there is none.
+SELECT asked.value AS name, CAST(counter.change AS TEXT) AS change, counter.ttl AS last_ttl,
+  seat.name IS NOT NULL AS present, seat.session AS session, seat.bid AS bid, CAST(seat.token AS TEXT) AS token, seat.value AS value,
+  session.id IS NOT NULL AS known, session.candidate AS candidate, session.ttl AS ttl, CAST(session.beat AS TEXT) AS beat,
+  session.ended IS NOT NULL AS ended, session.boot AS boot, session.clock AS clock, session.expires AS expires,
+  session.socket AS socket, session.socket_file AS socket_file
+FROM json_each(?) AS asked
+LEFT JOIN conclave_counter AS counter ON counter.name = asked.value
+LEFT JOIN conclave_seat AS seat ON seat.name = asked.value
+LEFT JOIN conclave_session AS session ON session.id = seat.session
+ORDER BY asked.key;
+
+-- IS_TAKEN
+-- ← name. → a row if somebody holds it.
+SELECT 1 AS taken FROM conclave_seat WHERE name = ? AND session IS NOT NULL;
+
+-- READ_SESSION
+-- ← session. → candidate, ttl, ended (0 or 1); no row if it is not known.
+SELECT candidate, ttl, ended IS NOT NULL AS ended FROM conclave_session WHERE id = ?;
+
+-- OPEN_SESSION
+-- ← session, candidate, ttl, boot, clock, expires, socket, socket file.
+INSERT INTO conclave_session (id, candidate, ttl, beat, boot, clock, expires, socket, socket_file) VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?);
+
+-- KEEP_SESSION
+-- ← boot, clock, expires, expires, boot, clock, session. → candidate, ttl; no row if it is over or not known.
+-- On one clock `expires` never goes back: a keep that was stopped on its way and comes after a later one takes nothing away.
+UPDATE conclave_session
+SET beat = beat + 1,
+  expires = CASE WHEN boot IS ? AND clock IS ? THEN max(coalesce(expires, 0), ?) ELSE ? END,
+  boot = ?, clock = ?
+WHERE id = ? AND ended IS NULL
+RETURNING candidate, ttl;
+
+-- AUDIT
+-- ← session. → held, marks (text): how many seats it holds, and the sum of their marks. Answered from an index alone.
+SELECT count(*) AS held, CAST(coalesce(sum(mark), 0) AS TEXT) AS marks FROM conclave_seat WHERE session = ?;
+
+-- SEATS_OF
+-- ← session. → name, bid of every seat it holds.
+SELECT name, bid FROM conclave_seat WHERE session = ?;
+
+-- NEXT_TOKEN
+-- ← name, ttl. → token (text): the name's next; no row if there is none left.
+INSERT INTO conclave_counter (name, last, ttl, change) VALUES (?, 1, ?, 0)
+ON CONFLICT (name) DO UPDATE SET last = last + 1, ttl = excluded.ttl WHERE last < 9223372036854775807
+RETURNING CAST(last AS TEXT) AS token;
+
+-- TAKE_SEAT
+-- ← name, session, bid, token (text), mark, value.
+INSERT INTO conclave_seat (name, session, bid, token, mark, value) VALUES (?, ?, ?, CAST(? AS INTEGER), ?, ?)
+ON CONFLICT (name) DO UPDATE
+SET session = excluded.session, bid = excluded.bid, token = excluded.token, mark = excluded.mark, value = excluded.value;
+
+-- SET_VALUE
+-- ← value, name.
+UPDATE conclave_seat SET value = ? WHERE name = ?;
+
+-- VACATE
+-- ← name, session, bid.
+UPDATE conclave_seat SET session = NULL WHERE name = ? AND session = ? AND bid = ?;
+
+-- VACATE_ALL
+-- ← session.
+UPDATE conclave_seat SET session = NULL WHERE session = ?;
+
+-- END_SESSION
+-- ← session, candidate, ttl. A session that was never seen is remembered as over, so that an opening still under way finds out.
+INSERT INTO conclave_session (id, candidate, ttl, beat, ended) VALUES (?, ?, ?, 0, (SELECT change FROM conclave_meta))
+ON CONFLICT (id) DO UPDATE SET ended = coalesce(ended, excluded.ended);
+
+-- END_EXPIRED
+-- ← boot, clock, now on that clock. Ends what holds nothing and has run out on this very clock: a waiter that was killed.
+UPDATE conclave_session SET ended = (SELECT change FROM conclave_meta)
+WHERE ended IS NULL AND boot = ? AND clock = ? AND expires < ?
+  AND NOT EXISTS (SELECT 1 FROM conclave_seat WHERE session = conclave_session.id);
+
+-- FORGET_ENDED
+-- Forgets ended sessions but the latest thousand.
+DELETE FROM conclave_session WHERE id IN (
+  SELECT id FROM conclave_session WHERE ended IS NOT NULL ORDER BY ended DESC LIMIT -1 OFFSET 1000);
+
+-- COUNT_LIVE
+-- → live: how many sessions live, or have died unnoticed.
+SELECT count(*) AS live FROM conclave_session WHERE ended IS NULL;
+
+-- LIVE_SOCKETS
+-- → socket of every session that lives.
+SELECT socket FROM conclave_session WHERE ended IS NULL AND socket IS NOT NULL;
