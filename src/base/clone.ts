@@ -62,8 +62,11 @@ function copyOnce(value: unknown, copies: Map<object, object>): unknown {
     return set;
   }
   if (Object.getPrototypeOf(value) !== Object.prototype) return value;
-  const result: Record<string, unknown> = {};
+  const result: Record<string, unknown> = { ...value };
   copies.set(value, result);
-  for (const [key, item] of Object.entries(value)) result[key] = copyOnce(item, copies);
+  for (const key in result) {
+    const item = result[key];
+    if (typeof item === "object" || typeof item === "function") result[key] = copyOnce(item, copies);
+  }
   return result;
 }

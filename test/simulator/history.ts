@@ -2,7 +2,7 @@
 import type { Reading } from "../../src/base/clock.ts";
 import type { Bid, Session, Token } from "../../src/lease/exchange.ts";
 import type { Request } from "../../src/lease/state.ts";
-import type { Invariant, Judgement, Observation, Promises, Who } from "../../src/simulator/lease/observation.ts";
+import type { Judgement, Listener, Observation, Promises, Who } from "../../src/simulator/lease/observation.ts";
 
 export const ANN: Who = { slot: 0, life: 1, label: "ann" };
 export const BOB: Who = { slot: 1, life: 1, label: "bob" };
@@ -37,7 +37,7 @@ export class History {
   /** `ann billing b1` for every term that is held just now. */
   readonly held = new Set<string>();
   readonly standing = new Set<string>();
-  readonly #listeners: { observe(observation: Observation): void }[] = [];
+  readonly #listeners: Listener[] = [];
 
   judgement(promises: Partial<Promises> = {}): Judgement {
     return {
@@ -50,13 +50,15 @@ export class History {
     };
   }
 
-  judgedBy(...listeners: (Invariant | { observe(observation: Observation): void })[]): this {
+  judgedBy(...listeners: Listener[]): this {
     this.#listeners.push(...listeners);
     return this;
   }
 
   tell(...observations: Observation[]): this {
-    for (const observation of observations) for (const listener of this.#listeners) listener.observe(observation);
+    for (const observation of observations)
+      for (const { hears } of this.#listeners)
+        (hears[observation.type] as ((heard: Observation) => void) | undefined)?.(observation);
     return this;
   }
 

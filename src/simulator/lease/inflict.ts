@@ -5,7 +5,7 @@ import type { Kernel } from "../kernel/kernel.ts";
 import { addressOf, STORE_ADDRESS } from "./messages.ts";
 import type { Nemesis, Victims } from "./nemesis.ts";
 import type { Network } from "../kernel/network.ts";
-import type { Observation } from "./observation.ts";
+import type { Ears, Observation } from "./observation.ts";
 import type { Process } from "./process.ts";
 import type { StoreHost } from "./store-host.ts";
 import type { LeaseTrace } from "./trace.ts";
@@ -60,17 +60,15 @@ export class Inflictions implements Victims {
 
 /** Tells the nemesis of an election: faults that lie in wait for one strike now. */
 export class Ambush {
-  readonly hears: readonly Observation["type"][] = ["elected"];
+  readonly hears: Ears = {
+    elected: ({ election }) => this.#nemesis.notice(this.#elections.indexOf(election)),
+  };
   readonly #nemesis: Nemesis;
   readonly #elections: readonly string[];
 
   constructor(nemesis: Nemesis, elections: readonly string[]) {
     this.#nemesis = nemesis;
     this.#elections = elections;
-  }
-
-  observe(observation: Observation): void {
-    if (observation.type === "elected") this.#nemesis.notice(this.#elections.indexOf(observation.election));
   }
 }
 

@@ -137,9 +137,13 @@ export interface Judgement {
   violate(invariant: string, story: string): void;
 }
 
-export interface Invariant {
+/** What is done with each kind of observation, where it is heard at all. */
+export type Ears = { readonly [T in Observation["type"]]?: (observation: ObservationOf<T>) => void };
+
+export interface Listener {
+  readonly hears: Ears;
+}
+
+export interface Invariant extends Listener {
   readonly name: string;
-  /** Of which observations it wants to hear. */
-  readonly hears: readonly Observation["type"][];
-  observe(observation: Observation): void;
 }

@@ -33,7 +33,6 @@ export class Process implements Actor, Node, Desk {
   readonly #rng: Rng;
   readonly #machine: Machine;
   readonly #work: Work;
-  readonly #effects: Effect[] = [];
   readonly #awaited = new Map<number, Awaited>();
   readonly #backlog = new Backlog();
   readonly #watched = new Set<Name>();
@@ -172,8 +171,7 @@ export class Process implements Actor, Node, Desk {
 
   #stepAt(input: Input, now: Reading): void {
     const { counts, kernel } = this.#world;
-    const effects = this.#effects;
-    effects.length = 0;
+    const effects: Effect[] = [];
     step(this.#machine, input, now, effects);
     counts.steps++;
     for (const effect of effects) this.#carryOut(effect, now);

@@ -3,13 +3,13 @@ import type { Reading } from "../../base/clock.ts";
 import type { Bid, Name } from "../../lease/exchange.ts";
 import type { Counts } from "./counts.ts";
 import type { Proofs } from "./invariants/proofs.ts";
-import type { Observation, Who } from "./observation.ts";
+import type { Ears, ObservationOf, Who } from "./observation.ts";
 
 /** A takeover within so many milliseconds after the old deadline would have been an overlap without the margins. */
 const CLOSE_MS = 25;
 
 export class Tally {
-  readonly hears: readonly Observation["type"][] = ["elected"];
+  readonly hears: Ears = { elected: (observation) => this.#elected(observation) };
   readonly #counts: Counts;
   readonly #proofs: Proofs;
   readonly #read: (who: Who) => Reading;
@@ -21,9 +21,7 @@ export class Tally {
     this.#read = read;
   }
 
-  observe(observation: Observation): void {
-    if (observation.type !== "elected") return;
-    const { who, election, token } = observation;
+  #elected({ who, election, token }: ObservationOf<"elected">): void {
     const before = this.#latest.get(election);
     this.#latest.set(election, { who, bid: token.bid });
     if (before === undefined || before.who === who) return;

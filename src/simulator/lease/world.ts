@@ -20,7 +20,7 @@ import { addressOf, STORE_ADDRESS } from "./messages.ts";
 import { createShelf } from "./create-shelf.ts";
 import { Nemesis } from "./nemesis.ts";
 import { CALM_NETWORK, Network } from "../kernel/network.ts";
-import type { Judgement, Observation, Probes, Who } from "./observation.ts";
+import type { Judgement, Listener, Observation, Probes, Who } from "./observation.ts";
 import { Process } from "./process.ts";
 import { promisesOf, successionMs } from "./promises.ts";
 import { Resource } from "./resource.ts";
@@ -48,7 +48,7 @@ export class World implements Actor {
   readonly #settings: readonly Settings[];
   readonly #clocks: readonly VirtualClock[];
   readonly #byWho = new Map<Who, Process>();
-  readonly #listeners: ReadonlyMap<Observation["type"], readonly { observe(observation: Observation): void }[]>;
+  readonly #ears: ReadonlyMap<Observation["type"], readonly Ear[]>;
   readonly #judgedBy: readonly string[] | undefined;
   readonly #succession: { readonly isComplete: boolean };
   readonly #nemesis: Nemesis;
@@ -85,7 +85,7 @@ export class World implements Actor {
     this.#nemesis = new Nemesis(this.kernel, new Inflictions(this), spec.calmAtMs);
     const ambush = new Ambush(this.#nemesis, spec.elections);
     const tally = new Tally(this.counts, proofs, (who) => this.#read(who));
-    this.#listeners = byType([proofs, tally, ...listeners, ambush]);
+    this.#ears = byType([proofs, tally, ...listeners, ambush]);
     this.#nemesis.plan(spec.faults);
     spec.candidates.forEach((_candidate, slot) => this.restart(slot));
     this.kernel.schedule(spec.calmAtMs, this, "calm");
@@ -143,9 +143,9 @@ export class World implements Actor {
   }
 
   observe(observation: Observation): void {
-    const listeners = this.#listeners.get(observation.type);
-    if (listeners === undefined) return;
-    for (const listener of listeners) listener.observe(observation);
+    const ears = this.#ears.get(observation.type);
+    if (ears === undefined) return;
+    for (const hear of ears) hear(observation);
   }
 
   restart(slot: number): void {
@@ -245,11 +245,13 @@ function settingsOf(
   return resolveSettings(input, guaranteeOf(spec.store), grain, "simulator");
 }
 
-type Listener = { readonly hears: readonly Observation["type"][]; observe(observation: Observation): void };
+type Ear = (observation: Observation) => void;
 
-function byType(listeners: readonly Listener[]): Map<Observation["type"], Listener[]> {
-  const map = new Map<Observation["type"], Listener[]>();
-  for (const listener of listeners)
-    for (const type of listener.hears) map.set(type, [...(map.get(type) ?? []), listener]);
+/** In the order of the listeners. Each ear is called with observations of its own kind alone. */
+function byType(listeners: readonly Listener[]): Map<Observation["type"], Ear[]> {
+  const map = new Map<Observation["type"], Ear[]>();
+  for (const { hears } of listeners)
+    for (const [type, ear] of Object.entries(hears) as [Observation["type"], Ear][])
+      map.set(type, [...(map.get(type) ?? []), ear]);
   return map;
 }

@@ -4,7 +4,8 @@
 // Not checked: where the promise is void (excuses.ts says when, and for how long). Work that goes on without asking `isHeld` is
 // checked where it has effects (fencing.ts).
 import type { Bid, Name } from "../../../lease/exchange.ts";
-import type { Invariant, Judgement, Observation, ObservationOf, Who } from "../observation.ts";
+import type { Ears, Invariant, Judgement, ObservationOf, Who } from "../observation.ts";
+import { ByLife } from "./by-life.ts";
 import { Excuses } from "./excuses.ts";
 
 interface Belief {
@@ -16,36 +17,28 @@ interface Belief {
 
 export class Exclusion implements Invariant {
   readonly name = "exclusion";
-  readonly hears: readonly Observation["type"][] = [...Excuses.hears, "elected", "stepped", "died"];
+  readonly hears: Ears;
   readonly #judgement: Judgement;
   readonly #excuses: Excuses;
   /** The latest term of each process for each election: what its user holds in hand. */
-  readonly #latest = new Map<Who, Map<Name, Belief>>();
+  readonly #latest = new ByLife<Belief>();
   /** By election: those who believed when last asked. Others do not, since belief begins only in a step. */
   readonly #believers = new Map<Name, Belief[]>();
 
   constructor(judgement: Judgement) {
     this.#judgement = judgement;
     this.#excuses = new Excuses(judgement.promises);
-  }
-
-  observe(observation: Observation): void {
-    if (observation.type === "elected") this.#elected(observation);
-    else if (observation.type === "stepped") this.#stepped(observation);
-    else if (observation.type === "died") this.#latest.delete(observation.who);
-    else this.#excuses.observe(observation);
-  }
-
-  #elected({ who, election, token }: ObservationOf<"elected">): void {
-    const terms = this.#latest.get(who) ?? new Map<Name, Belief>();
-    this.#latest.set(who, terms);
-    terms.set(election, { who, election, bid: token.bid, value: token.value });
+    this.hears = {
+      ...this.#excuses.hears,
+      elected: ({ who, election, token }) =>
+        this.#latest.set(who, election, { who, election, bid: token.bid, value: token.value }),
+      stepped: (observation) => this.#stepped(observation),
+      died: ({ who }) => this.#latest.forget(who),
+    };
   }
 
   #stepped({ who, atMs }: ObservationOf<"stepped">): void {
-    const terms = this.#latest.get(who);
-    if (terms === undefined) return;
-    for (const belief of terms.values()) {
+    for (const belief of this.#latest.of(who).values()) {
       const isBeliever = this.#believers.get(belief.election)?.includes(belief) ?? false;
       if (isBeliever || !this.#isHeld(belief)) continue;
       const others = (this.#believers.get(belief.election) ?? []).filter((other) => this.#isHeld(other));

@@ -12,7 +12,7 @@
 // Otherwise an excuse lasts for one ttl after the act: "detected within a ttl" is itself checked. `session` and `record` cover only terms granted before
 // the act; `forgot` and `jumped` also a term granted later, whose session was kept before.
 import type { Bid, Name, Token } from "../../../lease/exchange.ts";
-import type { Meddling, Observation, Promises, Who } from "../observation.ts";
+import type { Ears, Meddling, ObservationOf, Promises, Who } from "../observation.ts";
 
 interface Act {
   readonly atMs: number;
@@ -22,7 +22,11 @@ interface Act {
 }
 
 export class Excuses {
-  static readonly hears: readonly Observation["type"][] = ["granted", "meddled", "frozen"];
+  readonly hears: Pick<Ears, "granted" | "meddled" | "frozen"> = {
+    granted: (observation) => this.granted(observation),
+    meddled: (observation) => this.#meddled(observation),
+    frozen: ({ who }) => void this.#frozen.add(who),
+  };
   readonly #promises: Promises;
   readonly #grantedAtMs = new Map<Bid, number>();
   /** By bid and value: after a forgetting one bid may be granted twice. */
@@ -35,20 +39,17 @@ export class Excuses {
     this.#promises = promises;
   }
 
-  observe(observation: Observation): void {
-    if (observation.type === "frozen") this.#frozen.add(observation.who);
-    if (observation.type === "granted") {
-      this.#grantedAtMs.set(observation.token.bid, observation.atMs);
-      this.#epochs.set(keyOf(observation.token), this.#epoch);
-    }
-    if (observation.type === "meddled") {
-      if (observation.act === "forgot") this.#epoch++;
-      const { act, atMs, election } = observation;
-      const isForGood = act === "forgot" && this.#promises.shape === "race";
-      const untilMs = isForGood ? Infinity : atMs + this.#promises.ttlMaxMs;
-      const coversLater = act === "forgot" || act === "jumped";
-      if (this.#isExcuse(act)) this.#acts.push({ atMs, election, coversLater, untilMs });
-    }
+  granted({ token, atMs }: ObservationOf<"granted">): void {
+    this.#grantedAtMs.set(token.bid, atMs);
+    this.#epochs.set(keyOf(token), this.#epoch);
+  }
+
+  #meddled({ act, atMs, election }: ObservationOf<"meddled">): void {
+    if (act === "forgot") this.#epoch++;
+    const isForGood = act === "forgot" && this.#promises.shape === "race";
+    const untilMs = isForGood ? Infinity : atMs + this.#promises.ttlMaxMs;
+    const coversLater = act === "forgot" || act === "jumped";
+    if (this.#isExcuse(act)) this.#acts.push({ atMs, election, coversLater, untilMs });
   }
 
   #isExcuse(act: Meddling): boolean {

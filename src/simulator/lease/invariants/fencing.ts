@@ -3,11 +3,14 @@
 // A token of another domain is accepted only after an operator has moved the resource there.
 // Source: laws 10 and 12.
 import type { Name, Token } from "../../../lease/exchange.ts";
-import type { Invariant, Judgement, Observation } from "../observation.ts";
+import type { Ears, Invariant, Judgement, ObservationOf } from "../observation.ts";
 
 export class Fencing implements Invariant {
   readonly name = "fencing";
-  readonly hears: readonly Observation["type"][] = ["accepted", "adopted"];
+  readonly hears: Ears = {
+    accepted: (observation) => this.#accepted(observation),
+    adopted: ({ resource, to }) => void this.#adopted.set(resource, to),
+  };
   readonly #judgement: Judgement;
   readonly #newest = new Map<Name, Token>();
   /** Resource → the domain that it was last moved to. */
@@ -17,10 +20,7 @@ export class Fencing implements Invariant {
     this.#judgement = judgement;
   }
 
-  observe(observation: Observation): void {
-    if (observation.type === "adopted") this.#adopted.set(observation.resource, observation.to);
-    if (observation.type !== "accepted") return;
-    const { resource, token } = observation;
+  #accepted({ resource, token }: ObservationOf<"accepted">): void {
     const newest = this.#newest.get(resource);
     if (newest !== undefined && token.domain !== newest.domain) {
       if (this.#adopted.get(resource) !== token.domain)

@@ -1,8 +1,9 @@
 // FINALITY. A term that has not been held for an instant is not held ever again: an answer that arrives after the deadline revives nothing.
 // Source: laws 1 ("success never re-dates") and 5 (the signal never un-aborts).
 // Not checked between two steps of one machine: nothing can be seen there that a step would not show.
-import type { Bid, Name } from "../../../lease/exchange.ts";
-import type { Invariant, Judgement, Observation, Who } from "../observation.ts";
+import type { Bid } from "../../../lease/exchange.ts";
+import type { Ears, Invariant, Judgement, Who } from "../observation.ts";
+import { ByLife } from "./by-life.ts";
 
 interface Term {
   readonly bid: Bid;
@@ -11,29 +12,22 @@ interface Term {
 
 export class Finality implements Invariant {
   readonly name = "finality";
-  readonly hears: readonly Observation["type"][] = ["elected", "stepped", "answer", "died"];
+  // Asked before an answer is handed over and after every step, so that a belief that ended in between is noticed.
+  readonly hears: Ears = {
+    elected: ({ who, election, token }) => this.#terms.set(who, election, { bid: token.bid, isOver: false }),
+    answer: ({ who }) => this.#ask(who),
+    stepped: ({ who }) => this.#ask(who),
+    died: ({ who }) => this.#terms.forget(who),
+  };
   readonly #judgement: Judgement;
-  readonly #terms = new Map<Who, Map<Name, Term>>();
+  readonly #terms = new ByLife<Term>();
 
   constructor(judgement: Judgement) {
     this.#judgement = judgement;
   }
 
-  observe(observation: Observation): void {
-    if (observation.type === "died") this.#terms.delete(observation.who);
-    if (observation.type === "elected") {
-      const terms = this.#terms.get(observation.who) ?? new Map<Name, Term>();
-      this.#terms.set(observation.who, terms);
-      terms.set(observation.election, { bid: observation.token.bid, isOver: false });
-    }
-    // Asked before an answer is handed over and after every step, so that a belief that ended in between is noticed.
-    if (observation.type === "answer" || observation.type === "stepped") this.#ask(observation.who);
-  }
-
   #ask(who: Who): void {
-    const terms = this.#terms.get(who);
-    if (terms === undefined) return;
-    for (const [election, term] of terms) {
+    for (const [election, term] of this.#terms.of(who)) {
       const isHeld = this.#judgement.probes.isHeld(who, election, term.bid);
       if (isHeld && term.isOver)
         this.#judgement.violate(

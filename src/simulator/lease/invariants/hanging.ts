@@ -2,30 +2,27 @@
 // the first of the two had passed, and no belief outlives the second.
 // Source: what docs/GUARANTEES.md says of a leader that hangs. By the mono hand of that process alone, and where it has a renewal thread.
 // Not checked: that somebody else leads by then (succession.ts), and that it is not lost before (two-instants.ts).
-import type { Bid, Name } from "../../../lease/exchange.ts";
-import type { Invariant, Judgement, Observation, ObservationOf, Who } from "../observation.ts";
+import type { Bid } from "../../../lease/exchange.ts";
+import type { Ears, Invariant, Judgement, ObservationOf, Who } from "../observation.ts";
+import { ByLife } from "./by-life.ts";
 
 export class Hanging implements Invariant {
   readonly name = "hanging";
-  readonly hears: readonly Observation["type"][] = ["turned", "elected", "stepped", "died"];
+  readonly hears: Ears = {
+    turned: ({ who, now }) => void this.#turnedAt.set(who, now.mono),
+    elected: ({ who, election, token }) => this.#latest.set(who, election, token.bid),
+    stepped: (observation) => this.#stepped(observation),
+    died: ({ who }) => {
+      this.#turnedAt.delete(who);
+      this.#latest.forget(who);
+    },
+  };
   readonly #judgement: Judgement;
   readonly #turnedAt = new Map<Who, number>();
-  readonly #latest = new Map<Who, Map<Name, Bid>>();
+  readonly #latest = new ByLife<Bid>();
 
   constructor(judgement: Judgement) {
     this.#judgement = judgement;
-  }
-
-  observe(observation: Observation): void {
-    if (observation.type === "turned") this.#turnedAt.set(observation.who, observation.now.mono);
-    if (observation.type === "stepped") this.#stepped(observation);
-    if (observation.type === "elected") {
-      const terms = this.#latest.get(observation.who) ?? new Map<Name, Bid>();
-      this.#latest.set(observation.who, terms.set(observation.election, observation.token.bid));
-    }
-    if (observation.type !== "died") return;
-    this.#turnedAt.delete(observation.who);
-    this.#latest.delete(observation.who);
   }
 
   #stepped({ who, now }: ObservationOf<"stepped">): void {
@@ -35,7 +32,7 @@ export class Hanging implements Invariant {
     if (turnedAt === undefined || stallAfterMs === undefined) return;
     const hungMs = now.mono - turnedAt;
     if (hungMs < stallAfterMs + promises.ttlMaxMs) return;
-    for (const [election, bid] of this.#latest.get(who) ?? [])
+    for (const [election, bid] of this.#latest.of(who))
       if (probes.isHeld(who, election, bid))
         this.#judgement.violate(
           this.name,

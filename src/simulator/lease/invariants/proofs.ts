@@ -6,7 +6,7 @@
 import type { Reading } from "../../../base/clock.ts";
 import type { Bid, Kept, Session } from "../../../lease/exchange.ts";
 import type { Answer, Request } from "../../../lease/state.ts";
-import type { Observation, ObservationOf, Promises, Who } from "../observation.ts";
+import type { Ears, ObservationOf, Promises, Who } from "../observation.ts";
 
 interface SessionProof {
   readonly ttlMs: number;
@@ -31,19 +31,17 @@ export interface Due {
 }
 
 export class Proofs {
-  readonly hears: readonly Observation["type"][] = ["sent", "answer", "stepped", "died"];
+  readonly hears: Ears = {
+    sent: (observation) => this.#sent(observation),
+    answer: (observation) => this.#answered(observation),
+    stepped: ({ who }) => this.#digest(who),
+    died: ({ who }) => void this.#lives.delete(who),
+  };
   readonly #promises: Promises;
   readonly #lives = new Map<Who, Life>();
 
   constructor(promises: Promises) {
     this.#promises = promises;
-  }
-
-  observe(observation: Observation): void {
-    if (observation.type === "sent") this.#sent(observation);
-    if (observation.type === "answer") this.#answered(observation);
-    if (observation.type === "stepped") this.#digest(observation.who);
-    if (observation.type === "died") this.#lives.delete(observation.who);
   }
 
   sessionOf(who: Who, bid: Bid): string | undefined {

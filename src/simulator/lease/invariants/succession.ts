@@ -2,13 +2,19 @@
 // each within the same bound. The world states the bound (world.ts, `successionMs`).
 // Source: law 9. Not checked: how long it takes while faults last, and who of several wins.
 import type { Bid, Name } from "../../../lease/exchange.ts";
-import type { Invariant, Judgement, Observation, ObservationOf, Who } from "../observation.ts";
+import type { Ears, Invariant, Judgement, ObservationOf } from "../observation.ts";
+import { ByLife } from "./by-life.ts";
 
 export class Succession implements Invariant {
   readonly name = "succession";
-  readonly hears: readonly Observation["type"][] = ["elected", "died", "awaited", "overdue"];
+  readonly hears: Ears = {
+    elected: (observation) => this.#elected(observation),
+    awaited: (observation) => this.#await(observation),
+    overdue: () => this.#overdue(),
+    died: ({ who }) => this.#latest.forget(who),
+  };
   readonly #judgement: Judgement;
-  readonly #latest = new Map<Who, Map<Name, Bid>>();
+  readonly #latest = new ByLife<Bid>();
   #awaited: ObservationOf<"awaited"> | undefined;
   readonly #missing = new Set<Name>();
 
@@ -21,22 +27,17 @@ export class Succession implements Invariant {
     return this.#missing.size === 0;
   }
 
-  observe(observation: Observation): void {
-    if (observation.type === "died") this.#latest.delete(observation.who);
-    if (observation.type === "elected") this.#elected(observation);
-    if (observation.type === "awaited") this.#await(observation);
-    if (observation.type === "overdue" && this.#awaited !== undefined && this.#missing.size > 0) {
-      const { slot, boundMs } = this.#awaited;
-      const whom = slot === undefined ? "nobody" : `candidate ${slot}, who stands alone,`;
-      const names = [...this.#missing].map((name) => `"${name}"`).join(", ");
-      const leads = slot === undefined ? "leads" : "does not lead";
-      this.#judgement.violate(this.name, `${whom} ${leads} ${names} within ${boundMs.toFixed(0)} ms of calm`);
-    }
+  #overdue(): void {
+    if (this.#awaited === undefined || this.#missing.size === 0) return;
+    const { slot, boundMs } = this.#awaited;
+    const whom = slot === undefined ? "nobody" : `candidate ${slot}, who stands alone,`;
+    const names = [...this.#missing].map((name) => `"${name}"`).join(", ");
+    const leads = slot === undefined ? "leads" : "does not lead";
+    this.#judgement.violate(this.name, `${whom} ${leads} ${names} within ${boundMs.toFixed(0)} ms of calm`);
   }
 
   #elected({ who, election, token }: ObservationOf<"elected">): void {
-    const latest = this.#latest.get(who) ?? new Map<Name, Bid>();
-    this.#latest.set(who, latest.set(election, token.bid));
+    this.#latest.set(who, election, token.bid);
     if (this.#awaited !== undefined && this.#awaited.slot === (this.#awaited.slot === undefined ? undefined : who.slot))
       this.#missing.delete(election);
   }
@@ -45,7 +46,7 @@ export class Succession implements Invariant {
     this.#awaited = awaited;
     this.#missing.clear();
     for (const election of awaited.elections) this.#missing.add(election);
-    for (const [who, latest] of this.#latest) {
+    for (const [who, latest] of this.#latest.all()) {
       if (awaited.slot !== undefined && awaited.slot !== who.slot) continue;
       for (const [election, bid] of latest)
         if (this.#judgement.probes.isHeld(who, election, bid)) this.#missing.delete(election);

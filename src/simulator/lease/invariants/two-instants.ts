@@ -4,8 +4,9 @@
 // Source: laws 3, 5 and 7, and "a safe term is never aborted for lack of renewal".
 // Not checked: that a late timer is on time; being late costs availability, and `isHeld` asks the clock.
 import type { Reading } from "../../../base/clock.ts";
-import type { Bid, Name } from "../../../lease/exchange.ts";
-import type { Invariant, Judgement, Observation, ObservationOf, Who } from "../observation.ts";
+import type { Bid } from "../../../lease/exchange.ts";
+import type { Ears, Invariant, Judgement, ObservationOf } from "../observation.ts";
+import { ByLife } from "./by-life.ts";
 import type { Due, Proofs } from "./proofs.ts";
 
 /** Sums of the same numbers in another order may differ in their last bits. */
@@ -18,29 +19,25 @@ interface Term {
 
 export class TwoInstants implements Invariant {
   readonly name = "two-instants";
-  readonly hears: readonly Observation["type"][] = ["elected", "ending", "lost", "settled", "stepped", "died"];
+  readonly hears: Ears = {
+    elected: (observation) => this.#elected(observation),
+    ending: (observation) => this.#ending(observation),
+    lost: (observation) => this.#lost(observation),
+    settled: ({ who, election }) => this.#terms.delete(who, election),
+    stepped: (observation) => this.#stepped(observation),
+    died: ({ who }) => this.#terms.forget(who),
+  };
   readonly #judgement: Judgement;
   readonly #proofs: Proofs;
-  readonly #terms = new Map<Who, Map<Name, Term>>();
+  readonly #terms = new ByLife<Term>();
 
   constructor(judgement: Judgement, proofs: Proofs) {
     this.#judgement = judgement;
     this.#proofs = proofs;
   }
 
-  observe(observation: Observation): void {
-    if (observation.type === "elected") this.#elected(observation);
-    if (observation.type === "ending") this.#ending(observation);
-    if (observation.type === "lost") this.#lost(observation);
-    if (observation.type === "stepped") this.#stepped(observation);
-    if (observation.type === "settled") this.#terms.get(observation.who)?.delete(observation.election);
-    if (observation.type === "died") this.#terms.delete(observation.who);
-  }
-
   #elected({ who, election, token, now }: ObservationOf<"elected">): void {
-    const terms = this.#terms.get(who) ?? new Map<Name, Term>();
-    this.#terms.set(who, terms);
-    terms.set(election, { bid: token.bid, isEnding: false });
+    this.#terms.set(who, election, { bid: token.bid, isEnding: false });
     const due = this.#proofs.dueOf(who, token.bid);
     if (due === undefined || byMs(due.signalAt, now) >= -ROUNDING_MS)
       this.#judgement.violate(
@@ -50,7 +47,7 @@ export class TwoInstants implements Invariant {
   }
 
   #ending({ who, election, reason, now }: ObservationOf<"ending">): void {
-    const term = this.#terms.get(who)?.get(election);
+    const term = this.#terms.get(who, election);
     if (term === undefined) return;
     term.isEnding = true;
     const due = this.#proofs.dueOf(who, term.bid);
@@ -63,9 +60,9 @@ export class TwoInstants implements Invariant {
   }
 
   #lost({ who, election, reason, now }: ObservationOf<"lost">): void {
-    const term = this.#terms.get(who)?.get(election);
+    const term = this.#terms.get(who, election);
     if (term === undefined) return;
-    this.#terms.get(who)?.delete(election);
+    this.#terms.delete(who, election);
     const due = this.#proofs.dueOf(who, term.bid);
     const early = due === undefined ? 0 : -byMs(due.deadline, now);
     if ((reason === "expired" || reason === "suspended" || reason === "stalled") && early > ROUNDING_MS)
@@ -76,9 +73,7 @@ export class TwoInstants implements Invariant {
   }
 
   #stepped({ who, now, wakeAt }: ObservationOf<"stepped">): void {
-    const terms = this.#terms.get(who);
-    if (terms === undefined) return;
-    for (const [election, term] of terms) {
+    for (const [election, term] of this.#terms.of(who)) {
       const due = this.#proofs.dueOf(who, term.bid);
       if (due === undefined) continue;
       const next = term.isEnding ? due.deadline : due.signalAt;
