@@ -11,7 +11,8 @@ import {
   failCampaign,
   type CampaignIn,
   grant,
-  hasten,
+  hastenOpened,
+  hastenProven,
   heldTerm,
   isIn,
   released,
@@ -92,6 +93,7 @@ function hearKept(machine: Machine, open: Open, sent: Sent, kept: Kept, now: Rea
     const proven = prove(machine, open, keep, sentAt, now, effects);
     if (proven !== undefined && machine.settings.guarantee.keep === "per-hold")
       extendRecords(machine, open, keep, proven, kept.unsure);
+    if (proven !== undefined) hastenProven(machine, now);
     watchNewlyCarried(machine, open, keep, effects);
   }
   if (sent.looked !== false) noteSearch(open, keep, kept.strays.length);
@@ -132,8 +134,7 @@ function handleOpened(
     return failOpening(machine, opening, failure, now, effects);
   }
   hastenLapsed(machine, now);
-  for (const campaign of machine.campaigns.values())
-    if (isIn(campaign, "standing") && campaign.place < 0) hasten(machine, campaign, now);
+  hastenOpened(machine, now);
 }
 
 function failOpening(

@@ -106,7 +106,7 @@ function becomeStanding(machine: Machine, campaign: Campaign, dueAt: number, eff
 
 function standing(machine: Machine, notBefore: number): Standing {
   const { session, settings } = machine;
-  const attempt = { bid: undefined, firstSentAt: undefined, errand: 0, failures: 0, hinted: false };
+  const attempt = { bid: undefined, firstSentAt: undefined, errand: 0, failures: 0, hinted: false, awaitsProof: false };
   const pursuit: Pursuit =
     settings.guarantee.shape === "race"
       ? { shape: "race", over: undefined, seen: undefined, hopeful: true, ...attempt }
@@ -123,6 +123,7 @@ export function restartPursuit(machine: Machine, campaign: CampaignIn<Standing>,
   pursuit.firstSentAt = undefined;
   pursuit.errand = 0;
   pursuit.hinted = false;
+  pursuit.awaitsProof = false;
   if (pursuit.shape === "race") pursuit.over = undefined;
   else {
     pursuit.place = undefined;
@@ -134,6 +135,18 @@ export function restartPursuit(machine: Machine, campaign: CampaignIn<Standing>,
 /** Acts as soon as it may: now, or when it has cooled down. */
 export function hasten(machine: Machine, campaign: CampaignIn<Standing>, now: Reading): void {
   schedule(machine.agenda, campaign, Math.max(now.mono, campaign.stage.notBefore));
+}
+
+/** A session is there: what waits for nothing else is due. */
+export function hastenOpened(machine: Machine, now: Reading): void {
+  for (const campaign of machine.campaigns.values())
+    if (isIn(campaign, "standing") && campaign.place < 0) hasten(machine, campaign, now);
+}
+
+/** A keep was proven: the claims that waited for that are due, and not only when their pause is over. */
+export function hastenProven(machine: Machine, now: Reading): void {
+  for (const campaign of machine.campaigns.values())
+    if (isIn(campaign, "standing") && campaign.stage.pursuit.awaitsProof) hasten(machine, campaign, now);
 }
 
 /** Stops wanting. */

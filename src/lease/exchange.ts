@@ -131,6 +131,8 @@ export interface Claim {
   readonly bid: Bid;
   /** Race: exactly the version being replaced, which the recipe vouches for; or VACANT. Without it nothing is replaced. Line: ignored, the store judges. */
   readonly over?: Version | undefined;
+  /** Line: this bid was answered `waiting` before. A store may read where it stands before it writes; one that takes no notice is right too. */
+  readonly stands?: true | undefined;
   /** What leader() shows beside the id. A claim of the bid that holds the name already only changes this. */
   readonly value: string;
 }

@@ -238,13 +238,18 @@ function act(machine: Machine, now: Reading, effects: Effect[]): void {
     openSession(machine, now, effects);
   if (session.kind === "none" && now.mono >= machine.openAt && needsSession(machine))
     openSession(machine, now, effects);
-  if (session.kind === "open") {
-    if (session.errand === 0 && now.mono >= session.renewAt && machine.campaigns.size > 0)
-      sendKeep(machine, session, holdsOf(machine), now, effects);
-    if (session.leftoversErrand === 0 && now.mono >= session.leftoversAt) sendLeftovers(machine, session, effects);
-  }
+  renewIfDue(machine, now, effects);
+  if (session.kind === "open" && session.leftoversErrand === 0 && now.mono >= session.leftoversAt)
+    sendLeftovers(machine, session, effects);
   actOnAgenda(machine, now, effects);
+  renewIfDue(machine, now, effects); // a claim may have asked for it
   if (machine.closing === "yes" && machine.campaigns.size === 0) conclude(machine, effects);
+}
+
+function renewIfDue(machine: Machine, now: Reading, effects: Effect[]): void {
+  const { session } = machine;
+  if (session.kind === "open" && session.errand === 0 && now.mono >= session.renewAt && machine.campaigns.size > 0)
+    sendKeep(machine, session, holdsOf(machine), now, effects);
 }
 
 function needsSession(machine: Machine): boolean {
@@ -335,6 +340,7 @@ function pursue(
     return;
   }
   // A claim granted now could not be announced, or (manual renewal) proves nothing in this invocation: first a keep.
+  pursuit.awaitsProof = !canWin;
   if (!canWin) {
     if (session.errand === 0) askRenewal(session, now);
     schedule(machine.agenda, campaign, now.mono + retryAfterMs(machine, session.failures));
@@ -357,8 +363,9 @@ function claimOf(machine: Machine, open: Open, campaign: Campaign, pursuit: Purs
     pursuit.firstSentAt = now;
     if (pursuit.shape === "race") pursuit.over = nextOver(pursuit);
   }
-  const over = pursuit.shape === "race" ? pursuit.over : undefined;
-  return { session: open.session, name: campaign.name, bid: pursuit.bid, over, value: campaign.value };
+  const claim = { session: open.session, name: campaign.name, bid: pursuit.bid, value: campaign.value };
+  if (pursuit.shape === "race") return { ...claim, over: pursuit.over };
+  return pursuit.place === undefined ? claim : { ...claim, stands: true };
 }
 
 /** Everything has settled: end the session at the store, and be done. */

@@ -22,8 +22,11 @@ import type { Effect, Machine, Open, Opening } from "./state.ts";
 
 const LONGEST_RELEASE_MS = 2000;
 
-/** Of the ttl: how often a session is kept on which nothing hangs. */
-const WAITING_RHYTHM = 0.36;
+/**
+ * Of the ttl: how often a session is kept on which nothing hangs. Go's client keeps every third of it; ours looks for itself now and then besides (settings.ts,
+ * `SAFETY_POLL_TTLS`), and together that is to be no more. A keep without an answer is followed by others before the ttl is over.
+ */
+const WAITING_RHYTHM = 0.4;
 /** Every so manieth keep looks for strays, whether anything is in doubt or not. */
 const STRAYS_EVERY = 32;
 /** So many keeps in a row, sent after a doubt, must have found nothing: a request that was given up may be applied for as long as the network keeps it. */

@@ -17,8 +17,9 @@ const LONGEST_REQUEST_MS = 10_000;
 const MOST_STALL_TTLS = 100;
 /** With a watch, polling only covers hints that got lost. */
 const LONGEST_POLL_MS = 15_000;
-/** Where a watch tells everything until it ends, and is then begun anew. */
+/** Where a watch tells everything until it ends, and is then begun anew: so seldom, and more seldom with a long ttl, or most of what is sent would be looks. */
 const SAFETY_POLL_MS = 60_000;
+const SAFETY_POLL_TTLS = 4;
 
 export interface Settings {
   readonly candidate: string;
@@ -116,7 +117,7 @@ export function resolveSettings(
     pollMs:
       guarantee.wakes === "watch"
         ? guarantee.hintsUntilEnd === true
-          ? SAFETY_POLL_MS
+          ? Math.max(SAFETY_POLL_MS, SAFETY_POLL_TTLS * ttlMs)
           : Math.min(pace.renewEveryMs, LONGEST_POLL_MS)
         : Math.min(1000, Math.max(LEAST_REQUEST_MS, ttlMs / 10)),
     quietMs: ttlMs,

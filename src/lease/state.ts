@@ -195,6 +195,8 @@ interface Attempt {
   failures: number;
   /** A hint came while an answer was on its way, and may be newer than that. */
   hinted: boolean;
+  /** A claim is sent as soon as a keep is proven. */
+  awaitsProof: boolean;
 }
 
 export interface RacePursuit extends Attempt {

@@ -12,9 +12,10 @@ function keepAsWished(rig: Rig, strays: readonly Hold[] = []): KeepWish {
   return wish;
 }
 
-/** Stands in line behind another, in a session of 10 s. */
-function waiting(): Rig {
-  const rig = new Rig({ shape: "line", judge: "store-monotonic", wakes: "watch", hintsUntilEnd: true }).stand();
+/** Stands in line behind another, in a session of 10 s if no other ttl is given. */
+function waiting(input: ConstructorParameters<typeof Rig>[1] = {}): Rig {
+  const guarantee = { shape: "line", judge: "store-monotonic", wakes: "watch", hintsUntilEnd: true } as const;
+  const rig = new Rig(guarantee, input).stand();
   const claim = rig.next("claim");
   const hold = holdOf(claim.request.claims[0] as never, 7n);
   rig.answer(claim, { kind: "claimed", claimed: [{ kind: "waiting", hold, ahead: 1 }] });
@@ -34,20 +35,43 @@ function live(rig: Rig, ms: number): KeepWish[] {
   return wishes;
 }
 
+/** How many keeps and looks are sent in that time. */
+function count(rig: Rig, ms: number): number {
+  let sent = 0;
+  for (const end = rig.now.mono + ms; rig.now.mono < end;) {
+    rig.pass(100);
+    sent += rig.pending.length;
+    if (rig.has("keep")) keepAsWished(rig);
+    if (rig.has("look")) rig.see({ state: "held", place: { present: true, ahead: 1 } });
+  }
+  return sent;
+}
+
 const first = {
   name: "x",
   seat: { name: "x", state: "held", version: "v", place: { present: true, ahead: 0 } },
 } as never;
 
 describe("who waits", () => {
-  it("sends fewer keeps than a third of the ttl apart, without a wish for proof or strays, and its session lives on", () => {
+  it("sends keeps without a wish for proof or strays, and its session lives on", () => {
     const rig = waiting();
     const wishes = live(rig, 60_000);
-    expect(wishes.length).toBeLessThanOrEqual(18);
+    expect(wishes.length).toBeGreaterThan(12);
     expect(wishes).toEqual(wishes.map(() => ({ proof: false, strays: false })));
     expect(rig.happened("session")).toHaveLength(1);
     expect(rig.machine.session.kind).toBe("open");
   });
+
+  it.each([3, 10, 15, 30, 60, 600])(
+    "sends no more than Go's client, keeps and looks together, with a ttl of %d s",
+    (seconds) => {
+      const rig = waiting({ ttlMs: seconds * 1000, drainMs: 100 });
+      const forMs = 100 * seconds * 1000;
+      // Go's looks twice a second whether a third of the ttl has passed.
+      const sentByGo = forMs / (Math.ceil((seconds * 2) / 3) * 500);
+      expect(count(rig, forMs)).toBeLessThanOrEqual(sentByGo);
+    },
+  );
 
   it("hears nothing that moves a date", () => {
     const rig = waiting();
@@ -71,6 +95,21 @@ describe("who waits", () => {
     expect(rig.deadline).toBeGreaterThan(sentAt);
   });
 
+  it("sends the proof in the step that learns of its turn, and the claim in the one that hears of the proof", () => {
+    const rig = waiting();
+    live(rig, 30_000);
+    rig.input({ type: "hint", hint: first });
+    rig.pass(0);
+    expect(keepAsWished(rig).proof).toBeUndefined();
+    rig.pass(0);
+    expect(rig.next("claim").request.claims[0]).toMatchObject({ stands: true });
+  });
+
+  it("says of its first claim not that it stands", () => {
+    const rig = new Rig({ shape: "line", judge: "store-monotonic", wakes: "watch" }).stand();
+    expect(rig.next("claim").request.claims[0]?.stands).toBeUndefined();
+  });
+
   it("does not claim while a proof does not come", () => {
     const rig = waiting();
     live(rig, 30_000);
@@ -84,7 +123,7 @@ describe("who waits", () => {
 
   it("asks for a proof at once when it has won by an older one, and for one each time while it holds", () => {
     const rig = waiting();
-    rig.pass(3600);
+    rig.pass(4000);
     const weak = rig.next("keep");
     expect(weak.request.wish).toEqual({ proof: false, strays: false });
     rig.input({ type: "hint", hint: first });
@@ -110,10 +149,10 @@ describe("who waits", () => {
 /** Eight keeps look for strays and find none; the ninth does not look. */
 function searchesEnd(rig: Rig): void {
   for (let search = 0; search < 8; search++) {
-    rig.pass(3600);
+    rig.pass(4000);
     expect(keepAsWished(rig), `search ${search}`).toEqual({ proof: false });
   }
-  rig.pass(3600);
+  rig.pass(4000);
   expect(keepAsWished(rig)).toEqual({ proof: false, strays: false });
 }
 
@@ -123,14 +162,14 @@ describe("strays are looked for", () => {
     rig.input({ type: "stand", name: "y", value: "" });
     rig.pass(0);
     const claim = rig.next("claim");
-    rig.pass(3600);
+    rig.pass(4000);
     const before = rig.next("keep"); // left before the doubt
     rig.unknown(claim);
     rig.keep(before, { proves: false });
     rig.pass(100);
     const again = rig.next("claim").request.claims[0];
     rig.input({ type: "withdraw", name: "y" });
-    rig.pass(3600);
+    rig.pass(4000);
     const late: Hold = { name: "y", bid: again?.bid as never };
     expect(keepAsWished(rig, [late])).toEqual({ proof: false });
     rig.pass(0);
@@ -149,7 +188,7 @@ describe("strays are looked for", () => {
     };
     rig.unknown(inDoubt("y"));
     const second = inDoubt("z");
-    rig.pass(3600);
+    rig.pass(4000);
     const search = rig.next("keep");
     expect(search.request.wish).toEqual({ proof: false });
     rig.unknown(second);

@@ -20,14 +20,18 @@ export interface Line {
 }
 
 export function lineOf(prefix: string, name: Name): Line {
-  const flaw = flawOf(name);
-  if (flaw !== undefined) throw new ConclaveError("CONFIG_INVALID", `etcd: ${show(name)} cannot be kept: ${flaw}`);
-  const start = Buffer.from(`${prefix}${name}/`);
+  const start = Buffer.from(startOf(prefix, name));
   return { name, start, end: rangeEndOf(start) };
 }
 
-export function keyOf(line: Line, session: string): Buffer {
-  return Buffer.concat([line.start, Buffer.from(session)]);
+export function keyOf(prefix: string, name: Name, session: string): Buffer {
+  return Buffer.from(`${startOf(prefix, name)}${session}`);
+}
+
+function startOf(prefix: string, name: Name): string {
+  const flaw = flawOf(name);
+  if (flaw !== undefined) throw new ConclaveError("CONFIG_INVALID", `etcd: ${show(name)} cannot be kept: ${flaw}`);
+  return `${prefix}${name}/`;
 }
 
 /** The same nonce is the same lease. 63 bits: etcd's are positive. */

@@ -11,7 +11,7 @@ import { EtcdError, isLeaseNotFound, isPermissionDenied } from "../../clients/et
 import type { Link } from "../../clients/etcd/link.ts";
 import type { Header, KeyValue, Operation } from "../../clients/etcd/messages.ts";
 import type { Hold, KeepWish, Kept, Session, SessionSpec } from "../contract.ts";
-import { keyOf, leaseOfNonce, leaseOfSession, lineOf, nameOfKey, readRecord, sessionOfLease } from "./entry.ts";
+import { keyOf, leaseOfNonce, leaseOfSession, nameOfKey, readRecord, sessionOfLease } from "./entry.ts";
 import { inTurns, piecesOf } from "./turns.ts";
 
 /** etcd takes at most 128 operations in a transaction. */
@@ -86,7 +86,7 @@ async function findStrays(
 ): Promise<readonly Hold[] | "session-lost"> {
   const carried = await link.timeToLive(leaseOfSession(session.id), true, signal);
   if (carried.ttlSeconds < 0) return "session-lost";
-  const known = new Set(holds.map(({ name }) => keyOf(lineOf(prefix, name), session.id).toString("latin1")));
+  const known = new Set(holds.map(({ name }) => keyOf(prefix, name, session.id).toString("latin1")));
   const unknown = carried.keys.filter((key) => !known.has(key.toString("latin1")));
   return unknown.length === 0 ? [] : await readStrays(link, prefix, unknown, signal);
 }
@@ -130,7 +130,7 @@ async function findLost(
   holds: readonly Hold[],
   signal: AbortSignal,
 ): Promise<Found> {
-  const keys = holds.map((hold) => keyOf(lineOf(prefix, hold.name), session.id));
+  const keys = holds.map((hold) => keyOf(prefix, hold.name, session.id));
   const compare = holds.flatMap(({ token }, index) =>
     token === undefined ? [] : [{ key: keys[index] ?? prefixKey(prefix), createRevision: token.value }],
   );

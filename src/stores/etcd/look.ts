@@ -29,7 +29,7 @@ async function lookAtChunk(
 ): Promise<readonly Seat[]> {
   const asked = questions.map((question) => {
     const line = lineOf(prefix, question.name);
-    const key = question.bid === undefined ? undefined : keyOf(line, question.session?.id ?? "");
+    const key = question.bid === undefined ? undefined : keyOf(prefix, question.name, question.session?.id ?? "");
     return { question, line, key };
   });
   const success = asked.flatMap(({ line, key }): Operation[] => [

@@ -64,7 +64,7 @@ function again(post: Post, next: () => Promise<void>): void {
 async function watchOwn(post: Post, questions: readonly Question[]): Promise<void> {
   const asked = questions.map(({ name, bid, session }) => {
     const line = lineOf(post.prefix, name);
-    return { line, bid, key: keyOf(line, session?.id ?? "") };
+    return { line, bid, key: keyOf(post.prefix, name, session?.id ?? "") };
   });
   const success = asked.flatMap(({ line, key }): Operation[] => [{ range: { key } }, firstOfLine(line, true)]);
   const { header, responses } = await post.link.txn({ compare: [], success, failure: [] }, post.signal);

@@ -2,6 +2,9 @@
 //
 // `granted` is etcd's word, at one revision, that my entry is there and none of the line is before it. The order is etcd's: each entry is made once, at a
 // revision of the whole store, and leaves only by release, deletion, or the end of its lease. So at any revision at most one entry is the first.
+//
+// A candidate that stands already asks by a transaction of reads alone (`readStanding`). etcd answers that at one revision, no older than anything committed before
+// it was asked (a linearizable read), so it is the same word as that of a transaction which could also write. But it waits for no disk.
 import { EtcdError, isLeaseNotFound } from "../../clients/etcd/errors.ts";
 import type { Link } from "../../clients/etcd/link.ts";
 import type { Header, KeyValue, Operation, TxnRequest, TxnResponse } from "../../clients/etcd/messages.ts";
@@ -30,7 +33,7 @@ export function firstOfLine({ start, end }: Line, keysOnly: boolean): Operation 
   return { range: { key: start, rangeEnd: end, order: "oldest first", limit: 1, keysOnly } };
 }
 
-/** Answers in the order of `claims`, each for itself. Those of one session go together. */
+/** Answers in the order of `claims`, each for itself. Those of one session go together, those that stand already by themselves. */
 export async function joinAll(
   link: Link,
   prefix: string,
@@ -39,7 +42,7 @@ export async function joinAll(
 ): Promise<readonly Claimed[]> {
   const answers = new Map<Claim, Claimed>();
   await inTurns(
-    chunksOf(claims, ({ session }) => session.id),
+    chunksOf(claims, ({ session, stands = false }) => `${session.id} ${stands}`),
     async (chunk) => {
       const joined = await joinTogether(link, prefix, chunk, signal);
       chunk.forEach((claim, index) => answers.set(claim, joined[index] ?? NO_ANSWER));
@@ -55,8 +58,7 @@ async function joinTogether(
   signal: AbortSignal,
 ): Promise<readonly Claimed[]> {
   try {
-    const requests = claims.map((claim) => joinRequest(prefix, claim));
-    const { header, each } = await txnTogether(link, requests, signal);
+    const { header, each } = await (claims[0]?.stands === true ? readStanding : join)(link, prefix, claims, signal);
     const joined = await Promise.all(
       claims.map((claim, index) => readJoin(link, prefix, claim, header, each[index], signal)),
     );
@@ -84,9 +86,37 @@ interface Behind extends Place {
   readonly hold: Hold;
 }
 
+/** Of several requests that were made as one. */
+interface Together {
+  readonly header: Header;
+  readonly each: readonly (TxnBody | undefined)[];
+}
+
+function join(link: Link, prefix: string, claims: readonly Claim[], signal: AbortSignal): Promise<Together> {
+  return txnTogether(
+    link,
+    claims.map((claim) => joinRequest(prefix, claim)),
+    signal,
+  );
+}
+
+/** What a join finds that is not the first try. An entry that is gone joins anew, at the end. */
+async function readStanding(
+  link: Link,
+  prefix: string,
+  claims: readonly Claim[],
+  signal: AbortSignal,
+): Promise<Together> {
+  const success = claims.flatMap((claim) => joinRequest(prefix, claim).failure);
+  const { header, responses } = await link.txn({ compare: [], success, failure: [] }, signal);
+  const each = claims.map((_, index) => ({ succeeded: false, responses: responses.slice(2 * index, 2 * index + 2) }));
+  const isThere = each.every(({ responses: [own] }) => own?.kvs[0] !== undefined);
+  return isThere ? { header, each } : await join(link, prefix, claims, signal);
+}
+
 function joinRequest(prefix: string, claim: Claim): TxnRequest {
   const line = lineOf(prefix, claim.name);
-  const key = keyOf(line, claim.session.id);
+  const key = keyOf(prefix, claim.name, claim.session.id);
   const first = firstOfLine(line, true);
   return {
     compare: [{ key, createRevision: 0n }],
@@ -110,7 +140,7 @@ async function readJoin(
   if (joined === undefined) return NO_ANSWER;
   const { name, bid, value, session } = claim;
   const line = lineOf(prefix, name);
-  const key = keyOf(line, session.id);
+  const key = keyOf(prefix, name, session.id);
   const own = joined.succeeded ? undefined : joined.responses[0]?.kvs[0];
   if (!joined.succeeded) {
     const standing = own && readRecord(own.value);
@@ -212,7 +242,7 @@ export async function leaveAll(
 ): Promise<void> {
   await inTurns(piecesOf(holds, TOGETHER_MAX), async (some) => {
     const entries = some.map(({ name, bid, token }) => {
-      const key = keyOf(lineOf(prefix, name), session.id);
+      const key = keyOf(prefix, name, session.id);
       return { key, bid, createRevision: token?.value };
     });
     const { each } = await txnTogether(link, entries.map(leaveRequest), signal);
@@ -251,11 +281,7 @@ async function finishLeaving(
 type TxnBody = Omit<TxnResponse, "header">;
 
 /** Transactions inside one, each with its own comparison: one request and one commit for all. */
-async function txnTogether(
-  link: Link,
-  requests: readonly TxnRequest[],
-  signal: AbortSignal,
-): Promise<{ readonly header: Header; readonly each: readonly (TxnBody | undefined)[] }> {
+async function txnTogether(link: Link, requests: readonly TxnRequest[], signal: AbortSignal): Promise<Together> {
   const [only] = requests;
   if (only !== undefined && requests.length === 1) {
     const answer = await link.txn(only, signal);

@@ -1,5 +1,5 @@
 // Order: the places of a line, the versions of a race. Each case says what both shapes owe, and checks the reading of the one at hand.
-import type { Version } from "../../lease/exchange.ts";
+import type { Claimed, Version } from "../../lease/exchange.ts";
 import type { Bench, Case } from "./bench.ts";
 import { check, checkEqual, checkKind } from "./check.ts";
 
@@ -10,6 +10,10 @@ export const orderCases: readonly Case[] = [
   {
     name: "a session stands once at a name: another bid is a leftover in a line, a new term in a race",
     run: standsOnce,
+  },
+  {
+    name: "a claim that says that it stands is answered as one that does not: waiting, first, and gone in a line; ignored in a race",
+    run: answersStanding,
   },
   { name: "versions of a name never repeat: not across release, re-claim and the end of a session", run: neverRepeats },
   { name: "a keep moves the version that a taker watches, and no holder from its place", run: movesByKeep },
@@ -97,6 +101,36 @@ async function swapsExactly(bench: Bench): Promise<void> {
     await bench.claim(second, name, bench.bid(), undefined),
     "beaten",
     "a claim of a race that names no version swaps over none",
+  );
+}
+
+async function answersStanding(bench: Bench): Promise<void> {
+  const [first, second] = [await bench.open(), await bench.open()];
+  const name = bench.name();
+  const hold = await bench.win(first, name);
+  const bid = bench.bid();
+  const again = async (): Promise<Claimed> => {
+    const [claimed] = await bench.claims([{ session: second, name, bid, value: "", stands: true }]);
+    check(claimed !== undefined, "claim answers every claim", "one answer", claimed);
+    return claimed;
+  };
+  if (!bench.isLine) {
+    checkKind(await again(), "beaten", "a race takes no notice of `stands`");
+    return;
+  }
+  checkKind(await bench.claim(second, name, bid), "waiting", "whoever joins a line behind another waits");
+  const waits = checkKind(await again(), "waiting", "who stands behind another waits, and joins no second time");
+  checkEqual(waits.ahead, 1, "a claim that stands shows its place");
+  await bench.giveBack(first, [hold]);
+  const won = checkKind(await again(), "granted", "who stands, and is the first, is granted").hold;
+  checkEqual(won.token?.value, waits.hold.token?.value, "the place that was waited for is the one that is granted");
+  await bench.giveBack(second, [won]);
+  const anew = checkKind(await again(), "granted", "an entry that is gone joins anew").hold;
+  check(
+    won.token === undefined || (anew.token?.value ?? 0n) > won.token.value,
+    "an entry that joins anew has a greater token",
+    "a greater token",
+    anew.token?.value,
   );
 }
 
