@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { publicModules } from "./scripts/exports.mjs";
 import { sqlText } from "./scripts/sql-text.mjs";
+import { withoutDefence } from "./scripts/without-defence.mjs";
 
 const alias = publicModules().map(({ name, source }) => ({
   find: new RegExp(`^${name}$`),
@@ -15,7 +16,7 @@ const HEAVY = ["test/incidents/herd.test.ts", "test/stores/sqlite/stress.test.ts
 
 export default defineConfig({
   resolve: { alias },
-  plugins: [sqlText],
+  plugins: [withoutDefence(), sqlText],
   test: {
     testTimeout: 20_000,
     hookTimeout: 20_000,

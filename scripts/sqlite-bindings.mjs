@@ -2,15 +2,15 @@
 // The bindings for SQLite that each Node can have, to run the conformance suite of sqlite: on all of them.
 //   node:sqlite      comes with Node 22.13 and later
 //   libsql           as installed here: one binary for every Node
-//   better-sqlite3   one for each Node, which npm downloads or compiles. Compiled without optimising (20 s instead of 60), all at once, and kept in
-//                    node_modules/.cache. Where there is neither a binary nor a compiler that is said, and it is not tried
+//   better-sqlite3   one for each Node, which npm downloads or compiles. Compiled without optimising (20 s instead of 60), all at once, and kept
+//                    (scripts/cached.mjs). Where there is neither a binary nor a compiler that is said, and it is not tried
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { cached } from "./cached.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const cache = path.join(root, "node_modules/.cache/conclave-bindings");
 const BETTER = "12.9.0";
 
 /** Run with the name of a binding. For better-sqlite3, SQLite itself says which statements it ran (sqlite3_trace_v2). */
@@ -73,39 +73,31 @@ function hasOwn(node) {
 /** @param {string} node @returns {Promise<string | undefined>} the folder with better-sqlite3, installed now or before */
 async function betterFor(node) {
   const version = spawnSync(node, ["--version"], { encoding: "utf8" }).stdout.trim();
-  const place = path.join(cache, `better-sqlite3-${BETTER}-${version}-${process.platform}-${process.arch}`);
-  if (!existsSync(place)) {
-    const problem = await installBetter(node, place);
-    if (problem !== undefined) {
-      process.stdout.write(`${version}: better-sqlite3 is not tried, since it cannot be installed here: ${problem}\n`);
-      return undefined;
-    }
+  try {
+    const name = `better-sqlite3-${BETTER}-${version}-${process.platform}-${process.arch}`;
+    return path.join(await cached(name, (folder) => installBetter(node, folder)), "node_modules");
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    process.stdout.write(`${version}: better-sqlite3 is not tried, since it cannot be installed here: ${why}\n`);
+    return undefined;
   }
-  return path.join(place, "node_modules");
 }
 
-/** Built aside and renamed, so that what is there is complete. @param {string} node @param {string} place @returns {Promise<string | undefined>} why not */
-async function installBetter(node, place) {
-  mkdirSync(cache, { recursive: true });
-  const aside = mkdtempSync(path.join(cache, "building-"));
-  try {
-    writeFileSync(path.join(aside, "package.json"), `{ "private": true }\n`);
-    const home = path.dirname(path.dirname(node));
-    const headers = existsSync(path.join(home, "include/node/node.h")) ? { npm_config_nodedir: home } : {};
-    const env = {
-      ...process.env,
-      ...headers,
-      CFLAGS: "-O0",
-      CXXFLAGS: "-O0",
-      PATH: `${path.dirname(node)}${path.delimiter}${process.env["PATH"] ?? ""}`,
-    };
-    const args = ["install", "--silent", "--no-audit", "--no-fund", `better-sqlite3@${BETTER}`];
-    const problem = await ended(spawn("npm", args, { cwd: aside, env, stdio: ["ignore", "pipe", "pipe"] }));
-    if (problem === undefined) renameSync(aside, place);
-    return problem;
-  } finally {
-    rmSync(aside, { recursive: true, force: true });
-  }
+/** @param {string} node @param {string} folder */
+async function installBetter(node, folder) {
+  writeFileSync(path.join(folder, "package.json"), `{ "private": true }\n`);
+  const home = path.dirname(path.dirname(node));
+  const headers = existsSync(path.join(home, "include/node/node.h")) ? { npm_config_nodedir: home } : {};
+  const env = {
+    ...process.env,
+    ...headers,
+    CFLAGS: "-O0",
+    CXXFLAGS: "-O0",
+    PATH: `${path.dirname(node)}${path.delimiter}${process.env["PATH"] ?? ""}`,
+  };
+  const args = ["install", "--silent", "--no-audit", "--no-fund", `better-sqlite3@${BETTER}`];
+  const problem = await ended(spawn("npm", args, { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] }));
+  if (problem !== undefined) throw new Error(problem);
 }
 
 /**

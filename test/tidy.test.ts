@@ -162,6 +162,36 @@ function findImports(source: ts.SourceFile): readonly { readonly specifier: stri
   }));
 }
 
+/** What a module exports: its own, and what it hands on. */
+function offeredBy(file: string): readonly string[] {
+  const source = parse(file);
+  const own = [
+    ...source.text.matchAll(/^export (?:abstract )?(?:async )?(?:class|const|function|interface|type) (\w+)/gm),
+  ];
+  const handedOn = source.statements.flatMap((statement) => {
+    if (!ts.isExportDeclaration(statement) || statement.moduleSpecifier === undefined) return [];
+    const from = pathOf(source, statement.moduleSpecifier);
+    const clause = statement.exportClause;
+    if (clause === undefined || !ts.isNamedExports(clause)) return clause === undefined ? offeredBy(from) : [];
+    return clause.elements.map(({ name, propertyName }) => `${from}#${(propertyName ?? name).text}`);
+  });
+  return [...own.map((match) => `${file}#${match[1]}`), ...handedOn];
+}
+
+/** Every `import { name } from` a file of ours. */
+function namedImports(source: ts.SourceFile): readonly { from: string; name: string; node: ts.Node }[] {
+  return source.statements.filter(ts.isImportDeclaration).flatMap(({ moduleSpecifier, importClause }) => {
+    const bindings = importClause?.namedBindings;
+    if (bindings === undefined || !ts.isNamedImports(bindings)) return [];
+    const from = pathOf(source, moduleSpecifier);
+    return bindings.elements.map((node) => ({ from, name: (node.propertyName ?? node.name).text, node }));
+  });
+}
+
+function pathOf(source: ts.SourceFile, specifier: ts.Expression): string {
+  return path.posix.join(path.posix.dirname(source.fileName), (specifier as ts.StringLiteral).text);
+}
+
 function findUnwanted(file: string, unwanted: typeof UNWANTED): readonly string[] {
   const text = read(file);
   if (text.includes("\0")) return [];
@@ -333,6 +363,24 @@ describe("test mirrors src", () => {
       ...withoutTests("test/fencing", fences),
       ...withoutTests("test/cli", commands),
     ];
+    expect(problems).toEqual([]);
+  });
+});
+
+describe("a test", () => {
+  /** `src/lease/exchange.ts#Bid` → `conclave/stores/contract`: what public modules offer, from the files that declare it. */
+  const offered = new Map(
+    publicModules().flatMap(({ name, source }) => [...offeredBy(source)].map((it) => [it, name])),
+  );
+
+  it("imports by its public name what has one; the inside of a part is for tests of that part", () => {
+    const tests = files.filter((file) => /^test\/(?!projects\/).*\.ts$/.test(file)).map(parse);
+    const problems = tests.flatMap((source) =>
+      namedImports(source).flatMap(({ from, name, node }) => {
+        const better = offered.get(`${from}#${name}`);
+        return better === undefined ? [] : [`${at(source, node)}: imports ${name} by path; import it from ${better}`];
+      }),
+    );
     expect(problems).toEqual([]);
   });
 });

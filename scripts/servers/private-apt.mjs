@@ -14,12 +14,13 @@ import {
 } from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { cacheFolder as sharedCache } from "../cached.mjs";
 
 /** @typedef {{ suite: string, packages: readonly string[] }} Wanted */
 
 /** Where it is all kept between runs. Deleting it makes the next run fetch anew. */
 export function cacheFolder() {
-  return path.join(process.env["XDG_CACHE_HOME"] ?? path.join(os.homedir(), ".cache"), "conclave", "servers");
+  return path.join(sharedCache(), "servers");
 }
 
 /**

@@ -4,11 +4,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
-import { build } from "rolldown";
-import { sqlText } from "../../scripts/sql-text.mjs";
+import { bundle, root } from "../support/bundle.ts";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
 const ENTRIES = ["cli/main", "cli/demo/candidate", "cli/drill/candidate", "supervisor/keeper", "supervisor/releaser"];
 
 export interface Ended {
@@ -30,14 +27,8 @@ export class CommandLine {
   }
 
   async start(args: readonly string[], environment: Environment = {}, uid?: number): Promise<Running> {
-    this.#built ??= build({
-      cwd: root,
-      input: Object.fromEntries(ENTRIES.map((name) => [name, `src/${name}.ts`])),
-      platform: "node",
-      logLevel: "warn",
-      plugins: [sqlText],
-      output: { dir: this.file("modules"), format: "esm", entryFileNames: "[name].js" },
-    });
+    const input = Object.fromEntries(ENTRIES.map((name) => [name, `src/${name}.ts`]));
+    this.#built ??= bundle(input, { dir: this.file("modules"), entryFileNames: "[name].js" });
     await this.#built;
     const env = {
       ...process.env,

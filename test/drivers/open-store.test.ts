@@ -1,6 +1,6 @@
 // Stores by URL: which schemes there are, what is said of others, and that no password gets into a message.
 import { describe, expect, it } from "vitest";
-import { openStore } from "../../src/drivers/open-store.ts";
+import { openStore } from "conclave";
 import { call, hold, open } from "../stores/moves.ts";
 
 describe("openStore", () => {

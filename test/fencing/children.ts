@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { build } from "rolldown";
+import { bundle } from "../support/bundle.ts";
 
 /** What every child begins with: conclave, `by(value)`, `say(thing)` and `heard()`, the next line from the test. */
 const PREAMBLE = `
@@ -57,12 +57,7 @@ export class Family {
     const modules = entries.map((module) => `export * from "${source(module)}";\n`);
     const input = path.join(family.folder, "entry.ts");
     await writeFile(input, modules.join(""));
-    await build({
-      input,
-      platform: "node",
-      logLevel: "silent",
-      output: { file: family.#bundle, codeSplitting: false },
-    });
+    await bundle(input, { file: family.#bundle, codeSplitting: false });
     return family;
   }
 

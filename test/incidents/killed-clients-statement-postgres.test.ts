@@ -7,25 +7,20 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { build } from "rolldown";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { postgresFence } from "conclave/fencing/postgres";
 import pg from "pg";
 import * as server from "../../scripts/servers/postgres.mjs";
 import { by } from "../fencing/tokens.ts";
 import { byHand, newDatabase, sleep } from "../stores/postgres/stage.ts";
+import { bundle } from "../support/bundle.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "conclave-killed-"));
 const source = fileURLToPath(new URL("../../src/fencing/postgres.ts", import.meta.url));
 let database: Awaited<ReturnType<typeof server.start>>;
 let url = "";
 beforeAll(async () => {
-  await build({
-    input: { postgres: source },
-    platform: "node",
-    output: { dir: folder, format: "esm" },
-    logLevel: "warn",
-  });
+  await bundle({ postgres: source }, { dir: folder });
   database = await server.start();
   url = await newDatabase(database.urls[0] ?? "");
   await byHand(url, "CREATE TABLE account (balance int); INSERT INTO account VALUES (100)");

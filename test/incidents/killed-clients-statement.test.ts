@@ -49,8 +49,11 @@ await heard();
 process.exit();
 `;
 
-/** A resource whose write to /slow ends when `finish` is called. */
-async function startServer(story: string[]): Promise<{ server: Server; url: string; finish: () => void }> {
+/** A resource whose write to /slow ends when `finish` is called. `arrived` tells of every request, admitted or not. */
+async function startServer(
+  story: string[],
+  arrived: string[],
+): Promise<{ server: Server; url: string; finish: () => void }> {
   let finish = (): void => {};
   const finished = new Promise<void>((resolve) => (finish = resolve));
   const listener = fencedListener(memoryFence(), "ledger", async ({ url }, response) => {
@@ -59,14 +62,17 @@ async function startServer(story: string[]): Promise<{ server: Server; url: stri
     story.push(`${url} writes`);
     response.end();
   });
-  const server = createServer(listener);
+  const server = createServer((request, response) => {
+    arrived.push(request.url ?? "");
+    listener(request, response);
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, finish };
 }
 
 it("killed-clients-statement: what the dead had sent ends before the successor's first write, or is refused", async () => {
-  const story: string[] = [];
-  const { server, url, finish } = await startServer(story);
+  const [story, arrived]: [string[], string[]] = [[], []];
+  const { server, url, finish } = await startServer(story, arrived);
   const file = family.place("fenced.db");
   const old = await family.spawn(OLD, file, url);
   await old.until((said) => said.includes("elected"));
@@ -74,7 +80,8 @@ it("killed-clients-statement: what the dead had sent ends before the successor's
   const successor = await family.spawn(NEW, file, url);
   old.kill("SIGKILL");
   await successor.until((said) => said.includes("elected")); // long before the ttl of a minute
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await expect.poll(() => arrived, { timeout: 10_000 }).toContain("/now");
+  await new Promise((resolve) => setTimeout(resolve, 50)); // it is waiting now, or has written
   finish();
   await successor.until((said) => said.includes(200));
   writeFileSync(`${file}-go`, "");

@@ -10,7 +10,7 @@ import { postgres, postgresSchema } from "conclave/stores/postgres";
 import * as server from "../../scripts/servers/postgres.mjs";
 import { byHand } from "../stores/postgres/stage.ts";
 import { Wire } from "../support/wire.ts";
-import type { Bid, Claimed, Seat, Session, Store } from "../../src/stores/contract.ts";
+import type { Bid, Claimed, Seat, Session, Store } from "conclave/stores/contract";
 
 let database: Awaited<ReturnType<typeof server.start>>;
 afterEach(() => database?.stop());

@@ -1,6 +1,6 @@
 // Very many names at once: what is under way together, and that the rest has not been sent.
 import { expect, it } from "vitest";
-import type { Claim } from "../../src/lease/exchange.ts";
+import type { Claim } from "conclave/stores/contract";
 import { Rig } from "./rig.ts";
 
 const NAMES = Array.from({ length: 5000 }, (_, index) => `n${index}`);

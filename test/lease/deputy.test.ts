@@ -17,7 +17,7 @@ import {
   takeOrder,
   type Word,
 } from "../../src/lease/deputy.ts";
-import type { Bid, Kept } from "../../src/lease/exchange.ts";
+import type { Bid, Kept } from "conclave/stores/contract";
 import type { Request } from "../../src/lease/state.ts";
 import { Rig, sessionOf } from "./rig.ts";
 

@@ -1,6 +1,6 @@
 // LAW 10. Tokens of different domains do not compare: what was seen of an old store, or of an old domain, keeps nobody from leading at the new one.
 import { describe, expect, it } from "vitest";
-import type { Bid, Holder } from "../../src/lease/exchange.ts";
+import type { Bid, Holder } from "conclave/stores/contract";
 import { holdOf, Rig, version } from "./rig.ts";
 
 /** Waits behind a holder with this token. */

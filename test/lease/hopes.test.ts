@@ -1,6 +1,6 @@
 // Claims without a look before: over VACANT when nothing is known of a seat or a hint says that it is vacant, and in a line when a hint shows nobody ahead.
 import { describe, expect, it } from "vitest";
-import { VACANT, type Version } from "../../src/lease/exchange.ts";
+import { VACANT, type Version } from "conclave/stores/contract";
 import { Rig } from "./rig.ts";
 
 const version = (label: string): Version => label as Version;

@@ -1,9 +1,10 @@
 // A machine on the table: time in hand, every request answered by the test. Nothing happens unless a line of the test makes it happen.
 import type { Grain, Reading } from "../../src/base/clock.ts";
-import type { ConclaveEvent } from "../../src/lease/events.ts";
+import type { ConclaveEvent } from "conclave";
 import {
   type Bid,
   type Claim,
+  type Guarantee,
   type Hold,
   type Kept,
   type Seat,
@@ -12,8 +13,7 @@ import {
   type Token,
   VACANT,
   type Version,
-} from "../../src/lease/exchange.ts";
-import type { Guarantee } from "../../src/lease/guarantee.ts";
+} from "conclave/stores/contract";
 import { createMachine, isHeld, nextWake, step, termState } from "../../src/lease/machine.ts";
 import { resolveSettings, type SettingsInput } from "../../src/lease/settings.ts";
 import type { Answer, Effect, Input, Machine, Request } from "../../src/lease/state.ts";

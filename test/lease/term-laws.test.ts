@@ -1,7 +1,7 @@
 // Laws 7 to 15 of a term, on attempts, work and tokens, each by name, on the machine alone. Laws 11 and 16 are shown on the host in test/election; law 12
 // belongs to guards at a resource (test/fencing).
 import { describe, expect, it } from "vitest";
-import type { Version } from "../../src/lease/exchange.ts";
+import type { Version } from "conclave/stores/contract";
 import { holdOf, Rig, version } from "./rig.ts";
 
 const RHO = 0.005;

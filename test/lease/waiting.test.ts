@@ -1,6 +1,6 @@
 // A session on which nothing hangs: its keeps need no proof, nothing they are answered moves a date, and a proof comes before anything is won.
 import { describe, expect, it } from "vitest";
-import type { Hold, KeepWish } from "../../src/lease/exchange.ts";
+import type { Hold, KeepWish } from "conclave/stores/contract";
 import { holdOf, Rig } from "./rig.ts";
 
 /** Answers the keep that waits as a store does that proves only what it is asked to prove. Returns what was wished. */

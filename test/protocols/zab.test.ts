@@ -1,8 +1,8 @@
 // ZAB: the rules of Fast Leader Election one by one, the epoch that makes a leader of the elected, its numbers, and what partial connections do to it.
 import { describe, expect, it } from "vitest";
-import { zab, type ZabImage, type ZabState } from "conclave/protocols";
+import { zab, type ZabImage, type ZabMessage, type ZabState } from "conclave/protocols";
 import { huntProtocol, ProtocolWorld, specOf } from "conclave/simulator";
-import type { Notification, PeerState, ZabMessage } from "../../src/protocols/zab/state.ts";
+import type { Notification, PeerState } from "../../src/protocols/zab/state.ts";
 import { isBetter } from "../../src/protocols/zab/vote.ts";
 import { loneNode } from "./lone-node.ts";
 import { elect } from "./script.ts";

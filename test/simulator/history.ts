@@ -1,6 +1,6 @@
 // Forged histories: what an invariant would see, written by hand, with the answers to its questions in the test's hands.
 import type { Reading } from "../../src/base/clock.ts";
-import type { Bid, Session, Token } from "../../src/lease/exchange.ts";
+import type { Bid, Session, Token } from "conclave/stores/contract";
 import type { Request } from "../../src/lease/state.ts";
 import type { Judgement, Listener, Observation, Promises, Who } from "../../src/simulator/lease/observation.ts";
 

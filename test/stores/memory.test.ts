@@ -1,9 +1,8 @@
 // The in-memory store: that it keeps the contract in each of its shapes, shares by name, tells whom it should, and costs little.
-import type { Bid, Hint } from "../../src/lease/exchange.ts";
+import type { Bid, Hint, Store } from "conclave/stores/contract";
 import { memory, type MemoryOptions } from "conclave/stores/memory";
 import { ManualClock, storeConformance } from "conclave/testing";
 import { describe, expect, it } from "vitest";
-import type { Store } from "../../src/stores/contract.ts";
 import { call, claim, hold, open } from "./moves.ts";
 
 const KINDS: readonly MemoryOptions[] = [

@@ -1,7 +1,6 @@
 // The few moves of which tests of stores are made: open a session, claim what stands, hold it.
 import { expect } from "vitest";
-import type { Bid, Claimed, Hold, Session } from "../../src/lease/exchange.ts";
-import type { Call, Store } from "../../src/stores/contract.ts";
+import type { Bid, Call, Claimed, Hold, Session, Store } from "conclave/stores/contract";
 
 let count = 0;
 

@@ -11,7 +11,7 @@ import {
   type Session,
   VACANT,
   type Version,
-} from "../../src/stores/contract.ts";
+} from "conclave/stores/contract";
 import { MemoryPort } from "../../src/stores/memory/memory-port.ts";
 import type { Entry, Found, Listed, Swapped, SwapPort } from "../../src/stores/swap/port.ts";
 import { readSeat, readSession, type SeatRecord, sessionKey } from "../../src/stores/swap/records.ts";

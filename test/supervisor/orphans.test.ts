@@ -1,7 +1,7 @@
 // Whom the next leader of a host takes for an orphan of an earlier term: by election and token alone.
 import { type ChildProcess, spawn } from "node:child_process";
 import { afterEach, expect, it } from "vitest";
-import type { FencingToken } from "../../src/fencing/token.ts";
+import type { FencingToken } from "conclave";
 import { findOrphans, makeMark, marked } from "../../src/supervisor/orphans.ts";
 import { happens } from "./stage.ts";
 

@@ -4,11 +4,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
-import { build } from "rolldown";
-import { sqlText } from "../../scripts/sql-text.mjs";
+import { bundle, root } from "../support/bundle.ts";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
 const ENTRIES = ["cli/main", "supervisor/keeper", "supervisor/releaser", "fencing/index"];
 
 export interface RunOptions {
@@ -115,8 +112,7 @@ export class Stage {
   async program(name: string): Promise<string> {
     const modules = this.file("modules");
     const input = Object.fromEntries(ENTRIES.map((name) => [name, `src/${name}.ts`]));
-    const output = { dir: modules, format: "esm" as const, entryFileNames: "[name].js" };
-    this.#built ??= build({ cwd: root, input, platform: "node", logLevel: "warn", plugins: [sqlText], output });
+    this.#built ??= bundle(input, { dir: modules, entryFileNames: "[name].js" });
     await this.#built;
     return path.join(modules, `${name}.js`);
   }

@@ -4,12 +4,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { sqlite } from "conclave/stores/sqlite";
-import { build } from "rolldown";
-import { sqlText } from "../../scripts/sql-text.mjs";
-
-const root = fileURLToPath(new URL("../..", import.meta.url));
+import { bundle, root } from "./bundle.ts";
 
 export interface Heard {
   readonly at: number;
@@ -71,19 +67,13 @@ export class Stage {
 
   /** The folder with the bundle: index.js, sqlite.js, fencing.js, renewal-thread.js. */
   async modules(): Promise<string> {
-    this.#built ??= build({
-      cwd: root,
-      input: {
-        index: "src/index.ts",
-        sqlite: "src/stores/sqlite.ts",
-        fencing: "src/fencing/index.ts",
-        "renewal-thread": "src/election/renewal-thread.ts",
-      },
-      platform: "node",
-      logLevel: "warn",
-      plugins: [sqlText],
-      output: { dir: this.#modules, format: "esm" },
-    });
+    const input = {
+      index: "src/index.ts",
+      sqlite: "src/stores/sqlite.ts",
+      fencing: "src/fencing/index.ts",
+      "renewal-thread": "src/election/renewal-thread.ts",
+    };
+    this.#built ??= bundle(input, { dir: this.#modules });
     await this.#built;
     return this.#modules;
   }

@@ -1,6 +1,6 @@
 // The flaws that the suite must find, and the case that names each.
-import type { Store } from "../../src/stores/contract.ts";
-import { memory } from "../../src/stores/memory.ts";
+import type { Store } from "conclave/stores/contract";
+import { memory } from "conclave/stores/memory";
 import * as broken from "./broken-stores.ts";
 
 interface Breaker {

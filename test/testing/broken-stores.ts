@@ -1,18 +1,19 @@
 // Stores that are wrong on purpose, each in one way: `memory:` with one method that does not do what the contract asks.
-import type {
-  Bid,
-  Claim,
-  Claimed,
-  Hold,
-  Kept,
-  Looked,
-  Released,
-  Seat,
-  Session,
-  Version,
-} from "../../src/lease/exchange.ts";
-import type { Guarantee } from "../../src/lease/guarantee.ts";
-import { type Store, VACANT } from "../../src/stores/contract.ts";
+import {
+  type Bid,
+  type Claim,
+  type Claimed,
+  type Guarantee,
+  type Hold,
+  type Kept,
+  type Looked,
+  type Released,
+  type Seat,
+  type Session,
+  type Store,
+  VACANT,
+  type Version,
+} from "conclave/stores/contract";
 
 type Changes = { [M in "keep" | "claim" | "release" | "look" | "watch"]?: Store[M] } & { guarantee?: Guarantee };
 

@@ -2,7 +2,7 @@
 import { memory } from "conclave/stores/memory";
 import { fakeStore, faulty, storeConformance } from "conclave/testing";
 import { describe, expect, it } from "vitest";
-import type { Store } from "../../src/stores/contract.ts";
+import type { Store } from "conclave/stores/contract";
 import { RaceShelf } from "../../src/simulator/models/race-shelf.ts";
 import { guaranteeOf } from "../../src/stores/memory/guarantee.ts";
 import { MemoryStore } from "../../src/stores/memory/memory-store.ts";

@@ -2,8 +2,7 @@
 import { memory } from "conclave/stores/memory";
 import { type StoreFault, faulty, type FaultyStore, ManualClock } from "conclave/testing";
 import { describe, expect, it } from "vitest";
-import type { Session } from "../../src/lease/exchange.ts";
-import type { Store } from "../../src/stores/contract.ts";
+import type { Session, Store } from "conclave/stores/contract";
 import { call, claim, hold, open } from "../stores/moves.ts";
 
 const NAME = "x";

@@ -6,7 +6,7 @@ import { createCandidate, elect, isConclaveError } from "conclave";
 import { etcd } from "conclave/stores/etcd";
 import * as etcdServer from "../../../scripts/servers/etcd.mjs";
 import { privateFolder } from "../../../scripts/servers/process.mjs";
-import type { Bid } from "../../../src/stores/contract.ts";
+import type { Bid } from "conclave/stores/contract";
 import { useServers } from "../../support/servers.ts";
 import { open } from "../moves.ts";
 import { type Certificates, makeCertificates } from "./certificates.ts";

@@ -1,7 +1,7 @@
 // What the tests on etcd share: URLs, who leads etcd, and a contest of real processes that is judged from outside.
 import { readFileSync } from "node:fs";
 import { ROOT } from "../../../scripts/servers/etcd.mjs";
-import { judgeLog, type LogVerdict } from "../../../src/testing/judge.ts";
+import { judgeLog, type LogVerdict } from "conclave/testing";
 import type { ServerNode, Servers } from "../../support/servers.ts";
 import { type CandidateOptions, nowMs, type Player, sleep, Stage } from "../../support/processes.ts";
 

@@ -7,7 +7,7 @@ import { postgres, postgresSchema } from "conclave/stores/postgres";
 import { storeConformance } from "conclave/testing";
 import * as pgbouncer from "../../../scripts/servers/pgbouncer.mjs";
 import * as server from "../../../scripts/servers/postgres.mjs";
-import type { Store } from "../../../src/stores/contract.ts";
+import type { Store } from "conclave/stores/contract";
 import { useServers } from "../../support/servers.ts";
 
 const servers = useServers(server);

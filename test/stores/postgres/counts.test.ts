@@ -4,7 +4,7 @@ import { createCandidate } from "conclave";
 import { postgres, postgresSchema } from "conclave/stores/postgres";
 import pg from "pg";
 import * as server from "../../../scripts/servers/postgres.mjs";
-import type { Bid, Hold } from "../../../src/stores/contract.ts";
+import type { Bid, Hold } from "conclave/stores/contract";
 import { useServers } from "../../support/servers.ts";
 import { call, open } from "../moves.ts";
 import { byHand, sleep } from "./stage.ts";

@@ -3,7 +3,6 @@ import pg from "pg";
 import { expect, it } from "vitest";
 import { postgres } from "conclave/stores/postgres";
 import * as server from "../../../scripts/servers/postgres.mjs";
-import type { Refused, Unknown } from "../../../src/base/outcome.ts";
 import {
   asBid,
   type Claim,
@@ -11,8 +10,11 @@ import {
   type FencedStore,
   type Hint,
   type Hold,
-} from "../../../src/stores/contract.ts";
-import { type Session, VACANT } from "../../../src/stores/contract.ts";
+  type Refused,
+  type Session,
+  type Unknown,
+  VACANT,
+} from "conclave/stores/contract";
 import { useServers } from "../../support/servers.ts";
 import { call, claim, hold, open } from "../moves.ts";
 import { byHand, newDatabase, sleep } from "./stage.ts";

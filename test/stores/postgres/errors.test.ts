@@ -8,7 +8,7 @@ import { createCandidate } from "conclave";
 import { type PgClient, postgres, postgresSchema } from "conclave/stores/postgres";
 import * as pgbouncer from "../../../scripts/servers/pgbouncer.mjs";
 import * as server from "../../../scripts/servers/postgres.mjs";
-import type { Kept, Store } from "../../../src/stores/contract.ts";
+import type { Kept, Store } from "conclave/stores/contract";
 import { schemaSql } from "../../../src/stores/postgres/schema.ts";
 import { useServers } from "../../support/servers.ts";
 import { call, claim, hold, open } from "../moves.ts";

@@ -9,7 +9,7 @@ import { postgres, postgresSchema } from "conclave/stores/postgres";
 import * as pgbouncer from "../../../scripts/servers/pgbouncer.mjs";
 import * as server from "../../../scripts/servers/postgres.mjs";
 import { Contest } from "../etcd/etcd.ts";
-import type { FencedStore, Hold, Session } from "../../../src/stores/contract.ts";
+import type { FencedStore, Hold, Session } from "conclave/stores/contract";
 import { faketimeLibrary } from "../../support/faketime.ts";
 import type { Servers } from "../../support/servers.ts";
 import { nowMs, type Player, sleep } from "../../support/processes.ts";

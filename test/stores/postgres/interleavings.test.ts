@@ -11,7 +11,7 @@ import {
   type Seat,
   type Session,
   VACANT,
-} from "../../../src/stores/contract.ts";
+} from "conclave/stores/contract";
 import { useServers } from "../../support/servers.ts";
 import { call, hold, open } from "../moves.ts";
 import { newDatabase, sleep } from "./stage.ts";

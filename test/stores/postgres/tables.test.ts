@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { createCandidate } from "conclave";
 import { postgres, postgresSchema } from "conclave/stores/postgres";
 import * as server from "../../../scripts/servers/postgres.mjs";
-import type { Kept, Store } from "../../../src/stores/contract.ts";
+import type { Kept, Store } from "conclave/stores/contract";
 import { schemaSql } from "../../../src/stores/postgres/schema.ts";
 import { useServers } from "../../support/servers.ts";
 import { call, hold, open } from "../moves.ts";

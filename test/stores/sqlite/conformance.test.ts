@@ -8,8 +8,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { createCandidate, openStore } from "conclave";
 import { storeConformance } from "conclave/testing";
 import { sqlite, type SqliteDatabase } from "conclave/stores/sqlite";
-import type { Bid, Hint, Hold, Session } from "../../../src/lease/exchange.ts";
-import { type Store, VACANT } from "../../../src/stores/contract.ts";
+import { type Bid, type Hint, type Hold, type Session, type Store, VACANT } from "conclave/stores/contract";
 import { Database } from "./by-hand.ts";
 import { call, claim, hold, open } from "../moves.ts";
 

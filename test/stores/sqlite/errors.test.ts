@@ -4,14 +4,13 @@ import { chmodSync, linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writ
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "rolldown";
 import { afterAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { createCandidate } from "conclave";
 import { sqlite } from "conclave/stores/sqlite";
-import { sqlText } from "../../../scripts/sql-text.mjs";
-import type { Refused, Store } from "../../../src/stores/contract.ts";
+import type { Refused, Store } from "conclave/stores/contract";
 import { outcomeOf } from "../../../src/stores/sqlite/refusals.ts";
 import { checkPlace } from "../../../src/stores/sqlite/file-system.ts";
+import { bundle } from "../../support/bundle.ts";
 import { Database } from "./by-hand.ts";
 import { call, claim, hold, open } from "../moves.ts";
 
@@ -246,13 +245,7 @@ describe("as another user", () => {
     more: NodeJS.ProcessEnv = {},
   ): Promise<{ readonly code?: string; readonly message?: string }> {
     const modules = path.join(folder, "modules");
-    await build({
-      cwd: fileURLToPath(new URL("../../..", import.meta.url)),
-      input: { sqlite: "src/stores/sqlite.ts" },
-      platform: "node",
-      plugins: [sqlText],
-      output: { dir: modules, format: "esm" },
-    });
+    await bundle({ sqlite: "src/stores/sqlite.ts" }, { dir: modules });
     const script = `
       import { createRequire } from "node:module";
       createRequire(${JSON.stringify(import.meta.url)})("libsql"); // loaded as root: another user may not reach this folder

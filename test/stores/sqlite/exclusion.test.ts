@@ -14,7 +14,7 @@ import {
   type Session,
   VACANT,
   type Version,
-} from "../../../src/stores/contract.ts";
+} from "conclave/stores/contract";
 import { Connection } from "../../../src/clients/sqlite/binding.ts";
 import * as sql from "../../../src/stores/sqlite/schema.ts";
 import { SqliteShelf } from "../../../src/stores/sqlite/shelf.ts";
