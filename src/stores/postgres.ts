@@ -7,13 +7,16 @@
 import { ConclaveError } from "../base/errors.ts";
 import { show } from "../base/show.ts";
 import type { FencedStore, Reopenable } from "./contract.ts";
-import { databaseOf, type PgClient, placeOf, type PostgresClient, UrlDatabase } from "../clients/postgres/database.ts";
+import { databaseOf, placeOf, UrlDatabase } from "../clients/postgres/client.ts";
+import type { PgClient, Pooling } from "../clients/postgres/pg.ts";
+import type { PostgresClient } from "../clients/postgres/postgres-js.ts";
 import { type Expiry, guaranteeOf } from "./postgres/guarantee.ts";
 import { PostgresStore } from "./postgres/postgres-store.ts";
 import { DEFAULT_SCHEMA, isPlainName, schemaSql } from "./postgres/schema.ts";
 import { placeOfUrl, problemOfUrl } from "../clients/postgres/url.ts";
 
-export type { PgClient, PostgresClient } from "../clients/postgres/database.ts";
+export type { PgClient } from "../clients/postgres/pg.ts";
+export type { PostgresClient } from "../clients/postgres/postgres-js.ts";
 
 /** Options of `postgres`. */
 export interface PostgresOptions {
@@ -29,6 +32,11 @@ export interface PostgresOptions {
    * Needs the right to create in it. false: they are made by `conclave schema postgres` alone. @default true
    */
   readonly createTables?: boolean | undefined;
+  /**
+   * How a URL is connected to with pg. "own": by connections of our own, which use a little of pg that it does not document. "pool": by pg's Pool, which is slower
+   * and promises the same. Where pg lacks what "own" needs, its Pool is used anyway, and a warning of the process says so. @default "own"
+   */
+  readonly connections?: "own" | "pool" | undefined;
 }
 
 /**
@@ -69,6 +77,7 @@ const OWN_SETTINGS = {
   schema: "conclave_schema",
   expiry: "conclave_expiry",
   createTables: "conclave_create_tables",
+  connections: "conclave_connections",
 } as const;
 
 function fromUrl(url: string, options: PostgresOptions): FencedStore & Reopenable {
@@ -80,10 +89,11 @@ function fromUrl(url: string, options: PostgresOptions): FencedStore & Reopenabl
     schema: options.schema ?? settings.get(OWN_SETTINGS.schema) ?? undefined,
     expiry: options.expiry ?? ((settings.get(OWN_SETTINGS.expiry) ?? undefined) as Expiry | undefined),
     createTables: options.createTables ?? booleanOf(settings.get(OWN_SETTINGS.createTables)),
+    connections: options.connections ?? ((settings.get(OWN_SETTINGS.connections) ?? undefined) as Pooling | undefined),
   };
   for (const name of Object.values(OWN_SETTINGS)) settings.delete(name);
   const rest = settings.size === 0 ? "" : `?${settings.toString()}`;
-  const parts = partsOf(own, placeOfUrl(url) ?? "", new UrlDatabase(`${base}${rest}`));
+  const parts = partsOf(own, placeOfUrl(url) ?? "", new UrlDatabase(`${base}${rest}`, own.connections ?? "own"));
   return new UrlStore(reopeningUrl(base, settings, own), parts);
 }
 
@@ -98,6 +108,7 @@ function reopeningUrl(base: string, settings: URLSearchParams, own: PostgresOpti
   if (own.schema !== undefined) all.set(OWN_SETTINGS.schema, own.schema);
   if (own.expiry !== undefined) all.set(OWN_SETTINGS.expiry, own.expiry);
   if (own.createTables !== undefined) all.set(OWN_SETTINGS.createTables, `${own.createTables}`);
+  if (own.connections !== undefined) all.set(OWN_SETTINGS.connections, own.connections);
   return all.size === 0 ? base : `${base}?${all.toString()}`;
 }
 
@@ -114,6 +125,7 @@ function checked({
   schema = DEFAULT_SCHEMA,
   expiry = "silence",
   createTables = true,
+  connections = "own",
 }: PostgresOptions): Required<{ schema: string; expiry: Expiry; createTables: boolean }> {
   const problems = [
     ...(typeof schema === "string" && isPlainName(schema)
@@ -123,6 +135,9 @@ function checked({
       ? []
       : [`expiry ${show(expiry)} is not known: "silence" or "database-clock"`]),
     ...(typeof createTables === "boolean" ? [] : [`createTables ${show(createTables)} is not known: true or false`]),
+    ...(connections === "own" || connections === "pool"
+      ? []
+      : [`connections ${show(connections)} is not known: "own" or "pool"`]),
   ];
   if (problems.length > 0) throw invalid(problems);
   return { schema, expiry, createTables };

@@ -8,97 +8,95 @@
 // that is compared with the one that signed us in. A pooler makes that number up.
 //
 // Once a second, while there is a connection, all of them are looked at: one that owes an answer for too long is cut off, one that has idled for long is
-// closed. So no question needs a timer of its own. Neither that look nor an idle connection keeps a process alive.
+// closed. So no request needs a timer of its own. Neither that look nor an idle connection keeps a process alive.
 import { callText } from "./call-text.ts";
+import { CONNECTIONS, END_WITHIN_MS } from "./database.ts";
 
 /** A statement, or the call of a function; its arguments as they are written in a statement. */
 export type Asked = { readonly text: string } | { readonly call: string; readonly args: readonly string[] };
 
 /** What is used of a Client of pg. */
-export interface Session {
+export interface OwnClient {
   /** Of the server, as it said when we signed in. */
   readonly processID?: number | null;
   connect(done: (error?: Error | null) => void): void;
-  query(question: Question): unknown;
+  query(request: Request): unknown;
   end(): Promise<unknown>;
   on(event: "error" | "end", listener: () => void): unknown;
   readonly connection?: { readonly stream?: { destroy(): void; ref(): void; unref(): void } };
 }
 
-/** Enough for a keep, a claim and a look at once. */
-export const CONNECTIONS = 4;
 const LOOK_EVERY_MS = 1_000;
 const IDLE_LOOKS = 30;
-const END_WITHIN_MS = 1_000;
 
-export class Connections<S extends Session> {
-  readonly #make: () => S;
+export class Connections<C extends OwnClient> {
+  readonly #make: () => C;
   /** All that were made and have not ended, also those that listen. */
-  readonly #sessions = new Set<S>();
+  readonly #clients = new Set<C>();
   readonly #connections = new Set<Connection>();
   readonly #idle: Connection[] = [];
-  readonly #waiting: Question[] = [];
+  readonly #waiting: Request[] = [];
   #connecting = 0;
   #looking: NodeJS.Timeout | undefined;
   #allEnded = (): void => {};
   /** Until a server does not know what was prepared on its connection, or knows it before: then something stands in between that passes its number on. */
   mayPrepare = true;
 
-  constructor(make: () => S) {
+  constructor(make: () => C) {
     this.#make = make;
   }
 
   /** The first column of the last row, as text. Rejects if nothing came within `patienceMs` and a second or two: then it may have been done. */
   ask(asked: Asked, patienceMs: number): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const question = new Question(this, asked, patienceMs, resolve, reject);
+      const request = new Request(this, asked, patienceMs, resolve, reject);
       const connection = this.#idle.pop();
-      if (connection !== undefined) return send(connection, question);
-      this.#waiting.push(question);
+      if (connection !== undefined) return send(connection, request);
+      this.#waiting.push(request);
       if (this.#connecting < this.#waiting.length && this.#connections.size < CONNECTIONS) this.#connect();
     });
   }
 
   /** Not connected yet, and the caller's. Known here, so that it can be cut off when all of this ends. */
-  session(): S {
-    const session = this.#make();
-    this.#sessions.add(session);
-    session.on("end", () => this.#forget(session));
-    return session;
+  client(): C {
+    const client = this.#make();
+    this.#clients.add(client);
+    client.on("end", () => this.#forget(client));
+    return client;
   }
 
-  #forget(session: S): void {
-    this.#sessions.delete(session);
-    if (this.#sessions.size === 0) this.#allEnded();
+  #forget(client: C): void {
+    this.#clients.delete(client);
+    if (this.#clients.size === 0) this.#allEnded();
   }
 
   /** Nobody goes on waiting for what cannot even be tried: a URL that makes no sense, a certificate that is not there. */
   #connect(): void {
-    let session: S | undefined;
+    let client: C | undefined;
     try {
-      session = this.session();
-      this.#signIn(session);
+      client = this.client();
+      this.#signIn(client);
     } catch (error) {
-      for (const question of this.#waiting.splice(0)) question.handleError(error as Error);
-      if (session === undefined) return;
-      cutOff(session);
-      this.#forget(session);
+      for (const request of this.#waiting.splice(0)) request.handleError(error as Error);
+      if (client === undefined) return;
+      cutOff(client);
+      this.#forget(client);
     }
   }
 
-  #signIn(session: S): void {
-    const connection: Connection = { session, prepared: undefined, question: undefined, idleLooks: 0 };
-    session.on("error", () => {
+  #signIn(client: C): void {
+    const connection: Connection = { client, prepared: undefined, request: undefined, idleLooks: 0 };
+    client.on("error", () => {
       this.#drop(connection);
-      cutOff(session); // whatever it was: nothing is asked on it any more
+      cutOff(client); // whatever it was: nothing is asked on it any more
     });
-    session.on("end", () => this.#drop(connection));
-    session.connect((error) => {
+    client.on("end", () => this.#drop(connection));
+    client.connect((error) => {
       this.#connecting--;
       if (!error) return this.#serve(connection);
       const refused = this.#waiting.shift();
       this.#drop(connection);
-      leave(session); // pg leaves it open where it could not sign in
+      leave(client); // pg leaves it open where it could not sign in
       refused?.handleError(error);
     });
     this.#connections.add(connection);
@@ -111,16 +109,16 @@ export class Connections<S extends Session> {
     const next = this.#waiting.shift();
     if (next !== undefined) return send(connection, next);
     connection.idleLooks = 0;
-    connection.session.connection?.stream?.unref();
+    connection.client.connection?.stream?.unref();
     this.#idle.push(connection);
   }
 
-  /** A question was answered. After an error nothing more is asked on that connection: it may be the last thing that came from it. */
+  /** A request was answered. After an error nothing more is asked on that connection: it may be the last thing that came from it. */
   free(connection: Connection, failed: boolean): void {
-    connection.question = undefined;
+    connection.request = undefined;
     if (!failed && this.#connections.has(connection)) return this.#serve(connection);
     this.#drop(connection);
-    leave(connection.session);
+    leave(connection.client);
   }
 
   #drop(connection: Connection): void {
@@ -139,67 +137,67 @@ export class Connections<S extends Session> {
 
   #look(): void {
     for (const connection of this.#connections) {
-      const { question, session } = connection;
-      if (question !== undefined && --question.looksLeft < 0) cutOff(session);
-      if (question === undefined && this.#idle.includes(connection) && ++connection.idleLooks > IDLE_LOOKS) {
+      const { request, client } = connection;
+      if (request !== undefined && --request.looksLeft < 0) cutOff(client);
+      if (request === undefined && this.#idle.includes(connection) && ++connection.idleLooks > IDLE_LOOKS) {
         this.#drop(connection);
-        leave(session);
+        leave(client);
       }
     }
-    const overdue = this.#waiting.filter((question) => --question.looksLeft < 0);
-    for (const question of overdue) {
-      this.#waiting.splice(this.#waiting.indexOf(question), 1);
-      question.handleError(new Error("timeout exceeded when trying to connect")); // as pg's Pool says it
+    const overdue = this.#waiting.filter((request) => --request.looksLeft < 0);
+    for (const request of overdue) {
+      this.#waiting.splice(this.#waiting.indexOf(request), 1);
+      request.handleError(new Error("timeout exceeded when trying to connect")); // as pg's Pool says it
     }
   }
 
   /** What is under way is waited for; but on a connection that went dead without a word that takes long, and nobody waits for the answer any more. */
   async end(): Promise<void> {
     this.#rest();
-    const busy = new Set<Session>();
-    for (const { question, session } of this.#connections) if (question !== undefined) busy.add(session);
+    const busy = new Set<OwnClient>();
+    for (const { request, client } of this.#connections) if (request !== undefined) busy.add(client);
     this.#connections.clear();
     this.#idle.length = 0;
-    for (const question of this.#waiting.splice(0)) question.handleError(new Error("Client was closed"));
-    if (this.#sessions.size === 0) return;
+    for (const request of this.#waiting.splice(0)) request.handleError(new Error("Client was closed"));
+    if (this.#clients.size === 0) return;
     let timer: NodeJS.Timeout | undefined;
     const ended = new Promise<void>((resolve) => {
       this.#allEnded = resolve;
       timer = setTimeout(() => {
-        for (const session of this.#sessions) cutOff(session);
+        for (const client of this.#clients) cutOff(client);
         resolve();
       }, END_WITHIN_MS);
     });
-    for (const session of this.#sessions) if (!busy.has(session)) leave(session);
+    for (const client of this.#clients) if (!busy.has(client)) leave(client);
     await ended;
     clearTimeout(timer);
   }
 }
 
 interface Connection {
-  readonly session: Session;
+  readonly client: OwnClient;
   /** The functions whose calls are prepared; undefined while it is not known that this leads to the server itself. */
   prepared: Set<string> | undefined;
-  question: Question | undefined;
+  request: Request | undefined;
   /** How often it was found idle. */
   idleLooks: number;
 }
 
-function send(connection: Connection, question: Question): void {
-  connection.question = question;
-  question.connection = connection;
-  connection.session.connection?.stream?.ref();
-  connection.session.query(question);
+function send(connection: Connection, request: Request): void {
+  connection.request = request;
+  request.connection = connection;
+  connection.client.connection?.stream?.ref();
+  connection.client.query(request);
 }
 
 /** With something under way on it, pg cuts it off. */
-function leave(session: Session): void {
-  session.end().catch(() => {}); // gone already, and with it what was to be ended
+function leave(client: OwnClient): void {
+  client.end().catch(() => {}); // gone already, and with it what was to be ended
 }
 
 /** Also where nobody has answered yet: there `end` would only say goodbye, and wait. A Pool gives such a connection up in the same way. */
-function cutOff(session: Session): void {
-  session.connection?.stream?.destroy();
+function cutOff(client: OwnClient): void {
+  client.connection?.stream?.destroy();
 }
 
 function textFor(asked: Asked, { prepared }: Connection): string {
@@ -213,7 +211,7 @@ function textFor(asked: Asked, { prepared }: Connection): string {
   return `PREPARE "${call}" AS ${callText(call, places)}; ${execute}`;
 }
 
-/** What pg sends a question through. */
+/** What pg sends a request through. */
 interface Wire {
   query(text: string): void;
 }
@@ -222,7 +220,7 @@ interface Wire {
 const ELSEWHERE = /^(?:26000|42P05)$/;
 
 /** One text, sent once, and what comes back; with the methods that pg calls. */
-class Question {
+class Request {
   /** While it is asked there. */
   connection: Connection | undefined;
   /** Called when it is over. pg puts another in its place to stop a timer (query_timeout in a URL), and tracers do, to end a span. */
@@ -262,7 +260,7 @@ class Question {
     const [answer, processId] = row.fields;
     this.#answer = answer;
     const { connection } = this;
-    if (processId === undefined || connection?.session.processID !== Number(processId)) return;
+    if (processId === undefined || connection?.client.processID !== Number(processId)) return;
     if (this.#connections.mayPrepare) connection.prepared ??= new Set();
   }
 
@@ -295,5 +293,5 @@ class Question {
   }
 }
 
-/** What a question uses of its connections. */
-type Host = Pick<Connections<Session>, "free" | "mayPrepare">;
+/** What a request uses of its connections. */
+type Host = Pick<Connections<OwnClient>, "free" | "mayPrepare">;

@@ -23,7 +23,7 @@ export class Watcher {
   readonly #watched = new Map<Name, Set<Mailbox>>();
   /** What was last seen by looking. */
   readonly #seen = new Map<Name, string>();
-  #session: Session | undefined;
+  #listening: Listening | undefined;
 
   constructor(parts: WatcherParts) {
     this.#parts = parts;
@@ -31,14 +31,14 @@ export class Watcher {
 
   /** Whether NOTIFY is heard; otherwise looks do its work. */
   get isHearing(): boolean {
-    return this.#session?.isHearing ?? false;
+    return this.#listening?.isHearing ?? false;
   }
 
   /** Returns how to stop. */
   add(questions: readonly Question[], mailbox: Mailbox): () => void {
     const names = questions.map(({ name }) => name);
     for (const name of names) this.#watched.set(name, (this.#watched.get(name) ?? new Set()).add(mailbox));
-    this.#session ??= new Session(this.#parts, {
+    this.#listening ??= new Listening(this.#parts, {
       heard: (bid, name) => this.#tell(name, hintedSeat(name, bid)),
       look: () => this.#look([...this.#watched.keys()]),
       broken: () => this.#endAll(),
@@ -73,8 +73,8 @@ export class Watcher {
     this.#watched.delete(name);
     this.#seen.delete(name);
     if (this.#watched.size > 0) return;
-    this.#session?.end();
-    this.#session = undefined;
+    this.#listening?.end();
+    this.#listening = undefined;
   }
 
   /** A caller that still wants a watch begins one again. */
@@ -98,7 +98,7 @@ interface Uses {
 }
 
 /** One try to listen, and the looks until it is heard. */
-class Session {
+class Listening {
   readonly #parts: WatcherParts;
   readonly #uses: Uses;
   readonly #echo: string = `${ECHO}${randomUUID()}`;

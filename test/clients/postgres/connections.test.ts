@@ -73,6 +73,55 @@ describe("on a real server", () => {
     }
   });
 
+  /** Of this process, and of what conclave says about pg. */
+  async function warningsDuring(work: () => Promise<void>): Promise<readonly string[]> {
+    const heard: string[] = [];
+    const hear = (warning: Error & { readonly code?: string }): void => {
+      if (warning.code === "CONCLAVE_PG_CHANGED") heard.push(warning.message);
+    };
+    process.on("warning", hear);
+    await work();
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off("warning", hear);
+    return heard;
+  }
+
+  async function connectionsLeft(): Promise<unknown> {
+    const [row] = await byHand(
+      url(),
+      "SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'conclave'",
+    );
+    return row?.["n"];
+  }
+
+  it("by pg's Pool, if that is asked for: nothing is prepared, and it is closed with the store", async () => {
+    const said = await warningsDuring(() => lookFiveTimes(`${url()}?conclave_connections=pool`));
+    expect(said).toEqual([]);
+    expect(await looks()).toEqual({ SELECT: 5 });
+    await vi.waitFor(async () => expect(await connectionsLeft()).toBe(0), 5_000);
+  });
+
+  it("by pg's Pool, where pg has no longer what our connections use of it, and says so once", async () => {
+    const pg = createRequire(import.meta.url)("pg") as { Client: new (options: object) => object };
+    const { Client } = pg;
+    pg.Client = class extends Client {
+      query(request: object): unknown {
+        const { submit: _, ...others } = request as { readonly submit?: unknown };
+        return (super["query" as never] as (query: object) => unknown)(others);
+      }
+    };
+    try {
+      const said = await warningsDuring(async () => {
+        await lookFiveTimes(url());
+        await lookFiveTimes(url());
+      });
+      expect(said).toEqual([expect.stringContaining("has no Client.query of a Submittable")]);
+    } finally {
+      pg.Client = Client;
+    }
+    expect(await looks()).toEqual({ SELECT: 10 });
+  });
+
   it("what is more than there are connections for waits its turn", async () => {
     const store = postgres(url());
     const seen = await Promise.all(Array.from({ length: 40 }, () => store.look([{ name: "x" }], call())));
@@ -167,7 +216,7 @@ describe("with a client that does as it is told", () => {
   it("asks nothing more on one that has answered with an error", async () => {
     const only = await connected();
     const second = expect(ask()).rejects.toThrow("no");
-    only.question?.handleError(new Error("no"));
+    only.request?.handleError(new Error("no"));
     await second;
     expect(only.hasLeft).toBe(true);
     void ask();
@@ -247,7 +296,7 @@ describe("with a client that does as it is told", () => {
     puppet(0).answer("ok", "7");
     await first;
     const second = expect(call()).rejects.toThrow("does not exist");
-    puppet(0).question?.handleError(Object.assign(new Error("does not exist"), { severity: "ERROR", code: "26000" }));
+    puppet(0).request?.handleError(Object.assign(new Error("does not exist"), { severity: "ERROR", code: "26000" }));
     await second;
     for (let time = 0; time < 2; time++) {
       const next = call();
@@ -265,7 +314,7 @@ describe("with a client that does as it is told", () => {
     await neverMade;
     const asked = ask();
     puppet(1).connected();
-    puppet(1).question?.handleError(unreachable);
+    puppet(1).request?.handleError(unreachable);
     const error: unknown = await asked.catch((cause: unknown) => cause);
     expect(error).toMatchObject({ cause: unreachable });
     expect(error).not.toHaveProperty("code");
@@ -275,7 +324,7 @@ describe("with a client that does as it is told", () => {
     const only = await connected();
     const over = vi.fn<() => void>();
     const second = ask("SELECT 2");
-    const asked = only.question;
+    const asked = only.request;
     if (asked) asked.callback = over;
     only.answer("2");
     await second;

@@ -1,11 +1,11 @@
 // A client of pg for tests: it connects, answers and breaks when it is told to.
-import type { Session } from "../../../src/clients/postgres/connections.ts";
+import type { OwnClient } from "../../../src/clients/postgres/connections.ts";
 
-export class Puppet implements Session {
+export class Puppet implements OwnClient {
   readonly processID = 7;
   readonly #listeners = { error: [] as (() => void)[], end: [] as (() => void)[] };
   readonly said: string[] = [];
-  question: Parameters<Session["query"]>[0] | undefined;
+  request: Parameters<OwnClient["query"]>[0] | undefined;
   isRef = true;
   isCutOff = false;
   hasLeft = false;
@@ -22,14 +22,14 @@ export class Puppet implements Session {
     this.connected = done;
   }
 
-  query(question: Parameters<Session["query"]>[0]): void {
-    this.question = question;
-    question.submit({ query: (text) => this.said.push(text) });
+  query(request: Parameters<OwnClient["query"]>[0]): void {
+    this.request = request;
+    request.submit({ query: (text) => this.said.push(text) });
   }
 
   answer(...fields: unknown[]): void {
-    this.question?.handleDataRow({ fields });
-    this.question?.handleReadyForQuery();
+    this.request?.handleDataRow({ fields });
+    this.request?.handleReadyForQuery();
   }
 
   /** As pg does it: whoever listens hears of it first, and what was asked fails in the next tick. */
@@ -38,7 +38,7 @@ export class Puppet implements Session {
     this.isCutOff = true;
     this.emit("error");
     this.emit("end");
-    this.question?.handleError(new Error("Connection terminated unexpectedly"));
+    this.request?.handleError(new Error("Connection terminated unexpectedly"));
   }
 
   emit(event: "error" | "end"): void {

@@ -59,6 +59,7 @@ const pooledPorsager = once(async () => {
 
 const WAYS: readonly (readonly [name: string, open: () => Promise<Store>])[] = [
   ["a URL", async () => postgres(url())],
+  ["a URL, by pg's own Pool", async () => postgres(url(), { connections: "pool" })],
   ["a Pool of pg", async () => postgres(await pool())],
   ["a Client of pg", async () => postgres(await client())],
   ["postgres", async () => postgres(await porsager())],

@@ -1,0 +1,83 @@
+// `postgres`: its sql function, made by the user or here, for a URL. By the methods that are used.
+import { callText } from "./call-text.ts";
+import {
+  CONNECT_WITHIN_MS,
+  CONNECTIONS,
+  type Database,
+  type Ears,
+  forget,
+  loadClient,
+  onlyValue,
+  type OwnDatabase,
+  type Row,
+} from "./database.ts";
+
+/** What is used of the sql function of postgres. */
+export interface PostgresClient {
+  unsafe(query: string): PromiseLike<unknown>;
+  listen(
+    channel: string,
+    onNotify: (payload: string) => void,
+    onListen?: () => void,
+  ): Promise<{ unlisten(): Promise<unknown> }>;
+}
+
+export class PostgresDatabase implements Database {
+  readonly #sql: PostgresClient;
+
+  constructor(sql: PostgresClient) {
+    this.#sql = sql;
+  }
+
+  call(name: string, args: readonly string[]): Promise<unknown> {
+    return this.run(callText(name, args));
+  }
+
+  async run(text: string): Promise<unknown> {
+    return onlyValue((await this.#sql.unsafe(text)) as Row[]);
+  }
+
+  /** It connects again by itself, and calls `listening` each time. */
+  async listen(channel: string, ears: Ears): Promise<() => void> {
+    const listening = await this.#sql.listen(
+      channel,
+      (payload) => ears.heard(payload),
+      () => ears.listening(),
+    );
+    return () => forget(listening.unlisten());
+  }
+
+  doubt(): void {}
+
+  async close(): Promise<void> {}
+}
+
+interface OwnSql extends PostgresClient {
+  end(options: { readonly timeout: number }): Promise<void>;
+}
+
+/** postgres gives no statement a timeout, and keeps a connection that never answers: after a doubt the whole is opened anew. */
+export function openWithPostgres(url: string): OwnDatabase | undefined {
+  const module = loadClient("postgres") as ((url: string, options: object) => OwnSql) | undefined;
+  if (module === undefined) return undefined;
+  const options = {
+    max: CONNECTIONS,
+    connect_timeout: CONNECT_WITHIN_MS / 1000,
+    idle_timeout: 30,
+    fetch_types: false, // nobody would hear of it if that failed
+    onnotice: () => {},
+  };
+  let sql = module(url, options);
+  return {
+    call: (name, args) => new PostgresDatabase(sql).call(name, args),
+    run: (text) => new PostgresDatabase(sql).run(text),
+    listen: (channel, ears) => new PostgresDatabase(sql).listen(channel, ears),
+    doubt: () => {
+      const old = sql;
+      sql = module(url, options);
+      forget(old.end({ timeout: 0 }));
+    },
+    close: async () => {},
+    end: () => sql.end({ timeout: 0 }),
+  };
+}
