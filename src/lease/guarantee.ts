@@ -24,7 +24,7 @@ export interface Guarantee<F extends Fencing = Fencing> {
   readonly ttl: { readonly minMs: number; readonly maxMs: number; readonly stepMs: number; readonly why: string };
   /** Whether `watch` says something, or waiters must look from time to time. */
   readonly wakes: "watch" | "poll";
-  /** A watch that has not ended has told everything: waiters look for themselves once a minute, or in four ttls if that is longer. */
+  /** A watch that has not ended has told everything: waiters look for themselves once a minute, or in eight ttls if that is longer. */
   readonly hintsUntilEnd?: boolean;
   /** CP or AP, and the use it is fit for, in a sentence. */
   readonly cap: string;

@@ -19,7 +19,7 @@ const MOST_STALL_TTLS = 100;
 const LONGEST_POLL_MS = 15_000;
 /** Where a watch tells everything until it ends, and is then begun anew: so seldom, and more seldom with a long ttl, or most of what is sent would be looks. */
 const SAFETY_POLL_MS = 60_000;
-const SAFETY_POLL_TTLS = 4;
+const SAFETY_POLL_TTLS = 8;
 
 export interface Settings {
   readonly candidate: string;

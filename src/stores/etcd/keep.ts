@@ -14,8 +14,8 @@ import type { Hold, KeepWish, Kept, Session, SessionSpec } from "../contract.ts"
 import { keyOf, leaseOfNonce, leaseOfSession, nameOfKey, readRecord, sessionOfLease } from "./entry.ts";
 import { inTurns, piecesOf } from "./turns.ts";
 
-/** etcd takes at most 128 operations in a transaction. */
-const READS_PER_TXN = 100;
+/** So many comparisons or operations etcd takes in a transaction, if nobody has set another limit. */
+const READS_PER_TXN = 128;
 
 /** `wasGranted`: this nonce was answered before, so that its lease is over if it is not there. */
 export async function openLease(
