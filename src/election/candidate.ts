@@ -33,7 +33,7 @@ import { labelOf } from "./store-label.ts";
 import { borrowStore } from "./store-use.ts";
 import type { UnfencedTerm } from "./term.ts";
 import { Turns } from "./turns.ts";
-import { noteElection, noteMemory } from "./twins.ts";
+import { noteDomain, noteElection, noteMemory } from "./twins.ts";
 import { type Listener, Voice } from "./voice.ts";
 
 /** Makes a candidate: this process's standing at one store, with one session for all its elections and locks. Nothing is sent before something is asked of it. */
@@ -244,6 +244,7 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
 
   #tell(event: ConclaveEvent): void {
     this.#voice.say(event);
+    noteDomain(event, this.#store, (warning) => this.#tell(warning));
     if (event.type === "overstayed") this.#overstayed(event.election, event.byMs);
   }
 

@@ -9,6 +9,8 @@ type Warning = Extract<ConclaveEvent, { type: "warning" }>;
 /** Elections of this process in which somebody stands: name → their stores, each as often as it is used. */
 const busy = new Map<string, Store[]>();
 const warned = new Set<string>();
+/** The domain of a store's tokens, once an answer has shown one. Two URLs may lead to one database, and then the domains are equal. */
+const domains = new WeakMap<Store, string>();
 
 /** Something is asked of the election `name` at `store`, until the returned function is called. */
 export function noteElection(name: string, store: Store, warn: (warning: Warning) => void): () => void {
@@ -26,9 +28,18 @@ export function noteElection(name: string, store: Store, warn: (warning: Warning
   };
 }
 
+/** An event of the election `name` at `store` may show the domain of the store's tokens. */
+export function noteDomain(event: ConclaveEvent, store: Store, warn: (warning: Warning) => void): void {
+  if (event.type !== "elected" && event.type !== "leader") return;
+  const domain = event.type === "elected" ? event.token?.domain : event.leader?.domain;
+  if (domain === undefined || domains.get(store) === domain) return;
+  domains.set(store, domain);
+  warnOfTwo(event.election, warn);
+}
+
 function warnOfTwo(name: string, warn: (warning: Warning) => void): void {
   const [one, ...others] = busy.get(name) ?? [];
-  const other = one && others.find((each) => !isSame(one, each));
+  const other = one && others.find((each) => areTwo(one, each));
   if (one === undefined || other === undefined || warned.has(name)) return;
   warned.add(name);
   const message = `"${name}" is an election at two stores in this process, ${labelOf(one)} and ${labelOf(other)}. Each store has a leader of its own, so that two may lead at once. If that is not what you want, open the store once and share it, or give both the same URL.`;
@@ -40,13 +51,15 @@ export function busyElections(): readonly string[] {
   return [...busy.keys()];
 }
 
-function isSame(one: Store, other: Store): boolean {
-  if (one === other) return true;
-  const a = (one as Partial<Reopenable>).url;
-  const b = (other as Partial<Reopenable>).url;
-  // Around clients of the user's: nothing is known but what kind they are.
-  if (a === undefined || b === undefined) return one.guarantee.store === other.guarantee.store;
-  return a === b && one.guarantee.token.domain === other.guarantee.token.domain;
+/** Whether it is certain that they are two. Different URLs of one kind of store may lead to one place, which the domain of their tokens tells. */
+function areTwo(one: Store, other: Store): boolean {
+  if (one === other) return false;
+  if (one.guarantee.store !== other.guarantee.store) return true;
+  const [a, b] = [one, other].map((store) => (store as Partial<Reopenable>).url);
+  if (a !== undefined && a === b) return one.guarantee.token.domain !== other.guarantee.token.domain;
+  if (one.guarantee.fencing === "unfenced") return a !== undefined && b !== undefined;
+  const domain = domains.get(one);
+  return domain !== undefined && domains.has(other) && domains.get(other) !== domain;
 }
 
 /** A store that no other process sees, in production. */

@@ -1,7 +1,11 @@
 // Nothing happens in silence: who listens hears every event once, and when nobody listens trouble is a warning of the process, once per outage.
+import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type ConclaveEvent, createCandidate, elect, type FencedStore } from "conclave";
 import { memory } from "conclave/stores/memory";
+import { sqlite } from "conclave/stores/sqlite";
 import { createMetrics } from "conclave/telemetry";
 import { type FakeStore, fakeStore } from "conclave/testing";
 import { labelOf, withoutSecrets } from "../../src/election/store-label.ts";
@@ -292,6 +296,23 @@ describe("what looks like a mistake", () => {
     await elect("shared", { store: memory(), ttlMs: 2000 }).lead(async () => {});
     await elect("shared", { store: memory(), ttlMs: 2000 }).lead(async () => {});
     expect(await codes()).toEqual([]);
+  });
+
+  it("one database under two paths is no mistake; two databases are, once both have shown their domain", async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), "conclave-twins-"));
+    symlinkSync(folder, `${folder}-link`);
+    const stores = [`${folder}/a.db`, `${folder}-link/a.db`, `${folder}/b.db`].map((place) => sqlite(place));
+    const [a, b, c] = stores.map((store) => elect("domains", { store, ttlMs: 2000 }));
+    a?.start();
+    await expect.poll(() => a?.term()).toBeDefined();
+    b?.start();
+    await expect.poll(() => b?.leader()).toBeDefined();
+    expect(await codes()).toEqual([]);
+    c?.start();
+    await expect.poll(() => c?.term()).toBeDefined();
+    expect(await codes()).toEqual(["CONCLAVE_TWO_STORES"]);
+    await Promise.all([a?.close(), b?.close(), c?.close(), ...stores.map((store) => store.close())]);
+    for (const place of [`${folder}-link`, folder]) rmSync(place, { recursive: true });
   });
 
   it("memory: in production is warned of, once", async () => {

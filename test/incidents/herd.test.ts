@@ -1,10 +1,11 @@
 // Elsewhere: ten thousand candidates wake at once when the leader leaves, and the store is busy with nothing but their questions.
-// Here: five hundred threads in ten processes wait on one file. Whoever waits is told by the leader and does not keep asking; when it leaves, one swap
-// wins, and whoever has been beaten finds out by a read. First the leader resigns, then the process of the next is killed, with all who wait in it.
+// Here: five hundred threads in ten processes wait on one file. A few of them listen to the leader, the others ask now and then; when it leaves, one swap
+// wins, and those that were beaten find out by a read. First the leader resigns, then the process of the next is killed, with all who wait in it.
 // Taken out: test/defences/herd.patch
 import { readFileSync } from "node:fs";
 import { afterAll, expect, it } from "vitest";
 import { judgeLog } from "conclave/testing";
+import { killLeaders } from "../support/crowd.ts";
 import { type Heard, nowMs, type Player, sleep, Stage } from "../support/processes.ts";
 
 const stage = new Stage();
@@ -37,7 +38,7 @@ async function settled(herd: readonly Player[]): Promise<{ cpuMs: number; heard:
   }
 }
 
-// The small one first: whatever is wrong shows in it too, and sooner.
+// The small one first: most of what can be wrong shows in it too, and sooner.
 it.each([
   [3, 10],
   [10, 50],
@@ -68,6 +69,8 @@ it.each([
   await first.player.kill();
   const goneAt = nowMs();
   const second = await firstElected(rest, killedAt);
+  // Told by the kernel, and not by the ttl.
+  expect(second.elected.at - killedAt).toBeLessThan(shared.ttlMs / 3);
   const afterSecond = await settled(rest);
   expect(afterSecond.heard).toMatchObject({ elected: 1, lost: 0, failed: 0 });
 
@@ -78,3 +81,13 @@ it.each([
   const verdict = judgeLog(readFileSync(shared.log, "utf8"));
   expect(verdict).toMatchObject({ terms: 3, overlaps: [], regressions: [], unread: [] });
 });
+
+it(
+  "herd: a leader that is killed with all who wait beside it is followed long before its ttl",
+  { timeout: 120_000 },
+  async () => {
+    const { killedMs, verdict } = await killLeaders({ processes: 3, candidates: 12, rounds: 2 });
+    expect(Math.max(...killedMs)).toBeLessThan(5000);
+    expect(verdict).toMatchObject({ terms: 3, overlaps: [], regressions: [], unread: [] });
+  },
+);

@@ -86,6 +86,8 @@ async function work(term) {
   const acts = setInterval(() => note("act", term), 2);
   await new Promise((resolve) => {
     if (options.stubborn === true) return;
+    // On a busy machine the term may be over before the work has come this far.
+    if (term.signal.aborted) return resolve(undefined);
     resign = () => resolve(undefined);
     term.signal.addEventListener("abort", resolve);
     if (options.holdMs !== undefined) setTimeout(resolve, options.holdMs);

@@ -1,9 +1,10 @@
 // @ts-check
-// Many candidates in one process, each in a thread of its own: with its own copy of conclave, its own connection, socket and session, so that to each other
-// they are what processes are. (Five hundred processes of Node would need twenty gigabytes; threads need thirteen megabytes each.)
+// Many candidates in one process, each with its own connection, socket and session. With `threads` each is in a thread of its own with its own copy of
+// conclave, so that to each other they are what processes are. (Five hundred processes of Node would need twenty gigabytes; threads need thirteen megabytes
+// each.) With `candidates` all are in the main thread, which is lighter still.
 // Says on stdout, a JSON object a line: ready (each of them stands, and knows who leads), elected, lost, failed; and on the command "count" how often
 // each thing was heard, and the CPU time so far.
-//   argument: { modules, path, ttlMs, log, id, threads }
+//   argument: { modules, path, ttlMs, log, id, threads | candidates }
 import { openSync, writeSync } from "node:fs";
 import path from "node:path";
 import { createInterface } from "node:readline";
@@ -11,7 +12,7 @@ import { pathToFileURL } from "node:url";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 
 if (isMainThread) await lead(JSON.parse(process.argv[2] ?? "{}"));
-else await stand(workerData);
+else await stand(workerData, (message) => parentPort?.postMessage(message));
 
 /** @param {any} options */
 async function lead(options) {
@@ -23,30 +24,31 @@ async function lead(options) {
       const { user, system } = process.cpuUsage();
       say("counted", { cpuMs: (user + system) / 1000, heard });
     });
-  for (let index = 0; index < options.threads; index++) {
-    const worker = new Worker(new URL(import.meta.url), { workerData: { ...options, id: `${options.id}.${index}` } });
+  for (let index = 0; index < (options.candidates ?? options.threads); index++) {
+    const own = { ...options, id: `${options.id}.${index}` };
     // One after the other: they would only wait for each other, and for the processor.
     await new Promise((resolve, reject) => {
-      worker.on("error", reject);
-      worker.on("message", (message) => {
+      const hear = (/** @type {any} */ message) => {
         heard[message.event] = (heard[message.event] ?? 0) + 1;
         if (message.event !== "error" && message.event !== "leader")
           process.stdout.write(`${JSON.stringify(message)}\n`);
         if (message.event === "leader" || message.event === "elected") resolve(undefined);
-      });
+      };
+      if (options.candidates !== undefined) stand(own, hear).catch(reject);
+      else new Worker(new URL(import.meta.url), { workerData: own }).on("error", reject).on("message", hear);
     });
   }
   say("ready", {});
 }
 
-/** @param {any} options */
-async function stand(options) {
+/** @param {any} options @param {(message: { at: number, event: string, id: string }) => void} hear */
+async function stand(options, hear) {
   const load = (/** @type {string} */ name) => import(pathToFileURL(path.join(options.modules, `${name}.js`)).href);
   const { createCandidate } = await load("index");
   const { sqlite } = await load("sqlite");
   const log = openSync(options.log, "a");
   const candidate = createCandidate({ store: sqlite(options.path), id: options.id, ttlMs: options.ttlMs });
-  const tell = (/** @type {string} */ event) => parentPort?.postMessage({ at: nowMs(), event, id: options.id });
+  const tell = (/** @type {string} */ event) => hear({ at: nowMs(), event, id: options.id });
   candidate.subscribe((/** @type {any} */ { type }) => {
     if (type === "leader" || type === "lost" || type === "error") tell(type);
   });
@@ -60,7 +62,10 @@ async function stand(options) {
       note("begin");
       tell("elected");
       const acts = setInterval(() => note("act"), 2);
-      await new Promise((resolve) => term.signal.addEventListener("abort", resolve));
+      await new Promise((resolve) => {
+        if (term.signal.aborted) resolve(undefined);
+        term.signal.addEventListener("abort", resolve);
+      });
       clearInterval(acts);
     })
     .catch(() => tell("failed"));

@@ -40,8 +40,9 @@ export interface CandidateOptions {
   readonly onOverstay?: "report" | "exit";
   readonly stubborn?: boolean;
   readonly unfenced?: boolean;
-  /** So many candidates in one process (herd.mjs), instead of one. */
+  /** So many candidates in one process (herd.mjs), instead of one: each in a thread of its own, or all in one. */
   readonly threads?: number;
+  readonly candidates?: number;
   /** A command to start it with: `unshare -n -p …`. */
   readonly under?: readonly string[];
 }
@@ -100,7 +101,11 @@ export class Player {
 
   constructor(modules: string, { under = [], ...options }: CandidateOptions) {
     this.id = options.id;
-    const script = path.join(root, "test/support", options.threads === undefined ? "candidate.mjs" : "herd.mjs");
+    const script = path.join(
+      root,
+      "test/support",
+      (options.threads ?? options.candidates) === undefined ? "candidate.mjs" : "herd.mjs",
+    );
     // The bindings are found from the bundle as from the repository.
     const env = { ...process.env, NODE_PATH: path.join(root, "node_modules") };
     const [command, ...args] = [...under, process.execPath, script, JSON.stringify({ modules, ...options })];

@@ -1,5 +1,5 @@
-// The socket by which a process shows that it lives: bound to a path with a random name, in a private folder. Waiters keep a connection to it; the
-// kernel closes it when the process dies, and not before. Over the same connections they hear that something has changed.
+// The socket by which a process shows that it lives: bound to a path with a random name, in a private folder. Waiters keep a connection to it (a few
+// for each name, audience.ts); the kernel closes it when the process dies, and not before. Over the same connections they hear that something has changed.
 //
 // INVARIANT  a file that refuses belongs to a process that is gone: the name is unlinked before the socket is closed, so a beacon that is put out by a
 //            living process is not found any more, which proves nothing to anybody (probe.ts). A process that hands the descriptor on (`conclave run`, to
@@ -7,9 +7,10 @@
 // A beacon keeps no process alive. Without one (no folder that is ours alone, a path too long) deaths are noticed when the ttl runs out.
 import { randomBytes } from "node:crypto";
 import { lstatSync, mkdirSync, readdirSync, unlinkSync } from "node:fs";
-import { createServer, type Server, type Socket } from "node:net";
+import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { Audience } from "./audience.ts";
 import { idOf, lifeFolderOf } from "./file-system.ts";
 import type { SocketFile } from "./place.ts";
 import { isShort, probe } from "./probe.ts";
@@ -17,11 +18,11 @@ import { isShort, probe } from "./probe.ts";
 export class Beacon {
   readonly socket: SocketFile;
   readonly #server: Server;
-  readonly #listeners: Set<Socket>;
+  readonly #audience: Audience;
 
-  private constructor(server: Server, listeners: Set<Socket>, socket: SocketFile) {
+  private constructor(server: Server, audience: Audience, socket: SocketFile) {
     this.#server = server;
-    this.#listeners = listeners;
+    this.#audience = audience;
     this.socket = socket;
   }
 
@@ -38,15 +39,15 @@ export class Beacon {
   }
 
   static #listen(place: string): Promise<Beacon | undefined> {
-    const listeners = new Set<Socket>();
-    const server = createServer((listener) => welcome(listeners, listener)).unref();
+    const audience = new Audience();
+    const server = createServer((listener) => audience.welcome(listener)).unref();
     return new Promise((resolve) => {
       server.once("error", () => resolve(undefined));
       // exclusive: in a cluster worker the primary would listen in its place, and live on when the worker is dead.
       server.listen({ path: place, exclusive: true }, () => {
         const file = idOf(place);
         server.removeAllListeners("error").on("error", () => {});
-        resolve(file === undefined ? undefined : new Beacon(server, listeners, { path: place, file }));
+        resolve(file === undefined ? undefined : new Beacon(server, audience, { path: place, file }));
       });
     });
   }
@@ -57,9 +58,9 @@ export class Beacon {
     return handle?.fd !== undefined && handle.fd >= 0 ? handle.fd : undefined;
   }
 
-  /** Something has changed, so listeners may look. A listener that has not read the last byte yet gets no second one. */
+  /** Something has changed, so listeners may look. */
   tell(): void {
-    for (const listener of this.#listeners) if (listener.writableLength === 0) listener.write("\n");
+    this.#audience.tell();
   }
 
   /** Whether rivals find it under its name. They do not after somebody has removed or moved its folder. */
@@ -79,19 +80,8 @@ export class Beacon {
       return; // it may still be found
     }
     this.#server.close();
-    for (const listener of this.#listeners) listener.destroy();
+    this.#audience.dismiss();
   }
-}
-
-/** Told at once: what was committed after it connected and before it was heard of here. */
-function welcome(listeners: Set<Socket>, listener: Socket): void {
-  listeners.add(listener);
-  listener.write("\n");
-  listener
-    .unref()
-    .resume()
-    .on("error", () => {})
-    .on("close", () => listeners.delete(listener));
 }
 
 /** Beside the database, so that a process that reaches the file also reaches the socket; otherwise where this user keeps such files. */

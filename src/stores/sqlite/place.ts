@@ -1,7 +1,8 @@
 // What stands at a name, read from its row (sql/statements.sql, LOOK) and checked: a file can be edited by hand, and nothing may be decided on nonsense.
 //
-// VERSION of a name: the number of its last change, and what stands there. It never repeats: the number grows with every change of the seat, and
-// while the seat stays as it is the beat of its session grows with every keep.
+// VERSION of a name: the domain of the file, the number of the name's last change, and what stands there. It never repeats: the number grows with every
+// change of the seat, and while the seat stays as it is the beat of its session grows with every keep. Another file counts anew, so that without its
+// domain a version that a rival has watched in the old file could be that of a living holder in the new one.
 //
 // `missing`: there is a counter, so somebody has held the name, but no seat; or the seat points to a session that is gone, or was ended, without
 // giving the seat back. We do none of that (sql/statements.sql), so somebody did it by hand, and the holder learns of it at its next keep: wait as if held.
@@ -54,7 +55,7 @@ export function readPlace(name: string, domain: string, row: Row, lifeFolder: st
     name,
     domain,
     state,
-    version: asVersion(version),
+    version: asVersion(`${domain} ${version}`),
     lastTtlMs,
     lastBid: row["bid"] === null ? undefined : readText(row["bid"], `${what}, bid`),
     sitter,

@@ -31,5 +31,4 @@ export const VACATE_ALL: string = statement("VACATE_ALL");
 export const END_SESSION: string = statement("END_SESSION");
 export const END_EXPIRED: string = statement("END_EXPIRED");
 export const FORGET_ENDED: string = statement("FORGET_ENDED");
-export const COUNT_LIVE: string = statement("COUNT_LIVE");
 export const LIVE_SOCKETS: string = statement("LIVE_SOCKETS");

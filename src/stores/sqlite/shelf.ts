@@ -225,11 +225,6 @@ export class SqliteShelf {
     return this.#connection.all(sql.CHANGED_SINCE, change).map((row) => readText(row["name"], "a counter's name"));
   }
 
-  /** How many may be waiting, and this one among them. */
-  candidates(): number {
-    return readNumber(this.#connection.all(sql.COUNT_LIVE)[0]?.["live"], "the number of sessions");
-  }
-
   /** Sockets of the sessions that live. */
   sockets(): readonly string[] {
     return this.#connection

@@ -1,26 +1,46 @@
 // A connection to the process of one holder, kept for as long as somebody waits for that holder: says when there is news, and when it is dead.
-// End of file alone is no death (the beacon may have been put out): the socket is asked again, and only a refusal counts (probe.ts). All who wait see the
-// end at the same instant; each asks after a pause of its own, so that one of them is through before the others begin.
+// End of file alone is no death (the beacon may have been put out): the socket is asked again, and only a refusal counts (probe.ts). A listener that is
+// turned away because enough others listen (audience.ts) asks again when it was told to, and finds a death in the same way.
+import { randomInt } from "node:crypto";
 import { connect, type Socket } from "node:net";
+import type { Name } from "../contract.ts";
+import { joins, leaves } from "./audience.ts";
 import type { SocketFile } from "./place.ts";
 import { type Life, meaningOf } from "./probe.ts";
 
 /** unsure: the connection has ended, and that proves nothing; it is made again if it can be. */
 export type News = "change" | "dead" | "unsure";
 
+/** So many may hear of a change at once; beyond that each has its turn. */
+const NO_HERD = 10;
+/** Of a processor, for one waiter to hear that the leader has left and to find out who follows. */
+const MS_PER_WAITER = 2;
+const LONGEST_PAUSE_MS = 2000;
+
+/** If so many are about to connect that the kernel takes no more, within that time. */
+const AGAIN_WITHIN_MS = 2000;
+
+function isCrowd(failed: NodeJS.ErrnoException | undefined): boolean {
+  return failed?.code === "EAGAIN";
+}
+
 export class Vigil {
+  /** Those that the holder's process holds and somebody here waits for. */
+  readonly names: Set<Name> = new Set<Name>();
   readonly #socket: SocketFile;
   readonly #hear: (news: News) => void;
-  readonly #pauseMs: () => number;
   #connection: Socket | undefined;
-  /** alive: connected. unknown: not connected, and that proves nothing. */
+  #timer: NodeJS.Timeout | undefined;
+  /** alive: connected, or turned away by a process that lives. unknown: not connected, and that proves nothing. */
   #life: Life = "unknown";
+  /** How many hear the same, as the holder said last. */
+  #told = 0;
   #isOver = false;
 
-  constructor(socket: SocketFile, hear: (news: News) => void, pauseMs: () => number) {
+  constructor(socket: SocketFile, name: Name, hear: (news: News) => void) {
     this.#socket = socket;
     this.#hear = hear;
-    this.#pauseMs = pauseMs;
+    this.names.add(name);
     this.renew();
   }
 
@@ -28,36 +48,84 @@ export class Vigil {
     return this.#life;
   }
 
+  /** For many, a moment within which each has its turn: the first is about as quick as a single one would be, and the last finds it elected. */
+  get pauseMs(): number {
+    const herd = this.#told - NO_HERD;
+    return herd <= 0 ? 0 : randomInt(Math.min(LONGEST_PAUSE_MS, herd * MS_PER_WAITER) + 1);
+  }
+
+  add(name: Name): void {
+    this.names.add(name);
+    this.#connection?.write(joins(name));
+  }
+
+  remove(name: Name): void {
+    this.names.delete(name);
+    this.#connection?.write(leaves(name));
+  }
+
   /** Tries again where the last try proved nothing. */
   renew(): void {
-    if (this.#connection !== undefined || this.#life === "dead" || this.#isOver) return;
-    const connection = connect(this.#socket.path).unref();
+    if (this.#connection !== undefined || this.#timer !== undefined || this.#life === "dead" || this.#isOver) return;
+    const connection = connect(this.#socket.path).unref().setEncoding("utf8");
     this.#connection = connection;
+    let isConnected = false;
     let failed: Error | undefined;
-    connection.on("connect", () => (this.#life = "alive"));
-    connection.on("data", () => this.#hear("change"));
+    connection.on("connect", () => {
+      isConnected = true;
+      this.#life = "alive";
+      connection.write([...this.names].map(joins).join(""));
+    });
+    connection.on("data", (text) => {
+      if (this.#connection === connection) this.#isTold(String(text));
+    });
     connection.on("error", (error) => (failed = error));
     connection.on("close", () => {
-      if (this.#connection === connection) this.#ended(failed);
+      if (this.#connection === connection) this.#ended(isConnected, failed);
     });
   }
 
-  #ended(failed: Error | undefined): void {
-    const wasAlive = this.#life === "alive";
+  #isTold(text: string): void {
+    const comeBackMs = /full (\d+)\n$/.exec(text)?.[1];
+    if (comeBackMs !== undefined) return this.#standBack(Number(comeBackMs));
+    this.#told = Number(/(\d+)\n$/.exec(text)?.[1] ?? 0);
+    this.#hear("change");
+  }
+
+  /** The holder lives and wants no more listeners, or so many are about to connect that the kernel takes no more. */
+  #standBack(ms: number): void {
+    this.#life = "alive";
+    this.#hangUp();
+    this.#renewIn(ms);
+  }
+
+  #ended(wasConnected: boolean, failed: Error | undefined): void {
+    if (!wasConnected && isCrowd(failed)) return this.#standBack(1 + randomInt(AGAIN_WITHIN_MS));
     this.#connection = undefined;
-    this.#life = wasAlive || failed === undefined ? "unknown" : meaningOf(failed, this.#socket);
+    this.#life = wasConnected || failed === undefined ? "unknown" : meaningOf(failed, this.#socket);
     if (this.#life === "dead") return this.#hear("dead");
-    if (!wasAlive) return;
-    const pauseMs = this.#pauseMs();
-    if (pauseMs === 0) this.renew();
-    else setTimeout(() => this.renew(), pauseMs).unref();
+    if (!wasConnected) return;
+    this.#renewIn(this.pauseMs);
     this.#hear("unsure");
+  }
+
+  #renewIn(ms: number): void {
+    if (ms === 0) return this.renew();
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.renew();
+    }, ms).unref();
+  }
+
+  #hangUp(): void {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    connection?.destroy();
   }
 
   end(): void {
     this.#isOver = true;
-    const connection = this.#connection;
-    this.#connection = undefined;
-    connection?.destroy();
+    clearTimeout(this.#timer);
+    this.#hangUp();
   }
 }

@@ -1,20 +1,20 @@
 // Hints, for as long as somebody watches. Three sources, because none is enough:
-//   sockets   a holder tells those connected to it when it has changed something, and its death ends the connection: a millisecond or two
+//   sockets   a holder tells those connected to it when it has changed something, and its death ends the connection: a millisecond or two. A few are
+//             connected for each name; the others ask from time to time whether the holder lives (vigil.ts)
 //   ourselves what this process commits, it tells its own watchers
-//   a look    every 50 ms at SQLite's data_version, which another connection's commit changes: whoever is nobody's listener (a name that was vacant, a
+//   a look    every 50 ms at SQLite's data_version, which another connection's commit changes: what nobody tells of (a name that was vacant, a
 //             row deleted by hand, a replaced file) is noticed too. It reads no page, and only if something was committed the changed names are read.
-//             Half a percent of one core here, most of it Node waking up. A watcher that is connected to the holders of all it watches hears the rest from
-//             them, and looks once a second: five hundred that wait for one leader would keep two cores busy otherwise
+//             Half a percent of one core here, most of it Node waking up. A watcher that knows the holders of all it watches to be alive
+//             looks once a second: five hundred that wait for one leader would keep two cores busy otherwise
 // fs.watch on the -wal was left out: it fires before the commit is visible, and its descriptors are few (max_user_instances).
 // Hints are not needed for safety; what goes wrong here is said by the machine's own requests.
-import { randomInt } from "node:crypto";
 import { asVersion, type Hint, type Name, type Question, type Seat } from "../contract.ts";
 import type { Mailbox } from "../mailbox.ts";
 import type { Kernel } from "./kernel.ts";
 import type { OpenFile } from "./open-file.ts";
 import { type Place, seatOf, type SocketFile } from "./place.ts";
 import { evidenceOf } from "./probe.ts";
-import { Vigil } from "./vigil.ts";
+import { type News, Vigil } from "./vigil.ts";
 
 const LOOK_EVERY_MS = 50;
 /** While everything watched is held by processes that would say what they change. */
@@ -22,25 +22,13 @@ const LOOK_SELDOM_MS = 1000;
 /** A holder that could not be reached, and is not proven dead, is tried again this seldom. */
 const LOOKS_PER_RENEWAL = 20;
 
-/** So many may hear of a change at once; beyond that each has its turn. */
-const NO_HERD = 10;
-/** Of a processor, for one waiter to hear that the leader has left and to find out who follows. */
-const MS_PER_WAITER = 2;
-const LONGEST_PAUSE_MS = 2000;
-
-interface Reached {
-  readonly vigil: Vigil;
-  /** Watched names that its process holds. */
-  readonly names: Set<Name>;
-}
-
 export class Watcher {
   readonly #file: () => OpenFile;
   readonly #kernel: Kernel | undefined;
   /** The socket of this very process, which need not be watched. */
   readonly #ownSocket: () => string | undefined;
   readonly #watched = new Map<Name, Set<Mailbox>>();
-  readonly #reached = new Map<string, Reached>();
+  readonly #vigils = new Map<string, Vigil>();
   readonly #holderOf = new Map<Name, string>();
   #timer: NodeJS.Timeout | undefined;
   #turn: NodeJS.Timeout | undefined;
@@ -106,14 +94,14 @@ export class Watcher {
   #isToldOfAll(): boolean {
     for (const name of this.#watched.keys()) {
       const holder = this.#holderOf.get(name);
-      if (holder === undefined || this.#reached.get(holder)?.vigil.life !== "alive") return false;
+      if (holder === undefined || this.#vigils.get(holder)?.life !== "alive") return false;
     }
     return true;
   }
 
   /** The socket is connected, so its process lives as far as anybody knows. */
   isReached(socket: SocketFile): boolean {
-    return this.#reached.get(socket.path)?.vigil.life === "alive";
+    return this.#vigils.get(socket.path)?.life === "alive";
   }
 
   /** Something may have changed, and those who hold it may be others now: tells of it, and listens to them. */
@@ -130,7 +118,7 @@ export class Watcher {
   #lookUp(): void {
     this.#timer = undefined;
     this.#looks++;
-    if (this.#looks % LOOKS_PER_RENEWAL === 0) for (const { vigil } of this.#reached.values()) vigil.renew();
+    if (this.#looks % LOOKS_PER_RENEWAL === 0) for (const vigil of this.#vigils.values()) vigil.renew();
     this.refresh();
   }
 
@@ -174,21 +162,9 @@ export class Watcher {
     for (const mailbox of this.#watched.get(name) ?? []) mailbox.put(hint);
   }
 
-  // ---- a herd: all who wait hear of a change at the same instant, and only one of them can win
-
-  /** None for a few. Of many, the first is about as quick as a single one would be, and the last finds it elected. */
-  #pauseMs(): number {
-    try {
-      const herd = this.#file().shelf.candidates() - NO_HERD;
-      return herd <= 0 ? 0 : randomInt(Math.min(LONGEST_PAUSE_MS, herd * MS_PER_WAITER) + 1);
-    } catch {
-      return 0;
-    }
-  }
-
-  #refreshInTurn(): void {
+  /** Of many that hear of a change at the same instant only one can win, so each has its turn. */
+  #refreshIn(pauseMs: number): void {
     if (this.#turn !== undefined) return;
-    const pauseMs = this.#pauseMs();
     if (pauseMs === 0) return this.refresh();
     this.#turn = setTimeout(() => {
       this.#turn = undefined;
@@ -205,28 +181,29 @@ export class Watcher {
     this.#unfollow(place.name);
     if (wanted === undefined) return;
     this.#holderOf.set(place.name, wanted.path);
-    const reached = this.#reached.get(wanted.path);
-    if (reached === undefined) this.#reach(wanted, place.name);
-    else reached.names.add(place.name);
+    const vigil = this.#vigils.get(wanted.path);
+    if (vigil === undefined) this.#reach(wanted, place.name);
+    else vigil.add(place.name);
   }
 
   #reach(socket: SocketFile, name: Name): void {
-    const names = new Set([name]);
-    const vigil = new Vigil(
-      socket,
-      (news) => {
-        if (news === "dead") for (const each of names) this.#tellDead(each);
-        if (news === "change") this.#refreshInTurn();
-        else this.#arrangeLook(); // from now on nobody tells
-      },
-      () => this.#pauseMs(),
-    );
-    this.#reached.set(socket.path, { vigil, names });
+    const hear = (news: News): void => {
+      if (news === "dead") for (const each of new Set(vigil.names)) this.#tellDead(each, socket);
+      if (news === "change") this.#refreshIn(vigil.pauseMs);
+      else this.#arrangeLook(); // from now on nobody tells
+    };
+    const vigil = new Vigil(socket, name, hear);
+    this.#vigils.set(socket.path, vigil);
   }
 
-  #tellDead(name: Name): void {
+  /** Another may have taken the seat already, and is the one to listen to now. */
+  #tellDead(name: Name, { path, file }: SocketFile): void {
     try {
-      for (const place of this.#file().shelf.look([name])) this.#tell(name, seatOf(place, this.#kernel, true));
+      for (const place of this.#file().shelf.look([name])) {
+        const socket = evidenceOf(place.sitter, this.#kernel);
+        this.#tell(name, seatOf(place, this.#kernel, socket?.path === path && socket.file === file));
+        this.#follow(place);
+      }
     } catch {
       this.#tell(name, { name, version: asVersion("unread"), state: "missing" });
     }
@@ -236,10 +213,10 @@ export class Watcher {
     const path = this.#holderOf.get(name);
     if (path === undefined) return;
     this.#holderOf.delete(name);
-    const reached = this.#reached.get(path);
-    reached?.names.delete(name);
-    if (reached === undefined || reached.names.size > 0) return;
-    reached.vigil.end();
-    this.#reached.delete(path);
+    const vigil = this.#vigils.get(path);
+    vigil?.remove(name);
+    if (vigil === undefined || vigil.names.size > 0) return;
+    vigil.end();
+    this.#vigils.delete(path);
   }
 }

@@ -73,8 +73,8 @@ function counting(database: SqliteDatabase): { readonly database: SqliteDatabase
 
 async function holdMany(store: Store, session: Session, many: number): Promise<readonly Hold[]> {
   const names = Array.from({ length: many }, (_, index) => `name-${index}`);
-  const claims = names.map((name, index) => ({ session, name, bid: `m.${index}` as Bid, over: "never", value: "" }));
-  const claimed = await store.claim(claims as unknown as Parameters<Store["claim"]>[0], call());
+  const claims = names.map((name, index) => ({ session, name, bid: `m.${index}` as Bid, over: VACANT, value: "" }));
+  const claimed = await store.claim(claims, call());
   return claimed.flatMap((answer) => (answer.kind === "granted" ? [answer.hold] : []));
 }
 

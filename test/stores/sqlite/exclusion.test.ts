@@ -251,6 +251,20 @@ describe("a file that was replaced", () => {
   });
 });
 
+it("a version that was seen in a file that was replaced is none of the new file, however alike the two are", async () => {
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(`${file}${suffix}`);
+  const another = sqlite(file);
+  const rival = await open(another);
+  const theirs = await hold(another, rival, "x");
+  const alike = await look(another);
+  expect(alike.version.split(" ").slice(1)).toEqual(seen.version.split(" ").slice(1));
+  expect(await store.look([{ name: "x" }], call())).toMatchObject({ kind: "refused", retryable: true });
+  const late = await open(store);
+  expect(await claim(late, "l.1", seen.version)).toMatchObject({ kind: "beaten", seat: { version: alike.version } });
+  expect(await another.keep(rival, [theirs], call())).toMatchObject({ kind: "kept", lost: [] });
+  await another.close();
+});
+
 describe("on the disk", () => {
   /** How synced each commit was: 2 is FULL, 1 is NORMAL. */
   function traced(fail?: Error): {

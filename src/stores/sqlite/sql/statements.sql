@@ -111,10 +111,6 @@ WHERE ended IS NULL AND boot = ? AND clock = ? AND expires < ?
 DELETE FROM conclave_session WHERE id IN (
   SELECT id FROM conclave_session WHERE ended IS NOT NULL ORDER BY ended DESC LIMIT -1 OFFSET 1000);
 
--- COUNT_LIVE
--- → live: how many sessions live, or have died unnoticed.
-SELECT count(*) AS live FROM conclave_session WHERE ended IS NULL;
-
 -- LIVE_SOCKETS
 -- → socket of every session that lives.
 SELECT socket FROM conclave_session WHERE ended IS NULL AND socket IS NOT NULL;
