@@ -4,9 +4,9 @@ import type { Network } from "../kernel/network.ts";
 import type { Counts } from "./counts.ts";
 import type { RequestMessage } from "./messages.ts";
 import type { Observation } from "./observation.ts";
-import type { Resource } from "./resource.ts";
 import type { StoreHost } from "./store-host.ts";
 import type { LeaseTrace } from "./trace.ts";
+import type { Writes } from "./writes.ts";
 
 export interface ProcessWorld {
   readonly kernel: Kernel;
@@ -14,7 +14,7 @@ export interface ProcessWorld {
   readonly trace: LeaseTrace;
   readonly counts: Counts;
   readonly store: StoreHost;
-  readonly resource: Resource;
+  readonly writes: Writes;
   observe(observation: Observation): void;
 }
 

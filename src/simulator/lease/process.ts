@@ -319,7 +319,7 @@ export class Process implements Actor, Node, Desk {
   }
 
   write(election: Name, token: Token): void {
-    if (token.domain !== NO_DOMAIN) this.#world.resource.write(election, token, this.label);
+    if (token.domain !== NO_DOMAIN) this.#world.writes.send(election, token, this.label);
   }
 
   announce(election: Name): void {

@@ -23,13 +23,13 @@ import { CALM_NETWORK, Network } from "../kernel/network.ts";
 import type { Judgement, Listener, Observation, Probes, Who } from "./observation.ts";
 import { Process } from "./process.ts";
 import { promisesOf, successionMs } from "./promises.ts";
-import { Resource } from "./resource.ts";
 import type { CandidateSpec, WorldSpec } from "./spec.ts";
 import { StoreHost } from "./store-host.ts";
 import { streamOf, streamOfLife } from "./streams.ts";
 import { Tally } from "./tally.ts";
 import { Trace } from "../kernel/trace.ts";
 import type { LeaseEvent, LeaseTrace } from "./trace.ts";
+import { Writes } from "./writes.ts";
 
 /** More than any world needs by far: whoever gets here spins. */
 const EVENTS_MAX = 100_000;
@@ -41,7 +41,7 @@ export class World implements Actor {
   readonly trace: LeaseTrace;
   readonly counts: Counts = emptyCounts();
   readonly store: StoreHost;
-  readonly resource: Resource;
+  readonly writes: Writes;
   readonly processes: Process[] = [];
   readonly elections: readonly string[];
   readonly #lives: number[] = [];
@@ -76,7 +76,7 @@ export class World implements Actor {
       new VirtualClock(spec.store.clock),
       spec.elections,
     );
-    this.resource = new Resource({ ...this.#surroundings(), rng: streamOf(spec.seed, "resource") }, spec.resource);
+    this.writes = new Writes({ ...this.#surroundings(), rng: streamOf(spec.seed, "resource") }, spec.resource);
     this.network.attach(STORE_ADDRESS, this.store);
     this.#settings = spec.candidates.map((candidate) => settingsOf(spec, candidate));
     this.#clocks = spec.candidates.map(({ clock }) => new VirtualClock(clock));
@@ -156,7 +156,7 @@ export class World implements Actor {
     const life = (this.#lives[slot] ?? 0) + 1;
     this.#lives[slot] = life;
     const who: Who = { slot, life, label: `c${slot}.${life}` };
-    const surroundings = { ...this.#surroundings(), store: this.store, resource: this.resource };
+    const surroundings = { ...this.#surroundings(), store: this.store, writes: this.writes };
     const process = new Process(
       surroundings,
       who,

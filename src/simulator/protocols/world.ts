@@ -12,7 +12,7 @@ import { drawLatency } from "../kernel/latency.ts";
 import { changeLinks } from "./link-actions.ts";
 import { Links } from "./links.ts";
 import { Member, type Surroundings } from "./member.ts";
-import { Resource } from "./resource.ts";
+import { LockedResource } from "./locked-resource.ts";
 import { NODES_MAX, type ProtocolSpec } from "./spec.ts";
 import { Trace } from "../kernel/trace.ts";
 import type { ProtocolEvent, ProtocolTrace } from "./trace.ts";
@@ -32,7 +32,7 @@ interface Parts {
   readonly kernel: Kernel;
   readonly links: Links;
   readonly trace: ProtocolTrace;
-  readonly resource: Resource;
+  readonly resource: LockedResource;
   readonly disks: Rng;
   readonly actions: Rng;
 }
@@ -50,7 +50,7 @@ export class ProtocolWorld implements Actor, Surroundings, View {
   readonly kernel: Kernel;
   readonly links: Links;
   readonly trace: ProtocolTrace;
-  readonly resource: Resource;
+  readonly resource: LockedResource;
   /** Inputs that were given to nodes. */
   events = 0;
   /** When the last of them was. */
@@ -101,7 +101,7 @@ export class ProtocolWorld implements Actor, Surroundings, View {
       kernel: new Kernel(this.spec.isOrdered ? undefined : stream("ties")),
       links: new Links(this.nodes, stream("links"), this.spec.links),
       trace: new Trace<ProtocolEvent>(isRecorded),
-      resource: new Resource(this.spec.isFenced),
+      resource: new LockedResource(this.spec.isFenced),
       disks: stream("disks"),
       actions: stream("actions"),
     };

@@ -6,7 +6,7 @@ import type { Message, NodeId } from "../../protocols/node.ts";
 import type { AcceptedWrite } from "./invariants/invariant.ts";
 import type { HeldMessage, Links } from "./links.ts";
 import type { Member } from "./member.ts";
-import type { Resource } from "./resource.ts";
+import type { LockedResource } from "./locked-resource.ts";
 import type { ProtocolSpec } from "./spec.ts";
 import type { ProtocolTrace } from "./trace.ts";
 
@@ -16,7 +16,7 @@ export type Errand = "elected" | "ask" | "granted" | "next-write" | "write" | "r
 interface Surroundings extends Actor {
   readonly kernel: Kernel;
   readonly links: Links;
-  readonly resource: Resource;
+  readonly resource: LockedResource;
   readonly trace: ProtocolTrace;
   readonly spec: ProtocolSpec;
   /** The resource has taken a write. */

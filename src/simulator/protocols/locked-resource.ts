@@ -1,13 +1,17 @@
-// A resource at address 0 that leaders write to, and the lock service that gives each new leader a greater token. Unfenced, the resource takes
-// everything; a write with an older token than one it has seen is then *stale*: it overwrites what a newer leader did. Fenced, it refuses that, and the
-// refused leader stops writing: it has learned that it was replaced, which no message of its own protocol had told it.
+// A resource at address 0 that leaders write to, and the lock service that gives each new leader a greater token. Whether a write comes too late is decided by
+// the guards' own rule. Unfenced, the resource takes such a write all the same, and it is *stale*: it overwrites what a newer leader did. Fenced, it refuses the
+// write, and the refused leader stops writing: it has learned that it was replaced, which no message of its own protocol had told it.
 import type { NodeId } from "../../protocols/node.ts";
 import type { AcceptedWrite } from "./invariants/invariant.ts";
 import type { Member } from "./member.ts";
+import { Resource } from "../resource.ts";
 
 export type WriteOutcome = "accepted" | "stale" | "refused";
 
-export class Resource {
+/** All tokens come from one lock service. */
+const DOMAIN = "lock service";
+
+export class LockedResource {
   readonly accepted: AcceptedWrite[] = [];
   /** Writes that a fence refused. */
   refused = 0;
@@ -18,7 +22,7 @@ export class Resource {
   staleToMs: number = -Infinity;
   readonly #isFenced: boolean;
   #granted = 0;
-  #highest = 0;
+  #resource = new Resource();
   /** Member → its token; absent: it does not write. */
   readonly #tokens = new Map<NodeId, number>();
   /** Member → which of its write loops is the live one. */
@@ -28,12 +32,12 @@ export class Resource {
     this.#isFenced = isFenced;
   }
 
-  fork(): Resource {
-    const fork = new Resource(this.#isFenced);
+  fork(): LockedResource {
+    const fork = new LockedResource(this.#isFenced);
     const { refused, stale, staleFromMs, staleToMs } = this;
     Object.assign(fork, { refused, stale, staleFromMs, staleToMs });
     fork.#granted = this.#granted;
-    fork.#highest = this.#highest;
+    fork.#resource = this.#resource.fork();
     fork.accepted.push(...this.accepted);
     for (const [node, token] of this.#tokens) fork.#tokens.set(node, token);
     for (const [node, loop] of this.#loops) fork.#loops.set(node, loop);
@@ -61,14 +65,13 @@ export class Resource {
   }
 
   write(node: NodeId, token: number, atMs: number): WriteOutcome {
-    const isOld = token < this.#highest;
-    if (isOld && this.#isFenced) {
+    const isRefused = this.#resource.write({ domain: DOMAIN, value: BigInt(token), bid: String(node) }) !== "accepted";
+    if (isRefused && this.#isFenced) {
       this.refused++;
       return "refused";
     }
     this.accepted.push({ atMs, node, token });
-    this.#highest = Math.max(this.#highest, token);
-    if (!isOld) return "accepted";
+    if (!isRefused) return "accepted";
     this.stale++;
     this.staleFromMs = Math.min(this.staleFromMs, atMs);
     this.staleToMs = atMs;
