@@ -62,6 +62,11 @@ export function remainingMs(instant: Reading, now: Reading): number {
   return Math.max(0, Math.min(instant.mono - now.mono, instant.boot - now.boot));
 }
 
+/** Law 4: how long ago `then` was, on the hand that has gone further. */
+export function elapsedMs(then: Reading, now: Reading): number {
+  return Math.max(now.mono - then.mono, now.boot - then.boot);
+}
+
 export function earlier(instant: Reading, byMs: number): Reading {
   return { mono: instant.mono - byMs, boot: instant.boot - byMs };
 }

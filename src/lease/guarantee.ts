@@ -41,7 +41,7 @@ export interface Guarantee<F extends Fencing = Fencing> {
   readonly judge: "store-monotonic" | "store-wall" | "taker" | "kernel";
   /** Which keep a `kept` answer proves to have reached the judge: this one, or only the last one answered before it. */
   readonly keepProves: "this-send" | "previous-send";
-  /** An answer later than this after its send proves nothing (the judge may have stalled). Infinity: always proves. */
+  /** An answer later than this after its send, by either hand, proves nothing (the judge may have stalled). Infinity: always proves. */
   readonly proofWithinMs: number;
   /** Subtracted on top of drift and grain (relay ticks). */
   readonly extraMarginMs: number;

@@ -8,12 +8,12 @@
 // LAW 1, deadline from send. `sentAt` is read before the request leaves; an answer extends by that date, never by its own arrival.
 // LAW 6, proof. Only `kept` extends, and only to the keep that it proves: this one, or, where the store relays touches (`previous-send`),
 //   the last one answered before it. Looks, hints and refusals extend nothing; an unknown extends nothing; an answer later than
-//   `proofWithinMs` proves nothing.
+//   `proofWithinMs` proves nothing. LAW 4 holds for that wait, too: while the host sleeps the judge may stall, so both hands count.
 import type { Reading } from "../base/clock.ts";
 import { ConclaveError } from "../base/errors.ts";
 import type { Refused } from "../base/outcome.ts";
 import { retryAfterMs } from "./backoff.ts";
-import { remainingMs } from "./deadline.ts";
+import { elapsedMs, remainingMs } from "./deadline.ts";
 import type { Hold, KeepWish, Kept, Session } from "./exchange.ts";
 import { createLifeline, extend } from "./lifeline.ts";
 import { emit, emitError, errorOf, send } from "./report.ts";
@@ -187,7 +187,7 @@ export function prove(
   effects: Effect[],
 ): Reading | undefined {
   const { settings } = machine;
-  const inTime = now.mono - sentAt.mono <= settings.guarantee.proofWithinMs;
+  const inTime = elapsedMs(sentAt, now) <= settings.guarantee.proofWithinMs;
   const proven = !inTime
     ? open.lifeline.provenAt
     : settings.guarantee.keepProves === "this-send"

@@ -278,6 +278,17 @@ describe("law 6, proof", () => {
     expect(rig.effects.at(-1)).toMatchObject({ type: "unkept", error: { code: "STORE_TIMEOUT" } });
   });
 
+  it("is not given by an answer that a sleep of the host made late", () => {
+    const rig = new Rig({ proofWithinMs: 2000 });
+    rig.lead();
+    const before = rig.deadline;
+    rig.pass(3000);
+    rig.sleep(2001);
+    rig.keep();
+    expect(rig.deadline).toBe(before);
+    expect(rig.effects.at(-1)).toMatchObject({ type: "unkept", error: { code: "STORE_TIMEOUT" } });
+  });
+
   it("is refused up front where a store would prove records by the keep before, or in a line", () => {
     expect(() => new Rig({ keep: "per-hold", keepProves: "previous-send" })).toThrow(/goes with a race and keepProves/);
     expect(() => new Rig({ keep: "per-hold", shape: "line" })).toThrow(/goes with a race and keepProves/);

@@ -129,7 +129,8 @@ export class Proofs {
     }
     const session = life.sessions.get(kept.session.id);
     if (session === undefined || kept.proves === false) return;
-    if (now.mono - sentAt.mono > this.#promises.proofWithinMs) return;
+    const tookMs = Math.max(now.mono - sentAt.mono, now.boot - sentAt.boot);
+    if (tookMs > this.#promises.proofWithinMs) return;
     const proven = this.#promises.keepProves === "this-send" ? sentAt : session.answeredSentAt;
     session.answeredSentAt = sentAt;
     if (isLater(proven, session.provenAt)) session.provenAt = proven;
