@@ -14,6 +14,10 @@ export class Backups {
     return this.#copies[0]?.shelf;
   }
 
+  clear(): void {
+    this.#copies = [];
+  }
+
   backUp(shelf: Shelf, atMs: number): void {
     const latest = this.#copies.at(-1);
     if (this.#forgetMs === 0 || (latest !== undefined && atMs - latest.atMs < this.#forgetMs / 2)) return;

@@ -48,6 +48,8 @@ export const COUNT_NAMES = [
   "unfencedTerms",
   "foreignWritesRefused",
   "leftWritesRefused",
+  "replacements",
+  "movedLineGrants",
   "adoptions",
   "abandonedSeats",
   "heldUntilSeats",

@@ -24,6 +24,7 @@ export const FAULT_KINDS = [
   "block", // the main loop stands still, a renewal thread does not
   "lose-thread", // the renewal thread ends
   "close", // the candidate closes, and a new life begins after the duration
+  "replace", // an empty store takes the place of this one, with tokens of another domain
 ] as const;
 
 export type FaultKind = (typeof FAULT_KINDS)[number];
@@ -66,6 +67,12 @@ export function drawFaults(rng: Rng, plan: FaultPlan): readonly Fault[] {
     waitsForElection: nextChance(rng, 0.3),
   }));
   return drawn.toSorted((a, b) => a.atMs - b.atMs).map((fault, index) => ({ index, ...fault }));
+}
+
+/** The schedule of a world with more faults in it, numbered after those that it has. */
+export function withMore(faults: readonly Fault[], more: readonly Fault[]): readonly Fault[] {
+  const first = Math.max(-1, ...faults.map(({ index }) => index)) + 1;
+  return [...faults, ...more.map((fault) => ({ ...fault, index: first + fault.index }))];
 }
 
 export function describeFault(fault: Fault): string {

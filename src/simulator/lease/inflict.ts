@@ -110,6 +110,7 @@ const BLOWS: Readonly<Record<FaultKind, (blow: Blow) => Undo>> = {
   },
   jump: ({ stage, amountMs }) => once(() => stage.store.jump(amountMs)),
   forget: ({ stage }) => once(() => stage.store.forget()),
+  replace: ({ stage }) => once(() => stage.store.replace()),
   "delete-record": ({ stage, election }) => once(() => stage.store.deleteRecord(election)),
   "end-session": ({ stage, election }) => once(() => stage.store.endHolder(election)),
   resign: ({ victim, election }) => once(() => victim.tell({ type: "resign", name: election })),

@@ -8,6 +8,7 @@
 //   unsure      leaves some records unrenewed, and says so
 //   proof       answers a keep that comes much too late, and renews nothing by it (`proofWithinMs`)
 //   moves       comes back from a failover as another store: tokens of another domain
+//   replaced    somebody puts an empty store in its place
 //   quiet       gives nobody a seat for a while after its session has run out (lock-delay)
 //   kernel      one host: shows until when a seat is held, and that its holder is dead
 import { nextBetween, nextChance, nextInteger, type Rng } from "../../base/rng.ts";
@@ -29,7 +30,8 @@ import type { VirtualClock } from "../kernel/clock.ts";
 import type { Counts } from "./counts.ts";
 import type { Actor, Kernel, KernelEvent } from "../kernel/kernel.ts";
 import { Backups } from "./backups.ts";
-import { TOKEN_DOMAIN } from "./guarantees.ts";
+import { createShelf } from "./create-shelf.ts";
+import { Domain } from "./domain.ts";
 import { addressOf, type AnswerMessage, type HintMessage, type RequestMessage, STORE_ADDRESS } from "./messages.ts";
 import type { Shelf } from "../models/shelf.ts";
 import type { Network, Node } from "../kernel/network.ts";
@@ -71,16 +73,16 @@ export class StoreHost implements Actor, Node {
   readonly #quietUntil = new Map<Name, number>();
   readonly #ownerOf = new Map<string, Who>();
   readonly #dead = new Set<Who>();
-  #moves = 0;
+  readonly #domain = new Domain();
   #stale: { readonly shelf: Shelf; readonly atMs: number } | undefined;
   readonly #backups: Backups;
 
-  constructor(world: Surroundings, spec: StoreSpec, shelf: Shelf, clock: VirtualClock, elections: readonly Name[]) {
+  constructor(world: Surroundings, spec: StoreSpec, clock: VirtualClock, elections: readonly Name[]) {
     this.#elections = elections;
     this.#backups = new Backups(spec.forgetMs);
     this.#world = world;
     this.#spec = spec;
-    this.#shelf = shelf;
+    this.#shelf = createShelf(spec, world.rng);
     this.clock = clock;
   }
 
@@ -174,7 +176,7 @@ export class StoreHost implements Actor, Node {
       this.#world.counts.lockDelays++;
       return { kind: "beaten", seat };
     }
-    const claimed = this.#inDomain(this.#shelf.claim(claim, this.#heardAt()));
+    const claimed = this.#domain.put(this.#shelf.claim(claim, this.#heardAt()));
     this.#sessionOf.set(claim.bid, claim.session.id);
     if (claimed.kind === "granted" && claimed.hold.token !== undefined) this.#grant(claim, claimed.hold.token);
     const isTokenless = !this.#spec.isFenced && (claimed.kind === "granted" || claimed.kind === "waiting");
@@ -184,22 +186,11 @@ export class StoreHost implements Actor, Node {
   #grant(claim: Claim, token: Token): void {
     const known = this.#tokens.get(token.bid);
     if (known?.value === token.value) return;
+    if (this.#domain.hasMoved && this.#spec.shape === "line") this.#world.counts.movedLineGrants++;
     this.#quietUntil.delete(claim.name);
     this.#tokens.set(token.bid, token);
     this.#world.observe({ type: "granted", atMs: this.#world.kernel.nowMs, election: claim.name, token });
     if (this.#spec.shape === "race") this.#hint([claim.name]);
-  }
-
-  /** A store that has moved gives tokens of another domain. */
-  #inDomain(claimed: Claimed): Claimed {
-    const token = claimed.kind === "granted" || claimed.kind === "waiting" ? claimed.hold.token : undefined;
-    if (this.#moves === 0 || token === undefined) return claimed;
-    const { kind, hold, ...rest } = claimed as Extract<Claimed, { kind: "granted" | "waiting" }>;
-    return { ...rest, kind, hold: { ...hold, token: { ...token, domain: this.#domain } } } as Claimed;
-  }
-
-  get #domain(): string {
-    return this.#moves === 0 ? TOKEN_DOMAIN : `${TOKEN_DOMAIN}#${this.#moves}`;
   }
 
   #isQuiet(name: Name): boolean {
@@ -215,7 +206,7 @@ export class StoreHost implements Actor, Node {
     const shown = {
       ...holder,
       token: isFenced ? holder.token : undefined,
-      domain: isFenced ? this.#domain : undefined,
+      domain: isFenced ? this.#domain.name : undefined,
     };
     const session = this.#sessionOf.get(holder.bid ?? "") ?? "";
     if (judge !== "kernel" || seat.state !== "held") return { ...seat, holder: shown };
@@ -285,12 +276,8 @@ export class StoreHost implements Actor, Node {
 
   #armExpiry(): void {
     const next = this.#shelf.nextExpiry();
-    const atMs =
-      next === Infinity
-        ? Infinity
-        : this.#spec.judge === "store-wall"
-          ? this.clock.trueTimeOfWall(next)
-          : this.clock.trueTimeOf(next);
+    const isWall = this.#spec.judge === "store-wall";
+    const atMs = isWall ? this.clock.trueTimeOfWall(next) : this.clock.trueTimeOf(next);
     if (atMs === this.#expiryAtMs) return;
     this.#world.kernel.cancel(this.#expiry);
     this.#expiryAtMs = atMs;
@@ -378,9 +365,22 @@ export class StoreHost implements Actor, Node {
     if (oldest === undefined) return;
     this.#world.counts.forgettings++;
     this.#meddled("forgot", undefined);
-    if (this.#spec.movesDomain) this.#moves++;
+    if (this.#spec.movesDomain) this.#domain.move();
     this.#shelf = oldest.copy();
     if (this.#paused === 0) this.#expire();
+    this.#armExpiry();
+  }
+
+  /** Knows no session and no old copy from now on. */
+  replace(): void {
+    this.#world.counts.replacements++;
+    this.#meddled("forgot", undefined);
+    this.#domain.move();
+    this.#backups.clear();
+    this.#stale = undefined;
+    this.#quietUntil.clear();
+    this.#shelf = createShelf(this.#spec, this.#world.rng);
+    this.#hint(this.#watchers.keys());
     this.#armExpiry();
   }
 

@@ -13,6 +13,7 @@ const STREAMS = {
   threads: 8,
   extras: 9,
   weak: 10,
+  replacements: 11,
 } as const;
 
 export function streamOf(seed: number, part: keyof typeof STREAMS): Rng {

@@ -8,8 +8,9 @@
 //   quiet      a seat whose holder has run out is nobody's for a while, and not to be had (Consul's lock-delay)
 //   denials    requests are refused for good, also before the first one has succeeded
 //   closes     candidates are closed in the midst of everything
+//   replaced   an empty store takes the place of the one that candidates know
 import { nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../../base/rng.ts";
-import { drawFaults, type FaultPlan } from "./faults.ts";
+import { drawFaults, type FaultPlan, withMore } from "./faults.ts";
 import type { StoreSpec, WorldSpec } from "./spec.ts";
 import { streamOf } from "./streams.ts";
 
@@ -20,7 +21,7 @@ export function withExtras(world: WorldSpec, plan: Plan): WorldSpec {
   const onKernel = nextChance(rng, 0.5) ? withKernel(world) : world;
   const store = drawExtras(onKernel.store, longestTtlMs(world), rng);
   const closing = nextChance(rng, 0.15) ? withCloses(onKernel, plan, rng) : onKernel;
-  return { ...closing, store };
+  return withReplacements({ ...closing, store }, plan);
 }
 
 function drawExtras(store: StoreSpec, ttlMs: number, rng: Rng): StoreSpec {
@@ -60,7 +61,13 @@ function withKernel(world: WorldSpec): WorldSpec {
 
 function withCloses(world: WorldSpec, plan: Plan, rng: Rng): WorldSpec {
   const closes = drawFaults(rng, { ...plan, kinds: ["close"], count: nextInteger(rng, 1, 3) });
-  const first = Math.max(-1, ...world.faults.map(({ index }) => index)) + 1;
-  const faults = [...world.faults, ...closes.map((fault) => ({ ...fault, index: first + fault.index }))];
-  return { ...world, label: `${world.label} closes`, faults };
+  return { ...world, label: `${world.label} closes`, faults: withMore(world.faults, closes) };
+}
+
+/** After a replacement exclusion is not judged any more in a race, where versions may come again. So it is drawn mostly for lines. */
+function withReplacements(world: WorldSpec, plan: Plan): WorldSpec {
+  const rng = streamOf(world.seed, "replacements");
+  if (!nextChance(rng, world.store.shape === "line" ? 0.25 : 0.04)) return world;
+  const replacements = drawFaults(rng, { ...plan, kinds: ["replace"], count: nextInteger(rng, 1, 2) });
+  return { ...world, label: `${world.label} replaced`, faults: withMore(world.faults, replacements) };
 }

@@ -13,7 +13,7 @@ import { nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../../ba
 import type { Margins } from "../../lease/deadline.ts";
 import { paceOf } from "../../lease/settings.ts";
 import type { ClockSpec } from "../kernel/clock.ts";
-import { drawFaults, type FaultKind, type FaultPlan } from "./faults.ts";
+import { drawFaults, type FaultKind, type FaultPlan, withMore } from "./faults.ts";
 import { CALM_NETWORK, type NetworkSpec } from "../kernel/network.ts";
 import type { CandidateSpec, StoreSpec, WorldSpec } from "./spec.ts";
 import { grantedMs } from "./create-shelf.ts";
@@ -109,9 +109,7 @@ function withThreads(world: WorldSpec, plan: Omit<FaultPlan, "kinds" | "count">)
   const kinds = ["block", "block", "block", "lose-thread"] as const;
   const durationMaxMs = 3 * plan.durationMaxMs;
   const blocks = drawFaults(rng, { ...plan, durationMaxMs, kinds, count: nextInteger(rng, 2, 6) });
-  const first = world.faults.length;
-  const faults = [...world.faults, ...blocks.map((fault) => ({ ...fault, index: first + fault.index }))];
-  return { ...world, label: `${world.label} threads`, candidates, faults };
+  return { ...world, label: `${world.label} threads`, candidates, faults: withMore(world.faults, blocks) };
 }
 
 function drawStore(draw: Draw): StoreSpec {

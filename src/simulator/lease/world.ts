@@ -17,7 +17,6 @@ import { Ambush, Inflictions } from "./inflict.ts";
 import { createInvariants } from "./invariants/index.ts";
 import { type Actor, Kernel, type KernelEvent } from "../kernel/kernel.ts";
 import { addressOf, STORE_ADDRESS } from "./messages.ts";
-import { createShelf } from "./create-shelf.ts";
 import { Nemesis } from "./nemesis.ts";
 import { CALM_NETWORK, Network } from "../kernel/network.ts";
 import type { Judgement, Listener, Observation, Probes, Who } from "./observation.ts";
@@ -72,7 +71,6 @@ export class World implements Actor {
     this.store = new StoreHost(
       { ...this.#surroundings(), rng },
       spec.store,
-      createShelf(spec.store, rng),
       new VirtualClock(spec.store.clock),
       spec.elections,
     );

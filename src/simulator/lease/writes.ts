@@ -4,6 +4,7 @@ import { nextBetween, nextChance, type Rng } from "../../base/rng.ts";
 import type { Move } from "../../fencing/rule.ts";
 import type { Name, Token } from "../../lease/exchange.ts";
 import type { Counts } from "./counts.ts";
+import { movesOf } from "./domain.ts";
 import type { Actor, Kernel, KernelEvent } from "../kernel/kernel.ts";
 import { Resource } from "../resource.ts";
 import type { Observation } from "./observation.ts";
@@ -72,8 +73,9 @@ export class Writes implements Actor {
     const { counts, rng, kernel } = this.#world;
     counts.foreignWritesRefused++;
     const from = this.#at(resource).domain ?? to;
-    if (moveOf(to) <= moveOf(from) || !nextChance(rng, 0.3)) return;
-    kernel.schedule(kernel.nowMs + nextBetween(rng, 0, this.#spec.slowMaxMs), this, "adopt", 0, { resource, from, to });
+    if (movesOf(to) <= movesOf(from) || !nextChance(rng, 0.6)) return;
+    const afterMs = nextBetween(rng, 0, nextChance(rng, 0.5) ? 0.05 * this.#spec.slowMaxMs : this.#spec.slowMaxMs);
+    kernel.schedule(kernel.nowMs + afterMs, this, "adopt", 0, { resource, from, to });
   }
 
   #adopt({ resource, from, to }: Move & { readonly resource: Name }): void {
@@ -81,9 +83,4 @@ export class Writes implements Actor {
     this.#world.counts.adoptions++;
     this.#world.observe({ type: "adopted", atMs: this.#world.kernel.nowMs, resource, to });
   }
-}
-
-/** Domains of a store that has moved are numbered. */
-function moveOf(domain: string): number {
-  return Number(domain.split("#")[1] ?? 0);
 }
