@@ -151,7 +151,7 @@ function failOpening(
   opening.retryAt = now.mono + retryAfterMs(machine, opening.failures);
 }
 
-/** LAW 9: cannot succeed as things are, and never has. Nothing stands any more; whoever waits is told. */
+/** LAW 9: the store has refused for good, and nothing has ever succeeded. No campaign stands any more; the calls that wait are told. */
 function failAll(machine: Machine, error: ConclaveError, effects: Effect[]): void {
   machine.session = { kind: "none", opened: machine.session.opened };
   machine.campaigns.clear();

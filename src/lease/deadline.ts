@@ -13,7 +13,7 @@
 //   Argument: that version was written at c, before the receipt r. The taker's clock runs at most at 1+ρ and its hand lagged by at most g at
 //   r, so the silence ended no earlier than r + ttl·(1+2ρ)/(1+ρ) ≥ c + ttl/(1+ρ): the taker is a judge as law 1 wants one, with 2ρ to spare.
 //
-// LAW 4, suspend counts. The deadline stands on both hands; whichever passes first ends the term.
+// LAW 4, suspend counts. The deadline stands on both hands; the hand that passes it first ends the term.
 import type { Grain, Reading } from "../base/clock.ts";
 
 export interface Margins {
@@ -57,7 +57,7 @@ export function sleptSince(then: Reading, now: Reading, grain: Grain): boolean {
   return now.boot - then.boot - (now.mono - then.mono) > 2 * (grain.monoMs + grain.bootMs);
 }
 
-/** Milliseconds until `instant`, on whichever hand is nearer; 0 when past. */
+/** Milliseconds until `instant`, on the hand that is nearer; 0 when past. */
 export function remainingMs(instant: Reading, now: Reading): number {
   return Math.max(0, Math.min(instant.mono - now.mono, instant.boot - now.boot));
 }
@@ -76,7 +76,7 @@ export function isLater(a: Reading, b: Reading): boolean {
   return a.mono > b.mono || a.boot > b.boot;
 }
 
-/** Whichever of two readings of one clock was taken first. */
+/** The one of two readings of one clock that was taken first. */
 export function earlierOf(a: Reading, b: Reading): Reading {
   return isLater(b, a) ? a : b;
 }

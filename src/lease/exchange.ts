@@ -20,7 +20,7 @@ export type Bid = string & { readonly [brand]: "bid" };
 export type Version = string & { readonly [brand]: "version" };
 
 /**
- * Of a claim, in place of a version: whatever version stands there, as long as the seat is vacant. No seat has this version, so that a store which does
+ * Of a claim, in place of a version: any version that stands there, as long as the seat is vacant. No seat has this version, so that a store which does
  * not know it answers `beaten` with what stands there, and nothing is lost but a round trip.
  */
 export const VACANT = "vacant" as Version;

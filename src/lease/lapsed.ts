@@ -1,4 +1,4 @@
-// Sessions whose deadline has passed here, and which the store may still know: after an outage it counts them anew, and whoever stands, this candidate too,
+// Sessions whose deadline has passed here, and which the store may still know: after an outage it counts them anew, and every candidate that stands, this one too,
 // would wait for a whole ttl. So each is ended at the store, as soon as that is allowed, and again until the store has answered.
 //
 // LAW 8. What ends a session frees its seats, so the work of its terms must have ended before:

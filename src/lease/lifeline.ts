@@ -49,7 +49,7 @@ export function stateOf(lifeline: Lifeline, now: Reading): TermState {
   return "jeopardy";
 }
 
-/** The monotonic instant at which the state may next change by itself. Boot time may be further on: whoever wakes looks at both. */
+/** The monotonic instant at which the state may next change by itself. Boot time may be further on: the step at that instant looks at both hands. */
 export function nextInstant(lifeline: Lifeline, now: Reading): number {
   const { jeopardyAt, signalAt, deadline } = lifeline;
   const next = !isPast(jeopardyAt, now) ? jeopardyAt : !isPast(signalAt, now) ? signalAt : deadline;

@@ -1,4 +1,4 @@
-// The race: whoever first swaps a record that may be replaced holds it. Looks find out whether it may; only the swap decides.
+// The race: the candidate that first swaps a record that may be replaced holds it. A look finds out whether it may be; only the swap decides.
 // Before the first look, and when a hint says that the seat is vacant, a claim asks for it as such (VACANT): most names are free when they are asked for, and
 // the answer of a claim that is beaten shows as much as a look.
 //
@@ -7,7 +7,7 @@
 //   mine        at once: an older attempt of this very machine, whose term is over (it would not stand otherwise). With a new bid, so a new token
 //   abandoned   at once where terms are fenced; where not, after a quiet period, because statements outlive a process (law 13)
 //   held        after silence, where a taker or the kernel judges (law 2). Where the store judges, never: it will show the seat vacant
-//   missing     after silence, whoever judges: a deletion is a forced takeover, and the old holder learns of it only by its next keep (law 14)
+//   missing     after silence, on every store: a deletion is a forced takeover, and the old holder learns of it only by its next keep (law 14)
 //
 // LAW 2. Silence starts at the RECEIPT of the first look that showed this version, lasts the RECORDED ttl, and ends in a swap over exactly
 //   that version. Any other version starts anew, and so does a restart of this process, because `seen` lives here and nowhere else.

@@ -250,7 +250,7 @@ export function sendLeftovers(machine: Machine, open: Open, effects: Effect[]): 
   open.leftoversErrand = send(machine, errand, releaseTimeoutMs(open), request, effects);
 }
 
-/** Ends the session at the store, so that whatever of it is still in flight is refused there. */
+/** Ends the session at the store, so that requests of it that are still in flight are refused there. */
 export function sendFarewell(machine: Machine, open: Open, last: boolean, effects: Effect[]): void {
   const errand = { kind: "release", opened: open.opened, holds: [], last } as const;
   const request = { method: "release", will: { session: open.session, holds: [], endSession: true } } as const;

@@ -13,7 +13,7 @@ export interface BullyFailure {
   readonly events: readonly ProtocolEvent[];
 }
 
-/** P1 notices that `failed` of seven is dead, and holds an election, whoever it was. */
+/** P1 notices that member `failed` of seven is dead, and holds an election, also if that member did not lead. */
 export function bullyFailure(failed: number, seed: number): BullyFailure {
   const schedule = [{ atMs: 0, action: { type: "tell", node: 1, command: "campaign", argument: 0 } }] as const;
   const spec = specOf("bully", { nodes: 7, seed, leader: 7, down: [failed], schedule });

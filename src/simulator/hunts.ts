@@ -15,7 +15,7 @@ export interface AnyHuntOptions extends HuntOptions {
   readonly isControl?: boolean;
 }
 
-/** One seed of whichever world. */
+/** One seed, of leases or of a protocol. */
 export interface AnyHunted extends Hunted {
   readonly trace: readonly TraceEvent[];
   /** What it has exercised; the world of leases counts, others do not. */

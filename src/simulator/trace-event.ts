@@ -1,4 +1,4 @@
-// One typed union of what happens, in whichever world; text and JSON are made from it.
+// One typed union of what happens in both worlds; text and JSON are made from it.
 import { formatLeaseEvent, type LeaseEvent } from "./lease/trace.ts";
 import { formatProtocolEvent, type ProtocolEvent } from "./protocols/trace.ts";
 

@@ -29,7 +29,7 @@ export class VirtualClock {
   constructor(spec: ClockSpec) {
     this.#spec = spec;
     this.#monoMs = spec.startMs;
-    // Hands start apart, so that whoever mixes them up is found out.
+    // Hands start apart, so that code which mixes them up is found out.
     this.#bootMs = spec.startMs + 7;
   }
 

@@ -1,4 +1,4 @@
-// What a hunt is, in whichever world: one seed draws a world and its faults, invariants judge it, and what they find is told, made smaller and replayed in
+// What a hunt is, in both worlds: one seed draws a world and its faults, invariants judge it, and what they find is told, made smaller and replayed in
 // one way. A finding is made smaller by taking faults out as long as the same invariant is still broken; the rest of the world stays as the seed drew it.
 
 export interface Violation {

@@ -7,7 +7,7 @@
 // A world that hands its events back (`recycle`) runs without making garbage. One whose actors can be copied can be copied as a whole (`fork`).
 import { nextUint32, type Rng } from "../../base/rng.ts";
 
-/** Whatever events happen to: a process, a store, a resource, the nemesis; later a member of a protocol. */
+/** What events happen to: a process, a store, the network, the nemesis, a world. */
 export interface Actor {
   handle(event: KernelEvent): void;
 }
@@ -68,7 +68,7 @@ export class Kernel {
     if (event !== undefined) event.actor = undefined;
   }
 
-  /** Takes the next event and moves time to it; undefined when nothing is left. Whoever runs the world hands it to its actor. */
+  /** Takes the next event and moves time to it; undefined when nothing is left. The world hands it to its actor. */
   take(): KernelEvent | undefined {
     for (;;) {
       const event = this.#pop();

@@ -1,10 +1,10 @@
 // The network between numbered nodes. A message may be delayed, lost, doubled, and overtaken by a later one; a link may be cut in one
 // direction, or stalled, which delivers everything in the end. What is in flight when a link is cut still arrives: a cut is no recall.
-// Knows nothing of stores or elections: a message is whatever one node sends and another understands.
+// Knows nothing of stores or elections: a message is a value that one node sends and another understands.
 import { nextBetween, nextChance, type Rng } from "../../base/rng.ts";
 import type { Actor, Kernel, KernelEvent } from "./kernel.ts";
 
-/** Whoever can be sent to. */
+/** What messages can be sent to. */
 export interface Node {
   receive(from: number, message: unknown): void;
 }

@@ -1,6 +1,6 @@
 // The renewal thread of one life of one process: plays the worker to the real deputy (lease/deputy.ts). It has the process's clock and its network, but not its
 // main loop: what blocks that loop does not stop it; what stops the process does. Its words lie in `words` as in a port, and are read by the main loop
-// before each of its steps, or by whoever asks whether a term is held.
+// before each of its steps, or when somebody asks whether a term is held.
 import type { Reading } from "../../base/clock.ts";
 import { cloneGraph } from "../../base/clone.ts";
 import { unknown } from "../../base/outcome.ts";
@@ -103,7 +103,7 @@ export class DeputyHost implements Actor {
     rest(this.#deputy);
   }
 
-  /** It ends, and whatever it has not answered is answered by nobody. */
+  /** The thread ends, and nobody answers what it has not answered. */
   end(): void {
     this.#isOver = true;
     this.#world.kernel.cancel(this.#wake);

@@ -17,7 +17,7 @@ export interface LeaseChoices {
   readonly drainMs: number;
   /** One way, evenly between the two. */
   readonly delayMs: readonly [number, number];
-  /** What is done (crash, pause, cut), and to whom of 1…N; to whoever leads then, if nobody is named. */
+  /** What is done (crash, pause, cut), and to whom of 1…N; to the leader of that moment, if nobody is named. */
   readonly troubles: readonly {
     readonly kind: FaultKind;
     readonly atMs: number;

@@ -37,7 +37,7 @@ export interface Fault {
   readonly durationMs: number;
   readonly amountMs: number;
   readonly election: number;
-  /** The process it hits, unless it aims at whoever leads `election` at that moment. */
+  /** The process it hits, unless it aims at the leader of `election` at that moment. */
   readonly slot: number;
   readonly aimsAtLeader: boolean;
   /** Lies in wait from `atMs` on, and strikes when somebody is next elected in `election`. */
@@ -77,7 +77,7 @@ export function withMore(faults: readonly Fault[], more: readonly Fault[]): read
 
 export function describeFault(fault: Fault): string {
   const { index, kind, atMs, durationMs, amountMs, election, slot } = fault;
-  const whom = fault.aimsAtLeader ? `whoever leads election ${election}, else candidate ${slot}` : `candidate ${slot}`;
+  const whom = fault.aimsAtLeader ? `the leader of election ${election}, else candidate ${slot}` : `candidate ${slot}`;
   const amount = kind === "jump" ? ` by ${amountMs.toFixed(0)} ms` : "";
   const when = fault.waitsForElection
     ? `at the first election ${election} after ${atMs.toFixed(0)} ms`

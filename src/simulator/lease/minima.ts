@@ -43,7 +43,7 @@ const MINIMA_PER_THOUSAND: Partial<Record<CountName, number>> = {
   unprovenKeeps: 300,
   unfencedTerms: 600,
   foreignWritesRefused: 250,
-  leftWritesRefused: 12,
+  leftWritesRefused: 10,
   replacements: 70,
   movedLineGrants: 300,
   adoptions: 120,

@@ -256,7 +256,7 @@ export class Process implements Actor, Node, Desk {
     this.#answered(errand, unknown("no answer in time"));
   }
 
-  /** Exactly once: whatever comes after the first is dropped. */
+  /** Exactly once: an answer that comes after the first is dropped. */
   #answered(errand: number, answer: Answer): void {
     this.#thread?.hear();
     const awaited = this.#awaited.get(errand);

@@ -348,7 +348,7 @@ export class StoreHost implements Actor, Node {
     return session !== undefined && this.#elections.some((other) => other !== name && sessionAt(other) === session);
   }
 
-  /** An operator ends the session of whoever stands first at `name`. */
+  /** An operator ends the session that stands first at `name`. */
   endHolder(name: Name): void {
     const bid = this.#shelf.look({ name }, this.#now()).holder?.bid;
     const session = bid === undefined ? undefined : this.#sessionOf.get(bid);

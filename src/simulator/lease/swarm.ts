@@ -2,7 +2,7 @@
 // everything on hides what a quieter one shows. Four moods:
 //
 //   still   0–1 ms everywhere, clocks at the edge of ρ: margins are all that is left between two leaders (drift hides behind latency)
-//   late    as still, but answers come late to some: whoever counts from the answer believes too long
+//   late    as still, but answers come late to some: a candidate that counted from the answer would believe too long
 //   plain   a local network
 //   rough   slow, lossy, doubling, reordering: requests commit after their caller gave up, and after later ones
 //

@@ -42,7 +42,7 @@ export class ThreadEnd {
     this.#loop.soon(() => this.#turn(), settings.stallAfterMs / 20);
   }
 
-  /** In order, each at the reading of its receipt. A word stays where it is until its step is done: whoever asks meanwhile hears it. */
+  /** In order, each at the reading of its receipt. A word stays in the list until its step is done, so that a question in the meantime is answered with it. */
   hear(): void {
     if (this.#isHearing) return;
     this.#isHearing = true;

@@ -30,7 +30,7 @@ import { Trace } from "../kernel/trace.ts";
 import type { LeaseEvent, LeaseTrace } from "./trace.ts";
 import { Writes } from "./writes.ts";
 
-/** More than any world needs by far: whoever gets here spins. */
+/** More events than any world needs by far: a world that gets here spins. */
 const EVENTS_MAX = 100_000;
 
 export class World implements Actor {

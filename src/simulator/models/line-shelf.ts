@@ -1,7 +1,7 @@
 // The line as a store keeps it: sessions with a ttl that the store itself judges, and per name the entries in order of joining, each bound to
 // a session, at most one per session. The token is the store's revision at joining.
 //
-// INVARIANT  revision grows with every join, whatever is deleted; an entry's place is its token.
+// INVARIANT  revision grows with every join, and no deletion sets it back; an entry's place is its token.
 // INVARIANT  an entry leaves only by release, deletion, or the end of its session.
 import type {
   Bid,

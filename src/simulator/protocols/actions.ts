@@ -1,7 +1,7 @@
 // What is done to a world: by a schedule, by a scenario file, by somebody in front of a screen. Plain data with one text form each:
 //
 //   crash 3 · restart 3 · pause 3 · resume 3
-//   crash leader · pause candidate · restart all                                 whoever it is then; `all` that are down, or paused
+//   crash leader · pause candidate · restart all                                 the member that has that role then; `all` that are down, or paused
 //   partition majority · partition 1,2/3,4,5 · cut 1>2 · mend 1>2 · heal          heal mends every cut, and releases every hold;
 //   heal majority                                                                mends the oldest `partition majority`, and nothing else
 //   hold 1>2 · release 1>2

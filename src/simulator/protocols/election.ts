@@ -49,7 +49,7 @@ const MAX_MS = 60_000;
 
 type Choices = Partial<Omit<ProtocolSpec, "protocol" | "settings">> & { readonly settings?: Settings };
 
-/** A complete spec: fixed latency of 10 ms, perfect links, disks of no latency, and whatever is chosen otherwise. */
+/** A complete spec: fixed latency of 10 ms, perfect links, disks of no latency, unless something else is chosen. */
 export function specOf(name: string, choices: Choices = {}): ProtocolSpec {
   const nodes = choices.nodes ?? 5;
   const ids = Array.from({ length: nodes }, (_, index) => index + 1);
@@ -151,7 +151,7 @@ class VoteCounter {
   }
 }
 
-/** `1,2/3,4,5@50ms-900ms`: cut from the first to the second, whatever else is cut; without an end, for ever; without `@`, from the beginning. */
+/** `1,2/3,4,5@50ms-900ms`: cut from the first instant to the second, besides other cuts; without an end, for ever; without `@`, from the beginning. */
 export function schedulePartition(how: string, fromMs: number, toMs: number | undefined): readonly Scheduled[] {
   const begins: Scheduled = { atMs: fromMs, action: { type: "partition", how } };
   return toMs === undefined ? [begins] : [begins, { atMs: toMs, action: { type: "heal", how } }];

@@ -1,5 +1,5 @@
 // Whether time passes: timeouts of nothing, or nearly nothing, can keep a world busy for ever within one millisecond, and no end in simulated time would
-// ever be reached. Whoever runs a world that somebody else has described looks after every event; more than any election needs is a RangeError.
+// ever be reached. A program that runs a world which somebody else has described looks after every event; more than any election needs is a RangeError.
 import type { ProtocolWorld } from "./world.ts";
 
 const WINDOW_MS = 1;

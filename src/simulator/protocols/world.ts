@@ -121,7 +121,7 @@ export class ProtocolWorld implements Actor, Surroundings, View {
   #addMembers(): void {
     const { nodes, seed, ring, attributes, settings, clockRates, down } = this.spec;
     for (let id = 1; id <= nodes; id++) {
-      // Whoever starts later knows nothing of the leader before.
+      // A member that starts later knows nothing of the leader before.
       const leader = down.includes(id) ? NOBODY : this.spec.leader;
       const setup = { id, members: ring, attribute: attributes[id - 1] ?? id, leader, settings };
       const clockRate = clockRates[id - 1] ?? 1;

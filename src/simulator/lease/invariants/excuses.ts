@@ -6,7 +6,7 @@
 //   record     an operator deleted an entry of a line: the next in line is first at once, and the old first likewise learns within a ttl.
 //              In a race this is NO excuse: the seat shows `missing`, and takers wait the last ttl (law 14)
 //   forgot     a failover lost the last writes: what was granted or kept before it may end early. In a race versions may repeat after it, so that
-//              whoever looked before may swap over one that is alive again: void for the rest of the run; only tokens help
+//              a candidate that looked before may swap over one that is alive again: void for the rest of the run; only tokens help
 //   jumped     the store judges by a wall clock that jumped forward: what was granted or kept before it may end early
 //
 // Otherwise an excuse lasts for one ttl after the act: "detected within a ttl" is itself checked. `session` and `record` cover only terms granted before

@@ -56,7 +56,7 @@ export class Proofs {
     if (life === undefined || session === undefined || candidate === undefined) return undefined;
     const record = this.#promises.keep === "per-hold" ? life.records.get(bid) : session.provenAt;
     if (record === undefined) return undefined;
-    // A record falls with its session: whichever was proven earlier decides.
+    // A record falls with its session: the one of the two that was proven earlier decides.
     const provenAt = isLater(session.provenAt, record) ? record : session.provenAt;
     const { rho, extraMarginMs } = this.#promises;
     const beliefMs = (session.ttlMs * (1 - rho)) / (1 + rho) - extraMarginMs;

@@ -1,4 +1,4 @@
-// Whoever leads was given the votes of a majority in that term, and its own vote is on its disk. Raft, section 5.2. Term 0 is that of a leader from before the
+// A leader was given the votes of a majority in that term, and its own vote is on its disk. Raft, section 5.2. Term 0 is that of a leader from before the
 // world began.
 import { type Ballots, candidateOf, emptyBallots, seeVote } from "./ballots.ts";
 import type { RaftInvariant } from "./types.ts";

@@ -1,4 +1,4 @@
-// Whoever is followed in a term has been elected in that term: an old leader is not followed in a newer one. Raft, section 5.1. Term 0 is that of a leader from
+// A leader that is followed in a term has been elected in that term: an old leader is not followed in a newer one. Raft, section 5.1. Term 0 is that of a leader from
 // before the world began.
 import { NOBODY, type NodeId } from "../../../../protocols/node.ts";
 import { forgetOldest } from "../../invariants/memory.ts";

@@ -1,5 +1,5 @@
-// Whoever has heard its leader within the least election timeout grants nobody a pre-vote, and with CheckQuorum no vote in a newer term, unless the
-// leader wants it so. Thesis, sections 4.2.3 and 9.6: what keeps one who cannot hear the leader from deposing it. Whoever has not heard it for so long, or whose
+// A member that has heard its leader within the least election timeout grants nobody a pre-vote, and with CheckQuorum no vote in a newer term, unless the
+// leader wants it so. Thesis, sections 4.2.3 and 9.6: what keeps one who cannot hear the leader from deposing it. A member that has not heard it for so long, or whose
 // leader wants it so, takes over the newer term.
 import { NOBODY, type NodeId } from "../../../../protocols/node.ts";
 import { NODES_MAX } from "../../spec.ts";

@@ -1,4 +1,4 @@
-// Whoever is told of a newer term, by an answer or by a leader that hands over, takes it over. Raft, section 5.1. A granted pre-vote tells of none: its term is only
+// A member that is told of a newer term, by an answer or by a leader that hands over, takes it over. Raft, section 5.1. A granted pre-vote tells of none: its term is only
 // asked for. What loyal followers may ignore is in loyal-followers.ts, and what leaders say in obeyed-leader.ts.
 import type { NodeId } from "../../../../protocols/node.ts";
 import type { RaftMessage } from "../../../../protocols/raft/state.ts";

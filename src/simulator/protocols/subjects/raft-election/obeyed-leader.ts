@@ -1,4 +1,4 @@
-// Whoever hears a leader of its own term, or of a newer one, follows it: also one that has just stood in that term itself. Raft, section 5.2: a candidate that
+// A member that hears a leader of its own term, or of a newer one, follows it: also one that has just stood in that term itself. Raft, section 5.2: a candidate that
 // went on would spoil the term for everybody.
 import type { RaftInvariant } from "./types.ts";
 

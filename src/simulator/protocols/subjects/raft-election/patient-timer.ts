@@ -1,5 +1,5 @@
 // An election timer that has not run out is moved only by a change of role, by a valid leader, or by a vote that was given: not by a refusal, a pre-vote or an
-// older term. Raft, section 5.2; else whoever cannot win keeps those from standing who can.
+// older term. Raft, section 5.2; else a candidate that cannot win keeps those from standing that can.
 import { NOBODY } from "../../../../protocols/node.ts";
 import { ELECTION, type RaftRole } from "../../../../protocols/raft/state.ts";
 import { perMember } from "../../invariants/memory.ts";

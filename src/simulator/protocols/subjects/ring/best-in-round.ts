@@ -1,4 +1,4 @@
-// Whoever wins a round of a ring is the best of those that are in it: the winner's token, or everybody else's, has passed all of them. Judged unless somebody
+// The winner of a round of a ring is the best of those that are in it: the winner's token, or everybody else's, has passed all of them. Judged unless somebody
 // started while the round ran: then a token may have died with its earlier life (see the head of lelann.ts). Chang and Roberts 1979; LeLann 1977.
 import type { RingInvariant } from "./types.ts";
 

@@ -1,4 +1,4 @@
-// Nobody sees two elected in one round. A ring has no quorum: groups that never met may use the same number of a round, one after the other; but whoever was up
+// Nobody sees two elected in one round. A ring has no quorum: groups that never met may use the same number of a round, one after the other; but a member that was up
 // when somebody was elected in a round, and is up again, or still, when another is elected in the same, would have two leaders of one round. The elected
 // process is one particular process: the lecture's definition of election safety.
 import type { NodeId } from "../../../../protocols/node.ts";

@@ -1,4 +1,4 @@
-// Whoever was elected in a round has itself looked in that round, in this life, and a quorum has voted for it in that round. Nobody leads by votes for what it
+// A peer that was elected in a round has itself looked in that round, in this life, and a quorum has voted for it in that round. Nobody leads by votes for what it
 // was before: ZOOKEEPER-1514, the backward election round.
 import type { NodeId } from "../../../../protocols/node.ts";
 import { isMajorityByWeight } from "./weights.ts";

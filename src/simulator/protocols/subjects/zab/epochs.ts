@@ -1,4 +1,4 @@
-// What a ZAB peer has on disk: acceptedEpoch ≥ currentEpoch, and neither ever falls, whatever crashes. What it tells others of them is on disk: the
+// What a ZAB peer has on disk: acceptedEpoch ≥ currentEpoch, and neither ever falls, in spite of any crash. What it tells others of them is on disk: the
 // acceptance of an epoch before ACKEPOCH leaves, or NEWEPOCH, and the history before ACKLEADER. And an epoch is accepted for one leader only, in one life:
 // a later one does not know for whom, and counts for nobody in it. Zab, section IV; ZooKeeper's acceptedEpoch and currentEpoch files.
 import type { NodeId } from "../../../../protocols/node.ts";
@@ -67,7 +67,7 @@ function lacks(view: ZabView, from: NodeId, what: "acceptedEpoch" | "currentEpoc
   return image[what] < epoch ? `${from} says that its ${what} is ${epoch}; its disk says ${image[what]}` : undefined;
 }
 
-/** Whoever has accepted an epoch is done with all before it. */
+/** A peer that has accepted an epoch is done with all before it. */
 function isPast(view: ZabView, from: NodeId, epoch: number): string | undefined {
   const { acceptedEpoch } = imageOf(view.member(from));
   return acceptedEpoch > epoch ? `${from} joins epoch ${epoch}, and has accepted ${acceptedEpoch}` : undefined;

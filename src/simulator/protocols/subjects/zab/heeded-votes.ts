@@ -1,5 +1,5 @@
 // A vote is heeded. While a peer looks it has the best vote of its round that it was sent, also when a quorum has agreed and it only waits for something better.
-// And whoever looks is answered by those who look in a later round, or who do not look: else it learns of that round, or of the leader, by chance only.
+// And a peer that looks is answered by those who look in a later round, or who do not look: else it learns of that round, or of the leader, by chance only.
 // ZooKeeper's lookForLeader and WorkerReceiver.
 import { isBetterVote } from "./votes.ts";
 import type { ZabInvariant } from "./types.ts";
@@ -19,7 +19,7 @@ export const zabHeededVotes: ZabInvariant<Memory> = {
   },
   received: {
     NOTIFICATION({ told, size }, { events }, { id, state }, from, heard) {
-      // Whoever adopts a vote, or begins to look, tells everybody.
+      // A peer that adopts a vote, or begins to look, tells everybody.
       if (heard.state !== "looking" || from === id || told[id * size + from] === events) return undefined;
       const { mode, round, vote, weights } = state;
       if (mode !== "looking" || round > heard.round)

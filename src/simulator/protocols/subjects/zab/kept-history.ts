@@ -1,5 +1,5 @@
 // The history that an epoch has established is the history of every later epoch. There is no broadcast here that could make it longer, so it is the same
-// number for ever. And whoever says on its disk that it is in an epoch has that epoch's history there, or already that of the later epoch which it has
+// number for ever. And a peer whose disk says that it is in an epoch has that epoch's history there, or already that of the later epoch which it has
 // accepted. Zab, section II: agreement and total order, for the initial history of an epoch; EuroSys 2025 on what happens when currentEpoch is on disk first.
 import { forgetOldest } from "../../invariants/memory.ts";
 import type { ZabInvariant, ZabMember, ZabView } from "./types.ts";

@@ -1,4 +1,4 @@
-// Whoever is voted for in a round has stood in that round itself. So nobody is elected by the memory of others: that is why a peer that adopts a newer round
+// A peer that is voted for in a round has stood in that round itself. So nobody is elected by the memory of others: that is why a peer that adopts a newer round
 // weighs votes against its first one, and not against the one it had adopted.
 import type { NodeId } from "../../../../protocols/node.ts";
 import { forgetOldest } from "../../invariants/memory.ts";

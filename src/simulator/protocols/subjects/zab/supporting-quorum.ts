@@ -1,4 +1,4 @@
-// Whoever leads an epoch was supported by a quorum that had accepted the epoch for it alone, and of which none had a newer history: (currentEpoch, zxid) on
+// The leader of an epoch was supported by a quorum that had accepted the epoch for it alone, and of which none had a newer history: (currentEpoch, zxid) on
 // the leader's disk when it proposed the epoch is not less than theirs when they accepted it. Zab, section IV, phase 1.
 import type { NodeId } from "../../../../protocols/node.ts";
 import { isMajorityByWeight } from "./weights.ts";
