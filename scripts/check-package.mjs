@@ -129,20 +129,20 @@ function hasSqlite(node) {
 
 /** @param {Attempt} attempt */
 async function attempt({ node, args, quiet = false, env = {} }) {
-  const { status, said } = await run(node, args, folder, { TMPDIR: folder, ...env });
+  const { status, stdout, stderr } = await run(node, args, folder, { TMPDIR: folder, ...env });
   if (status !== 0) {
-    process.stderr.write(`${node} ${args.join(" ")} failed:\n${said}\n`);
+    process.stderr.write(`${node} ${args.join(" ")} failed:\n${stdout}${stderr}\n`);
     process.exitCode = 1;
-  } else if (!quiet) process.stdout.write(said);
+  } else if (!quiet) process.stdout.write(stdout);
 }
 
 /** @param {string} cwd @param {string[]} args */
 async function npm(cwd, args) {
-  const { status, said } = await run("npm", [...args, "--silent", "--no-audit", "--no-fund"], cwd);
-  if (status !== 0) throw new Error(`npm ${args.join(" ")} failed: ${said}`);
+  const { status, stdout, stderr } = await run("npm", [...args, "--silent", "--no-audit", "--no-fund"], cwd);
+  if (status !== 0) throw new Error(`npm ${args.join(" ")} failed: ${stdout}${stderr}`);
 }
 
-/** @param {string} command @param {string[]} args @param {string} cwd @param {NodeJS.ProcessEnv} [env] more of it @returns {Promise<{ status: number | null, said: string }>} */
+/** @param {string} command @param {string[]} args @param {string} cwd @param {NodeJS.ProcessEnv} [env] more of it @returns {Promise<{ status: number | null, stdout: string, stderr: string }>} */
 function run(command, args, cwd, env = {}) {
   const shell = command === "npm" && process.platform === "win32";
   const child = spawn(command, args, {
@@ -151,11 +151,11 @@ function run(command, args, cwd, env = {}) {
     stdio: ["ignore", "pipe", "pipe"],
     shell,
   });
-  let said = "";
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding("utf8").on("data", (/** @type {string} */ text) => (said += text));
+  let [stdout, stderr] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (/** @type {string} */ text) => (stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (/** @type {string} */ text) => (stderr += text));
   return new Promise((resolve) => {
-    child.on("error", (error) => resolve({ status: null, said: error.message }));
-    child.on("close", (status) => resolve({ status, said }));
+    child.on("error", (error) => resolve({ status: null, stdout, stderr: error.message }));
+    child.on("close", (status) => resolve({ status, stdout, stderr }));
   });
 }

@@ -23,6 +23,7 @@ const vitest = [
 ];
 /** In one process, without a server, and without waiting for a ttl. */
 const QUICK = [
+  "test/base/",
   "test/lease/",
   ...[
     "bully",
@@ -40,9 +41,9 @@ const QUICK = [
   "test/telemetry/",
   "test/testing/",
   ...["edges", "host", "no-work", "readings"].map((name) => `test/election/${name}.test.ts`),
-  ...["guard", "memory", "http"].map((name) => `test/fencing/${name}.test.ts`),
+  ...["durable", "guard", "memory", "http"].map((name) => `test/fencing/${name}.test.ts`),
   "test/drivers/",
-  ...["call", "memory"].map((name) => `test/stores/${name}.test.ts`),
+  ...["call", "memory", "swap"].map((name) => `test/stores/${name}.test.ts`),
   "test/tidy.test.ts",
   "test/docs.test.ts",
 ];

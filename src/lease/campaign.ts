@@ -100,6 +100,7 @@ export function createCampaign(
 
 function becomeStanding(machine: Machine, campaign: Campaign, dueAt: number, effects: Effect[]): void {
   enter(campaign, standing(machine, dueAt));
+  machine.noneStands = false;
   schedule(machine.agenda, campaign, dueAt);
   emit(effects, { type: "standing", election: campaign.name });
 }

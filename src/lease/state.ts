@@ -38,6 +38,8 @@ export interface Machine {
   readonly lapsed: LapsedSession[];
   /** Only names that are wanted, held or not yet settled; an idle name has no entry. */
   readonly campaigns: Map<Name, Campaign>;
+  /** True: no campaign stands, and none has begun to since all were looked at. False: perhaps one does. */
+  noneStands: boolean;
   /** When each campaign next acts by itself. */
   readonly agenda: Agenda<Campaign>;
   /** Requests without an answer. */
