@@ -290,7 +290,7 @@ describe("a file of src", () => {
     expect(problems).toEqual([]);
   });
 
-  it("has no top-level await, which would hold up whoever imports it", () => {
+  it("has no top-level await, which would hold up every module that imports it", () => {
     const problems: string[] = [];
     for (const source of sources) {
       walk(source, (node) => {

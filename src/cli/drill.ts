@@ -18,7 +18,7 @@ import { chooseStore, STORE_HELP } from "./store.ts";
 
 export const help: string = `usage: conclave drill [--store URL] [--rounds N] [--faults LIST] [options]
 
-Starts real candidate processes on your store and lets things happen to whoever leads: killed, stopped past its ttl with a write under way, told to
+Starts real candidate processes on your store and lets things happen to the leader: killed, stopped past its ttl with a write under way, told to
 resign, cut off from the store. Each candidate stamps, asks whether it holds the term, then writes to a resource that compares tokens. Judged from
 outside: did two hold at one instant; was a stale write accepted; how long was nobody in charge. Uses one election of its own, and leaves nothing behind
 but that name's counter; in PostgreSQL, for a day, its ended sessions, too.
@@ -141,7 +141,7 @@ async function refuseCompany({ store, election }: Asked, signal: AbortSignal): P
   );
 }
 
-/** Where only rivals notice a death, a drill that was killed is shown as leader for ever. Watched for its ttl: whoever lives renews within that. */
+/** Where only rivals notice a death, a drill that was killed is shown as leader for ever. Watched for its ttl: a living leader renews within that. */
 async function isSilent(store: Store, election: string, signal: AbortSignal): Promise<boolean> {
   const first = await seatOf(store, election);
   if (first === undefined) return false;

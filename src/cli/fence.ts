@@ -1,4 +1,4 @@
-// `conclave fence adopt`: tells a guard that the store was moved on purpose (docs/FENCING.md). Whoever runs it names the domain that is left,
+// `conclave fence adopt`: tells a guard that the store was moved on purpose (docs/FENCING.md). The operator names the domain that is left,
 // and it is refused if that is not the present one: nobody adopts by mistake what somebody else has moved already.
 import type { Adopted, Move } from "../fencing/index.ts";
 import { type ErrorCode, isConclaveError } from "../index.ts";

@@ -1,4 +1,4 @@
-// `conclave observe NAME`: the present leader, then a line for every change, until told to stop. Whoever reads slowly sees the latest.
+// `conclave observe NAME`: the present leader, then a line for every change, until told to stop. A slow reader sees the latest.
 import { createCandidate, shutdownSignal } from "../index.ts";
 import { INTERRUPTED, YES } from "./command.ts";
 import { onlyName, readFlags } from "./flags.ts";

@@ -117,7 +117,7 @@ function leaseExercise(seed: number): Exercise {
       .join(""),
     ...rows.map(cells),
     "",
-    "A dead leader is replaced when whoever takes over has seen a full lease of silence: failover is about one lease, at worst a quarter more, whatever the",
+    "A dead leader is replaced when the next one has seen a full lease of silence: failover is about one lease, at worst a quarter more, whatever the",
     "renew deadline. A live one that cannot renew gives up at the renew deadline: false elections depend on that, and only through it on the lease.",
     "So: the lease as short as failover must be, the renew deadline as close to it as stopping the work allows. 15 s and 10 s are the defaults of Kubernetes.",
     "",

@@ -9,7 +9,7 @@ export const LEASE_HELP: string = `lease: candidates of the lease machine before
   --nodes (default 3, at most 60), --seed, --seeds, --json, --csv, --crash as above
   --ttl 2s                 lease duration
   --drain 400ms            from the signal to the deadline; default a fifth of the ttl
-  --crash-leader 3s        whoever leads then crashes; the result is the election after that
+  --crash-leader 3s        the leader of that moment crashes; the result is the election after that
   --partition 1,2/3@1s-9s  written out only: the store stands with the greatest side (of equal ones, the last), the others do not reach it; without an end: for 4 ttl
 `;
 
@@ -68,7 +68,7 @@ export async function runLease(args: readonly string[]): Promise<number> {
   return tellSamples(order, { name: "lease", nodes, hasVotes: false, isJson, isCsv, args: ["lease", ...args] });
 }
 
-/** Candidates talk to the store alone: whoever is not on its side does not reach it. */
+/** Candidates talk to the store alone: a candidate that is not on its side does not reach it. */
 function readCuts(text: string, nodes: number, present: readonly number[], ttlMs: number): LeaseChoices["troubles"] {
   const { how, fromMs, toMs } = readCut(text, nodes);
   if (!how.includes("/"))

@@ -85,7 +85,7 @@ export async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Whoever reads may have seen enough (`| head`): what is left goes nowhere, and the exit code stays that of the run. */
+/** The reader may have seen enough (`| head`): what is left goes nowhere, and the exit code stays that of the run. */
 function bearClosedPipe(): void {
   if (process.stdout.listeners("error").includes(ignoreClosed)) return;
   process.stdout.on("error", ignoreClosed);

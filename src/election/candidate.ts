@@ -1,4 +1,4 @@
-// A candidate: this process's standing at one store. Makes the machine's runner when first needed, and hands its events to whoever listens.
+// A candidate: this process's standing at one store. Makes the machine's runner when first needed, and hands its events to the listeners.
 import type { Clock } from "../base/clock.ts";
 import { ConclaveError, isConclaveError } from "../base/errors.ts";
 import { textOfError } from "../base/harmless.ts";
@@ -60,7 +60,7 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
   #giveBackStore: (() => Promise<void>) | undefined;
   readonly #voice: Voice;
   readonly #narrator: Narrator;
-  /** Errors that were thrown at whoever waited; `false` where a background campaign goes on trying all the same. */
+  /** Errors that were thrown at the caller that waited; `false` where a background campaign goes on trying all the same. */
   readonly #delivered = new WeakMap<ConclaveError, boolean>();
   readonly #elections = new Map<string, NamedElection<T>>();
   readonly #locks = new Set<Contest>();
@@ -103,7 +103,7 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
 
   /**
    * The election of `elect`: closing it closes this candidate. And when nothing is asked of it any more, the session is ended and the store given
-   * back, so that `await elect(…).lead(…)` leaves nothing open; whoever asks again begins anew.
+   * back, so that `await elect(…).lead(…)` leaves nothing open; the next call begins anew.
    */
   onlyElection(name: string): Election<T> {
     return this.#election(name, { whenIdle: () => this.#restUnheard(name), whenClosed: () => this.#end() });
@@ -167,7 +167,7 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
 
   close(options: CloseOptions = {}): Promise<void> {
     checkedDrain(options);
-    // Not `??= this.#close()`: whoever is told by it may call close() again before it returns.
+    // Not `??= this.#close()`: a listener that is told by it may call close() again before it returns.
     this.#closed ??= Promise.resolve().then(() => this.#close(options));
     return this.#closed;
   }

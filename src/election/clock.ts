@@ -8,7 +8,7 @@ import { openSync, readSync } from "node:fs";
 import { uptime } from "node:os";
 import type { Clock, Grain, Reading, Timer } from "../base/clock.ts";
 
-/** setTimeout takes no more; whoever waits longer wakes early, looks at the clock and waits again. */
+/** setTimeout takes no more; a longer wait wakes early, looks at the clock and waits again. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Taken when this module is loaded: a test runner that puts fakes in their place must not turn a held term's clock back. */

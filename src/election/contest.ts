@@ -20,7 +20,7 @@ export interface Arena {
   readonly drainMs: number;
   /** Says what became of an error that has nobody to be thrown at. */
   readonly report: (error: ConclaveError, election: Name) => void;
-  /** Errors that were thrown at whoever waited; `false` where something goes on trying all the same. */
+  /** Errors that were thrown at the caller that waited; `false` where something goes on trying all the same. */
   readonly delivered: WeakMap<ConclaveError, boolean>;
 }
 
@@ -171,7 +171,7 @@ export abstract class Contest implements Contender {
   abstract fail(error: unknown): void;
   protected abstract begun(term: HeldTerm): void;
   protected abstract giveUp(): Promise<void>;
-  /** Everything is over; say so to whoever waits. */
+  /** Everything is over, and those who wait are told. */
   protected abstract finished(error: ConclaveError | undefined): void;
 }
 

@@ -135,7 +135,7 @@ export class HoldContest extends Contest {
       if (this.term?.isHeld() !== true) resolve();
       else if (this.guests === 0) this.#settled();
       else {
-        // As inside `lead`: the signal aborts now, the store is told when the work has settled, and whoever awaits this inside it does not wait for itself.
+        // As inside `lead`: the signal aborts now, the store is told when the work has settled, and work that awaits this does not wait for itself.
         this.arena.runner.input({ type: "resign", name: this.name });
         resolve();
       }

@@ -10,7 +10,7 @@ import { Troubles } from "./troubles.ts";
 export interface NarratorOptions {
   readonly nowMs: () => number;
   readonly ttlMs: number;
-  /** The error has been thrown at whoever waited for it, and nothing goes on trying. */
+  /** The error has been thrown at the caller that waited for it, and nothing goes on trying. */
   readonly isDelivered: (error: ConclaveError) => boolean;
   readonly tell: (event: ConclaveEvent) => void;
 }

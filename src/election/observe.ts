@@ -61,7 +61,7 @@ function leaderOf(seat: Seat | undefined, nowMs: number): Leader | undefined {
 }
 
 /**
- * The present leader first, then each change; whoever reads slowly sees the latest. Ends when `signal` aborts. After an error it looks again; the first of a kind
+ * The present leader first, then each change; a slow reader sees the latest. Ends when `signal` aborts. After an error it looks again; the first of a kind
  * is reported, until a look succeeds. What cannot be mended by looking again, at the first look, is thrown.
  */
 export function observeUntil(

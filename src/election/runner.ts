@@ -1,6 +1,6 @@
 // Runs one lease machine on a real clock and a real store: hands it readings, carries out its effects, wakes it in time. It decides nothing.
 //
-// Order. The machine is stepped at once, whoever calls. Effects are carried out in the order of the steps, in one loop and never one inside another: a
+// Order. The machine is stepped at once by every caller. Effects are carried out in the order of the steps, in one loop and never one inside another: a
 // contender or a listener that calls back into this runner changes the books, and the effects of that wait until those before them are done. So a
 // thousand terms that are lost together are told one after the other, on a stack that does not grow. Listeners hear the events in the order in which
 // things happened. `input` that is called from outside returns when everything has been carried out.
@@ -339,7 +339,7 @@ export class Runner {
     this.#announcements = settled(this.#announcements, (waiter) => waiter.name === name, over);
   }
 
-  /** Those who stand now; whoever waits behind one of them tries anew. */
+  /** Those who stand now; a caller that waits behind one of them tries anew. */
   #fail(error: ConclaveError): void {
     const names = [...this.#contenders.keys()];
     for (const name of names) this.#free(name, error);

@@ -1,7 +1,7 @@
 // What main loop and renewal thread say to each other, and the memory that they share.
 //
 // Shared: when the main loop last turned, on both hands, how many words the thread has said, and whether it listens. Each number is read and written whole; the two hands may
-// be of two turns, which makes the loop look slower than it was, never faster. A word is in the port before it is counted: whoever sees the
+// be of two turns, which makes the loop look slower than it was, never faster. A word is in the port before it is counted: a reader that sees the
 // count can read the word at once, without a turn of the loop (`receiveMessageOnPort`).
 import type { MessagePort } from "node:worker_threads";
 import type { Reading } from "../base/clock.ts";

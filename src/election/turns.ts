@@ -1,4 +1,4 @@
-// LAW 11, in the process. A session grants a name to whoever of it asks, so two askers of one candidate must never reach the store together: they
+// LAW 11, in the process. A session grants a name to every asker that belongs to it, so two askers of one candidate must never reach the store together: they
 // take turns here, first come first served, before the store is touched.
 
 export interface Turn {

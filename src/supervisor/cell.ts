@@ -5,7 +5,7 @@
 //   its kin             where there is no cgroup: by session, by a mark in the environment, by parents (kin.ts)
 //
 // SIGKILL reaches stopped processes too. Only one in uninterruptible I/O survives it: the cell is not empty then, and nothing may be released.
-// Nothing here throws: whoever kills does as much as can be done, and what could not be found out is not taken for gone.
+// Nothing here throws: killing does as much as can be done, and what could not be found out is not taken for gone.
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { isPopulated } from "./cgroup.ts";

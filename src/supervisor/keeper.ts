@@ -149,7 +149,7 @@ function napMs(): number {
   const now = clock.now();
   const { instants, isTold, isKilled } = guarded;
   const nextMs = msUntil(now, isTold ? instants.killAt : instants.termAt);
-  // Killed, and told nothing: the supervisor is stopped. Whoever of the cell comes to life late meets the next look.
+  // Killed, and told nothing: the supervisor is stopped. A process of the cell that comes to life late is found by the next look.
   return isKilled ? LONGEST_NAP_MS : Math.min(LONGEST_NAP_MS, Math.max(SHORTEST_NAP_MS, Math.ceil(nextMs)));
 }
 

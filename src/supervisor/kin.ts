@@ -17,7 +17,7 @@ export interface Kin {
   readonly suspects: readonly number[];
 }
 
-/** Remembers the present descendants of the cell, from parent to child: each is known from now on, whoever its parent will be. Throws if it cannot look. */
+/** Remembers the present descendants of the cell, from parent to child: each is known from now on, whichever process will be its parent. Throws if it cannot look. */
 export function follow(cell: Cell): void {
   const known = new Map([cell.child, ...cell.known].map((each) => [each.pid, each]));
   const waiting = [...known.values()].filter(isStill);

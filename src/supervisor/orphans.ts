@@ -30,7 +30,7 @@ export function makeMark(election: string, token: FencingToken | undefined): Ter
   };
 }
 
-/** For the environment of a child: with the marks that this process has itself, so that whoever ends those ends the child too. */
+/** For the environment of a child: with the marks that this process has itself, so that what ends those ends the child too. */
 export function marked({ text }: TermMark): Readonly<Record<string, string>> {
   return { [MARKS]: [process.env[MARKS], text].filter(Boolean).join(" ") };
 }

@@ -112,8 +112,8 @@ export function send(pid: number, signal: NodeJS.Signals): void {
 }
 
 /**
- * Of all processes, what `meant` makes of them. One that forks and ends after the listing and before the look would hide its child; so whoever has appeared meanwhile is
- * looked at too, until nobody has. Then whoever is meant and lives was at the last listing, or descends from one that was: and that one was seen.
+ * Of all processes, what `meant` makes of them. One that forks and ends after the listing and before the look would hide its child; so every process that has appeared meanwhile is
+ * looked at too, until nobody has. Then every process that is meant and lives was in the last listing, or descends from one that was: and that one was seen.
  */
 function survey<T>(meant: (pid: number) => T | undefined): readonly T[] {
   const seen = new Set<number>();

@@ -34,7 +34,7 @@ function write(text: Buffer): void {
       rest = rest.subarray(writeSync(descriptor, rest));
       isStuck = false;
     } catch (error) {
-      // Else: whoever read it has gone, or its disk is full. The command must not suffer.
+      // Else: the program that read it has gone, or its disk is full. The command must not suffer.
       isStuck = (error as NodeJS.ErrnoException).code === "EAGAIN";
       if (!isStuck || performance.now() >= until) return;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, NAP_MS);

@@ -95,7 +95,7 @@ describe("what may pass", () => {
     expectOneLine(ended, "observe", said);
   });
 
-  it("a replica: who leads can be read, and whoever wants to lead is told where to, once and in full", async () => {
+  it("a replica: who leads can be read, and a process that wants to lead is told where to, once and in full", async () => {
     const replica = database.replace(/:\d+\//, `:${new URL(databases().urls[1] ?? "").port}/`);
     expect(await cli.run(["leader", "x", "--store", replica])).toMatchObject({ code: 1, stdout: 'nobody leads "x"\n' });
     const running = await cli.start(["run", "x", "--store", replica, "--ttl", "2s", "--", "true"]);

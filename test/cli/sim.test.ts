@@ -140,7 +140,7 @@ describe("conclave sim", () => {
     expect(JSON.parse(out)).toMatchObject({ protocol: "lease", nodes: 4, seed: 2, term: 1, violations: [] });
   });
 
-  it("of leases cuts off from the store whoever is not on its side: another leads, with the next token", async () => {
+  it("of leases cuts off from the store the candidates that are not on its side: another leads, with the next token", async () => {
     const results: { leader: number; term: number; violations: unknown[] }[] = [];
     for (let seed = 1; seed <= 8; seed++) {
       const { code, out } = await sim(`lease --nodes 3 --seed ${seed} --partition 1/2,3@1s-9s --json`);

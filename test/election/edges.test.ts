@@ -241,7 +241,7 @@ describe("elect", () => {
     expect(closes).toBe(2);
   });
 
-  it("closed by whoever hears its signal closes once, in order", async () => {
+  it("closed by a listener of its signal closes once, in order", async () => {
     const candidate = createCandidate({ store: memory(), ttlMs: 1_000, drainMs: 50 });
     const election = candidate.election("x");
     await election.campaign().then((term) => term.signal.addEventListener("abort", () => void candidate.close()));

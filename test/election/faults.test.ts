@@ -45,7 +45,7 @@ describe("law 9, before the first exchange", () => {
     await expect(make().withLock("x", async () => {})).rejects.toMatchObject({ code: "STORE_DENIED" });
   });
 
-  it("whoever waits behind in the process is told too, and a later try may succeed", async () => {
+  it("a caller that waits behind in the process is told too, and a later try may succeed", async () => {
     const candidate = createCandidate({
       store: refusing(memory(), { retryable: false, times: 2 }) as never,
       ttlMs: 1000,

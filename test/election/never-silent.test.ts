@@ -1,5 +1,6 @@
 // Nothing happens in silence: who listens hears every event once, and when nobody listens trouble is a warning of the process, once per outage.
 import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -90,6 +91,41 @@ describe("who listens", () => {
     );
     expect(lines).toContainEqual(expect.stringMatching(/^warn conclave: error .*code="STORE_TIMEOUT"/));
     expect(await codes()).toEqual([]);
+  });
+
+  it("pino itself is a logger, and writes events with their tokens as JSON", async () => {
+    const lines: Record<string, unknown>[] = [];
+    // The one that Fastify brings along.
+    const require = createRequire(import.meta.url);
+    const pino = createRequire(require.resolve("fastify"))("pino") as (
+      options: { level: string },
+      to: { write(line: string): unknown },
+    ) => Record<"debug" | "info" | "warn" | "error", (...what: unknown[]) => void>;
+    const log = pino({ level: "debug" }, { write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) });
+    const store = fakeStore();
+    const candidate = createCandidate({ store, ttlMs: 10_000, logger: log });
+    candidate.subscribe((event) => log.debug({ event }, "seen"));
+    candidate.election("x").start();
+    await store.advance(1);
+    expect(lines).toContainEqual(
+      expect.objectContaining({ level: 30, msg: expect.stringMatching(/^conclave: elected election="x" token=1 /) }),
+    );
+    const elected = lines.find(({ event }) => (event as ConclaveEvent | undefined)?.type === "elected");
+    expect(elected).toMatchObject({ level: 20, msg: "seen", event: { election: "x", token: { value: "1" } } });
+    await candidate.close();
+  });
+
+  it("console itself is a logger", async () => {
+    const info = vi.spyOn(console, "info").mockImplementation(() => {});
+    const store = fakeStore();
+    const candidate = createCandidate({ store, ttlMs: 10_000, logger: console });
+    candidate.election("x").start();
+    await store.advance(1);
+    expect(info.mock.calls.flat()).toContainEqual(expect.stringMatching(/^conclave: elected election="x" token=1 /));
+    info.mockRestore();
+    vi.spyOn(console, "debug").mockImplementation(() => {});
+    await candidate.close();
+    vi.restoreAllMocks();
   });
 
   it("an election's subscribe hears of its own name and of the candidate, not of other names", async () => {

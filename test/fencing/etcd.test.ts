@@ -76,7 +76,7 @@ describe("etcdFence", () => {
     expect(await one.read(key)).toBe("gone");
   });
 
-  it("admits tokens in order, whoever races", async () => {
+  it("admits tokens in order, whichever of them is first", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyToken, { minLength: 2, maxLength: 8 }), async (tokens) => {
         resource = `race-${++resources}`;

@@ -183,7 +183,7 @@ describe.each(CLIENTS)("postgresFence with %s", (_, open) => {
     expect(await codeOf(adopt("etcd-7", "etcd-8"))).toBe("CONFIG_INVALID");
   });
 
-  it("a move waits for what is in progress, and whoever waits for the move is refused", async () => {
+  it("a move waits for what is in progress, and a write that waits for the move is refused", async () => {
     await raise(by(1));
     let moving: Promise<unknown> | undefined;
     let late: Promise<string> | undefined;

@@ -59,7 +59,7 @@ describe("a node", () => {
     );
   });
 
-  it("waits for an answer as long as two messages take, and for a coordinator as long as whoever answered may need", () => {
+  it("waits for an answer as long as two messages take, and for a coordinator as long as the node that answered may need", () => {
     const node = asking();
     const coordinator = node.receive(3, { type: "OK", number: node.state.election, seen: 0 });
     expect(node.state.answerTimeoutMs).toBe(22);
@@ -91,7 +91,7 @@ describe("a node", () => {
     });
   });
 
-  it("begins again when whoever answered does not announce itself", () => {
+  it("begins again when the node that answered does not announce itself", () => {
     const node = asking();
     const { election } = node.state;
     node.receive(3, { type: "OK", number: election, seen: 0 });

@@ -45,7 +45,7 @@ describe("the cost of one initiator, ELECTION and ELECTED", () => {
     expect(total(1)).toBe(worst);
   });
 
-  it("depends on nothing but the hops from the initiator to the best: over all orders of 5, whoever begins", () => {
+  it("depends on nothing but the hops from the initiator to the best: over all orders of 5 and all initiators", () => {
     const N = 5;
     for (const ring of permutations(ascending(N)))
       for (const initiator of ring) {

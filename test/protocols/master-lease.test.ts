@@ -96,7 +96,7 @@ describe("a replica", () => {
     expect(said(node.stored(2))).toEqual([{ to: 4, type: "GRANT", epoch: 5, waitMs: 0 }]);
   });
 
-  it("in a new life is bound for a full lease, and makes whoever it grants to wait as long", () => {
+  it("in a new life is bound for a full lease, and makes the node that it grants to wait as long", () => {
     const node = replica({ epoch: 3, holder: 2 });
     node.now = 100;
     expect(said(node.receive(4, ask(4)))).toMatchObject([{ type: "DENY" }]);
@@ -104,7 +104,7 @@ describe("a replica", () => {
     expect(said(node.stored(1))).toEqual([{ to: 2, type: "GRANT", epoch: 5, waitMs: 905 }]);
   });
 
-  it("follows whoever renews in a later epoch, when that is on disk", () => {
+  it("follows a node that renews in a later epoch, when that is on disk", () => {
     const node = granted();
     expect(said(node.receive(4, renew(6, 2)))).toEqual([]);
     expect(said(node.stored(2))).toEqual([{ to: 4, type: "RENEWED", epoch: 6, sequence: 2 }]);

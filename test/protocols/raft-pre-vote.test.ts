@@ -131,7 +131,7 @@ describe("with CheckQuorum (thesis, sections 4.2.3 and 6.2)", () => {
     expect(node.state.role).toBe("follower");
   });
 
-  it("whoever hears a leader ignores who asks for votes, and its term, for the least election timeout", () => {
+  it("a node that hears a leader ignores requests for votes, and its term, for the least election timeout", () => {
     const node = follower({ settings, image: { term: 3, vote: 0 } });
     node.receive(3, append(3));
     node.now = 149;

@@ -192,7 +192,7 @@ describe.each(["chang-roberts", "lelann"])("%s: a group", (name) => {
     }
   });
 
-  it("elects the best that is up, whoever begins", () => {
+  it("elects the best that is up, whichever node begins", () => {
     const attributes = [1, 9, 3, 9, 7];
     for (const initiator of [1, 3, 5]) {
       const { result } = elect(name, { nodes: 5, attributes, leader: 4, down: [2, 4] }, [`tell ${initiator} campaign`]);

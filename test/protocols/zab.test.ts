@@ -90,7 +90,7 @@ describe("who looks", () => {
     expect([...node.state.received.keys()]).toEqual([1]);
   });
 
-  it("tells whoever looks in an earlier round, and does not count it", () => {
+  it("tells a node that looks in an earlier round, and does not count it", () => {
     const node = looking(2, 5);
     node.receive(1, vote({ leader: 1, round: 4 }));
     expect(sends(node.receive(3, vote({ leader: 3, round: 3 })), 3)).toEqual([vote({ leader: 2, round: 4 })]);
@@ -194,7 +194,7 @@ describe("who looks and hears from those who do not", () => {
 });
 
 describe("who follows", () => {
-  it("answers whoever looks with the vote it follows, of that vote's round", () => {
+  it("answers a node that looks with the vote it follows, of that vote's round", () => {
     const node = following();
     expect(sends(node.receive(3, vote({ leader: 3, round: 9 })), 3)).toEqual([
       vote({ leader: 2, round: 1, state: "following" }),

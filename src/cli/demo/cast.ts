@@ -100,7 +100,7 @@ export class Cast {
   constructor(options: CastOptions) {
     this.#options = options;
     this.failed = new Promise<never>((_resolve, reject) => (this.#fail = reject));
-    this.failed.catch(() => {}); // whoever waits for it is told; nobody may be waiting yet
+    this.failed.catch(() => {}); // those who wait for it are told; nobody may be waiting yet
     for (const who of options.names) this.replace(who);
   }
 
@@ -108,7 +108,7 @@ export class Cast {
     return [...this.#players.values()];
   }
 
-  /** Whoever leads with the greatest token. */
+  /** The leader with the greatest token. */
   get leader(): Player | undefined {
     const leading = this.players.filter(({ doing }) => doing === "leading");
     return leading.reduce<Player | undefined>(

@@ -1,5 +1,5 @@
 // A performance of the demo: a private folder, a ledger, three candidates, rounds until it is enough, and the verdict. The folder keeps the log, so that
-// whoever doubts can read it; the rest is removed.
+// people who doubt can read it; the rest is removed.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";

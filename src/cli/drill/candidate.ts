@@ -94,7 +94,7 @@ class Actor {
     if (term.isLeading()) this.#write(at, false);
   }
 
-  /** With the thread blocked, so that whoever stops the process now stops it before the write. */
+  /** With the thread blocked, so that a signal that stops the process now stops it before the write. */
   #compose(): void {
     if (this.#term?.isHeld() !== true) return;
     const at = nowMs();

@@ -13,7 +13,7 @@ export interface CompanyOptions extends Omit<PlayerOptions, "id" | "cable" | "he
 
 type Speech = Exclude<Said, Write>;
 
-/** Whoever has been waited for too long: the drill cannot go on. */
+/** A candidate has been waited for too long: the drill cannot go on. */
 export class NobodyLeads extends Error {}
 
 export class Company {

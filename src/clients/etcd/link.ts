@@ -1,4 +1,4 @@
-// etcd's methods over one connection, which is one member. Whoever needs two answers of the same member takes one link and uses it for both.
+// etcd's methods over one connection, which is one member. A caller that needs two answers of the same member takes one link and uses it for both.
 import { type Connection, type Metadata } from "./connection.ts";
 import { EtcdError, wantsNewToken } from "./errors.ts";
 import {

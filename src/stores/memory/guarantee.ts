@@ -36,7 +36,7 @@ export function guaranteeOf(shape: Shape, judge: Judge, domain: string): Guarant
     under: {
       processPause:
         judge === "store"
-          ? "A pause stops the holder, its rivals and this store together; whoever asks first afterwards finds the holder's session over if the pause outlasted its ttl, and the old holder's token is then older than the next one."
+          ? "A pause stops the holder, its rivals and this store together; the first request afterwards finds the holder's session over if the pause outlasted its ttl, and the old holder's token is then older than the next one."
           : "A pause stops the holder, its rivals and this store together; a rival that had watched the holder in silence may take over as soon as all run again, with a greater token.",
       partition: "There is no network: store and candidates are one process.",
       storeLeaderChange: "There are no servers, so none is followed by another.",

@@ -2,7 +2,7 @@
 // processes that start at once the first makes them, and the others find them.
 //
 // Only where the schema is empty or not there. Tables of another layout, or of somebody else, are left as they are: an update is a decision (schema.ts).
-// Only when a session is opened, by a store that has not met its tables yet: whoever merely looks makes nothing, and a schema that is dropped under a running
+// Only when a session is opened, by a store that has not met its tables yet: a store that merely looks makes nothing, and a schema that is dropped under a running
 // election is not replaced by those who were in it, since its tokens would begin again in a new domain while an old leader still believes.
 // It is said once, with the name of the database: candidates with a wrong URL would elect a leader of their own there.
 import { randomUUID } from "node:crypto";

@@ -83,7 +83,7 @@ function checkMount(file: string): void {
         ? "is a mount point by itself"
         : undefined;
   if (how === undefined) return;
-  const message = `sqlite: ${file} ${how}; whoever opens it by the other name has another -wal beside it, and two could lead. Share the folder instead of the file.`;
+  const message = `sqlite: ${file} ${how}; a process that opens it by the other name has another -wal beside it, and two could lead. Share the folder instead of the file.`;
   throw new Refusal("STORE_UNSUPPORTED", message);
 }
 

@@ -59,6 +59,6 @@ function faults(evidence: Evidence): Guarantee["under"] {
     recordDeleted:
       evidence === "memory"
         ? "Nobody but this process can reach the records."
-        : "A deleted seat or session is waited for as if it were held, and its holder loses the term within moments; a counter cannot be deleted. If the file is deleted or replaced, its holders lose their terms within moments, but whoever opens the new file may lead meanwhile; a new file has a new token domain, so that guards refuse the old tokens until told otherwise. A restored backup brings old counters back: tokens may repeat.",
+        : "A deleted seat or session is waited for as if it were held, and its holder loses the term within moments; a counter cannot be deleted. If the file is deleted or replaced, its holders lose their terms within moments, but a process that opens the new file may lead meanwhile; a new file has a new token domain, so that guards refuse the old tokens until told otherwise. A restored backup brings old counters back: tokens may repeat.",
   };
 }

@@ -131,7 +131,7 @@ export class Bench {
     return checkKind(
       await this.stand(session, name, bid, value),
       "granted",
-      "a name that is free is granted to whoever claims it",
+      "a name that is free is granted to the session that claims it",
     ).hold;
   }
 

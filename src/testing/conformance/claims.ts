@@ -60,7 +60,7 @@ async function excludes(bench: Bench): Promise<void> {
   const claimed = await bench.claim(rival, name, bench.bid(), version);
   if (bench.isLine)
     checkEqual(
-      checkKind(claimed, "waiting", "whoever joins a line behind another waits").ahead,
+      checkKind(claimed, "waiting", "a session that joins a line behind another waits").ahead,
       1,
       "ahead counts who stands before",
     );

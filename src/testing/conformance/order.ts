@@ -29,7 +29,7 @@ async function servesInTurn(bench: Bench): Promise<void> {
     checkKind(
       await bench.claim(third, name, bench.bid(), version),
       "granted",
-      "whoever swaps first over the version that stands wins",
+      "the first swap over the version that stands wins",
     );
     checkKind(await bench.claim(second, name, bench.bid(), version), "beaten", "a version is swapped over once");
     return;
@@ -43,7 +43,7 @@ async function servesInTurn(bench: Bench): Promise<void> {
   checkKind(
     await bench.claim(second, name, bid2),
     "granted",
-    "whoever becomes the first of its line is granted when it asks again",
+    "a session that becomes the first of its line is granted when it asks again",
   );
   await bench.giveBack(second, [], true);
   checkKind(
@@ -68,7 +68,7 @@ async function showsPlace(bench: Bench): Promise<void> {
     return;
   }
   const bid = bench.bid();
-  checkKind(await bench.claim(second, name, bid), "waiting", "whoever joins a line behind another waits");
+  checkKind(await bench.claim(second, name, bid), "waiting", "a session that joins a line behind another waits");
   const line = "place: whether my entry is there, bound to my session, and how many stand before it";
   checkEqual((await bench.seat(name, { bid: hold.bid, session: first })).place, { present: true, ahead: 0 }, line);
   checkEqual((await bench.seat(name, { bid, session: second })).place, { present: true, ahead: 1 }, line);
@@ -118,7 +118,7 @@ async function answersStanding(bench: Bench): Promise<void> {
     checkKind(await again(), "beaten", "a race takes no notice of `stands`");
     return;
   }
-  checkKind(await bench.claim(second, name, bid), "waiting", "whoever joins a line behind another waits");
+  checkKind(await bench.claim(second, name, bid), "waiting", "a session that joins a line behind another waits");
   const waits = checkKind(await again(), "waiting", "who stands behind another waits, and joins no second time");
   checkEqual(waits.ahead, 1, "a claim that stands shows its place");
   await bench.giveBack(first, [hold]);

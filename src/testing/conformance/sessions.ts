@@ -121,7 +121,7 @@ async function keepsMany(bench: Bench): Promise<void> {
   const claimed = await bench.claims(claims);
   checkEqual(claimed.length, count, "claims are answered one by one");
   const holds = claimed.map(
-    (answer) => checkKind(answer, "granted", "a name that is free is granted to whoever claims it").hold,
+    (answer) => checkKind(answer, "granted", "a name that is free is granted to the session that claims it").hold,
   );
   const kept = await bench.kept(session, holds);
   checkHolds(kept.lost, [], "one keep extends a session and every hold bound to it");

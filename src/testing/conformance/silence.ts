@@ -33,7 +33,7 @@ async function endsForGood(bench: Bench): Promise<void> {
   const silent = await bench.open(bench.spec(bench.isTaken ? undefined : bench.shortTtlMs));
   const [taken, other] = [await bench.win(silent, bench.name()), await bench.win(silent, bench.name())];
   const taker = await replace(bench, taken, silent.ttlMs);
-  await bench.checkHeldBy(taken.name, taker, "whoever swapped over a silent seat holds it");
+  await bench.checkHeldBy(taken.name, taker, "the session that swapped over a silent seat holds it");
   if (bench.guarantee.keep === "per-hold") {
     checkHolds(
       (await bench.kept(silent, [taken, other])).lost,

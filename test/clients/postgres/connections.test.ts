@@ -201,7 +201,7 @@ describe("with a client that does as it is told", () => {
     expect(puppets).toHaveLength(2);
   });
 
-  it("tells whoever waited in vain that nothing was sent", async () => {
+  it("tells a caller that waited in vain that nothing was sent", async () => {
     const all = Array.from({ length: 4 }, () => ask("SELECT 1", 60_000));
     for (const each of puppets) each.connected();
     const fifth = expect(ask("SELECT 5", 3_000)).rejects.toThrow(/trying to connect/);
@@ -240,7 +240,7 @@ describe("with a client that does as it is told", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("fails whoever waited longest when it cannot connect, and tries again for the others", async () => {
+  it("fails the caller that waited longest when it cannot connect, and tries again for the others", async () => {
     const [first, second] = [ask("SELECT 1"), ask("SELECT 2")];
     const failed = expect(first).rejects.toThrow("refused");
     puppet(0).connected(new Error("refused"));
@@ -253,7 +253,7 @@ describe("with a client that does as it is told", () => {
     expect(puppets).toHaveLength(2);
   });
 
-  it("makes another for whoever waits when one breaks", async () => {
+  it("makes another for those who wait when one breaks", async () => {
     const four = Array.from({ length: 4 }, () => ask("SELECT 1", 60_000));
     for (const each of puppets) each.connected();
     const fifth = ask("SELECT 5");
@@ -360,7 +360,7 @@ describe("with a client that does as it is told", () => {
     expect(await sixth).toBe("6");
   });
 
-  it("tells whoever waits when one breaks and no other can be made", async () => {
+  it("tells those who wait when one breaks and no other can be made", async () => {
     let isBroken = false;
     const made: Puppet[] = [];
     const four = new Connections(() => {

@@ -210,7 +210,7 @@ it("a name twice in one call is granted once", async () => {
   await store.close();
 });
 
-it("whoever begins to watch what is free is told so, also beside one who has been told before", async () => {
+it("a watcher that begins when the seat is free is told so, also beside one who has been told before", async () => {
   const store = postgres(await newDatabase(servers().urls[0] ?? ""));
   const session = await open(store);
   const watch = (): AsyncIterator<Hint> => store.watch([{ name: "x" }], call())[Symbol.asyncIterator]();

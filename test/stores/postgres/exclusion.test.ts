@@ -315,7 +315,7 @@ describe.each(["release", "give"])("giving back by %s", (verb) => {
   });
 });
 
-describe("whoever asks", () => {
+describe("a session that asks", () => {
   it.each(["claim", "take"])("for another layout gets nothing, by %s", async (verb) => {
     const { name } = await given();
     const manners = { layout: 9 };
@@ -361,7 +361,7 @@ describe("whoever asks", () => {
   });
 });
 
-it("a counter is neither deleted nor lowered, and the domain stays, whoever tries", async () => {
+it("a counter is neither deleted nor lowered, and the domain stays, by whatever hand", async () => {
   const { name } = await held();
   for (const [sql, why] of [
     [`DELETE FROM conclave.counter WHERE name = '${name}'`, /never deleted/],
