@@ -19,6 +19,7 @@ export interface Refused {
   readonly cause?: unknown;
 }
 
+/** Why a store has refused a request. */
 export type RefusalCode =
   | "STORE_UNREACHABLE"
   | "STORE_DENIED"

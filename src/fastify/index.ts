@@ -7,6 +7,7 @@ import type { Store } from "../stores/contract.ts";
 import { openStore } from "../drivers/open-store.ts";
 
 declare module "fastify" {
+  /** What the plugin adds to a server. */
   interface FastifyInstance {
     /** The candidate of this process: `fastify.conclave.election("billing").lead(work)`. */
     readonly conclave: Candidate;

@@ -24,11 +24,13 @@ export function fencingHeaders(by: Fenced): { readonly [HEADER]: string } {
   return { [HEADER]: textOf(tokenOf(by)) };
 }
 
+/** Options of `fencedHandler`. */
 export interface HttpFenceOptions {
   /** How long a newer request waits for older ones to end. @default 5_000 */
   readonly waitMs?: number | undefined;
 }
 
+/** Answers a request whose token was admitted. */
 export type FencedHandler = (request: Request, by: Fenced) => Response | Promise<Response>;
 
 /**

@@ -19,11 +19,13 @@ import { resourceOf } from "./input.ts";
 import type { Fence } from "./memory.ts";
 import type { Fenced } from "./token.ts";
 
+/** Options of `fencedListener`. */
 export interface ListenerOptions extends HttpFenceOptions {
   /** Told what a listener rejected with; the client gets 500. @default a warning of the process */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
+/** The same for `node:http`: answers a request whose token was admitted. */
 export type FencedListener = (request: IncomingMessage, response: ServerResponse, by: Fenced) => Promise<void>;
 
 /** A request listener of `node:http` behind a guard: it runs only for requests whose token is admitted. */

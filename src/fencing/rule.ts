@@ -44,6 +44,7 @@ export interface Remembered {
 
 export type Refusal = "stale" | "equal" | "foreign" | "left";
 
+/** A move of the store on purpose: from which token domain to which. */
 export interface Move {
   readonly from: string;
   readonly to: string;

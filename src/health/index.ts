@@ -7,6 +7,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ConclaveEvent } from "../lease/events.ts";
 
+/** What a probe is told. */
 export interface HealthReport {
   readonly live: boolean;
   readonly ready: boolean;
@@ -24,6 +25,7 @@ export interface HealthReport {
   readonly overstaying: readonly string[];
 }
 
+/** The health of one candidate or election, while it is listened to. */
 export interface Health {
   readonly report: () => HealthReport;
   /** Stops listening. */

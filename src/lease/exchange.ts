@@ -4,6 +4,7 @@ import type { Refused, Unknown } from "../base/outcome.ts";
 
 declare const brand: unique symbol;
 
+/** The name of an election or lock. */
 export type Name = string;
 
 /**

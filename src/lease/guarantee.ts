@@ -3,6 +3,7 @@
 /** Whether a store gives tokens that grow. */
 export type Fencing = "fenced" | "unfenced";
 
+/** What can happen to a leader or its store. A store says of each what is promised then. */
 export type Hazard =
   | "processPause"
   | "partition"

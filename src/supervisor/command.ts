@@ -2,11 +2,13 @@
 import { accessSync, constants, statSync } from "node:fs";
 import path from "node:path";
 
+/** What became of a search for a command. */
 export type Found = "executable" | "not-executable" | "not-found";
 
 /** Where shells and `execvp` look if nobody says where. */
 const USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+/** Looks for a command as a shell would, without running it. */
 export function findCommand(command: string, searchPath: string | undefined = process.env["PATH"]): Found {
   if (command === "") return "not-found";
   if (command.includes("/")) return inspect(command, ["ENOENT"]);

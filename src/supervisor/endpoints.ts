@@ -8,6 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import type { Supervisor } from "./supervisor.ts";
 
+/** The HTTP server of `conclave run` that answers probes and scrapes. */
 export interface Endpoints {
   readonly port: number;
   close(): Promise<void>;

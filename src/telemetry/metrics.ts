@@ -4,6 +4,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { ConclaveEvent } from "../lease/events.ts";
 import { textOf } from "./prometheus.ts";
 
+/** The labels of a sample: name and value. */
 export type Labels = Readonly<Record<string, string>>;
 
 /** One metric with its samples. */
@@ -23,6 +24,7 @@ export type MetricFamily = {
     }
 );
 
+/** One sample of a histogram. */
 export interface HistogramSample {
   readonly labels: Labels;
   readonly count: number;

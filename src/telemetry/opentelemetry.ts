@@ -18,6 +18,7 @@ import {
 import type { ConclaveEvent } from "../lease/events.ts";
 import { countingOnly, createMetrics, type Metrics, type MetricsOptions, RENEWAL_BOUNDS } from "./metrics.ts";
 
+/** Options of `openTelemetryBridge`. */
 export interface OpenTelemetryOptions extends MetricsOptions {
   /** @default the global meter provider's meter "conclave" */
   readonly meter?: Meter | undefined;
@@ -27,6 +28,7 @@ export interface OpenTelemetryOptions extends MetricsOptions {
   readonly attributes?: Attributes | undefined;
 }
 
+/** Turns the events of one candidate into instruments and spans of OpenTelemetry. */
 export interface OpenTelemetryBridge extends Pick<Metrics, "record" | "countRefusals"> {
   /** Ends open spans, and reports nothing any more. */
   readonly stop: () => void;

@@ -14,6 +14,7 @@ import {
   RENEWAL_BOUNDS,
 } from "./metrics.ts";
 
+/** Options of `promClientMetrics`. */
 export interface PromClientOptions extends MetricsOptions {
   /** Where they are registered. @default the global `register` of prom-client */
   readonly register?: Registry | undefined;
@@ -21,6 +22,7 @@ export interface PromClientOptions extends MetricsOptions {
   readonly labels?: Labels | undefined;
 }
 
+/** Keeps the metrics of one candidate in a registry of prom-client. */
 export interface PromClientMetrics extends Pick<Metrics, "record" | "countRefusals"> {
   /** Takes the samples of this candidate out of the registry again. */
   readonly stop: () => void;

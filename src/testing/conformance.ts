@@ -17,6 +17,7 @@ import { silenceCases } from "./conformance/silence.ts";
 import { tokenCases } from "./conformance/tokens.ts";
 import { watchCases } from "./conformance/watches.ts";
 
+/** One claim about a store, to be run by any test runner. */
 export interface ConformanceCase {
   /** What is claimed of the store. */
   readonly name: string;
@@ -24,6 +25,7 @@ export interface ConformanceCase {
   readonly run: () => Promise<void>;
 }
 
+/** Options of `storeConformance`. */
 export interface ConformanceOptions {
   /** Cases left out, by their whole name, each with the reason why this store cannot do it. */
   readonly skip?: readonly { readonly name: string; readonly reason: string }[] | undefined;

@@ -4,6 +4,7 @@ import type { Term } from "../election/term.ts";
 import { type FencingToken, makeToken } from "../fencing/token.ts";
 import type { TermState } from "../lease/events.ts";
 
+/** Options of `fakeTerm`. */
 export interface FakeTermOptions {
   /** @default 1n */
   readonly token?: bigint | undefined;

@@ -1,8 +1,10 @@
 // Which fault meets which request: those asked for, in order, then what chance says, then none. Decides only; faulty.ts does.
 import { createRng, nextChance, nextInteger, nextOf, type Rng } from "../base/rng.ts";
 
+/** The methods of a store that can be made to fail. */
 export type Method = "keep" | "claim" | "release" | "look";
 
+/** What goes wrong with one request. */
 export type StoreFault =
   /** Reaches the store only after this long. */
   | { readonly delayMs: number }
@@ -21,6 +23,7 @@ export type StoreFault =
   /** A look shows what it showed this many looks ago. Of other methods: no fault. */
   | { readonly stale: number };
 
+/** Faults by chance, from a seed. */
 export interface RandomFaults {
   /** The only source of chance: the same seed and the same requests meet the same faults. */
   readonly seed: number;
@@ -33,8 +36,10 @@ export interface RandomFaults {
 }
 
 const KINDS = ["delayMs", "answerAfterMs", "hang", "dropAnswer", "error", "reorder", "late", "stale"] as const;
+/** The kinds of `StoreFault`, by their keys. */
 export type FaultKind = (typeof KINDS)[number];
 
+/** A fault that a request has met. */
 export interface Injected {
   readonly method: Method;
   readonly fault: StoreFault;

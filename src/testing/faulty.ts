@@ -24,6 +24,7 @@ import { hostClock, hostClockOf, type WithClock } from "../stores/host-clock.ts"
 import { processClock } from "../stores/memory/process-clock.ts";
 import { type StoreFault, type Faults, FaultSource, type Method, type RandomFaults } from "./faults.ts";
 
+/** Options of `faulty`: which faults its requests meet. */
 export interface FaultPlan {
   /** What the first requests meet, as if asked for by `faults.next`. */
   readonly next?: readonly { readonly method: Method | "any"; readonly fault: StoreFault }[] | undefined;
@@ -32,6 +33,7 @@ export interface FaultPlan {
   readonly clock?: Clock | undefined;
 }
 
+/** A store whose requests meet faults. */
 export interface FaultyStore<F extends Fencing> extends Store<F>, Partial<WithClock> {
   readonly faults: Faults;
 }

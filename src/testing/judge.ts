@@ -7,6 +7,7 @@
 // instant. A line is written with one append, so that lines do not mix. A process that was killed has no `end`: its last line counts.
 // Not seen: what lies between two lines of one term is taken as held, after the last one as not.
 
+/** What `judgeLog` has found in a log. */
 export interface LogVerdict {
   /** How many terms the log shows. */
   readonly terms: number;
