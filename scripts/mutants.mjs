@@ -104,9 +104,13 @@ async function main(argv) {
   return survivors.length === 0 ? 0 : 1;
 }
 
+/** In folders whose other tests start servers or processes: these drive a model, or compute. */
+const QUICK = new Set(["test/stores/etcd/steps.test.ts", "test/supervisor/estate.test.ts"]);
+
 /** Its test needs neither a server nor a process of its own. @param {Mutant} mutant */
 function isQuick({ test = "" }) {
-  return !/^test\/(?:supervisor\/|stores\/(?:postgres|etcd)\/|fencing\/(?:postgres|etcd)\.)/.test(test);
+  if (QUICK.has(test)) return true;
+  return !/^test\/(?:supervisor\/|(?:stores|clients)\/(?:postgres|etcd)\/|fencing\/(?:postgres|etcd)\.)/.test(test);
 }
 
 /** @param {Outcome} outcome */

@@ -50,7 +50,7 @@ function judge(modules) {
   if (failed !== undefined) {
     const [error] = failed.result().errors ?? [];
     const story = (error?.stack ?? error?.message ?? "").split("\n")[0] ?? "";
-    const isAssertion = /^(?:AssertionError|Error: Property failed|Error: promise resolved)/.test(story);
+    const isAssertion = /^(?:AssertionError|NotConforming|Error: Property failed|Error: promise resolved)/.test(story);
     return { verdict: "fails", test: failed.fullName.replaceAll(" > ", " "), story, isAssertion };
   }
   const error = modules.flatMap((module) => module.errors()).at(0);

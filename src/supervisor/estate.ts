@@ -1,6 +1,6 @@
 // A store seen on the way: passes every call on unchanged, and notes what this process has there, so that a keeper can give it back. What may have been
 // written is noted BEFORE it is sent: a claim may be applied although its answer never comes.
-import type { Bid, Call, Claim, Hold, Name, Session, SessionSpec, Store, Will } from "../stores/contract.ts";
+import type { Bid, Call, Claim, Hold, KeepWish, Name, Session, SessionSpec, Store, Will } from "../stores/contract.ts";
 import type { Estate } from "./keeper-words.ts";
 
 export interface Witness<S extends Store> {
@@ -20,8 +20,8 @@ export function witness<S extends Store>(store: S, changed: () => void): Witness
     changed();
   };
   const calls: Omit<Store, "guarantee"> = {
-    async keep(spec: Session | SessionSpec, held: readonly Hold[], call: Call) {
-      const answer = await store.keep(spec, held, call);
+    async keep(spec: Session | SessionSpec, held: readonly Hold[], call: Call, wish?: KeepWish) {
+      const answer = await store.keep(spec, held, call, wish);
       if (answer.kind === "kept") note(answer.session);
       if (answer.kind === "session-lost") note(undefined);
       return answer;

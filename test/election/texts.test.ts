@@ -14,10 +14,10 @@ import { resourceOf } from "../../src/fencing/input.ts";
 import { makeToken } from "../../src/fencing/token.ts";
 
 const BAD: readonly (readonly [what: string, text: string])[] = [
+  ["NUL", "a\0b"],
   ["the first half of a pair", "a\uD83D"],
   ["the second half of a pair", "\uDE00b"],
   ["two halves in the wrong order", "\uDE00\uD83D"],
-  ["NUL", "a\0b"],
 ];
 const invalid = { code: "CONFIG_INVALID" };
 

@@ -1,5 +1,5 @@
 // durableFence after a restart: what it remembers, and what it makes of notes that are torn or edited.
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -35,6 +35,16 @@ describe("durableFence after a restart", () => {
     durableFence(folder).adopt("ledger", { from: "etcd-2", to: "etcd-1" });
     expect(await codeOf(durableFence(folder).raise("ledger", by(41)))).toBe("TOKEN_STALE");
     expect(await codeOf(durableFence(folder).raise("ledger", by(42)))).toBe("admitted");
+  });
+
+  it("also what it could not note at first, because the disk failed", async () => {
+    const folder = newFolder();
+    const fence = durableFence(folder);
+    rmSync(folder, { recursive: true });
+    expect(await codeOf(fence.raise("ledger", by(2)))).not.toBe("admitted");
+    mkdirSync(folder);
+    expect(await codeOf(fence.raise("ledger", by(2)))).toBe("admitted");
+    expect(await codeOf(durableFence(folder).raise("ledger", by(1)))).toBe("TOKEN_STALE");
   });
 
   it("ignores a torn temporary file, and leaves none", async () => {

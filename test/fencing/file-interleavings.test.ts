@@ -138,17 +138,6 @@ describe("fileFence, step by step", () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  it("loses no acknowledged write and shows no older token, in any interleaving, with deaths", async () => {
-    for (let seed = 1; seed <= SEEDS; seed++) {
-      const story = new Story(() => fileFence(path.join(folder, `${seed}`), "ledger"));
-      const rng = createRng(seed, 1);
-      const leaders = [1, 2, 3].map((value) => () => story.lead(value, (value - 1) * nextInteger(rng, 0, 60)));
-      await interleave(seed, [...leaders, () => story.watch()]);
-      await story.read();
-      expect(story.problems, `seed ${seed}`).toEqual([]);
-    }
-  }, 120_000);
-
   it("takes over from a predecessor that settles at the last moment, not a late write to what that one has passed over", async () => {
     const place = path.join(folder, "last-moment");
     const file = fileFence(place, "ledger");
@@ -170,4 +159,143 @@ describe("fileFence, step by step", () => {
     expect(raised).toBe(true);
     expect((await file.read())?.content.toString()).toBe("1:1");
   });
+
+  /** Lets `acting` go on until it is held before this call. */
+  async function until(before: readonly string[]): Promise<void> {
+    for (;;) {
+      await expect.poll(() => held.length, { interval: 1 }).toBe(1);
+      if (before.includes(held[0]?.before ?? "")) return;
+      held.shift()?.go();
+    }
+  }
+
+  it("a number that another bid has claimed meanwhile is not taken from it", async () => {
+    const file = fileFence(path.join(folder, "two-bids"), "ledger");
+    await file.raise(by(1));
+    isStepping = true;
+    const second = file.raise(by(2, "second")).then(
+      () => "raised",
+      (error: { code: string }) => error.code,
+    );
+    await until(["link", "rename"]); // it has seen that nobody has claimed 2, and is about to
+    const [late] = held.splice(0);
+    isStepping = false;
+    await file.write("the first", by(2, "first"));
+    late?.go();
+    expect(await second).toBe("TOKEN_STALE");
+    await file.write("the first again", by(2, "first"));
+    expect((await file.read())?.content.toString()).toBe("the first again");
+  });
+
+  it("a write that was overtaken before it was renamed is not acknowledged", async () => {
+    const file = fileFence(path.join(folder, "overtaken"), "ledger");
+    await file.write("1", by(1));
+    isStepping = true;
+    const old = file.write("1 again", by(1)).then(
+      () => "acknowledged",
+      (error: { code: string }) => error.code,
+    );
+    await until(["rename"]);
+    const [late] = held.splice(0);
+    isStepping = false;
+    await file.raise(by(2));
+    late?.go();
+    expect(await old).toBe("TOKEN_STALE");
+    expect((await file.read())?.content.toString()).toBe("1");
+  });
+
+  /** `first` makes so many steps, `second` comes and is done, `first` goes on: once for each number of steps that it takes. */
+  async function atEveryStep(
+    prepare: (file: FileFence) => Promise<void>,
+    first: (file: FileFence) => Promise<void>,
+    second: (file: FileFence) => Promise<void>,
+    judge: (file: FileFence, first: string, at: string) => Promise<void>,
+  ): Promise<void> {
+    let isOver = false;
+    for (let steps = 1; !isOver; steps++) {
+      const file = fileFence(await mkdtemp(path.join(folder, "step-")), "ledger");
+      await prepare(file);
+      isStepping = true;
+      const outcome = first(file).then(
+        () => "done",
+        (error: { code: string }) => error.code,
+      );
+      void outcome.then(() => (isOver = true));
+      let before = "";
+      for (let made = 0; made < steps && !isOver; made++) {
+        while (held.length === 0 && !isOver) await new Promise((resolve) => setImmediate(resolve));
+        before = held[0]?.before ?? "";
+        if (made < steps - 1) held.shift()?.go();
+      }
+      isStepping = false;
+      const isLast: boolean = isOver;
+      if (!isLast) await second(file);
+      held.shift()?.go();
+      const said = await outcome;
+      isOver = isLast;
+      if (!isLast) await judge(file, said, `step ${steps}, before ${before}`);
+    }
+  }
+  const contentOf = async (file: FileFence): Promise<string | undefined> => (await file.read())?.content.toString();
+
+  it("a newer token that comes at any step of a raise keeps all that it writes, and the older one is refused afterwards", async () => {
+    await atEveryStep(
+      (file) => file.write("1", by(1)),
+      (file) => file.raise(by(2)),
+      async (file) => {
+        await file.raise(by(3));
+        await file.write("3", by(3));
+      },
+      async (file, said, at) => {
+        expect(await contentOf(file), at).toBe("3");
+        // What it did not look at after its last look is allowed: it was the newest then.
+        if (said !== "done") expect(said, at).toBe("TOKEN_STALE");
+        await expect(file.write("2", by(2)), at).rejects.toMatchObject({ code: "TOKEN_STALE" });
+        expect(await contentOf(file), at).toBe("3");
+      },
+    );
+  });
+
+  it("a newer token that comes at any step of a write takes over what was acknowledged", async () => {
+    await atEveryStep(
+      (file) => file.write("1", by(1)),
+      (file) => file.write("1 again", by(1)),
+      (file) => file.raise(by(2)),
+      async (file, said, at) => {
+        const found = await contentOf(file);
+        if (said === "done") expect(found, at).toBe("1 again");
+        else expect(said, at).toBe("TOKEN_STALE");
+        expect(await contentOf(file), at).toBe(found);
+      },
+    );
+  });
+
+  it("a token that is overtaken between its claim and its last look is not raised", async () => {
+    const file = fileFence(path.join(folder, "overtaken-raise"), "ledger");
+    await file.write("1", by(1));
+    isStepping = true;
+    const old = file.raise(by(2)).then(
+      () => "raised",
+      (error: { code: string }) => error.code,
+    );
+    await until(["link"]); // its claim
+    held.shift()?.go();
+    await until(["link"]); // of what it takes over
+    const [late] = held.splice(0);
+    isStepping = false;
+    await file.raise(by(3));
+    late?.go();
+    expect(await old).toBe("TOKEN_STALE");
+  });
+
+  it("loses no acknowledged write and shows no older token, in any interleaving, with deaths", async () => {
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const story = new Story(() => fileFence(path.join(folder, `${seed}`), "ledger"));
+      const rng = createRng(seed, 1);
+      const leaders = [1, 2, 3].map((value) => () => story.lead(value, (value - 1) * nextInteger(rng, 0, 60)));
+      await interleave(seed, [...leaders, () => story.watch()]);
+      await story.read();
+      expect(story.problems, `seed ${seed}`).toEqual([]);
+    }
+  }, 120_000);
 });

@@ -100,6 +100,13 @@ describe("fileFence", () => {
     expect(await text()).toBe("b");
   });
 
+  it("writes of one term that run side by side are all done, and one of them is what is read, whole", async () => {
+    const texts = Array.from({ length: 20 }, (_, index) => `${index} `.repeat(5000));
+    const outcomes = await Promise.all(texts.map((each) => codeOf(fence.write(each, by(1)))));
+    expect(new Set(outcomes)).toEqual(new Set(["admitted"]));
+    expect(texts).toContain(await text());
+  });
+
   it("says honestly that a write which was overtaken may have been taken over", async () => {
     await fence.write("a", by(1));
     const original = fence.write("late", by(1));

@@ -241,6 +241,62 @@ describe("over compare-and-swap", () => {
       seat: { state: "vacant" },
     });
   });
+
+  it("a release gives back only what its own session holds by its own bid", async () => {
+    const store = new SwapStore(new MemoryPort(), guarantee);
+    const [held, other] = [await opened(store, "a"), await opened(store, "b")];
+    await once(store, held, "a.2" as Bid, VACANT);
+    for (const [session, bid] of [
+      [held, "a.1"],
+      [other, "a.2"],
+    ] as const)
+      await store.release({ session, holds: [{ name: NAME, bid: bid as Bid }], endSession: false }, call);
+    expect(await store.look([{ name: NAME }], call)).toMatchObject({
+      seats: [{ state: "held", holder: { bid: "a.2" } }],
+    });
+  });
+
+  it("the last bid that held a name is not granted again over VACANT: that claim comes late", async () => {
+    const store = new SwapStore(new MemoryPort(), guarantee);
+    const session = await opened(store, "a");
+    const bid = "a.1" as Bid;
+    await once(store, session, bid, VACANT);
+    await store.release({ session, holds: [{ name: NAME, bid }], endSession: false }, call);
+    expect(await once(store, session, bid, VACANT)).toMatchObject({ kind: "beaten", seat: { state: "vacant" } });
+    expect(await once(store, session, "a.2" as Bid, VACANT)).toMatchObject({ kind: "granted" });
+  });
+
+  it.each([SEAT, sessionKey("a")])("what was deleted by hand is waited for as if it were held: %s", async (key) => {
+    const port = new MemoryPort();
+    const store = new SwapStore(port, guarantee);
+    const [held, rival] = [await opened(store, "a"), await opened(store, "b")];
+    await once(store, held, "a.1" as Bid, VACANT);
+    const read = port.read.bind(port);
+    port.read = async (keys, asked) => {
+      const found = await read(keys, asked);
+      if (found.kind !== "found") return found;
+      return { ...found, entries: found.entries.map((entry) => (entry?.key === key ? undefined : entry)) };
+    };
+    expect(await store.look([{ name: NAME }], call)).toMatchObject({ seats: [{ state: "missing", ttlMs: 1000 }] });
+    expect(await once(store, rival, "b.1" as Bid, VACANT)).toMatchObject({
+      kind: "beaten",
+      seat: { state: "missing" },
+    });
+  });
+
+  it("a claim one of whose swaps has no answer is unknown: it may have been applied", async () => {
+    for (const lost of [SEAT, `count/${NAME}`]) {
+      const port = new MemoryPort();
+      const store = new SwapStore(port, guarantee);
+      const session = await opened(store, "a");
+      const swap = port.swap.bind(port);
+      port.swap = async (key, ...rest) => {
+        const swapped = await swap(key, ...rest);
+        return key === lost ? unknown("the answer was lost") : swapped;
+      };
+      expect(await once(store, session, "a.1" as Bid, VACANT)).toMatchObject({ kind: "unknown" });
+    }
+  });
 });
 
 async function opened(store: SwapStore, id: string): Promise<Session> {

@@ -3,8 +3,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { afterEach, expect, it } from "vitest";
 import { type Cell, followCell, isEmpty, killCell, livesIn, terminateCell } from "../../src/supervisor/cell.ts";
+import { findKin } from "../../src/supervisor/kin.ts";
 import { identify, isGone as isGoneForCertain, type ProcessId } from "../../src/supervisor/processes.ts";
-import { isGone, kill, until } from "./stage.ts";
+import { happens, isGone, kill, until } from "./stage.ts";
 
 const started: ChildProcess[] = [];
 const strays: number[] = [];
@@ -45,7 +46,7 @@ it("a number that another process has by now is nobody of ours", async () => {
     expect(cell.known).toEqual([]);
   }
   expect(isGoneForCertain(before)).toBe(true);
-  await expect(until(() => isGone(id.pid), "it is ended", 200)).rejects.toThrow("never");
+  expect(await happens(() => isGone(id.pid), 200)).toBe(false);
   expect(isEmpty(cellOf(id))).toBe(false);
 });
 
@@ -89,4 +90,18 @@ it("who is in the child's session, in a group of its own, is ours", async () => 
   expect(livesIn(cell)).toEqual({ is: "occupied" });
   killCell(cell);
   await until(() => isGone(other), "it is ended");
+});
+
+it("who descends from one of ours is ours, wherever it went, also to one that has not followed", async () => {
+  const { id, said } = await start("setsid sh -c 'echo $$; exec sleep 1000' & wait");
+  const [escaped = 0] = said();
+  expect(findKin(cellOf(id)).ours.map(({ pid }) => pid)).toContain(escaped);
+});
+
+it("a cell that cannot be looked at is not taken for empty", () => {
+  const nobody = { pid: 2 ** 22 + 1, startedAt: "1" };
+  const cgroup = `${import.meta.filename}/is-no-folder`;
+  expect(livesIn({ ...cellOf(nobody), cgroup })).toEqual({ is: "occupied" });
+  expect(isEmpty({ ...cellOf(nobody), cgroup })).toBe(false);
+  expect(isEmpty({ ...cellOf(nobody), cgroup: "/proc/none" })).toBe(true); // removed, which only an empty one can be
 });

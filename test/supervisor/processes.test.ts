@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, expect, it } from "vitest";
 import { identify, living } from "../../src/supervisor/processes.ts";
-import { nowMs, until } from "./stage.ts";
+import { kill, nowMs, until } from "./stage.ts";
 
 const LOOK_FOR_MS = 4000;
 
@@ -49,7 +49,7 @@ it("a process whose first thread alone has ended is not gone, although the kerne
   await until(isZombie, "its first thread has ended");
   expect(identify(pid)).toBeDefined();
   expect(living("none").filter(({ group }) => group === pid)).toMatchObject([{ pid }]);
-  process.kill(pid, "SIGKILL");
+  kill(pid, "SIGKILL");
   await until(() => identify(pid) === undefined, "it is gone");
   expect(living("none").filter(({ group }) => group === pid)).toEqual([]);
 });

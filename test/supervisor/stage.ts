@@ -14,6 +14,7 @@ export interface RunOptions {
   readonly election?: string;
   /** A URL; if not said, the stage's own file. */
   readonly store?: string | undefined;
+  /** Long enough for a busy machine, if not said. */
   readonly ttl?: string;
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -92,7 +93,7 @@ export class Stage {
 
   /** `conclave run`, with its events as JSON on stderr. */
   async run(options: RunOptions): Promise<Run> {
-    const { id, command, election = "x", store = this.store, ttl = "1s", flags = [], env = {}, under = [] } = options;
+    const { id, command, election = "x", store = this.store, ttl = "10s", flags = [], env = {}, under = [] } = options;
     const args = ["run", election, "--store", store, "--ttl", ttl, "--id", id, "--json", ...flags];
     return await this.#start(under, [...args, "--", ...command], env);
   }
