@@ -5,7 +5,7 @@ import { etcd } from "conclave/stores/etcd";
 import * as etcdServer from "../../../scripts/servers/etcd.mjs";
 import { useServers } from "../../support/servers.ts";
 import { urlOf } from "./etcd.ts";
-import { GoCandidate } from "./etcdctl.ts";
+import { GoCandidate, queued } from "./etcdctl.ts";
 
 const servers = useServers(etcdServer);
 const running = new Set<GoCandidate>();
@@ -20,13 +20,16 @@ function go(kind: "elect" | "lock", name: string, value?: string): GoCandidate {
   return candidate;
 }
 
+/** Long enough for one that wrongly thinks that it leads to say so. */
 const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 400));
+const standing = (name: string, count: number): Promise<void> => queued(servers().urls[0] ?? "", name, count);
 
 describe.each(["elect", "lock"] as const)("etcdctl %s", (kind) => {
   it("waits for our leader, and leads when ours resigns", async () => {
     await using ours = createCandidate({ store: etcd(urlOf(servers())), ttlMs: 5000 });
     const term = await ours.election(`turns-a-${kind}`).campaign();
     const theirs = go(kind, `turns-a-${kind}`);
+    await standing(`turns-a-${kind}`, 2);
     await settle();
     expect(theirs.hasWon).toBe(false);
     expect(term.isHeld()).toBe(true);
@@ -41,7 +44,7 @@ describe.each(["elect", "lock"] as const)("etcdctl %s", (kind) => {
     await theirs.won();
     await using ours = createCandidate({ store: etcd(urlOf(servers())), ttlMs: 5000 });
     const campaign = ours.election(name).campaign();
-    await settle();
+    await standing(name, 2);
     const shown = await ours.election(name).leader();
     expect(shown?.id).toBe(kind === "elect" ? "go-1" : theirs.key.slice(`${name}/`.length));
     await theirs.leave();
@@ -67,7 +70,7 @@ it("a line of four, theirs and ours mixed, is served in the order of joining", a
   const order: string[] = [];
   const term1 = await first.election(name).campaign();
   const second = go("elect", name, "go-2");
-  await settle();
+  await standing(name, 2);
   const waiting3 = third
     .election(name)
     .campaign()
@@ -75,8 +78,9 @@ it("a line of four, theirs and ours mixed, is served in the order of joining", a
       order.push("ours-3");
       return term;
     });
-  await settle();
+  await standing(name, 3);
   const fourth = go("lock", name);
+  await standing(name, 4);
   await settle();
   expect([second.hasWon, order, fourth.hasWon]).toEqual([false, [], false]);
   await term1.resign();
