@@ -142,4 +142,24 @@ describe("the network", () => {
     });
     expect(mended).toHaveLength(50);
   });
+
+  it("stays cut while one of two cuts lasts", () => {
+    const once = deliver({}, (network) => {
+      network.cut(0, 1);
+      network.cut(0, 1);
+      network.mend(0, 1);
+    });
+    expect(once).toEqual([]);
+  });
+
+  it("delivers nothing in a held direction, and everything when it flows again", () => {
+    let held: Network | undefined;
+    const prepare = (network: Network): void => {
+      held = network;
+      network.hold(0, 1);
+    };
+    expect(deliver({}, prepare)).toEqual([]);
+    expect(held?.release(0, 1).map(({ message }) => message)).toEqual(Array.from({ length: 50 }, (_, index) => index));
+    expect(deliver({}, (network) => network.hold(1, 0))).toHaveLength(50);
+  });
 });

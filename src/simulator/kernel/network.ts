@@ -1,8 +1,9 @@
-// The network between numbered nodes. A message may be delayed, lost, doubled, and overtaken by a later one; a link may be cut in one
-// direction, or stalled, which delivers everything in the end. What is in flight when a link is cut still arrives: a cut is no recall.
+// The network between numbered nodes. A message may be delayed, lost, doubled, and overtaken by a later one; a direction may be cut, or held, which delivers
+// everything in the end (routes.ts).
 // Knows nothing of stores or elections: a message is a value that one node sends and another understands.
 import { nextBetween, nextChance, type Rng } from "../../base/rng.ts";
 import type { Actor, Kernel, KernelEvent } from "./kernel.ts";
+import { type Held, Routes } from "./routes.ts";
 
 /** What messages can be sent to. */
 export interface Node {
@@ -35,19 +36,19 @@ export const CALM_NETWORK: NetworkSpec = {
   lateAnswersMs: 0,
 };
 
-export class Network implements Actor {
+interface HeldMessage extends Held {
+  readonly message: unknown;
+}
+
+export class Network extends Routes<HeldMessage> implements Actor {
   /** May be replaced while the world runs: faults end, and then messages are as good as they get. */
   spec: NetworkSpec;
   readonly #kernel: Kernel;
   readonly #rng: Rng;
   readonly #nodes: Node[] = [];
-  /** Direction → how many cuts lie on it. */
-  readonly #cuts = new Map<number, number>();
-
-  /** Direction → what waits there. */
-  readonly #stalled = new Map<number, unknown[]>();
 
   constructor(kernel: Kernel, rng: Rng, spec: NetworkSpec) {
+    super(NODES_MAX - 1);
     this.#kernel = kernel;
     this.#rng = rng;
     this.spec = spec;
@@ -58,36 +59,17 @@ export class Network implements Actor {
     this.#nodes[address] = node;
   }
 
-  cut(from: number, to: number): void {
-    const direction = from * NODES_MAX + to;
-    this.#cuts.set(direction, (this.#cuts.get(direction) ?? 0) + 1);
-  }
-
-  mend(from: number, to: number): void {
-    const direction = from * NODES_MAX + to;
-    this.#cuts.set(direction, Math.max(0, (this.#cuts.get(direction) ?? 0) - 1));
-  }
-
-  /** From now on nothing gets through in this direction, and nothing is lost: it arrives when `flow` is called. */
-  stall(from: number, to: number): void {
-    const direction = from * NODES_MAX + to;
-    if (!this.#stalled.has(direction)) this.#stalled.set(direction, []);
-  }
-
+  /** What was held in this direction goes on, and the direction is free again. */
   flow(from: number, to: number): void {
-    const direction = from * NODES_MAX + to;
-    const messages = this.#stalled.get(direction) ?? [];
-    this.#stalled.delete(direction);
-    for (const message of messages) this.#dispatch(from, to, message);
+    for (const { message } of this.release(from, to)) this.#dispatch(from, to, message);
   }
 
   /** Whether anything is under way. False: it was lost, which the sender can learn only by waiting. */
   send(from: number, to: number, message: unknown): boolean {
-    if ((this.#cuts.get(from * NODES_MAX + to) ?? 0) > 0) return false;
+    if (this.isCut(from, to)) return false;
     if (nextChance(this.#rng, this.spec.lossChance)) return false;
-    const stalled = this.#stalled.get(from * NODES_MAX + to);
-    if (stalled !== undefined) {
-      stalled.push(message);
+    if (this.isHeld(from, to)) {
+      this.keep({ from, to, message });
       return true;
     }
     this.#dispatch(from, to, message);

@@ -86,7 +86,7 @@ const BLOWS: Readonly<Record<FaultKind, (blow: Blow) => Undo>> = {
       stage.processes.map(({ who }) => [addressOf(who.slot), STORE_ADDRESS]),
     ),
   stall: ({ stage: { network }, victim: { who } }) => {
-    network.stall(addressOf(who.slot), STORE_ADDRESS);
+    network.hold(addressOf(who.slot), STORE_ADDRESS);
     return () => network.flow(addressOf(who.slot), STORE_ADDRESS);
   },
   pause,
