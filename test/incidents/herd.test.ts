@@ -1,5 +1,5 @@
 // Elsewhere: ten thousand candidates wake at once when the leader leaves, and the store is busy with nothing but their questions.
-// Here: five hundred threads in ten processes wait on one file. A few of them listen to the leader, the others ask now and then; when it leaves, one swap
+// Here: a hundred and sixty threads in eight processes wait on one file. A few of them listen to the leader, the others ask now and then; when it leaves, one swap
 // wins, and those that were beaten find out by a read. First the leader resigns, then the process of the next is killed, with all who wait in it.
 // Taken out: test/defences/herd.patch
 import { readFileSync } from "node:fs";
@@ -41,7 +41,7 @@ async function settled(herd: readonly Player[]): Promise<{ cpuMs: number; heard:
 // The small one first: most of what can be wrong shows in it too, and sooner.
 it.each([
   [3, 10],
-  [10, 50],
+  [8, 20],
 ])("herd: of %d × %d that wait, exactly one leads next", { timeout: 480_000 }, async (processes, threads) => {
   const shared = { path: stage.file(`${processes}.db`), log: stage.file(`${processes}.log`), ttlMs: 15_000 };
   const leader = await stage.start({ ...shared, id: "leader" });
