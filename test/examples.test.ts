@@ -81,6 +81,7 @@ describe("an example that ends by itself", () => {
     ["migration", 3, /^web-\d: migrated$/],
     ["serverless", 4, /another invocation has it$|: batch a with token 1$/],
     ["testing", 1, /^what is asserted holds$/],
+    ["protocol-host", 2, /^3 agree: \d leads in term \d+$/],
   ])("%s", async (name, count, first) => {
     const { code, lines, trouble } = await run(name, { env: { CONCLAVE_STORE: "memory:", CACHE_STORE: "memory:" } });
     expect({ code, trouble }).toEqual({ code: 0, trouble: "" });

@@ -1,6 +1,6 @@
 // What `conclave sim PROTOCOL` was asked: words → a complete spec. Nothing runs here; what cannot be understood is a RangeError with a sentence.
 import { parseArgs } from "node:util";
-import { type Parameter, type ProtocolNode, type Setting } from "../protocols/index.ts";
+import { type Parameter, type Setting } from "../protocols/index.ts";
 import {
   checkIds,
   checkNodes,
@@ -16,12 +16,12 @@ import {
   type Scheduled,
   schedulePartition,
   specOf,
-  type Subject,
+  type AnySubject,
   subjectNamed,
 } from "../simulator/index.ts";
 
 export interface SimRequest {
-  readonly subject: Subject;
+  readonly subject: AnySubject;
   readonly spec: ProtocolSpec;
   readonly maxMs: number;
   readonly seeds: number | undefined;
@@ -116,7 +116,7 @@ export function wholeNumber(option: string, value: unknown, least: number): numb
   return number;
 }
 
-function readSpec(subject: Subject, words: Words): ProtocolSpec {
+function readSpec(subject: AnySubject, words: Words): ProtocolSpec {
   const { node } = subject;
   const text = (option: string): string | undefined =>
     words[option] === undefined ? undefined : String(words[option]);
@@ -158,7 +158,11 @@ function lists(words: Words[string]): readonly string[] {
 }
 
 /** A partition is noticed only by those who listen for heartbeats. */
-function readSettings(node: ProtocolNode, words: Words, isPartitioned: boolean): Readonly<Record<string, Setting>> {
+function readSettings(
+  node: AnySubject["node"],
+  words: Words,
+  isPartitioned: boolean,
+): Readonly<Record<string, Setting>> {
   const listens = isPartitioned && Object.hasOwn(node.parameters, "detector") ? { detector: "heartbeat" } : {};
   const given = Object.entries(node.parameters).flatMap(([name, parameter]) =>
     readSetting(node, name, parameter, words),
@@ -168,7 +172,7 @@ function readSettings(node: ProtocolNode, words: Words, isPartitioned: boolean):
 
 type Entry = readonly [name: string, value: Setting];
 
-function readSetting(node: ProtocolNode, name: string, parameter: Parameter, words: Words): readonly Entry[] {
+function readSetting(node: AnySubject["node"], name: string, parameter: Parameter, words: Words): readonly Entry[] {
   const word = words[flagOf(name)];
   if (word === undefined) return [];
   if (typeof parameter.default === "boolean") return [[name, word === true]];
@@ -192,7 +196,7 @@ export function readIds(option: string, text: string, nodes: number): readonly n
 }
 
 /** Who led before: as told; where the best always leads, the best, unless this is a fresh start; where a majority elects, who is down was never up. */
-function readLeader(subject: Subject, spec: ProtocolSpec, words: Words, isPartitioned: boolean): number {
+function readLeader(subject: AnySubject, spec: ProtocolSpec, words: Words, isPartitioned: boolean): number {
   const told = words["leader"];
   if (told !== undefined) {
     const [leader = 0, ...others] = readIds("leader", String(told), spec.nodes);
@@ -210,7 +214,7 @@ function readLeader(subject: Subject, spec: ProtocolSpec, words: Words, isPartit
 }
 
 /** Who begins: as told; else whom the protocol names; else, if the old leader is down and nobody listens for it, the least that is up. */
-function readInitiators(subject: Subject, spec: ProtocolSpec, words: Words): readonly Scheduled[] {
+function readInitiators(subject: AnySubject, spec: ProtocolSpec, words: Words): readonly Scheduled[] {
   const up = spec.ring.filter((id) => !spec.down.includes(id)).toSorted((a, b) => a - b);
   const option = words["initiators"] === undefined ? "detect" : "initiators";
   const told = words[option];

@@ -9,7 +9,7 @@ import {
   playScenario,
   runElection,
   type SampleOrder,
-  type Subject,
+  type AnySubject,
   SUBJECTS,
   type TraceEvent,
 } from "../simulator/index.ts";
@@ -55,7 +55,7 @@ function protocolNames(): string {
   return [...SUBJECTS.map(({ node }) => node.name), "lease"].join(", ");
 }
 
-function describeSubject({ node, commands }: Subject): string {
+function describeSubject({ node, commands }: AnySubject): string {
   const { name, summary, parameters } = node;
   const rows = Object.entries(parameters).map(([parameter, { default: value, help, choices }]) => {
     const shown = parameter.endsWith("Ms") ? `${String(value)}ms` : String(value);

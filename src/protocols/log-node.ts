@@ -116,6 +116,8 @@ export interface LogNode<
   /** Those that are in force, committed or not. */
   members(state: State): Membership;
   bounds(state: State): LogBounds;
+  /** Undefined: a snapshot has taken its place, or the log is not that long. */
+  entryAt(state: State, index: number): Entry<Proposal> | undefined;
 }
 
 /** What a host replicates. Pure: the same proposals in the same order give the same state. */

@@ -30,7 +30,14 @@ export {
   specOf,
 } from "./protocols/election.ts";
 export { drawHuntedWorld, type HuntedWorld, huntProtocol, type ProtocolHuntResult } from "./protocols/hunt.ts";
-export type { AcceptedWrite, Invariant, SeenMember, View } from "./protocols/invariants/invariant.ts";
+export type {
+  AcceptedWrite,
+  HostEvent,
+  Invariant,
+  SeenLog,
+  SeenMember,
+  View,
+} from "./protocols/invariants/invariant.ts";
 export {
   exponentialLatency,
   fixedLatency,
@@ -65,6 +72,15 @@ export {
   type HuntReport,
   huntSeeds,
 } from "./hunts.ts";
-export type { Liveness, Subject, Telling, Tolerance } from "./protocols/subject.ts";
+export type {
+  AnySubject,
+  Liveness,
+  LogHunt,
+  LogSubject,
+  Subject,
+  SubjectCore,
+  Telling,
+  Tolerance,
+} from "./protocols/subject.ts";
 export { INVARIANTS, subjectNamed, SUBJECTS } from "./protocols/subjects/index.ts";
 export { type Hunted, type HuntOptions, shrink, type Shrunk, type Violation } from "./kernel/hunt.ts";

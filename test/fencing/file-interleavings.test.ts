@@ -6,7 +6,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { type FileContent, type FileFence, fileFence } from "conclave/fencing";
-import { createRng, nextChance, nextInteger, nextOf } from "../../src/base/rng.ts";
+import { createRng } from "conclave/protocols";
+import { nextChance, nextInteger, nextOf } from "../../src/base/rng.ts";
 import { by } from "./tokens.ts";
 
 /** Who is held now, before what, and how to let them go on. */

@@ -1,8 +1,7 @@
 // Chang–Roberts: its rules one by one, and its cost. Counted is every ELECTION and every ELECTED that is sent.
 import { describe, expect, it } from "vitest";
-import { changRoberts } from "conclave/protocols";
+import { createRng, changRoberts } from "conclave/protocols";
 import { uniformLatency } from "conclave/simulator";
-import { createRng } from "../../src/base/rng.ts";
 import { shuffled } from "../../src/simulator/protocols/partitions.ts";
 import { loneNode } from "./lone-node.ts";
 import { elect } from "./script.ts";

@@ -1,8 +1,7 @@
 // Failure detectors: completeness (who is dead is suspected, and stays so) and accuracy (who lives is not), for the networks in which each promises them.
 import { describe, expect, it } from "vitest";
-import { type DetectorSettings, heard, suspects, suspectsAt, type Watch, watch } from "conclave/protocols";
+import { createRng, type DetectorSettings, heard, suspects, suspectsAt, type Watch, watch } from "conclave/protocols";
 import { exponentialLatency, fixedLatency, type Latency, uniformLatency } from "conclave/simulator";
-import { createRng } from "../../src/base/rng.ts";
 import { quantileOfTail, tail } from "../../src/protocols/detector/normal.ts";
 import { drawLatency } from "../../src/simulator/kernel/latency.ts";
 

@@ -1,8 +1,7 @@
 // LeLann: its rule, and its cost. Counted is every ELECTION; ELECTED, once around, comes on top.
 import { describe, expect, it } from "vitest";
-import { lelann } from "conclave/protocols";
+import { createRng, lelann } from "conclave/protocols";
 import { fixedLatency, uniformLatency } from "conclave/simulator";
-import { createRng } from "../../src/base/rng.ts";
 import { shuffled } from "../../src/simulator/protocols/partitions.ts";
 import { loneNode } from "./lone-node.ts";
 import { elect } from "./script.ts";

@@ -3,8 +3,8 @@
 //   const node = loneNode(bully, { id: 2, nodes: 3 });
 //   node.start();
 //   expect(node.receive(1, { type: "ELECTION", number: 4 })).toContainEqual({ type: "send", to: 1, message: { type: "OK", number: 4 } });
-import { createRng } from "../../src/base/rng.ts";
 import {
+  createRng,
   type Command,
   type Effects,
   type Message,

@@ -2,7 +2,8 @@
 // and where this world differs from it, the table says so. bench/raft-figures.mjs runs the same with more trials.
 import { describe, expect, it } from "vitest";
 import { distributionOf, fixedLatency, type Latency, ProtocolWorld, specOf, uniformLatency } from "conclave/simulator";
-import { createRng, nextBetween } from "../../src/base/rng.ts";
+import { createRng } from "conclave/protocols";
+import { nextBetween } from "../../src/base/rng.ts";
 
 const PLAIN = { preVote: false, checkQuorum: false };
 

@@ -2,7 +2,8 @@
 // partial partitions in raft-topologies.test.ts.
 import { describe, expect, it } from "vitest";
 import { huntProtocol, ProtocolWorld, specOf, uniformLatency } from "conclave/simulator";
-import { createRng, nextBetween, nextChance } from "../../src/base/rng.ts";
+import { createRng } from "conclave/protocols";
+import { nextBetween, nextChance } from "../../src/base/rng.ts";
 
 describe("a group", () => {
   const latency = uniformLatency(1, 10);

@@ -1,6 +1,6 @@
 // The parts below a world: order of events, hands of a clock, what a network does to messages, and the guard's rule.
 import { describe, expect, it } from "vitest";
-import { createRng } from "../../src/base/rng.ts";
+import { createRng } from "conclave/protocols";
 import { VirtualClock } from "../../src/simulator/kernel/clock.ts";
 import { Kernel, type KernelEvent } from "../../src/simulator/kernel/kernel.ts";
 import { CALM_NETWORK, Network, type NetworkSpec } from "../../src/simulator/kernel/network.ts";

@@ -1,7 +1,8 @@
 // Sessions, seats and counters over compare-and-swap, with every request of several candidates delayed, reordered, lost and answered late, as a seed draws it.
 // The judge sits in the port: it sees each write at the instant at which it is applied.
 import { describe, expect, it } from "vitest";
-import { createRng, nextChance, nextInteger, type Rng } from "../../src/base/rng.ts";
+import { createRng, type Rng } from "conclave/protocols";
+import { nextChance, nextInteger } from "../../src/base/rng.ts";
 import { unknown } from "../../src/base/outcome.ts";
 import {
   type Bid,

@@ -24,7 +24,7 @@ function compile(compiler: string, base: string): Promise<readonly string[]> {
       extends: path.join(base, "tsconfig.json"),
       compilerOptions: { typeRoots: [path.join(root, "node_modules/@types")] },
       include: [],
-      files: [path.join(base, "test/types/misuse.ts")],
+      files: [path.join(base, "test/types/misuse.ts"), path.join(base, "src/base/sql-file.d.ts")],
     }),
   );
   const tsc = path.join(root, "node_modules", compiler, "bin/tsc");

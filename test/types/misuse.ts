@@ -22,6 +22,7 @@ import {
   type TermState,
   type UnfencedStore,
 } from "conclave";
+import { type LogNode, type ProtocolNode, raftElection } from "conclave/protocols";
 
 declare const tokens: FencedStore;
 declare const noTokens: UnfencedStore;
@@ -231,6 +232,19 @@ async function fromEnvironment(url: string): Promise<void> {
   requireFenced(store);
   await elect("x", { store }).lead(async (term) => ledger.append("row", term));
 }
+
+// ---- protocols -----------------------------------------------------------------------------------------------------------------------
+
+declare const logged: LogNode;
+declare const raft: ReturnType<typeof raftElection.create>;
+declare const raftEffects: Parameters<typeof raftElection.command>[3];
+declare function runElections(node: ProtocolNode): void;
+// @ts-expect-error a host that applies nothing does not run a node with a log
+runElections(logged);
+// @ts-expect-error a transfer says to whom
+raftElection.command(raft, { type: "transfer" }, 0, raftEffects);
+raftElection.command(raft, { type: "transfer", to: 2 }, 0, raftEffects);
+runElections(raftElection);
 
 export {
   answer,

@@ -7,7 +7,7 @@ import type { Violation } from "../kernel/hunt.ts";
 import { fixedLatency } from "../kernel/latency.ts";
 import { Pace } from "./pace.ts";
 import type { ProtocolSpec } from "./spec.ts";
-import type { Subject } from "./subject.ts";
+import type { AnySubject } from "./subject.ts";
 import { subjectNamed } from "./subjects/index.ts";
 import type { ProtocolEvent } from "./trace.ts";
 import { ProtocolWorld } from "./world.ts";
@@ -111,7 +111,7 @@ function isSettled(world: ProtocolWorld): boolean {
 }
 
 /** Whether something is always left to happen. */
-export function isWithoutEnd(subject: Subject, { settings, writeEveryMs }: ProtocolSpec): boolean {
+export function isWithoutEnd(subject: AnySubject, { settings, writeEveryMs }: ProtocolSpec): boolean {
   return writeEveryMs > 0 || subject.isPerpetual(settings);
 }
 

@@ -9,7 +9,7 @@ import { specOf } from "./election.ts";
 import { exponentialLatency, fixedLatency, type Latency, uniformLatency } from "../kernel/latency.ts";
 import { PARTITION_NAMES, shuffled } from "./partitions.ts";
 import type { ProtocolSpec } from "./spec.ts";
-import type { Subject } from "./subject.ts";
+import type { AnySubject } from "./subject.ts";
 import { subjectNamed } from "./subjects/index.ts";
 import type { ProtocolEvent } from "./trace.ts";
 import { ProtocolWorld } from "./world.ts";
@@ -116,15 +116,28 @@ function runLiveness(world: ProtocolWorld, drawn: HuntedWorld, isJudged: boolean
     atMs: world.nowMs,
   });
   if (isJudged && leader === 0) return story(`no agreed leader ${Math.round(withinMs)} ms after it was mended`);
+  const served = runTo(world, calmAtMs + withinMs * 1.25);
+  if (served !== undefined) return served;
+  world.clients?.stop();
   const late = runTo(world, calmAtMs + withinMs * 1.5);
   if (late !== undefined) return late;
   world.judgeAtRest();
   const [broken] = world.violations;
   if (broken !== undefined) return broken;
   const isSame = leaderWithin(world, core) === leader && (leader === 0 || world.member(leader).term === term);
-  return isJudged && !isSame
-    ? story(`${leader} led in term ${term} and was replaced, though nothing happened`)
-    : undefined;
+  if (isJudged && !isSame) return story(`${leader} led in term ${term} and was replaced, though nothing happened`);
+  const unserved = isJudged ? unservedBy(world, core, calmAtMs + withinMs) : undefined;
+  return unserved === undefined ? undefined : story(unserved);
+}
+
+/** Of nodes with a log: proposals made since then are done, and have reached every machine of the core since clients went quiet. */
+function unservedBy(world: ProtocolWorld, core: readonly NodeId[], sinceMs: number): string | undefined {
+  const { clients } = world;
+  if (clients === undefined) return undefined;
+  if (clients.acknowledgedMs < sinceMs) return "nothing that clients have proposed since it agreed is done";
+  const { acknowledged } = clients;
+  const behind = core.find((id) => (world.member(id).replica?.applied ?? 0) < acknowledged);
+  return behind === undefined ? undefined : `${behind} has not applied ${acknowledged}, which was done long ago`;
 }
 
 /** One from outside does not count: it cannot hear the core, or the core cannot hear it. */
@@ -135,14 +148,19 @@ function leaderWithin(world: ProtocolWorld, core: readonly NodeId[]): NodeId {
 
 // ---- drawing ---------------------------------------------------------------------------------------------------------------------------
 
-function drawCore(subject: Subject, nodes: number, rng: Rng): readonly NodeId[] {
+function drawCore(subject: AnySubject, nodes: number, rng: Rng): readonly NodeId[] {
   const least = subject.liveness.needs === "majority" ? (nodes >> 1) + 1 : 1;
-  return shuffled(nodes, rng)
-    .slice(0, nextInteger(rng, least, nodes))
-    .toSorted((a, b) => a - b);
+  const drawn = shuffled(nodes, rng).slice(0, nextInteger(rng, least, nodes));
+  return [...new Set([...drawn, ...(subject.liveness.mustInclude ?? [])])].toSorted((a, b) => a - b);
 }
 
-function drawFaults(subject: Subject, nodes: number, untilMs: number, shortMs: number, rng: Rng): readonly Scheduled[] {
+function drawFaults(
+  subject: AnySubject,
+  nodes: number,
+  untilMs: number,
+  shortMs: number,
+  rng: Rng,
+): readonly Scheduled[] {
   const draws = drawersOf(subject, nodes);
   if (draws.length === 0) return [];
   const faults: Scheduled[] = [];
@@ -160,7 +178,7 @@ function drawFaults(subject: Subject, nodes: number, untilMs: number, shortMs: n
 
 type Drawer = (rng: Rng) => readonly [begin: Action, end: Action | undefined];
 
-function drawersOf({ tolerates, commands, initiators }: Subject, nodes: number): readonly Drawer[] {
+function drawersOf({ tolerates, commands, initiators }: AnySubject, nodes: number): readonly Drawer[] {
   const someone = (rng: Rng): NodeId => nextInteger(rng, 1, nodes);
   const link = (rng: Rng): { from: NodeId; to: NodeId } => ({ from: someone(rng), to: someone(rng) });
   const crash: Drawer = (rng) => {
@@ -211,11 +229,11 @@ function drawersOf({ tolerates, commands, initiators }: Subject, nodes: number):
   ];
 }
 
-function drawAttribute({ electsBy }: Subject, id: NodeId, rng: Rng): number {
+function drawAttribute({ electsBy }: AnySubject, id: NodeId, rng: Rng): number {
   return electsBy === "attribute" && nextChance(rng, 0.5) ? nextInteger(rng, 1, 9) : id;
 }
 
-function drawWorldLatency(subject: Subject, settings: Settings, rng: Rng): Latency {
+function drawWorldLatency(subject: AnySubject, settings: Settings, rng: Rng): Latency {
   const maxMs = subject.delayMaxMs(settings);
   if (!subject.tolerates.slowness)
     return nextOf(rng, [
@@ -233,11 +251,11 @@ function drawWorldLatency(subject: Subject, settings: Settings, rng: Rng): Laten
 }
 
 /** In the liveness phase messages are as quick as the protocol's timeouts were chosen for. */
-function calmLatency(settings: Settings, subject: Subject): Latency {
+function calmLatency(settings: Settings, subject: AnySubject): Latency {
   return uniformLatency(0, subject.delayMaxMs(settings));
 }
 
-function drawDisk(subject: Subject, settings: Settings, rng: Rng): Latency {
+function drawDisk(subject: AnySubject, settings: Settings, rng: Rng): Latency {
   const maxMs = subject.delayMaxMs(settings);
   return subject.tolerates.slowness
     ? nextOf(rng, [fixedLatency(0), uniformLatency(0, maxMs), uniformLatency(0, maxMs * 4)])
@@ -246,7 +264,7 @@ function drawDisk(subject: Subject, settings: Settings, rng: Rng): Latency {
 
 /** The core is up and whole; the others are down, or up and unreachable, one way or both. */
 function mend(
-  subject: Subject,
+  subject: AnySubject,
   core: readonly NodeId[],
   nodes: number,
   atMs: number,
@@ -266,7 +284,12 @@ function mend(
   return actions.map((action, place) => ({ atMs: atMs + place * 1e-6, action }));
 }
 
-function shutOut({ tolerates, liveness }: Subject, node: NodeId, core: readonly NodeId[], rng: Rng): readonly Action[] {
+function shutOut(
+  { tolerates, liveness }: AnySubject,
+  node: NodeId,
+  core: readonly NodeId[],
+  rng: Rng,
+): readonly Action[] {
   const drawn = tolerates.partitions ? nextOf(rng, ["down", "cut", "deaf", "dumb"] as const) : "down";
   const how = drawn !== "down" && liveness.enduresHalfCuts === false ? "cut" : drawn;
   if (how === "down") return [{ type: "crash", node }];

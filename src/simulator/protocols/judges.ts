@@ -2,7 +2,7 @@
 import { clonePlain } from "../../base/clone.ts";
 import type { Violation } from "../kernel/hunt.ts";
 import type { Message, NodeId } from "../../protocols/node.ts";
-import type { AcceptedWrite, Hearing, Invariant, View } from "./invariants/invariant.ts";
+import type { AcceptedWrite, Hearing, HostEvent, Invariant, View } from "./invariants/invariant.ts";
 import type { Member } from "./member.ts";
 
 interface Judge {
@@ -10,7 +10,7 @@ interface Judge {
   readonly memory: object;
 }
 
-type Moment = "sent" | "announced" | "after" | "started" | "written" | "atRest";
+type Moment = "sent" | "announced" | "after" | "started" | "written" | "hosted" | "atRest";
 
 interface Hearer extends Judge {
   readonly look: Hearing<object, object, Message, unknown>;
@@ -34,6 +34,7 @@ export class Judges {
   readonly #after: readonly Judge[];
   readonly #started: readonly Judge[];
   readonly #written: readonly Judge[];
+  readonly #hosted: readonly Judge[];
   readonly #view: View;
 
   constructor(view: View, judges: readonly Judge[]) {
@@ -47,6 +48,7 @@ export class Judges {
     this.#after = those("after");
     this.#started = those("started");
     this.#written = those("written");
+    this.#hosted = those("hosted");
   }
 
   static of(view: View, invariants: readonly Invariant[]): Judges {
@@ -97,6 +99,11 @@ export class Judges {
   written(write: AcceptedWrite): void {
     for (const { invariant, memory } of this.#written)
       this.#hear(invariant, invariant.written?.(memory, this.#view, write));
+  }
+
+  hosted(member: Member, event: HostEvent): void {
+    for (const { invariant, memory } of this.#hosted)
+      this.#hear(invariant, invariant.hosted?.(memory, this.#view, member, event));
   }
 
   atRest(): void {

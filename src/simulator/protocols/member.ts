@@ -5,21 +5,15 @@
 // the election timer a million times, moves only the due time; the wake-up finds out when it comes, and goes on to the new one.
 import { clonePlain } from "../../base/clone.ts";
 import { createRng, type Rng } from "../../base/rng.ts";
-import {
-  type Command,
-  type Effects,
-  type Message,
-  NOBODY,
-  type NodeId,
-  type ProtocolNode,
-  type Role,
-  type Setup,
-} from "../../protocols/node.ts";
+import { type Command, type Message, NOBODY, type NodeId, type Role, type Setup } from "../../protocols/node.ts";
+import type { Entry, LogEffects, Snapshot } from "../../protocols/log-node.ts";
 import { type CrashedWrites, Disk } from "../kernel/disk.ts";
-import type { SeenMember } from "./invariants/invariant.ts";
+import type { SeenLog, SeenMember } from "./invariants/invariant.ts";
+import { type HostSurroundings, Replica } from "./replica.ts";
+import type { AnySubject } from "./subject.ts";
 
 /** A member's wishes, as the world carries them out. */
-export interface Surroundings {
+export interface Surroundings extends HostSurroundings {
   readonly nowMs: number;
   send(from: Member, to: NodeId, message: Message): void;
   wake(atMs: number, member: Member, slot: number): void;
@@ -45,10 +39,13 @@ interface Waiting {
 
 const NEVER = Infinity;
 
-export class Member implements Effects, SeenMember {
+export class Member implements LogEffects, SeenMember {
   readonly id: NodeId;
   readonly spec: MemberSpec;
-  readonly node: ProtocolNode;
+  readonly subject: AnySubject;
+  readonly node: AnySubject["node"];
+  /** The host of a node with a log, in this life. */
+  replica: Replica | undefined;
   state: object;
   life = 0;
   /** True time at which this life began. */
@@ -70,8 +67,10 @@ export class Member implements Effects, SeenMember {
   readonly #kinds: number;
   readonly #waiting: Waiting[] = [];
 
-  constructor(world: Surroundings, node: ProtocolNode, spec: MemberSpec) {
+  constructor(world: Surroundings, subject: AnySubject, spec: MemberSpec) {
+    const { node } = subject;
     this.#world = world;
+    this.subject = subject;
     this.node = node;
     this.spec = spec;
     this.id = spec.setup.id;
@@ -81,10 +80,11 @@ export class Member implements Effects, SeenMember {
     this.#due = new Float64Array(slots).fill(NEVER);
     this.#armed = new Float64Array(slots).fill(NEVER);
     this.state = node.create({ ...spec.setup, rng: this.#luck() });
+    this.replica = this.#host();
   }
 
   fork(world: Surroundings): Member {
-    const fork = new Member(world, this.node, this.spec);
+    const fork = new Member(world, this.subject, this.spec);
     const { life, startedMs, isUp, isPaused, resumedMs, role, leader, term } = this;
     Object.assign(fork, {
       life,
@@ -101,7 +101,16 @@ export class Member implements Effects, SeenMember {
     fork.#due.set(this.#due);
     fork.#armed.set(this.#armed);
     fork.#waiting.push(...this.#waiting);
+    if (this.subject.log !== undefined) fork.replica = this.replica?.fork(world, fork, this.subject);
     return fork;
+  }
+
+  #host(): Replica | undefined {
+    return this.subject.log === undefined ? undefined : new Replica(this.#world, this, this.subject);
+  }
+
+  get log(): SeenLog | undefined {
+    return this.replica;
   }
 
   get clockRate(): number {
@@ -131,6 +140,7 @@ export class Member implements Effects, SeenMember {
     this.isPaused = false;
     const leader = this.life === 1 ? this.spec.setup.leader : NOBODY;
     this.state = this.node.create({ ...this.spec.setup, leader, rng: this.#luck() });
+    this.replica = this.#host();
     this.node.start(this.state, this.disk.image, this.now(), this);
   }
 
@@ -264,6 +274,21 @@ export class Member implements Effects, SeenMember {
   announce(role: Role, leader: NodeId, term: number): void {
     if (this.#believe(role, leader, term)) this.#world.announced(this);
   }
+
+  apply(entry: Entry<unknown>): void {
+    this.replica?.apply(entry);
+  }
+
+  restore(snapshot: Snapshot<unknown>): void {
+    this.replica?.restore(snapshot);
+  }
+
+  readable(request: number): void {
+    this.replica?.readable(request);
+  }
+
+  /** The client asks again when it pleases. */
+  unreadable(): void {}
 
   explain(rule: string): void {
     this.#world.explained(this, rule);

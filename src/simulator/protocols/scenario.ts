@@ -6,7 +6,7 @@
 //   step 3               three events                   status · messages · state 2      who believes what · sent so far · a node's state
 //   fork a · back a      keep a copy · return to it     expect leader=4 | leader=none | leaders=2,5 | violations=one-leader | violations=none
 //   crash 3 · partition majority · hold 1>2 · tell 1 suspect 5 …                         every action of actions.ts
-import { type NodeId, type ProtocolNode, type Setting, type Settings } from "../../protocols/node.ts";
+import { type NodeId, type Setting, type Settings } from "../../protocols/node.ts";
 import { parseAction } from "./actions.ts";
 import { checkNodes, checkSpec } from "./check-spec.ts";
 import { formatMs, parseMs } from "../kernel/durations.ts";
@@ -14,6 +14,7 @@ import { isWithoutEnd, specOf } from "./election.ts";
 import { parseLatency } from "../kernel/latency.ts";
 import { Pace } from "./pace.ts";
 import type { ProtocolSpec } from "./spec.ts";
+import type { AnySubject } from "./subject.ts";
 import { subjectNamed } from "./subjects/index.ts";
 import { describeBelief, formatProtocolEvent, type ProtocolEvent } from "./trace.ts";
 import { ProtocolWorld } from "./world.ts";
@@ -62,7 +63,11 @@ export function playScenario(text: string): PlayedScenario {
 const isCommand = (line: string): boolean => line.trim() !== "" && !line.trim().startsWith("#");
 
 /** `answerTimeoutMs` is written `answerTimeout=50ms`; the other parameters by their own names. */
-export function parseSetting(node: ProtocolNode, name: string, text: string): readonly [name: string, value: Setting] {
+export function parseSetting(
+  node: AnySubject["node"],
+  name: string,
+  text: string,
+): readonly [name: string, value: Setting] {
   const timed = `${name}Ms`;
   if (Object.hasOwn(node.parameters, timed)) return [timed, parseMs(text)];
   const parameter = Object.hasOwn(node.parameters, name) ? node.parameters[name] : undefined;

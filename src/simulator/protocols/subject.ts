@@ -4,7 +4,8 @@
 // A subject is typed by its node, so its invariants read states, messages and disks as what they are. The registry (subjects/index.ts) lists subjects of
 // different types. That is sound because a world takes the node and the invariants from one subject, and gives none of them a state of another.
 import type { Rng } from "../../base/rng.ts";
-import type { Command, Message, ProtocolNode, Settings } from "../../protocols/node.ts";
+import type { LogNode, LogPlace, StateMachine } from "../../protocols/log-node.ts";
+import type { Command, Message, NodeId, ProtocolNode, Settings } from "../../protocols/node.ts";
 import type { Invariant } from "./invariants/invariant.ts";
 
 /** What may happen without breaking the node's promises. The hunt draws only such faults; transcripts show what the others do. */
@@ -58,6 +59,8 @@ export interface Liveness {
   isPromised?(settings: Settings): boolean;
   /** Whether it also holds while others are half connected: heard by those who can talk, or hearing them. If absent: it does. */
   readonly enduresHalfCuts?: boolean;
+  /** Members without whom nothing is promised. If absent: there are none. */
+  readonly mustInclude?: readonly NodeId[];
 }
 
 /** How `tell 1 NAME ARGUMENT` of a scenario, or of a drawn schedule, becomes a command of the node. */
@@ -66,14 +69,26 @@ export interface Telling<Told extends Command> {
   command(argument: number): Told;
 }
 
-export interface Subject<
+/** What a host with a state machine, and its clients, do in a simulated world. */
+export interface LogHunt<Image = unknown, Machine extends object = object, Proposal = unknown, Kept = unknown> {
+  readonly machine: StateMachine<Machine, Proposal, Kept>;
+  /** A client proposes or reads so often. */
+  clientEveryMs(settings: Settings): number;
+  /** `serial` is different for each proposal of a world. */
+  drawProposal(rng: Rng, serial: number): Proposal;
+  /** A host takes a snapshot when the log has so many entries. */
+  compactAfter(settings: Settings): number;
+  /** Whether this disk has that entry, or a snapshot that includes it. */
+  holds(image: Image | undefined, place: LogPlace): boolean;
+}
+
+/** What every subject has. */
+export interface SubjectCore<
   State extends object = object,
   Sent extends Message = Message,
-  Write = unknown,
   Told extends Command = Command,
-  Image = Write,
+  Image = unknown,
 > {
-  readonly node: ProtocolNode<State, Sent, Write, Told, Image>;
   /** `campaign` begins an election; `suspect` says that a node is dead. */
   readonly commands: { readonly [Type in Told["type"]]: Telling<Extract<Told, { readonly type: Type }>> };
   readonly invariants: readonly Invariant<object, State, Sent, Image>[];
@@ -89,4 +104,39 @@ export interface Subject<
   readonly initiators: "all" | "first" | "none";
   /** Changes to the defaults for one world of the hunt: a detector that listens, extreme timeouts. If absent: the defaults. */
   drawSettings?(rng: Rng): Settings;
+}
+
+export interface Subject<
+  State extends object = object,
+  Sent extends Message = Message,
+  Write = unknown,
+  Told extends Command = Command,
+  Image = Write,
+> extends SubjectCore<State, Sent, Told, Image> {
+  readonly node: ProtocolNode<State, Sent, Write, Told, Image>;
+  readonly log?: undefined;
+}
+
+export interface LogSubject<
+  State extends object = object,
+  Sent extends Message = Message,
+  Write = unknown,
+  Told extends Command = Command,
+  Image = Write,
+  Machine extends object = object,
+  Proposal = unknown,
+  Kept = unknown,
+> extends SubjectCore<State, Sent, Told, Image> {
+  readonly node: LogNode<State, Sent, Write, Told, Image, Proposal, Kept>;
+  readonly log: LogHunt<Image, Machine, Proposal, Kept>;
+}
+
+export type AnySubject = Subject | LogSubject;
+
+/** What `tell 1 NAME ARGUMENT` tells the node. */
+export function commandOf({ node, commands }: AnySubject, name: string, argument: number): Command {
+  const telling = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (telling === undefined)
+    throw new RangeError(`${node.name} knows no command ${name}: ${Object.keys(commands).join(", ")}`);
+  return telling.command(argument);
 }

@@ -1,7 +1,9 @@
 // What happens in the world of protocols, as typed events, and each as a line to read.
+import type { Proposed } from "../../protocols/log-node.ts";
 import type { Message, NodeId, Role } from "../../protocols/node.ts";
 import type { Trace } from "../kernel/trace.ts";
 import type { Action } from "./actions.ts";
+import type { HostEvent } from "./invariants/invariant.ts";
 import type { Fate } from "./links.ts";
 
 export type ProtocolEvent = { readonly atMs: number } & (
@@ -56,6 +58,9 @@ export type ProtocolEvent = { readonly atMs: number } & (
       readonly token: number;
       readonly outcome: "accepted" | "stale" | "refused";
     }
+  /** What a client asked a node with a log, and what the node's host did. */
+  | { readonly type: "propose"; readonly node: NodeId; readonly proposed: Proposed }
+  | { readonly type: "hosted"; readonly node: NodeId; readonly event: HostEvent }
   | { readonly type: "violation"; readonly invariant: string; readonly story: string }
 );
 
@@ -93,10 +98,36 @@ function describe(event: ProtocolEvent): string | undefined {
       return `${event.node} gets token ${event.token}`;
     case "write":
       return `${event.node} writes with token ${event.token}: ${WRITES[event.outcome]}`;
+    case "propose":
+      return `${event.node} is given a proposal: ${describeProposed(event.proposed)}`;
+    case "hosted":
+      return `${event.node} ${describeHost(event.event)}`;
     case "violation":
       return `VIOLATION ${event.invariant}: ${event.story}`;
     case "action":
       return undefined;
+  }
+}
+
+function describeProposed(proposed: Proposed): string {
+  if (proposed.outcome === "appended") return `appended at ${proposed.index}, term ${proposed.term}`;
+  return `refused, ${proposed.why}${proposed.leader === 0 ? "" : `; ${proposed.leader} leads`}`;
+}
+
+function describeHost(event: HostEvent): string {
+  switch (event.type) {
+    case "applied":
+      return `applies ${event.entry.index}, term ${event.entry.term}`;
+    case "restored":
+      return `restores the snapshot of ${event.snapshot.index}`;
+    case "compacted":
+      return `has a snapshot of ${event.index}`;
+    case "acknowledged":
+      return `tells a client that ${event.index} is done`;
+    case "read":
+      return `is asked to read, #${event.request}`;
+    case "answered":
+      return `answers read #${event.request}`;
   }
 }
 

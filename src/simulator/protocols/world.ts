@@ -1,40 +1,30 @@
 // A world of N members of one protocol: kernel, links, disks, clocks and a resource, put together. One event at a time (`step`); copied at any event
 // (`fork`), after which both copies go on alike until something different is done to them.
 import { assert } from "../../base/assert.ts";
-import { createRng, type Rng } from "../../base/rng.ts";
 import { type Message, NOBODY, type NodeId, type Role } from "../../protocols/node.ts";
-import { type Actor, Kernel, type KernelEvent } from "../kernel/kernel.ts";
+import type { Actor, Kernel, KernelEvent } from "../kernel/kernel.ts";
 import type { Action } from "./actions.ts";
-import type { AcceptedWrite, Invariant, View } from "./invariants/invariant.ts";
+import { Clients } from "./clients.ts";
+import type { AcceptedWrite, HostEvent, Invariant, View } from "./invariants/invariant.ts";
 import type { Violation } from "../kernel/hunt.ts";
 import { Judges } from "./judges.ts";
 import { drawLatency } from "../kernel/latency.ts";
 import { changeLinks } from "./link-actions.ts";
-import { Links } from "./links.ts";
+import type { Links } from "./links.ts";
 import { Member, type Surroundings } from "./member.ts";
-import { LockedResource } from "./locked-resource.ts";
+import { clientsLuck, forkParts, newParts, type Parts } from "./parts.ts";
+import { hashOf } from "./replica.ts";
+import type { LockedResource } from "./locked-resource.ts";
 import { NODES_MAX, type ProtocolSpec } from "./spec.ts";
-import { Trace } from "../kernel/trace.ts";
-import type { ProtocolEvent, ProtocolTrace } from "./trace.ts";
-import type { Subject } from "./subject.ts";
+import type { ProtocolTrace } from "./trace.ts";
+import { type AnySubject, commandOf } from "./subject.ts";
 import { subjectNamed } from "./subjects/index.ts";
 import { attend, type Errand, releaseErrand } from "./writers.ts";
-
-const STREAMS = { ties: 51, links: 52, disks: 53, actions: 54 } as const;
 
 export interface WorldOptions {
   readonly isRecorded?: boolean;
   /** Undefined: those of the subject. */
   readonly invariants?: readonly Invariant[] | undefined;
-}
-
-interface Parts {
-  readonly kernel: Kernel;
-  readonly links: Links;
-  readonly trace: ProtocolTrace;
-  readonly resource: LockedResource;
-  readonly disks: Rng;
-  readonly actions: Rng;
 }
 
 interface Count {
@@ -43,7 +33,7 @@ interface Count {
 
 export class ProtocolWorld implements Actor, Surroundings, View {
   readonly spec: ProtocolSpec;
-  readonly subject: Subject;
+  readonly subject: AnySubject;
   readonly nodes: number;
   readonly members: Member[] = [];
   readonly delayMaxMs: number;
@@ -51,6 +41,8 @@ export class ProtocolWorld implements Actor, Surroundings, View {
   readonly links: Links;
   readonly trace: ProtocolTrace;
   readonly resource: LockedResource;
+  /** Undefined: the nodes have no log. */
+  readonly clients: Clients | undefined;
   /** Inputs that were given to nodes. */
   events = 0;
   /** When the last of them was. */
@@ -60,8 +52,7 @@ export class ProtocolWorld implements Actor, Surroundings, View {
   firstLedMs: number = Infinity;
   readonly #judges: Judges;
   readonly #counts = new Map<string, Count>();
-  readonly #disks: Rng;
-  readonly #actions: Rng;
+  readonly #parts: Parts;
   #messages = 0;
 
   constructor(spec: ProtocolSpec, options: WorldOptions = {}, origin?: ProtocolWorld) {
@@ -70,18 +61,20 @@ export class ProtocolWorld implements Actor, Surroundings, View {
     this.subject = subjectNamed(spec.protocol);
     this.nodes = spec.nodes;
     this.delayMaxMs = this.subject.delayMaxMs(spec.settings);
-    const parts = origin === undefined ? this.#newParts(options) : this.#copyParts(origin);
-    ({ kernel: this.kernel, links: this.links, trace: this.trace, resource: this.resource } = parts);
-    this.#disks = parts.disks;
-    this.#actions = parts.actions;
+    const isNew = origin === undefined;
+    this.#parts = isNew ? newParts(spec, options.isRecorded ?? false) : forkParts(origin.#parts, () => this);
+    ({ kernel: this.kernel, links: this.links, trace: this.trace, resource: this.resource } = this.#parts);
     if (origin === undefined) {
       for (const type of this.subject.node.messageTypes) this.#counts.set(type, { count: 0 });
       this.#addMembers();
+      const { log } = this.subject;
+      if (log !== undefined) this.clients = new Clients(this, log, clientsLuck(spec));
       this.#judges = Judges.of(this, options.invariants ?? this.subject.invariants);
       this.#begin();
     } else {
       for (const [type, { count }] of origin.#counts) this.#counts.set(type, { count });
       for (const member of origin.members) this.members.push(member.fork(this));
+      this.clients = origin.clients?.fork(this);
       this.#judges = origin.#judges.fork(this);
       this.events = origin.events;
       this.lastEventMs = origin.lastEventMs;
@@ -95,29 +88,6 @@ export class ProtocolWorld implements Actor, Surroundings, View {
     return new ProtocolWorld(this.spec, {}, this);
   }
 
-  #newParts({ isRecorded = false }: WorldOptions): Parts {
-    const stream = (part: keyof typeof STREAMS): Rng => createRng(this.spec.seed, STREAMS[part]);
-    return {
-      kernel: new Kernel(this.spec.isOrdered ? undefined : stream("ties")),
-      links: new Links(this.nodes, stream("links"), this.spec.links),
-      trace: new Trace<ProtocolEvent>(isRecorded),
-      resource: new LockedResource(this.spec.isFenced),
-      disks: stream("disks"),
-      actions: stream("actions"),
-    };
-  }
-
-  #copyParts(origin: ProtocolWorld): Parts {
-    return {
-      kernel: origin.kernel.fork(() => this),
-      links: origin.links.fork(),
-      trace: origin.trace.fork(),
-      resource: origin.resource.fork(),
-      disks: { ...origin.#disks },
-      actions: { ...origin.#actions },
-    };
-  }
-
   #addMembers(): void {
     const { nodes, seed, ring, attributes, settings, clockRates, down } = this.spec;
     for (let id = 1; id <= nodes; id++) {
@@ -125,13 +95,14 @@ export class ProtocolWorld implements Actor, Surroundings, View {
       const leader = down.includes(id) ? NOBODY : this.spec.leader;
       const setup = { id, members: ring, attribute: attributes[id - 1] ?? id, leader, settings };
       const clockRate = clockRates[id - 1] ?? 1;
-      this.members.push(new Member(this, this.subject.node, { setup, seed, clockRate, clockStartMs: id * 1000 }));
+      this.members.push(new Member(this, this.subject, { setup, seed, clockRate, clockStartMs: id * 1000 }));
     }
   }
 
   #begin(): void {
     const { down, schedule } = this.spec;
     for (const member of this.members) if (!down.includes(member.id)) this.#start(member);
+    this.clients?.begin();
     for (const { atMs, action } of schedule) this.kernel.schedule(atMs, this, "action", 0, action);
   }
 
@@ -213,6 +184,7 @@ export class ProtocolWorld implements Actor, Surroundings, View {
       this.#stored(this.members[(subject % NODES_MAX) - 1] as Member, (subject / NODES_MAX) | 0, event.detail);
     else if (kind === "action") this.apply(event.payload as Action);
     else if (kind === "suspect") this.#suspect(this.member(subject), event.detail);
+    else if (kind === "client" || kind === "compact") this.clients?.attend(kind, subject, event.payload);
     else attend(this, kind as Errand, this.member(subject), event.detail);
   }
 
@@ -284,7 +256,8 @@ export class ProtocolWorld implements Actor, Surroundings, View {
 
   write(member: Member, ticket: number): void {
     const { disk, life, id } = member;
-    disk.lastDueMs = Math.max(disk.lastDueMs, this.nowMs + drawLatency(this.#disks, this.spec.diskLatency)) + 1e-6;
+    disk.lastDueMs =
+      Math.max(disk.lastDueMs, this.nowMs + drawLatency(this.#parts.disks, this.spec.diskLatency)) + 1e-6;
     if (this.trace.isRecorded) this.trace.record(this.nowMs, { type: "persist", node: id, ticket });
     this.kernel.schedule(disk.lastDueMs, this, "stored", life * NODES_MAX + id, undefined, ticket);
   }
@@ -301,6 +274,21 @@ export class ProtocolWorld implements Actor, Surroundings, View {
 
   written(write: AcceptedWrite): void {
     this.#judges.written(write);
+  }
+
+  hosted(member: Member, event: HostEvent): void {
+    this.trace.hash.mix(hashOf(event));
+    if (this.trace.isRecorded) this.trace.record(this.nowMs, { type: "hosted", node: member.id, event });
+    this.#judges.hosted(member, event);
+    this.clients?.note(member, event);
+  }
+
+  given(member: Member, what: number): void {
+    this.#count(member, what);
+  }
+
+  judged(member: Member): void {
+    this.#judges.after(member);
   }
 
   explained(member: Member, rule: string): void {
@@ -344,7 +332,7 @@ export class ProtocolWorld implements Actor, Surroundings, View {
       case "latency":
       case "loss":
       case "duplicate":
-        for (const held of changeLinks(this.links, action, this, this.#actions))
+        for (const held of changeLinks(this.links, action, this, this.#parts.actions))
           if (!releaseErrand(this, held)) this.#dispatch(held.from, held.to, held.message, held.id);
     }
   }
@@ -371,7 +359,7 @@ export class ProtocolWorld implements Actor, Surroundings, View {
 
   #crash(member: Member): void {
     if (!member.isUp) return;
-    const writes = member.crash(this.#disks, this.spec.losesWrites);
+    const writes = member.crash(this.#parts.disks, this.spec.losesWrites);
     this.trace.record(this.nowMs, { type: "crash", node: member.id, ...writes });
     const { detectMs } = this.spec;
     if (detectMs === 0) return;
@@ -384,13 +372,10 @@ export class ProtocolWorld implements Actor, Surroundings, View {
   }
 
   #tell(member: Member, command: string, argument: number): void {
-    const { node, commands } = this.subject;
-    const telling = Object.hasOwn(commands, command) ? commands[command] : undefined;
-    if (telling === undefined)
-      throw new RangeError(`${node.name} knows no command ${command}: ${Object.keys(commands).join(", ")}`);
+    const told = commandOf(this.subject, command, argument);
     if (!member.isUp) return;
     this.#count(member, 901);
-    member.command(telling.command(argument));
+    member.command(told);
     this.#judges.after(member);
   }
 }

@@ -15,28 +15,26 @@ import {
 const COORDINATOR_TIMER = bully.timers.indexOf("coordinator");
 const subject = subjectNamed("bully");
 /** Waits for a coordinator for ever. */
-const patient: Subject = {
-  ...subject,
-  node: {
-    ...subject.node,
-    name: "bully-patient",
-    expire: (state, timer, about, now, effects) => {
-      if (timer !== COORDINATOR_TIMER) subject.node.expire(state, timer, about, now, effects);
-    },
+const patient: Subject = withNode("bully-patient", (node) => ({
+  ...node,
+  expire: (state, timer, about, now, effects) => {
+    if (timer !== COORDINATOR_TIMER) node.expire(state, timer, about, now, effects);
   },
-};
+}));
 /** Throws at what a peer sent. */
-const brittle: Subject = {
-  ...subject,
-  node: {
-    ...subject.node,
-    name: "bully-brittle",
-    receive: (_state, _from, { type }) => {
-      throw new Error(`cannot read ${type}`);
-    },
+const brittle: Subject = withNode("bully-brittle", (node) => ({
+  ...node,
+  receive: (_state, _from, { type }) => {
+    throw new Error(`cannot read ${type}`);
   },
-};
+}));
 const registered = SUBJECTS as Subject[];
+
+/** Bully as a subject, with another node. */
+function withNode(name: string, change: (node: Subject["node"]) => Subject["node"]): Subject {
+  if (subject.log !== undefined) throw new TypeError("Bully has no log");
+  return { ...subject, node: { ...change(subject.node), name } };
+}
 
 beforeAll(() => void registered.push(patient, brittle));
 afterAll(() => void registered.splice(registered.length - 2));

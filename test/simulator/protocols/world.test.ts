@@ -1,6 +1,6 @@
 // The world for protocols: the same seed gives the same bytes, a copy goes on as the original, partitions cut what they say, disks lose what was not synced.
 import { describe, expect, it } from "vitest";
-import { bully, type BullyState } from "conclave/protocols";
+import { createRng, bully, type BullyState } from "conclave/protocols";
 import {
   huntProtocol,
   INVARIANTS,
@@ -17,7 +17,6 @@ import {
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { createRng } from "../../../src/base/rng.ts";
 import { drawLatency } from "../../../src/simulator/kernel/latency.ts";
 import { Links } from "../../../src/simulator/protocols/links.ts";
 import { Disk } from "../../../src/simulator/kernel/disk.ts";

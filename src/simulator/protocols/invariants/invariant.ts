@@ -3,6 +3,7 @@
 //
 // An invariant is typed by the states, messages and disks that it judges. One that looks at none of them holds for any protocol, and is in this folder; the
 // others are beside the subject that they belong to, in ../subjects.
+import type { Entry, LogBounds, LogPlace, Snapshot } from "../../../protocols/log-node.ts";
 import type { Message, NodeId, Role } from "../../../protocols/node.ts";
 
 /** What an invariant may see of a member. */
@@ -29,7 +30,32 @@ export interface SeenMember<State extends object = object, Image = unknown> {
   leads(): boolean;
   /** When a timer of it is due, in true time; Infinity: it does not run. */
   dueMs(timer: number, subject?: number): number;
+  /** Of a node with a log, and its host. */
+  readonly log: SeenLog | undefined;
 }
+
+/** What an invariant may see of a log, and of the machine that is fed from it. */
+export interface SeenLog {
+  bounds(): LogBounds;
+  entryAt(index: number): Entry<unknown> | undefined;
+  /** Whether the member's disk has that entry, or a snapshot that includes it. Also of a member that is down. */
+  holds(place: LogPlace): boolean;
+  /** The last entry that the machine was given. */
+  readonly applied: number;
+  /** The machine's state, as a snapshot would keep it. */
+  kept(): unknown;
+}
+
+/** What the host of a node with a log, or one of its clients, has just done. */
+export type HostEvent<Proposal = unknown, Kept = unknown> =
+  | { readonly type: "applied"; readonly entry: Entry<Proposal> }
+  | { readonly type: "restored"; readonly snapshot: Snapshot<Kept> }
+  /** The host hands its machine's state to the node. */
+  | { readonly type: "compacted"; readonly index: number; readonly kept: Kept }
+  /** A client was told that its proposal is done. */
+  | ({ readonly type: "acknowledged" } & LogPlace)
+  /** A client has asked to read, and was given what the machine holds. */
+  | { readonly type: "read" | "answered"; readonly request: number };
 
 /** What an invariant may see. */
 export interface View<State extends object = object, Image = unknown> {
@@ -71,6 +97,7 @@ export interface Invariant<
   State extends object = object,
   Sent extends Message = Message,
   Image = unknown,
+  Hosted = HostEvent,
 > {
   readonly name: string;
   remember(nodes: number): Memory;
@@ -88,6 +115,13 @@ export interface Invariant<
   started?(memory: Memory, view: View<State, Image>, member: SeenMember<State, Image>): string | undefined;
   /** After the resource has taken a write. */
   written?(memory: Memory, view: View<State, Image>, write: AcceptedWrite): string | undefined;
+  /** After the host of a node with a log, or its client, has done something. */
+  hosted?(
+    memory: Memory,
+    view: View<State, Image>,
+    member: SeenMember<State, Image>,
+    event: Hosted,
+  ): string | undefined;
   /** When nothing is left to happen, or everything was mended long enough ago. */
   atRest?(memory: Memory, view: View<State, Image>): string | undefined;
 }

@@ -1,0 +1,43 @@
+// A follower of the toy log: takes what follows its own log, and says so when it is on disk.
+import type { NodeId } from "../../../../protocols/node.ts";
+import { applyTo, lastOf, persist } from "./log.ts";
+import type { PendingWrite, ToyEffects, ToyMessage, ToyState } from "./state.ts";
+
+type Append = Extract<ToyMessage, { type: "APPEND" }>;
+type SnapshotMessage = Extract<ToyMessage, { type: "SNAPSHOT" }>;
+
+/** What comes late from an earlier term of the leader is a first part of what the leader has, and is taken like anything else. */
+function hearLeader(state: ToyState, from: NodeId, term: number, effects: ToyEffects): void {
+  if (term < state.term) return;
+  state.term = term;
+  effects.announce("follower", from, term);
+}
+
+/** The leader sends what follows what this disk has, as it was told, and a disk forgets nothing: there is no gap. */
+export function handleAppend(state: ToyState, from: NodeId, message: Append, effects: ToyEffects): void {
+  const { term, round, entries, committed } = message;
+  hearLeader(state, from, term, effects);
+  const fresh = entries.filter(({ index }) => index > lastOf(state));
+  for (const entry of fresh) state.entries.push(entry);
+  if (fresh.length > 0) persist(state, { entries: fresh }, { to: from, term, round }, effects);
+  else tellStored(state, { to: from, term, round }, effects);
+  applyTo(state, committed, effects);
+}
+
+/** An older snapshot than its own log says nothing new: it was slow. */
+export function handleSnapshot(state: ToyState, from: NodeId, message: SnapshotMessage, effects: ToyEffects): void {
+  const { term, round, snapshot } = message;
+  hearLeader(state, from, term, effects);
+  if (snapshot.index <= lastOf(state)) return tellStored(state, { to: from, term, round }, effects);
+  state.entries = [];
+  state.snapshot = snapshot;
+  state.committed = snapshot.index;
+  effects.restore(snapshot);
+  persist(state, { snapshot }, { to: from, term, round }, effects);
+}
+
+/** Only what a crash would not take. */
+export function tellStored(state: ToyState, reply: NonNullable<PendingWrite["reply"]>, effects: ToyEffects): void {
+  const { to, term, round } = reply;
+  effects.send(to, { type: "APPENDED", term, round, stored: state.stored });
+}
