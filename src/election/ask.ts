@@ -5,7 +5,7 @@ import type { Clock, Reading } from "../base/clock.ts";
 import { ConclaveError } from "../base/errors.ts";
 import { textOfError } from "../base/harmless.ts";
 import { unknown } from "../base/outcome.ts";
-import type { Claimed, Seat } from "../lease/exchange.ts";
+import type { Claimed, Met, Seat } from "../lease/exchange.ts";
 import type { Guarantee } from "../lease/guarantee.ts";
 import type { Answer, Request } from "../lease/state.ts";
 import { LazyCall } from "../stores/call.ts";
@@ -92,7 +92,8 @@ function isAnswer(request: Request, answer: Answer): boolean {
       return (
         request.method === "keep" &&
         typeof answer.session?.id === "string" &&
-        [answer.lost, answer.unsure, answer.strays].every((holds) => Array.isArray(holds))
+        [answer.lost, answer.unsure, answer.strays].every((holds) => Array.isArray(holds)) &&
+        isMet(answer.met)
       );
     case "session-lost":
       return request.method === "keep";
@@ -106,6 +107,13 @@ function isAnswer(request: Request, answer: Answer): boolean {
     default:
       return false;
   }
+}
+
+/** A margin that is no number, or is below nothing, would move deadlines to where no law puts them. */
+function isMet(met: Met | undefined): boolean {
+  if (met === undefined) return true;
+  const { server, extraMarginMs = 0, earlyEnds = [] } = met;
+  return typeof server === "string" && extraMarginMs >= 0 && extraMarginMs < Infinity && Array.isArray(earlyEnds);
 }
 
 function isSeat(seat: Seat): boolean {

@@ -127,7 +127,7 @@ function handleOpened(
     machine.session = { kind: "none", opened: opening.opened };
     return countBarren(machine, false, now);
   }
-  const failure = kept.kind === "kept" ? establish(machine, opening, kept.session, now, effects) : kept;
+  const failure = kept.kind === "kept" ? establish(machine, opening, kept, now, effects) : kept;
   // A grant that cannot be used is no success: the first one ends everything as a refusal does (law 9).
   if (failure !== undefined) {
     machine.reached = reached;
@@ -164,7 +164,6 @@ function failAll(machine: Machine, error: ConclaveError, effects: Effect[]): voi
  * what held them back by an older proof of the session (campaign.ts, `lifelineOf`) moves on to their own.
  */
 function extendRecords(machine: Machine, open: Open, keep: number, proven: Reading, unsure: readonly Hold[]): void {
-  const { settings } = machine;
   const not = new Set(unsure.map(({ bid }) => bid));
   for (const campaign of machine.campaigns.values()) {
     const term = heldTerm(campaign);
@@ -175,7 +174,7 @@ function extendRecords(machine: Machine, open: Open, keep: number, proven: Readi
       isRenewed ? proven : earlierOf(term.claimedAt, proven),
       open.session.ttlMs,
       open.pace,
-      settings,
+      open.bounds,
     );
   }
 }

@@ -222,12 +222,7 @@ export function watchOwn(machine: Machine, open: Open, { name, bid }: Hold, effe
 function lifelineOf(machine: Machine, open: Open, stage: Standing): Lifeline {
   const { firstSentAt } = stage.pursuit;
   if (machine.settings.guarantee.keep === "one-request" || firstSentAt === undefined) return open.lifeline;
-  return createLifeline(
-    earlierOf(firstSentAt, open.lifeline.provenAt),
-    open.session.ttlMs,
-    open.pace,
-    machine.settings,
-  );
+  return createLifeline(earlierOf(firstSentAt, open.lifeline.provenAt), open.session.ttlMs, open.pace, open.bounds);
 }
 
 /** Law 10: by tokens of its own domain alone. */

@@ -1,7 +1,7 @@
 // Everything that happens to a candidate, as one typed union. The same values are log lines, metrics, diagnostics_channel messages,
 // and what the lab draws. The host itself acts on them too (aborts a signal, makes a term), so what is reported is what happened.
 import type { ConclaveError, ErrorCode, LossReason } from "../base/errors.ts";
-import type { Bid, Holder, Name, Token } from "./exchange.ts";
+import type { Bid, Holder, Met, Name, Token } from "./exchange.ts";
 
 /**
  * safe      renewals are proven in time
@@ -16,8 +16,13 @@ export type Doing = "open" | "renew" | "claim" | "look" | "release" | "grant" | 
 
 /** Everything that can happen to a candidate. See docs/EVENTS.md. */
 export type ConclaveEvent =
-  /** The candidate has a session at the store, lost it, or ended it. */
-  | { readonly type: "session"; readonly state: "opened" | "lost" | "ended"; readonly session: string }
+  /** The candidate has a session at the store, lost it, or ended it. `met`: what the store's server has shown of itself, when the session was opened. */
+  | {
+      readonly type: "session";
+      readonly state: "opened" | "lost" | "ended";
+      readonly session: string;
+      readonly met?: Met;
+    }
   /** A renewal was proven: how long its answer took, and how much certainty it leaves. It extends every term of the candidate. */
   | { readonly type: "renewed"; readonly roundTripMs: number; readonly remainingMs: number }
   /** Wants to lead, and tries. */

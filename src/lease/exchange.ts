@@ -104,6 +104,16 @@ export interface KeepWish {
   readonly strays?: false;
 }
 
+/** What a server has shown of itself, where the store's guarantee could only say what holds for any server. Each part takes the place of the guarantee's. */
+export interface Met {
+  /** Which server it is: "etcd 3.5.21". For people. */
+  readonly server: string;
+  /** The deadlines of this session are so much earlier. */
+  readonly extraMarginMs?: number | undefined;
+  /** Ways in which this session may end before its ttl. */
+  readonly earlyEnds?: readonly string[] | undefined;
+}
+
 /** The answer to a keep. */
 export type Kept =
   /**
@@ -111,6 +121,7 @@ export type Kept =
    * `unsure`: of the holds sent along, those not proven renewed (stores that renew record by record).
    * `strays`: entries of this session that were not sent along: a claim that committed after its caller had given up.
    * `proves: false`: the session lives as far as the store can tell, and that is no proof: it extends nothing (only where no proof was wished).
+   * `met`: with an opening, what is known only now that the server has answered. It holds for this session.
    */
   | {
       readonly kind: "kept";
@@ -119,6 +130,7 @@ export type Kept =
       readonly unsure: readonly Hold[];
       readonly strays: readonly Hold[];
       readonly proves?: false;
+      readonly met?: Met | undefined;
     }
   /** The store does not know the session, or has declared it dead. Final. */
   | { readonly kind: "session-lost" }

@@ -19,21 +19,24 @@ export interface Lifeline {
   announced: TermState;
 }
 
-export function createLifeline(sentAt: Reading, ttlMs: number, pace: Pace, settings: Settings): Lifeline {
-  const deadline = deadlineOf(sentAt, ttlMs, settings.margins);
+/** What a session's instants keep clear of. Fixed when it is opened. */
+export type Bounds = Pick<Settings, "margins" | "drainMs">;
+
+export function createLifeline(sentAt: Reading, ttlMs: number, pace: Pace, bounds: Bounds): Lifeline {
+  const deadline = deadlineOf(sentAt, ttlMs, bounds.margins);
   return {
     provenAt: sentAt,
     jeopardyAt: later(sentAt, pace.overdueAfterMs),
-    signalAt: earlier(deadline, settings.drainMs),
+    signalAt: earlier(deadline, bounds.drainMs),
     deadline,
     announced: "safe",
   };
 }
 
 /** A keep sent at `sentAt` is proven. */
-export function extend(lifeline: Lifeline, sentAt: Reading, ttlMs: number, pace: Pace, settings: Settings): void {
+export function extend(lifeline: Lifeline, sentAt: Reading, ttlMs: number, pace: Pace, bounds: Bounds): void {
   if (!isLater(sentAt, lifeline.provenAt)) return;
-  const next = createLifeline(sentAt, ttlMs, pace, settings);
+  const next = createLifeline(sentAt, ttlMs, pace, bounds);
   assert(next.deadline.mono >= lifeline.deadline.mono, "a later keep of the same ttl gives a later deadline");
   lifeline.provenAt = next.provenAt;
   lifeline.jeopardyAt = next.jeopardyAt;

@@ -14,10 +14,10 @@ import { ConclaveError } from "../base/errors.ts";
 import type { Refused } from "../base/outcome.ts";
 import { retryAfterMs } from "./backoff.ts";
 import { elapsedMs, remainingMs } from "./deadline.ts";
-import type { Hold, KeepWish, Kept, Session } from "./exchange.ts";
-import { createLifeline, extend } from "./lifeline.ts";
+import type { Hold, KeepWish, Kept, Met } from "./exchange.ts";
+import { type Bounds, createLifeline, extend } from "./lifeline.ts";
 import { emit, emitError, errorOf, send } from "./report.ts";
-import { paceOf } from "./settings.ts";
+import { paceOf, type Settings } from "./settings.ts";
 import type { Effect, Machine, Open, Opening } from "./state.ts";
 
 const LONGEST_RELEASE_MS = 2000;
@@ -69,27 +69,32 @@ export function countBarren(machine: Machine, wasProven: boolean, now: Reading):
   machine.barren = wasProven ? 0 : machine.barren + 1;
 }
 
-/** The store has granted a session; by the ttl it granted, not the one asked for. Refused if that leaves no room to renew. */
+/**
+ * The store has granted a session; by the ttl it granted, not the one asked for, and by what its server has shown of itself (`met`), not by what holds for any.
+ * Refused if that leaves no room to renew.
+ */
 export function establish(
   machine: Machine,
   opening: Opening,
-  session: Session,
+  { session, met }: Extract<Kept, { kind: "kept" }>,
   now: Reading,
   effects: Effect[],
 ): Refused | undefined {
   const { settings } = machine;
-  const pace = paceOf(session.ttlMs, settings.drainMs, settings.margins, settings.guarantee.keepProves);
+  const bounds = boundsOf(settings, met);
+  const pace = paceOf(session.ttlMs, settings.drainMs, bounds.margins, settings.guarantee.keepProves);
   if (pace === undefined) {
-    const { store } = settings.guarantee;
+    const store = met?.server ?? settings.guarantee.store;
     const message = `${store} granted a ttl of ${session.ttlMs} ms where ${settings.ttlMs} were asked for: too short for drainMs ${settings.drainMs}. Lower drainMs, or let the store grant more.`;
     return { kind: "refused", code: "STORE_UNSUPPORTED", message, retryable: false };
   }
-  const lifeline = createLifeline(opening.firstSentAt, session.ttlMs, pace, settings);
+  const lifeline = createLifeline(opening.firstSentAt, session.ttlMs, pace, bounds);
   machine.session = {
     kind: "open",
     opened: opening.opened,
     session,
     pace,
+    bounds,
     lifeline,
     errand: 0,
     keepsSent: 0,
@@ -106,8 +111,17 @@ export function establish(
     leftoversAt: Infinity,
     leftoversErrand: 0,
   };
-  emit(effects, { type: "session", state: "opened", session: session.id });
+  emit(effects, { type: "session", state: "opened", session: session.id, ...(met === undefined ? {} : { met }) });
   return undefined;
+}
+
+/**
+ * LAW 1 takes off what the judge may be early by. A store that learns that only from its server declares what it can before, and tells with the opening: the
+ * session's own number counts, for every deadline that is computed from one of its keeps.
+ */
+function boundsOf({ margins, drainMs }: Settings, met: Met | undefined): Bounds {
+  const extraMarginMs = met?.extraMarginMs ?? margins.extraMarginMs;
+  return { margins: { ...margins, extraMarginMs }, drainMs };
 }
 
 /** A keep now, beyond the rhythm: one that is in flight does not count, it left before. */
@@ -194,7 +208,7 @@ export function prove(
       ? sentAt
       : open.answeredSentAt;
   if (inTime) open.answeredSentAt = sentAt;
-  extend(open.lifeline, proven, open.session.ttlMs, open.pace, settings);
+  extend(open.lifeline, proven, open.session.ttlMs, open.pace, open.bounds);
   open.failures = 0;
   open.hearsay = false;
   machine.barren = 0;

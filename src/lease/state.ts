@@ -23,7 +23,7 @@ import type {
   Will,
 } from "./exchange.ts";
 import type { Greatest } from "./greatest.ts";
-import type { Lifeline } from "./lifeline.ts";
+import type { Bounds, Lifeline } from "./lifeline.ts";
 import type { Pace, Settings } from "./settings.ts";
 
 export interface Machine {
@@ -84,6 +84,8 @@ export interface Open {
   readonly opened: number;
   readonly session: Session;
   readonly pace: Pace;
+  /** The settings' own, but for what its opening has shown of the server. */
+  readonly bounds: Bounds;
   readonly lifeline: Lifeline;
   /** The keep in flight, 0 for none: one at a time. */
   errand: number;

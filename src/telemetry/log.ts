@@ -86,6 +86,12 @@ function factsOf(event: ConclaveEvent): Readonly<Record<string, unknown>> {
     case "overstayed":
       return { election: event.election, byMs: Math.round(event.byMs) };
     case "session":
+      return {
+        state: event.state,
+        session: event.session,
+        server: event.met?.server,
+        earlyEnds: event.met?.earlyEnds?.join("; ") || undefined,
+      };
     case "standing":
     case "state":
     case "lost":

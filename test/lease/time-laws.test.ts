@@ -42,6 +42,31 @@ describe("law 1, deadline from send", () => {
     expect(rig.deadline).toBeCloseTo(first + belief(6000), 6);
   });
 
+  it("takes off the margin that the server has told with the opening, then and at every keep", () => {
+    const rig = new Rig();
+    const first = rig.now.mono;
+    rig.input({ type: "stand", name: "x", value: "" });
+    rig.pass(0);
+    rig.keep(rig.next("keep"), { met: { server: "relay 2", extraMarginMs: 700 } });
+    expect(rig.deadline).toBeCloseTo(first + belief(10_000) - 700, 6);
+    expect(rig.happened("session")).toMatchObject([{ state: "opened", met: { server: "relay 2" } }]);
+    rig.pass(3000);
+    const keep = rig.next("keep");
+    const latestSend = rig.now.mono;
+    rig.keep(keep);
+    expect(rig.deadline).toBeGreaterThan(first + belief(10_000) - 700);
+    expect(rig.deadline).toBeLessThanOrEqual(latestSend + belief(10_000) - 700);
+  });
+
+  it("refuses a session where the margin of the server leaves no room to renew", () => {
+    const rig = new Rig();
+    rig.input({ type: "stand", name: "x", value: "" });
+    rig.pass(0);
+    rig.keep(rig.next("keep"), { met: { server: "relay 2", extraMarginMs: 9900 } });
+    expect(rig.machine.session.kind).not.toBe("open");
+    expect(rig.happened("error")[0]).toMatchObject({ error: { code: "STORE_UNSUPPORTED" } });
+  });
+
   it("does not let an answer after the deadline revive the term", () => {
     const rig = new Rig();
     const bid = rig.lead();

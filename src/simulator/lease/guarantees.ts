@@ -21,7 +21,7 @@ export function guaranteeOf(store: StoreSpec): Guarantee {
     judge: store.judge,
     keepProves: store.keepProves,
     proofWithinMs: store.proofWithinMs,
-    extraMarginMs: store.extraMarginMs,
+    extraMarginMs: store.declaresWhenMet === true ? 0 : store.extraMarginMs,
     earlyEnds: store.forgetMs === 0 && store.judge !== "store-wall" ? [] : ["failover", "clock jump"],
     keep: store.shape === "race" && store.layout === "record" ? "per-hold" : "one-request",
     holdsPerSession: Infinity,

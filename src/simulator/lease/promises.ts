@@ -5,13 +5,13 @@ import type { Promises } from "./observation.ts";
 import type { WorldSpec } from "./spec.ts";
 
 export function promisesOf(spec: WorldSpec): Promises {
-  const { shape, keep, keepProves, proofWithinMs, extraMarginMs } = guaranteeOf(spec.store);
+  const { shape, keep, keepProves, proofWithinMs } = guaranteeOf(spec.store);
   return {
     shape,
     keep,
     keepProves,
     proofWithinMs,
-    extraMarginMs,
+    extraMarginMs: spec.store.extraMarginMs, // declared before or with the opening, and owed in either case
     rho: spec.rho,
     ttlMaxMs: ttlMaxMs(spec),
     candidates: spec.candidates,

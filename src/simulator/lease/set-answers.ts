@@ -1,6 +1,7 @@
-// Answers of the modelled store that do not depend on what it keeps: that it is not ready, and keeps that prove nothing.
+// Answers of the modelled store that do not depend on what it keeps: that it is not ready, keeps that prove nothing, and what it says of itself.
 import type { Refused } from "../../base/outcome.ts";
-import type { KeepWish, Kept, Session } from "../../lease/exchange.ts";
+import type { KeepWish, Kept, Session, SessionSpec } from "../../lease/exchange.ts";
+import type { StoreSpec } from "./spec.ts";
 
 export const NOT_READY: Refused = {
   kind: "refused",
@@ -14,6 +15,12 @@ export function asWished(kept: Kept, wish: KeepWish): Kept {
   if (kept.kind !== "kept") return kept;
   const strays = wish.strays === false ? [] : kept.strays;
   return wish.proof === false ? { ...kept, lost: [], strays, proves: false } : { ...kept, strays };
+}
+
+/** The answer to an opening tells how early this store may judge, where it has not declared that before. */
+export function withMet(kept: Kept, session: Session | SessionSpec, store: StoreSpec): Kept {
+  if (store.declaresWhenMet !== true || kept.kind !== "kept" || "id" in session) return kept;
+  return { ...kept, met: { server: "simulated", extraMarginMs: store.extraMarginMs } };
 }
 
 /** As if the session and all its holds had been renewed. */

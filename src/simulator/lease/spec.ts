@@ -59,6 +59,8 @@ export interface StoreSpec {
   readonly clock: ClockSpec;
   /** Judges up to this much too early; declared, so that candidates take it off. */
   readonly extraMarginMs: number;
+  /** It declares that only when a session is opened, and nothing before. */
+  readonly declaresWhenMet?: boolean;
   /** Ends sessions up to this much too late. */
   readonly lateMaxMs: number;
   /** What it grants: the asked ttl times this, rounded up to a multiple of the step. */

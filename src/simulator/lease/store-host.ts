@@ -38,7 +38,7 @@ import type { Network, Node } from "../kernel/network.ts";
 import type { Meddling, Observation, Who } from "./observation.ts";
 import type { StoreSpec } from "./spec.ts";
 import type { LeaseTrace } from "./trace.ts";
-import { asWished, NOT_READY, pretended } from "./set-answers.ts";
+import { asWished, NOT_READY, pretended, withMet } from "./set-answers.ts";
 
 interface Surroundings {
   readonly kernel: Kernel;
@@ -125,7 +125,7 @@ export class StoreHost implements Actor, Node {
         if (!("id" in request.session)) this.#ownerOf.set(request.session.nonce, who);
         return this.#isUnproven(request, sentAtMs)
           ? pretended(request.session as Session)
-          : this.#keepAsWished(request);
+          : withMet(this.#keepAsWished(request), request.session, this.#spec);
       case "claim":
         return { kind: "claimed", claimed: request.claims.map((claim) => this.#claim(claim)) };
       case "release":

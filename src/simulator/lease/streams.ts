@@ -14,6 +14,7 @@ const STREAMS = {
   extras: 9,
   weak: 10,
   replacements: 11,
+  met: 12,
 } as const;
 
 export function streamOf(seed: number, part: keyof typeof STREAMS): Rng {

@@ -19,7 +19,10 @@ type Plan = Omit<FaultPlan, "kinds" | "count">;
 export function withExtras(world: WorldSpec, plan: Plan): WorldSpec {
   const rng = streamOf(world.seed, "extras");
   const onKernel = nextChance(rng, 0.5) ? withKernel(world) : world;
-  const store = drawExtras(onKernel.store, longestTtlMs(world), rng);
+  const store = {
+    ...drawExtras(onKernel.store, longestTtlMs(world), rng),
+    declaresWhenMet: onKernel.store.extraMarginMs > 0 && nextChance(streamOf(world.seed, "met"), 0.5),
+  };
   const closing = nextChance(rng, 0.15) ? withCloses(onKernel, plan, rng) : onKernel;
   return withReplacements({ ...closing, store }, plan);
 }

@@ -31,7 +31,7 @@ import type {
   ListsNames,
 } from "../contract.ts";
 import { type Mailbox, Mailboxes } from "../mailbox.ts";
-import { guaranteeOf } from "./guarantee.ts";
+import { GUARANTEE, metAt } from "./guarantee.ts";
 import { listNames } from "./list.ts";
 import { endLease, keepLease, openLease } from "./keep.ts";
 import { lookAt } from "./look.ts";
@@ -44,11 +44,12 @@ const NONCES_REMEMBERED = 1000;
 
 export class EtcdStore implements FencedStore, ListsNames, Reopenable {
   readonly url: string;
+  /** Of any version that is supported; what the one at hand promises comes with an opened session. */
+  readonly guarantee: Guarantee<"fenced"> = GUARANTEE;
   readonly #client: EtcdClient;
   readonly #prefix: string;
   readonly #granted = new Recent<string, true>(NONCES_REMEMBERED);
   readonly #mailboxes = new Mailboxes();
-  #promised: { readonly version: string | undefined; readonly guarantee: Guarantee<"fenced"> } | undefined;
 
   constructor(client: EtcdClient) {
     this.#client = client;
@@ -56,21 +57,14 @@ export class EtcdStore implements FencedStore, ListsNames, Reopenable {
     this.url = client.address.url;
   }
 
-  /** By the oldest version met so far: until the first answer, that of an old one. Nothing that the machine computes with depends on it. */
-  get guarantee(): Guarantee<"fenced"> {
-    const { oldestSeen } = this.#client;
-    if (this.#promised === undefined || this.#promised.version !== oldestSeen)
-      this.#promised = { version: oldestSeen, guarantee: guaranteeOf(oldestSeen) };
-    return this.#promised.guarantee;
-  }
-
   async keep(session: Session | SessionSpec, holds: readonly Hold[], call: Call, wish: KeepWish = {}): Promise<Kept> {
     if ("id" in session)
       return await this.#with(call, (link, signal) => keepLease(link, this.#prefix, session, holds, wish, signal));
     const { nonce } = session;
     const kept = await this.#with(call, (link, signal) => openLease(link, session, this.#granted.has(nonce), signal));
-    if (kept.kind === "kept") this.#granted.set(nonce, true);
-    return kept;
+    if (kept.kind !== "kept") return kept;
+    this.#granted.set(nonce, true);
+    return { ...kept, met: metAt(this.#client.oldestSeen) };
   }
 
   async claim(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]> {

@@ -41,6 +41,7 @@ export class Bench {
   /** Silence is death by a rival's judgement: it swaps over the version that it has watched. */
   readonly isTaken: boolean;
   readonly #run: string = randomUUID();
+  readonly #earlyEnds = new Map<string, readonly string[]>();
   #count = 0;
 
   constructor(store: Store) {
@@ -83,7 +84,14 @@ export class Bench {
 
   async open(spec: SessionSpec = this.spec()): Promise<Session> {
     const kept = await this.store.keep(spec, [], this.call());
-    return checkKind(kept, "kept", "keep with a spec opens a session").session;
+    const { session, met } = checkKind(kept, "kept", "keep with a spec opens a session");
+    this.#earlyEnds.set(session.id, met?.earlyEnds ?? this.guarantee.earlyEnds);
+    return session;
+  }
+
+  /** What its opening has said, or else the guarantee. */
+  mayEndEarly(session: Session): boolean {
+    return (this.#earlyEnds.get(session.id) ?? this.guarantee.earlyEnds).length > 0;
   }
 
   keep(session: Session | SessionSpec, holds: readonly Hold[] = []): Promise<Kept> {

@@ -1,10 +1,11 @@
 // What a store says of itself: complete, and consistent with itself.
 import type { Bench, Case } from "./bench.ts";
-import { check } from "./check.ts";
+import { check, checkEqual, checkKind } from "./check.ts";
 
 export const guaranteeCases: readonly Case[] = [
   { name: "the guarantee has a sentence for every fault", run: hasSentences },
   { name: "the bounds of the guarantee are consistent", run: hasConsistentBounds },
+  { name: "what an opening tells of the server can be computed with, and is told again", run: tellsOfServer },
 ];
 
 const FAULTS = [
@@ -57,4 +58,18 @@ async function hasConsistentBounds({ guarantee }: Bench): Promise<void> {
     "another judge than the taker",
     guarantee.judge,
   );
+}
+
+/** A store that knows everything beforehand tells nothing. */
+async function tellsOfServer(bench: Bench): Promise<void> {
+  const spec = bench.spec();
+  const line = "what a store learns from its server comes with the opening";
+  const { met } = checkKind(await bench.keep(spec), "kept", line);
+  const again = checkKind(await bench.keep(spec), "kept", line);
+  checkEqual(again.met, met, "the same opening tells the same");
+  if (met === undefined) return;
+  const { server, extraMarginMs = 0, earlyEnds = [] } = met;
+  check(typeof server === "string" && server.trim() !== "", line, "the server's name and version", server);
+  check(extraMarginMs >= 0 && extraMarginMs < bench.guarantee.ttl.maxMs, line, "a margin", extraMarginMs);
+  for (const early of earlyEnds) check(early.trim() !== "", line, "each early end in words", early);
 }

@@ -6,7 +6,7 @@ import { parseAddress, shownUrl } from "../../../src/clients/etcd/address.ts";
 import { encode, Message } from "../../../src/clients/etcd/protobuf.ts";
 import { rangeEndOf } from "../../../src/clients/etcd/messages.ts";
 import { atLeast } from "../../../src/clients/etcd/version.ts";
-import { guaranteeOf } from "../../../src/stores/etcd/guarantee.ts";
+import { GUARANTEE, metAt } from "../../../src/stores/etcd/guarantee.ts";
 import { FakeEtcd } from "./fake-etcd.ts";
 
 let fake: FakeEtcd;
@@ -130,8 +130,9 @@ describe("what is read and written", () => {
   });
 
   it("what is promised depends on the version", () => {
-    const early = (version: string | undefined): boolean => guaranteeOf(version).earlyEnds.length > 0;
-    expect([undefined, "3.4.23", "3.4.30", "3.5.0", "3.5.12", "unreadable"].map(early)).toEqual(Array(6).fill(true));
+    const early = (version: string): boolean => (metAt(version)?.earlyEnds ?? []).length > 0;
+    expect([metAt(undefined), GUARANTEE.earlyEnds.length]).toEqual([undefined, 1]);
+    expect(["3.4.23", "3.4.30", "3.5.0", "3.5.12", "unreadable"].map(early)).toEqual(Array(5).fill(true));
     expect(["3.4.31", "3.4.40", "3.5.13", "3.5.30", "3.6.0", "4.0.0"].map(early)).toEqual(Array(6).fill(false));
     expect([atLeast("3.6.0-rc.1", "3.6.0"), atLeast("3.10.0", "3.9.9")]).toEqual([false, true]);
   });
