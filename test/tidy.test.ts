@@ -80,7 +80,14 @@ const GLUE: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Files of src/stores that are not drivers, and so have no subpath of their own. */
-const NOT_A_DRIVER = ["src/stores/call.ts", "src/stores/host-clock.ts", "src/stores/mailbox.ts", "src/stores/mark.ts"];
+const NOT_A_DRIVER = [
+  "src/stores/call.ts",
+  "src/stores/granted-ttl.ts",
+  "src/stores/host-clock.ts",
+  "src/stores/mailbox.ts",
+  "src/stores/mark.ts",
+  "src/stores/watched.ts",
+];
 
 /** Folders of test that are about no single folder of src. */
 const TEST_FOLDERS = ["defences", "incidents", "mutants", "projects", "soak", "support", "types"];

@@ -106,6 +106,13 @@ export class ConclaveError extends Error {
   }
 }
 
+/** Everything that is wrong with what somebody passed to `call`, at once: "postgres: 2 problems · … · …". */
+export function invalidConfig(call: string, problems: readonly string[], cause?: unknown): ConclaveError {
+  const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
+  const details = cause === undefined ? {} : { cause };
+  return new ConclaveError("CONFIG_INVALID", [`${call}: ${count}`, ...problems].join(" · "), details);
+}
+
 /** The reason of an aborted `term.signal`, and what a lost term's methods throw. */
 export class TermLostError extends ConclaveError {
   override readonly name: string = "TermLostError";

@@ -1,4 +1,4 @@
-// What can be read from the URL of any store. A URL may carry a password: only `withoutPassword` of it is ever shown.
+// What can be read from the URL of any store. A URL may carry a password: only `withoutPassword` and `passwordHidden` of it are ever shown.
 
 /** `etcd` for etcd://…; undefined if it begins with no scheme. */
 export function schemeOf(url: string): string | undefined {
@@ -13,6 +13,11 @@ export function fileOf(url: string): string {
 /** The opposite: a path as a URL, whatever signs are in its name. */
 export function urlOfFile(scheme: string, file: string): string {
   return `${scheme}:${file.replaceAll(/[%?#]/g, encodeURIComponent)}`;
+}
+
+/** For a command that somebody may copy: with PASSWORD where the password is. */
+export function passwordHidden(url: string): string {
+  return url.replace(/^([^:]+:\/\/[^:@/?#]*):[^@/?#]*@/, "$1:PASSWORD@");
 }
 
 /** Of a URL with a server only the scheme, and what follows the last `@` up to the query. */

@@ -10,7 +10,8 @@
 // Needs: every writer of the guarded keys writes through `write`, or compares what `raise` returned in a transaction of its own client.
 import { ConclaveError } from "../base/errors.ts";
 import { Recent } from "../base/recent.ts";
-import { parseAddress, shownUrl } from "../clients/etcd/address.ts";
+import { passwordHidden } from "../base/url.ts";
+import { parseAddress } from "../clients/etcd/address.ts";
 import { EtcdClient } from "../clients/etcd/client.ts";
 import { EtcdError } from "../clients/etcd/errors.ts";
 import { deniedReason } from "../clients/etcd/reasons.ts";
@@ -90,7 +91,7 @@ class KeyFence implements EtcdFence {
     this.#prefix = `${client.address.prefix}${prefix}`;
     this.#howToAdopt = adoptByCommand([
       "--guard",
-      shownUrl(client.address),
+      passwordHidden(client.address.url),
       ...(prefix === DEFAULT_PREFIX ? [] : ["--prefix", prefix]),
     ]);
   }

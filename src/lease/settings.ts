@@ -1,7 +1,7 @@
 // What a candidate runs with: complete, frozen, every number derived once and its relations checked. `resolveSettings` is pure, changes
 // nothing, and either returns the whole or throws one CONFIG_INVALID that lists every problem.
 import type { Grain } from "../base/clock.ts";
-import { ConclaveError } from "../base/errors.ts";
+import { invalidConfig } from "../base/errors.ts";
 import { show } from "../base/show.ts";
 import { flawOf } from "../base/text.ts";
 import { type Margins, shortestBeliefMs } from "./deadline.ts";
@@ -85,7 +85,7 @@ export function resolveSettings(
   call: string,
   found: readonly string[] = [],
 ): Settings {
-  if (typeof guarantee !== "object") throw invalid(call, found);
+  if (typeof guarantee !== "object") throw invalidConfig(call, found);
   const ttlMs = input.ttlMs ?? DEFAULT_TTL_MS;
   const drainMs = input.drainMs ?? Math.floor(ttlMs / 5);
   const renewal = input.renewal ?? "loop";
@@ -105,7 +105,7 @@ export function resolveSettings(
     ...problemsOfStall(input, ttlMs, pace),
     ...(margins.rho >= 0 && margins.rho < 0.5 ? [] : [`rho ${margins.rho} is not a rate error: between 0 and 0.5`]),
   ];
-  if (problems.length > 0 || pace === undefined) throw invalid(call, problems);
+  if (problems.length > 0 || pace === undefined) throw invalidConfig(call, problems);
   return Object.freeze({
     candidate: input.id,
     ttlMs,
@@ -124,11 +124,6 @@ export function resolveSettings(
     coolDownMs: Math.min(500, ttlMs / 20),
     guarantee,
   });
-}
-
-function invalid(call: string, problems: readonly string[]): ConclaveError {
-  const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-  return new ConclaveError("CONFIG_INVALID", [`${call}: ${count}`, ...problems].join(" · "));
 }
 
 function problemsOfId(id: unknown): string[] {

@@ -6,14 +6,15 @@
 // Clock: sessions run out on the monotonic hand of the clock it was made with, by default that of the process, never before their ttl.
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../base/clock.ts";
-import { ConclaveError } from "../base/errors.ts";
+import { invalidConfig } from "../base/errors.ts";
 import { processWide } from "../base/process-wide.ts";
 import type { Guarantee } from "../lease/guarantee.ts";
 import { LineShelf } from "../simulator/models/line-shelf.ts";
 import { RaceShelf } from "../simulator/models/race-shelf.ts";
 import type { FencedStore, Reopenable } from "./contract.ts";
+import { grantedMs } from "./granted-ttl.ts";
 import { hostClock } from "./host-clock.ts";
-import { guaranteeOf, type Judge, type Layout, type Shape, TTL_MAX_MS } from "./memory/guarantee.ts";
+import { guaranteeOf, type Judge, type Layout, type Shape } from "./memory/guarantee.ts";
 import { MemoryPort } from "./memory/memory-port.ts";
 import { MemoryStore } from "./memory/memory-store.ts";
 import { processClock } from "./memory/process-clock.ts";
@@ -55,7 +56,7 @@ function swapMemory({ layout, name, shape = "race", judge = "taker", clock }: Me
     ...(judge === "taker" ? [] : ["in the layout swap rivals judge: leave judge out"]),
     ...(name === undefined ? [] : ["a store of the layout swap has no name: leave it out"]),
   ];
-  if (problems.length > 0) throw invalid("memory", problems);
+  if (problems.length > 0) throw invalidConfig("memory", problems);
   const guarantee = { ...guaranteeOf("race", "taker", `memory-${randomUUID()}`), wakes: "poll" as const };
   const store = Object.assign(new SwapStore(new MemoryPort(), guarantee), { url: "memory:?layout=swap" });
   return clock === undefined ? store : Object.assign(store, { [hostClock]: clock });
@@ -81,7 +82,7 @@ function findShelf(name: string, asked: MemoryOptions): SharedShelf {
       : [`it is judged by the ${judge === "taker" ? "taker" : "store"}`]),
     ...(asked.clock === undefined || asked.clock === found.clock ? [] : ["it lives by another clock"]),
   ];
-  if (problems.length > 0) throw invalid(`a store named ${JSON.stringify(name)} exists`, problems);
+  if (problems.length > 0) throw invalidConfig(`a store named ${JSON.stringify(name)} exists`, problems);
   return found;
 }
 
@@ -91,9 +92,10 @@ function createShelf({ shape = "race", judge = "store", clock = processClock }: 
     ...(["store", "taker"].includes(judge) ? [] : [`judge ${JSON.stringify(judge)} is not known: "store" or "taker"`]),
     ...(shape === "line" && judge === "taker" ? ["in a line the store judges: leave judge out, or use a race"] : []),
   ];
-  if (problems.length > 0) throw invalid("memory", problems);
+  if (problems.length > 0) throw invalidConfig("memory", problems);
   const domain = `memory-${randomUUID()}`;
-  const grant = (askedMs: number): number => Math.min(TTL_MAX_MS, Math.max(1, Math.ceil(askedMs)));
+  const { ttl } = guaranteeOf(shape, judge, domain);
+  const grant = (askedMs: number): number => grantedMs(askedMs, ttl);
   const shelf =
     shape === "line"
       ? new LineShelf({ domain, judge, grant })
@@ -103,13 +105,13 @@ function createShelf({ shape = "race", judge = "store", clock = processClock }: 
 
 function parseUrl(url: string): MemoryOptions {
   const match = /^memory:(?:\/\/)?([^?]*)\??(.*)$/is.exec(url);
-  if (match === null) throw invalid("memory", ["the URL does not begin with memory:"]);
+  if (match === null) throw invalidConfig("memory", ["the URL does not begin with memory:"]);
   const [, path = "", query = ""] = match;
   const { shape, judge, layout, ...others } = Object.fromEntries(new URLSearchParams(query)) as Record<string, string>;
   const unknowns = Object.keys(others).map(
     (key) => `${JSON.stringify(key)} is not a setting of it: shape, judge and layout are`,
   );
-  if (unknowns.length > 0) throw invalid("memory", unknowns);
+  if (unknowns.length > 0) throw invalidConfig("memory", unknowns);
   return {
     name: path === "" ? undefined : decodeName(path),
     shape: shape as Shape | undefined,
@@ -122,7 +124,7 @@ function decodeName(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {
-    throw invalid("memory", [
+    throw invalidConfig("memory", [
       "a % in the name of a URL begins an escape of two hexadecimal digits; write %25 for the sign itself",
     ]);
   }
@@ -131,11 +133,4 @@ function decodeName(path: string): string {
 function urlOf(name: string, { shape, judge }: Guarantee): string {
   const query = [...(shape === "line" ? ["shape=line"] : []), ...(judge === "taker" ? ["judge=taker"] : [])].join("&");
   return `memory:${encodeURIComponent(name)}${query === "" ? "" : `?${query}`}`;
-}
-
-function invalid(what: string, problems: readonly string[]): ConclaveError {
-  return new ConclaveError(
-    "CONFIG_INVALID",
-    [`${what}: ${problems.length === 1 ? "1 problem" : `${problems.length} problems`}`, ...problems].join(" · "),
-  );
 }

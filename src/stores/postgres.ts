@@ -4,7 +4,7 @@
 // It keeps no session state at the server: each call is one transaction, so that a recycled connection, a killed backend or a pooler in transaction mode
 // takes nothing away. NOTIFY wakes waiters where there is a session to hear it on; elsewhere they look twice a second.
 // Not promised: a failover that forgets commits (asynchronous replication), and a backup that is restored. docs/stores/postgres.md has it in sentences.
-import { ConclaveError } from "../base/errors.ts";
+import { invalidConfig } from "../base/errors.ts";
 import { show } from "../base/show.ts";
 import type { FencedStore, Reopenable } from "./contract.ts";
 import { databaseOf, placeOf, UrlDatabase } from "../clients/postgres/client.ts";
@@ -48,7 +48,9 @@ export function postgres(client: PgClient | PostgresClient, options?: PostgresOp
 export function postgres(source: string | PgClient | PostgresClient, options: PostgresOptions = {}): FencedStore {
   if (typeof source === "string") return fromUrl(source, options);
   if (!isClient(source))
-    throw invalid([`${show(source)} is neither a URL, nor a Pool or Client of pg, nor the sql function of postgres`]);
+    throw invalidConfig("postgres", [
+      `${show(source)} is neither a URL, nor a Pool or Client of pg, nor the sql function of postgres`,
+    ]);
   return new PostgresStore(partsOf(options, placeOf(source), databaseOf(source)));
 }
 
@@ -82,7 +84,7 @@ const OWN_SETTINGS = {
 
 function fromUrl(url: string, options: PostgresOptions): FencedStore & Reopenable {
   const problem = problemOfUrl(url);
-  if (problem !== undefined) throw invalid([problem]);
+  if (problem !== undefined) throw invalidConfig("postgres", [problem]);
   const [base = "", query = ""] = (url.split("#")[0] ?? "").split("?", 2);
   const settings = new URLSearchParams(query);
   const own = {
@@ -139,16 +141,11 @@ function checked({
       ? []
       : [`connections ${show(connections)} is not known: "own" or "pool"`]),
   ];
-  if (problems.length > 0) throw invalid(problems);
+  if (problems.length > 0) throw invalidConfig("postgres", problems);
   return { schema, expiry, createTables };
 }
 
 function isClient(source: unknown): source is PgClient | PostgresClient {
   const { query, unsafe } = (source ?? {}) as Partial<PgClient & PostgresClient>;
   return typeof query === "function" || typeof unsafe === "function";
-}
-
-function invalid(problems: readonly string[]): ConclaveError {
-  const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-  return new ConclaveError("CONFIG_INVALID", [`postgres: ${count}`, ...problems].join(" · "));
 }

@@ -7,7 +7,7 @@
 // Not promised: anything beyond one host, and a file that is restored from a backup. docs/stores/sqlite.md has it in sentences.
 import { homedir } from "node:os";
 import path from "node:path";
-import { ConclaveError } from "../base/errors.ts";
+import { invalidConfig } from "../base/errors.ts";
 import type { FencedStore, Reopenable, ShowsLife } from "./contract.ts";
 import { BINDINGS, type BindingName, type SqliteDatabase } from "../clients/sqlite/binding.ts";
 import { guaranteeOf } from "./sqlite/guarantee.ts";
@@ -43,7 +43,9 @@ export function sqlite(
 
 function fromDatabase(database: SqliteDatabase): SqliteStore {
   if (typeof database?.prepare !== "function" || typeof database.exec !== "function")
-    throw invalid("what was passed is neither a path nor an open database of node:sqlite, better-sqlite3 or libsql");
+    throw invalidConfig("sqlite", [
+      "what was passed is neither a path nor an open database of node:sqlite, better-sqlite3 or libsql",
+    ]);
   const file = pathOf(database);
   return file === undefined ? inMemory({ database }) : fromFile({ database }, file, urlOf(file, undefined));
 }
@@ -87,7 +89,9 @@ function parseUrl(url: string): { readonly path: string; readonly binding: Bindi
   const { binding, ...others } = Object.fromEntries(new URLSearchParams(query)) as Record<string, string>;
   const unknowns = Object.keys(others);
   if (unknowns.length > 0)
-    throw invalid(`${unknowns.map((key) => JSON.stringify(key)).join(", ")} is not a setting of it: binding is`);
+    throw invalidConfig("sqlite", [
+      `${unknowns.map((key) => JSON.stringify(key)).join(", ")} is not a setting of it: binding is`,
+    ]);
   return { path: decode(file), binding: binding as BindingName | undefined };
 }
 
@@ -95,7 +99,9 @@ function decode(file: string): string {
   try {
     return decodeURIComponent(file);
   } catch {
-    throw invalid("a % in the path of a URL begins an escape of two hexadecimal digits; write %25 for the sign itself");
+    throw invalidConfig("sqlite", [
+      "a % in the path of a URL begins an escape of two hexadecimal digits; write %25 for the sign itself",
+    ]);
   }
 }
 
@@ -106,9 +112,5 @@ function urlOf(file: string, binding: BindingName | undefined): string {
 
 function checkBinding(binding: BindingName | undefined): void {
   if (binding === undefined || BINDINGS.includes(binding)) return;
-  throw invalid(`binding ${JSON.stringify(binding)} is not known: ${BINDINGS.join(", ")}`);
-}
-
-function invalid(problem: string): ConclaveError {
-  return new ConclaveError("CONFIG_INVALID", `sqlite: 1 problem · ${problem}`);
+  throw invalidConfig("sqlite", [`binding ${JSON.stringify(binding)} is not known: ${BINDINGS.join(", ")}`]);
 }

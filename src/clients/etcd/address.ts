@@ -2,7 +2,7 @@
 //
 //   etcd://[user:password@]host[:port][,host[:port]…][/PREFIX][?ca=FILE&cert=FILE&key=FILE&servername=NAME]      etcds:// with TLS
 import { readFileSync } from "node:fs";
-import { ConclaveError } from "../../base/errors.ts";
+import { type ConclaveError, invalidConfig } from "../../base/errors.ts";
 import { show } from "../../base/show.ts";
 
 const DEFAULT_PORT = 2379;
@@ -49,11 +49,6 @@ export function parseAddress(urls: string | readonly string[]): EtcdAddress {
     prefix: decode(first.path),
     url: `${first.scheme}://${first.credentials}${hosts.join(",")}${first.path === "" ? "" : `/${first.path}`}${first.query === "" ? "" : `?${first.query}`}`,
   };
-}
-
-/** For a message that somebody may copy: with PASSWORD where the password is. */
-export function shownUrl({ url }: EtcdAddress): string {
-  return url.replace(/^([^:]+:\/\/[^:@/?#]*):[^@/?#]*@/, "$1:PASSWORD@");
 }
 
 interface UrlParts {
@@ -126,7 +121,7 @@ function readPem(key: string, path: string): Buffer {
     return readFileSync(path);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new ConclaveError("CONFIG_INVALID", `etcd: 1 problem · ${key} cannot be read: ${why}`, { cause });
+    throw invalid(`${key} cannot be read: ${why}`, cause);
   }
 }
 
@@ -138,6 +133,6 @@ function decode(text: string): string {
   }
 }
 
-function invalid(problem: string): ConclaveError {
-  return new ConclaveError("CONFIG_INVALID", `etcd: 1 problem · ${problem}`);
+function invalid(problem: string, cause?: unknown): ConclaveError {
+  return invalidConfig("etcd", [problem], cause);
 }

@@ -1,6 +1,6 @@
 // One transaction of several statements, on a connection of its own, with whichever client is installed: for commands that an operator runs once.
 // What goes wrong on the way is said as the store says it; what `work` itself throws goes through as it is.
-import { ConclaveError, isConclaveError } from "../../base/errors.ts";
+import { ConclaveError, invalidConfig, isConclaveError } from "../../base/errors.ts";
 import { askedOnce } from "../../base/outcome.ts";
 import { loadClient, nothingInstalled } from "./database.ts";
 import { outcomeOf } from "./errors.ts";
@@ -15,7 +15,7 @@ const CONNECT_WITHIN_MS = 5_000;
 
 export async function transact<R>(url: string, work: Work<R>): Promise<R> {
   const problem = problemOfUrl(url);
-  if (problem !== undefined) throw new ConclaveError("CONFIG_INVALID", `postgres: 1 problem · ${problem}`);
+  if (problem !== undefined) throw invalidConfig("postgres", [problem]);
   try {
     return await (withPg(url, work) ?? withPostgres(url, work) ?? nothingInstalled());
   } catch (cause) {

@@ -8,13 +8,13 @@ const STREAMS = {
   network: 3,
   store: 4,
   ties: 5,
+  met: 14,
   resource: 6,
   demo: 7,
   threads: 8,
   extras: 9,
   weak: 10,
   replacements: 11,
-  met: 12,
 } as const;
 
 export function streamOf(seed: number, part: keyof typeof STREAMS): Rng {

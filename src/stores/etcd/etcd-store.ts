@@ -31,7 +31,7 @@ import type {
   ListsNames,
 } from "../contract.ts";
 import { type Mailbox, Mailboxes } from "../mailbox.ts";
-import { GUARANTEE, metAt } from "./guarantee.ts";
+import { anyVersion, metAt } from "./guarantee.ts";
 import { listNames } from "./list.ts";
 import { endLease, keepLease, openLease } from "./keep.ts";
 import { lookAt } from "./look.ts";
@@ -45,7 +45,7 @@ const NONCES_REMEMBERED = 1000;
 export class EtcdStore implements FencedStore, ListsNames, Reopenable {
   readonly url: string;
   /** Of any version that is supported; what the one at hand promises comes with an opened session. */
-  readonly guarantee: Guarantee<"fenced"> = GUARANTEE;
+  readonly guarantee: Guarantee<"fenced"> = anyVersion();
   readonly #client: EtcdClient;
   readonly #prefix: string;
   readonly #granted = new Recent<string, true>(NONCES_REMEMBERED);

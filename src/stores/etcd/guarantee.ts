@@ -28,35 +28,42 @@ export function metAt(version: string | undefined): Met | undefined {
     : { server: `etcd ${version}`, earlyEnds: revokesEarly(version) ? [EARLY_REVOKE] : [] };
 }
 
-export const GUARANTEE: Guarantee<"fenced"> = {
-  store: "etcd",
-  scope: "network",
-  quorum: true,
-  ttl: {
-    minMs: TTL_MIN_MS,
-    maxMs: TTL_MAX_MS,
-    stepMs: TTL_STEP_MS,
-    why: "whole seconds, at least one and a half of etcd's election timeouts, up to a day",
-  },
-  wakes: "watch",
-  hintsUntilEnd: true,
-  cap: "CP: with a majority of its members one candidate leads, without one nobody does. Fit for whatever must not run twice.",
-  fencing: "fenced",
-  token: {
-    source: "the revision of the whole store at which the entry in the line was made",
-    domain: "the cluster's id, in hexadecimal",
-    survivesDeletion: true,
-    survivesRestore: false,
-  },
-  shape: "line",
-  judge: "store-monotonic",
-  keepProves: "this-send",
-  proofWithinMs: Infinity,
-  extraMarginMs: 0,
-  earlyEnds: [EARLY_REVOKE],
-  keep: "one-request",
-  holdsPerSession: Infinity,
-  under: {
+/** Of every version from 3.4 on. */
+export function anyVersion(): Guarantee<"fenced"> {
+  return {
+    store: "etcd",
+    scope: "network",
+    quorum: true,
+    ttl: {
+      minMs: TTL_MIN_MS,
+      maxMs: TTL_MAX_MS,
+      stepMs: TTL_STEP_MS,
+      why: "whole seconds, at least one and a half of etcd's election timeouts, up to a day",
+    },
+    wakes: "watch",
+    hintsUntilEnd: true,
+    cap: "CP: with a majority of its members one candidate leads, without one nobody does. Fit for whatever must not run twice.",
+    fencing: "fenced",
+    token: {
+      source: "the revision of the whole store at which the entry in the line was made",
+      domain: "the cluster's id, in hexadecimal",
+      survivesDeletion: true,
+      survivesRestore: false,
+    },
+    shape: "line",
+    judge: "store-monotonic",
+    keepProves: "this-send",
+    proofWithinMs: Infinity,
+    extraMarginMs: 0,
+    earlyEnds: [EARLY_REVOKE],
+    keep: "one-request",
+    holdsPerSession: Infinity,
+    under: faults(),
+  };
+}
+
+function faults(): Guarantee["under"] {
+  return {
     processPause:
       "A stopped leader is replaced when its ttl has run out at etcd, plus half a second; when it wakes it finds its term over. A write that was under way is stopped by the token only.",
     partition:
@@ -69,5 +76,5 @@ export const GUARANTEE: Guarantee<"fenced"> = {
     clockDrift: "The margins of the deadline cover clocks that differ by up to rho.",
     recordDeleted:
       "An operator who deletes the leader's key or revokes its lease takes over by force: the next in line may lead at once, with a greater token; the old leader learns of it within moments, by its watch, and at the latest at its next renewal. A cluster restored from a backup, or set up anew with the same members and token, counts revisions from the past: tokens may repeat.",
-  },
-};
+  };
+}

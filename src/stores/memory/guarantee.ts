@@ -1,7 +1,7 @@
 // What `memory:` promises, as data, for each shape and judge.
 import type { Guarantee } from "../../lease/guarantee.ts";
 
-export const TTL_MAX_MS = 86_400_000;
+const TTL_MAX_MS = 86_400_000;
 
 export type Shape = "line" | "race";
 export type Judge = "store" | "taker";

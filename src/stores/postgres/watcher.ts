@@ -2,8 +2,9 @@
 // transaction mode accepts LISTEN and forgets it. So we send a word to ourselves, from another connection, and look until we have heard it.
 // Hints are not needed for safety; what goes wrong here is said by the machine's own requests.
 import { randomUUID } from "node:crypto";
-import { asBid, asVersion, type Hint, type Name, type Question, type Seat } from "../contract.ts";
+import { asBid, asVersion, type Name, type Question, type Seat } from "../contract.ts";
 import type { Mailbox } from "../mailbox.ts";
+import { Watched } from "../watched.ts";
 import type { Database, Ears } from "../../clients/postgres/database.ts";
 import { notifySql } from "./schema.ts";
 
@@ -20,7 +21,7 @@ export interface WatcherParts {
 
 export class Watcher {
   readonly #parts: WatcherParts;
-  readonly #watched = new Map<Name, Set<Mailbox>>();
+  readonly #watched = new Watched();
   /** What was last seen by looking. */
   readonly #seen = new Map<Name, string>();
   #listening: Listening | undefined;
@@ -37,11 +38,11 @@ export class Watcher {
   /** Returns how to stop. */
   add(questions: readonly Question[], mailbox: Mailbox): () => void {
     const names = questions.map(({ name }) => name);
-    for (const name of names) this.#watched.set(name, (this.#watched.get(name) ?? new Set()).add(mailbox));
+    this.#watched.add(names, mailbox);
     this.#listening ??= new Listening(this.#parts, {
-      heard: (bid, name) => this.#tell(name, hintedSeat(name, bid)),
-      look: () => this.#look([...this.#watched.keys()]),
-      broken: () => this.#endAll(),
+      heard: (bid, name) => this.#watched.tell(name, hintedSeat(name, bid)),
+      look: () => this.#look([...this.#watched.names()]),
+      broken: () => this.#watched.endAll(),
     });
     void this.#look(names, mailbox);
     return () => {
@@ -56,30 +57,17 @@ export class Watcher {
       const [before, now] = [this.#seen.get(seat.name), `${seat.state} ${seat.holder?.bid} ${seat.holder?.value}`];
       if (!this.#watched.has(seat.name)) continue;
       this.#seen.set(seat.name, now);
-      if (before === undefined ? seat.state !== "held" : before !== now) this.#tell(seat.name, seat);
+      if (before === undefined ? seat.state !== "held" : before !== now) this.#watched.tell(seat.name, seat);
       else if (seat.state !== "held") newcomer?.put({ name: seat.name, seat });
     }
   }
 
-  #tell(name: Name, seat: Seat): void {
-    const hint: Hint = { name, seat };
-    for (const mailbox of this.#watched.get(name) ?? []) mailbox.put(hint);
-  }
-
   #remove(name: Name, mailbox: Mailbox): void {
-    const mailboxes = this.#watched.get(name);
-    mailboxes?.delete(mailbox);
-    if (mailboxes === undefined || mailboxes.size > 0) return;
-    this.#watched.delete(name);
+    if (!this.#watched.remove(name, mailbox)) return;
     this.#seen.delete(name);
     if (this.#watched.size > 0) return;
     this.#listening?.end();
     this.#listening = undefined;
-  }
-
-  /** A caller that still wants a watch begins one again. */
-  #endAll(): void {
-    for (const mailbox of new Set([...this.#watched.values()].flatMap((each) => [...each]))) mailbox.end();
   }
 }
 

@@ -1,8 +1,8 @@
 // What `sqlite:` promises, as data: on a file, and on a database in memory (for tests).
 import type { Guarantee } from "../../lease/guarantee.ts";
 
-export const TTL_MIN_MS = 100;
-export const TTL_MAX_MS = 86_400_000;
+const TTL_MIN_MS = 100;
+const TTL_MAX_MS = 86_400_000;
 
 /** kernel: Linux says when a holder's time is up and whether its process lives. silence: rivals watch, as anywhere else. memory: one process. */
 export type Evidence = "kernel" | "silence" | "memory";

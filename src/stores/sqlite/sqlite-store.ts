@@ -21,9 +21,9 @@ import type {
 } from "../contract.ts";
 import { isGivenUp } from "../call.ts";
 import type { Guarantee } from "../../lease/guarantee.ts";
+import { grantedMs } from "../granted-ttl.ts";
 import { type Mailbox, Mailboxes } from "../mailbox.ts";
 import { Beacon, sweep } from "./beacon.ts";
-import { TTL_MAX_MS, TTL_MIN_MS } from "./guarantee.ts";
 import type { Kernel } from "./kernel.ts";
 import { openFile, type OpenFile, type Source } from "./open-file.ts";
 import { type Place, seatOf, type SocketFile } from "./place.ts";
@@ -96,7 +96,7 @@ export class SqliteStore implements ListsNames, FencedStore, Reopenable, ShowsLi
   }
 
   async #open(spec: SessionSpec, call: Call): Promise<Kept> {
-    const ttlMs = Math.min(TTL_MAX_MS, Math.max(TTL_MIN_MS, Math.ceil(spec.ttlMs)));
+    const ttlMs = grantedMs(spec.ttlMs, this.guarantee.ttl);
     if (this.#lit?.isFound() === false) this.#beacon = this.#lit = undefined;
     const life = await this.#light();
     if (life.kind !== "life") return life;

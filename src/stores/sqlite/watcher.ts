@@ -8,8 +8,9 @@
 //             looks once a second: five hundred that wait for one leader would keep two cores busy otherwise
 // fs.watch on the -wal was left out: it fires before the commit is visible, and its descriptors are few (max_user_instances).
 // Hints are not needed for safety; what goes wrong here is said by the machine's own requests.
-import { asVersion, type Hint, type Name, type Question, type Seat } from "../contract.ts";
+import { asVersion, type Name, type Question } from "../contract.ts";
 import type { Mailbox } from "../mailbox.ts";
+import { Watched } from "../watched.ts";
 import type { Kernel } from "./kernel.ts";
 import type { OpenFile } from "./open-file.ts";
 import { type Place, seatOf, type SocketFile } from "./place.ts";
@@ -27,7 +28,7 @@ export class Watcher {
   readonly #kernel: Kernel | undefined;
   /** The socket of this very process, which need not be watched. */
   readonly #ownSocket: () => string | undefined;
-  readonly #watched = new Map<Name, Set<Mailbox>>();
+  readonly #watched = new Watched();
   readonly #vigils = new Map<string, Vigil>();
   readonly #holderOf = new Map<Name, string>();
   #timer: NodeJS.Timeout | undefined;
@@ -55,11 +56,11 @@ export class Watcher {
       this.#lastChange = shelf.lastChange();
     }
     const names = questions.map(({ name }) => name);
-    for (const name of names) this.#watched.set(name, (this.#watched.get(name) ?? new Set()).add(mailbox));
+    this.#watched.add(names, mailbox);
     for (const place of shelf.look(names)) {
       this.#follow(place);
       // What is free already was given back between the look that led to this watch and now.
-      if (place.state !== "held") this.#tell(place.name, seatOf(place, this.#kernel, false));
+      if (place.state !== "held") this.#watched.tell(place.name, seatOf(place, this.#kernel, false));
     }
     this.#arrangeLook();
     return () => {
@@ -68,10 +69,7 @@ export class Watcher {
   }
 
   #remove(name: Name, mailbox: Mailbox): void {
-    const mailboxes = this.#watched.get(name);
-    mailboxes?.delete(mailbox);
-    if (mailboxes === undefined || mailboxes.size > 0) return;
-    this.#watched.delete(name);
+    if (!this.#watched.remove(name, mailbox)) return;
     this.#unfollow(name);
     if (this.#watched.size > 0) return;
     clearTimeout(this.#timer);
@@ -92,7 +90,7 @@ export class Watcher {
 
   /** What this process holds itself, nobody else would tell of. */
   #isToldOfAll(): boolean {
-    for (const name of this.#watched.keys()) {
+    for (const name of this.#watched.names()) {
       const holder = this.#holderOf.get(name);
       if (holder === undefined || this.#vigils.get(holder)?.life !== "alive") return false;
     }
@@ -135,7 +133,7 @@ export class Watcher {
     this.#lastChange = change;
     for (const place of file.shelf.look(names)) {
       this.#follow(place);
-      this.#tell(place.name, seatOf(place, this.#kernel, false));
+      this.#watched.tell(place.name, seatOf(place, this.#kernel, false));
     }
   }
 
@@ -153,13 +151,8 @@ export class Watcher {
   }
 
   #tellReplaced(): void {
-    for (const name of this.#watched.keys())
-      this.#tell(name, { name, version: asVersion("replaced"), state: "missing" });
-  }
-
-  #tell(name: Name, seat: Seat): void {
-    const hint: Hint = { name, seat };
-    for (const mailbox of this.#watched.get(name) ?? []) mailbox.put(hint);
+    for (const name of this.#watched.names())
+      this.#watched.tell(name, { name, version: asVersion("replaced"), state: "missing" });
   }
 
   /** Of many that hear of a change at the same instant only one can win, so each has its turn. */
@@ -201,11 +194,11 @@ export class Watcher {
     try {
       for (const place of this.#file().shelf.look([name])) {
         const socket = evidenceOf(place.sitter, this.#kernel);
-        this.#tell(name, seatOf(place, this.#kernel, socket?.path === path && socket.file === file));
+        this.#watched.tell(name, seatOf(place, this.#kernel, socket?.path === path && socket.file === file));
         this.#follow(place);
       }
     } catch {
-      this.#tell(name, { name, version: asVersion("unread"), state: "missing" });
+      this.#watched.tell(name, { name, version: asVersion("unread"), state: "missing" });
     }
   }
 
