@@ -76,6 +76,7 @@ const GUARANTEE = {
     clockJump: sentence,
     clockDrift: sentence,
     recordDeleted: sentence,
+    machineCloned: sentence,
   },
 };
 

@@ -10,6 +10,7 @@ import {
   type Deputy,
   type DeputyEffect,
   deputize,
+  heed,
   landed,
   nextDuty,
   rest,
@@ -22,6 +23,7 @@ import type { Store } from "../stores/contract.ts";
 import { openStore } from "../drivers/open-store.ts";
 import { nodeClock } from "./clock.ts";
 import { exchange } from "./ask.ts";
+import { freshBeat } from "./fresh-beat.ts";
 import { SharedMemory, type ThreadData, type ToThread } from "./thread-words.ts";
 
 class RenewalThread {
@@ -47,6 +49,7 @@ class RenewalThread {
     else if (said.word === "carry") carry(this.#deputy, said.opened, said.keep, said.hold);
     else if (said.word === "order")
       takeOrder(this.#deputy, said.order, this.#memory.turnedAt(), this.#clock.now(), effects);
+    else if (said.word === "beat") heed(this.#deputy, said.opened, said.beat);
     else rest(this.#deputy);
     this.#carryOut(effects);
   }
@@ -82,7 +85,8 @@ class RenewalThread {
     if (dueAt === Infinity || this.#isOver) return;
     this.#timer = this.#clock.timer(dueAt - now.mono, () => {
       const effects: DeputyEffect[] = [];
-      deputize(this.#deputy, this.#memory.turnedAt(), this.#clock.now(), effects);
+      const beat = this.#store.guarantee.refusesClones === true ? freshBeat(this.#clock) : undefined;
+      deputize(this.#deputy, this.#memory.turnedAt(), this.#clock.now(), beat, effects);
       this.#carryOut(effects);
     });
   }

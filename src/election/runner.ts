@@ -31,6 +31,7 @@ import type { Store } from "../stores/contract.ts";
 import { ClockReader } from "./clock-reader.ts";
 import type { Contender } from "./contender.ts";
 import { type Exchange, exchange } from "./ask.ts";
+import { stamped } from "./fresh-beat.ts";
 import { Queue } from "./queue.ts";
 import type { RunnerOptions } from "./runner-options.ts";
 import { ThreadLink } from "./thread-link.ts";
@@ -288,15 +289,19 @@ export class Runner {
 
   #call(effect: Extract<Effect, { type: "call" }>, now: Reading): void {
     const { errand } = effect;
+    const request = stamped(this.#machine, errand, effect.request, this.#clock);
     const thread = this.#thread?.listens === true ? this.#thread : undefined;
-    const order = thread && orderOf(this.#machine, errand, effect.request);
+    const order = thread && orderOf(this.#machine, errand, request);
     if (thread !== undefined && order !== undefined) {
       this.#exchanges.set(errand, this.#order(thread, order, effect.timeoutMs));
       return;
     }
-    const answered = exchange(this.#store, this.#clock, effect.request, effect.timeoutMs, now, (answer) => {
+    const sent = this.#machine.errands.get(errand);
+    if (sent?.kind === "keep" && sent.beat !== undefined)
+      this.#thread?.say({ word: "beat", opened: sent.opened, beat: sent.beat });
+    const answered = exchange(this.#store, this.#clock, request, effect.timeoutMs, now, (answer) => {
       this.#exchanges.delete(errand);
-      this.#narrator.answered(effect.request, answer);
+      this.#narrator.answered(request, answer);
       this.input({ type: "answer", errand, answer });
     });
     this.#exchanges.set(errand, answered);

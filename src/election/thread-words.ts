@@ -23,6 +23,8 @@ export type ToThread =
   | { readonly word: "charge"; readonly charge: Charge }
   | { readonly word: "carry"; readonly opened: number; readonly keep: number; readonly hold: Hold }
   | { readonly word: "order"; readonly order: Order }
+  /** Before it listens the main loop sends keeps itself: this one leaves that beat. */
+  | { readonly word: "beat"; readonly opened: number; readonly beat: string }
   /** There is nothing to renew. */
   | { readonly word: "rest" }
   | { readonly word: "end" };

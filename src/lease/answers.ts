@@ -6,6 +6,7 @@ import type { Reading } from "../base/clock.ts";
 import type { ConclaveError } from "../base/errors.ts";
 import type { Refused, Unknown } from "../base/outcome.ts";
 import { retryAfterMs } from "./backoff.ts";
+import { hearBeat } from "./beats.ts";
 import {
   becomeLost,
   failCampaign,
@@ -79,10 +80,10 @@ function handleKept(
   if (session.kind === "none" || session.opened !== errand.opened) return;
   session.errand = 0;
   if (session.kind === "opening") return handleOpened(machine, session, kept, reached, now, effects);
-  hearKept(machine, session, errand, kept, now, effects);
+  hearKept(machine, session, errand, hearBeat(session, errand, kept), now, effects);
 }
 
-type Sent = Pick<ErrandOf<"keep">, "keep" | "sentAt" | "looked">;
+type Sent = Pick<ErrandOf<"keep">, "keep" | "sentAt" | "looked" | "beat">;
 
 function hearKept(machine: Machine, open: Open, sent: Sent, kept: Kept, now: Reading, effects: Effect[]): void {
   const { keep, sentAt } = sent;
@@ -111,7 +112,7 @@ export function handleRepeated(
 ): void {
   const { session } = machine;
   if (session.kind !== "open" || session.opened !== repeat.opened) return;
-  hearKept(machine, session, repeat, repeat.kept, now, effects);
+  hearKept(machine, session, repeat, hearBeat(session, repeat, repeat.kept), now, effects);
 }
 
 function handleOpened(
@@ -204,10 +205,8 @@ function loseHold(machine: Machine, keep: number, hold: Hold, now: Reading, effe
   if (isIn(campaign, "leading") || isIn(campaign, "ending")) becomeLost(machine, campaign, "superseded", now, effects);
 }
 
-/**
- * An entry of this session that no keep carried: a claim that was given up and committed later. Unless it is being pursued or held right now,
- * or its work has not settled (law 8): the next keep will show it again.
- */
+/** An entry of this session that no keep carried: a claim that was given up and committed later. */
+// Not while it is pursued or held, nor before its work has settled (law 8): the next keep will show it again.
 function giveBackStray(machine: Machine, open: Open, stray: Hold, now: Reading): void {
   const stage = machine.campaigns.get(stray.name)?.stage;
   const current = stage?.kind === "standing" ? stage.pursuit.bid : stage?.term.hold.bid;

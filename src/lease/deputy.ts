@@ -11,7 +11,9 @@
 //             deadline alone could not say that;
 //   carried   every hold is in the deputy's hands before its work begins (`carry`), and has the number from which on keeps carry it. A keep without it
 //             would extend its term, time and again, without asking whether it is still there;
-//   whose     a repeat names its session: one that is over is not revived by a late answer, nor is another extended.
+//   whose     a repeat names its session: one that is over is not revived by a late answer, nor is another extended;
+//   beats     both send keeps, and each keep leaves a beat (beats.ts). The machine is told of a repeat's beat before it is sent. An order may have left the
+//             machine before it read that word: so what the deputy knows is added to what the order names.
 // The host hands words over in order, and all that there are before it asks the machine anything, in particular isHeld(): what it then says is what a
 // machine would say that had never been blocked. A word that got lost shortens a belief, and never makes one longer.
 //
@@ -20,7 +22,8 @@
 //   the seat is free when stallAfterMs + ttl have passed since the last turn, and what a request and a taker take.
 import type { Reading } from "../base/clock.ts";
 import { isPast, later } from "./deadline.ts";
-import type { Hold, Kept } from "./exchange.ts";
+import { hearBeat, learnBeats, leave } from "./beats.ts";
+import type { Hold, Kept, Session } from "./exchange.ts";
 import { stateOf } from "./lifeline.ts";
 import { createMachine } from "./machine.ts";
 import { disprove, hearSay, prove } from "./session.ts";
@@ -38,6 +41,8 @@ export interface Charge {
 export interface Order extends Charge {
   readonly errand: number;
   readonly sentAt: Reading;
+  /** What it leaves in the session's record. */
+  readonly beat?: string | undefined;
 }
 
 /** What the machine is told, and the reading at which it became known. */
@@ -56,6 +61,7 @@ interface Flight {
   readonly opened: number;
   readonly keep: number;
   readonly sentAt: Reading;
+  readonly beat?: string | undefined;
 }
 
 export interface Deputy {
@@ -89,7 +95,8 @@ export function orderOf(machine: Machine, errand: number, request: Request): Ord
   const sent = machine.errands.get(errand);
   if (request.method !== "keep" || sent?.kind !== "keep") return undefined;
   if (session.kind !== "open" || session.opened !== sent.opened) return undefined;
-  return { errand, keep: sent.keep, sentAt: sent.sentAt, holds: request.holds, open: copyOf(session) };
+  const { keep, sentAt, beat } = sent;
+  return { errand, keep, sentAt, beat, holds: request.holds, open: copyOf(session) };
 }
 
 /** Of a session that has just been opened: nothing hangs on it yet. */
@@ -111,6 +118,8 @@ export function keptSession(machine: Machine): number {
 // ---- the deputy's side ---------------------------------------------------------------------------------------------------------------
 
 export function takeCharge(deputy: Deputy, charge: Charge): void {
+  const { session } = deputy.machine;
+  if (session.kind === "open" && session.opened === charge.open.opened) learnBeats(charge.open, session.session.beats);
   deputy.charge = charge;
   deputy.machine.session = charge.open;
   deputy.acts = false;
@@ -130,10 +139,15 @@ export function takeOrder(
 ): void {
   takeCharge(deputy, order);
   const flight = ++deputy.flown;
-  deputy.flights.set(flight, flightOf(order, order.errand, order.sentAt));
-  if (!hasStalled(deputy, turnedAt, now)) return call(flight, order, effects);
+  deputy.flights.set(flight, flightOf(order, order.errand, order.sentAt, order.beat));
+  if (!hasStalled(deputy, turnedAt, now)) return call(flight, order, named(order), effects);
   stall(deputy, order.open, now, effects);
   landed(deputy, flight, NOT_SENT, now, effects);
+}
+
+/** Where nothing is known yet of what stands in the record, the beat is left over anything. */
+function named({ open: { session }, beat }: Order): Session {
+  return session.beats === undefined && beat !== undefined ? { ...session, beats: [beat] } : session;
 }
 
 const NOT_SENT: Kept = {
@@ -150,6 +164,12 @@ export function carry(deputy: Deputy, opened: number, keep: number, hold: Hold):
   if (charge?.open.opened === opened) deputy.charge = { ...charge, keep, holds: [...charge.holds, hold] };
 }
 
+/** The main loop has sent a keep by itself, which leaves this beat. */
+export function heed(deputy: Deputy, opened: number, beat: string): void {
+  const { session } = deputy.machine;
+  if (session.kind === "open" && session.opened === opened) leave(session, beat);
+}
+
 /** The session is over, or nothing hangs on it any more. */
 export function rest(deputy: Deputy): void {
   deputy.charge = undefined;
@@ -161,22 +181,30 @@ export function landed(deputy: Deputy, flight: number, kept: Kept, now: Reading,
   const flown = deputy.flights.get(flight);
   if (flown === undefined) return;
   deputy.flights.delete(flight);
-  const { errand, opened, keep, sentAt } = flown;
+  const { errand, opened, keep, sentAt, beat } = flown;
   const input: Input =
-    errand > 0 ? { type: "answer", errand, answer: kept } : { type: "repeated", opened, keep, sentAt, kept };
+    errand > 0 ? { type: "answer", errand, answer: kept } : { type: "repeated", opened, keep, sentAt, kept, beat };
   effects.push({ type: "tell", word: { input, at: now } });
   const { machine } = deputy;
   const { session } = machine;
   if (session.kind !== "open" || session.opened !== opened) return;
-  if (kept.kind === "session-lost" || stateOf(session.lifeline, now) === "lost") return rest(deputy);
+  if (stateOf(session.lifeline, now) === "lost") return rest(deputy);
+  const heard = hearBeat(session, flown, kept);
+  if (heard.kind === "session-lost") return rest(deputy);
   // What these say is said by the machine itself, when it is told.
-  if (kept.kind === "kept" && kept.proves === false) hearSay(machine, session, keep, sentAt, now);
-  else if (kept.kind === "kept") prove(machine, session, keep, sentAt, now, []);
-  else disprove(machine, session, keep, kept, now, []);
+  if (heard.kind === "kept" && heard.proves === false) hearSay(machine, session, keep, sentAt, now);
+  else if (heard.kind === "kept") prove(machine, session, keep, sentAt, now, []);
+  else disprove(machine, session, keep, heard, now, []);
 }
 
-/** `turnedAt`: when the main loop last turned. */
-export function deputize(deputy: Deputy, turnedAt: Reading, now: Reading, effects: DeputyEffect[]): void {
+/** `turnedAt`: when the main loop last turned. `fresh`: the beat of the repeat, if one is sent, where the store refuses clones. */
+export function deputize(
+  deputy: Deputy,
+  turnedAt: Reading,
+  now: Reading,
+  fresh: string | undefined,
+  effects: DeputyEffect[],
+): void {
   const { charge, machine } = deputy;
   const { session } = machine;
   if (charge === undefined || session.kind !== "open" || deputy.flights.size > 0) return;
@@ -186,8 +214,11 @@ export function deputize(deputy: Deputy, turnedAt: Reading, now: Reading, effect
   deputy.acts = true;
   deputy.stalled = false;
   const flight = ++deputy.flown;
-  deputy.flights.set(flight, flightOf(charge, 0, now));
-  call(flight, charge, effects);
+  const names = fresh === undefined ? session.session : leave(session, fresh);
+  deputy.flights.set(flight, flightOf(charge, 0, now, fresh));
+  if (fresh !== undefined)
+    effects.push({ type: "tell", word: { input: { type: "beat", opened: session.opened, beat: fresh }, at: now } });
+  call(flight, charge, names, effects);
 }
 
 function hasStalled({ machine: { settings } }: Deputy, turnedAt: Reading, now: Reading): boolean {
@@ -218,11 +249,11 @@ function stall(deputy: Deputy, open: Open, now: Reading, effects: DeputyEffect[]
   deputy.stalled = true;
 }
 
-function flightOf({ open, keep }: Charge, errand: number, sentAt: Reading): Flight {
-  return { errand, opened: open.opened, keep, sentAt };
+function flightOf({ open, keep }: Charge, errand: number, sentAt: Reading, beat: string | undefined): Flight {
+  return { errand, opened: open.opened, keep, sentAt, beat };
 }
 
-function call(flight: number, { open, holds }: Charge, effects: DeputyEffect[]): void {
-  const request: Request = { method: "keep", session: open.session, holds };
+function call(flight: number, { open, holds }: Charge, session: Session, effects: DeputyEffect[]): void {
+  const request: Request = { method: "keep", session, holds };
   effects.push({ type: "call", flight, timeoutMs: open.pace.requestTimeoutMs, request });
 }

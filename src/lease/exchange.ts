@@ -43,6 +43,8 @@ export interface SessionSpec {
   /** Who, for people: shown as the leader's id. */
   readonly candidate: string;
   readonly ttlMs: number;
+  /** The first beat (see `Session.beats`): what the opening leaves in the session's record. An opening that finds another one there is not this opening. */
+  readonly beat?: string | undefined;
 }
 
 /** A candidate's session at the store. */
@@ -53,6 +55,14 @@ export interface Session {
   readonly ttlMs: number;
   /** What re-attaches from elsewhere (a ZooKeeper password). */
   readonly secret?: string;
+  /**
+   * What a store needs to refuse the second of two copies of a process (`guarantee.refusesClones`). A beat is a UUID in small letters. Every keep leaves a new one in
+   * the session's record. In a request: the beats that may stand there, as far as this process knows, in the order in which they were sent.
+   * Keep: the last one is the one to leave; if there are others, one of them must stand there, else the answer is `session-lost`.
+   * A will that ends the session: one of them must stand there, else nothing is done, and the answer is `released`.
+   * Without beats a request is carried out as ever. In an answer `kept`: the one beat that stands there now, if it was given one.
+   */
+  readonly beats?: readonly string[] | undefined;
 }
 
 /** My place at a name. In a line: my entry, token known since joining. In a race: the record I wrote. */

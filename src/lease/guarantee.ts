@@ -11,7 +11,8 @@ export type Hazard =
   | "storeRestart"
   | "clockJump"
   | "clockDrift"
-  | "recordDeleted";
+  | "recordDeleted"
+  | "machineCloned";
 
 /** What a store promises, as data. The lease machine computes with it, and messages quote it. */
 export interface Guarantee<F extends Fencing = Fencing> {
@@ -51,6 +52,8 @@ export interface Guarantee<F extends Fencing = Fencing> {
   /** one-request: one keep extends the session and all its holds. per-hold: each record is renewed by itself. */
   readonly keep: "one-request" | "per-hold";
   readonly holdsPerSession: number;
+  /** Of two copies of one process (a cloned virtual machine) only one can go on to renew their session: keeps swap over the beat that they know (`Session.beats`). */
+  readonly refusesClones?: boolean;
   /** A sentence per fault that a tired operator understands. */
   readonly under: Readonly<Record<Hazard, string>>;
 }

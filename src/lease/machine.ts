@@ -17,6 +17,7 @@ import { ConclaveError, type LossReason } from "../base/errors.ts";
 import { createRng, nextFraction } from "../base/rng.ts";
 import { handleAnswer, handleRepeated } from "./answers.ts";
 import { retryAfterMs } from "./backoff.ts";
+import { learnBeats, leave, prefixOf } from "./beats.ts";
 import {
   becomeEnding,
   type CampaignIn,
@@ -48,6 +49,7 @@ export function createMachine(settings: Settings, nonce: string, seed: number): 
   return {
     settings,
     nonce,
+    branch: "",
     rng,
     pollPhase: nextFraction(rng),
     session: { kind: "none", opened: 0 },
@@ -76,6 +78,8 @@ export function step(machine: Machine, input: Input, now: Reading, effects: Effe
       return handleAnswer(machine, input.errand, input.answer, now, effects);
     case "repeated":
       return handleRepeated(machine, input, now, effects);
+    case "beat":
+      return noteBeat(machine, input);
     case "stalled":
       return noteStall(machine, input.opened);
     case "hint":
@@ -203,6 +207,13 @@ function hearOfSeat(machine: Machine, campaign: CampaignIn<Standing>, { seat }: 
   if (pursuit.shape === "line") pursuit.first ||= isFirst;
   if (pursuit.failures > 0) return; // the pause before the next try stays
   hasten(machine, campaign, now);
+}
+
+function noteBeat({ session }: Machine, { opened, beat }: InputOf<"beat">): void {
+  if (session.kind !== "open" || session.opened !== opened) return;
+  // The thread repeats only while nothing is in flight there: an order that is still to be answered will be sent after this.
+  if (session.errand === 0) leave(session, beat);
+  else learnBeats(session, [beat]);
 }
 
 /** For the reason only: what the thread does not send, nobody proves. */
@@ -363,7 +374,7 @@ function hasTimeToWin(open: Open, now: Reading): boolean {
 /** LAW 7: the same attempt while its outcome is unknown, dated at its first send; else a new one. */
 function claimOf(machine: Machine, open: Open, campaign: Campaign, pursuit: Pursuit, now: Reading): Claim {
   if (pursuit.bid === undefined) {
-    pursuit.bid = `${machine.nonce}.${++machine.bidsMade}` as Bid;
+    pursuit.bid = `${prefixOf(machine)}.${++machine.bidsMade}` as Bid;
     pursuit.firstSentAt = now;
     if (pursuit.shape === "race") pursuit.over = nextOver(pursuit);
   }

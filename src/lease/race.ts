@@ -20,6 +20,7 @@
 import { schedule } from "../base/agenda.ts";
 import type { Reading } from "../base/clock.ts";
 import { nextPollAt } from "./backoff.ts";
+import { prefixOf } from "./beats.ts";
 import { type CampaignIn, noteSeat } from "./campaign.ts";
 import { silenceMs } from "./deadline.ts";
 import { type Bid, type Seat, VACANT, type Version } from "./exchange.ts";
@@ -88,7 +89,10 @@ function takeAtMs(machine: Machine, seat: Seat, now: Reading): number {
   return now.mono + silenceMs(seat.ttlMs ?? Infinity, margins);
 }
 
-/** An attempt of this machine; of this process and no other, since the nonce is. */
+/**
+ * An attempt of this machine; of this process and no other, since the nonce is. Where the store refuses clones, of this session: another copy of this process has the
+ * same nonce, and its seat is no seat of ours.
+ */
 function isOwn(machine: Machine, bid: Bid | undefined): boolean {
-  return bid !== undefined && bid.startsWith(`${machine.nonce}.`);
+  return bid !== undefined && bid.startsWith(`${prefixOf(machine)}.`);
 }

@@ -13,6 +13,7 @@ import type { Reading } from "../base/clock.ts";
 import { ConclaveError } from "../base/errors.ts";
 import type { Refused } from "../base/outcome.ts";
 import { retryAfterMs } from "./backoff.ts";
+import { prefixOf } from "./beats.ts";
 import { elapsedMs, remainingMs } from "./deadline.ts";
 import type { Hold, KeepWish, Kept, Met } from "./exchange.ts";
 import { type Bounds, createLifeline, extend } from "./lifeline.ts";
@@ -42,7 +43,7 @@ export function openSession(machine: Machine, now: Reading, effects: Effect[]): 
           kind: "opening",
           opened: session.opened + 1,
           spec: {
-            nonce: `${machine.nonce}.s${session.opened + 1}`,
+            nonce: `${prefixOf(machine)}.s${session.opened + 1}`,
             candidate: settings.candidate,
             ttlMs: settings.ttlMs,
           },

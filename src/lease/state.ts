@@ -30,6 +30,8 @@ export interface Machine {
   readonly settings: Settings;
   /** Begins every bid and session nonce of this machine. Unique for ever: a process nonce and a counter. */
   readonly nonce: string;
+  /** Follows the nonce. Drawn with each session where the store refuses clones, so that two copies of this machine have different bids from then on (beats.ts). */
+  branch: string;
   readonly rng: Rng;
   /** In [0, 1): where in the poll interval this machine looks. */
   readonly pollPhase: number;
@@ -71,7 +73,7 @@ export interface NoSession {
 export interface Opening {
   readonly kind: "opening";
   readonly opened: number;
-  readonly spec: SessionSpec;
+  spec: SessionSpec;
   /** Before the FIRST try: tries with one nonce are one opening. */
   readonly firstSentAt: Reading;
   errand: number;
@@ -82,7 +84,8 @@ export interface Opening {
 export interface Open {
   readonly kind: "open";
   readonly opened: number;
-  readonly session: Session;
+  /** Only its beats change. */
+  session: Session;
   readonly pace: Pace;
   /** The settings' own, but for what its opening has shown of the server. */
   readonly bounds: Bounds;
@@ -250,7 +253,10 @@ export type Input =
       readonly keep: number;
       readonly sentAt: Reading;
       readonly kept: Kept;
+      readonly beat?: string | undefined;
     }
+  /** The renewal thread is about to send a keep of session `opened` that leaves this beat. */
+  | { readonly type: "beat"; readonly opened: number; readonly beat: string }
   /** The renewal thread has stopped, because the main loop has not turned for `stallAfterMs`. */
   | { readonly type: "stalled"; readonly opened: number }
   | { readonly type: "close" };
@@ -296,6 +302,8 @@ export type Errand =
       readonly sentAt: Reading;
       /** false: it did not look for strays. */
       readonly looked?: boolean;
+      /** What it leaves in the session's record. */
+      beat?: string | undefined;
     }
   | {
       readonly kind: "claim";

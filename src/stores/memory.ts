@@ -98,8 +98,8 @@ function createShelf({ shape = "race", judge = "store", clock = processClock }: 
   const grant = (askedMs: number): number => grantedMs(askedMs, ttl);
   const shelf =
     shape === "line"
-      ? new LineShelf({ domain, judge, grant })
-      : new RaceShelf({ domain, judge, grant, layout: "session" });
+      ? new LineShelf({ domain, judge, grant, refusesClones: true })
+      : new RaceShelf({ domain, judge, grant, refusesClones: true, layout: "session" });
   return new SharedShelf(shelf, guaranteeOf(shape, judge, domain), clock);
 }
 

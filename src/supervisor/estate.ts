@@ -19,8 +19,15 @@ export function witness<S extends Store>(store: S, changed: () => void): Witness
     holds.clear();
     changed();
   };
+  /** A will ends only what has one of these beats (`Session.beats`): another copy of this process may keep the session. */
+  const name = ({ id, beats }: Session): void => {
+    if (session?.id !== id || beats === undefined) return;
+    session = { ...session, beats };
+    changed();
+  };
   const calls: Omit<Store, "guarantee"> = {
     async keep(spec: Session | SessionSpec, held: readonly Hold[], call: Call, wish?: KeepWish) {
+      if ("id" in spec) name(spec);
       const answer = await store.keep(spec, held, call, wish);
       if (answer.kind === "kept") note(answer.session);
       if (answer.kind === "session-lost") note(undefined);

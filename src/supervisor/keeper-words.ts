@@ -12,6 +12,7 @@ export interface Estate {
     readonly candidate: string;
     readonly ttlMs: number;
     readonly secret?: string;
+    readonly beats?: readonly string[] | undefined;
   };
   readonly holds: readonly { readonly name: string; readonly bid: string }[];
 }

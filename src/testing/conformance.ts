@@ -8,6 +8,7 @@
 import type { Store } from "../stores/contract.ts";
 import { Bench, type Case } from "./conformance/bench.ts";
 import { claimCases } from "./conformance/claims.ts";
+import { cloneCases } from "./conformance/clones.ts";
 import { guaranteeCases } from "./conformance/guarantee.ts";
 import { lookCases } from "./conformance/looks.ts";
 import { orderCases } from "./conformance/order.ts";
@@ -34,6 +35,7 @@ export interface ConformanceOptions {
 const CASES: readonly Case[] = [
   ...guaranteeCases,
   ...sessionCases,
+  ...cloneCases,
   ...claimCases,
   ...orderCases,
   ...tokenCases,

@@ -36,7 +36,7 @@ export interface FakeStore extends FencedStore, WithClock {
 export function fakeStore(): FakeStore {
   const clock = new ManualClock();
   const domain = "fake";
-  const shelf = new RaceShelf({ domain, judge: "store", layout: "session" });
+  const shelf = new RaceShelf({ domain, judge: "store", layout: "session", refusesClones: true });
   const guarantee = { ...guaranteeOf("race", "store", domain), store: "fake" };
   const shared = new SharedShelf(shelf, guarantee, serverClock(clock));
   const front = faulty(new MemoryStore(shared, "memory:"), { clock });

@@ -52,7 +52,7 @@ class Blocked extends Rig {
       const duty = nextDuty(this.deputy, this.now);
       if (duty > end) break;
       this.jump(Math.max(0, duty - this.now.mono));
-      this.act((effects) => deputize(this.deputy, this.turnedAt, this.now, effects));
+      this.act((effects) => deputize(this.deputy, this.turnedAt, this.now, undefined, effects));
       if (answer !== undefined) this.land(answer);
     }
     this.jump(end - this.now.mono);
@@ -207,7 +207,7 @@ describe("a deputy", () => {
     const table = new Blocked();
     table.lead();
     table.jump(10_000);
-    table.act((effects) => deputize(table.deputy, table.now, table.now, effects));
+    table.act((effects) => deputize(table.deputy, table.now, table.now, undefined, effects));
     expect(table.sent).toEqual([]);
     const other = new Blocked();
     other.lead();

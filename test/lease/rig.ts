@@ -45,6 +45,7 @@ export const promise: Guarantee = {
     clockJump: "",
     clockDrift: "",
     recordDeleted: "",
+    machineCloned: "",
   },
 };
 

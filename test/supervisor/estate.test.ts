@@ -1,4 +1,5 @@
 // What a keeper would give back for a dead supervisor: noted from the calls that pass, before they are answered where they may be applied unanswered.
+import { memory } from "conclave/stores/memory";
 import { expect, it } from "vitest";
 import type { Bid, Kept, Released, Session, Store } from "conclave/stores/contract";
 import { witness } from "../../src/supervisor/estate.ts";
@@ -78,4 +79,22 @@ it("gives nothing up that the store has not said to be over", async () => {
   next.released = { kind: "released" } as Released;
   await store.release(toEnd(true), call());
   expect(estate()).toBeUndefined();
+});
+
+const [FIRST, SECOND, OTHER] = ["1", "2", "3"].map((digit) => `${digit.repeat(8)}-0000-4000-8000-000000000000`);
+
+it("names the beats of each keep before the store has answered it, so that a will ends no session that another copy keeps", async () => {
+  const real = memory();
+  const seen = witness(real, () => {});
+  const opened = await seen.store.keep({ nonce: "n", candidate: "c", ttlMs: 1000, beat: FIRST }, [], call());
+  if (opened.kind !== "kept") throw new Error("not opened");
+  const keeping = seen.store.keep({ ...opened.session, beats: [FIRST ?? "", SECOND ?? ""] }, [], call());
+  expect(seen.estate("memory:")?.session.beats).toEqual([FIRST, SECOND]);
+  await keeping;
+  const left = seen.estate("memory:")?.session;
+  if (left === undefined) throw new Error("there is an estate");
+  // Another copy keeps the session on; the will of this one finds none of its beats.
+  await real.keep({ ...opened.session, beats: [SECOND ?? "", OTHER ?? ""] }, [], call());
+  expect((await real.release({ session: left, holds: [], endSession: true }, call())).kind).toBe("released");
+  expect((await real.keep({ ...opened.session, beats: [OTHER ?? "", FIRST ?? ""] }, [], call())).kind).toBe("kept");
 });

@@ -50,6 +50,41 @@ export const BREAKERS: readonly Breaker[] = [
     caughtBy: "a keep of an ended session answers session-lost",
   },
   {
+    flaw: "a keep renews for two copies of a process",
+    make: () => broken.keepIgnoresBeats(race()),
+    caughtBy: "of two copies that keep one session the second is refused",
+  },
+  {
+    flaw: "a line renews for two copies of a process",
+    make: () => broken.keepIgnoresBeats(line()),
+    caughtBy: "of two copies that keep one session the second is refused",
+  },
+  {
+    flaw: "beats are refused although the guarantee does not say so",
+    make: () => broken.declaresTheOtherWay(race()),
+    caughtBy: "of two copies that keep one session the second is refused",
+  },
+  {
+    flaw: "a keep that was not answered makes the next one fail",
+    make: () => broken.keepRenewsOverTheFirstBeatOnly(race()),
+    caughtBy: "a keep renews over any beat that it names",
+  },
+  {
+    flaw: "a keep renews over its own beat",
+    make: () => broken.keepRenewsOverItsOwnBeat(race()),
+    caughtBy: "a keep does not renew over the beat that it leaves itself",
+  },
+  {
+    flaw: "an opening is shared by two copies",
+    make: () => broken.openingIgnoresBeat(race()),
+    caughtBy: "opening again with the same nonce and another beat answers session-lost",
+  },
+  {
+    flaw: "a copy that was overtaken ends the session of the other",
+    make: () => broken.endIgnoresBeats(race()),
+    caughtBy: "a copy that was overtaken ends nothing",
+  },
+  {
     flaw: "dead is not stable",
     make: () => broken.deadIsNotStable(race()),
     caughtBy: "a silent session loses its seats, and its keeps and claims are refused for ever",

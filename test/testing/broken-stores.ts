@@ -363,3 +363,45 @@ export function keepReportsNo(field: "lost" | "strays", store: Store): Store {
       mapKept(await store.keep(session, holds, call), (kept) => ({ ...kept, [field]: [] })),
   });
 }
+
+/** A keep names these beats instead of its own. */
+function keepNames(store: Store, named: (beats: readonly string[]) => readonly string[]): Store {
+  return change(store, {
+    keep: (session, holds, call) =>
+      store.keep("id" in session && session.beats ? { ...session, beats: named(session.beats) } : session, holds, call),
+  });
+}
+
+export function keepIgnoresBeats(store: Store): Store {
+  return keepNames(store, (beats) => beats.slice(-1));
+}
+
+export function keepRenewsOverTheFirstBeatOnly(store: Store): Store {
+  return keepNames(store, (beats) => [...beats.slice(0, 1), ...beats.slice(-1)]);
+}
+
+export function keepRenewsOverItsOwnBeat(store: Store): Store {
+  return keepNames(store, (beats) => [...beats, ...beats.slice(-1)]);
+}
+
+export function openingIgnoresBeat(store: Store): Store {
+  const first = new Map<string, string | undefined>();
+  return change(store, {
+    keep: (session, holds, call) => {
+      if (!("nonce" in session)) return store.keep(session, holds, call);
+      if (!first.has(session.nonce)) first.set(session.nonce, session.beat);
+      return store.keep({ ...session, beat: first.get(session.nonce) }, holds, call);
+    },
+  });
+}
+
+export function endIgnoresBeats(store: Store): Store {
+  return change(store, {
+    release: (will, call) => store.release({ ...will, session: { ...will.session, beats: undefined } }, call),
+  });
+}
+
+/** Says nothing of beats where it should, or something where it should not. */
+export function declaresTheOtherWay(store: Store): Store {
+  return change(store, { guarantee: { ...store.guarantee, refusesClones: store.guarantee.refusesClones !== true } });
+}

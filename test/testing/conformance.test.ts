@@ -26,7 +26,7 @@ describe.concurrent("conformance of a store without tokens", () => {
 describe.concurrent("conformance of a store that renews record by record", () => {
   const open = async (): Promise<Store> => {
     const shelf = new RaceShelf({ domain: "records", judge: "taker", layout: "record" });
-    const guarantee = { ...guaranteeOf("race", "taker", "records"), keep: "per-hold" as const };
+    const guarantee = { ...guaranteeOf("race", "taker", "records"), keep: "per-hold" as const, refusesClones: false };
     return new MemoryStore(new SharedShelf(shelf, guarantee, processClock), "memory:");
   };
   for (const { name, run } of storeConformance(open)) it(name, run);

@@ -57,6 +57,18 @@ export class VirtualClock {
     return this.#sinceMs + (wallMs - this.#wallOffsetMs - this.#bootMs) / this.#spec.rate;
   }
 
+  /** Another clock that shows the same, and goes on by itself. */
+  copy(): VirtualClock {
+    const twin = new VirtualClock(this.#spec);
+    twin.#sinceMs = this.#sinceMs;
+    twin.#monoMs = this.#monoMs;
+    twin.#bootMs = this.#bootMs;
+    twin.#wallOffsetMs = this.#wallOffsetMs;
+    twin.#suspended = this.#suspended;
+    twin.#frozen = this.#frozen;
+    return twin;
+  }
+
   suspend(trueMs: number): void {
     this.#settle(trueMs);
     this.#suspended++;

@@ -56,6 +56,7 @@ export const COUNT_NAMES = [
   "refusalsForGood",
   "failures",
   "closesWhileHeld",
+  "clonesWhileHeld",
   "lockDelays",
   "oneHoldLostOfMany",
   "announcements",

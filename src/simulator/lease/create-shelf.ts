@@ -11,6 +11,7 @@ export function createShelf(store: StoreSpec, rng: Rng): Shelf {
     domain: TOKEN_DOMAIN,
     judge: store.judge === "taker" || store.judge === "kernel" ? ("taker" as const) : ("store" as const),
     lateMs: store.lateMaxMs === 0 ? undefined : () => nextBetween(rng, 0, store.lateMaxMs),
+    refusesClones: store.refusesClones,
     grant: (askedMs: number) => grantedMs(store, askedMs),
   };
   return store.shape === "line" ? new LineShelf(options) : new RaceShelf({ ...options, layout: store.layout });

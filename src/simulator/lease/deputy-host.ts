@@ -42,6 +42,8 @@ export interface ThreadParts {
   readonly settings: Settings;
   readonly clock: VirtualClock;
   readonly seed: number;
+  /** The beat of a repeat; undefined where the store takes no notice of them. */
+  readonly beat: () => string | undefined;
   /** How late the next timer is. */
   readonly lateMs: () => number;
   /** There is a word. */
@@ -170,7 +172,7 @@ export class DeputyHost implements Actor {
 
   #act(): void {
     const effects: DeputyEffect[] = [];
-    deputize(this.#deputy, this.#turnedAt, this.#now(), effects);
+    deputize(this.#deputy, this.#turnedAt, this.#now(), this.#parts.beat(), effects);
     this.#carryOut(effects, 0, 0);
   }
 

@@ -23,6 +23,7 @@ export const FAULT_KINDS = [
   "finish", // the work ends by itself
   "block", // the main loop stands still, a renewal thread does not
   "lose-thread", // the renewal thread ends
+  "clone", // a copy of the process goes on beside it, for the duration
   "close", // the candidate closes, and a new life begins after the duration
   "replace", // an empty store takes the place of this one, with tokens of another domain
 ] as const;

@@ -23,6 +23,8 @@ export interface Stage {
   readonly processes: readonly Process[];
   /** Puts a new life into a slot. */
   restart(slot: number): void;
+  /** Puts a copy of a life into the slot that is kept for it. */
+  clone(original: Process): Process | undefined;
   observe(observation: Observation): void;
 }
 
@@ -92,6 +94,7 @@ const BLOWS: Readonly<Record<FaultKind, (blow: Blow) => Undo>> = {
   pause,
   block,
   "lose-thread": ({ victim }) => once(() => victim.loseThread()),
+  clone,
   close,
   suspend,
   freeze,
@@ -187,6 +190,14 @@ function close({ stage, victim }: Blow): Undo {
   if (victim.holdsAny()) stage.counts.closesWhileHeld++;
   victim.tell({ type: "close" });
   return () => replace(stage, victim);
+}
+
+/** The copy ends as a machine that is switched off. */
+function clone({ stage, victim }: Blow): Undo {
+  if (!victim.isAlive || victim.isPaused || victim.isClosing) return undefined;
+  if (victim.holdsAny()) stage.counts.clonesWhileHeld++;
+  const copy = stage.clone(victim);
+  return copy && (() => (copy.isAlive ? copy.die() : undefined));
 }
 
 /** A new life, unless there is one already. */

@@ -52,6 +52,7 @@ const MINIMA_PER_THOUSAND: Partial<Record<CountName, number>> = {
   refusalsForGood: 350,
   failures: 20,
   closesWhileHeld: 80,
+  clonesWhileHeld: 15,
   lockDelays: 120,
   oneHoldLostOfMany: 45,
   announcements: 2000,

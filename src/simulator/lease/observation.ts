@@ -72,6 +72,8 @@ export type Observation =
   /** The main loop of a process with a renewal thread has shown that it turns. */
   | { readonly type: "turned"; readonly atMs: number; readonly who: Who; readonly now: Reading }
   | { readonly type: "died"; readonly atMs: number; readonly who: Who }
+  /** `copy` goes on from where `who` is, with the same session, bids and terms. */
+  | { readonly type: "cloned"; readonly atMs: number; readonly who: Who; readonly copy: Who }
   /** All hands of this process's clock stood for a while. */
   | { readonly type: "frozen"; readonly atMs: number; readonly who: Who }
   /** The store has granted a term, for the first time. */

@@ -1,9 +1,14 @@
 // What a process of the world of leases sees of it, and how it remembers a call that is under way.
+import type { Rng } from "../../base/rng.ts";
+import type { Settings } from "../../lease/settings.ts";
+import type { Machine } from "../../lease/state.ts";
+import type { VirtualClock } from "../kernel/clock.ts";
 import type { Kernel, KernelEvent } from "../kernel/kernel.ts";
 import type { Network } from "../kernel/network.ts";
 import type { Counts } from "./counts.ts";
 import type { RequestMessage } from "./messages.ts";
-import type { Observation } from "./observation.ts";
+import type { Observation, Who } from "./observation.ts";
+import type { CandidateSpec } from "./spec.ts";
 import type { StoreHost } from "./store-host.ts";
 import type { LeaseTrace } from "./trace.ts";
 import type { Writes } from "./writes.ts";
@@ -16,6 +21,17 @@ export interface ProcessWorld {
   readonly store: StoreHost;
   readonly writes: Writes;
   observe(observation: Observation): void;
+}
+
+/** What one life of one process begins with. */
+export interface Life {
+  readonly who: Who;
+  readonly spec: CandidateSpec;
+  readonly settings: Settings;
+  readonly clock: VirtualClock;
+  readonly rng: Rng;
+  /** Of the process that it is a copy of. */
+  readonly machine?: Machine;
 }
 
 export interface Awaited {

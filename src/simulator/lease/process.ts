@@ -1,23 +1,25 @@
 // One life of one process: plays the Node host to the real lease machine. Carries out its effects, answers each call exactly once (`unknown`
 // when the time is up), ticks when `nextWake` says so, a little late, and hands terms to the simulated user (work.ts).
 import type { Reading } from "../../base/clock.ts";
+import { cloneGraph } from "../../base/clone.ts";
 import { unknown } from "../../base/outcome.ts";
 import { nextBetween, nextChance, nextUint32, type Rng } from "../../base/rng.ts";
-import type { ConclaveEvent } from "../../lease/events.ts";
-import type { Bid, Name, Token } from "../../lease/exchange.ts";
+import type { Bid, Name, Question, Token } from "../../lease/exchange.ts";
 import { createMachine, isHeld, nextWake, step } from "../../lease/machine.ts";
 import type { Settings } from "../../lease/settings.ts";
 import type { Answer, Effect, Input, Machine } from "../../lease/state.ts";
 import type { VirtualClock } from "../kernel/clock.ts";
 import { Backlog, type Happening } from "./backlog.ts";
 import { NO_DOMAIN } from "./guarantees.ts";
-import { countEvent, countTerm } from "./counts.ts";
-import type { Awaited, ProcessWorld } from "./process-world.ts";
+import type { Awaited, Life, ProcessWorld } from "./process-world.ts";
 import type { Actor, KernelEvent } from "../kernel/kernel.ts";
 import { addressOf, type AnswerMessage, type HintMessage, type RequestMessage, STORE_ADDRESS } from "./messages.ts";
 import type { Node } from "../kernel/network.ts";
 import type { Who } from "./observation.ts";
+import { Reports } from "./reports.ts";
 import type { CandidateSpec } from "./spec.ts";
+import { Stamps } from "./stamps.ts";
+import { streamOfBeats } from "./streams.ts";
 import { type Loop, ThreadEnd } from "./thread-end.ts";
 import { type Desk, type Shift, Work, type WorkEvent } from "./work.ts";
 
@@ -26,16 +28,19 @@ const AFTER_MS = 1e-6;
 
 export class Process implements Actor, Node, Desk {
   readonly who: Who;
+  readonly #self: { readonly who: string; readonly slot: number };
   readonly clock: VirtualClock;
   readonly #world: ProcessWorld;
   readonly #spec: CandidateSpec;
   readonly #settings: Settings;
   readonly #rng: Rng;
   readonly #machine: Machine;
+  readonly #stamps: Stamps;
   readonly #work: Work;
+  readonly #reports: Reports;
   readonly #awaited = new Map<number, Awaited>();
   readonly #backlog = new Backlog();
-  readonly #watched = new Set<Name>();
+  readonly #watched = new Map<Name, Question>();
   readonly #wants = new Map<Name, Input>();
   isClosing = false;
   #isAlive = true;
@@ -44,32 +49,39 @@ export class Process implements Actor, Node, Desk {
   #wakeAt = Infinity;
   #thread: ThreadEnd | undefined;
 
-  constructor(world: ProcessWorld, who: Who, spec: CandidateSpec, settings: Settings, clock: VirtualClock, rng: Rng) {
+  constructor(world: ProcessWorld, { who, spec, settings, clock, rng, machine }: Life) {
     this.#world = world;
+    this.#self = { who: who.label, slot: who.slot };
     this.who = who;
     this.#spec = spec;
     this.#settings = settings;
     this.clock = clock;
     this.#rng = rng;
-    this.#machine = createMachine(settings, who.label, nextUint32(rng));
+    this.#machine = machine ?? createMachine(settings, who.label, nextUint32(rng));
+    this.#stamps = new Stamps(this.#machine, streamOfBeats(who));
     this.#work = new Work(this, spec.work, spec.drainMs, rng);
+    this.#reports = new Reports(world, who, spec, settings.margins.rho, this.#work);
     if (spec.renewal === "manual") this.#remindOfRenewal();
     if (spec.renewal === "thread") this.#startThread();
   }
 
   #startThread(): void {
-    const [who, settings, clock, seed] = [this.who, this.#settings, this.clock, nextUint32(this.#rng)];
+    const [lateMs, beat] = [(): number => this.#lateMs(), (): string | undefined => this.#stamps.fresh()];
+    const parts = {
+      who: this.who,
+      settings: this.#settings,
+      clock: this.clock,
+      seed: nextUint32(this.#rng),
+      lateMs,
+      beat,
+    };
     const { kernel } = this.#world;
     const loop: Loop = {
       machine: this.#machine,
       stepAt: (input, now) => this.#stepAt(input, now),
       soon: (act, afterMs) => void kernel.schedule(kernel.nowMs + afterMs, this, "thread", 0, act),
     };
-    this.#thread = new ThreadEnd(this.#world, { who, settings, clock, seed, lateMs: () => this.#lateMs() }, loop);
-  }
-
-  #self(): { readonly who: string; readonly slot: number } {
-    return { who: this.who.label, slot: this.who.slot };
+    this.#thread = new ThreadEnd(this.#world, parts, loop);
   }
 
   get label(): string {
@@ -119,7 +131,7 @@ export class Process implements Actor, Node, Desk {
       case "thread":
         return (payload as () => void)();
       case "again":
-        return this.#standAgain();
+        return this.#wants.forEach((input) => this.#step(input));
       case "finish":
         return this.#work.finish(payload as Name);
       case "renew":
@@ -150,10 +162,6 @@ export class Process implements Actor, Node, Desk {
     const { counts, kernel } = this.#world;
     counts.failures++;
     kernel.schedule(kernel.nowMs + this.#settings.ttlMs, this, "again");
-  }
-
-  #standAgain(): void {
-    for (const input of this.#wants.values()) this.#step(input);
   }
 
   #remindOfRenewal(): void {
@@ -206,13 +214,13 @@ export class Process implements Actor, Node, Desk {
   #carryOut(effect: Effect, now: Reading): void {
     const { store } = this.#world;
     if (effect.type === "call") this.#call(effect, now);
-    else if (effect.type === "event") this.#report(effect.event, now);
+    else if (effect.type === "event") this.#reports.hear(effect.event, now);
     else if (effect.type === "carry") this.#thread?.carry(effect);
     else if (effect.type === "failed" || (effect.type === "free" && effect.error !== undefined)) this.#failed();
     else if (effect.type === "closed")
       this.#world.observe({ type: "closed", atMs: this.#world.kernel.nowMs, who: this.who });
     else if (effect.type === "watch") {
-      this.#watched.add(effect.question.name);
+      this.#watched.set(effect.question.name, effect.question);
       store.watch(effect.question, this.who);
     } else if (effect.type === "unwatch") {
       this.#watched.delete(effect.name);
@@ -222,11 +230,12 @@ export class Process implements Actor, Node, Desk {
 
   // ---- calls ---------------------------------------------------------------------------------------------------------------------------
 
-  #call({ errand, timeoutMs, request }: Extract<Effect, { type: "call" }>, now: Reading): void {
+  #call({ errand, timeoutMs, request: asked }: Extract<Effect, { type: "call" }>, now: Reading): void {
     const { kernel, network, trace } = this.#world;
+    const request = this.#stamps.stamped(errand, asked);
     this.#world.observe({ type: "sent", atMs: kernel.nowMs, who: this.who, errand, request, now });
     if (trace.isRecorded)
-      trace.record(kernel.nowMs, { type: "request", ...this.#self(), errand, method: request.method });
+      trace.record(kernel.nowMs, { type: "request", ...this.#self, errand, method: request.method });
     if (this.#thread?.takes(errand, request) === true) return;
     const message: RequestMessage = {
       kind: "request",
@@ -271,39 +280,10 @@ export class Process implements Actor, Node, Desk {
     trace.hash.mixText(answer.kind);
     const { method } = awaited.message.request;
     if (trace.isRecorded)
-      trace.record(kernel.nowMs, { type: "answered", ...this.#self(), errand, method, kind: answer.kind });
+      trace.record(kernel.nowMs, { type: "answered", ...this.#self, errand, method, kind: answer.kind });
     const now = this.clock.read(kernel.nowMs);
     this.#world.observe({ type: "answer", atMs: kernel.nowMs, who: this.who, errand, answer, now });
     this.#step({ type: "answer", errand, answer });
-  }
-
-  // ---- events --------------------------------------------------------------------------------------------------------------------------
-
-  #report(event: ConclaveEvent, now: Reading): void {
-    const { counts, trace, kernel } = this.#world;
-    trace.hash.mixText(event.type);
-    if (trace.isRecorded) trace.record(kernel.nowMs, { type: "report", ...this.#self(), event });
-    countEvent(counts, event);
-    if (event.type === "elected") this.#elected(event, now);
-    if (event.type === "state" && event.state === "ending") this.#ending(event, now);
-    if (event.type !== "lost") return;
-    const { election, reason } = event;
-    this.#world.observe({ type: "lost", atMs: kernel.nowMs, who: this.who, election, reason, now });
-  }
-
-  #elected(event: Extract<ConclaveEvent, { type: "elected" }>, now: Reading): void {
-    const { election, bid, token = { domain: NO_DOMAIN, value: 0n, bid } } = event;
-    const { counts, trace, kernel } = this.#world;
-    countTerm(counts, this.#spec, this.#machine.settings.margins.rho, token);
-    trace.hash.mix(Number(token.value));
-    this.#world.observe({ type: "elected", atMs: kernel.nowMs, who: this.who, election, token, now });
-    this.#work.begin(election, token);
-  }
-
-  #ending({ election, reason }: Extract<ConclaveEvent, { type: "state" }>, now: Reading): void {
-    const [atMs, who, why] = [this.#world.kernel.nowMs, this.who, reason ?? "resigned"];
-    this.#world.observe({ type: "ending", atMs, who, election, reason: why, now });
-    this.#work.stop(election);
   }
 
   // ---- its user's desk -----------------------------------------------------------------------------------------------------------------
@@ -382,9 +362,32 @@ export class Process implements Actor, Node, Desk {
     this.#isAlive = false;
     kernel.cancel(this.#wake);
     this.#thread?.end();
-    for (const name of this.#watched) store.unwatch(name, this.who);
+    for (const name of this.#watched.keys()) store.unwatch(name, this.who);
     store.died(this.who);
     this.#world.observe({ type: "died", atMs: kernel.nowMs, who: this.who });
+  }
+
+  /** Another process that goes on from here. What was under way is answered to the original alone. */
+  copy(who: Who, clock: VirtualClock, rng: Rng): Process {
+    const [spec, settings, machine] = [this.#spec, this.#settings, cloneGraph(this.#machine)];
+    const twin = new Process(this.#world, { who, spec, settings, clock, rng, machine });
+    twin.#goOn(this);
+    return twin;
+  }
+
+  #goOn(original: Process): void {
+    const { kernel, store } = this.#world;
+    for (const [name, input] of original.#wants) this.#wants.set(name, input);
+    for (const [name, question] of original.#watched) {
+      this.#watched.set(name, question);
+      store.watch(question, this.who);
+    }
+    for (const [errand, { message, dueAt }] of original.#awaited) {
+      const timer = kernel.schedule(this.clock.trueTimeOf(dueAt) + AFTER_MS, this, "timeout", errand);
+      this.#awaited.set(errand, { message: { ...message, who: this.who }, dueAt, timer });
+    }
+    for (const shift of original.#work.shifts()) this.#work.goOn(shift);
+    kernel.schedule(kernel.nowMs, this, "wake");
   }
 
   get isAlive(): boolean {

@@ -37,6 +37,8 @@ export interface CandidateSpec {
   /** Timers are late by up to this. */
   readonly timerLateMs: number;
   readonly work: WorkSpec;
+  /** Nobody starts here: the slot is kept for a copy of the process in that slot. */
+  readonly spareOf?: number;
 }
 
 /** How the simulated user behaves while leading. */
@@ -88,6 +90,8 @@ export interface StoreSpec {
   readonly lockDelayMs: number;
   /** Ends what has run out before it serves a request, or only when its own timer comes. */
   readonly isPunctual: boolean;
+  /** Keeps swap over the beat that they know. */
+  readonly refusesClones?: boolean;
 }
 
 /** A race without weaknesses, as `sqlite:` and `postgres:` keep it; whose clock it reads is the world's affair. */

@@ -15,6 +15,7 @@ const STREAMS = {
   extras: 9,
   weak: 10,
   replacements: 11,
+  clones: 12,
 } as const;
 
 export function streamOf(seed: number, part: keyof typeof STREAMS): Rng {
@@ -24,4 +25,9 @@ export function streamOf(seed: number, part: keyof typeof STREAMS): Rng {
 /** Each life of each process has its own luck. */
 export function streamOfLife(seed: number, slot: number, life: number): Rng {
   return createRng(seed, 1000 + slot * 1000 + life);
+}
+
+/** The beats of each life: random enough to differ, and the same in every run of a seed. */
+export function streamOfBeats({ slot, life }: { readonly slot: number; readonly life: number }): Rng {
+  return createRng(slot * 1000 + life, 13);
 }

@@ -86,7 +86,7 @@ export function drawWorld(seed: number, options: SwarmOptions = {}): WorldSpec {
     faults,
     alone: nextChance(rng, 0.25) ? candidates.map((_, slot) => slot) : [nextInteger(rng, 0, count - 1)],
   };
-  return isControl ? world : withExtras(withThreads(withWeakKeeps(world), plan), plan);
+  return isControl ? world : withBeats(withExtras(withThreads(withWeakKeeps(world), plan), plan), plan);
 }
 
 /** Keeps of those who wait prove nothing, as on etcd. From a stream of its own, too. */
@@ -95,6 +95,42 @@ function withWeakKeeps(world: WorldSpec): WorldSpec {
   const isDrawn = nextChance(streamOf(world.seed, "weak"), 0.6);
   if (store.shape !== "line" || store.keepProves !== "this-send" || !isDrawn) return world;
   return { ...world, label: `${world.label} weak`, store: { ...store, weakKeeps: true } };
+}
+
+/**
+ * Keeps swap over the beat that they know, where the layout is ours. Then nothing between a candidate and its store may double a request: the second one would be
+ * refused, and its answer could come first.
+ */
+function withBeats(world: WorldSpec, plan: Omit<FaultPlan, "kinds" | "count">): WorldSpec {
+  const { store, network } = world;
+  const rng = streamOf(world.seed, "clones");
+  const isDrawn = nextChance(rng, 0.4);
+  const isOurs = store.layout === "session" && store.keepProves === "this-send" && store.weakKeeps !== true;
+  if (!isDrawn || !isOurs || store.proofWithinMs < Infinity) return world;
+  const beating = {
+    ...world,
+    label: `${world.label} beats`,
+    store: { ...store, refusesClones: true },
+    network: { ...network, duplicateChance: 0 },
+  };
+  return nextChance(rng, 0.7) ? withClones(beating, plan, rng) : beating;
+}
+
+/** One candidate's machine is cloned, now and then, and its copy runs for long enough to be in everybody's way. */
+function withClones(world: WorldSpec, plan: Omit<FaultPlan, "kinds" | "count">, rng: Rng): WorldSpec {
+  const slot = nextInteger(rng, 0, world.candidates.length - 1);
+  const candidate = world.candidates[slot];
+  if (candidate === undefined || candidate.renewal === "thread" || world.store.judge === "kernel") return world;
+  const durations = { durationMinMs: plan.durationMaxMs, durationMaxMs: 4 * plan.durationMaxMs };
+  const drawn = drawFaults(rng, { ...plan, ...durations, kinds: ["clone"], count: nextInteger(rng, 1, 3) });
+  const first = Math.max(-1, ...world.faults.map(({ index }) => index)) + 1;
+  const clones = drawn.map((fault) => ({ ...fault, index: first + fault.index, slot, aimsAtLeader: false }));
+  return {
+    ...world,
+    label: `${world.label} clones`,
+    candidates: [...world.candidates, { ...candidate, spareOf: slot }],
+    faults: [...world.faults, ...clones],
+  };
 }
 
 /** A loop may be blocked for longer than a thread waits for it. */

@@ -55,6 +55,12 @@ export class Work {
     this.#desk.remind(nextBetween(this.#rng, 0, this.#spec.writeEveryMs), "write", shift);
   }
 
+  /** The work of a process that this one is a copy of. */
+  goOn({ election, token, isStopping }: Shift): void {
+    this.begin(election, token);
+    if (isStopping) this.stop(election);
+  }
+
   /** The signal has aborted. */
   stop(election: Name): void {
     const shift = this.#shifts.get(election);

@@ -45,7 +45,7 @@ export class World implements Actor {
   readonly elections: readonly string[];
   readonly #lives: number[] = [];
   readonly #settings: readonly Settings[];
-  readonly #clocks: readonly VirtualClock[];
+  readonly #clocks: VirtualClock[];
   readonly #byWho = new Map<Who, Process>();
   readonly #ears: ReadonlyMap<Observation["type"], readonly Ear[]>;
   readonly #judgedBy: readonly string[] | undefined;
@@ -85,7 +85,9 @@ export class World implements Actor {
     const tally = new Tally(this.counts, proofs, (who) => this.#read(who));
     this.#ears = byType([proofs, tally, ...listeners, ambush]);
     this.#nemesis.plan(spec.faults);
-    spec.candidates.forEach((_candidate, slot) => this.restart(slot));
+    spec.candidates.forEach(({ spareOf }, slot) => {
+      if (spareOf === undefined) this.restart(slot);
+    });
     this.kernel.schedule(spec.calmAtMs, this, "calm");
   }
 
@@ -151,22 +153,38 @@ export class World implements Actor {
     const settings = this.#settings[slot];
     const clock = this.#clocks[slot];
     assert(candidate !== undefined && settings !== undefined && clock !== undefined, "a slot has a candidate");
+    const who = this.#newLife(slot);
+    const surroundings = { ...this.#surroundings(), store: this.store, writes: this.writes };
+    const rng = streamOfLife(this.spec.seed, slot, who.life);
+    const process = new Process(surroundings, { who, spec: candidate, settings, clock, rng });
+    this.#settleIn(process);
+    for (const name of this.elections) process.tell({ type: "stand", name, value: who.label });
+  }
+
+  #newLife(slot: number): Who {
     const life = (this.#lives[slot] ?? 0) + 1;
     this.#lives[slot] = life;
-    const who: Who = { slot, life, label: `c${slot}.${life}` };
-    const surroundings = { ...this.#surroundings(), store: this.store, writes: this.writes };
-    const process = new Process(
-      surroundings,
-      who,
-      candidate,
-      settings,
-      clock,
-      streamOfLife(this.spec.seed, slot, life),
-    );
-    this.processes[slot] = process;
+    return { slot, life, label: `c${slot}.${life}` };
+  }
+
+  #settleIn(process: Process): void {
+    const { who } = process;
+    this.processes[who.slot] = process;
     this.#byWho.set(who, process);
-    this.network.attach(addressOf(slot), process);
-    for (const name of this.elections) process.tell({ type: "stand", name, value: who.label });
+    this.network.attach(addressOf(who.slot), process);
+  }
+
+  /** Undefined: there is no slot for a copy of it, or one lives there. */
+  clone(original: Process): Process | undefined {
+    const slot = this.spec.candidates.findIndex(({ spareOf }) => spareOf === original.who.slot);
+    if (slot < 0 || this.processes[slot]?.isAlive === true) return undefined;
+    const who = this.#newLife(slot);
+    const clock = original.clock.copy();
+    this.#clocks[slot] = clock;
+    const copy = original.copy(who, clock, streamOfLife(this.spec.seed, slot, who.life));
+    this.#settleIn(copy);
+    this.observe({ type: "cloned", atMs: this.kernel.nowMs, who: original.who, copy: who });
+    return copy;
   }
 
   // ---- phases ----------------------------------------------------------------------------------------------------------------------------

@@ -17,12 +17,15 @@ import type {
   Version,
   Will,
 } from "../../lease/exchange.ts";
+import { isSameOpening, mayEnd, mayKeep, withBeat } from "../../lease/beat-rule.ts";
 import type { Shelf, ShelfOptions } from "./shelf.ts";
 
 interface SessionRow {
   readonly candidate: string;
   readonly ttlMs: number;
   expiresAt: number;
+  /** What the last keep left, if it named a beat. */
+  mark: string | undefined;
   over: boolean;
 }
 
@@ -50,14 +53,29 @@ export class LineShelf implements Shelf {
     let row = this.#sessions.get(id);
     if ("nonce" in session && row === undefined) {
       const ttlMs = this.#options.grant?.(session.ttlMs) ?? session.ttlMs;
-      row = { candidate: session.candidate, ttlMs, expiresAt: this.#expiry(ttlMs, nowMs), over: false };
+      row = {
+        candidate: session.candidate,
+        ttlMs,
+        expiresAt: this.#expiry(ttlMs, nowMs),
+        mark: this.#markOf(session.beat),
+        over: false,
+      };
       this.#sessions.set(id, row);
     }
     if (row === undefined || row.over) return { kind: "session-lost" };
-    if ("id" in session) row.expiresAt = this.#expiry(row.ttlMs, nowMs);
+    const isKnown = "id" in session ? mayKeep(session, row.mark) : isSameOpening(session, row.mark);
+    if (!isKnown) return { kind: "session-lost" };
+    if ("id" in session) {
+      row.expiresAt = this.#expiry(row.ttlMs, nowMs);
+      row.mark = this.#markOf(session.beats?.at(-1));
+    }
     const lost = holds.filter((hold) => !this.#line(hold.name).some((entry) => isSame(entry, hold)));
-    const granted = { id, candidate: row.candidate, ttlMs: row.ttlMs };
+    const granted = withBeat({ id, candidate: row.candidate, ttlMs: row.ttlMs }, row.mark);
     return { kind: "kept", session: granted, lost, unsure: [], strays: this.#strays(id, holds) };
+  }
+
+  #markOf(beat: string | undefined): string | undefined {
+    return this.#options.refusesClones === true ? beat : undefined;
   }
 
   #strays(id: string, holds: readonly Hold[]): readonly Hold[] {
@@ -97,6 +115,7 @@ export class LineShelf implements Shelf {
   }
 
   release(will: Will): void {
+    if (will.endSession && !mayEnd(will.session, this.#sessions.get(will.session.id)?.mark)) return;
     for (const { name, bid } of will.holds)
       this.#keepOnly(name, (entry) => entry.bid !== bid || entry.session !== will.session.id);
     if (will.endSession) this.endSession(will.session.id);
@@ -121,7 +140,8 @@ export class LineShelf implements Shelf {
 
   endSession(id: string): void {
     const row = this.#sessions.get(id);
-    if (row === undefined) this.#sessions.set(id, { candidate: "", ttlMs: 0, expiresAt: Infinity, over: true });
+    if (row === undefined)
+      this.#sessions.set(id, { candidate: "", ttlMs: 0, expiresAt: Infinity, mark: undefined, over: true });
     else row.over = true;
     for (const name of this.#lines.keys()) this.#keepOnly(name, ({ session }) => session !== id);
   }

@@ -4,6 +4,7 @@
 // INVARIANT  versions of a name never repeat: a version is drawn from one counter for the whole shelf, absence included.
 // INVARIANT  counter[name] ≥ every token ever granted for name, and the grant takes it in the same step.
 // INVARIANT  dead is stable: once a session is dead, no keep and no claim of it succeeds.
+import { isSameOpening, mayEnd, mayKeep, withBeat } from "../../lease/beat-rule.ts";
 import {
   type Bid,
   type Claim,
@@ -24,7 +25,10 @@ import type { Shelf, ShelfOptions } from "./shelf.ts";
 interface SessionRow {
   readonly candidate: string;
   readonly ttlMs: number;
+  /** Grows with every keep. */
   beat: number;
+  /** What the last keep left, if it named a beat. */
+  mark: string | undefined;
   dead: boolean;
   expiresAt: number;
 }
@@ -69,8 +73,10 @@ export class RaceShelf implements Shelf {
     const row = this.#sessions.get(id);
     if ("nonce" in session && row === undefined) return kept(id, this.#open(session, nowMs));
     if (row === undefined || row.dead) return { kind: "session-lost" };
-    if ("nonce" in session) return kept(id, row);
+    if ("nonce" in session) return isSameOpening(session, row.mark) ? kept(id, row) : { kind: "session-lost" };
+    if (!mayKeep(session, row.mark)) return { kind: "session-lost" };
     row.beat = ++this.#beats;
+    row.mark = this.#markOf(session.beats?.at(-1));
     row.expiresAt = this.#expiry(row.ttlMs, nowMs);
     const lost = holds.filter((hold) => !this.#renewSeat(hold, nowMs));
     return { ...kept(id, row), lost, strays: this.#strays(id, holds) };
@@ -82,11 +88,16 @@ export class RaceShelf implements Shelf {
       candidate: spec.candidate,
       ttlMs,
       beat: ++this.#beats,
+      mark: this.#markOf(spec.beat),
       dead: false,
       expiresAt: this.#expiry(ttlMs, nowMs),
     };
     this.#sessions.set(spec.nonce, row);
     return row;
+  }
+
+  #markOf(beat: string | undefined): string | undefined {
+    return this.#options.refusesClones === true ? beat : undefined;
   }
 
   /** Whether the seat is still this bid's. In the layout "record" this is what renews it. */
@@ -115,7 +126,7 @@ export class RaceShelf implements Shelf {
     const mine = this.#sessions.get(claim.session.id);
     const seat = this.#seats.get(claim.name);
     if (mine === undefined || mine.dead) return { kind: "session-lost" };
-    if (seat !== undefined && !seat.vacant && seat.bid === claim.bid) {
+    if (seat !== undefined && !seat.vacant && seat.bid === claim.bid && seat.session === claim.session.id) {
       seat.value = claim.value;
       return { kind: "granted", hold: this.#hold(claim.name, seat) };
     }
@@ -146,6 +157,7 @@ export class RaceShelf implements Shelf {
   }
 
   release(will: Will): void {
+    if (will.endSession && !mayEnd(will.session, this.#sessions.get(will.session.id)?.mark)) return;
     for (const { name, bid } of will.holds) {
       const seat = this.#seats.get(name);
       if (seat === undefined || seat.bid !== bid || seat.session !== will.session.id) continue;
@@ -178,7 +190,7 @@ export class RaceShelf implements Shelf {
   endSession(id: string): void {
     const row = this.#sessions.get(id);
     if (row !== undefined) row.dead = true;
-    else this.#sessions.set(id, { candidate: "", ttlMs: 0, beat: 0, dead: true, expiresAt: Infinity });
+    else this.#sessions.set(id, { candidate: "", ttlMs: 0, beat: 0, mark: undefined, dead: true, expiresAt: Infinity });
     // In the layout "session" the row is part of the version; here a seat that shows vacant from now on needs a version of its own.
     if (this.#options.layout === "session") return;
     for (const [name, seat] of this.#seats)
@@ -246,7 +258,7 @@ export class RaceShelf implements Shelf {
 function kept(id: string, row: SessionRow): Extract<Kept, { kind: "kept" }> {
   return {
     kind: "kept",
-    session: { id, candidate: row.candidate, ttlMs: row.ttlMs },
+    session: withBeat({ id, candidate: row.candidate, ttlMs: row.ttlMs }, row.mark),
     lost: [],
     unsure: [],
     strays: [],

@@ -37,6 +37,8 @@ export interface ShelfOptions {
   readonly judge: "store" | "taker";
   /** How much later than its ttl the store may end a session, in ms of its own clock; never earlier. */
   readonly lateMs?: (() => number) | undefined;
+  /** Keeps swap over the beat that they know (lease/beats.ts). */
+  readonly refusesClones?: boolean | undefined;
   /** What it grants for what is asked. */
   readonly grant?: ((askedMs: number) => number) | undefined;
 }

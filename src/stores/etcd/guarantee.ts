@@ -76,5 +76,7 @@ function faults(): Guarantee["under"] {
     clockDrift: "The margins of the deadline cover clocks that differ by up to rho.",
     recordDeleted:
       "An operator who deletes the leader's key or revokes its lease takes over by force: the next in line may lead at once, with a greater token; the old leader learns of it within moments, by its watch, and at the latest at its next renewal. A cluster restored from a backup, or set up anew with the same members and token, counts revisions from the past: tokens may repeat.",
+    machineCloned:
+      "Both copies have the same lease and the same key, and etcd renews for both: both may lead, with the same token. Nothing can tell them apart, because the keys are those of Go's candidates. Stop the candidates before a machine is cloned, or restart them in the copy before it reaches the network.",
   };
 }

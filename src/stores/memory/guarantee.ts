@@ -33,6 +33,7 @@ export function guaranteeOf(shape: Shape, judge: Judge, domain: string): Guarant
     earlyEnds: [],
     keep: "one-request",
     holdsPerSession: Infinity,
+    refusesClones: true,
     under: {
       processPause:
         judge === "store"
@@ -45,6 +46,7 @@ export function guaranteeOf(shape: Shape, judge: Judge, domain: string): Guarant
       clockJump: "Only the monotonic clock is read; setting the wall clock changes nothing.",
       clockDrift: "Store and candidates read the same clock, so that it cannot drift between them.",
       recordDeleted: "Nobody but the candidates can reach the records; there is no way to delete one.",
+      machineCloned: "The store is inside the process, so that it is copied with it: each copy has a store of its own.",
     },
   };
 }

@@ -1,16 +1,19 @@
 // What the functions of the database answer (sql/functions.sql), read and checked: rows can be edited by hand, and nothing may be decided on nonsense.
 import { asBid, asVersion, type Bid, type Hold, type Seat, type Session } from "../contract.ts";
+import { withBeat } from "../../lease/beat-rule.ts";
 import { edited, type Whereabouts } from "./refusals.ts";
 
 export type Answer = Readonly<Record<string, unknown>>;
 
 export function readSession(id: string, answer: Answer, where: Whereabouts): Session {
   const what = `session ${id}`;
-  return {
+  const session = {
     id,
     candidate: readText(answer["candidate"], `${what}, candidate`, where),
     ttlMs: readTtl(answer["ttl"], what, where),
   };
+  // Functions that were made by an earlier version do not tell: they know of no beats.
+  return withBeat(session, typeof answer["beat"] === "string" ? answer["beat"] : undefined);
 }
 
 export function readSeats(answer: unknown, where: Whereabouts): readonly Seat[] {

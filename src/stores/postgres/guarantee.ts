@@ -36,6 +36,7 @@ export function guaranteeOf(expiry: Expiry): Guarantee<"fenced"> {
     earlyEnds: byClock ? ["the database's clock is set forward", "a failover to a server whose clock is ahead"] : [],
     keep: "one-request",
     holdsPerSession: Infinity,
+    refusesClones: true,
     under: { ...FAULTS, ...(byClock ? BY_CLOCK : {}) },
   };
 }
@@ -53,6 +54,8 @@ const FAULTS: Guarantee["under"] = {
   clockDrift: "Rivals watch silence on their own monotonic clocks, with margins for drift up to rho.",
   recordDeleted:
     "A deleted seat or session is waited for as if it were held, and its holder loses the term within moments. A counter cannot be deleted or lowered. A restored backup brings old counters back: tokens may repeat.",
+  machineCloned:
+    "Both copies have the same session and the same tokens. The first to renew goes on; the second is refused at its next renewal, and loses its terms. Until then, for up to a third of the ttl, both may lead. Tables whose functions are older than this need `conclave schema postgres` first; until then both are renewed.",
 };
 
 const BY_CLOCK: Partial<Guarantee["under"]> = {

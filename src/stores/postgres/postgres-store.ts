@@ -70,7 +70,7 @@ export class PostgresStore implements ListsNames, FencedStore {
     if ("nonce" in session) return await this.#open(session, call);
     let marks = 0;
     for (const hold of holds) marks += markOf(hold);
-    const asked = { session: session.id, held: holds.length, marks };
+    const asked = { session: session.id, held: holds.length, marks, beats: session.beats };
     return await this.#ask("keep", asked, session.ttlMs, call, (answer): Kept => {
       if (answer["kind"] === "session-lost") return { kind: "session-lost" };
       const kept = readSession(session.id, answer, this.#where);
@@ -98,12 +98,12 @@ export class PostgresStore implements ListsNames, FencedStore {
     });
   }
 
-  async #askToOpen({ nonce, candidate, ttlMs }: SessionSpec, call: Call): Promise<Kept> {
+  async #askToOpen({ nonce, candidate, ttlMs, beat }: SessionSpec, call: Call): Promise<Kept> {
     const ttl = Math.min(TTL_MAX_MS, Math.max(TTL_MIN_MS, Math.ceil(ttlMs)));
-    return await this.#ask("open", { session: nonce, candidate, ttl }, ttl, call, (answer): Kept => {
+    return await this.#ask("open", { session: nonce, candidate, ttl, beat }, ttl, call, (answer): Kept => {
       if (answer["kind"] === "session-lost") return { kind: "session-lost" };
       const session = readSession(nonce, answer, this.#where);
-      this.#tables.met();
+      this.#tables.met(beat !== undefined && session.beats === undefined);
       return { kind: "kept", session, lost: [], unsure: [], strays: [] };
     });
   }
@@ -177,6 +177,7 @@ export class PostgresStore implements ListsNames, FencedStore {
       session: session.id,
       candidate: session.candidate,
       ttl: session.ttlMs,
+      beats: session.beats,
       holds: holds.map(({ name, bid }) => ({ name, bid })),
       end: endSession,
     };

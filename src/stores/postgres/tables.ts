@@ -26,7 +26,9 @@ export class Tables {
     this.#isWanted = isWanted;
   }
 
-  met(): void {
+  /** `isBeforeBeats`: their functions take no notice of beats. Said once a store; the elections work as they did before. */
+  met(isBeforeBeats: boolean): void {
+    if (isBeforeBeats && !this.#areMet) this.#tellOfClones();
     this.#areMet = true;
   }
 
@@ -51,6 +53,14 @@ export class Tables {
       if (code === "42P01" || code === "3F000" || code === "42703") return undefined;
       return code === "42501" ? mayNotMake(error, this.#where) : outcomeOf(error, this.#where);
     }
+  }
+
+  #tellOfClones(): void {
+    const { schema, place } = this.#where;
+    process.emitWarning(
+      `postgres: the functions in schema "${schema}" of ${place} are from a version of conclave that cannot tell two copies of a virtual machine apart: both would be renewed, and both could lead. Run the script of \`conclave schema postgres\` as the owner of the schema, while candidates run or not.`,
+      { type: "ConclaveWarning", code: "CONCLAVE_CLONES_UNNOTICED" },
+    );
   }
 
   #tell(): void {

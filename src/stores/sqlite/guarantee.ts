@@ -35,6 +35,7 @@ export function guaranteeOf(evidence: Evidence): Guarantee<"fenced"> {
     earlyEnds: [],
     keep: "one-request",
     holdsPerSession: Infinity,
+    refusesClones: true,
     under: faults(evidence),
   };
 }
@@ -60,5 +61,7 @@ function faults(evidence: Evidence): Guarantee["under"] {
       evidence === "memory"
         ? "Nobody but this process can reach the records."
         : "A deleted seat or session is waited for as if it were held, and its holder loses the term within moments; a counter cannot be deleted. If the file is deleted or replaced, its holders lose their terms within moments, but a process that opens the new file may lead meanwhile; a new file has a new token domain, so that guards refuse the old tokens until told otherwise. A restored backup brings old counters back: tokens may repeat.",
+    machineCloned:
+      "The file is copied with the machine, so that each copy of the machine has a leader of its own, with the same tokens; nothing in the file can tell. Of two copies of one process on one host (a checkpoint that was restored twice), the second to renew is refused, and loses its terms.",
   };
 }

@@ -6,8 +6,10 @@
 // replaces. Ended is for ever: every keep and claim asks for a session that is not ended, in the same way.
 import type { Bid, Claim, Claimed, Hold, Kept, Name, Session, SessionSpec, Will } from "../contract.ts";
 import { asBid, VACANT } from "../contract.ts";
+import { withBeat } from "../../lease/beat-rule.ts";
 import { markOf } from "../mark.ts";
 import { checkTexts, type Connection, type Row } from "../../clients/sqlite/binding.ts";
+import { numberOf } from "./beat.ts";
 import type { Kernel } from "./kernel.ts";
 import {
   isTrue,
@@ -48,7 +50,10 @@ export class SqliteShelf {
   open(spec: SessionSpec, ttlMs: number, socket: SocketFile | undefined, sentAtMs: number): Kept {
     return transact(this.#connection, "passing", () => {
       const known = this.#connection.all(sql.READ_SESSION, spec.nonce)[0];
-      if (known !== undefined) return isTrue(known["ended"]) ? { kind: "session-lost" } : this.#kept(spec.nonce, known);
+      if (known !== undefined)
+        return isTrue(known["ended"]) || !isSameOpening(spec, known)
+          ? { kind: "session-lost" }
+          : this.#kept(spec.nonce, known, spec.beat);
       this.#tidyUp(sentAtMs);
       const { boot = null, clock = null } = this.#kernel ?? {};
       const path = socket === undefined ? null : recordedSocket(socket.path, this.#lifeFolder);
@@ -58,13 +63,14 @@ export class SqliteShelf {
         spec.nonce,
         spec.candidate,
         ttlMs,
+        spec.beat === undefined ? 1 : numberOf(spec.beat),
         boot,
         clock,
         expires,
         path,
         socket?.file ?? null,
       );
-      return this.#kept(spec.nonce, { candidate: spec.candidate, ttl: ttlMs });
+      return this.#kept(spec.nonce, { candidate: spec.candidate, ttl: ttlMs }, spec.beat);
     });
   }
 
@@ -73,10 +79,12 @@ export class SqliteShelf {
     return transact(this.#connection, holds.length === 0 ? "passing" : "lasting", () => {
       const { boot = null, clock = null } = this.#kernel ?? {};
       const expires = this.#expires(sentAtMs, session.ttlMs);
-      const { id } = session;
-      const row = this.#connection.all(sql.KEEP_SESSION, boot, clock, expires, expires, boot, clock, id)[0];
+      const { id, beats } = session;
+      const { beat, over } = swapOf(session);
+      const clocks = [boot, clock, expires, expires, boot, clock] as const;
+      const row = this.#connection.all(sql.KEEP_SESSION, beat, ...clocks, id, over, over)[0];
       if (row === undefined) return { kind: "session-lost" };
-      const kept = this.#kept(id, row);
+      const kept = this.#kept(id, row, beats?.at(-1));
       return this.#isComplete(id, holds) ? kept : { ...kept, ...this.#audit(id, holds) };
     });
   }
@@ -86,14 +94,14 @@ export class SqliteShelf {
     return this.#kernel === undefined ? null : Math.ceil(sentAtMs + ttlMs);
   }
 
-  #kept(id: string, row: Row): Extract<Kept, { kind: "kept" }> {
+  #kept(id: string, row: Row, beat: string | undefined): Extract<Kept, { kind: "kept" }> {
     const what = `session ${id}`;
     const session = {
       id,
       candidate: readText(row["candidate"], `${what}, candidate`),
       ttlMs: readTtl(row["ttl"], what),
     };
-    return { kind: "kept", session, lost: [], unsure: [], strays: [] };
+    return { kind: "kept", session: withBeat(session, beat), lost: [], unsure: [], strays: [] };
   }
 
   /** As many seats as holds, and the same: a lost one and a stray beside it would change the sum. */
@@ -179,10 +187,17 @@ export class SqliteShelf {
   release(wills: readonly Will[]): void {
     transact(this.#connection, "passing", () => {
       for (const { session, holds, endSession } of wills) {
+        if (endSession && this.#isOfAnother(session)) continue;
         for (const { name, bid } of holds) this.#connection.run(sql.VACATE, name, session.id, bid);
         if (endSession) this.#end(session);
       }
     });
+  }
+
+  /** Another copy of the process has kept it since. */
+  #isOfAnother({ id, beats }: Session): boolean {
+    const row = beats && this.#connection.all(sql.READ_SESSION, id)[0];
+    return row !== undefined && beats?.some((beat) => numberOf(beat) === row["beat"]) === false;
   }
 
   /** Stable, and frees all its seats. */
@@ -231,6 +246,16 @@ export class SqliteShelf {
       .all(sql.LIVE_SOCKETS)
       .map((row) => socketPath(readText(row["socket"], "a session's socket"), this.#lifeFolder));
   }
+}
+
+function isSameOpening({ beat }: SessionSpec, row: Row): boolean {
+  return beat === undefined || numberOf(beat) === row["beat"];
+}
+
+/** What a keep leaves in the row, and over what. */
+function swapOf({ beats = [] }: Session): { readonly beat: number | null; readonly over: string | null } {
+  const numbers = beats.map(numberOf);
+  return { beat: numbers.at(-1) ?? null, over: numbers.length < 2 ? null : JSON.stringify(numbers.slice(0, -1)) };
 }
 
 /** Over VACANT the last bid that held it is not granted again: that claim was applied before, and comes late. */

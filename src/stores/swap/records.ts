@@ -11,6 +11,8 @@ export interface SessionRecord {
   readonly ended: boolean;
   /** Grows with every keep, so that each keep changes the record. */
   readonly beat: number;
+  /** What the last keep left, if it named a beat. */
+  readonly mark?: string | undefined;
 }
 
 /** Who holds a name. It stays when the name is given back. */
@@ -48,6 +50,7 @@ export function readSession(entry: Entry | undefined): Stamped<SessionRecord> | 
     ttlMs: ttl(fields["ttlMs"]),
     ended: flag(fields["ended"]),
     beat: whole(fields["beat"]),
+    mark: fields["mark"] === undefined ? undefined : text(fields["mark"]),
   }));
 }
 

@@ -13,6 +13,7 @@
 //    seat was made: if it has moved, another claim was on its way, and this one gives back what it made.
 import type { Bid, Claim, Claimed, Hold, Kept, Name, Seat, Session, SessionSpec, Version, Will } from "../contract.ts";
 import { asVersion, type Call, VACANT } from "../contract.ts";
+import { isSameOpening, mayEnd, mayKeep, withBeat } from "../../lease/beat-rule.ts";
 import { Halt } from "./halt.ts";
 import type { Entry, SwapPort } from "./port.ts";
 import {
@@ -62,22 +63,25 @@ export class SwapShelf {
   /** Opening again with the same nonce finds the record of the first opening and changes nothing. */
   async open(spec: SessionSpec, call: Call): Promise<Kept> {
     const { nonce, candidate } = spec;
-    const made: SessionRecord = { candidate, ttlMs: this.#options.grant(spec.ttlMs), ended: false, beat: 0 };
+    const ttlMs = this.#options.grant(spec.ttlMs);
+    const made: SessionRecord = { candidate, ttlMs, ended: false, beat: 0, mark: spec.beat };
     if (await this.#swap(sessionKey(nonce), undefined, write(made), call)) return kept(nonce, made);
     const known = await this.#session(nonce, call);
     if (known === undefined || known.record.ended) return { kind: "session-lost" };
-    return kept(nonce, known.record);
+    return isSameOpening(spec, known.record.mark) ? kept(nonce, known.record) : { kind: "session-lost" };
   }
 
   /**
    * The seats are read before the session is swapped. A rival that takes one of them ends the session first, so that the swap is refused then.
+   * The beat is compared with the very record that is swapped: another copy of this process that keeps meanwhile changes its stamp.
    */
-  async keep({ id }: Session, holds: readonly Hold[], call: Call): Promise<Kept> {
+  async keep({ id, beats }: Session, holds: readonly Hold[], call: Call): Promise<Kept> {
     for (let tries = 0; tries < TRIES; tries++) {
       const session = await this.#session(id, call);
       if (session === undefined || session.record.ended) return { kind: "session-lost" };
+      if (!mayKeep({ beats }, session.record.mark)) return { kind: "session-lost" };
       const seats = await this.#seatsOf(id, call);
-      const next = { ...session.record, beat: session.record.beat + 1 };
+      const next = { ...session.record, beat: session.record.beat + 1, mark: beats?.at(-1) };
       if (!(await this.#swap(sessionKey(id), session.stamp, write(next), call))) continue;
       const lost = holds.filter((hold) => !isHeldBy(seats.get(hold.name), hold));
       const known = new Set(holds.map(({ bid }) => bid));
@@ -158,8 +162,13 @@ export class SwapShelf {
   // ---- release
 
   async release({ session, holds, endSession }: Will, call: Call): Promise<void> {
+    if (endSession && !(await this.#mayEnd(session, call))) return;
     await Promise.all(holds.map((hold) => this.#vacate(session.id, hold, call)));
     if (endSession) await this.#end(session, call);
+  }
+
+  async #mayEnd(session: Session, call: Call): Promise<boolean> {
+    return mayEnd(session, (await this.#session(session.id, call))?.record.mark);
   }
 
   async #vacate(id: string, { name, bid }: { readonly name: Name; readonly bid: Bid }, call: Call): Promise<void> {
@@ -173,10 +182,10 @@ export class SwapShelf {
   }
 
   /** A session that was never opened is recorded as ended, so that an opening still on its way finds it spent. */
-  async #end({ id, candidate, ttlMs }: Session, call: Call): Promise<void> {
+  async #end({ id, candidate, ttlMs, beats }: Session, call: Call): Promise<void> {
     for (let tries = 0; tries < TRIES; tries++) {
       const session = await this.#session(id, call);
-      if (session?.record.ended === true) return;
+      if (session?.record.ended === true || !mayEnd({ beats }, session?.record.mark)) return;
       const over = { ...(session?.record ?? { candidate, ttlMs, beat: 0 }), ended: true };
       if (await this.#swap(sessionKey(id), session?.stamp, write(over), call)) return;
     }
@@ -269,8 +278,8 @@ function isHeldBy(seat: SeatRecord | undefined, { bid, token }: Hold): boolean {
   return seat?.bid === bid && (token === undefined || token.value === seat.token);
 }
 
-function kept(id: string, { candidate, ttlMs }: SessionRecord): Extract<Kept, { kind: "kept" }> {
-  return { kind: "kept", session: { id, candidate, ttlMs }, lost: [], unsure: [], strays: [] };
+function kept(id: string, { candidate, ttlMs, mark }: SessionRecord): Extract<Kept, { kind: "kept" }> {
+  return { kind: "kept", session: withBeat({ id, candidate, ttlMs }, mark), lost: [], unsure: [], strays: [] };
 }
 
 /** Definitely not applied: each try was answered `conflict`. */

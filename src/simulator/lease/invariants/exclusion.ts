@@ -34,7 +34,15 @@ export class Exclusion implements Invariant {
         this.#latest.set(who, election, { who, election, bid: token.bid, value: token.value }),
       stepped: (observation) => this.#stepped(observation),
       died: ({ who }) => this.#latest.forget(who),
+      cloned: (observation) => this.#cloned(observation),
     };
+  }
+
+  /** What the original believes, the copy believes. */
+  #cloned(observation: ObservationOf<"cloned">): void {
+    this.#excuses.cloned(observation);
+    const { who, copy } = observation;
+    for (const [election, belief] of this.#latest.of(who)) this.#latest.set(copy, election, { ...belief, who: copy });
   }
 
   #stepped({ who, atMs }: ObservationOf<"stepped">): void {

@@ -7,6 +7,8 @@
 //              In a race this is NO excuse: the seat shows `missing`, and takers wait the last ttl (law 14)
 //   forgot     a failover lost the last writes: what was granted or kept before it may end early. In a race versions may repeat after it, so that
 //              a candidate that looked before may swap over one that is alive again: void for the rest of the run; only tokens help
+//   cloned     a copy of a process goes on beside it: both act for one session until the second of them has next kept, or its deadline has passed: one ttl.
+//              What it gives back until then its twin, or the one that was granted it since, learns of within another
 //   jumped     the store judges by a wall clock that jumped forward: what was granted or kept before it may end early
 //
 // Otherwise an excuse lasts for one ttl after the act: "detected within a ttl" is itself checked. `session` and `record` cover only terms granted before
@@ -22,10 +24,11 @@ interface Act {
 }
 
 export class Excuses {
-  readonly hears: Pick<Ears, "granted" | "meddled" | "frozen"> = {
+  readonly hears: Pick<Ears, "granted" | "meddled" | "frozen" | "cloned"> = {
     granted: (observation) => this.granted(observation),
     meddled: (observation) => this.#meddled(observation),
     frozen: ({ who }) => void this.#frozen.add(who),
+    cloned: (observation) => this.cloned(observation),
   };
   readonly #promises: Promises;
   readonly #grantedAtMs = new Map<Bid, number>();
@@ -50,6 +53,11 @@ export class Excuses {
     const untilMs = isForGood ? Infinity : atMs + this.#promises.ttlMaxMs;
     const coversLater = act === "forgot" || act === "jumped";
     if (this.#isExcuse(act)) this.#acts.push({ atMs, election, coversLater, untilMs });
+  }
+
+  cloned({ who, copy, atMs }: ObservationOf<"cloned">): void {
+    if (this.#frozen.has(who)) this.#frozen.add(copy);
+    this.#acts.push({ atMs, election: undefined, coversLater: true, untilMs: atMs + 2 * this.#promises.ttlMaxMs });
   }
 
   #isExcuse(act: Meddling): boolean {

@@ -36,6 +36,7 @@ export class Proofs {
     answer: (observation) => this.#answered(observation),
     stepped: ({ who }) => this.#digest(who),
     died: ({ who }) => void this.#lives.delete(who),
+    cloned: ({ who, copy }) => void this.#lives.set(copy, copyOf(this.#lives.get(who))),
   };
   readonly #promises: Promises;
   readonly #lives = new Map<Who, Life>();
@@ -149,6 +150,19 @@ function keyOf(session: Session | { readonly nonce: string }): string {
 /** Of two readings of one clock. */
 function isLater(a: Reading, b: Reading): boolean {
   return a.mono > b.mono || a.boot > b.boot;
+}
+
+/** What was proven to the original, was proven to its copy. */
+function copyOf(life: Life = newLife()): Life {
+  const sessions = [...life.sessions].map(([id, proof]) => [id, { ...proof }] as const);
+  return {
+    requests: new Map(life.requests),
+    firstSentAt: new Map(life.firstSentAt),
+    sessions: new Map(sessions),
+    sessionOf: new Map(life.sessionOf),
+    records: new Map(life.records),
+    pending: undefined,
+  };
 }
 
 function newLife(): Life {

@@ -1,6 +1,6 @@
 // TRUTHFUL LOSS. A term that ends because the store said so (`superseded`, `session-lost`) has really ended there: its entry is gone. An
 // outage is not a conflict, and an answer meant for an earlier session ends nothing of the present one.
-// Source: laws 5 and 6. Not checked after a failover that forgot, nor after a deletion in a line: what was gone may stand again there, by the old
+// Source: laws 5 and 6. Not checked after a process was copied, whose entry stands for its twin; not after a failover that forgot, nor after a deletion in a line: what was gone may stand again there, by the old
 // state, or by a claim that is applied a second time.
 import type { Bid } from "../../../lease/exchange.ts";
 import type { Ears, Invariant, Judgement, Meddling, ObservationOf } from "../observation.ts";
@@ -16,6 +16,9 @@ export class TruthfulLoss implements Invariant {
       this.#mayStandAgain ||= this.#revives(act);
     },
     died: ({ who }) => this.#terms.forget(who),
+    cloned: () => {
+      this.#mayStandAgain = true;
+    },
   };
   readonly #judgement: Judgement;
   readonly #proofs: Proofs;

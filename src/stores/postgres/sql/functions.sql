@@ -68,7 +68,7 @@ RETURNS TABLE (ordinal bigint, name text, version text, seat json, session text,
   ORDER BY known.ordinal
 $places$;
 
--- ← {session, candidate, ttl}. The same session is the same opening, and extends nothing. Also sweeps up what was left long ago.
+-- ← {session, candidate, ttl, beat}. The same session with the same beat is the same opening, and extends nothing. Also sweeps up what was left long ago.
 CREATE OR REPLACE FUNCTION $schema.open(asked json) RETURNS json LANGUAGE plpgsql AS $open$
 DECLARE
   patience integer := (asked->>'patience')::integer;
@@ -77,9 +77,9 @@ DECLARE
 BEGIN
   IF objection IS NOT NULL THEN RETURN objection; END IF;
   INSERT INTO $schema.session (id, candidate, ttl, beat, kept)
-    VALUES (asked->>'session', asked->>'candidate', (asked->>'ttl')::integer, gen_random_uuid(), clock_timestamp()) ON CONFLICT DO NOTHING;
+    VALUES (asked->>'session', asked->>'candidate', (asked->>'ttl')::integer, coalesce((asked->>'beat')::uuid, gen_random_uuid()), clock_timestamp()) ON CONFLICT DO NOTHING;
   SELECT * INTO known FROM $schema.session WHERE id = asked->>'session';
-  IF known.ended IS NOT NULL OR ((asked->>'byClock')::boolean AND $schema.has_lapsed(known.kept, known.ttl)) THEN
+  IF known.ended IS NOT NULL OR known.beat <> (asked->>'beat')::uuid OR ((asked->>'byClock')::boolean AND $schema.has_lapsed(known.kept, known.ttl)) THEN
     RETURN json_build_object('kind', 'session-lost');
   END IF;
   -- Sessions that have been silent for more than a day and hold nothing. To whom they belong they are lost either way.
@@ -88,21 +88,23 @@ BEGIN
     WHERE old.kept + (2 * old.ttl) * interval '1 millisecond' < clock_timestamp() - interval '1 day'
       AND NOT EXISTS (SELECT FROM $schema.seat WHERE seat.last_session = old.id AND seat.session = old.id)
     LIMIT 20 FOR UPDATE SKIP LOCKED);
-  RETURN $schema.in_time(patience, json_build_object('kind', 'kept', 'candidate', known.candidate, 'ttl', known.ttl));
+  RETURN $schema.in_time(patience, json_build_object('kind', 'kept', 'candidate', known.candidate, 'ttl', known.ttl, 'beat', asked->'beat'));
 END $open$;
 
--- ← {session, held, marks}. One row is written, however many seats there are; they are counted, and named only if the count or their sum is another.
+-- ← {session, held, marks, beats}. Leaves the last of the beats, over one of those before it; a caller that names none leaves one of the server's, over any. One row is written, however many seats there are; they are counted, and named only if the count or their sum is another.
 CREATE OR REPLACE FUNCTION $schema.keep(asked json) RETURNS json LANGUAGE plpgsql AS $keep$
 DECLARE
   patience integer := (asked->>'patience')::integer;
   objection json := $schema.objection((asked->>'layout')::integer, patience);
   mine text := asked->>'session'; -- read once: JSON is read anew wherever it is named
+  beats uuid[] := ARRAY(SELECT json_array_elements_text(asked->'beats'))::uuid[];
+  known integer := cardinality(beats) - 1;
   kept record;
   standing record;
 BEGIN
   IF objection IS NOT NULL THEN RETURN objection; END IF;
-  UPDATE $schema.session SET beat = gen_random_uuid(), kept = clock_timestamp()
-    WHERE id = mine AND ended IS NULL
+  UPDATE $schema.session SET beat = coalesce(beats[known + 1], gen_random_uuid()), kept = clock_timestamp()
+    WHERE id = mine AND ended IS NULL AND (known < 1 OR session.beat = ANY (beats[1:known]))
       AND NOT ((asked->>'byClock')::boolean AND $schema.has_lapsed(session.kept, session.ttl))
     RETURNING session.candidate, session.ttl INTO kept;
   IF NOT FOUND THEN RETURN json_build_object('kind', 'session-lost'); END IF;
@@ -114,9 +116,9 @@ BEGIN
       SELECT name FROM $schema.seat WHERE last_session = mine AND session IS NULL LIMIT 5000 FOR UPDATE SKIP LOCKED);
   END IF;
   IF standing.held = (asked->>'held')::bigint AND standing.marks = (asked->>'marks')::numeric THEN
-    RETURN $schema.in_time(patience, json_build_object('kind', 'kept', 'candidate', kept.candidate, 'ttl', kept.ttl));
+    RETURN $schema.in_time(patience, json_build_object('kind', 'kept', 'candidate', kept.candidate, 'ttl', kept.ttl, 'beat', beats[known + 1]));
   END IF;
-  RETURN $schema.in_time(patience, json_build_object('kind', 'kept', 'candidate', kept.candidate, 'ttl', kept.ttl, 'seats',
+  RETURN $schema.in_time(patience, json_build_object('kind', 'kept', 'candidate', kept.candidate, 'ttl', kept.ttl, 'beat', beats[known + 1], 'seats',
     (SELECT coalesce(json_agg(json_build_object('name', seat.name, 'bid', seat.bid)), '[]'::json) FROM $schema.seat
       WHERE seat.last_session = mine AND seat.session = mine)));
 END $keep$;
@@ -221,7 +223,7 @@ BEGIN
   RETURN json_build_object('kind', 'claimed', 'domain', (SELECT domain FROM $schema.meta), 'claimed', claimed);
 END $claim$;
 
--- ← {session, candidate, ttl, holds: [{name, bid}], end}. A session that was never seen is remembered as over, so that an opening under way finds out.
+-- ← {session, candidate, ttl, beats, holds: [{name, bid}], end}. The end of a session in whose row none of the beats stands is another's affair: nothing is done. A session that was never seen is remembered as over, so that an opening under way finds out.
 -- Does not wait for the disk, nor for a replica. If the server dies before it is written, the seat is held again by somebody who no longer believes that: it
 -- shows as a stray, or is waited for in silence. Whoever was granted the seat meanwhile has waited for the disk, and what was written before is there too.
 CREATE OR REPLACE FUNCTION $schema.release(asked json) RETURNS json LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $release$
@@ -229,6 +231,7 @@ DECLARE
   patience integer := (asked->>'patience')::integer;
   objection json := $schema.objection((asked->>'layout')::integer, patience);
   mine text := asked->>'session'; -- read once: JSON is read anew wherever it is named
+  beats uuid[] := ARRAY(SELECT json_array_elements_text(asked->'beats'))::uuid[];
   names text[];
   bids text[];
   hurried text;
@@ -237,6 +240,10 @@ BEGIN
   hurried := set_config('synchronous_commit', 'off', true);
   IF (asked->>'end')::boolean THEN
     PERFORM FROM $schema.seat WHERE last_session = mine AND session = mine ORDER BY name FOR UPDATE;
+    IF cardinality(beats) > 0 THEN
+      PERFORM FROM $schema.session WHERE id = mine AND NOT beat = ANY (beats) FOR UPDATE;
+      IF FOUND THEN RETURN json_build_object('kind', 'released'); END IF;
+    END IF;
     UPDATE $schema.seat SET session = NULL, change = gen_random_uuid() WHERE last_session = mine AND session = mine;
     INSERT INTO $schema.session (id, candidate, ttl, beat, kept, ended)
       VALUES (mine, asked->>'candidate', (asked->>'ttl')::integer, gen_random_uuid(), clock_timestamp(), 'released')

@@ -46,21 +46,22 @@ ORDER BY asked.key;
 SELECT 1 AS taken FROM conclave_seat WHERE name = ? AND session IS NOT NULL;
 
 -- READ_SESSION
--- ← session. → candidate, ttl, ended (0 or 1); no row if it is not known.
-SELECT candidate, ttl, ended IS NOT NULL AS ended FROM conclave_session WHERE id = ?;
+-- ← session. → candidate, ttl, beat, ended (0 or 1); no row if it is not known.
+SELECT candidate, ttl, beat, ended IS NOT NULL AS ended FROM conclave_session WHERE id = ?;
 
 -- OPEN_SESSION
--- ← session, candidate, ttl, boot, clock, expires, socket, socket file.
-INSERT INTO conclave_session (id, candidate, ttl, beat, boot, clock, expires, socket, socket_file) VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?);
+-- ← session, candidate, ttl, beat, boot, clock, expires, socket, socket file.
+INSERT INTO conclave_session (id, candidate, ttl, beat, boot, clock, expires, socket, socket_file) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- KEEP_SESSION
--- ← boot, clock, expires, expires, boot, clock, session. → candidate, ttl; no row if it is over or not known.
+-- ← beat to leave (null: one more than before), boot, clock, expires, expires, boot, clock, session, beats as JSON of which one must stand there (null: any), the same.
+-- → candidate, ttl; no row if it is over, not known, or another copy of the process has kept it.
 -- On one clock `expires` never goes back: a keep that was stopped on its way and comes after a later one takes nothing away.
 UPDATE conclave_session
-SET beat = beat + 1,
+SET beat = coalesce(?, beat + 1),
   expires = CASE WHEN boot IS ? AND clock IS ? THEN max(coalesce(expires, 0), ?) ELSE ? END,
   boot = ?, clock = ?
-WHERE id = ? AND ended IS NULL
+WHERE id = ? AND ended IS NULL AND (? IS NULL OR beat IN (SELECT value FROM json_each(?)))
 RETURNING candidate, ttl;
 
 -- AUDIT

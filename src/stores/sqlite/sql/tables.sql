@@ -19,7 +19,7 @@ CREATE TABLE conclave_session (
   id TEXT PRIMARY KEY NOT NULL,
   candidate TEXT NOT NULL,
   ttl INTEGER NOT NULL CHECK (ttl > 0), -- ms, as granted
-  beat INTEGER NOT NULL,                -- grows with every keep
+  beat INTEGER NOT NULL,                -- another one with every keep: what the keep has drawn, or one more than before
   ended INTEGER,                        -- the change number at which it ended; NULL while it lives
   boot TEXT,                            -- whose clock `expires` is on: the kernel's boot id
   clock TEXT,                           --   and the time namespace

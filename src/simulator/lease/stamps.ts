@@ -1,0 +1,26 @@
+// The beats of one life of one process: stamps its keeps where the store refuses clones (lease/beats.ts). Drawn from a stream of its own, so that nothing else shifts.
+import { nextUint32, type Rng } from "../../base/rng.ts";
+import { stampKeep } from "../../lease/beats.ts";
+import type { Machine, Request } from "../../lease/state.ts";
+
+export class Stamps {
+  readonly #machine: Machine;
+  readonly #rng: Rng;
+
+  constructor(machine: Machine, rng: Rng) {
+    this.#machine = machine;
+    this.#rng = rng;
+  }
+
+  /** Undefined where the store takes no notice of beats. */
+  fresh(): string | undefined {
+    if (this.#machine.settings.guarantee.refusesClones !== true) return undefined;
+    return [0, 1].map(() => nextUint32(this.#rng).toString(16).padStart(8, "0")).join("-");
+  }
+
+  /** The request as it is to be sent. */
+  stamped(errand: number, request: Request): Request {
+    const beat = request.method === "keep" ? this.fresh() : undefined;
+    return beat === undefined ? request : stampKeep(this.#machine, errand, request, beat);
+  }
+}
