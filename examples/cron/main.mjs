@@ -40,7 +40,7 @@ async function billSlot(term) {
   const last = Number((await billed.read())?.content.toString() ?? 0);
   if (last >= slot) return; // this night is billed
   await bill(slot, term.signal);
-  // A process that dies here bills the slot again: give whoever takes the money the slot as its idempotency key.
+  // A process that dies here bills the slot again: give the payment service the slot as its idempotency key.
   await billed.write(String(slot), term);
 }
 

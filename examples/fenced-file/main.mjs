@@ -1,4 +1,4 @@
-// A file that two leaders write, the old one late: it was stopped between its decision to write and the write. First a plain file, where whoever writes
+// A file that two leaders write, the old one late: it was stopped between its decision to write and the write. First a plain file, where the one that writes
 // last wins; then a fenced one, where the token is in the name and readers take the greatest.
 //
 //   npm run build && node examples/fenced-file/main.mjs

@@ -92,7 +92,7 @@ function copy(data, port, name) {
 /** @param {string} data @param {string} base @param {number} port @param {string} name @param {Record<string, string>} env @returns {Promise<PostgresNode>} */
 async function startNode(data, base, port, name, env) {
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
-  // Set behind setpriv: libfaketime leaves things behind that belong to whoever it is first loaded by.
+  // Set behind setpriv: libfaketime leaves things behind that belong to the user that loads it first.
   const set = Object.entries(env).map(([key, value]) => `${key}=${value}`);
   const [command = "", ...args] = asNobody("env", [...set, `${BIN}/postgres`, "-D", data, "-p", `${port}`]);
   const ready = async () => (await ask(url, "SELECT 1")).length === 1;

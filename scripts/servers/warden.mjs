@@ -1,5 +1,5 @@
 // @ts-check
-// Outlives whoever started servers, by a moment: when its standard input ends, because that process has ended in any way at all, it kills the servers that
+// Outlives the process that started servers, by a moment: when its standard input ends, because that process has ended in any way at all, it kills the servers that
 // are left, runs what undoes the rest (namespaces, mounts) and removes their folders. It reads lines: `process PID START`, `gone PID`, `folder PATH`,
 // `removed PATH`, `undo COMMAND`, `undone COMMAND` with a command as JSON. A process is killed only if its start time is the one it was reported with: numbers of processes
 // are used again.

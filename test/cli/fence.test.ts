@@ -171,7 +171,7 @@ describe.each(["etcd", "postgres"] as const)("of a fence in %s", (kind) => {
   const options = { etcd: { prefix: "guards/" }, postgres: { table: "guards" } };
   const [, openClient] = CLIENTS[0] ?? [];
 
-  /** Raises a token there; the same as whoever guards would. */
+  /** Raises a token there; as the guard itself would. */
   async function raiseAt(url: string, resource: string, by: typeof OLD, other: boolean): Promise<void> {
     if (kind === "etcd") {
       const fence = etcdFence(url, other ? options.etcd : {});

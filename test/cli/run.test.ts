@@ -1,4 +1,4 @@
-// What `conclave run` promises to whoever types it: exit codes, environment, stdio, signals, events, endpoints.
+// What `conclave run` promises to its users: exit codes, environment, stdio, signals, events, endpoints.
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { refuseHere } from "conclave/supervisor";

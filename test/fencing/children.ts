@@ -21,7 +21,7 @@ const folder = process.argv[2];
 const value = process.argv[3];
 `;
 
-/** Then holds every rename back: says "renaming" and waits for a line. What was to be renamed lands then, whoever has tidied up meanwhile. */
+/** Then holds every rename back: says "renaming" and waits for a line. What was to be renamed lands then, also if another has tidied up meanwhile. */
 export const SLOW_RENAME = `
 import fsPromises from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";

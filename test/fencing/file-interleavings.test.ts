@@ -115,7 +115,7 @@ class Story {
 async function interleave(seed: number, actors: readonly (() => Promise<void>)[]): Promise<void> {
   const rng = createRng(seed);
   const deadly = nextChance(rng, 0.5);
-  const haste = nextOf(rng, [0, 0.5, 0.9, 0.97]); // how often whoever went last goes on, so that the others stand still for long
+  const haste = nextOf(rng, [0, 0.5, 0.9, 0.97]); // how often the one that went last goes on, so that the others stand still for long
   let alive = actors.length;
   isStepping = true;
   for (const actor of actors) void actor().then(() => alive--);

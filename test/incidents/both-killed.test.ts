@@ -1,5 +1,5 @@
 // Elsewhere: wrapper and watchdog are killed together (a script that kills by name, the kernel's memory killer); the work goes on, and a second one begins.
-// Here: the child itself holds what waiters watch, so it is not taken for dead: the ttl is waited for. And whoever leads next on that host ends what carries
+// Here: the child itself holds what waiters watch, so it is not taken for dead: the ttl is waited for. And the next leader on that host ends what carries
 // the mark of an earlier term before its own child begins. Real processes, SIGKILL.
 // Taken out: test/defences/both-killed.patch
 import { judgeLog } from "conclave/testing";

@@ -1,5 +1,5 @@
-// Elsewhere: whoever can delay renewals on the network can make a valid lease run out (a timing attack on leases).
-// Here: it costs availability, never exclusion: the holder stops in time, whoever is next has a greater token, and nobody believes twice.
+// Elsewhere: somebody who can delay renewals on the network can make a valid lease run out (a timing attack on leases).
+// Here: it costs availability, never exclusion: the holder stops in time, the next leader has a greater token, and nobody believes twice.
 // Taken out: test/mutants/deadline-from-receipt.patch
 import { expect, it } from "vitest";
 import { createCandidate } from "conclave";

@@ -1,6 +1,6 @@
-// Elsewhere: a replica was promoted that did not have the last writes. A lock was granted twice, a token fell, and whoever had looked before took a live leader's
+// Elsewhere: a replica was promoted that did not have the last writes. A lock was granted twice, a token fell, and a candidate that had looked before took a live leader's
 // seat, because versions were counted, and counted the same again (Redis failovers; Jepsen on NATS 2.12.1).
-// Here: declared (`under.storeLeaderChange`). Versions are drawn at random, so that none comes again: whoever looked before the loss takes nothing by it. A number
+// Here: declared (`under.storeLeaderChange`). Versions are drawn at random, so that none comes again: a candidate that looked before the loss takes nothing by it. A number
 // that is granted twice has two bids, and a guard refuses the second. The old holder learns at its next renewal.
 // Taken out: test/defences/lossy-store.patch
 import { afterEach, expect, it } from "vitest";
@@ -111,7 +111,7 @@ it(
     await fence.raise("ledger", successor);
     await expect(fence.raise("ledger", term)).rejects.toMatchObject({ code: "TOKEN_STALE" });
     await successor.resign();
-    // Whoever has seen the number does not lead under it again.
+    // A candidate that has seen the number does not lead under it again.
     const again = await old.election("x").campaign();
     expect(again.token.value).toBeGreaterThan(term.token.value);
     await again.resign();

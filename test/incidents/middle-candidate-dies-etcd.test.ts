@@ -1,5 +1,5 @@
 // Elsewhere: A leads, B and C wait in line, B dies; C was waiting for B, and leads beside A (etcd3#176, Netflix curator#115).
-// Here: whoever is woken looks for whoever is before it now, and leads only by the store's word that nobody is.
+// Here: a candidate that is woken looks for the one before it now, and leads only by the store's word that nobody is.
 // Taken out: test/defences/middle-candidate-dies-etcd.patch
 import { expect, it } from "vitest";
 import { createCandidate } from "conclave";

@@ -1,7 +1,7 @@
 // Elsewhere: a switch failed in part, so that two of three etcd members did not hear each other while the third heard both; leaders followed each other for
 // six and a half hours (Cloudflare, 2 November 2020). And PreVote alone waits for ever for a leader that has lost its majority (Howard and Abraham 2020;
 // OmniPaxos 2023).
-// Here: whoever hears its leader helps nobody else, and a leader that no majority answers steps down.
+// Here: a node that hears its leader helps nobody else, and a leader that no majority answers steps down.
 // Taken out: test/defences/partial-partition.patch
 import { expect, it } from "vitest";
 import { ProtocolWorld, specOf } from "conclave/simulator";

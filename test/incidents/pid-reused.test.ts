@@ -1,5 +1,5 @@
 // Elsewhere: a lock file names a process by its number; that one died, the number went to another program, and the lock was never taken for stale.
-// Here: no number is asked. A socket that is bound to a path refuses when its own process is gone, whoever has its number now. Real: in a pid namespace
+// Here: no number is asked. A socket that is bound to a path refuses when its own process is gone, no matter which process has its number now. Real: in a pid namespace
 // the number of a killed holder is given to another process before the waiter looks. Needs the right to unshare (root on Linux).
 // Taken out: test/defences/pid-reused.patch
 import { spawn } from "node:child_process";

@@ -37,7 +37,7 @@ afterAll(async () => {
 const by = (text: string): Fenced => ({ token: parseToken(text) });
 
 it.each(everyFence)(
-  "restored-backup: a number that was used before is refused, whoever carries it now (%s)",
+  "restored-backup: a number that was used before is refused, also when another carries it now (%s)",
   async (_, make) => {
     const fence = make(folder);
     await fence.raise(by("etcd-1:41:before"));

@@ -1,6 +1,6 @@
 // Elsewhere: a member of the store that was cut off from the others still showed, and renewed, a leadership that the others had given away (Patroni#308; etcd before 3.4.34
 // and 3.5.16 answers a renewal without asking whether it still leads).
-// Here: a read proves nothing, and a renewal only if a majority confirms, after it, that whoever answered it led at that time: a linearizable read through the
+// Here: a read proves nothing, and a renewal only if a majority confirms, after it, that the member which answered it led at that time: a linearizable read through the
 // same member, in the same raft term. A server that answers as a replaced leader does is not to be had on demand, so it is played here.
 // Where Postgres replicates synchronously, a primary that is cut off from its replica still shows the leader, and renewals as committed; they are not answered, and
 // so count for nothing.

@@ -1,6 +1,6 @@
 // Elsewhere: a member that was cut off stood for election again and again, came back with a term far ahead of all, and deposed a leader that had
 // done nothing wrong (Raft thesis, section 9.6).
-// Here: PreVote. Whoever cannot win does not begin a term, so it comes back in the term in which it left.
+// Here: PreVote. A node that cannot win does not begin a term, so it comes back in the term in which it left.
 // Taken out: test/defences/term-inflation.patch
 import { expect, it } from "vitest";
 import { ProtocolWorld, specOf } from "conclave/simulator";

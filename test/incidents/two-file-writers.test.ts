@@ -1,4 +1,4 @@
-// From the review of the design: two processes write one file, the older one late. Whoever renames last wins, and nobody notices.
+// From the review of the design: two processes write one file, the older one late. The one that renames last wins, and nobody notices.
 // Here: the token is in the name. The older file is never read once the newer token is raised, and its writer is told so; it never takes for
 // written what nobody will read.
 // Taken out: test/defences/two-file-writers.patch

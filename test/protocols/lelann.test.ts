@@ -13,7 +13,7 @@ describe("the cost", () => {
     { N: 5, elections: 25 },
     { N: 7, elections: 49 },
     { N: 20, elections: 400 },
-  ])("with $N: N² = $elections ELECTION and N ELECTED, in any order, whoever and however many begin", (row) => {
+  ])("with $N: N² = $elections ELECTION and N ELECTED, in any order, no matter which and how many begin", (row) => {
     const { N, elections } = row;
     const rng = createRng(N);
     for (let begin = 1; begin <= N; begin++) {

@@ -134,7 +134,7 @@ const MODES = [
 ] as const;
 
 const CUT_MS = 500;
-/** Whoever is to be replaced is replaced by then. */
+/** A leader that is to be replaced is replaced by then. */
 const SETTLED_MS = 30_000;
 const END_MS = 60_000;
 

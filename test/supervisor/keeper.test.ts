@@ -109,7 +109,7 @@ async function keep(
   return keeper;
 }
 
-/** In the environment of whoever belongs to the cell, whatever group it is in. */
+/** In the environment of each process of the cell, whatever group it is in. */
 const MARK = `a-mark-of-${process.pid}`;
 const cellOf = (child: ProcessId, cgroup: string | undefined) => ({ child, mark: MARK, cgroup, known: [] });
 

@@ -69,7 +69,7 @@ while (!closing) {
     .lead(work)
     .catch((/** @type {any} */ error) => say("failed", { code: error.code, message: error.message }));
   say("released", {});
-  // In a race whoever is nearest wins: stands back, so that another is elected.
+  // In a race the nearest candidate wins: this one stands back, so that another is elected.
   await new Promise((resolve) => {
     stand = () => resolve(undefined);
     if (options.holdMs !== undefined) setTimeout(resolve, 50);

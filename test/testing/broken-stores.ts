@@ -111,7 +111,7 @@ export function releaseIgnoresBid(store: Store): Store {
   });
 }
 
-/** Release frees whatever stands at the name, whoever's it is. */
+/** Release frees whatever stands at the name, also what is another's. */
 export function releaseIgnoresSession(store: Store): Store {
   const sessions = new Map<Bid, Session>();
   return change(store, {

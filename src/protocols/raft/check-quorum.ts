@@ -3,7 +3,7 @@
 // A leader that no majority answers steps down: it could commit nothing, and those who still hear it would wait for it for ever. It looks once per least
 // election timeout whether a majority has answered since the last look, so it notices after one to two of them.
 // A member that has heard its leader within the least election timeout ignores requests for its vote, and does not take over the newer term. So one
-// who cannot hear the leader does not depose it, whatever its term. What asks by the leader's own wish is exempt (transfer.ts). The price: whoever has got
+// who cannot hear the leader does not depose it, whatever its term. What asks by the leader's own wish is exempt (transfer.ts). The price: a member that has got
 // ahead in terms must be freed in another way, which is handleAppend's reply.
 //
 // Without CheckQuorum a member must not be loyal to a leader that nobody else hears, so only pre-votes are refused then, as the thesis says (section 9.6);

@@ -60,7 +60,7 @@ function campaign(state: RaftState, effects: RaftEffects): void {
 
 export const raftElection: ProtocolNode<RaftState, RaftMessage, RaftWrite, RaftCommand> = {
   name: "raft-election",
-  summary: "whoever has a majority of votes leads for a term (Ongaro and Ousterhout 2014)",
+  summary: "the candidate with a majority of votes leads for a term (Ongaro and Ousterhout 2014)",
   messageTypes: ["PRE-VOTE", "PRE-VOTED", "VOTE", "VOTED", "APPEND", "APPENDED", "TIMEOUT-NOW"],
   timers: TIMERS,
   parameters: PARAMETERS,

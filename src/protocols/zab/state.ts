@@ -44,7 +44,7 @@ export type ZabMessage =
   | { readonly type: "PING"; readonly epoch: number }
   | { readonly type: "PONG"; readonly epoch: number };
 
-/** Look for a leader, whoever leads; the same, if this peer follows the member `node`. */
+/** Look for a leader, no matter which; the same, if this peer follows the member `node`. */
 export type ZabCommand = { readonly type: "campaign" } | { readonly type: "suspect"; readonly node: NodeId };
 
 /** What outlives a crash. currentEpoch ≤ acceptedEpoch, and neither falls. */

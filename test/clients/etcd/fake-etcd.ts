@@ -66,7 +66,7 @@ export class FakeEtcd {
     stream.end(Buffer.concat([head, body]));
   }
 
-  /** Says goodbye to whoever is connected. */
+  /** Says goodbye to all that are connected. */
   goAway(): void {
     for (const session of this.#sessions) session.goaway();
   }

@@ -32,7 +32,7 @@ export class Puppet implements OwnClient {
     this.request?.handleReadyForQuery();
   }
 
-  /** As pg does it: whoever listens hears of it first, and what was asked fails in the next tick. */
+  /** As pg does it: the listeners hear of it first, and what was asked fails in the next tick. */
   cutOff(): void {
     if (this.isCutOff) return;
     this.isCutOff = true;

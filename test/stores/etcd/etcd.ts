@@ -84,7 +84,7 @@ export class Contest {
     return player;
   }
 
-  /** Whoever says that it was elected at `fromMs` or later. */
+  /** The candidate that says that it was elected at `fromMs` or later. */
   async elected(fromMs: number, withinMs = 30_000): Promise<Player> {
     const until = nowMs() + withinMs;
     while (nowMs() < until) {
@@ -98,7 +98,7 @@ export class Contest {
     throw new Error(`nobody was elected within ${withinMs} ms\n${last}`);
   }
 
-  /** Whoever acted within the last moments. */
+  /** The candidate that acted within the last moments. */
   async leader(withinMs = 30_000): Promise<Player> {
     const until = nowMs() + withinMs;
     while (nowMs() < until) {

@@ -125,7 +125,7 @@ class Member {
     if (looked.kind !== "seen") return;
     const isByVersion = Math.random() < 0.5;
     const claims = looked.seats.flatMap(({ name, version, state }): Claim[] => {
-      // Nobody vouches for the silence of whoever holds it.
+      // Nobody vouches for the silence of its holder.
       if (isByVersion && state !== "vacant") return [];
       const bid = asBid(`m${this.#id}.${++this.#bids}`);
       return [{ session, name, bid, over: isByVersion ? version : VACANT, value: "" }];

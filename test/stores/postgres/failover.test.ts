@@ -61,7 +61,7 @@ it(
     const until = performance.now() + 10_000;
     while (performance.now() < until) {
       await sleep(10);
-      // Asked in this order: whoever holds at the second question held no earlier than the first was answered.
+      // Asked in this order: a candidate that holds at the second question held no earlier than the first was answered.
       const isHeld = term.isHeld();
       if (waiting.term()?.isHeld() === true) expect(term.isHeld() && isHeld).toBe(false);
     }

@@ -1,4 +1,4 @@
-// Two that meet in the database, one of them held in the middle of its transaction by hand: whoever comes second decides on what the first has committed.
+// Two that meet in the database, one of them held in the middle of its transaction by hand: the one that comes second decides on what the first has committed.
 import pg from "pg";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { postgres } from "conclave/stores/postgres";
@@ -144,7 +144,7 @@ it("claims of several names in any order wait for each other, and never in a cir
         })),
         call(),
       );
-    // Each round takes them from whoever had them, and ends that session: so sessions are new.
+    // Each round takes them from their holder, and ends that session: so sessions are new.
     const [a, b] = [await open(store), await open(store)];
     const answers = (await Promise.all([all(a, seats), all(b, seats.toReversed())])).flat();
     expect(answers.filter(({ kind }) => kind === "granted")).toHaveLength(20);

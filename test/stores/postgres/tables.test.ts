@@ -1,4 +1,4 @@
-// The tables make themselves where there are none: once, whoever comes first, by whichever client, and it is said; nobody's tables are touched. And a layout
+// The tables make themselves where there are none: once, by the process that comes first, with any client, and it is said; nobody's tables are touched. And a layout
 // serves the one before it, so that a rolling update ends nobody's term and can be taken back.
 import pg from "pg";
 import sql from "postgres";

@@ -271,7 +271,7 @@ describe("the socket", () => {
     }[];
     database.close();
     expect(sockets.filter(({ socket }) => socket === made[0])).toHaveLength(2);
-    // Whoever was handed the old one is told of another, and never by the same number.
+    // A process that was handed the old one is told of another, and never by the same number.
     expect(await store.lifeDescriptor()).not.toBe(descriptor);
     await store.close();
     expect(readdirSync(`${file}-life`)).toEqual([]);

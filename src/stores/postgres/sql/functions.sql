@@ -108,7 +108,7 @@ BEGIN
       AND NOT ((asked->>'byClock')::boolean AND $schema.has_lapsed(session.kept, session.ttl))
     RETURNING session.candidate, session.ttl INTO kept;
   IF NOT FOUND THEN RETURN json_build_object('kind', 'session-lost'); END IF;
-  -- Whoever was last and is no more (session is null) is found here too, and forgotten when there are many of them.
+  -- A seat whose last holder has left (session is null) is found here too, and forgotten when there are many of them.
   SELECT count(session) AS held, coalesce(sum(mark) FILTER (WHERE session IS NOT NULL), 0) AS marks, count(*) AS found INTO standing
     FROM $schema.seat WHERE last_session = mine;
   IF standing.found - standing.held > 1000 THEN
@@ -183,7 +183,7 @@ DECLARE
   sessions text[];
   claimed json;
 BEGIN
-  -- Many may claim what one has left. Whoever is beaten finds out without a lock, and keeps nobody waiting.
+  -- Many may claim what one has left. A claim that is beaten finds out without a lock, and keeps nobody waiting.
   IF cardinality(names) = 1 THEN
     SELECT json_build_array(json_build_object('verdict', judged.verdict, 'seat', judged.seat)) INTO claimed
       FROM $schema.judge(claims, names, by_clock) AS judged WHERE judged.verdict = 'beaten';
@@ -225,7 +225,7 @@ END $claim$;
 
 -- ← {session, candidate, ttl, beats, holds: [{name, bid}], end}. The end of a session in whose row none of the beats stands is another's affair: nothing is done. A session that was never seen is remembered as over, so that an opening under way finds out.
 -- Does not wait for the disk, nor for a replica. If the server dies before it is written, the seat is held again by somebody who no longer believes that: it
--- shows as a stray, or is waited for in silence. Whoever was granted the seat meanwhile has waited for the disk, and what was written before is there too.
+-- shows as a stray, or is waited for in silence. A session that was granted the seat meanwhile has waited for the disk, and what was written before is there too.
 CREATE OR REPLACE FUNCTION $schema.release(asked json) RETURNS json LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $release$
 DECLARE
   patience integer := (asked->>'patience')::integer;

@@ -42,7 +42,7 @@ CREATE TABLE IF NOT EXISTS $schema.session (
 CREATE TABLE IF NOT EXISTS $schema.counter (
   name text COLLATE "C" PRIMARY KEY,
   last bigint NOT NULL CHECK (last >= 0), -- 0: never granted
-  ttl integer NOT NULL CHECK (ttl > 0),   -- of the last holder, for whoever finds the seat missing
+  ttl integer NOT NULL CHECK (ttl > 0),   -- of the last holder, for a rival that finds the seat missing
   change uuid NOT NULL
 ) WITH (fillfactor = 80);
 CREATE TABLE IF NOT EXISTS $schema.seat (

@@ -30,7 +30,7 @@ CREATE TABLE conclave_session (
 CREATE TABLE conclave_counter (
   name TEXT PRIMARY KEY NOT NULL,
   last INTEGER NOT NULL CHECK (last > 0),
-  ttl INTEGER NOT NULL CHECK (ttl > 0), -- of the last holder, for whoever finds the seat missing
+  ttl INTEGER NOT NULL CHECK (ttl > 0), -- of the last holder, for a rival that finds the seat missing
   change INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX conclave_counter_change ON conclave_counter (change);

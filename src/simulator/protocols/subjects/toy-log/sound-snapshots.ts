@@ -29,7 +29,7 @@ export const soundSnapshots: ToyInvariant<Memory> = {
   },
 };
 
-/** Whoever applies an index first has applied the one before it, or has a snapshot of one who has. */
+/** The member that applies an index first has applied the one before it, or has a snapshot of a member that has. */
 function follow(memory: Memory, entry: ToyEntry): void {
   if (entry.index !== memory.index + 1) return;
   if (entry.kind === "proposal") toyMachine.apply(memory.machine, entry.proposal);
