@@ -54,6 +54,8 @@ const BEGIN_PROTOCOLS = "<!-- table of protocols: written by scripts/mutants.mjs
 const END = "<!-- end of table -->";
 /** Enough for any test file of a protocol, on a busy machine. */
 const TEST_MS = 300_000;
+/** In folders whose other tests start servers or processes: these drive a model, or compute. */
+const QUICK = new Set(["test/stores/etcd/steps.test.ts", "test/supervisor/estate.test.ts"]);
 /** @typedef {import("./patched-tests.mjs").TestOutcome} TestOutcome */
 /** Test file → how it ends as it is. @type {Map<string, Promise<TestOutcome>>} */
 const begun = new Map();
@@ -103,9 +105,6 @@ async function main(argv) {
   if (options["write-table"]) await writeTable(outcomes);
   return survivors.length === 0 ? 0 : 1;
 }
-
-/** In folders whose other tests start servers or processes: these drive a model, or compute. */
-const QUICK = new Set(["test/stores/etcd/steps.test.ts", "test/supervisor/estate.test.ts"]);
 
 /** Its test needs neither a server nor a process of its own. @param {Mutant} mutant */
 function isQuick({ test = "" }) {

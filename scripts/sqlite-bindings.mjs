@@ -17,6 +17,7 @@ const BETTER = "12.9.0";
 export const SUITE = `
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
+import { VACANT } from "conclave/stores/contract";
 import { storeConformance } from "conclave/testing";
 import { sqlite } from "conclave/stores/sqlite";
 const binding = process.argv[2];
@@ -35,7 +36,7 @@ if (binding === "better-sqlite3") {
   const call = () => ({ signal: new AbortController().signal, sentAtMs: 0 });
   const { session } = await store.keep({ nonce: "n", candidate: "c", ttlMs: 60_000 }, [], call());
   const names = Array.from({ length: 10_000 }, (_, index) => "x" + index);
-  const claims = names.map((name, index) => ({ session, name, bid: "n." + index, over: "never", value: "" }));
+  const claims = names.map((name, index) => ({ session, name, bid: "n." + index, over: VACANT, value: "" }));
   const holds = (await store.claim(claims, call())).map(({ hold }) => hold);
   ran.length = 0;
   assert.equal((await store.keep(session, holds, call())).kind, "kept");
