@@ -4,6 +4,7 @@
 import { spawnSync } from "node:child_process";
 import { appendFileSync, chownSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { freePorts, launch, privateFolder, statOf, untilStopped } from "./process.mjs";
 
@@ -114,6 +115,7 @@ async function startNode(data, base, port, name, env) {
     const all = [node.pid, ...childrenOf(node.pid)];
     for (const pid of all) trySignal(pid, "SIGSTOP");
     if (then !== undefined) for (const pid of all) trySignal(pid, then);
+    return all;
   };
   return {
     url,
@@ -122,8 +124,9 @@ async function startNode(data, base, port, name, env) {
       return node.pid;
     },
     kill: async () => {
-      stopAll("SIGKILL");
+      const all = stopAll("SIGKILL");
       await node.kill();
+      await untilGone(all);
     },
     stop: () => node.stop(),
     pause: () => stopAll(),
@@ -131,6 +134,17 @@ async function startNode(data, base, port, name, env) {
     restart: (options) => node.restart(options),
     promote: async () => void (await ask(url, "SELECT pg_promote(true)")),
   };
+}
+
+const GONE_WITHIN_MS = 10_000;
+
+/** On a busy machine a killed backend lives for a moment longer than its postmaster, and no other can start beside it. @param {readonly number[]} pids */
+async function untilGone(pids) {
+  const givenUpAt = performance.now() + GONE_WITHIN_MS;
+  while (pids.some((pid) => !/^Z?$/.test(statOf(`${pid}`)[0] ?? ""))) {
+    if (performance.now() > givenUpAt) throw new Error(`of the processes ${pids.join(", ")} one does not end`);
+    await sleep(5);
+  }
 }
 
 /** @param {number} pid @param {NodeJS.Signals} signal */

@@ -243,6 +243,29 @@ describe("over compare-and-swap", () => {
     });
   });
 
+  it("a claim that has read an old counter is beaten, and no token is granted twice", async () => {
+    const port = new MemoryPort();
+    const store = new SwapStore(port, guarantee);
+    const [other, late] = [await opened(store, "a"), await opened(store, "b")];
+    const lead = async (bid: string): Promise<void> => {
+      await once(store, other, bid as Bid, VACANT);
+      await store.release({ session: other, holds: [{ name: NAME, bid: bid as Bid }], endSession: false }, call);
+    };
+    await lead("a.1");
+    const before = await port.read([`count/${NAME}`], call);
+    await lead("a.2");
+    // Records are read one after the other: the counter before the second term, the seat after it.
+    const read = port.read.bind(port);
+    port.read = async (keys, asked) => {
+      const found = await read(keys, asked);
+      if (!keys.includes(`count/${NAME}`) || found.kind !== "found" || before.kind !== "found") return found;
+      port.read = read;
+      return { ...found, entries: keys.map((key, index) => (key === SEAT ? found.entries[index] : before.entries[0])) };
+    };
+    expect(await once(store, late, "b.1" as Bid, VACANT)).toMatchObject({ kind: "beaten" });
+    expect(await once(store, late, "b.2" as Bid, VACANT)).toMatchObject({ hold: { token: { value: 3n } } });
+  });
+
   it("a release gives back only what its own session holds by its own bid", async () => {
     const store = new SwapStore(new MemoryPort(), guarantee);
     const [held, other] = [await opened(store, "a"), await opened(store, "b")];
