@@ -70,9 +70,7 @@ function whyExpired(machine: Machine, lifeline: Lifeline, now: Reading): "expire
 
 /**
  * LAW 15: the session is over, and everything that hung on it. `session-lost`: the store said so. Otherwise our own deadline has passed: the
- * store may still know it, so it is ended there when the work of its terms has settled (law 8, lapsed.ts). Where a store refuses clones, a session that the
- * store called lost is ended as well: a copy of the store may still show it as the holder (a file that was replaced by its backup), and seats of an earlier session
- * are nobody's own there. The request names the beats that this process knows, so that it does nothing where another copy of this process has kept the session.
+ * store may still know it, so it is ended there when the work of its terms has settled (law 8, lapsed.ts).
  */
 export function endSession(machine: Machine, open: Open, reason: LossReason, now: Reading, effects: Effect[]): void {
   machine.session = { kind: "none", opened: open.opened };
@@ -87,8 +85,7 @@ export function endSession(machine: Machine, open: Open, reason: LossReason, now
     else if (isIn(campaign, "settling") && campaign.stage.awaits === "release")
       released(machine, campaign, "unknown", now, effects);
   }
-  if (reason !== "session-lost" || machine.settings.guarantee.refusesClones === true)
-    noteLapsed(machine, open, unsettledWorks(machine, open), now);
+  if (reason !== "session-lost") noteLapsed(machine, open, unsettledWorks(machine, open), now);
 }
 
 function unsettledWorks(machine: Machine, { opened }: Open): number {

@@ -36,7 +36,7 @@ it("record-deleted: the holder loses its term, and a rival waits for its ttl", a
   const next = rival.election("x").campaign();
   await new Promise((resolve) => setTimeout(resolve, 200));
   const database = new Database(file);
-  database.exec("DELETE FROM conclave_seat");
+  database.exec("PRAGMA busy_timeout = 5000; DELETE FROM conclave_seat");
   database.close();
   const deletedAt = performance.now();
   expect(await term.ended).toBe("superseded");
@@ -56,7 +56,7 @@ it(
     const rival = await stage.start({ ...shared, id: "rival" });
     await rival.hears("leader");
     const database = new Database(shared.path);
-    database.exec("DELETE FROM conclave_seat");
+    database.exec("PRAGMA busy_timeout = 5000; DELETE FROM conclave_seat");
     database.close();
     const deletedAt = nowMs();
     expect(await holder.hears("lost", deletedAt - 100)).toMatchObject({ reason: "superseded" });
