@@ -6,7 +6,7 @@ import type { Reading } from "../base/clock.ts";
 import type { ConclaveError } from "../base/errors.ts";
 import type { Refused, Unknown } from "../base/outcome.ts";
 import { retryAfterMs } from "./backoff.ts";
-import { hearBeat } from "./beats.ts";
+import { hearBeat, passBid } from "./beats.ts";
 import {
   becomeLost,
   failCampaign,
@@ -210,7 +210,9 @@ function loseHold(machine: Machine, keep: number, hold: Hold, now: Reading, effe
 function giveBackStray(machine: Machine, open: Open, stray: Hold, now: Reading): void {
   const stage = machine.campaigns.get(stray.name)?.stage;
   const current = stage?.kind === "standing" ? stage.pursuit.bid : stage?.term.hold.bid;
-  if (current !== stray.bid) leaveBehind(open, stray, now);
+  if (current === stray.bid) return;
+  passBid(machine, stray.bid);
+  leaveBehind(open, stray, now);
 }
 
 // ---- claim ---------------------------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@
 // A copy whose session is over opens a new one. Its bids must then differ from those of the other copy, or it would take the other's seat for its own: so
 // each session has a branch of its own, drawn with its first beat.
 import type { Unknown } from "../base/outcome.ts";
-import type { Kept, Session } from "./exchange.ts";
+import type { Bid, Kept, Session } from "./exchange.ts";
 import type { Machine, Open, Opening, Request } from "./state.ts";
 
 /** Beats up to the last one that was answered, this one among them. */
@@ -29,6 +29,21 @@ const KNOWN_MAX = 32;
 /** Begins every bid and session nonce that is made now. */
 export function prefixOf({ nonce, branch }: Machine): string {
   return `${nonce}${branch}`;
+}
+
+/** A bid that no attempt of this machine has had, nor will have. */
+export function nextBid(machine: Machine): Bid {
+  return `${prefixOf(machine)}.${++machine.bidsMade}` as Bid;
+}
+
+/**
+ * An entry with this bid is about to be given back, so no attempt may have the bid later: a release that was sent twice would end that attempt's term in the midst of its work.
+ * This matters where a copy has made the bid. Both copies count from the number that they had when they parted.
+ */
+export function passBid(machine: Machine, bid: Bid): void {
+  const prefix = `${prefixOf(machine)}.`;
+  const made = bid.startsWith(prefix) ? Number(bid.slice(prefix.length)) : 0;
+  if (made > machine.bidsMade) machine.bidsMade = made;
 }
 
 /** The machine's keep as it is to be sent, with `fresh` as its beat. To be called in the same turn in which it is sent. Other requests are given back as they are. */

@@ -17,7 +17,7 @@ import { ConclaveError, type LossReason } from "../base/errors.ts";
 import { createRng, nextFraction } from "../base/rng.ts";
 import { handleAnswer, handleRepeated } from "./answers.ts";
 import { retryAfterMs } from "./backoff.ts";
-import { learnBeats, leave, prefixOf } from "./beats.ts";
+import { learnBeats, leave, nextBid } from "./beats.ts";
 import {
   becomeEnding,
   type CampaignIn,
@@ -374,7 +374,7 @@ function hasTimeToWin(open: Open, now: Reading): boolean {
 /** LAW 7: the same attempt while its outcome is unknown, dated at its first send; else a new one. */
 function claimOf(machine: Machine, open: Open, campaign: Campaign, pursuit: Pursuit, now: Reading): Claim {
   if (pursuit.bid === undefined) {
-    pursuit.bid = `${prefixOf(machine)}.${++machine.bidsMade}` as Bid;
+    pursuit.bid = nextBid(machine);
     pursuit.firstSentAt = now;
     if (pursuit.shape === "race") pursuit.over = nextOver(pursuit);
   }

@@ -89,6 +89,7 @@ class Lab {
   now = 1000;
   shelf = new RaceShelf({ domain: "lab", judge: "taker", layout: "session", refusesClones: true });
   readonly wire: Sent[] = [];
+  readonly claimed: { readonly from: Copy; readonly bid: Bid }[] = [];
 
   copy(label: string): Copy {
     const { machine } = new Rig(CLONES, { ttlMs: 3000, drainMs: 100 }, label);
@@ -97,11 +98,12 @@ class Lab {
     return copy;
   }
 
-  answer({ request }: Sent): Answer {
+  answer({ from, request }: Sent): Answer {
     switch (request.method) {
       case "keep":
         return this.shelf.keep(request.session, request.holds, this.now);
       case "claim":
+        for (const { bid } of request.claims) this.claimed.push({ from, bid });
         return { kind: "claimed", claimed: request.claims.map((claim) => this.shelf.claim(claim, this.now)) };
       case "release":
         this.shelf.release(request.will);
@@ -183,6 +185,29 @@ describe("a machine that was copied while it led", () => {
     if (one.kind !== "open" || two.kind !== "open") throw new Error("both have a session");
     expect(one.session.id).not.toBe(two.session.id);
     expect([first, second].filter(({ holds }) => holds)).toHaveLength(1);
+  });
+
+  it("never bids again what it gave back for the other copy", () => {
+    const lab = new Lab();
+    const rival = lab.copy("rival");
+    lab.pass(500, rival);
+    const first = lab.copy("me");
+    lab.pass(500, rival, first);
+    const second = first.clone("copy");
+    // The rival leaves, the second copy is granted the seat, and then the first one renews the session that they share.
+    rival.input({ type: "settle", name: NAME });
+    rival.input({ type: "withdraw", name: NAME });
+    lab.pass(0, rival);
+    lab.pass(400, second);
+    const given = second.bid;
+    expect([second.holds, given?.startsWith("me-")]).toEqual([true, true]);
+    const before = first.machine.bidsMade;
+    expect(given?.endsWith(`.${before + 1}`)).toBe(true);
+    first.input({ type: "renew" });
+    first.input({ type: "tick" });
+    lab.pass(2000, first);
+    expect(first.holds).toBe(true);
+    expect(lab.claimed.filter(({ from }) => from === first).map(({ bid }) => bid)).not.toContain(given);
   });
 
   it("is decided by the first keep that arrives, whatever is lost and late, for 60 seeds", () => {

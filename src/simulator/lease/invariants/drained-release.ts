@@ -28,7 +28,7 @@ export class DrainedRelease implements Invariant {
   #released(who: Who, will: Will): void {
     for (const [election, bid] of this.#working.of(who)) {
       const isGivenUp =
-        will.holds.some((hold) => hold.bid === bid) ||
+        will.holds.some((hold) => hold.name === election && hold.bid === bid) ||
         (will.endSession && this.#proofs.sessionOf(who, bid) === will.session.id);
       if (isGivenUp)
         this.#judgement.violate(
