@@ -1,10 +1,20 @@
 // The examples that need a server, on one.
 import { spawn, spawnSync } from "node:child_process";
+import { createRequire } from "node:module";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { Kysely, PostgresDialect } from "kysely";
 import pg from "pg";
-import { expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import type { Fenced } from "conclave";
+import { postgresFence } from "conclave/fencing/postgres";
+import * as drizzle from "../examples/fenced-postgres/drizzle.mjs";
+import * as kysely from "../examples/fenced-postgres/kysely.mjs";
+import * as prisma from "../examples/fenced-postgres/prisma.mjs";
 import * as server from "../scripts/servers/postgres.mjs";
+import { by, codeOf } from "./fencing/tokens.ts";
+import { within } from "./fencing/transactions.ts";
+import { newDatabase } from "./stores/postgres/stage.ts";
 import { useServers } from "./support/servers.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -23,6 +33,56 @@ it("fenced-postgres: corrupts without a fence, and not with one", async () => {
   ]);
   expect(process.exitCode ?? 0).toBe(0);
 });
+
+describe("fenced-postgres beside it", () => {
+  /** Appends by two leaders, and by the first again: what the ledger holds, and what the late one was answered. */
+  const appendAll = async (append: (row: string, term: Fenced) => Promise<void>, rows: pg.Pool): Promise<unknown> => {
+    await rows.query("DELETE FROM ledger; DELETE FROM conclave_fence");
+    await append("of the first", by(1));
+    await append("of the second", by(2));
+    const late = await codeOf(append("late", by(1)));
+    return { late, rows: (await rows.query("SELECT row FROM ledger")).rows.map(({ row }) => row) };
+  };
+  const refused = { late: "TOKEN_STALE", rows: ["of the first", "of the second"] };
+  let url = "";
+  let pool: pg.Pool;
+  beforeAll(async () => {
+    url = await newDatabase(servers().urls[0] ?? "");
+    pool = new pg.Pool({ connectionString: url });
+    await pool.query(`CREATE TABLE ledger (row text NOT NULL); ${postgresFence().schema()}`);
+  });
+  afterAll(() => pool.end());
+
+  it("kysely: refuses the late write of the first leader", async () => {
+    const db = new Kysely<{ ledger: { row: string } }>({ dialect: new PostgresDialect({ pool }) });
+    expect(await appendAll((row, term) => kysely.append(db, row, term), pool)).toEqual(refused);
+  });
+
+  it("drizzle: refuses it too", async () => {
+    const { drizzle: open } = createRequire(import.meta.url)("drizzle-orm/node-postgres") as {
+      readonly drizzle: (client: pg.Pool) => Parameters<typeof drizzle.append>[0];
+    };
+    expect(await appendAll((row, term) => drizzle.append(open(pool), row, term), pool)).toEqual(refused);
+  });
+
+  it("prisma: refuses it too, in a transaction of the same shape; test/projects/prisma has the real one", async () => {
+    const client = prismaLike(pool);
+    expect(await appendAll((row, term) => prisma.append(client, row, term), pool)).toEqual(refused);
+  });
+});
+
+/** As much of a generated client as the example uses. */
+function prismaLike(pool: pg.Pool): Parameters<typeof prisma.append>[0] {
+  return {
+    $transaction: (work) =>
+      within(pool, (client) =>
+        work({
+          $queryRawUnsafe: async (text) => (await client.query(text)).rows,
+          ledger: { create: ({ data }) => client.query("INSERT INTO ledger VALUES ($1)", [data.row]) },
+        }),
+      ),
+  };
+}
 
 it("postgres-writer: writes with its token until SIGTERM, then gives back and ends by itself", async () => {
   const url = servers().urls[0] ?? "";

@@ -283,12 +283,21 @@ function kyselyQuery(sql: string): KyselyQuery {
   return { sql, parameters: [], query, queryId: { queryId: "conclave-fence" } };
 }
 
-/** The server's code: of the client's own error, or, where it was wrapped, of its cause or of what Prisma says of it. */
+/**
+ * The server's code: of the client's own error, or, where it was wrapped, of its cause or of what Prisma says of it. Prisma up to 6 has it in `meta.code`; with a
+ * driver adapter, which is the only way since 7, it is in `meta.driverAdapterError.cause.originalCode`.
+ */
 function sqlStateOf(error: unknown): string | undefined {
-  const { code, cause, meta } = (error ?? {}) as { code?: unknown; cause?: unknown; meta?: { code?: unknown } };
+  const { code, cause, meta } = (error ?? {}) as { code?: unknown; cause?: unknown; meta?: PrismaMeta };
   if (typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith("P2")) return code;
-  if (typeof meta?.code === "string") return meta.code;
+  const wrapped = meta?.driverAdapterError?.cause?.originalCode ?? meta?.code;
+  if (typeof wrapped === "string") return wrapped;
   return cause === undefined ? undefined : sqlStateOf(cause);
+}
+
+interface PrismaMeta {
+  readonly code?: unknown;
+  readonly driverAdapterError?: { readonly cause?: { readonly originalCode?: unknown } };
 }
 
 function quote(text: string): string {

@@ -1,4 +1,5 @@
-// The same transaction as each client makes it. Prisma itself generates its client; what is used of it is the one method that its transactions have.
+// The same transaction as each client makes it. Prisma itself generates its client; what is used of it is the one method that its transactions have, and how its
+// errors wrap the server's: both are as test/projects/prisma finds them in the real one.
 // Drizzle is loaded by require: its own types name databases that are not installed here.
 import { createRequire } from "node:module";
 import { CamelCasePlugin, CompiledQuery, Kysely, PostgresDialect } from "kysely";
@@ -35,10 +36,15 @@ export const CLIENTS: readonly (readonly [name: string, open: (url: string) => C
   ["Kysely", withKysely],
   ["Drizzle over pg", withDrizzle],
   ["Drizzle over postgres", withDrizzleOverPostgres],
-  ["a transaction like Prisma's", withPrismaLike],
+  ["a transaction like that of Prisma 6", (url) => withPrismaLike(url, (code) => ({ code }))],
+  [
+    "a transaction like that of Prisma 7",
+    (url) => withPrismaLike(url, (code) => ({ driverAdapterError: { cause: { originalCode: code } } })),
+  ],
 ];
 
-async function within<R>(
+/** BEGIN, the work, and COMMIT or ROLLBACK. */
+export async function within<R>(
   pool: pg.Pool,
   work: (client: pg.PoolClient) => Promise<R>,
   isolation = "read committed",
@@ -119,7 +125,7 @@ function withDrizzleOverPostgres(url: string): Client {
   };
 }
 
-function withPrismaLike(url: string): Client {
+function withPrismaLike(url: string, metaOf: (code: string | undefined) => unknown): Client {
   const pool = new pg.Pool({ connectionString: url });
   const face = (
     client: pg.Pool | pg.PoolClient,
@@ -129,7 +135,7 @@ function withPrismaLike(url: string): Client {
       try {
         return (await client.query({ text, values, queryMode: "extended" } as pg.QueryConfig)).rows;
       } catch (error) {
-        const meta = { code: (error as { code?: string }).code, message: (error as Error).message };
+        const meta = metaOf((error as { code?: string }).code);
         throw Object.assign(new Error("Raw query failed"), { code: "P2010", meta });
       }
     },
