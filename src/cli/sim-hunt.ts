@@ -8,6 +8,7 @@
 import { parseArgs } from "node:util";
 import {
   addCounts,
+  addTallies,
   type AnyHunted,
   CONTROL_ONE_IN,
   type Counts,
@@ -18,6 +19,8 @@ import {
   huntNamed,
   huntNames,
   missedMinima,
+  missedTallies,
+  OWN_HUNTS,
   shrink,
 } from "../simulator/index.ts";
 import { wholeNumber } from "./sim-options.ts";
@@ -25,7 +28,7 @@ import { progressOf, shareOut } from "./sim-pool.ts";
 import { tellTrace } from "./sim-report.ts";
 
 export const HUNT_HELP: string = `hunting: conclave sim --hunt [NAME…] [options]
-  NAME                 lease, a protocol, "protocols", or "all" (default)
+  NAME                 lease, schedule, a protocol, "protocols", or "all" (default)
   --seed S             this seed alone, told event by event; a failing one with only those faults that it needs
   --faults 3,7         with --seed: only these faults of its schedule; "none" for none
   --seeds N            so many seeds from S on (S is 1 unless told), on all cores
@@ -88,7 +91,7 @@ function readNames(words: readonly string[]): readonly string[] {
   const names = huntNames();
   const groups: Readonly<Record<string, readonly string[]>> = {
     all: names,
-    protocols: names.filter((name) => name !== "lease"),
+    protocols: names.filter((name) => !OWN_HUNTS.includes(name)),
   };
   return (words.length === 0 ? ["all"] : words).flatMap((word) => {
     const group = Object.hasOwn(groups, word) ? groups[word] : undefined;
@@ -141,6 +144,7 @@ interface Total {
   seeds: number;
   events: number;
   readonly counts: Counts;
+  readonly tallies: Record<string, number>;
   readonly hashes: Set<string>;
   readonly findings: Finding[];
 }
@@ -177,7 +181,7 @@ async function runSeeds(
   isControl: boolean,
   signal: AbortSignal,
 ): Promise<Total> {
-  const total: Total = { seeds: 0, events: 0, counts: emptyCounts(), hashes: new Set(), findings: [] };
+  const total: Total = { seeds: 0, events: 0, counts: emptyCounts(), tallies: {}, hashes: new Set(), findings: [] };
   const progress = progressOf(isControl ? `${hunt.name}, control` : hunt.name, count);
   const order = { kind: "hunt", name: hunt.name, fromSeed: from, count, isControl } as const;
   await shareOut(
@@ -186,6 +190,7 @@ async function runSeeds(
       total.seeds += report.seeds;
       total.events += report.events;
       addCounts(total.counts, report.counts);
+      addTallies(total.tallies, report.tallies);
       for (const hash of report.hashes) total.hashes.add(hash);
       total.findings.push(...report.findings);
       progress(total.seeds, isControl ? 0 : total.findings.length);
@@ -203,7 +208,7 @@ interface Outcome {
 }
 
 function missedBy(hunt: Hunt, total: Total, overlaps: number, controlSeeds: number): readonly string[] {
-  if (!hunt.hasControl) return [];
+  if (!hunt.hasControl) return total.findings.length > 0 ? [] : missedTallies(hunt, total.tallies, total.seeds);
   const isBlind = overlaps * CONTROL_ONE_IN < controlSeeds;
   return [
     ...(total.findings.length > 0 ? [] : missedMinima(total.counts, total.seeds, total.hashes.size)),
@@ -215,7 +220,8 @@ function missedBy(hunt: Hunt, total: Total, overlaps: number, controlSeeds: numb
 
 function totalAsJson(hunt: Hunt, from: number, total: Total, outcome: Outcome): string {
   const { seeds, events, counts, hashes, findings } = total;
-  const exercised = hunt.hasControl ? { counts, control: outcome } : {};
+  const tallied = hunt.minima === undefined ? {} : { tallies: total.tallies, missed: outcome.missed };
+  const exercised = hunt.hasControl ? { counts, control: outcome } : tallied;
   const told = findings.map((finding) => ({ ...finding, replay: replayOf(hunt, finding.seed) }));
   return `${JSON.stringify({ name: hunt.name, from, seeds, events, traces: hashes.size, ...exercised, findings: told })}\n`;
 }
@@ -228,7 +234,7 @@ function tellTotal(hunt: Hunt, from: number, total: Total, { overlaps, controlSe
         ...Object.entries(counts).map(([name, count]) => `  ${name.padEnd(28)}${String(count).padStart(12)}`),
         `control: ${overlaps} overlaps in ${controlSeeds} seeds with clocks at twice the declared bound`,
       ]
-    : [];
+    : Object.entries(total.tallies).map(([name, count]) => `  ${name.padEnd(36)}${String(count).padStart(12)}`);
   return [
     `${hunt.name}, seeds ${from}…${from + seeds - 1}`,
     ...exercised,

@@ -1,4 +1,4 @@
-// Everything that can be hunted, by name: the lease machine before its store, and each protocol. Portions of seeds are plain data, so that threads can
+// Everything that can be hunted, by name: the lease machine before its store, schedules, and each protocol. Portions of seeds are plain data, so that threads can
 // share the work.
 import type { Hunted, HuntOptions } from "./kernel/hunt.ts";
 import { addCounts, type Counts, emptyCounts } from "./lease/counts.ts";
@@ -8,6 +8,9 @@ import { drawWorld } from "./lease/swarm.ts";
 import { formatAction } from "./protocols/actions.ts";
 import { drawHuntedWorld, huntProtocol } from "./protocols/hunt.ts";
 import { SUBJECTS } from "./protocols/subjects/index.ts";
+import { huntSchedule } from "./schedule/hunt.ts";
+import { describeScheduleFault, drawScheduleWorld } from "./schedule/spec.ts";
+import { SCHEDULE_MINIMA } from "./schedule/tallies.ts";
 import type { TraceEvent } from "./trace-event.ts";
 
 export interface AnyHuntOptions extends HuntOptions {
@@ -20,12 +23,18 @@ export interface AnyHunted extends Hunted {
   readonly trace: readonly TraceEvent[];
   /** What it has exercised; the world of leases counts, others do not. */
   readonly counts?: Readonly<Counts>;
+  /** The same of other worlds, by names of their own. */
+  readonly tallies?: Tallies | undefined;
 }
+
+export type Tallies = Readonly<Record<string, number>>;
 
 export interface Hunt {
   readonly name: string;
   /** Whether a control run must find something, and what was exercised must reach the minima. */
   readonly hasControl: boolean;
+  /** What a thousand seeds must have exercised, where the world has tallies. */
+  readonly minima?: Tallies;
   run(seed: number, options?: AnyHuntOptions): AnyHunted;
   /** The faults that a seed draws, in words; by number. */
   faultsOf(seed: number, options?: AnyHuntOptions): ReadonlyMap<number, string>;
@@ -39,12 +48,25 @@ const LEASE: Hunt = {
     new Map(drawWorld(seed, options).faults.map((fault) => [fault.index, describeFault(fault)])),
 };
 
+const SCHEDULE: Hunt = {
+  name: "schedule",
+  hasControl: false,
+  minima: SCHEDULE_MINIMA,
+  run: huntSchedule,
+  faultsOf: (seed) =>
+    new Map(drawScheduleWorld(seed).faults.map((fault) => [fault.index, describeScheduleFault(fault)])),
+};
+
+/** Hunts that are not of a protocol. */
+export const OWN_HUNTS: readonly string[] = [LEASE.name, SCHEDULE.name];
+
 export function huntNames(): readonly string[] {
-  return [LEASE.name, ...SUBJECTS.map(({ node }) => node.name)];
+  return [...OWN_HUNTS, ...SUBJECTS.map(({ node }) => node.name)];
 }
 
 export function huntNamed(name: string): Hunt {
   if (name === LEASE.name) return LEASE;
+  if (name === SCHEDULE.name) return SCHEDULE;
   return {
     name,
     hasControl: false,
@@ -85,6 +107,7 @@ export interface HuntReport {
   readonly seeds: number;
   readonly events: number;
   readonly counts: Readonly<Counts>;
+  readonly tallies: Tallies;
   readonly hashes: readonly string[];
   readonly findings: readonly Finding[];
 }
@@ -92,6 +115,7 @@ export interface HuntReport {
 export function huntSeeds({ name, fromSeed, count, isControl, judgedBy, stopsAtFirst }: HuntOrder): HuntReport {
   const hunt = huntNamed(name);
   const counts = emptyCounts();
+  const tallies: Record<string, number> = {};
   const hashes: string[] = [];
   const findings: Finding[] = [];
   let events = 0;
@@ -100,9 +124,24 @@ export function huntSeeds({ name, fromSeed, count, isControl, judgedBy, stopsAtF
     hashes.push(hunted.hash);
     events += hunted.events;
     if (hunted.counts !== undefined) addCounts(counts, hunted.counts);
+    addTallies(tallies, hunted.tallies ?? {});
     if (hunted.violation === undefined) continue;
     findings.push({ seed, label: hunted.label, ...hunted.violation });
     if (stopsAtFirst === true) break;
   }
-  return { seeds: hashes.length, events, counts, hashes, findings };
+  return { seeds: hashes.length, events, counts, tallies, hashes, findings };
+}
+
+export function addTallies(total: Record<string, number>, more: Tallies): void {
+  for (const [name, count] of Object.entries(more)) total[name] = (total[name] ?? 0) + count;
+}
+
+/** Of fewer than a thousand seeds nothing is expected. */
+export function missedTallies({ minima = {} }: Hunt, tallies: Tallies, seeds: number): readonly string[] {
+  if (seeds < 1000) return [];
+  return Object.entries(minima)
+    .filter(([name, least]) => (tallies[name] ?? 0) < (least * seeds) / 1000)
+    .map(
+      ([name, least]) => `${name}: ${tallies[name] ?? 0} in ${seeds} seeds, at least ${least} in 1000 were expected`,
+    );
 }

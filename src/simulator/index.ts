@@ -62,6 +62,7 @@ export type { ProtocolEvent } from "./protocols/trace.ts";
 export { eventAsJson, formatEvent, type TraceEvent } from "./trace-event.ts";
 export { ProtocolWorld, type WorldOptions } from "./protocols/world.ts";
 export {
+  addTallies,
   type AnyHunted,
   type AnyHuntOptions,
   type Finding,
@@ -71,6 +72,9 @@ export {
   type HuntOrder,
   type HuntReport,
   huntSeeds,
+  missedTallies,
+  OWN_HUNTS,
+  type Tallies,
 } from "./hunts.ts";
 export type {
   AnySubject,

@@ -1,8 +1,9 @@
-// One typed union of what happens in both worlds; text and JSON are made from it.
+// One typed union of what happens in all worlds; text and JSON are made from it.
 import { formatLeaseEvent, type LeaseEvent } from "./lease/trace.ts";
 import { formatProtocolEvent, type ProtocolEvent } from "./protocols/trace.ts";
+import { formatScheduleEvent, type ScheduleEvent } from "./schedule/trace.ts";
 
-export type TraceEvent = LeaseEvent | ProtocolEvent;
+export type TraceEvent = LeaseEvent | ProtocolEvent | ScheduleEvent;
 
 const OF_LEASES: ReadonlySet<string> = new Set<LeaseEvent["type"]>([
   "request",
@@ -17,6 +18,7 @@ const OF_LEASES: ReadonlySet<string> = new Set<LeaseEvent["type"]>([
 
 /** One line to read; undefined for what a reader has just typed: an action. */
 export function formatEvent(event: TraceEvent): string | undefined {
+  if (event.type === "schedule" || event.type === "slots") return formatScheduleEvent(event);
   return isOfLeases(event) ? formatLeaseEvent(event) : formatProtocolEvent(event);
 }
 
