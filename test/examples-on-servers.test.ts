@@ -1,6 +1,8 @@
 // The examples that need a server, on one.
 import { spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { Kysely, PostgresDialect } from "kysely";
@@ -12,9 +14,11 @@ import * as drizzle from "../examples/fenced-postgres/drizzle.mjs";
 import * as kysely from "../examples/fenced-postgres/kysely.mjs";
 import * as prisma from "../examples/fenced-postgres/prisma.mjs";
 import * as server from "../scripts/servers/postgres.mjs";
+import * as redisServer from "../scripts/servers/redis.mjs";
 import { by, codeOf } from "./fencing/tokens.ts";
 import { within } from "./fencing/transactions.ts";
 import { newDatabase } from "./stores/postgres/stage.ts";
+import { runExample } from "./support/example.ts";
 import { useServers } from "./support/servers.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -103,4 +107,26 @@ it("postgres-writer: writes with its token until SIGTERM, then gives back and en
   const { rows } = await client.query("SELECT entry FROM ledger");
   await client.end();
   expect(rows[0]).toEqual({ entry: "entry 1 of term 1" });
+});
+
+describe("bullmq", () => {
+  const redis = useServers(redisServer);
+
+  it("one replica has the worker; the other takes over after SIGTERM, and every job is done once", async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), "conclave-example-"));
+    const env = { CONCLAVE_STORE: `sqlite:${folder}/bullmq.db`, REDIS_URL: redis().urls[0] };
+    // Each adds three jobs. The first to lead leaves with its second job; the other has the rest, and is told to leave when it has done its last.
+    const both = await Promise.all([
+      runExample("bullmq", { env, stopAt: /report (?:2|6) is made/ }),
+      runExample("bullmq", { env, stopAt: /report (?:2|6) is made/ }),
+    ]);
+    rmSync(folder, { recursive: true });
+    expect(both.map(({ code, trouble, lines }) => [code, trouble, lines.at(-1)])).toEqual([
+      [0, "", "the seat is given back"],
+      [0, "", "the seat is given back"],
+    ]);
+    const made = both.flatMap(({ lines }) => lines.filter((line) => line.startsWith("report")));
+    expect(made.toSorted()).toEqual([1, 2, 3, 4, 5, 6].map((id) => `report ${id} is made`));
+    expect(both.every(({ lines }) => lines.length > 1)).toBe(true);
+  });
 });

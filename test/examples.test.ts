@@ -1,10 +1,11 @@
-// Every example is run. Those that only print get `src` as it is, under the names that users import; the others are processes of their own, with the build.
+// Every example is run; those that need a server in examples-on-servers.test.ts. Those that only print get `src` as it is, under the names that users import; the others are processes of their own, with the build.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { runExample as run } from "./support/example.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 let printed: string[] = [];
@@ -52,29 +53,6 @@ describe("an example that runs today", () => {
   });
 });
 
-/** As a user runs it: the file as it is, on this Node, with the build of the package. */
-async function run(
-  example: string,
-  options: { readonly env?: NodeJS.ProcessEnv; readonly stopAt?: RegExp; readonly node?: readonly string[] } = {},
-): Promise<{ readonly code: number | null; readonly lines: readonly string[]; readonly trouble: string }> {
-  const child = spawn(process.execPath, [...(options.node ?? []), path.join(root, "examples", example, "main.mjs")], {
-    env: { ...process.env, ...options.env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let said = "";
-  let trouble = "";
-  let told = false;
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (trouble += text));
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    said += text;
-    if (told || options.stopAt?.test(said) !== true) return;
-    told = true;
-    child.kill("SIGTERM");
-  });
-  const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
-  return { code, lines: said.split("\n").filter((line) => line !== "" && !line.startsWith("conclave: ")), trouble };
-}
-
 describe("an example that ends by itself", () => {
   it.each([
     ["env-store", 2, /^leading with token 1$/],
@@ -104,7 +82,6 @@ describe("an example that goes on until SIGTERM ends by itself then, with everyt
     ["observe", /127\.0\.0\.1:3000/, undefined],
     ["operator", /has started/, "the controller has stopped"],
     ["shutdown", /at work/, "the seat is given back"],
-    ["bullmq", /report 2 is made/, "the seat is given back"],
     ["cron", /billed \d+\n/, undefined],
   ])("%s", async (name, stopAt, last) => {
     const folder = mkdtempSync(path.join(tmpdir(), "conclave-example-"));

@@ -1,8 +1,8 @@
 // Nothing happens in silence: who listens hears every event once, and when nobody listens trouble is a warning of the process, once per outage.
 import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type ConclaveEvent, createCandidate, elect, type FencedStore } from "conclave";
 import { memory } from "conclave/stores/memory";
@@ -95,12 +95,6 @@ describe("who listens", () => {
 
   it("pino itself is a logger, and writes events with their tokens as JSON", async () => {
     const lines: Record<string, unknown>[] = [];
-    // The one that Fastify brings along.
-    const require = createRequire(import.meta.url);
-    const pino = createRequire(require.resolve("fastify"))("pino") as (
-      options: { level: string },
-      to: { write(line: string): unknown },
-    ) => Record<"debug" | "info" | "warn" | "error", (...what: unknown[]) => void>;
     const log = pino({ level: "debug" }, { write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) });
     const store = fakeStore();
     const candidate = createCandidate({ store, ttlMs: 10_000, logger: log });
