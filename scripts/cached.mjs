@@ -22,8 +22,10 @@ export async function cached(name, fill) {
   const aside = mkdtempSync(path.join(cacheFolder(), "making-"));
   try {
     await fill(aside);
-    // Somebody else may have been faster.
-    if (!existsSync(place)) renameSync(aside, place);
+    renameSync(aside, place);
+  } catch (error) {
+    // Another process may have been faster.
+    if (!existsSync(place)) throw error;
   } finally {
     rmSync(aside, { recursive: true, force: true });
   }

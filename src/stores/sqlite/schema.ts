@@ -17,7 +17,6 @@ export const LAST_CHANGE: string = statement("LAST_CHANGE");
 export const DATA_VERSION: string = statement("DATA_VERSION");
 export const CHANGED_SINCE: string = statement("CHANGED_SINCE");
 export const LOOK: string = statement("LOOK");
-export const IS_TAKEN: string = statement("IS_TAKEN");
 export const READ_SESSION: string = statement("READ_SESSION");
 export const OPEN_SESSION: string = statement("OPEN_SESSION");
 export const KEEP_SESSION: string = statement("KEEP_SESSION");

@@ -36,6 +36,8 @@ export class SqliteShelf {
 
   /** Where sockets are that are beside the database. */
   readonly #lifeFolder: string;
+  /** Whether somebody else was quicker than the last claim through this connection, as far as that is known. */
+  #isContested = true;
 
   constructor(connection: Connection, domain: string, kernel: Kernel | undefined, lifeFolder: string) {
     this.domain = domain;
@@ -132,19 +134,18 @@ export class SqliteShelf {
   // ---- claim
 
   claim(claims: readonly Claim[]): readonly Claimed[] {
-    const beaten = this.#beatenAtOnce(claims);
+    const beaten = this.#isContested ? this.#beatenAtOnce(claims) : [];
     if (beaten.length === claims.length) return beaten;
-    return transact(this.#connection, "lasting", () => claims.map((claim) => this.#claim(claim)));
+    const claimed = transact(this.#connection, "lasting", () => claims.map((claim) => this.#claim(claim)));
+    this.#isContested = claimed.some(({ kind }) => kind !== "granted");
+    return claimed;
   }
 
   /**
-   * Many may claim a seat that one has left. A version never comes back, so a claim that was beaten finds that out without becoming the writer. A claim of
-   * one vacant seat, which is what most locks are, asks only whether anybody sits there.
+   * Many may claim a seat that one has left. A version never comes back, so a claim that was beaten finds that out without becoming the writer. A lock that
+   * nobody else wants is not asked for in this way: the last claim was granted, and the transaction decides anyway.
    */
   #beatenAtOnce(claims: readonly Claim[]): readonly Claimed[] {
-    const [first] = claims;
-    if (first?.over === VACANT && claims.length === 1 && this.#connection.all(sql.IS_TAKEN, first.name).length === 0)
-      return [];
     const places = this.look(claims.map(({ name }) => name));
     return places.flatMap((place, index) => this.#beaten(place, claims[index]));
   }

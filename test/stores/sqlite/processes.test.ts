@@ -2,7 +2,7 @@
 // them read; the numbers are printed.
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, rmSync } from "node:fs";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { judgeLog } from "conclave/testing";
 import { nextKeep, nowMs, percentile, type Player, sleep, Stage } from "../../support/processes.ts";
 
@@ -147,7 +147,8 @@ it("of twenty processes that race for one name no two ever hold it", { timeout: 
   await Promise.all(
     players.map((player) => Promise.any(["leader", "elected"].map((event) => player.hears(event, 0, 60_000)))),
   );
-  await sleep(4000);
+  const terms = (): number => players.flatMap(({ heard }) => heard.filter(({ event }) => event === "elected")).length;
+  await vi.waitFor(() => expect(terms()).toBeGreaterThan(30), { timeout: 60_000, interval: 50 });
   await Promise.all(players.map((player) => player.kill()));
   const verdict = judgeLog(readFileSync(log, "utf8"));
   const leaders = players.filter(({ heard }) => heard.some(({ event }) => event === "elected")).length;

@@ -41,10 +41,6 @@ LEFT JOIN conclave_seat AS seat ON seat.name = asked.value
 LEFT JOIN conclave_session AS session ON session.id = seat.session
 ORDER BY asked.key;
 
--- IS_TAKEN
--- ← name. → a row if somebody holds it.
-SELECT 1 AS taken FROM conclave_seat WHERE name = ? AND session IS NOT NULL;
-
 -- READ_SESSION
 -- ← session. → candidate, ttl, beat, ended (0 or 1); no row if it is not known.
 SELECT candidate, ttl, beat, ended IS NOT NULL AS ended FROM conclave_session WHERE id = ?;
