@@ -75,16 +75,20 @@ export function hear(state: ZabState, from: NodeId, vote: Notification, effects:
     answer(state, from, effects);
     return undefined;
   }
-  if (state.isFinalizing && !interrupts(state, vote, effects)) return undefined;
+  if (state.isFinalizing && !interrupts(state, from, vote, effects)) return undefined;
   if (vote.state !== "looking") return hearSettled(state, from, vote, effects);
   hearLooking(state, from, vote, effects);
   return undefined;
 }
 
-/** During the last wait only a better vote matters; any other starts the wait anew, since more may be on its way. */
-function interrupts(state: ZabState, vote: Notification, effects: ZabEffects): boolean {
+/**
+ * During the last wait only a better vote matters. Any other starts the wait anew, since more may be on its way, but only once for each peer. Otherwise a few
+ * peers that repeat themselves more often than `finalizeWait` would keep this one waiting for ever, and they would wait for its word.
+ */
+function interrupts(state: ZabState, from: NodeId, vote: Notification, effects: ZabEffects): boolean {
   if (!isBetter(state, vote, state.vote)) {
-    effects.setTimer(FINALIZE, state.timing.finalizeWaitMs);
+    if (!state.waitedFor.has(from)) effects.setTimer(FINALIZE, state.timing.finalizeWaitMs);
+    state.waitedFor.add(from);
     return false;
   }
   effects.explain("a better vote, just in time: not final");
@@ -108,6 +112,7 @@ function hearLooking(state: ZabState, from: NodeId, vote: Notification, effects:
   state.received.set(from, vote);
   if (!isQuorum(state, electorsOf(state))) return;
   state.isFinalizing = true;
+  state.waitedFor.clear();
   effects.cancelTimer(RESEND);
   effects.setTimer(FINALIZE, state.timing.finalizeWaitMs);
 }

@@ -117,6 +117,8 @@ export interface ZabState {
   readonly settled: Map<NodeId, Notification>;
   /** A quorum agrees; it waits in case something better comes. */
   isFinalizing: boolean;
+  /** Peers for which the last wait was started anew. */
+  readonly waitedFor: Set<NodeId>;
   /** Until the next notifications, if nothing is heard. Doubles. */
   resendMs: number;
   /** While leading. */

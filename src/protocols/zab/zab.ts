@@ -17,7 +17,7 @@
 //   looking     vote of a later round                  adopt the round, forget what was counted, propose the better of it and one's FIRST vote
 //   looking     better vote of this round              propose that
 //   looking     vote of an earlier round               answered, not counted
-//   looking     a quorum votes alike                   finalizing: wait `finalizeWait` for something better, anew at each message
+//   looking     a quorum votes alike                   finalizing: wait `finalizeWait` for something better, anew once for each peer that speaks
 //   finalizing  better vote                            looking, with that vote
 //   finalizing  silence of `finalizeWait`              leading or following
 //   looking     somebody follows or leads, same round  join, if a quorum of this round's votes says so and the leader itself says that it leads
@@ -41,6 +41,7 @@
 //
 // WHAT OF ZOOKEEPER IS NOT HERE  Connections: a leader that gives up closes them, and its followers know at once; here they know when they hear that it looks,
 // in a later round. Votes of mixed versions, observers, oracles, and reconfiguration.
+// ZooKeeper starts `finalizeWait` anew at every message. Its peers soon repeat themselves seldom, so the wait ends; here they may be set to repeat themselves more often.
 // Some rules only save time, or matter so seldom that liveness would not suffer in thousands of worlds; so invariants look at what a peer does with each vote
 // (zab-heeded-votes, zab-heeded-peers). That a leader whose epoch is too small gives way no drawn world needs: a test shows it.
 import { NOBODY, type NodeId, numberOf, type ProtocolNode, type Setting, type Settings } from "../node.ts";
@@ -216,6 +217,7 @@ export const zab: ProtocolNode<ZabState, ZabMessage, ZabImage, ZabCommand> = {
       received: new Map(),
       settled: new Map(),
       isFinalizing: false,
+      waitedFor: new Set(),
       resendMs: timing.minNotificationMs,
       reign: undefined,
       isUpToDate: false,
