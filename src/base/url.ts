@@ -5,6 +5,11 @@ export function schemeOf(url: string): string | undefined {
   return /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]?.toLowerCase();
 }
 
+/** What a variable of the environment becomes that is not set, in a template or by itself. */
+export function looksUnset(url: unknown): boolean {
+  return url === undefined || url === null || url === "" || url === "undefined" || url === "null";
+}
+
 /** The path in `sqlite:PATH` or `file:PATH`, with or without two slashes before it, and without its query. */
 export function fileOf(url: string): string {
   return decodeURIComponent(url.replace(/^[a-z][a-z0-9+.-]*:(?:\/\/)?/i, "").replace(/\?.*$/s, ""));

@@ -7,7 +7,7 @@ export const YES = 0;
 export const NO = 1;
 /** The command line was not understood, or names what cannot be. Nothing was tried. */
 export const NOT_UNDERSTOOD = 2;
-/** It could not be found out, or not be done: the store cannot be reached, a file cannot be read. */
+/** There is no answer, or nothing was done: the store cannot be reached, a file cannot be read. */
 export const UNKNOWN = 3;
 /** SIGINT, as shells have it. */
 export const INTERRUPTED = 130;

@@ -12,7 +12,7 @@ Prints a script that completes commands and flags. For one session, or in the sh
   zsh           eval "$(conclave completion zsh)"
   fish          conclave completion fish | source
 
-Exit codes: 0 printed, 2 not understood.
+Exit codes: 0 printed, 2 the command line was not understood.
 `;
 
 interface Completed {

@@ -28,7 +28,7 @@ the processes wrote themselves, which is kept.
 
 NO_COLOR is honoured. Needs SQLite (Node 22.13 or later, or npm install libsql), and Linux or macOS; --simulated needs neither.
 
-Exit codes: 0 all that was shown is true, 1 it is not, 2 not understood, 3 it could not be shown, 130 interrupted before the first round was over.
+Exit codes: 0 all that was shown is true, 1 it is not, 2 the command line was not understood, 3 it could not be shown, 130 interrupted before the first round was over.
 `;
 
 const INTERRUPTED = 130;

@@ -33,7 +33,7 @@ ${STORE_HELP}
   --json            {"store", "ttlMs", "rounds", "failoverMs": {"crash": {"min", "median", "p99", "max"}, …}, "ofTtl": the same as ratios to the ttl,
                     "terms", "overlaps", "staleWrites": {"refused", "accepted"}, "writers": [{"id", "sent", "accepted", "refused", "lastToken"}], "problems", "ok"}
 
-Exit codes: 0 no overlap and no stale write accepted, 1 there was one, or nobody led in time, 2 not understood, 3 the drill could not be held, 130 interrupted.
+Exit codes: 0 no overlap and no stale write accepted, 1 there was one, or nobody led in time, 2 the command line was not understood, 3 the drill could not be held, 130 interrupted.
 `;
 
 const INTERRUPTED = 130;

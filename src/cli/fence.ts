@@ -27,7 +27,7 @@ Doing it twice is doing it once.
 
 Guards in memory, and durableFence, belong to the process that guards: call adopt there.
 
-Exit codes: 0 done, or done before; 1 refused, nothing was changed; 2 not understood; 3 it could not be done.
+Exit codes: 0 done, or done before; 1 refused, nothing was changed; 2 the command line was not understood; 3 the guard could not be reached (the reason is on stderr).
 `;
 
 export async function run(args: readonly string[]): Promise<number> {

@@ -12,7 +12,7 @@ ${STORE_HELP}
   --json        one JSON object: {"election", "leader": {"id", "token", "value"} | null}
                 The token is decimal text, null where the store has none; value is what the leader announces, or null.
 
-Exit codes: 0 somebody leads, 1 nobody leads, 2 not understood, 3 it could not be found out (the reason is on stderr, with its code).
+Exit codes: 0 somebody leads, 1 nobody leads, 2 the command line was not understood, 3 the store did not answer or refused (the reason is on stderr, with its code).
 `;
 
 export async function run(args: readonly string[]): Promise<number> {

@@ -16,7 +16,7 @@ ${STORE_HELP}
   --json        one JSON object: {"elections": [{"election", "leader": {"id", "token", "value"} |
                 null}], "isWhole"}; isWhole is false if there are more
 
-Exit codes: 0 there are some, 1 there are none, 2 not understood, 3 it could not be found out.
+Exit codes: 0 there are some, 1 there are none, 2 the command line was not understood, 3 the store did not answer or refused (the reason is on stderr).
 `;
 
 const WITHIN_MS = 10_000;

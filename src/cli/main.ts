@@ -18,8 +18,8 @@ function usage(): string {
     ...rows,
     "",
     "conclave help COMMAND says more. conclave --version prints the version.",
-    "Exit codes: 0 yes or done, 1 no, 2 not understood, 3 it could not be found out or not be done,",
-    "130 interrupted. run has those of env(1).",
+    "Exit codes: 0 yes or done, 1 no, 2 the command line was not understood, 3 the store did not answer",
+    "or refused (the reason is on stderr), 130 interrupted. run has those of env(1).",
     "",
   ].join("\n");
 }
@@ -52,6 +52,11 @@ async function tellHelp(name: string): Promise<number> {
 }
 
 function refuse(name: string): number {
+  if (name.startsWith("-")) {
+    const meant = nearest(name, ["--help", "--version"]);
+    process.stderr.write(`conclave: there is no flag ${name}.${didYouMean(meant)} More: conclave --help\n`);
+    return NOT_UNDERSTOOD;
+  }
   const meant = nearest(name, Object.keys(COMMANDS));
   const hint = didYouMean(meant === undefined ? undefined : JSON.stringify(meant));
   process.stderr.write(`conclave: there is no command ${JSON.stringify(name)}.${hint} All of them: conclave --help\n`);

@@ -13,7 +13,7 @@ A store that cannot be reached is said on stderr, and tried again.
 ${STORE_HELP}
   --json        a JSON object a line: {"at", "election", "leader": {"id", "token", "value"} | null}; at is the time of day here
 
-Exit codes: 0 told to stop, 2 not understood, 3 the store could not be read (the reason is on stderr, with its code),
+Exit codes: 0 told to stop, 2 the command line was not understood, 3 the store could not be read (the reason is on stderr, with its code),
 130 interrupted (SIGINT).
 `;
 

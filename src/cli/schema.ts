@@ -18,7 +18,7 @@ nothing, and other tables are left alone:
   --fence         also makes conclave_fence, for postgresFence: in the database whose rows are guarded, which need not be this one
   --json          one JSON object: {store, schema, role, fence, sql}
 
-Exit codes: 0 printed, 2 not understood.
+Exit codes: 0 printed, 2 the command line was not understood.
 `;
 
 const OPTIONS = {

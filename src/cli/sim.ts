@@ -48,7 +48,7 @@ ${SUBJECTS.map(describeSubject).join("\n\n")}
 
 ${LEASE_HELP}
 ${HUNT_HELP}
-Exit: 0 nothing was broken, 1 an invariant was, or an expectation of the scenario is not true, 2 not understood.
+Exit: 0 nothing was broken, 1 an invariant was, or an expectation of the scenario is not true, 2 the command line was not understood.
 `;
 
 function protocolNames(): string {

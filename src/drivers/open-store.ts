@@ -5,7 +5,7 @@ import { show } from "../base/show.ts";
 import { flawOf } from "../base/text.ts";
 import type { Store } from "../stores/contract.ts";
 import { driverOf, DRIVERS } from "./registry.ts";
-import { schemeOf } from "../base/url.ts";
+import { looksUnset, schemeOf } from "../base/url.ts";
 
 /** Agreed names of drivers that are still to come. */
 const PLANNED: ReadonlySet<string> = new Set([
@@ -20,7 +20,7 @@ const PLANNED: ReadonlySet<string> = new Set([
 
 /** Rejects `CONFIG_INVALID` for a scheme without a driver. */
 export async function openStore(url: string): Promise<Store> {
-  if (typeof url !== "string" || url === "") throw noUrl(url);
+  if (typeof url !== "string" || looksUnset(url)) throw noUrl(url);
   const flaw = flawOf(url);
   if (flaw !== undefined) throw new ConclaveError("CONFIG_INVALID", `openStore: the URL is no text: ${flaw}`);
   const driver = driverOf(url);
@@ -47,5 +47,13 @@ function noDriver(url: string, scheme: string | undefined): ConclaveError {
       : PLANNED.has(scheme)
         ? `this version has no driver for ${scheme}`
         : `${scheme}: is not the scheme of a store`;
-  return new ConclaveError("CONFIG_INVALID", `openStore: ${what}. Known here: ${knownSchemes()}`);
+  return new ConclaveError("CONFIG_INVALID", `openStore: ${what}. ${hint(url, scheme)}Known here: ${knownSchemes()}`);
+}
+
+/** What was probably meant. Repeats nothing of the URL. */
+function hint(url: string, scheme: string | undefined): string {
+  if (scheme === "http") return "Write etcd:// where etcd's own tools have http://. ";
+  if (scheme === "https") return "Write etcds:// where etcd's own tools have https://. ";
+  if (scheme === "file" || /^\.{0,2}\/|\.(?:db|sqlite3?)$/i.test(url)) return "A file is written as sqlite:PATH. ";
+  return "";
 }

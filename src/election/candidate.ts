@@ -65,6 +65,8 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
   readonly #elections = new Map<string, NamedElection<T>>();
   readonly #locks = new Set<Contest>();
   #nonce: string | undefined;
+  /** Under which id events are told: that of the last arena, also while it is closed and `id` names the next one already. */
+  #speaker: string | undefined;
   #made: Arena | undefined;
   #closed: Promise<void> | undefined;
 
@@ -75,7 +77,13 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
     const { onOverstay = "report", onEvent, logger } = options;
     this.#onOverstay = onOverstay;
     const isDelivered = (error: ConclaveError): boolean => this.#delivered.get(error) === true;
-    this.#voice = new Voice({ onEvent, logger, who: () => this.id, store: labelOf(store), isDelivered });
+    this.#voice = new Voice({
+      onEvent,
+      logger,
+      who: () => this.#speaker ?? this.id,
+      store: labelOf(store),
+      isDelivered,
+    });
     this.#narrator = new Narrator({
       nowMs: () => clock.now().mono,
       ttlMs: settings.ttlMs,
@@ -221,6 +229,7 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
 
   #makeArena(): Arena {
     const { id } = this;
+    this.#speaker = id;
     this.#giveBackStore = borrowStore(this.#store);
     const runner = new Runner({
       store: this.#store,

@@ -76,7 +76,7 @@ export class Voice {
     if (event.type === "error" && !this.#options.isDelivered(event.error)) {
       const about = event.election === undefined ? "" : `"${event.election}": `;
       const goesOn = event.during === undefined ? "" : " It goes on trying, and says here when it is over.";
-      this.#emit(event.error.code, `${about}${withCause(event.error)} Store: ${store}.${goesOn}`);
+      this.#emit(event.error.code, `${about}${sentence(withCause(event.error))} Store: ${store}.${goesOn}`);
     }
     if (event.type === "recovered") {
       const { election, afterMs, failures, code } = event;
@@ -110,6 +110,11 @@ function withCause(error: ConclaveError): string {
   if (!(cause instanceof Error) || cause.message === "") return message;
   const code = "code" in cause ? String(cause.code) : cause.message;
   return message.includes(cause.message) || message.includes(code) ? message : `${message} (${cause.message})`;
+}
+
+/** With its full stop: what follows must not look like a part of a command that ends a message. */
+function sentence(text: string): string {
+  return /[.?!)]$/.test(text) ? text : `${text}.`;
 }
 
 function inSeconds(ms: number): string {

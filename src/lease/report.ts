@@ -21,9 +21,9 @@ export function errorOf(what: string, outcome: Unknown | Refused, machine: Machi
   const store = machine.settings.guarantee.store;
   if (outcome.kind === "refused")
     return new ConclaveError(outcome.code, outcome.message, { retryable: outcome.retryable, cause: outcome.cause });
-  return new ConclaveError("STORE_TIMEOUT", `${store}: no answer to ${what}; it may or may not have been applied.`, {
-    cause: outcome.cause,
-  });
+  const hint = machine.reached ? "" : " Is the address right? A firewall that drops packets looks the same.";
+  const message = `${store}: no answer to ${what}; it may or may not have been applied.${hint}`;
+  return new ConclaveError("STORE_TIMEOUT", message, { cause: outcome.cause });
 }
 
 export function emitError(effects: Effect[], during: Doing, error: ConclaveError, election?: Name): void {

@@ -6,6 +6,7 @@
 // Not promised: a failover that forgets commits (asynchronous replication), and a backup that is restored. docs/stores/postgres.md has it in sentences.
 import { invalidConfig } from "../base/errors.ts";
 import { show } from "../base/show.ts";
+import { looksUnset } from "../base/url.ts";
 import type { FencedStore, Reopenable } from "./contract.ts";
 import { databaseOf, placeOf, UrlDatabase } from "../clients/postgres/client.ts";
 import type { PgClient, Pooling } from "../clients/postgres/pg.ts";
@@ -49,7 +50,7 @@ export function postgres(source: string | PgClient | PostgresClient, options: Po
   if (typeof source === "string") return fromUrl(source, options);
   if (!isClient(source))
     throw invalidConfig("postgres", [
-      `${show(source)} is neither a URL, nor a Pool or Client of pg, nor the sql function of postgres`,
+      `${show(source)} is neither a URL, nor a Pool or Client of pg, nor the sql function of postgres${looksUnset(source) ? ". Is the environment variable set?" : ""}`,
     ]);
   return new PostgresStore(partsOf(options, placeOf(source), databaseOf(source)));
 }

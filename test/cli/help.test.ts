@@ -51,6 +51,7 @@ six seven
 describe("a typo is answered in one line: what is meant perhaps, and where help is", () => {
   it.each([
     [["rum"], `conclave: there is no command "rum". Did you mean "run"? All of them: conclave --help\n`, 2],
+    [["--hepl"], `conclave: there is no flag --hepl. Did you mean --help? More: conclave --help\n`, 2],
     [["xyzzy"], `conclave: there is no command "xyzzy". All of them: conclave --help\n`, 2],
     [
       ["help", "lead"],

@@ -103,7 +103,7 @@ describe("conclave leader", () => {
     expect(stderr).toMatch(/CONCLAVE_STORE: openStore/);
   });
 
-  it("exits 3 with the code of the error where it cannot be found out: not a database, a damaged one, a folder", async () => {
+  it("exits 3 with the code of the error where the file is no store: not a database, a damaged one, a folder", async () => {
     const letter = newFile();
     writeFileSync(letter, "a letter to my aunt, and not a database at all. ".repeat(50));
     const damaged = newFile();
@@ -120,7 +120,7 @@ describe("conclave leader", () => {
     for (const [file, said] of [
       [letter, /conclave leader: STORE_FOREIGN_DATA: sqlite: .* is not a SQLite database/],
       [damaged, /conclave leader: STORE_FOREIGN_DATA: sqlite: .* is damaged/],
-      [folder, /conclave leader: STORE_DENIED: sqlite: .* cannot be opened/],
+      [folder, /conclave leader: STORE_UNREACHABLE: sqlite: .* is a folder. Give the path of a file.*conclave\.db/],
     ] as const)
       expect(await cli.run(["leader", "x", "--json", "--store", `sqlite:${file}`])).toMatchObject({
         code: 3,

@@ -1,4 +1,5 @@
 // Nothing happens in silence: who listens hears every event once, and when nobody listens trouble is a warning of the process, once per outage.
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -35,7 +36,7 @@ function denying(store: FakeStore): { readonly store: FakeStore; readonly mend: 
       ? Promise.resolve({
           kind: "refused",
           code: "STORE_DENIED",
-          message: "fake: the tables are missing. Run: conclave schema.",
+          message: "fake: the tables are missing. Run: conclave schema",
           retryable: false,
         })
       : store.keep(session, holds, call);
@@ -249,7 +250,9 @@ describe("start", () => {
     election.start();
     await store.advance(60_000);
     expect(await codes()).toEqual(["CONCLAVE_STORE_DENIED"]);
-    expect(warnings[0]?.message).toMatch(/the tables are missing.* It goes on trying/);
+    expect(warnings[0]?.message).toMatch(
+      /the tables are missing. Run: conclave schema\. Store: fake\. It goes on trying/,
+    );
     mend();
     await store.advance(60_000);
     expect(election.term()).toBeDefined();
@@ -372,4 +375,14 @@ describe("a store in a message", () => {
   it("is its kind where no URL is known", () => {
     expect(labelOf(fakeStore())).toBe("fake");
   });
+});
+
+it("every event of one election names one candidate, also those of its end", async () => {
+  const names: unknown[] = [];
+  const hear = (message: unknown): void => void names.push((message as { candidate: unknown }).candidate);
+  subscribe("conclave", hear);
+  await elect("x", { store: memory() }).lead(async () => {});
+  await expect.poll(() => names.length).toBeGreaterThanOrEqual(5);
+  unsubscribe("conclave", hear);
+  expect(new Set(names).size).toBe(1);
 });

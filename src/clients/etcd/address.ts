@@ -4,6 +4,7 @@
 import { readFileSync } from "node:fs";
 import { type ConclaveError, invalidConfig } from "../../base/errors.ts";
 import { show } from "../../base/show.ts";
+import { looksUnset } from "../../base/url.ts";
 
 const DEFAULT_PORT = 2379;
 const SETTINGS = ["ca", "cert", "key", "servername"] as const;
@@ -35,7 +36,7 @@ export interface EtcdAddress {
 
 /** Reads URLs of one cluster. Everything but the hosts is taken from the first. Throws `CONFIG_INVALID`. */
 export function parseAddress(urls: string | readonly string[]): EtcdAddress {
-  const given = typeof urls === "string" ? [urls] : Array.isArray(urls) ? (urls as readonly unknown[]) : [];
+  const given = Array.isArray(urls) ? (urls as readonly unknown[]) : [urls];
   const parts = given.map(partsOf);
   const [first] = parts;
   if (first === undefined) throw invalid("pass a URL: etcd://host:2379, or etcd://a:2379,b:2379,c:2379");
@@ -62,6 +63,7 @@ interface UrlParts {
 const FORM = /^(etcds?):\/\/([^@/?#]*@)?([^@/?#]+)(?:\/([^?#]*))?(?:\?([^#]*))?$/i;
 
 function partsOf(url: unknown): UrlParts {
+  if (looksUnset(url)) throw invalid(`${show(url)} is not a URL. Is the environment variable set?`);
   const match = typeof url === "string" ? FORM.exec(url) : null;
   if (typeof url === "string" && /^https?:/i.test(url))
     throw invalid("write etcd:// where etcd's own tools have http://, and etcds:// for https://");

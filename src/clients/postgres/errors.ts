@@ -30,7 +30,17 @@ export function outcomeOf(
     ofConnection(trouble, place) ?? ofAccess(trouble, place) ?? ofTables(trouble) ?? ofServer(trouble, place);
   if (ruling === undefined) return unknown(error);
   const [code, message, retryable] = ruling;
-  return { kind: "refused", code, message: `postgres: ${message}`, retryable, cause: error };
+  return { kind: "refused", code, message: `postgres: ${message}`, retryable, cause: withoutScript(error) };
+}
+
+const CONTEXT_SHOWN = 200;
+
+/** The server repeats the statement that failed as the error's context. One that makes tables has hundreds of lines, which would be all that a log shows. */
+export function withoutScript(error: unknown): unknown {
+  const context = (error as { where?: unknown } | undefined)?.where;
+  if (error instanceof Error && typeof context === "string" && context.length > CONTEXT_SHOWN)
+    Object.assign(error, { where: `${context.slice(0, CONTEXT_SHOWN)}…` });
+  return error;
 }
 
 export function troubleOf(error: unknown): Trouble {
@@ -80,6 +90,12 @@ function ofConnection({ code, text, syscall }: Trouble, place: string): Ruling |
       "STORE_DENIED",
       `this user may not connect to the socket of ${place} (${text}). Give it access to the socket and its folder, or use TCP.`,
       false,
+    ];
+  if (code === "ENOTFOUND")
+    return [
+      "STORE_UNREACHABLE",
+      `${place} cannot be reached: its host is not a name that can be found (ENOTFOUND). Is it spelled right, and can it be resolved from here? It is tried again.`,
+      true,
     ];
   if (NOT_CONNECTED.has(code) || NOT_CONNECTED_TEXT.test(text))
     return [

@@ -1,5 +1,7 @@
 // What a URL of PostgreSQL says, as far as it is our business: where it leads, for messages and without its password; and what makes it useless, found out
 // before anything is opened. A client would say so at every try, in words of its own, and the candidate would try for ever.
+import { show } from "../../base/show.ts";
+import { looksUnset } from "../../base/url.ts";
 
 /** The parts up to the query: user and password, hosts, database. undefined: not a URL of PostgreSQL. */
 function partsOf(url: string): { readonly hosts: string; readonly database: string } | undefined {
@@ -18,6 +20,7 @@ export function placeOfUrl(url: string): string | undefined {
 /** Nothing in it repeats more of the URL than could be no password. */
 export function problemOfUrl(url: string): string | undefined {
   const parts = partsOf(url);
+  if (looksUnset(url)) return `${show(url)} is not a URL. Is the environment variable set?`;
   if (parts === undefined) return "what was passed does not begin with postgres:// or postgresql://";
   const [, query = ""] = (url.split("#")[0] ?? "").split("?", 2);
   const { host = "", client_encoding: encoding } = Object.fromEntries(new URLSearchParams(query));

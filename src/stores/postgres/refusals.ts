@@ -107,7 +107,7 @@ function foreign(text: string, place: string, schema: string): client.Ruling {
 export function mayNotMake(cause: unknown, { place, schema }: Whereabouts): Refused {
   const option = schema === "conclave" ? "" : ` --schema ${schema}`;
   const message = `${place} has no tables of conclave in schema "${schema}", and this user may not make the tables (${client.troubleOf(cause).text}). Run once, as an owner: npx conclave schema postgres${option} --grant USER | psql "$DATABASE_URL"`;
-  return refusal("STORE_DENIED", message, { cause }).refused;
+  return refusal("STORE_DENIED", message, { cause: client.withoutScript(cause) }).refused;
 }
 
 /** An answer that none of our functions gives. */

@@ -1,6 +1,7 @@
 // What can be wrong with a database file, said so that somebody can act on it: what, why, what next. And what a failed call means: a transaction that
 // did not begin, or was rolled back, was definitely not applied; one whose COMMIT failed is unknown.
 import { statSync } from "node:fs";
+import path from "node:path";
 import type { RefusalCode, Refused, Unknown } from "../../base/outcome.ts";
 import { unknown } from "../../base/outcome.ts";
 import { Refusal } from "../../base/refusal.ts";
@@ -99,6 +100,12 @@ function describe(cause: unknown, code: number | undefined, place: string): [Ref
         false,
       ];
     case CANTOPEN:
+      if (isFolder(place))
+        return [
+          "STORE_UNREACHABLE",
+          `${place} is a folder. Give the path of a file, which is made if it is not there: sqlite:${path.join(place, "conclave.db")}`,
+          false,
+        ];
       return [
         "STORE_DENIED",
         `${place} cannot be opened${ownerOf(place)}. Give this user read and write access to the file and to its folder, or use another path.`,
@@ -180,6 +187,10 @@ function ofSystem(cause: unknown, text: string, place: string): [RefusalCode, st
 function byUs(): string {
   const uid = process.geteuid?.();
   return uid === undefined ? "" : ` by uid ${uid}`;
+}
+
+function isFolder(place: string): boolean {
+  return statSync(place, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 function ownerOf(place: string): string {
