@@ -69,12 +69,19 @@ export type LossReason =
   | "superseded"
   /** Given up on purpose: `resign`, `close`, a signal, or the work ended. */
   | "resigned"
+  /** Given up because somebody asked this leader for it: `conclave resign`. */
+  | "asked"
   /** The store no longer knows the session. */
   | "session-lost"
   /** The host slept past the deadline: boot time passed it, the monotonic clock did not. */
   | "suspended"
   /** The main loop has not turned for too long, so the renewal thread stopped. */
   | "stalled";
+
+/** Whether a term has ended because somebody wanted it to, and not by a fault. */
+export function isWished(reason: LossReason | undefined): boolean {
+  return reason === "resigned" || reason === "asked";
+}
 
 const brand = Symbol.for("conclave.error");
 
@@ -137,6 +144,8 @@ const LOSS_SENTENCES: Record<LossReason, string> = {
   superseded:
     "the store names another holder, or the record was deleted. Stop this work now; another process may lead already.",
   resigned: "the term was given up on purpose. Finish this work; the store is told when it has settled.",
+  asked:
+    "this leader was asked to hand over (conclave resign). Finish this work; the store is told when it has settled.",
   "session-lost": "the store no longer knows this session. Stop this work now; another process may lead already.",
   suspended: "this host slept past the deadline. Stop this work now; another process may lead already.",
   stalled:

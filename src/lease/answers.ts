@@ -5,6 +5,7 @@ import { schedule } from "../base/agenda.ts";
 import type { Reading } from "../base/clock.ts";
 import type { ConclaveError } from "../base/errors.ts";
 import type { Refused, Unknown } from "../base/outcome.ts";
+import { obeyAll } from "./asked.ts";
 import { retryAfterMs } from "./backoff.ts";
 import { hearBeat, passBid } from "./beats.ts";
 import {
@@ -100,6 +101,7 @@ function hearKept(machine: Machine, open: Open, sent: Sent, kept: Kept, now: Rea
   if (sent.looked !== false) noteSearch(open, keep, kept.strays.length);
   for (const hold of kept.lost) loseHold(machine, keep, hold, now, effects);
   for (const hold of kept.strays) giveBackStray(machine, open, hold, now);
+  obeyAll(machine, kept.asked, effects);
   expire(machine, now, effects);
 }
 
@@ -160,10 +162,8 @@ function failAll(machine: Machine, error: ConclaveError, effects: Effect[]): voi
   effects.push({ type: "failed", error });
 }
 
-/**
- * Stores that renew record by record: each hold that this keep carried and proved. Of the others it proves only that the session lives, so that
- * what held them back by an older proof of the session (campaign.ts, `lifelineOf`) moves on to their own.
- */
+// Stores that renew record by record: each hold that this keep carried and proved. Of the others it proves only that the session lives, so that
+// what held them back by an older proof of the session (campaign.ts, `lifelineOf`) moves on to their own.
 function extendRecords(machine: Machine, open: Open, keep: number, proven: Reading, unsure: readonly Hold[]): void {
   const not = new Set(unsure.map(({ bid }) => bid));
   for (const campaign of machine.campaigns.values()) {

@@ -16,6 +16,14 @@ export function coolDownAfterMs(machine: Machine, shortTerms: number): number {
   return jittered(machine, Math.min(ttlMs, coolDownMs * 2 ** Math.min(shortTerms, 10)));
 }
 
+/**
+ * After a term that was given up on request. In a race whoever claims first wins, so the old leader stays away until every candidate with its settings has
+ * looked once and had time to claim; in a line the others stand before it anyway. If nobody else stands, it leads again after this.
+ */
+export function yieldMs({ settings: { guarantee, pollMs, ttlMs } }: Machine): number {
+  return guarantee.shape === "race" ? Math.min(1.5 * pollMs, ttlMs) : 0;
+}
+
 /** The next look of a waiting candidate, in step with the other looks of this machine (one batch), out of step with other machines. */
 export function nextPollAt(machine: Machine, nowMs: number): number {
   const { pollMs } = machine.settings;

@@ -11,6 +11,7 @@
 //   standing  withdraw             → idle             what may stand at the store is given back
 //   leading   signal instant       → ending(expired)
 //   leading   resign, withdraw     → ending(resigned)
+//   leading   asked to hand over   → ending(asked)               asked.ts; then as if it had resigned
 //   leading   work settles         → ending(resigned) → settling(release)
 //   ending    work settles         → settling(release)           law 8: drain, then release; not held from here on
 //   leading, ending  deadline, or the store says so → settling(work)     law 5: abort and loss at once
@@ -23,7 +24,7 @@
 import { schedule, strike } from "../base/agenda.ts";
 import type { Reading } from "../base/clock.ts";
 import { ConclaveError, type LossReason } from "../base/errors.ts";
-import { coolDownAfterMs } from "./backoff.ts";
+import { coolDownAfterMs, yieldMs } from "./backoff.ts";
 import { earlierOf, isPast, remainingMs } from "./deadline.ts";
 import type { Hold, Name, Seat } from "./exchange.ts";
 import { greatestIn, noted } from "./greatest.ts";
@@ -327,7 +328,9 @@ function finish(machine: Machine, campaign: Campaign, now: Reading, effects: Eff
     const short =
       campaign.stage.kind === "settling" && now.mono - campaign.stage.term.electedAt < machine.settings.ttlMs;
     campaign.shortTerms = short ? campaign.shortTerms + 1 : 0;
-    becomeStanding(machine, campaign, now.mono + coolDownAfterMs(machine, campaign.shortTerms), effects);
+    const wasAsked = campaign.stage.kind === "settling" && campaign.stage.reason === "asked";
+    const pauseMs = Math.max(coolDownAfterMs(machine, campaign.shortTerms), wasAsked ? yieldMs(machine) : 0);
+    becomeStanding(machine, campaign, now.mono + pauseMs, effects);
     return;
   }
   strike(machine.agenda, campaign);

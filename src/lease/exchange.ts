@@ -130,6 +130,8 @@ export type Kept =
    * `lost`: of the holds sent along, those that are no longer there.
    * `unsure`: of the holds sent along, those not proven renewed (stores that renew record by record).
    * `strays`: entries of this session that were not sent along: a claim that committed after its caller had given up.
+   * `asked`: of the holds sent along, those whose holder was asked to hand over, each with the token that was asked: read in the same step as the rest. A store may show
+   *   a request that was meant for an earlier term; the machine obeys only one that names its own (asked.ts).
    * `proves: false`: the session lives as far as the store can tell, and that is no proof: it extends nothing (only where no proof was wished).
    * `met`: with an opening, what is known only now that the server has answered. It holds for this session.
    */
@@ -139,6 +141,7 @@ export type Kept =
       readonly lost: readonly Hold[];
       readonly unsure: readonly Hold[];
       readonly strays: readonly Hold[];
+      readonly asked?: readonly Hold[] | undefined;
       readonly proves?: false;
       readonly met?: Met | undefined;
     }
@@ -201,4 +204,6 @@ export type Looked = { readonly kind: "seen"; readonly seats: readonly Seat[] } 
 export interface Hint {
   readonly name: Name;
   readonly seat?: Seat | undefined;
+  /** The holder was asked to hand over: its next keep tells whether that is so, and is sent at once. */
+  readonly asked?: true | undefined;
 }

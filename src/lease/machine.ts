@@ -182,7 +182,7 @@ function refuseFull(machine: Machine, name: Name, effects: Effect[]): void {
   effects.push({ type: "free", name, error: new ConclaveError("STORE_FULL", message) });
 }
 
-/** A hint proves nothing. It makes a waiting candidate look or claim, and a leading one whose seat shows another ask by a keep. */
+/** A hint proves nothing. It makes a waiting candidate look or claim, and a leading one whose seat shows another, or that was asked to leave, ask by a keep. */
 function handleHint(machine: Machine, hint: Hint, now: Reading): void {
   const campaign = machine.campaigns.get(hint.name);
   if (campaign === undefined) return;
@@ -193,7 +193,7 @@ function handleHint(machine: Machine, hint: Hint, now: Reading): void {
   const mine =
     holder?.bid === undefined ? holder?.candidate === machine.settings.candidate : holder.bid === term?.hold.bid;
   const other = hint.seat !== undefined && !mine;
-  if (other && term !== undefined && session.kind === "open") askRenewal(session, now);
+  if ((other || hint.asked === true) && term !== undefined && session.kind === "open") askRenewal(session, now);
 }
 
 function hearOfSeat(machine: Machine, campaign: CampaignIn<Standing>, { seat }: Hint, now: Reading): void {

@@ -19,8 +19,10 @@ import type {
   Name,
   Question,
   Released,
+  Seat,
   Session,
   SessionSpec,
+  Token,
   Version,
   Will,
 } from "../lease/exchange.ts";
@@ -109,6 +111,22 @@ export type ListedNames =
 export interface ListsNames {
   /** In the order of their names, `most` at most. */
   listNames(most: number, call: Call): Promise<ListedNames>;
+}
+
+/** The answer of `askToLeave`. `not-leading`: that term holds the name no longer, or never did; nothing was written. `seat`: what stands there. */
+export type AskedToLeave =
+  | { readonly kind: "asked" }
+  | { readonly kind: "not-leading"; readonly seat: Seat }
+  | Unknown
+  | Refused;
+
+/**
+ * A store that can ask the leader of a term to hand over. In one step: if the seat is held with exactly this token (domain, value and bid), the request is kept beside it,
+ * and every keep that carries this hold shows it (`Kept.asked`) until the name is granted anew; otherwise nothing is written. It ends nothing by itself, moves no
+ * version, and may be sent again. Its holder obeys when it renews; a store that can give hints gives one with `asked`.
+ */
+export interface AsksToLeave {
+  askToLeave(name: Name, token: Token, call: Call): Promise<AskedToLeave>;
 }
 
 /** Whether a store gives tokens. Narrows its type. */

@@ -35,6 +35,11 @@ export class Watched {
     for (const mailbox of this.#mailboxes.get(name) ?? []) mailbox.put({ name, seat });
   }
 
+  /** The holder was asked to hand over. */
+  tellAsked(name: Name): void {
+    for (const mailbox of this.#mailboxes.get(name) ?? []) mailbox.put({ name, asked: true });
+  }
+
   /** A caller that still wants a watch begins one again. */
   endAll(): void {
     const all = new Set([...this.#mailboxes.values()].flatMap((each) => [...each]));

@@ -1,5 +1,6 @@
 // An event as one line of a log: the same words for every event of a kind, then its facts as key=value, so that people can read it and programs can
 // search it. Says nothing that is not in the event. Long facts are cut; a message is not, because what to do stands at its end.
+import { isWished } from "../base/errors.ts";
 import { show } from "../base/show.ts";
 import type { ConclaveEvent } from "../lease/events.ts";
 
@@ -21,11 +22,11 @@ export function levelOf(event: ConclaveEvent): LogLevel {
     case "session":
       return event.type === "session" && event.state === "lost" ? "warn" : "info";
     case "state":
-      return event.state === "jeopardy" || (event.state === "ending" && event.reason !== "resigned") ? "warn" : "info";
+      return event.state === "jeopardy" || (event.state === "ending" && !isWished(event.reason)) ? "warn" : "info";
     case "warning":
       return "warn";
     case "lost":
-      return event.reason === "resigned" ? "info" : "warn";
+      return isWished(event.reason) ? "info" : "warn";
     case "handed-back":
       return "warn";
     case "overstayed":

@@ -4,6 +4,7 @@
 // to Prometheus spell them as conclave/telemetry does, so that the same dashboard serves both. The unit stays in the name, because some of them add it
 // and some do not.
 // Spans: `conclave.term`, from the election until the work has settled. Its status is an error if the term was lost rather than given up.
+import { isWished } from "../base/errors.ts";
 import {
   type Attributes,
   type BatchObservableResult,
@@ -118,7 +119,7 @@ class Spans {
         return;
       case "settled":
         span.setAttribute("conclave.reason", event.reason);
-        if (event.reason !== "resigned") span.setStatus({ code: SpanStatusCode.ERROR, message: event.reason });
+        if (!isWished(event.reason)) span.setStatus({ code: SpanStatusCode.ERROR, message: event.reason });
         return this.#end(event.election);
       case "standing":
       case "waiting":

@@ -13,6 +13,7 @@ import { guaranteeCases } from "./conformance/guarantee.ts";
 import { lookCases } from "./conformance/looks.ts";
 import { orderCases } from "./conformance/order.ts";
 import { releaseCases } from "./conformance/releases.ts";
+import { requestCases } from "./conformance/requests.ts";
 import { sessionCases } from "./conformance/sessions.ts";
 import { silenceCases } from "./conformance/silence.ts";
 import { tokenCases } from "./conformance/tokens.ts";
@@ -40,6 +41,7 @@ const CASES: readonly Case[] = [
   ...orderCases,
   ...tokenCases,
   ...releaseCases,
+  ...requestCases,
   ...silenceCases,
   ...lookCases,
   ...watchCases,

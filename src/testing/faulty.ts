@@ -19,7 +19,7 @@ import type {
   Will,
 } from "../lease/exchange.ts";
 import type { Fencing, Guarantee } from "../lease/guarantee.ts";
-import type { Call, Store } from "../stores/contract.ts";
+import type { AsksToLeave, Call, Store } from "../stores/contract.ts";
 import { hostClock, hostClockOf, type WithClock } from "../stores/host-clock.ts";
 import { processClock } from "../stores/memory/process-clock.ts";
 import { type StoreFault, type Faults, FaultSource, type Method, type RandomFaults } from "./faults.ts";
@@ -42,6 +42,9 @@ export interface FaultyStore<F extends Fencing> extends Store<F>, Partial<WithCl
 export function faulty<F extends Fencing>(store: Store<F>, plan: FaultPlan = {}): FaultyStore<F> {
   const clock = plan.clock ?? hostClockOf(store);
   const front = new Front(store, plan, clock ?? processClock);
+  const { askToLeave } = store as Partial<AsksToLeave>;
+  // Asked by somebody else than a candidate, on a way of their own: it meets no fault here.
+  if (askToLeave !== undefined) Object.assign(front, { askToLeave: askToLeave.bind(store) });
   return clock === undefined ? front : Object.assign(front, { [hostClock]: clock });
 }
 

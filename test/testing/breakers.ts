@@ -216,4 +216,29 @@ export const BREAKERS: readonly Breaker[] = [
       }),
     caughtBy: "the guarantee has a sentence for every fault",
   },
+  {
+    flaw: "a request to hand over is kept for any term",
+    make: () => broken.requestsUnchecked(race()),
+    caughtBy: "a request to hand over that names another token, bid or domain is not kept",
+  },
+  {
+    flaw: "a request to hand over outlives the next grant",
+    make: () => broken.requestsOutliveGrants(race()),
+    caughtBy: "a grant clears the request to hand over of the term before",
+  },
+  {
+    flaw: "a request to hand over is shown to nobody",
+    make: () => broken.requestsUnseen(line()),
+    caughtBy: "a request to hand over is shown to the keeps of the term that it names, and ends nothing",
+  },
+  {
+    flaw: "a request to hand over is kept where nobody leads",
+    make: () => broken.requestsForNobody(line()),
+    caughtBy: "a request to hand over is for a name that is held now",
+  },
+  {
+    flaw: "a request to hand over looks like a sign of life",
+    make: () => broken.requestsMoveVersions(race()),
+    caughtBy: "a request to hand over moves no version",
+  },
 ];

@@ -1,4 +1,4 @@
-// Old copies of a modelled store, for a failover that forgets: two of them, the older one up to `forgetMs` old.
+// Old copies of a modelled store. For a failover that forgets: two of them, the older one up to `forgetMs` old. For stale looks: one.
 import type { Shelf } from "../models/shelf.ts";
 
 export class Backups {
@@ -22,5 +22,20 @@ export class Backups {
     const latest = this.#copies.at(-1);
     if (this.#forgetMs === 0 || (latest !== undefined && atMs - latest.atMs < this.#forgetMs / 2)) return;
     this.#copies = [...this.#copies.slice(-1), { shelf: shelf.copy(), atMs }];
+  }
+}
+
+export class StaleCopy {
+  #copy: { readonly shelf: Shelf; readonly atMs: number } | undefined;
+
+  /** Of `shelf`, made `staleMs` ago at most. */
+  of(shelf: Shelf, staleMs: number, nowMs: number): Shelf {
+    if (this.#copy === undefined || nowMs - this.#copy.atMs > staleMs)
+      this.#copy = { shelf: shelf.copy(), atMs: nowMs };
+    return this.#copy.shelf;
+  }
+
+  forget(): void {
+    this.#copy = undefined;
   }
 }

@@ -1,5 +1,6 @@
 // What a run has really exercised. A hunt that finds nothing because nothing happened is no hunt: it fails below stated minima (minima.ts).
 
+import { isWished } from "../../base/errors.ts";
 import type { ConclaveEvent } from "../../lease/events.ts";
 import type { Token } from "../../lease/exchange.ts";
 import { NO_DOMAIN } from "./guarantees.ts";
@@ -58,6 +59,9 @@ export const COUNT_NAMES = [
   "closesWhileHeld",
   "clonesWhileHeld",
   "lockDelays",
+  "requests",
+  "requestsTooLate",
+  "requestsObeyed",
   "oneHoldLostOfMany",
   "announcements",
   "successions",
@@ -77,11 +81,12 @@ export function addCounts(total: Counts, more: Readonly<Counts>): void {
 /** What a process reports of its terms. */
 export function countEvent(counts: Counts, event: ConclaveEvent): void {
   if (event.type === "state" && event.state === "jeopardy") counts.jeopardies++;
+  if (event.type === "state" && event.reason === "asked") counts.requestsObeyed++;
   if (event.type === "overstayed") counts.overstays++;
   if (event.type === "released") counts.releases++;
   if (event.type === "lost")
     if (event.reason === "superseded" || event.reason === "session-lost") counts.endedByStore++;
-    else if (event.reason !== "resigned") counts.endedByDeadline++;
+    else if (!isWished(event.reason)) counts.endedByDeadline++;
   if (event.type === "handed-back") {
     if (event.why === "late") counts.lateGrantsHandedBack++;
     if (event.why === "unwanted") counts.unwantedGrantsHandedBack++;

@@ -116,6 +116,7 @@ const BLOWS: Readonly<Record<FaultKind, (blow: Blow) => Undo>> = {
   replace: ({ stage }) => once(() => stage.store.replace()),
   "delete-record": ({ stage, election }) => once(() => stage.store.deleteRecord(election)),
   "end-session": ({ stage, election }) => once(() => stage.store.endHolder(election)),
+  ask,
   resign: ({ victim, election }) => once(() => victim.tell({ type: "resign", name: election })),
   finish: ({ victim, election }) => once(() => victim.finish(election)),
   withdraw: ({ victim, election }) => {
@@ -190,6 +191,12 @@ function close({ stage, victim }: Blow): Undo {
   if (victim.holdsAny()) stage.counts.closesWhileHeld++;
   victim.tell({ type: "close" });
   return () => replace(stage, victim);
+}
+
+/** Whose term it is is decided now, and the store hears of it later: by then another may lead. */
+function ask({ stage: { store }, election, amountMs }: Blow): Undo {
+  const request = store.requestToLeave(election);
+  return amountMs < 0 ? request : once(() => request?.());
 }
 
 /** The copy ends as a machine that is switched off. */

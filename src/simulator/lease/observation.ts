@@ -78,6 +78,8 @@ export type Observation =
   | { readonly type: "frozen"; readonly atMs: number; readonly who: Who }
   /** The store has granted a term, for the first time. */
   | { readonly type: "granted"; readonly atMs: number; readonly election: Name; readonly token: Token }
+  /** Somebody has sent a request that the leader of this term hand over. */
+  | { readonly type: "asked"; readonly atMs: number; readonly election: Name; readonly token: Token }
   /** Somebody went past the rules of the store: what was granted before may end early. */
   | { readonly type: "meddled"; readonly atMs: number; readonly act: Meddling; readonly election: Name | undefined }
   /** Its machine has closed: nothing is wanted or held any more. */

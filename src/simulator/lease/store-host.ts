@@ -29,11 +29,13 @@ import type { Answer, Request } from "../../lease/state.ts";
 import type { VirtualClock } from "../kernel/clock.ts";
 import type { Counts } from "./counts.ts";
 import type { Actor, Kernel, KernelEvent } from "../kernel/kernel.ts";
-import { Backups } from "./backups.ts";
+import { Audience } from "./audience.ts";
+import { Backups, StaleCopy } from "./backups.ts";
 import { createShelf } from "./create-shelf.ts";
 import { Domain } from "./domain.ts";
-import { addressOf, type AnswerMessage, type HintMessage, type RequestMessage, STORE_ADDRESS } from "./messages.ts";
+import { addressOf, type AnswerMessage, type RequestMessage, STORE_ADDRESS } from "./messages.ts";
 import type { Shelf } from "../models/shelf.ts";
+import { Requests } from "./requests.ts";
 import type { Network, Node } from "../kernel/network.ts";
 import type { Meddling, Observation, Who } from "./observation.ts";
 import type { StoreSpec } from "./spec.ts";
@@ -63,7 +65,7 @@ export class StoreHost implements Actor, Node {
   #isCalm = false;
   #paused = 0;
   readonly #waiting: RequestMessage[] = [];
-  readonly #watchers = new Map<Name, Map<Who, Question>>();
+  readonly #audience: Audience;
   readonly #tokens = new Map<string, Token>();
   readonly #sessionOf = new Map<string, string>();
   /** Session → when its last keep arrived, by the judging clock. */
@@ -74,12 +76,15 @@ export class StoreHost implements Actor, Node {
   readonly #ownerOf = new Map<string, Who>();
   readonly #dead = new Set<Who>();
   readonly #domain = new Domain();
-  #stale: { readonly shelf: Shelf; readonly atMs: number } | undefined;
+  readonly #stale = new StaleCopy();
   readonly #backups: Backups;
+  readonly #requests: Requests;
 
   constructor(world: Surroundings, spec: StoreSpec, clock: VirtualClock, elections: readonly Name[]) {
     this.#elections = elections;
     this.#backups = new Backups(spec.forgetMs);
+    this.#requests = new Requests(world, spec.showsOldRequests === true);
+    this.#audience = new Audience(world, spec.wakes, (question) => this.#seen(this.#shelf.look(question, this.#now())));
     this.#world = world;
     this.#spec = spec;
     this.#shelf = createShelf(spec, world.rng);
@@ -160,7 +165,8 @@ export class StoreHost implements Actor, Node {
     const isRelayed = this.#spec.keepProves === "previous-send" && "id" in session && touchedAt !== undefined;
     const heardAt = isRelayed ? Math.min(touchedAt, this.#heardAt()) : this.#heardAt();
     const unsure = this.#isCalm ? [] : holds.filter(() => nextChance(this.#world.rng, this.#spec.unsureChance));
-    if (unsure.length === 0) return this.#shelf.keep(session, holds, heardAt);
+    if (unsure.length === 0)
+      return this.#requests.shown(this.#shelf.keep(session, holds, heardAt), holds, this.#domain.name);
     this.#world.counts.unsureKeeps++;
     const sure = holds.filter((hold) => !unsure.includes(hold));
     const kept = this.#shelf.keep(session, sure, heardAt);
@@ -189,8 +195,9 @@ export class StoreHost implements Actor, Node {
     if (this.#domain.hasMoved && this.#spec.shape === "line") this.#world.counts.movedLineGrants++;
     this.#quietUntil.delete(claim.name);
     this.#tokens.set(token.bid, token);
+    this.#requests.granted(claim.name, token);
     this.#world.observe({ type: "granted", atMs: this.#world.kernel.nowMs, election: claim.name, token });
-    if (this.#spec.shape === "race") this.#hint([claim.name]);
+    if (this.#spec.shape === "race") this.#audience.tell([claim.name]);
   }
 
   #isQuiet(name: Name): boolean {
@@ -224,7 +231,7 @@ export class StoreHost implements Actor, Node {
 
   #release(will: Will): Answer {
     this.#shelf.release(will, this.#now());
-    this.#hint(will.endSession ? this.#watchers.keys() : will.holds.map(({ name }) => name));
+    this.#audience.tell(will.endSession ? undefined : will.holds.map(({ name }) => name));
     return { kind: "released" };
   }
 
@@ -234,10 +241,9 @@ export class StoreHost implements Actor, Node {
     const seat = this.#seen(this.#shelf.look(question, now));
     if (seat.state === "missing") counts.missingSeats++;
     if (this.#spec.staleMs === 0 || this.#isCalm) return seat;
-    if (this.#stale === undefined || now - this.#stale.atMs > this.#spec.staleMs)
-      this.#stale = { shelf: this.#shelf.copy(), atMs: now };
+    const copy = this.#stale.of(this.#shelf, this.#spec.staleMs, now);
     if (nextChance(rng, 0.5)) return seat;
-    const stale = this.#seen(this.#stale.shelf.look(question, now));
+    const stale = this.#seen(copy.look(question, now));
     if (stale.version !== seat.version || stale.place?.ahead !== seat.place?.ahead) counts.staleLooks++;
     return stale;
   }
@@ -271,7 +277,7 @@ export class StoreHost implements Actor, Node {
     if (this.#shelf.nextExpiry() > now) return;
     const freed = this.#shelf.expire(now);
     if (this.#spec.lockDelayMs > 0) for (const name of freed) this.#quietUntil.set(name, now + this.#spec.lockDelayMs);
-    this.#hint(freed);
+    this.#audience.tell(freed);
   }
 
   #armExpiry(): void {
@@ -284,26 +290,12 @@ export class StoreHost implements Actor, Node {
     this.#expiry = atMs === Infinity ? undefined : this.#world.kernel.schedule(atMs + AFTER_MS, this, "expiry");
   }
 
-  // ---- hints -------------------------------------------------------------------------------------------------------------------------
-
   watch(question: Question, who: Who): void {
-    if (this.#spec.wakes !== "watch") return;
-    const watchers = this.#watchers.get(question.name) ?? new Map<Who, Question>();
-    this.#watchers.set(question.name, watchers.set(who, question));
+    this.#audience.add(question, who);
   }
 
   unwatch(name: Name, who: Who): void {
-    this.#watchers.get(name)?.delete(who);
-  }
-
-  #hint(names: Iterable<Name>): void {
-    const { network, rng } = this.#world;
-    for (const name of names)
-      for (const [who, question] of this.#watchers.get(name) ?? []) {
-        const seat = nextChance(rng, 0.5) ? this.#seen(this.#shelf.look(question, this.#now())) : undefined;
-        const message: HintMessage = { kind: "hint", who, hint: { name, seat } };
-        network.send(STORE_ADDRESS, addressOf(who.slot), message);
-      }
+    this.#audience.remove(name, who);
   }
 
   // ---- what is done to it --------------------------------------------------------------------------------------------------------------
@@ -337,7 +329,7 @@ export class StoreHost implements Actor, Node {
     if (this.#holdsSeveral(name)) this.#world.counts.oneHoldLostOfMany++;
     this.#meddled("record", name);
     this.#shelf.deleteRecord(name, this.#now(), nextInteger(this.#world.rng, 0, 1));
-    this.#hint([name]);
+    this.#audience.tell([name]);
   }
 
   /** Whether the session that holds `name` holds another name too. */
@@ -356,8 +348,16 @@ export class StoreHost implements Actor, Node {
     this.#world.counts.sessionsEnded++;
     this.#meddled("session", undefined);
     this.#shelf.endSession(session);
-    this.#hint(this.#watchers.keys());
+    this.#audience.tell();
     this.#armExpiry();
+  }
+
+  /** Whose term is asked is decided now; what comes back sends the request. undefined: nobody has led yet. */
+  requestToLeave(name: Name): (() => void) | undefined {
+    return this.#requests.draw(name, (token) => {
+      const isKept = this.#requests.arrive(name, token, this.#shelf, this.#domain.name);
+      if (isKept) this.#audience.tell([name], true);
+    });
   }
 
   forget(): void {
@@ -377,10 +377,10 @@ export class StoreHost implements Actor, Node {
     this.#meddled("forgot", undefined);
     this.#domain.move();
     this.#backups.clear();
-    this.#stale = undefined;
+    this.#stale.forget();
     this.#quietUntil.clear();
     this.#shelf = createShelf(this.#spec, this.#world.rng);
-    this.#hint(this.#watchers.keys());
+    this.#audience.tell();
     this.#armExpiry();
   }
 

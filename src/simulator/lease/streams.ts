@@ -16,6 +16,7 @@ const STREAMS = {
   weak: 10,
   replacements: 11,
   clones: 12,
+  requests: 15,
 } as const;
 
 export function streamOf(seed: number, part: keyof typeof STREAMS): Rng {

@@ -8,6 +8,7 @@
 //   quiet      a seat whose holder has run out is nobody's for a while, and not to be had (Consul's lock-delay)
 //   denials    requests are refused for good, also before the first one has succeeded
 //   closes     candidates are closed in the midst of everything
+//   asks       leaders are asked to hand over, some of them too late: the request names an older term
 //   replaced   an empty store takes the place of the one that candidates know
 import { nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../../base/rng.ts";
 import { drawFaults, type FaultPlan, withMore } from "./faults.ts";
@@ -24,7 +25,7 @@ export function withExtras(world: WorldSpec, plan: Plan): WorldSpec {
     declaresWhenMet: onKernel.store.extraMarginMs > 0 && nextChance(streamOf(world.seed, "met"), 0.5),
   };
   const closing = nextChance(rng, 0.15) ? withCloses(onKernel, plan, rng) : onKernel;
-  return withReplacements({ ...closing, store }, plan);
+  return withReplacements(withRequests({ ...closing, store }, plan), plan);
 }
 
 function drawExtras(store: StoreSpec, ttlMs: number, rng: Rng): StoreSpec {
@@ -65,6 +66,14 @@ function withKernel(world: WorldSpec): WorldSpec {
 function withCloses(world: WorldSpec, plan: Plan, rng: Rng): WorldSpec {
   const closes = drawFaults(rng, { ...plan, kinds: ["close"], count: nextInteger(rng, 1, 3) });
   return { ...world, label: `${world.label} closes`, faults: withMore(world.faults, closes) };
+}
+
+function withRequests(world: WorldSpec, plan: Plan): WorldSpec {
+  const rng = streamOf(world.seed, "requests");
+  if (!nextChance(rng, 0.15) || !world.store.isFenced) return world;
+  const requests = drawFaults(rng, { ...plan, kinds: ["ask"], count: nextInteger(rng, 2, 8) });
+  const store = { ...world.store, showsOldRequests: nextChance(rng, 0.5) };
+  return { ...world, label: `${world.label} asks`, store, faults: withMore(world.faults, requests) };
 }
 
 /** After a replacement exclusion is not judged any more in a race, where versions may come again. So it is drawn mostly for lines. */

@@ -14,6 +14,7 @@ import type {
   Seat,
   Session,
   SessionSpec,
+  Token,
   Version,
   Will,
 } from "../../lease/exchange.ts";
@@ -36,6 +37,8 @@ interface EntryRow {
   readonly revision: bigint;
   readonly ttlMs: number;
   value: string;
+  /** The term that was asked to hand over. */
+  asked?: Token;
 }
 
 export class LineShelf implements Shelf {
@@ -43,6 +46,8 @@ export class LineShelf implements Shelf {
   #sessions = new Map<string, SessionRow>();
   #lines = new Map<Name, EntryRow[]>();
   #revision = 0n;
+  /** Somebody was, at some name. */
+  #wasAsked = false;
 
   constructor(options: ShelfOptions) {
     this.#options = options;
@@ -71,11 +76,23 @@ export class LineShelf implements Shelf {
     }
     const lost = holds.filter((hold) => !this.#line(hold.name).some((entry) => isSame(entry, hold)));
     const granted = withBeat({ id, candidate: row.candidate, ttlMs: row.ttlMs }, row.mark);
-    return { kind: "kept", session: granted, lost, unsure: [], strays: this.#strays(id, holds) };
+    const strays = this.#strays(id, holds);
+    return { kind: "kept", session: granted, lost, unsure: [], strays, asked: this.#asked(id, holds) };
   }
 
   #markOf(beat: string | undefined): string | undefined {
     return this.#options.refusesClones === true ? beat : undefined;
+  }
+
+  #asked(id: string, holds: readonly Hold[]): readonly Hold[] | undefined {
+    if (!this.#wasAsked) return undefined;
+    let asked: Hold[] | undefined;
+    for (const { name, bid } of holds) {
+      const first = this.#line(name)[0];
+      if (first?.asked === undefined || first.session !== id || first.bid !== bid) continue;
+      (asked ??= []).push({ name, bid, token: first.asked });
+    }
+    return asked;
   }
 
   #strays(id: string, holds: readonly Hold[]): readonly Hold[] {
@@ -134,6 +151,15 @@ export class LineShelf implements Shelf {
     return { name, version, state: "held", holder, ttlMs: first.ttlMs, place };
   }
 
+  askToLeave(name: Name, token: Token): boolean {
+    const first = this.#line(name)[0];
+    if (first === undefined || token.domain !== this.#options.domain) return false;
+    if (first.revision !== token.value || first.bid !== token.bid) return false;
+    first.asked = token;
+    this.#wasAsked = true;
+    return true;
+  }
+
   deleteRecord(name: Name, _nowMs: number, ahead = 0): void {
     this.#line(name).splice(ahead, 1);
   }
@@ -165,6 +191,7 @@ export class LineShelf implements Shelf {
   copy(): LineShelf {
     const twin = new LineShelf(this.#options);
     twin.#revision = this.#revision;
+    twin.#wasAsked = this.#wasAsked;
     for (const [id, row] of this.#sessions) twin.#sessions.set(id, { ...row });
     for (const [name, line] of this.#lines)
       twin.#lines.set(

@@ -16,6 +16,7 @@ import {
   type Seat,
   type Session,
   type SessionSpec,
+  type Token,
   VACANT,
   type Version,
   type Will,
@@ -44,6 +45,8 @@ interface SeatRow {
   vacant: boolean;
   beat: number;
   expiresAt: number;
+  /** The term that was asked to hand over; a grant makes a new row, without it. */
+  asked?: Token;
 }
 
 interface CounterRow {
@@ -63,6 +66,8 @@ export class RaceShelf implements Shelf {
   #seats = new Map<Name, SeatRow>();
   #counters = new Map<Name, CounterRow>();
   #beats = 0;
+  /** Somebody was, at some name. */
+  #wasAsked = false;
 
   constructor(options: RaceShelfOptions) {
     this.#options = options;
@@ -79,7 +84,7 @@ export class RaceShelf implements Shelf {
     row.mark = this.#markOf(session.beats?.at(-1));
     row.expiresAt = this.#expiry(row.ttlMs, nowMs);
     const lost = holds.filter((hold) => !this.#renewSeat(hold, nowMs));
-    return { ...kept(id, row), lost, strays: this.#strays(id, holds) };
+    return { ...kept(id, row), lost, strays: this.#strays(id, holds), asked: this.#asked(holds) };
   }
 
   #open(spec: SessionSpec, nowMs: number): SessionRow {
@@ -109,6 +114,17 @@ export class RaceShelf implements Shelf {
       seat.expiresAt = this.#expiry(seat.ttlMs, nowMs);
     }
     return true;
+  }
+
+  #asked(holds: readonly Hold[]): readonly Hold[] | undefined {
+    if (!this.#wasAsked) return undefined;
+    let asked: Hold[] | undefined;
+    for (const { name, bid } of holds) {
+      const seat = this.#seats.get(name);
+      if (seat?.asked === undefined || seat.vacant || seat.bid !== bid) continue;
+      (asked ??= []).push({ name, bid, token: seat.asked });
+    }
+    return asked;
   }
 
   #strays(id: string, holds: readonly Hold[]): readonly Hold[] {
@@ -183,6 +199,15 @@ export class RaceShelf implements Shelf {
     return { name, version, state: "held", holder, ttlMs: seat.ttlMs };
   }
 
+  askToLeave(name: Name, token: Token): boolean {
+    const seat = this.#seats.get(name);
+    if (seat === undefined || this.look({ name }).state !== "held") return false;
+    if (token.domain !== this.#options.domain || seat.token !== token.value || seat.bid !== token.bid) return false;
+    seat.asked = token;
+    this.#wasAsked = true;
+    return true;
+  }
+
   deleteRecord(name: Name): void {
     if (this.#seats.delete(name)) this.#counter(name).change = ++this.#beats;
   }
@@ -225,6 +250,7 @@ export class RaceShelf implements Shelf {
   copy(): RaceShelf {
     const twin = new RaceShelf(this.#options);
     twin.#beats = this.#beats;
+    twin.#wasAsked = this.#wasAsked;
     for (const [id, row] of this.#sessions) twin.#sessions.set(id, { ...row });
     for (const [name, seat] of this.#seats) twin.#seats.set(name, { ...seat });
     for (const [name, counter] of this.#counters) twin.#counters.set(name, { ...counter });

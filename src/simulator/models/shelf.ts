@@ -10,6 +10,7 @@ import type {
   Seat,
   Session,
   SessionSpec,
+  Token,
   Will,
 } from "../../lease/exchange.ts";
 
@@ -18,6 +19,8 @@ export interface Shelf {
   claim(claim: Claim, nowMs: number): Claimed;
   release(will: Will, nowMs: number): void;
   look(question: Question, nowMs: number): Seat;
+  /** Somebody asks the term of `token` to hand over. False, and nothing is kept of it: that term does not hold the name. */
+  askToLeave(name: Name, token: Token): boolean;
   /** An operator deletes what stands at `name`; of a line, the entry with so many before it. */
   deleteRecord(name: Name, nowMs: number, ahead?: number): void;
   /** An operator ends a session: every hold of it falls. */

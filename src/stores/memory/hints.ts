@@ -44,6 +44,10 @@ export class Hints {
       if (bid === undefined || bid === seat.holder?.bid || bid === before.holder?.bid) mailbox.put({ name, seat });
   }
 
+  tellAsked(name: Name): void {
+    for (const { mailbox } of this.#posts.get(name)?.watchers ?? []) mailbox.put({ name, asked: true });
+  }
+
   /** Returns how to stop. */
   add(questions: readonly Question[], mailbox: Mailbox): () => void {
     const added = questions.map(({ name, bid }) => ({ name, watcher: { bid, mailbox } }));

@@ -8,18 +8,20 @@ import type {
   Hold,
   Kept,
   Looked,
+  Name,
   Question,
   Released,
   Session,
   SessionSpec,
+  Token,
   Will,
 } from "../../lease/exchange.ts";
 import type { Guarantee } from "../../lease/guarantee.ts";
-import type { Call, FencedStore, ListedNames, ListsNames, Reopenable } from "../contract.ts";
+import type { AskedToLeave, AsksToLeave, Call, FencedStore, ListedNames, ListsNames, Reopenable } from "../contract.ts";
 import { Mailboxes } from "../mailbox.ts";
 import type { SharedShelf } from "./shared-shelf.ts";
 
-export class MemoryStore implements FencedStore, ListsNames, Reopenable {
+export class MemoryStore implements FencedStore, AsksToLeave, ListsNames, Reopenable {
   readonly url: string;
   readonly guarantee: Guarantee<"fenced">;
   readonly #shared: SharedShelf;
@@ -66,6 +68,15 @@ export class MemoryStore implements FencedStore, ListsNames, Reopenable {
       kind: "seen",
       seats: questions.map((question) => shelf.look(question, nowMs)),
     }));
+  }
+
+  async askToLeave(name: Name, token: Token, call: Call): Promise<AskedToLeave> {
+    if (call.signal.aborted) return unknown(call.signal.reason);
+    return this.#shared.access((shelf, nowMs): AskedToLeave => {
+      if (!shelf.askToLeave(name, token)) return { kind: "not-leading", seat: shelf.look({ name }, nowMs) };
+      this.#shared.tellAsked(name);
+      return { kind: "asked" };
+    });
   }
 
   async listNames(most: number, call: Call): Promise<ListedNames> {

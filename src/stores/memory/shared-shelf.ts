@@ -45,6 +45,11 @@ export class SharedShelf {
     this.#hints.tell(names);
   }
 
+  /** The holder of this name was asked to hand over. */
+  tellAsked(name: Name): void {
+    this.#hints.tellAsked(name);
+  }
+
   /** Returns how to stop. */
   watch(questions: readonly Question[], mailbox: Mailbox): () => void {
     this.#expire(this.clock.now().mono);

@@ -121,6 +121,7 @@ function layOut(
   setDurability(connection, shown, place === undefined);
   const domain =
     known ?? transact(connection, "lasting", () => readDomain(connection, shown, isOwnFile) ?? create(connection));
+  makeAsked(connection);
   return new SqliteShelf(connection, domain, place === undefined ? undefined : kernel, lifeFolderOf(place ?? MEMORY));
 }
 
@@ -161,4 +162,10 @@ function create(connection: Connection): string {
   connection.exec(sql.CREATE);
   connection.run(sql.CREATE_META, sql.SCHEMA_VERSION, domain);
   return domain;
+}
+
+/** A file that an earlier version has made has no table for requests to hand over. That version goes on in the file as before. */
+function makeAsked(connection: Connection): void {
+  const hasTable = connection.all(sql.TABLES).some(({ name }) => name === "conclave_asked");
+  if (!hasTable) transact(connection, "lasting", () => connection.exec(sql.CREATE_ASKED));
 }

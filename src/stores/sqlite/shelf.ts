@@ -4,7 +4,7 @@
 // Why at most one holds a name: a claim reads and swaps inside BEGIN IMMEDIATE, so no keep and no claim comes between; it succeeds only over exactly the
 // version that the machine vouches for, or over a seat that it finds vacant; in the same transaction it takes the next token and ends the session it
 // replaces. Ended is for ever: every keep and claim asks for a session that is not ended, in the same way.
-import type { Bid, Claim, Claimed, Hold, Kept, Name, Session, SessionSpec, Will } from "../contract.ts";
+import type { Bid, Claim, Claimed, Hold, Kept, Name, Session, SessionSpec, Token, Will } from "../contract.ts";
 import { asBid, VACANT } from "../contract.ts";
 import { withBeat } from "../../lease/beat-rule.ts";
 import { markOf } from "../mark.ts";
@@ -87,7 +87,9 @@ export class SqliteShelf {
       const row = this.#connection.all(sql.KEEP_SESSION, beat, ...clocks, id, over, over)[0];
       if (row === undefined) return { kind: "session-lost" };
       const kept = this.#kept(id, row, beats?.at(-1));
-      return this.#isComplete(id, holds) ? kept : { ...kept, ...this.#audit(id, holds) };
+      const found = this.#connection.all(sql.AUDIT, id)[0] ?? {};
+      const audited = isComplete(found, holds) ? kept : { ...kept, ...this.#audit(id, holds) };
+      return found["asked"] === 0 ? audited : { ...audited, asked: this.#askedOf(id) };
     });
   }
 
@@ -106,13 +108,21 @@ export class SqliteShelf {
     return { kind: "kept", session: withBeat(session, beat), lost: [], unsure: [], strays: [] };
   }
 
-  /** As many seats as holds, and the same: a lost one and a stray beside it would change the sum. */
-  #isComplete(id: string, holds: readonly Hold[]): boolean {
-    const row = this.#connection.all(sql.AUDIT, id)[0] ?? {};
-    if (readNumber(row["held"], "the number of seats") !== holds.length) return false;
-    let marks = 0;
-    for (const hold of holds) marks += markOf(hold);
-    return readWhole(row["marks"], "the sum of marks") === `${marks}`;
+  /** In the keep's own transaction: what it is told was so when it was renewed. */
+  #askedOf(id: string): readonly Hold[] {
+    return this.#connection.all(sql.ASKED_OF, id).map((row) => {
+      const name = readText(row["name"], "a request's name");
+      const bid = asBid(readText(row["bid"], `the request at "${name}", bid`));
+      return this.#hold(name, bid, BigInt(readWhole(row["token"], `the request at "${name}", token`)));
+    });
+  }
+
+  /** Whether it is kept: the name is held with exactly this token. */
+  askToLeave(name: Name, { domain, value, bid }: Token): boolean {
+    if (domain !== this.domain) return false;
+    return transact(this.#connection, "lasting", () => {
+      return this.#connection.all(sql.ASK_TO_LEAVE, name, bid, `${value}`).length > 0;
+    });
   }
 
   #audit(id: string, holds: readonly Hold[]): { readonly lost: Hold[]; readonly strays: Hold[] } {
@@ -168,6 +178,7 @@ export class SqliteShelf {
     const next = this.#connection.all(sql.NEXT_TOKEN, name, ttlMs)[0];
     if (next === undefined) throw exhausted(name);
     const token = readWhole(next["token"], `the counter of "${name}"`);
+    this.#connection.run(sql.FORGET_ASKED, name); // it was for a term that is over
     this.#connection.run(sql.TAKE_SEAT, name, claim.session.id, bid, token, markOf(claim), value);
     return { kind: "granted", hold: this.#hold(name, bid, BigInt(token)) };
   }
@@ -241,12 +252,28 @@ export class SqliteShelf {
     return this.#connection.all(sql.CHANGED_SINCE, change).map((row) => readText(row["name"], "a counter's name"));
   }
 
+  /** Every request to hand over that stands: name → token. */
+  allAsked(): ReadonlyMap<Name, string> {
+    const asked = new Map<Name, string>();
+    for (const { name, token } of this.#connection.all(sql.ALL_ASKED))
+      asked.set(readText(name, "a request's name"), readWhole(token, "a request's token"));
+    return asked;
+  }
+
   /** Sockets of the sessions that live. */
   sockets(): readonly string[] {
     return this.#connection
       .all(sql.LIVE_SOCKETS)
       .map((row) => socketPath(readText(row["socket"], "a session's socket"), this.#lifeFolder));
   }
+}
+
+/** As many seats as holds, and the same: a lost one and a stray beside it would change the sum. */
+function isComplete(found: Row, holds: readonly Hold[]): boolean {
+  if (readNumber(found["held"], "the number of seats") !== holds.length) return false;
+  let marks = 0;
+  for (const hold of holds) marks += markOf(hold);
+  return readWhole(found["marks"], "the sum of marks") === `${marks}`;
 }
 
 function isSameOpening({ beat }: SessionSpec, row: Row): boolean {

@@ -5,7 +5,16 @@
 //   call says why, and the one after that opens what is at the path now.
 import { type Refused, unknown, type Unknown } from "../../base/outcome.ts";
 import { Recent } from "../../base/recent.ts";
-import type { Call, FencedStore, Reopenable, ShowsLife, ListedNames, ListsNames } from "../contract.ts";
+import type {
+  AskedToLeave,
+  AsksToLeave,
+  Call,
+  FencedStore,
+  ListedNames,
+  ListsNames,
+  Reopenable,
+  ShowsLife,
+} from "../contract.ts";
 import type {
   Claim,
   Claimed,
@@ -13,10 +22,12 @@ import type {
   Hold,
   Kept,
   Looked,
+  Name,
   Question,
   Released,
   Session,
   SessionSpec,
+  Token,
   Will,
 } from "../contract.ts";
 import { isGivenUp } from "../call.ts";
@@ -51,7 +62,7 @@ interface Life {
 /** Each is a process, or one that has begun anew: far more than can still be heard of. */
 const SESSIONS_REMEMBERED = 1_000;
 
-export class SqliteStore implements ListsNames, FencedStore, Reopenable, ShowsLife {
+export class SqliteStore implements ListsNames, AsksToLeave, FencedStore, Reopenable, ShowsLife {
   readonly url: string;
   /** Two libraries with one file in one process lose each other's locks: POSIX gives them to the process. */
   readonly isBorrowed: boolean;
@@ -174,6 +185,21 @@ export class SqliteStore implements ListsNames, FencedStore, Reopenable, ShowsLi
       const names = file.shelf.listNames(most + 1);
       return { kind: "listed", names: names.slice(0, most), isWhole: names.length <= most };
     });
+  }
+
+  /** Its holder looks for changes of the file by itself (watcher.ts). */
+  async askToLeave(name: Name, token: Token, call: Call): Promise<AskedToLeave> {
+    if (isGivenUp(call)) return unknown(call.signal.reason);
+    const answer = this.#answer((file) => ({ kind: "done" as const, isKept: file.shelf.askToLeave(name, token) }));
+    if (answer.kind !== "done") return answer;
+    if (answer.isKept) {
+      this.#changed();
+      return { kind: "asked" };
+    }
+    const looked = await this.look([{ name }], call);
+    const seat = looked.kind === "seen" ? looked.seats[0] : undefined;
+    if (seat !== undefined) return { kind: "not-leading", seat };
+    return looked.kind === "seen" ? unknown("a look answers every name") : looked;
   }
 
   watch(questions: readonly Question[], call: Call): AsyncIterable<Hint> {

@@ -38,6 +38,7 @@ export class Watcher {
   #seen: OpenFile | undefined;
   #dataVersion = -1;
   #lastChange = "0";
+  #asked: ReadonlyMap<Name, string> = new Map();
   /** This process has committed: its own connection's data_version does not show that. */
   #isStale = false;
 
@@ -126,6 +127,7 @@ export class Watcher {
     this.#beginWith(file);
     const dataVersion = file.shelf.dataVersion();
     const change = dataVersion === this.#dataVersion && !this.#isStale ? this.#lastChange : file.shelf.lastChange();
+    if (dataVersion !== this.#dataVersion || this.#isStale) this.#tellAsked(file);
     this.#dataVersion = dataVersion;
     this.#isStale = false;
     if (change === this.#lastChange) return;
@@ -135,6 +137,13 @@ export class Watcher {
       this.#follow(place);
       this.#watched.tell(place.name, seatOf(place, this.#kernel, false));
     }
+  }
+
+  /** Requests to hand over change no seat. Each is told once; the holder's renewals show it in any case. */
+  #tellAsked({ shelf }: OpenFile): void {
+    const asked = shelf.allAsked();
+    for (const [name, token] of asked) if (this.#asked.get(name) !== token) this.#watched.tellAsked(name);
+    this.#asked = asked;
   }
 
   /** Another file than before counts its changes anew: everything in it is news. */

@@ -1,5 +1,6 @@
 // Every invariant, in one list. Each is a file: its property, the law it comes from, and what it deliberately does not check.
 import type { Invariant, Judgement } from "../observation.ts";
+import { Asked } from "./asked.ts";
 import { Closed } from "./closed.ts";
 import { DrainedRelease } from "./drained-release.ts";
 import { Exclusion } from "./exclusion.ts";
@@ -34,6 +35,7 @@ export function createInvariants(judgement: Judgement): InvariantSet {
     new TruthfulLoss(judgement, proofs),
     new Hanging(judgement),
     new Closed(judgement),
+    new Asked(judgement),
     succession,
   ];
   return { proofs, succession, listeners };

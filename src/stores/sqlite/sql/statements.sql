@@ -61,8 +61,9 @@ WHERE id = ? AND ended IS NULL AND (? IS NULL OR beat IN (SELECT value FROM json
 RETURNING candidate, ttl;
 
 -- AUDIT
--- ← session. → held, marks (text): how many seats it holds, and the sum of their marks. Answered from an index alone.
-SELECT count(*) AS held, CAST(coalesce(sum(mark), 0) AS TEXT) AS marks FROM conclave_seat WHERE session = ?;
+-- ← session. → held, marks (text): how many seats it holds, and the sum of their marks. Answered from an index alone. asked: how many requests to hand over there are, of anybody.
+SELECT count(*) AS held, CAST(coalesce(sum(mark), 0) AS TEXT) AS marks, (SELECT count(*) FROM conclave_asked) AS asked
+FROM conclave_seat WHERE session = ?;
 
 -- SEATS_OF
 -- ← session. → name, bid of every seat it holds.
@@ -111,3 +112,32 @@ DELETE FROM conclave_session WHERE id IN (
 -- LIVE_SOCKETS
 -- → socket of every session that lives.
 SELECT socket FROM conclave_session WHERE ended IS NULL AND socket IS NOT NULL;
+
+-- CREATE_ASKED
+-- The table of requests to hand over, made where a file does not have it yet: files of an earlier version are used on. A row says nothing unless its token is that of the seat.
+CREATE TABLE IF NOT EXISTS conclave_asked (
+  name TEXT PRIMARY KEY NOT NULL,
+  bid TEXT NOT NULL,
+  token INTEGER NOT NULL CHECK (token > 0)
+) STRICT, WITHOUT ROWID;
+
+-- ASK_TO_LEAVE
+-- ← name, bid, token (text). Kept only if the seat is held with exactly these by a session that lives. → name; no row if it is not.
+INSERT INTO conclave_asked (name, bid, token)
+SELECT seat.name, seat.bid, seat.token FROM conclave_seat AS seat JOIN conclave_session AS session ON session.id = seat.session
+WHERE seat.name = ? AND seat.bid = ? AND seat.token = CAST(? AS INTEGER) AND session.ended IS NULL
+ON CONFLICT (name) DO UPDATE SET bid = excluded.bid, token = excluded.token
+RETURNING name;
+
+-- ASKED_OF
+-- ← session. → name, bid, token (text) of each request that stands at a name which it holds. Few are asked at a time: their table is read first.
+SELECT asked.name AS name, asked.bid AS bid, CAST(asked.token AS TEXT) AS token
+FROM conclave_asked AS asked CROSS JOIN conclave_seat AS seat ON seat.name = asked.name WHERE seat.session = ?;
+
+-- FORGET_ASKED
+-- ← name.
+DELETE FROM conclave_asked WHERE name = ?;
+
+-- ALL_ASKED
+-- → name, token (text) of every request.
+SELECT name, CAST(token AS TEXT) AS token FROM conclave_asked;
