@@ -1,12 +1,25 @@
 // The repository, checked as a whole: who imports whom, how long things get, and whether files, exports and docs agree.
-// Reads only. Works without git, so that a fresh download can be tested; it ignores what .gitignore ignores.
+// Reads only.
 // Every rule reports all its findings at once, each as `file:line: what is wrong and what to do`.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import ts from "ts59";
 import { describe, expect, it } from "vitest";
 import { completed, publicModules, readManifest } from "../scripts/exports.mjs";
+import {
+  at,
+  files,
+  findImports,
+  lineOf,
+  namedImports,
+  offeredBy,
+  parse,
+  read,
+  root,
+  sources,
+  sqlFiles,
+  walk,
+} from "./support/repository.ts";
 
 const FILE_LINES_MAX = 400;
 const FUNCTION_LINES_MAX = 70;
@@ -120,44 +133,6 @@ const UNWANTED_IN_TESTS: typeof UNWANTED = [
   ["a test left out or singled out", /\b(?:it|test|describe|suite)[.](?:only|skip|todo)\b/g],
 ];
 
-const root = fileURLToPath(new URL("..", import.meta.url));
-const read = (file: string): string => readFileSync(path.join(root, file), "utf8");
-const lineOf = (text: string, offset: number): number => text.slice(0, offset).split("\n").length;
-
-/** Plain names and `*.suffix`, which is all that our .gitignore uses. */
-const ignored = read(".gitignore").split("\n");
-const files = listFiles("");
-const sources = files.filter((file) => file.startsWith("src/") && file.endsWith(".ts")).map(parse);
-const sqlFiles = files.filter((file) => file.startsWith("src/") && file.endsWith(".sql"));
-
-/** Every file that git would see, as a path with `/` from the root. */
-function listFiles(folder: string): readonly string[] {
-  return readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
-    if (entry.name === ".git" || isIgnored(entry.name)) return [];
-    const name = path.posix.join(folder, entry.name);
-    if (entry.isDirectory()) return listFiles(name);
-    return entry.isFile() ? [name] : [];
-  });
-}
-
-function isIgnored(name: string): boolean {
-  return ignored.some((pattern) => pattern === name || (/^\*\.\w+$/.test(pattern) && name.endsWith(pattern.slice(1))));
-}
-
-function parse(file: string): ts.SourceFile {
-  return ts.createSourceFile(file, read(file), ts.ScriptTarget.ESNext, true);
-}
-
-/** Visits every node below; does not go into a node for which `visit` returns `false`. */
-function walk(node: ts.Node, visit: (node: ts.Node) => boolean | void): void {
-  ts.forEachChild(node, (child) => {
-    if (visit(child) !== false) walk(child, visit);
-  });
-}
-
-const at = (source: ts.SourceFile, node: ts.Node): string =>
-  `${source.fileName}:${lineOf(source.text, node.getStart(source))}`;
-
 /** `src/lease/deadline.ts` → `src/lease`; `src/index.ts` → `src/index`. */
 const folderOf = (file: string): string => file.split("/").slice(0, 2).join("/").replace(/\.ts$/, "");
 
@@ -168,44 +143,6 @@ function isGlue(file: string, specifier: string): boolean {
     readManifest().peerDependencies[specifier] !== undefined &&
     Object.entries(GLUE).some(([place, packages]) => isWithin(file, place) && packages.includes(specifier))
   );
-}
-
-function findImports(source: ts.SourceFile): readonly { readonly specifier: string; readonly at: string }[] {
-  const imports = ts.preProcessFile(source.text, true, true).importedFiles;
-  return imports.map(({ fileName, pos }) => ({
-    specifier: fileName,
-    at: `${source.fileName}:${lineOf(source.text, pos)}`,
-  }));
-}
-
-/** What a module exports: its own, and what it hands on. */
-function offeredBy(file: string): readonly string[] {
-  const source = parse(file);
-  const own = [
-    ...source.text.matchAll(/^export (?:abstract )?(?:async )?(?:class|const|function|interface|type) (\w+)/gm),
-  ];
-  const handedOn = source.statements.flatMap((statement) => {
-    if (!ts.isExportDeclaration(statement) || statement.moduleSpecifier === undefined) return [];
-    const from = pathOf(source, statement.moduleSpecifier);
-    const clause = statement.exportClause;
-    if (clause === undefined || !ts.isNamedExports(clause)) return clause === undefined ? offeredBy(from) : [];
-    return clause.elements.map(({ name, propertyName }) => `${from}#${(propertyName ?? name).text}`);
-  });
-  return [...own.map((match) => `${file}#${match[1]}`), ...handedOn];
-}
-
-/** Every `import { name } from` a file of ours. */
-function namedImports(source: ts.SourceFile): readonly { from: string; name: string; node: ts.Node }[] {
-  return source.statements.filter(ts.isImportDeclaration).flatMap(({ moduleSpecifier, importClause }) => {
-    const bindings = importClause?.namedBindings;
-    if (bindings === undefined || !ts.isNamedImports(bindings)) return [];
-    const from = pathOf(source, moduleSpecifier);
-    return bindings.elements.map((node) => ({ from, name: (node.propertyName ?? node.name).text, node }));
-  });
-}
-
-function pathOf(source: ts.SourceFile, specifier: ts.Expression): string {
-  return path.posix.join(path.posix.dirname(source.fileName), (specifier as ts.StringLiteral).text);
 }
 
 function findUnwanted(file: string, unwanted: typeof UNWANTED): readonly string[] {

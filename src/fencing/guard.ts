@@ -2,7 +2,7 @@
 // deliberate move to another store. The rule, and the argument why a guard that keeps to it makes a stale leader harmless, stand in rule.ts.
 import { ConclaveError } from "../base/errors.ts";
 import { adoptByCall, foreignToken, type HowToAdopt, leftDomain, sameNumber, staleToken } from "./refusals.ts";
-import { judge, leave, type Mark, type Move, type Refusal, type Remembered } from "./rule.ts";
+import { judge, leave, type Mark, type Move, type Objection, type Remembered } from "./rule.ts";
 import type { FencingToken } from "./token.ts";
 
 export type { Mark, Move, Remembered } from "./rule.ts";
@@ -31,13 +31,13 @@ export function admit(
 
 /** Nothing is refused where nothing is remembered, and nothing is stale or equal without a mark. */
 function inWords(
-  refusal: Refusal,
+  objection: Objection,
   resource: string,
   { domain, mark }: Remembered,
   token: FencingToken,
   howToAdopt: HowToAdopt,
 ): ConclaveError {
-  switch (refusal) {
+  switch (objection) {
     case "left":
       return leftDomain(resource, domain, token);
     case "foreign":

@@ -88,14 +88,15 @@ export function readHeader(text: string | null | undefined): Fenced {
   return { token: parseToken(text) };
 }
 
-export interface Refusal {
+/** What a client is answered whose token was refused. */
+export interface RefusedAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
 /** A refusal of the guard as an answer; anything else is thrown on. */
-export function refusalOf(error: unknown, waitMs: number): Refusal {
+export function refusalOf(error: unknown, waitMs: number): RefusedAnswer {
   if (!isConclaveError(error)) throw error;
   const status = statusOf(error);
   if (status === undefined) throw error;

@@ -42,7 +42,8 @@ export interface Remembered {
   readonly left: ReadonlyMap<string, bigint | undefined>;
 }
 
-export type Refusal = "stale" | "equal" | "foreign" | "left";
+/** Why the rule does not admit an operation. */
+export type Objection = "stale" | "equal" | "foreign" | "left";
 
 /** A move of the store on purpose: from which token domain to which. */
 export interface Move {
@@ -53,7 +54,7 @@ export interface Move {
 const NO_DOMAIN: ReadonlyMap<string, bigint | undefined> = new Map();
 
 /** What to remember once an operation with `token` is admitted: the same object if nothing is new. A word: it is refused. */
-export function judge(remembered: Remembered | undefined, token: Numbered): Remembered | Refusal {
+export function judge(remembered: Remembered | undefined, token: Numbered): Remembered | Objection {
   const { domain, value, bid } = token;
   if (remembered === undefined) return { domain, mark: { value, bid }, left: NO_DOMAIN };
   const { mark, left } = remembered;

@@ -35,9 +35,9 @@ export {
   type MemberChange,
   type Membership,
   type Proposed,
-  type Refusal,
   type Snapshot,
   type StateMachine,
+  type WhyRefused,
 } from "./log-node.ts";
 export { raftElection } from "./raft/raft.ts";
 export { type RaftCommand, type RaftMessage, type RaftRole, type RaftState, type RaftWrite } from "./raft/state.ts";

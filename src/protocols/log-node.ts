@@ -49,7 +49,8 @@ export interface Snapshot<Kept> extends LogPlace {
   readonly kept: Kept;
 }
 
-export type Refusal =
+/** Why a proposal, a change of members or a read is not taken. */
+export type WhyRefused =
   /** `leader` may take it. */
   | "not-leader"
   /** Leadership is being handed over. */
@@ -63,7 +64,7 @@ export type Refusal =
 
 export type Proposed =
   | ({ readonly outcome: "appended" } & LogPlace)
-  | { readonly outcome: "refused"; readonly why: Refusal; readonly leader: NodeId };
+  | { readonly outcome: "refused"; readonly why: WhyRefused; readonly leader: NodeId };
 
 /** One at a time (thesis, section 4.1), so that the majorities before and after each change share a member. */
 export interface MemberChange {

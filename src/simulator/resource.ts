@@ -1,6 +1,6 @@
 // A resource that leaders write to, in both worlds: it remembers the newest token that it has met, and judges each write by the rule of the guards that ship
 // (fencing/rule.ts). A rule that is wrong there is found here.
-import { judge, leave, type Move, type Numbered, type Refusal, type Remembered } from "../fencing/rule.ts";
+import { judge, leave, type Move, type Numbered, type Objection, type Remembered } from "../fencing/rule.ts";
 
 export class Resource {
   #remembered: Remembered | undefined;
@@ -16,7 +16,7 @@ export class Resource {
     return this.#remembered?.domain;
   }
 
-  write(token: Numbered): "accepted" | Refusal {
+  write(token: Numbered): "accepted" | Objection {
     const judged = judge(this.#remembered, token);
     if (typeof judged === "string") return judged;
     this.#remembered = judged;

@@ -2,7 +2,7 @@
 // Here: it may believe, but its token is older, and the resource refuses it. The deadline is about belief, the token about effects.
 // Taken out: test/mutants/guard-older-value.patch
 import { expect, it } from "vitest";
-import { judge, type Numbered, type Refusal } from "../../src/fencing/rule.ts";
+import { judge, type Numbered, type Objection } from "../../src/fencing/rule.ts";
 import { RaceShelf } from "../../src/simulator/models/race-shelf.ts";
 import { Rig } from "../lease/rig.ts";
 
@@ -28,7 +28,7 @@ it("frozen-clocks: the old leader believes, its successor leads, and the old lea
     value: term.token,
     bid: term.bid,
   });
-  const after = (first: Numbered, second: Numbered): Refusal | "admitted" => {
+  const after = (first: Numbered, second: Numbered): Objection | "admitted" => {
     const remembered = judge(undefined, first);
     if (typeof remembered === "string") return remembered;
     const judged = judge(remembered, second);

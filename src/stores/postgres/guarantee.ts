@@ -1,8 +1,8 @@
 // What `postgres:` promises, as data: judged by takers' silence, and, where somebody asked for it, by the database's clock.
 import type { Guarantee } from "../../lease/guarantee.ts";
 
-export const TTL_MIN_MS = 200;
-export const TTL_MAX_MS = 86_400_000;
+const TTL_MIN_MS = 200;
+const TTL_MAX_MS = 86_400_000;
 
 /** silence: a rival watches for the ttl. database-clock: database time says when a ttl is over. */
 export type Expiry = "silence" | "database-clock";

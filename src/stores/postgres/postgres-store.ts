@@ -21,11 +21,11 @@ import type {
   Will,
 } from "../contract.ts";
 import { isGivenUp, whenGivenUp } from "../call.ts";
+import { grantedMs } from "../granted-ttl.ts";
 import { markOf } from "../mark.ts";
 import { Mailboxes } from "../mailbox.ts";
 import { type Answer, readAudit, readSeat, readSeats, readSession, readText, readToken } from "./answers.ts";
 import type { Database } from "../../clients/postgres/database.ts";
-import { TTL_MAX_MS, TTL_MIN_MS } from "./guarantee.ts";
 import { edited, insideTransaction, otherLayout, outcomeOf, type Whereabouts } from "./refusals.ts";
 import { LAYOUT, listNamesSql } from "./schema.ts";
 import { Tables } from "./tables.ts";
@@ -99,7 +99,7 @@ export class PostgresStore implements ListsNames, FencedStore {
   }
 
   async #askToOpen({ nonce, candidate, ttlMs, beat }: SessionSpec, call: Call): Promise<Kept> {
-    const ttl = Math.min(TTL_MAX_MS, Math.max(TTL_MIN_MS, Math.ceil(ttlMs)));
+    const ttl = grantedMs(ttlMs, this.guarantee.ttl);
     return await this.#ask("open", { session: nonce, candidate, ttl, beat }, ttl, call, (answer): Kept => {
       if (answer["kind"] === "session-lost") return { kind: "session-lost" };
       const session = readSession(nonce, answer, this.#where);
