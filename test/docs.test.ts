@@ -125,9 +125,7 @@ describe("docs/README.md", () => {
 });
 
 describe("docs/api", () => {
-  /** Their types are for those who read the simulator's own pages; sentences are still to be written. */
-  const without = ["protocols.md", "simulator.md"];
-  it.each(readdirSync(path.join(root, "docs/api")).filter((page) => page !== "README.md" && !without.includes(page)))(
+  it.each(readdirSync(path.join(root, "docs/api")).filter((page) => page !== "README.md"))(
     "%s says of everything what it is",
     (page) => {
       const bare = [...read(`docs/api/${page}`).matchAll(/^## `([^`]+)`\n\n```/gm)].map(([, name]) => name);

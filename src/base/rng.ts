@@ -1,6 +1,7 @@
 // Seeded randomness as plain data, so that a machine can be copied with its luck. sfc32 (Chris Doty-Humphrey's small fast counter):
 // four 32-bit words, passes PractRand, no multiplication. Not for secrets.
 
+/** The state of a generator of random numbers, as plain data: a copy of it draws the same numbers. */
 export interface Rng {
   a: number;
   b: number;

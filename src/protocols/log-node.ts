@@ -35,6 +35,7 @@ export interface Membership {
   readonly learners: readonly NodeId[];
 }
 
+/** One entry of a log. */
 export type Entry<Proposal> = LogPlace &
   (
     | { readonly kind: "proposal"; readonly proposal: Proposal }
@@ -62,6 +63,7 @@ export type WhyRefused =
   /** This node never does that. */
   | "not-supported";
 
+/** What became of a proposal. */
 export type Proposed =
   | ({ readonly outcome: "appended" } & LogPlace)
   | { readonly outcome: "refused"; readonly why: WhyRefused; readonly leader: NodeId };
@@ -80,6 +82,7 @@ export interface LogBounds {
   readonly last: number;
 }
 
+/** What a node with a log asks its host to do. */
 export interface LogEffects<
   Sent extends Message = Message,
   Write = unknown,
@@ -93,6 +96,7 @@ export interface LogEffects<
   unreadable(request: number, leader: NodeId): void;
 }
 
+/** A node that replicates a log of proposals, beside electing a leader. */
 export interface LogNode<
   State extends object = object,
   Sent extends Message = Message,

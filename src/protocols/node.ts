@@ -39,6 +39,7 @@ export interface Command {
 /** What a node says of itself. `leader` is belief: whether it may act on it is what the protocol's head says. */
 export type Role = "follower" | "candidate" | "leader";
 
+/** What a node asks its host to do. */
 export interface Effects<Sent extends Message = Message, Write = unknown> {
   /** To itself too: that arrives at once, is never lost, and is not counted. */
   send(to: NodeId, message: Sent): void;
@@ -53,7 +54,9 @@ export interface Effects<Sent extends Message = Message, Write = unknown> {
   explain(rule: string): void;
 }
 
+/** One value of a node's settings. */
 export type Setting = number | boolean | string;
+/** A node's settings, by the names of its parameters. */
 export type Settings = Readonly<Record<string, Setting>>;
 
 /**
@@ -67,6 +70,7 @@ export interface Parameter {
   readonly choices?: readonly string[];
 }
 
+/** What a node is created with. */
 export interface Setup {
   readonly id: NodeId;
   /** All members, in clockwise order for those who have a ring; ascending otherwise. */

@@ -7,6 +7,7 @@ import { type ElectionResult, runElection, specOf } from "./protocols/election.t
 import type { ProtocolEvent } from "./protocols/trace.ts";
 import { ProtocolWorld } from "./protocols/world.ts";
 
+/** An election of the bully algorithm after one member has failed. */
 export interface BullyFailure {
   readonly failed: number;
   readonly result: ElectionResult;
@@ -21,6 +22,7 @@ export function bullyFailure(failed: number, seed: number): BullyFailure {
   return { failed, result, events };
 }
 
+/** Two leaders at once, and what the resource has taken from each. */
 export interface SplitBrain {
   readonly isFenced: boolean;
   /** How long two members said that they lead. */
@@ -73,6 +75,7 @@ function firstWriteOfNew({ accepted }: ProtocolWorld): number {
   return accepted.find(({ token }) => token > 1)?.atMs ?? 0;
 }
 
+/** One lease duration, and what it costs. */
 export interface LeaseRow {
   readonly leaseMs: number;
   readonly renewDeadlineMs: number;

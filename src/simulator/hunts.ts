@@ -13,6 +13,7 @@ import { describeScheduleFault, drawScheduleWorld } from "./schedule/spec.ts";
 import { SCHEDULE_MINIMA } from "./schedule/tallies.ts";
 import type { TraceEvent } from "./trace-event.ts";
 
+/** How one seed of any hunt is run. */
 export interface AnyHuntOptions extends HuntOptions {
   /** Clocks at twice the declared bound, where that is known to break something. Only the world of leases has such a control. */
   readonly isControl?: boolean;
@@ -27,8 +28,10 @@ export interface AnyHunted extends Hunted {
   readonly tallies?: Tallies | undefined;
 }
 
+/** How often each thing happened, by names that a world has chosen. */
 export type Tallies = Readonly<Record<string, number>>;
 
+/** Something that is hunted: how a seed is run, and which faults it draws. */
 export interface Hunt {
   readonly name: string;
   /** Whether a control run must find something, and what was exercised must reach the minima. */
@@ -60,10 +63,12 @@ const SCHEDULE: Hunt = {
 /** Hunts that are not of a protocol. */
 export const OWN_HUNTS: readonly string[] = [LEASE.name, SCHEDULE.name];
 
+/** The names of all hunts: leases, schedules and every protocol. */
 export function huntNames(): readonly string[] {
   return [...OWN_HUNTS, ...SUBJECTS.map(({ node }) => node.name)];
 }
 
+/** The hunt of that name. Running it throws a RangeError that lists the protocols if there is none. */
 export function huntNamed(name: string): Hunt {
   if (name === LEASE.name) return LEASE;
   if (name === SCHEDULE.name) return SCHEDULE;
@@ -95,6 +100,7 @@ export interface HuntOrder {
   readonly stopsAtFirst?: boolean;
 }
 
+/** A seed that broke an invariant. */
 export interface Finding {
   readonly seed: number;
   readonly label: string;
@@ -103,6 +109,7 @@ export interface Finding {
   readonly atMs: number;
 }
 
+/** What a range of seeds has shown. */
 export interface HuntReport {
   readonly seeds: number;
   readonly events: number;
@@ -112,6 +119,7 @@ export interface HuntReport {
   readonly findings: readonly Finding[];
 }
 
+/** Runs seeds one after the other, and reports what was found. */
 export function huntSeeds({ name, fromSeed, count, isControl, judgedBy, stopsAtFirst }: HuntOrder): HuntReport {
   const hunt = huntNamed(name);
   const counts = emptyCounts();
@@ -132,6 +140,7 @@ export function huntSeeds({ name, fromSeed, count, isControl, judgedBy, stopsAtF
   return { seeds: hashes.length, events, counts, tallies, hashes, findings };
 }
 
+/** Adds `more` to `total`, name by name. */
 export function addTallies(total: Record<string, number>, more: Tallies): void {
   for (const [name, count] of Object.entries(more)) total[name] = (total[name] ?? 0) + count;
 }

@@ -3,6 +3,7 @@ import { formatLeaseEvent, type LeaseEvent } from "./lease/trace.ts";
 import { formatProtocolEvent, type ProtocolEvent } from "./protocols/trace.ts";
 import { formatScheduleEvent, type ScheduleEvent } from "./schedule/trace.ts";
 
+/** What happened in a world of any kind. */
 export type TraceEvent = LeaseEvent | ProtocolEvent | ScheduleEvent;
 
 const OF_LEASES: ReadonlySet<string> = new Set<LeaseEvent["type"]>([

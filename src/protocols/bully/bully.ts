@@ -161,6 +161,7 @@ function beat(state: BullyState, effects: BullyEffects): void {
 
 // ---- the node --------------------------------------------------------------------------------------------------------------------------
 
+/** The node of the bully algorithm (Garcia-Molina 1982): the greatest id that is alive leads. */
 export const bully: ProtocolNode<BullyState, BullyMessage, BullyImage, BullyCommand> = {
   name: "bully",
   summary: "the greatest id that is alive leads (Garcia-Molina 1982)",

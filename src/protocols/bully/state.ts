@@ -2,6 +2,7 @@
 import type { DetectorSettings, Watch } from "../detector/detector.ts";
 import type { Effects, NodeId } from "../node.ts";
 
+/** What nodes of the bully algorithm send to each other. */
 export type BullyMessage =
   /** Who is alive above me? */
   | { readonly type: "ELECTION"; readonly number: number }
@@ -24,6 +25,7 @@ export type BullyCommand = { readonly type: "campaign" } | { readonly type: "sus
  */
 export type Phase = "idle" | "preparing" | "asking" | "yielding" | "leading";
 
+/** What a node of the bully algorithm knows. */
 export interface BullyState {
   readonly id: NodeId;
   readonly lower: readonly NodeId[];

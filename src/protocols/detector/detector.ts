@@ -12,8 +12,10 @@ import { assert } from "../../base/assert.ts";
 import { numberOf, type Parameter, type Settings } from "../node.ts";
 import { quantileOfTail } from "./normal.ts";
 
+/** Who notices that a peer is dead: somebody says so, a timeout since its last heartbeat, or a chance computed from its heartbeats. */
 export type DetectorKind = "told" | "heartbeat" | "phi";
 
+/** How a peer is watched. */
 export interface DetectorSettings {
   readonly kind: DetectorKind;
   /** How often a watched peer says that it lives. */
@@ -87,6 +89,7 @@ export function suspectsAt(watch: Watch): number {
   return watch.heardAt + Math.max(mean + deviation * quantileOfTail(10 ** -threshold), mean);
 }
 
+/** Whether the peer is taken for dead at `now`. */
 export function suspects(watch: Watch, now: number): boolean {
   return now >= suspectsAt(watch);
 }

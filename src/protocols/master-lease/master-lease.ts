@@ -127,6 +127,7 @@ function receiveAsMaster(
 
 // ---- the node --------------------------------------------------------------------------------------------------------------------------
 
+/** The node of a master lease: a majority of members promises to elect nobody else for a time. */
 export const masterLease: ProtocolNode<MasterLeaseState, MasterLeaseMessage, MasterLeaseImage, MasterLeaseCommand> = {
   name: "master-lease",
   summary: "replicas promise not to elect another for a while (Chubby)",

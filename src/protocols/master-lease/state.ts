@@ -3,6 +3,7 @@ import type { Rng } from "../../base/rng.ts";
 import type { Effects, NodeId } from "../node.ts";
 import type { Margins } from "./deadlines.ts";
 
+/** What nodes with a master lease send to each other. */
 export type MasterLeaseMessage =
   /** Promise me, in this epoch, not to elect another. `isForced`: even if you are bound to somebody; I shall wait it out. */
   | { readonly type: "ASK"; readonly epoch: number; readonly isForced: boolean }
@@ -86,6 +87,7 @@ export interface Tenure {
   readonly sentAt: Float64Array;
 }
 
+/** What a node with a master lease knows. */
 export interface MasterLeaseState {
   readonly id: NodeId;
   readonly peers: readonly NodeId[];

@@ -58,6 +58,7 @@ function campaign(state: RaftState, effects: RaftEffects): void {
   else becomeCandidate(state, false, effects);
 }
 
+/** The node of Raft's election, without a log. */
 export const raftElection: ProtocolNode<RaftState, RaftMessage, RaftWrite, RaftCommand> = {
   name: "raft-election",
   summary: "the candidate with a majority of votes leads for a term (Ongaro and Ousterhout 2014)",

@@ -4,6 +4,7 @@ import type { Rng } from "../../base/rng.ts";
 import type { Effects, NodeId } from "../node.ts";
 import type { LogEnd } from "./log.ts";
 
+/** What nodes send to each other in Raft's election. */
 export type RaftMessage =
   /** Would you vote for me in `term`, which I have not begun? */
   | { readonly type: "PRE-VOTE"; readonly term: number; readonly log: LogEnd }
@@ -36,6 +37,7 @@ export interface Withheld {
   readonly message: RaftMessage;
 }
 
+/** What a node knows in Raft's election. */
 export interface RaftState {
   readonly id: NodeId;
   readonly peers: readonly NodeId[];

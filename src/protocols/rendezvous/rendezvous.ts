@@ -11,6 +11,7 @@
 import { assert } from "../../base/assert.ts";
 import { combine, fractionOf, type Hash, hashText } from "./hash.ts";
 
+/** A member and the share of keys that it takes. */
 export interface WeightedMember {
   readonly id: string;
   /** Relative to the others' weights; above 0. */
@@ -31,6 +32,7 @@ export function rendezvousOwners(key: string, members: readonly string[], count:
   );
 }
 
+/** Who is in charge of `key`, where members take shares by their weights; undefined: there are no members. */
 export function weightedOwner(key: string, members: readonly WeightedMember[]): string | undefined {
   return weightedOwners(key, members, 1)[0];
 }

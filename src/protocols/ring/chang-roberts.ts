@@ -26,6 +26,7 @@ function takeToken(state: RingState, token: ElectionToken, effects: RingEffects)
   else effects.explain("a lesser token: swallowed");
 }
 
+/** The node of Chang and Roberts (1979): in a ring, the best attribute leads, and lesser tokens are swallowed. */
 export const changRoberts: RingNode = ringNode({
   name: "chang-roberts",
   summary: "the best attribute leads; in a ring, lesser tokens are swallowed (Chang and Roberts 1979)",

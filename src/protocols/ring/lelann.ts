@@ -23,6 +23,7 @@ function takeToken(state: RingState, token: ElectionToken, effects: RingEffects)
   passToken(state, token, effects);
 }
 
+/** The node of LeLann (1977): in a ring, every token goes all the way round, and the best attribute leads. */
 export const lelann: RingNode = ringNode({
   name: "lelann",
   summary: "the best attribute leads; in a ring, everybody's token goes around (LeLann 1977)",

@@ -20,6 +20,7 @@ export interface ElectedToken extends Bid {
   readonly round: number;
 }
 
+/** What nodes of a ring send to each other. */
 export type RingMessage =
   | ElectionToken
   | ElectedToken
@@ -41,6 +42,7 @@ export type RingCommand = { readonly type: "campaign" } | { readonly type: "susp
  */
 export type Phase = "waiting" | "running" | "following" | "leading";
 
+/** What a node of a ring knows. */
 export interface RingState {
   readonly id: NodeId;
   readonly attr: number;

@@ -21,6 +21,7 @@ export interface Notification extends Vote {
   readonly state: PeerState;
 }
 
+/** What nodes of ZooKeeper's election send to each other. */
 export type ZabMessage =
   | Notification
   /** To the elected: the epoch I have accepted. */
@@ -95,6 +96,7 @@ export interface Timing {
   readonly syncLimitMs: number;
 }
 
+/** What a node of ZooKeeper's election knows. */
 export interface ZabState {
   readonly id: NodeId;
   readonly voters: readonly NodeId[];

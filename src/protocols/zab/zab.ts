@@ -167,6 +167,7 @@ function receiveAsFollower(state: ZabState, from: NodeId, message: ToFollower, e
 
 // ---- the node --------------------------------------------------------------------------------------------------------------------------
 
+/** The node of ZooKeeper's fast leader election. */
 export const zab: ProtocolNode<ZabState, ZabMessage, ZabImage, ZabCommand> = {
   name: "zab",
   summary: "ZooKeeper's Fast Leader Election, then an epoch with a quorum",

@@ -1,12 +1,14 @@
 // What a hunt is, in both worlds: one seed draws a world and its faults, invariants judge it, and what they find is told, made smaller and replayed in
 // one way. A finding is made smaller by taking faults out as long as the same invariant is still broken; the rest of the world stays as the seed drew it.
 
+/** An invariant that was broken: which, how, and when. */
 export interface Violation {
   readonly invariant: string;
   readonly story: string;
   readonly atMs: number;
 }
 
+/** How one seed is run. */
 export interface HuntOptions {
   /** Numbers of the faults to keep; all of them if undefined. */
   readonly faults?: readonly number[] | undefined;
@@ -29,6 +31,7 @@ export interface Hunted {
   readonly faults: readonly number[];
 }
 
+/** The fewest faults that still break the same invariant. */
 export interface Shrunk<Result extends Hunted> {
   /** Numbers of the faults that are still needed. */
   readonly faults: readonly number[];

@@ -8,6 +8,7 @@
 import { nextFraction, type Rng } from "../../base/rng.ts";
 import { formatMs, parseMs } from "./durations.ts";
 
+/** How long a message or a write to a disk takes. */
 export interface Latency {
   readonly minMs: number;
   /** Evenly spread over so much more. */
@@ -25,14 +26,17 @@ const NAMED: Readonly<Record<string, Latency>> = {
   wan: { ...NONE, minMs: 30, spreadMs: 10, againChance: 0.01, againMs: 200 },
 };
 
+/** Always `ms`. */
 export function fixedLatency(ms: number): Latency {
   return { ...NONE, minMs: ms };
 }
 
+/** Evenly between `minMs` and `maxMs`. */
 export function uniformLatency(minMs: number, maxMs: number): Latency {
   return { ...NONE, minMs, spreadMs: maxMs - minMs };
 }
 
+/** At least `minMs`, and an exponential part with a mean of `meanMs` on top. */
 export function exponentialLatency(minMs: number, meanMs: number): Latency {
   return { ...NONE, minMs, tailMs: meanMs };
 }
@@ -46,6 +50,7 @@ export function drawLatency(rng: Rng, latency: Latency): number {
   return ms;
 }
 
+/** Reads `10ms`, `5ms-15ms`, `exp:2ms+8ms`, `lan` or `wan`; throws a RangeError for anything else. */
 export function parseLatency(text: string): Latency {
   const named = Object.hasOwn(NAMED, text) ? NAMED[text] : undefined;
   if (named !== undefined) return named;
@@ -58,6 +63,7 @@ export function parseLatency(text: string): Latency {
   return uniformLatency(minMs, maxMs);
 }
 
+/** As `parseLatency` reads it. */
 export function formatLatency(latency: Latency): string {
   const named = Object.entries(NAMED).find(([, other]) => JSON.stringify(other) === JSON.stringify(latency));
   if (named !== undefined) return named[0];

@@ -6,6 +6,7 @@ import type { Token } from "../../lease/exchange.ts";
 import { NO_DOMAIN } from "./guarantees.ts";
 import type { CandidateSpec } from "./spec.ts";
 
+/** The names of everything that worlds of leases count. */
 export const COUNT_NAMES = [
   "events",
   "steps",
@@ -67,13 +68,17 @@ export const COUNT_NAMES = [
   "successions",
 ] as const;
 
+/** One of `COUNT_NAMES`. */
 export type CountName = (typeof COUNT_NAMES)[number];
+/** How often each thing happened in a world of leases. */
 export type Counts = Record<CountName, number>;
 
+/** All counts at 0. */
 export function emptyCounts(): Counts {
   return Object.fromEntries(COUNT_NAMES.map((name) => [name, 0])) as Counts;
 }
 
+/** Adds `more` to `total`, name by name. */
 export function addCounts(total: Counts, more: Readonly<Counts>): void {
   for (const name of COUNT_NAMES) total[name] += more[name];
 }

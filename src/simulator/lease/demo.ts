@@ -9,12 +9,14 @@ import { CALM_STORE, type CandidateSpec, type WorldSpec } from "./spec.ts";
 import { streamOf } from "./streams.ts";
 import type { LeaseEvent } from "./trace.ts";
 
+/** One line of the story. */
 export interface DemoLine {
   readonly atMs: number;
   readonly who: string;
   readonly what: string;
 }
 
+/** The story, and what happened in it in numbers. */
 export interface DemoResult {
   readonly seed: number;
   readonly lines: readonly DemoLine[];
@@ -30,6 +32,7 @@ export interface DemoResult {
 const TTL_MS = 2000;
 const ELECTION = "billing";
 
+/** Plays the story of `conclave demo --simulated` from one seed. */
 export function demoElection(seed: number): DemoResult {
   const { trace, counts, violation } = runWorld(demoWorld(seed), true);
   const overlaps = violation?.invariant === "exclusion" ? 1 : 0;

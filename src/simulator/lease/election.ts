@@ -9,6 +9,7 @@ import { streamOf } from "./streams.ts";
 import type { LeaseEvent } from "./trace.ts";
 import type { Violation } from "../kernel/hunt.ts";
 
+/** A world of leases as a user chooses it. */
 export interface LeaseChoices {
   readonly nodes: number;
   readonly seed: number;
@@ -28,6 +29,7 @@ export interface LeaseChoices {
   readonly untilMs: number;
 }
 
+/** What became of an election by leases. */
 export interface LeaseElection {
   /** 1…N: who led last. */
   readonly leader: number;
@@ -42,6 +44,7 @@ export interface LeaseElection {
 
 const ELECTION = "leader";
 
+/** Runs one election by leases, with the troubles that were chosen. */
 export function electByLease(choices: LeaseChoices): LeaseElection {
   const result = runWorld(leaseWorld(choices), true);
   const elections = result.trace.flatMap(readElection);

@@ -29,8 +29,10 @@ export const FAULT_KINDS = [
   "replace", // an empty store takes the place of this one, with tokens of another domain
 ] as const;
 
+/** What can go wrong in a world of leases. */
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
+/** One fault of a world of leases: what happens, when, and to whom. */
 export interface Fault {
   /** Its number in the schedule as drawn; stays when others are taken out. */
   readonly index: number;
@@ -77,6 +79,7 @@ export function withMore(faults: readonly Fault[], more: readonly Fault[]): read
   return [...faults, ...more.map((fault) => ({ ...fault, index: first + fault.index }))];
 }
 
+/** A fault in words. */
 export function describeFault(fault: Fault): string {
   const { index, kind, atMs, durationMs, amountMs, election, slot } = fault;
   const whom = fault.aimsAtLeader ? `the leader of election ${election}, else candidate ${slot}` : `candidate ${slot}`;

@@ -6,8 +6,10 @@ import { drawWorld, type SwarmOptions } from "./swarm.ts";
 import type { LeaseEvent } from "./trace.ts";
 import { World } from "./world.ts";
 
+/** How one seed of leases is run. */
 export interface RunOptions extends SwarmOptions, HuntOptions {}
 
+/** What became of one seed of leases. */
 export interface RunResult extends Hunted {
   readonly spec: WorldSpec;
   readonly counts: Readonly<Counts>;
@@ -15,6 +17,7 @@ export interface RunResult extends Hunted {
   readonly trace: readonly LeaseEvent[];
 }
 
+/** Runs the world of leases that a seed draws, and judges it. */
 export function runSeed(seed: number, options: RunOptions = {}): RunResult {
   const drawn = drawWorld(seed, options);
   const { faults } = options;
@@ -23,6 +26,7 @@ export function runSeed(seed: number, options: RunOptions = {}): RunResult {
   return runWorld(spec, options.isRecorded ?? false, options.judgedBy);
 }
 
+/** Runs a world of leases to its end, and judges it. */
 export function runWorld(spec: WorldSpec, isRecorded: boolean, judgedBy?: readonly string[]): RunResult {
   const world = new World(spec, isRecorded, judgedBy);
   const violation = runToEnd(world);

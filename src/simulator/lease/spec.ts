@@ -4,6 +4,7 @@ import type { ClockSpec } from "../kernel/clock.ts";
 import type { Fault } from "./faults.ts";
 import type { NetworkSpec } from "../kernel/network.ts";
 
+/** A world of leases, complete: with its seed it determines every event. */
 export interface WorldSpec {
   readonly seed: number;
   /** In a word or two, for people. */
@@ -22,6 +23,7 @@ export interface WorldSpec {
   readonly alone: readonly number[];
 }
 
+/** One candidate of a world of leases. */
 export interface CandidateSpec {
   /** For people; may be shared by several processes. */
   readonly id: string;
@@ -51,6 +53,7 @@ export interface WorkSpec {
   readonly overstayMaxMs: number;
 }
 
+/** The modelled store of a world of leases. */
 export interface StoreSpec {
   readonly shape: "line" | "race";
   /** kernel: one host, one clock; rivals see until when a seat is held, and that its holder is dead. */

@@ -20,6 +20,7 @@ import { grantedMs } from "./create-shelf.ts";
 import { withExtras } from "./swarm-extras.ts";
 import { streamOf } from "./streams.ts";
 
+/** How worlds of leases are drawn. */
 export interface SwarmOptions {
   /** Clocks at twice the declared bound, where the store judges and nothing takes time. */
   readonly isControl?: boolean;
@@ -42,6 +43,7 @@ interface Draw {
   readonly rho: number;
 }
 
+/** Draws a world of leases and its faults from a seed. */
 export function drawWorld(seed: number, options: SwarmOptions = {}): WorldSpec {
   const rng = streamOf(seed, "swarm");
   const isControl = options.isControl ?? false;

@@ -5,6 +5,7 @@ import type { Answer, Request } from "../../lease/state.ts";
 import type { Trace } from "../kernel/trace.ts";
 import type { FaultKind } from "./faults.ts";
 
+/** What happened in a world of leases, one event at a time. */
 export type LeaseEvent = { readonly atMs: number } &
   /** A process sends a request to the store. */
   (

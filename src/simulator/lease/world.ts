@@ -33,6 +33,7 @@ import { Writes } from "./writes.ts";
 /** More events than any world needs by far: a world that gets here spins. */
 const EVENTS_MAX = 100_000;
 
+/** A world of candidates, each the shipped lease machine, before a modelled store. */
 export class World implements Actor {
   readonly spec: WorldSpec;
   readonly kernel: Kernel;

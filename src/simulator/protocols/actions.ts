@@ -10,6 +10,7 @@
 import type { NodeId } from "../../protocols/node.ts";
 import { formatLatency, type Latency, parseLatency } from "../kernel/latency.ts";
 
+/** What can be done to a world of a protocol: faults, and what members are told. */
 export type Action =
   | { readonly type: "crash" | "restart" | "pause" | "resume"; readonly node: NodeId }
   | { readonly type: "crash-role" | "pause-role"; readonly role: "leader" | "candidate" }
@@ -22,11 +23,13 @@ export type Action =
   | { readonly type: "tell"; readonly node: NodeId; readonly command: string; readonly argument: number }
   | { readonly type: "expire"; readonly node: NodeId; readonly timer: string; readonly subject: number };
 
+/** An action and when it is done. */
 export interface Scheduled {
   readonly atMs: number;
   readonly action: Action;
 }
 
+/** An action as scenario files write it. */
 export function formatAction(action: Action): string {
   switch (action.type) {
     case "crash":

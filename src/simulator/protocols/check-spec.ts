@@ -6,6 +6,7 @@ import { subjectNamed } from "./subjects/index.ts";
 
 const NODES_WRITTEN_MAX = 1000;
 
+/** The spec as it is; throws a RangeError that says what is wrong in it. */
 export function checkSpec(spec: ProtocolSpec): ProtocolSpec {
   const { nodes, seed, leader, down, ring, settings } = spec;
   checkNodes(nodes);
@@ -26,6 +27,7 @@ export function checkNodes(nodes: number): number {
   return nodes;
 }
 
+/** The ids as they are; throws a RangeError if one of them is no member. */
 export function checkIds(what: string, ids: readonly NodeId[], nodes: number): readonly NodeId[] {
   const wrong = ids.find((id) => !(id >= 1 && id <= nodes));
   if (wrong !== undefined) throw new RangeError(`${what}: there is no member ${wrong}; members are 1…${nodes}`);

@@ -12,6 +12,7 @@ import { subjectNamed } from "./subjects/index.ts";
 import type { ProtocolEvent } from "./trace.ts";
 import { ProtocolWorld } from "./world.ts";
 
+/** What became of an election. */
 export interface ElectionResult {
   readonly protocol: string;
   readonly nodes: number;
@@ -26,6 +27,7 @@ export interface ElectionResult {
   readonly violations: readonly Violation[];
 }
 
+/** An election that was run: its result, its world, and what was measured. */
 export interface ElectionRun {
   readonly result: ElectionResult;
   readonly world: ProtocolWorld;
@@ -39,6 +41,7 @@ export interface ElectionRun {
   readonly hash: string;
 }
 
+/** How an election is run. */
 export interface ElectionOptions {
   readonly isRecorded?: boolean;
   readonly maxMs?: number;
@@ -75,6 +78,7 @@ export function specOf(name: string, choices: Choices = {}): ProtocolSpec {
   };
 }
 
+/** Runs a world until its members agree or `maxMs` have passed. */
 export function runElection(spec: ProtocolSpec, options: ElectionOptions = {}): ElectionRun {
   const { isRecorded = false, maxMs = MAX_MS, invariants } = options;
   const world = new ProtocolWorld(spec, { isRecorded, invariants });
@@ -115,6 +119,7 @@ export function isWithoutEnd(subject: AnySubject, { settings, writeEveryMs }: Pr
   return writeEveryMs > 0 || subject.isPerpetual(settings);
 }
 
+/** What a world has come to, as far as it has run. */
 export function resultOf(world: ProtocolWorld): ElectionResult {
   const { protocol, nodes, seed } = world.spec;
   const leader = world.agreedLeader();

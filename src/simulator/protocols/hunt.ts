@@ -14,6 +14,7 @@ import { subjectNamed } from "./subjects/index.ts";
 import type { ProtocolEvent } from "./trace.ts";
 import { ProtocolWorld } from "./world.ts";
 
+/** A world that was drawn for a hunt. */
 export interface HuntedWorld {
   readonly spec: ProtocolSpec;
   /** The faults' places in `spec.schedule` are 0…faults−1; what mends the core follows. */
@@ -25,11 +26,13 @@ export interface HuntedWorld {
   readonly withinMs: number;
 }
 
+/** What became of one seed of a protocol. */
 export interface ProtocolHuntResult extends Hunted {
   readonly world: HuntedWorld;
   readonly trace: readonly ProtocolEvent[];
 }
 
+/** Draws the world of a protocol and its faults from a seed. */
 export function drawHuntedWorld(name: string, seed: number): HuntedWorld {
   const subject = subjectNamed(name);
   const rng = createRng(seed, 71);
@@ -64,6 +67,7 @@ export function drawHuntedWorld(name: string, seed: number): HuntedWorld {
   return { spec, faults: faults.length, calmAtMs, core, withinMs };
 }
 
+/** Runs the world that a seed draws for a protocol, and judges it. */
 export function huntProtocol(name: string, seed: number, options: HuntOptions = {}): ProtocolHuntResult {
   const drawn = drawHuntedWorld(name, seed);
   const { judgedBy, faults, isRecorded = false } = options;

@@ -12,6 +12,7 @@
 import { createRng, nextInteger, nextOf, type Rng } from "../../base/rng.ts";
 import type { NodeId } from "../../protocols/node.ts";
 
+/** Partitions that have a name. */
 export const PARTITION_NAMES = [
   "one",
   "majority",

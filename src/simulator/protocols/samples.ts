@@ -5,6 +5,7 @@ import { runElection } from "./election.ts";
 import type { Violation } from "../kernel/hunt.ts";
 import type { ProtocolSpec } from "./spec.ts";
 
+/** What one seed has come to, as numbers. */
 export interface Sample {
   readonly seed: number;
   /** 0: nobody whom all agree on. */
@@ -19,11 +20,13 @@ export interface Sample {
   readonly violation: Violation | undefined;
 }
 
+/** Which elections to run, from which seed on. */
 export type SampleOrder = { readonly fromSeed: number; readonly count: number } & (
   | { readonly kind: "election"; readonly spec: ProtocolSpec; readonly maxMs: number }
   | { readonly kind: "lease"; readonly choices: LeaseChoices }
 );
 
+/** Runs one election for each seed. */
 export function takeSamples(order: SampleOrder): readonly Sample[] {
   return Array.from({ length: order.count }, (_, index) => takeSample(order, order.fromSeed + index));
 }
@@ -72,6 +75,7 @@ function finite(ms: number): number {
   return ms === Infinity ? -1 : Number(ms.toFixed(3));
 }
 
+/** A list of numbers, described. */
 export interface Distribution {
   readonly count: number;
   readonly min: number;

@@ -23,6 +23,7 @@ const RULE = "----";
 const RUN_MAX_MS = 60_000;
 const BEGINS = "a scenario begins with: cluster PROTOCOL nodes=N";
 
+/** What became of a scenario file. */
 export interface PlayedScenario {
   /** The file, with what its commands print now. */
   readonly text: string;
@@ -32,6 +33,7 @@ export interface PlayedScenario {
   readonly failures: readonly string[];
 }
 
+/** Plays a scenario file, and writes it anew with what its commands print now. */
 export function playScenario(text: string): PlayedScenario {
   const player = new Player();
   const written: string[] = [];
@@ -83,6 +85,7 @@ export function parseSetting(
   return [name, text];
 }
 
+/** Reads members, written `1,2,3`; throws a RangeError for anything else. */
 export function parseIds(text: string): readonly NodeId[] {
   return text.split(",").map((part) => {
     if (!/^\d+$/.test(part.trim())) throw new RangeError(`${JSON.stringify(text)}: members are written 1,2,3`);

@@ -7,6 +7,7 @@ import type { LinkSpec } from "./links.ts";
 /** More members than any world has: a direction is one number. */
 export const NODES_MAX = 1024;
 
+/** A world of a protocol, complete: with its seed it determines every event. */
 export interface ProtocolSpec {
   readonly protocol: string;
   readonly nodes: number;

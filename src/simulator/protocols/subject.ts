@@ -106,6 +106,7 @@ export interface SubjectCore<
   drawSettings?(rng: Rng): Settings;
 }
 
+/** How a node is hunted: which faults it tolerates, which invariants judge it, when it must have agreed. */
 export interface Subject<
   State extends object = object,
   Sent extends Message = Message,
@@ -117,6 +118,7 @@ export interface Subject<
   readonly log?: undefined;
 }
 
+/** How a node with a log is hunted. */
 export interface LogSubject<
   State extends object = object,
   Sent extends Message = Message,
@@ -131,6 +133,7 @@ export interface LogSubject<
   readonly log: LogHunt<Image, Machine, Proposal, Kept>;
 }
 
+/** A subject of either kind. */
 export type AnySubject = Subject | LogSubject;
 
 /** What `tell 1 NAME ARGUMENT` tells the node. */

@@ -6,6 +6,7 @@ import type { Action } from "./actions.ts";
 import type { HostEvent } from "./invariants/invariant.ts";
 import type { Fate } from "./links.ts";
 
+/** What happened in a world of a protocol, one event at a time. */
 export type ProtocolEvent = { readonly atMs: number } & (
   | { readonly type: "start"; readonly node: NodeId; readonly life: number }
   /** `id` is the same in its send and in each of its deliveries. */

@@ -21,6 +21,7 @@ import { type AnySubject, commandOf } from "./subject.ts";
 import { subjectNamed } from "./subjects/index.ts";
 import { attend, type Errand, releaseErrand } from "./writers.ts";
 
+/** What is recorded of a world, and who judges it. */
 export interface WorldOptions {
   readonly isRecorded?: boolean;
   /** Undefined: those of the subject. */
@@ -31,6 +32,7 @@ interface Count {
   count: number;
 }
 
+/** A world of members that speak a protocol. */
 export class ProtocolWorld implements Actor, Surroundings, View {
   readonly spec: ProtocolSpec;
   readonly subject: AnySubject;

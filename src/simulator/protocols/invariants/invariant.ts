@@ -75,6 +75,7 @@ export interface View<State extends object = object, Image = unknown> {
   readonly delayMaxMs: number;
 }
 
+/** A write that the resource has taken. */
 export interface AcceptedWrite {
   readonly atMs: number;
   readonly node: NodeId;
@@ -92,6 +93,7 @@ export type Hearing<Memory, State extends object, Heard extends Message, Image> 
   ): string | undefined;
 }["look"];
 
+/** What must hold in every world of a protocol: it watches, and says in a sentence what is broken. */
 export interface Invariant<
   Memory extends object = object,
   State extends object = object,

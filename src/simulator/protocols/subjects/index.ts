@@ -8,11 +8,13 @@ import { changRoberts, lelann } from "./ring/subject.ts";
 import { toyLog } from "./toy-log/subject.ts";
 import { zab } from "./zab/subject.ts";
 
+/** Every protocol that is hunted. */
 export const SUBJECTS: readonly AnySubject[] = [bully, changRoberts, lelann, raftElection, zab, masterLease, toyLog];
 
 /** Every invariant of any subject, once. */
 export const INVARIANTS: readonly Invariant[] = [...new Set(SUBJECTS.flatMap(({ invariants }) => invariants))];
 
+/** The subject of that protocol; throws a RangeError that lists the names if there is none. */
 export function subjectNamed(name: string): AnySubject {
   const subject = SUBJECTS.find(({ node }) => node.name === name);
   if (subject === undefined)
