@@ -8,14 +8,14 @@ import { freshReads } from "../../invariants/log/fresh-reads.ts";
 import { keptAcknowledgements } from "../../invariants/log/kept-acknowledgements.ts";
 import { logBounds } from "../../invariants/log/log-bounds.ts";
 import { logMatching } from "../../invariants/log/log-matching.ts";
+import { soundSnapshots } from "../../invariants/log/sound-snapshots.ts";
 import { stateMachineSafety } from "../../invariants/log/state-machine-safety.ts";
 import { monotoneTerm } from "../../invariants/monotone-term.ts";
 import { oneLeaderPerTerm } from "../../invariants/one-leader-per-term.ts";
 import { type LogSubject, TOLERATES_ALL } from "../../subject.ts";
-import { confirmedReads } from "./confirmed-reads.ts";
+import { toyConfirmedReads } from "./confirmed-reads.ts";
 import { type Assignment, type KeptShelf, type Shelf, toyMachine } from "./machine.ts";
 import { toyLogNode } from "./node.ts";
-import { soundSnapshots } from "./sound-snapshots.ts";
 import type { ToyImage, ToyMessage, ToyState, ToyWrite } from "./state.ts";
 
 export const toyLog: LogSubject<ToyState, ToyMessage, ToyWrite, never, ToyImage, Shelf, Assignment, KeptShelf> = {
@@ -31,8 +31,8 @@ export const toyLog: LogSubject<ToyState, ToyMessage, ToyWrite, never, ToyImage,
     committedOnMajority,
     keptAcknowledgements,
     freshReads,
-    confirmedReads,
-    soundSnapshots,
+    toyConfirmedReads,
+    soundSnapshots(toyMachine),
   ],
   tolerates: { ...TOLERATES_ALL, drift: 0.1 },
   delayMaxMs: (settings) => numberOf(settings, "heartbeatMs") / 5,
