@@ -18,6 +18,7 @@ const HELPERS = [
   "cli/drill/candidate",
   "cli/sim-worker",
   "election/renewal-thread",
+  "keeper/app-keeper",
   "supervisor/releaser",
 ];
 const KEEPER = "supervisor/keeper";

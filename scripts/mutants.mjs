@@ -109,7 +109,9 @@ async function main(argv) {
 /** Its test needs neither a server nor a process of its own. @param {Mutant} mutant */
 function isQuick({ test = "" }) {
   if (QUICK.has(test)) return true;
-  return !/^test\/(?:supervisor\/|(?:stores|clients)\/(?:postgres|etcd)\/|fencing\/(?:postgres|etcd)\.)/.test(test);
+  return !/^test\/(?:supervisor\/|keeper\/|(?:stores|clients)\/(?:postgres|etcd)\/|fencing\/(?:postgres|etcd)\.)/.test(
+    test,
+  );
 }
 
 /** @param {Outcome} outcome */

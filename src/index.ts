@@ -9,6 +9,7 @@ export type {
   CloseOptions,
   Election,
   ElectOptions,
+  KeeperOptions,
   Leader,
   LeadOptions,
   LockOptions,

@@ -19,6 +19,7 @@ export type ErrorCode =
   | "STORE_UNSUPPORTED"
   | "STORE_FULL"
   | "THREAD_LOST"
+  | "KEEPER_LOST"
   | "CONFIG_INVALID"
   | "LOCK_TIMEOUT"
   | "CLOSED";
@@ -53,6 +54,8 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, boolean>> = {
   STORE_FULL: false,
   /** The renewal thread has ended or does not answer; renewals go on in the main loop. */
   THREAD_LOST: false,
+  /** The keeper beside this process has ended, or could not be started; it is started again. */
+  KEEPER_LOST: true,
   /** Options that cannot work; the message lists every problem. */
   CONFIG_INVALID: false,
   /** The lock was not free within `waitMs`. */

@@ -10,6 +10,8 @@ import { hasControlCharacter, type Settings } from "../lease/settings.ts";
 import type { Store } from "../stores/contract.ts";
 import { hostClockOf } from "../stores/host-clock.ts";
 import { onAbort } from "./abort.ts";
+import { type KeptStore, keptStore } from "./kept-store.ts";
+import { quietMsOf } from "./keeper-options.ts";
 import { callUser } from "./callbacks.ts";
 import { nodeClock } from "./clock.ts";
 import { type Arena, type Contest, WorkContest } from "./contest.ts";
@@ -55,6 +57,9 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
   readonly #store: Store;
   readonly #settings: Settings;
   readonly #clock: Clock;
+  /** How long a keeper waits; undefined: there is none. */
+  readonly #quietMs: number | undefined;
+  #kept: KeptStore | undefined;
   readonly #onOverstay: NonNullable<CandidateSettings["onOverstay"]>;
   readonly #lookout: Lookout;
   #giveBackStore: (() => Promise<void>) | undefined;
@@ -75,6 +80,7 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
     this.#settings = settings;
     this.#clock = clock;
     const { onOverstay = "report", onEvent, logger } = options;
+    this.#quietMs = quietMsOf(options.keeper);
     this.#onOverstay = onOverstay;
     const isDelivered = (error: ConclaveError): boolean => this.#delivered.get(error) === true;
     this.#voice = new Voice({
@@ -204,10 +210,13 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
   async #rest(): Promise<void> {
     const arena = this.#made;
     const giveBackStore = this.#giveBackStore;
+    const kept = this.#kept;
+    this.#kept = undefined;
     this.#made = undefined;
     this.#giveBackStore = undefined;
     this.#nonce = undefined;
     if (arena !== undefined) await arena.runner.close();
+    kept?.end();
     await giveBackStore?.();
   }
 
@@ -231,8 +240,11 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
     const { id } = this;
     this.#speaker = id;
     this.#giveBackStore = borrowStore(this.#store);
+    if (this.#quietMs !== undefined)
+      this.#kept = keptStore(this.#store, this.#quietMs, (error) => this.#tell({ type: "error", error }));
     const runner = new Runner({
-      store: this.#store,
+      store: this.#kept?.store ?? this.#store,
+      beats: this.#kept?.beats,
       settings: { ...this.#settings, candidate: id },
       clock: this.#clock,
       nonce: this.#nonce ?? nextCandidateNonce(),

@@ -8,6 +8,26 @@ import type { Listener, Logger } from "./voice.ts";
 /** The kind of term that a store gives: with a token, or without. */
 export type TermOf<S extends Store> = S extends FencedStore ? Term : UnfencedTerm;
 
+/**
+ * A keeper: a small process beside this one, which gives back what this process holds as soon as it is dead, and nothing that it has started lives. See docs/KEEPER.md.
+ * What was sent before the death may still arrive. So it must be said either that this does no harm, or how long it may take.
+ */
+export type KeeperOptions = (
+  | {
+      /** Everything that this process and its children write to compares the token of the term (docs/FENCING.md): the seat is given back at once. */
+      readonly effectsAreFenced: true;
+      readonly quietMs?: undefined;
+    }
+  | {
+      readonly effectsAreFenced?: false | undefined;
+      /** The seat is given back so long after the last of them was gone: requests of a dead process may arrive until then. At most 8000. */
+      readonly quietMs: number;
+    }
+) & {
+  /** This process starts no others. Needed where the system does not show whose child a process is: everywhere but on Linux, where they are looked for in any case. */
+  readonly noChildren?: boolean | undefined;
+};
+
 /** What can be set for a candidate, beside its store. */
 export interface CandidateSettings {
   /** @default hostname; a nonce of this process is always added */
@@ -31,6 +51,11 @@ export interface CandidateSettings {
    * `stallAfterMs` + `ttlMs` after its last turn. From about half of `ttlMs` to a hundred times `ttlMs`. @default twice ttlMs
    */
   readonly stallAfterMs?: number | undefined;
+  /**
+   * Lets another process give this one's terms back when it is killed, instead of the ttl. Needs a store that was opened from a URL. If the keeper is lost, an
+   * error event says so (`KEEPER_LOST`), and another one is started. @default none: after a crash the ttl has to pass, except on stores that notice by themselves
+   */
+  readonly keeper?: KeeperOptions | undefined;
   /** What happens when work still runs although its term is lost. @default "report": an event, and no new term here until the work has settled */
   readonly onOverstay?: "report" | "exit" | ((election: string) => void) | undefined;
   /** Called with every event, in order: docs/EVENTS.md. As `subscribe`, from the beginning. What it throws or rejects with does no harm. */

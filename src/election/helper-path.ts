@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /** Undefined where the package was joined into another program without it. */
-export function helperPath(folder: "election" | "supervisor", name: string): string | undefined {
+export function helperPath(folder: "election" | "keeper" | "supervisor", name: string): string | undefined {
   // A bundler that makes CommonJS of an ES module leaves no address behind.
   const here = import.meta.url as string | undefined;
   if (here === undefined) return undefined;

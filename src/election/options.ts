@@ -6,6 +6,7 @@ import { resolveSettings, type Settings } from "../lease/settings.ts";
 import { cannotFence, type Reopenable, type Store } from "../stores/contract.ts";
 import type { CandidateOptions, CandidateSettings } from "./face.ts";
 import { helperPath } from "./helper-path.ts";
+import { problemsOfKeeper } from "./keeper-options.ts";
 import type { Logger } from "./voice.ts";
 
 const LEVELS = ["debug", "info", "warn", "error"] as const;
@@ -18,6 +19,7 @@ const KNOWN: readonly (keyof CandidateSettings | "store" | "unfenced")[] = [
   "drainMs",
   "renewal",
   "stallAfterMs",
+  "keeper",
   "onOverstay",
   "onEvent",
   "logger",
@@ -32,6 +34,7 @@ export function resolveOptions<S extends Store>(given: CandidateOptions<S>, cloc
     ...problemsOfOverstay(options.onOverstay),
     ...problemsOfEars(options),
     ...(options.renewal === "thread" ? problemsOfThread(store) : []),
+    ...(options.keeper === undefined ? [] : problemsOfKeeper(options.keeper, store)),
   ];
   const guarantee = store?.guarantee;
   if (problems.length === 0 && guarantee.fencing === "unfenced" && options.unfenced !== true) throw cannotFence(store);

@@ -81,10 +81,10 @@ export class Runner {
     this.#machine = createMachine(options.settings, options.nonce, options.seed);
     this.#narrator = options.narrator;
     this.#watches = new Watches(options.store, options.clock, (hint) => this.input({ type: "hint", hint }));
-    const { url, settings, clock } = options;
+    const { url, settings, clock, beats } = options;
     if (url === undefined) return;
     const news = (): void => this.#hearThread();
-    this.#thread = new ThreadLink({ url, settings, clock, news, lost: (error) => this.#loseThread(error) });
+    this.#thread = new ThreadLink({ url, settings, clock, beats, news, lost: (error) => this.#loseThread(error) });
   }
 
   // ---- what contenders say

@@ -9,6 +9,7 @@ import { ConclaveError } from "../base/errors.ts";
 import type { Word } from "../lease/deputy.ts";
 import type { Settings } from "../lease/settings.ts";
 import { helperPath } from "./helper-path.ts";
+import type { BeatNotes } from "./kept-store.ts";
 import { randomSeed } from "./nonce.ts";
 import { SharedMemory, type ThreadData, type ToThread } from "./thread-words.ts";
 
@@ -24,6 +25,7 @@ export interface ThreadLinkOptions {
   readonly url: string;
   readonly settings: Settings;
   readonly clock: Clock;
+  readonly beats?: BeatNotes | undefined;
   /** There is something to `take`. */
   readonly news: () => void;
   readonly lost: (error: ConclaveError) => void;
@@ -79,13 +81,16 @@ export class ThreadLink {
   }
 
   say(said: ToThread): void {
+    if (said.word === "order") this.#options.beats?.sending(said.order.open.session.beats);
     this.#port.postMessage(said);
   }
 
   /** The oldest word that has not been taken. */
   take(): Word | undefined {
     const word = this.#delivered.shift() ?? this.#receive();
-    if (word !== undefined) this.#taken++;
+    if (word === undefined) return undefined;
+    this.#taken++;
+    if (word.input.type === "beat") this.#options.beats?.told(word.input.beat);
     return word;
   }
 

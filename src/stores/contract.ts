@@ -99,6 +99,8 @@ export interface Reopenable {
  */
 export interface ShowsLife {
   lifeDescriptor(): Promise<number | undefined>;
+  /** The file by which rivals find that descriptor. Where it was removed they find nothing, which proves nothing: then a death is noticed when the ttl runs out. */
+  lifeFile?(): string | undefined;
 }
 
 /** The answer of `listNames`. `isWhole`: there are no more. */

@@ -9,17 +9,13 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { isPopulated } from "./cgroup.ts";
-import { findKin, follow, isNumberOfStrangers } from "./kin.ts";
-import { isGone, type ProcessId, send } from "./processes.ts";
+import { type Family, findKin, follow, isNumberOfStrangers } from "../keeper/kin.ts";
+import { isGone, type ProcessId, send } from "../keeper/processes.ts";
 
-export interface Cell {
-  /** The child, which is also the id of its group. */
-  readonly child: ProcessId;
-  readonly mark: string;
+/** Its child is also the id of its group. */
+export interface Cell extends Family {
   /** Absolute path of its own cgroup. */
   readonly cgroup: string | undefined;
-  /** Descendants that were seen below it (kin.ts). Grows. */
-  readonly known: ProcessId[];
 }
 
 /** `unsure`: nothing of it is known to live, but there are suspects. */

@@ -7,7 +7,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Writable } from "node:stream";
 import { type Cell, followCell, killCell, livesIn, type Lives, terminateCell } from "./cell.ts";
 import { discard, enclose } from "./cgroup.ts";
-import { identify, isGone } from "./processes.ts";
+import { identify, isGone } from "../keeper/processes.ts";
 
 export type Exit = { readonly code: number } | { readonly signal: NodeJS.Signals };
 

@@ -4,8 +4,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { helperPath } from "../election/helper-path.ts";
 import type { Cell } from "./cell.ts";
 import type { Estate, FromKeeper, ToKeeper } from "./keeper-words.ts";
-import { readLines } from "./lines.ts";
-import { identify, isProcOurs, type ProcessId } from "./processes.ts";
+import { readLines } from "../keeper/lines.ts";
+import { identify, isProcOurs, type ProcessId } from "../keeper/processes.ts";
 import type { Instants } from "./schedule.ts";
 
 export type KeeperEvent =

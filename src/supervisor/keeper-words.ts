@@ -1,7 +1,7 @@
 // What supervisor and keeper say to each other. Every word has a number; the keeper answers with it, so that a supervisor can tell a keeper that listens
 // from one that is stopped.
 import type { Cell } from "./cell.ts";
-import type { ProcessId } from "./processes.ts";
+import type { ProcessId } from "../keeper/processes.ts";
 import type { Instants } from "./schedule.ts";
 
 /** What must be given back for a supervisor that has died. A URL may hold a password: it travels in the pipe, never in arguments. */

@@ -19,10 +19,10 @@ import { nodeClock } from "../election/clock.ts";
 import { type Cell, followCell, isEmpty, killCell, livesIn, terminateCell } from "./cell.ts";
 import { discard } from "./cgroup.ts";
 import type { Estate, FromKeeper, ToKeeper } from "./keeper-words.ts";
-import { readLines } from "./lines.ts";
-import { isGone, type ProcessId } from "./processes.ts";
+import { readLines } from "../keeper/lines.ts";
+import { isGone, type ProcessId } from "../keeper/processes.ts";
 import { type Instants, isPast, later, msUntil } from "./schedule.ts";
-import { shareStderr } from "./stderr.ts";
+import { shareStderr } from "../keeper/stderr.ts";
 
 /** Where the supervisor put the descriptor that waiters watch. */
 const LIFE = 3;

@@ -6,10 +6,8 @@
 // Not found: what another user or another pid namespace runs, and who has cleaned its environment. Those meet the fence.
 import { createHash, randomBytes } from "node:crypto";
 import type { FencingToken } from "../fencing/token.ts";
-import { livingWithEnvironment, send } from "./processes.ts";
-
-/** The variable that holds the marks. */
-const MARKS = "CONCLAVE_MARKS";
+import { MARKS } from "../keeper/mark.ts";
+import { livingWithEnvironment, send } from "../keeper/processes.ts";
 
 export interface TermMark {
   readonly election: string;

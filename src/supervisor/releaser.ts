@@ -1,15 +1,13 @@
 // Executes the will of a dead supervisor: opens its store again and ends its session, so that others need not wait for the ttl. Started by the keeper,
 // after the child is gone. Reads the will from stdin. Exits 0 if the store said that nothing of it stands any more.
 //
-// Conditioned on session and bid, never on version: a renewal of the dead that is still under way may move the version, and must not save it. It
-// ENDS the session: whatever of it arrives later is refused. A store that keeps record by record has no session to end: there the will is executed
+// src/keeper/will.ts says why that ends nothing else. A store that keeps record by record has no session to end: there the will is executed
 // again after a request's time, for the renewal that was under way.
 import { text } from "node:stream/consumers";
 import { asBid, type Store, type Will } from "../stores/contract.ts";
 import { openStore } from "../drivers/open-store.ts";
+import { executeWill, WILL_TIMEOUT_MS } from "../keeper/will.ts";
 import type { Estate } from "./keeper-words.ts";
-
-const TIMEOUT_MS = 4000;
 
 async function main(): Promise<number> {
   const { url, session, holds } = JSON.parse(await text(process.stdin)) as Estate;
@@ -17,19 +15,16 @@ async function main(): Promise<number> {
   const will = { session, holds: holds.map(({ name, bid }) => ({ name, bid: asBid(bid) })), endSession: true };
   const isDone = await execute(store, will);
   if (isDone && store.guarantee.keep === "per-hold") {
-    await new Promise((resolve) => setTimeout(resolve, TIMEOUT_MS));
+    await new Promise((resolve) => setTimeout(resolve, WILL_TIMEOUT_MS));
     await execute(store, will);
   }
   return isDone ? 0 : 1;
 }
 
 async function execute(store: Store, will: Will): Promise<boolean> {
-  const [seconds, nanoseconds] = process.hrtime();
-  const sentAtMs = seconds * 1000 + nanoseconds / 1e6;
-  const released = await store.release(will, { signal: AbortSignal.timeout(TIMEOUT_MS), sentAtMs });
-  if (released.kind === "released") return true;
-  report(released.kind);
-  return false;
+  const why = await executeWill(store, will);
+  if (why !== undefined) report(why);
+  return why === undefined;
 }
 
 function report(why: string): void {

@@ -7,7 +7,7 @@ import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, expect, it } from "vitest";
 import type { Estate, ToKeeper } from "../../src/supervisor/keeper-words.ts";
-import { identify, type ProcessId } from "../../src/supervisor/processes.ts";
+import { identify, type ProcessId } from "../../src/keeper/processes.ts";
 import { later } from "../../src/supervisor/schedule.ts";
 import { happens, isGone, Stage, until } from "./stage.ts";
 

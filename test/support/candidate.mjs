@@ -2,14 +2,16 @@
 // A candidate in a process of its own, for tests that kill, stop, block and resign it. Says what happens on stdout, a JSON object a line, with the clock
 // that all processes share. With `log` it also writes what the judge reads (src/testing/judge.ts); with `ledger` its first act in each term is a write
 // that a fence has to admit.
-//   argument   { modules, path | store, id, ttlMs, drainMs?, renewal?, stallAfterMs?, onOverstay?, holdMs?, busyMs?, log?, ledger?, stubborn?, unfenced? }
+//   argument   { modules, path | store, id, ttlMs, drainMs?, renewal?, stallAfterMs?, onOverstay?, holdMs?, busyMs?, log?, ledger?, stubborn?, unfenced?, keeper?, child? }
 //                store      a URL, rather than the path of a file
 //                holdMs     resigns by itself after that long, and stands again
 //                busyMs     its work begins with so long a stretch in which the loop does not turn
 //                stubborn   its work never ends, whatever the signal says
 //                unfenced   the store is taken for one that has no tokens
+//                child      its work begins by starting a process that appends the time to this file every few milliseconds, for as long as it lives
 //   stdin      resign · stand (again) · close · block MS (the event loop, in the midst of the work) · spin MS (the same, asking all the time whether it
 //              leads) · write (once more) · time (of the wall clock)
+import { spawn } from "node:child_process";
 import { openSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -33,6 +35,7 @@ const candidate = createCandidate({
   renewal: options.renewal,
   stallAfterMs: options.stallAfterMs,
   onOverstay: options.onOverstay,
+  keeper: options.keeper,
   ...(options.unfenced === true ? { unfenced: true } : {}),
 });
 candidate.subscribe((/** @type {any} */ event) => {
@@ -81,6 +84,7 @@ async function work(term) {
   present = term;
   note("begin", term);
   say("elected", term.token === undefined ? {} : { token: `${term.token.value}`, domain: term.token.domain });
+  if (options.child !== undefined) startChild(options.child);
   if (options.busyMs !== undefined) block(options.busyMs);
   if (ledger !== undefined) write(term);
   const acts = setInterval(() => note("act", term), 2);
@@ -125,6 +129,13 @@ function spin(/** @type {number} */ ms) {
   }
   const held = present.isHeld();
   say("spun", { held, reason: present.signal.reason?.reason });
+}
+
+/** In a session of its own, as a dump or a converter may be. */
+function startChild(/** @type {string} */ file) {
+  const script = `const { appendFileSync } = require("node:fs"); setInterval(() => { const [s, n] = process.hrtime(); appendFileSync(${JSON.stringify(file)}, s * 1000 + n / 1e6 + "\\n"); }, 5)`;
+  const child = spawn(process.execPath, ["-e", script], { stdio: "ignore", detached: true });
+  say("child", { pid: child.pid });
 }
 
 /** One fenced write, asked for whether or not the term is still held: the fence decides. */

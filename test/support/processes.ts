@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import type { KeeperOptions } from "conclave";
 import { sqlite } from "conclave/stores/sqlite";
 import { bundle, root } from "./bundle.ts";
 
@@ -20,6 +21,7 @@ export interface Heard {
   readonly aborted?: readonly boolean[];
   readonly wall?: number;
   readonly cpuMs?: number;
+  readonly pid?: number;
   readonly heard?: Readonly<Record<string, number>>;
 }
 
@@ -40,6 +42,8 @@ export interface CandidateOptions {
   readonly onOverstay?: "report" | "exit";
   readonly stubborn?: boolean;
   readonly unfenced?: boolean;
+  readonly keeper?: KeeperOptions;
+  readonly child?: string;
   /** So many candidates in one process (herd.mjs), instead of one: each in a thread of its own, or all in one. */
   readonly threads?: number;
   readonly candidates?: number;
@@ -66,13 +70,14 @@ export class Stage {
     return path.join(this.folder, name);
   }
 
-  /** The folder with the bundle: index.js, sqlite.js, fencing.js, renewal-thread.js. */
+  /** The folder with the bundle: index.js, sqlite.js, fencing.js, renewal-thread.js, app-keeper.js. */
   async modules(): Promise<string> {
     const input = {
       index: "src/index.ts",
       sqlite: "src/stores/sqlite.ts",
       fencing: "src/fencing/index.ts",
       "renewal-thread": "src/election/renewal-thread.ts",
+      "app-keeper": "src/keeper/app-keeper.ts",
     };
     this.#built ??= bundle(input, { dir: this.#modules });
     await this.#built;

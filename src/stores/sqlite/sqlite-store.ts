@@ -222,6 +222,10 @@ export class SqliteStore implements ListsNames, AsksToLeave, FencedStore, Reopen
     return life.kind === "life" ? life.beacon?.descriptor : undefined;
   }
 
+  lifeFile(): string | undefined {
+    return this.#lit?.socket.path;
+  }
+
   async close(): Promise<void> {
     this.#mailboxes.endAll();
     this.#releaseAll();

@@ -5,8 +5,8 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, expect, it } from "vitest";
-import { identify, living } from "../../src/supervisor/processes.ts";
-import { kill, nowMs, until } from "./stage.ts";
+import { identify, living } from "../../src/keeper/processes.ts";
+import { kill, nowMs, until } from "../supervisor/stage.ts";
 
 const LOOK_FOR_MS = 4000;
 

@@ -3,7 +3,7 @@
 // Node's own `process.stderr` makes a pipe non-blocking for everybody who has it open: programs that expect to wait then lose what they write. It does so
 // when it is first looked at, and Node looks at it whenever a socket is closed. And a plain write waits for a reader that has stopped, which would cost the term. So a pipe or a terminal is opened a second time, non-blocking for us alone; what cannot be
 // written soon is left out. A file is written as it is, because its position is shared; a socket cannot be opened twice, and is waited for.
-import { constants, fstatSync, openSync, writeSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, writeSync } from "node:fs";
 import { Writable } from "node:stream";
 
 /** For a reader that is only slow. One that has stopped is not waited for again before it has read something. */
@@ -23,6 +23,13 @@ export function shareStderr(): void {
     },
   });
   Object.defineProperty(process, "stderr", { value: stderr, configurable: true, enumerable: true });
+}
+
+/** For one that lives on for a while although nobody expects it: a reader of the pipe, `tee` or a parent, waits until the last process has let go of it. */
+export function leaveStderr(): void {
+  if (descriptor !== undefined && descriptor !== STDERR) closeSync(descriptor);
+  closeSync(STDERR);
+  descriptor = openSync("/dev/null", constants.O_WRONLY); // gets the number that has just become free, so that nothing else is written to as stderr
 }
 
 function write(text: Buffer): void {

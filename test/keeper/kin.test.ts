@@ -3,9 +3,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { afterEach, expect, it } from "vitest";
 import { type Cell, followCell, isEmpty, killCell, livesIn, terminateCell } from "../../src/supervisor/cell.ts";
-import { findKin } from "../../src/supervisor/kin.ts";
-import { identify, isGone as isGoneForCertain, type ProcessId } from "../../src/supervisor/processes.ts";
-import { happens, isGone, kill, until } from "./stage.ts";
+import { findKin } from "../../src/keeper/kin.ts";
+import { identify, isGone as isGoneForCertain, type ProcessId } from "../../src/keeper/processes.ts";
+import { happens, isGone, kill, until } from "../supervisor/stage.ts";
 
 const started: ChildProcess[] = [];
 const strays: number[] = [];

@@ -1,4 +1,4 @@
-// Who belongs to a cell where no cgroup says so. A process is OURS if the kernel proves it; only such a one is ever killed:
+// Who belongs to a cell, or to an app that has died, where no cgroup says so. A process is OURS if the kernel proves it; only such a one is ever killed:
 //
 //   it is in the group or the session of the child: such a number is not given to another while anybody has it
 //   it has the cell's mark in its environment, as that was when it was started
@@ -9,8 +9,19 @@
 // term is not given back early while it lives (supervisor.ts, keeper.ts). Root can read everything, and has no suspects.
 //
 // What is neither: who has left group and session, whose parent has ended before anybody looked, and whose environment is readable and has no mark.
-import type { Cell } from "./cell.ts";
 import { childrenOf, type Listed, living, lookAt, type ProcessId, type Seen, userOf } from "./processes.ts";
+
+/** Whose relatives are looked for. */
+export interface Family {
+  /** The one from which the others descend. */
+  readonly child: ProcessId;
+  /** In the environment of what it starts. */
+  readonly mark: string;
+  /** Strangers may be in its process group: it was started by a shell, which puts a whole pipeline into one. In its session are only descendants. */
+  readonly sharesGroup?: true | undefined;
+  /** Descendants that were seen below it. Grows. */
+  readonly known: ProcessId[];
+}
 
 export interface Kin {
   readonly ours: readonly ProcessId[];
@@ -18,7 +29,7 @@ export interface Kin {
 }
 
 /** Remembers the present descendants of the cell, from parent to child: each is known from now on, whichever process will be its parent. Throws if it cannot look. */
-export function follow(cell: Cell): void {
+export function follow(cell: Family): void {
   const known = new Map([cell.child, ...cell.known].map((each) => [each.pid, each]));
   const waiting = [...known.values()].filter(isStill);
   cell.known.splice(0, cell.known.length, ...waiting.filter(({ pid }) => pid !== cell.child.pid));
@@ -36,7 +47,7 @@ export function follow(cell: Cell): void {
 }
 
 /** Everybody on this host is looked at. Throws if that cannot be done: then nobody is taken for gone. */
-export function findKin(cell: Cell): Kin {
+export function findKin(cell: Family): Kin {
   const all = living(cell.mark);
   const ours = new Map(all.filter((each) => isOurs(each, cell)).map((each) => [each.pid, each]));
   for (let count = -1; count !== ours.size;) {
@@ -47,21 +58,22 @@ export function findKin(cell: Cell): Kin {
   return { ours: [...ours.values()], suspects: suspectsAmong(hidden, all, cell) };
 }
 
-function isOurs(each: Seen, cell: Cell): boolean {
+function isOurs(each: Seen, cell: Family): boolean {
   if (each.mark === "marked" || cell.known.some((known) => isSame(known, each))) return true;
-  return (each.group === cell.child.pid || each.session === cell.child.pid) && !isNumberOfStrangers(cell);
+  const isInGroup = each.group === cell.child.pid && cell.sharesGroup !== true;
+  return (isInGroup || each.session === cell.child.pid) && !isNumberOfStrangers(cell);
 }
 
 /**
  * The number of a group or session is not given to another while anybody is in it. If the leader's id is in use by another process, there was nobody in
  * between, and what has that number now is none of ours.
  */
-export function isNumberOfStrangers({ child }: Cell): boolean {
+export function isNumberOfStrangers({ child }: Family): boolean {
   const leader = lookAt(child.pid);
   return leader !== undefined && !leader.isZombie && leader.startedAt !== child.startedAt;
 }
 
-function suspectsAmong(hidden: readonly Listed[], all: readonly Listed[], { child }: Cell): readonly number[] {
+function suspectsAmong(hidden: readonly Listed[], all: readonly Listed[], { child }: Family): readonly number[] {
   const own = process.getuid?.();
   if (own === undefined || own === 0 || hidden.length === 0) return [];
   const byPid = new Map(all.map((each) => [each.pid, each]));

@@ -1,0 +1,233 @@
+// The keeper of an app that uses the library: a small process beside it that gives its seats back as soon as it is dead, so that nobody waits for the ttl.
+//
+//   the app is dead (fate.ts)      nothing that it started lives (kin.ts), and `quietMs` has passed since: gives back, and ends
+//   a child of it lives, or one    waits for it. After 9.5 s it gives up: nothing was given back, and the ttl decides
+//     that cannot be looked at
+//   the app is stopped, or hangs   nothing; a stopped app is not dead
+//   stdin has ended                asks at once whether the app is dead. A closed pipe is no death: any code of the app can close it
+//   told farewell                  ends, and does nothing
+//
+// SAFETY  Why nothing is given back before the last act of the app. (1) Nothing is done before `fateOf` has said `dead`, which is said only of a process that
+//   never runs again. (2) What acts in its place afterwards was started by it, directly or not. Such a process has the app's mark, or was seen below the app, or is in
+//   its session, or may not be looked at; while there is one, or while looking fails, nothing is done. Nobody new can appear once none is left, because
+//   only they start their like. (3) What both have sent and the kernel still carries is why the user has to say that every effect compares tokens
+//   (`effectsAreFenced`), or how long such things may take (`quietMs`, counted from (2)): law 13. (4) A will names session and bid: a term that was
+//   granted to anybody else, the app's own successor included, is not touched (will.ts).
+//   Not covered, and said in docs/KEEPER.md: a descendant with a clean environment and a session of its own, whose parents ended within half a second.
+//
+// Where rivals watch a descriptor (`sqlite:`) the kernel tells them of a death by itself. There this process holds the descriptor as well, so that rivals hear
+// nothing before it lets go; a claim is not sent before it has it (kept-store.ts). If it gives up it removes the file by which they find the descriptor: what is not
+// found proves nothing to them. If app AND keeper are killed, rivals hear of it at once, as they do without a keeper.
+//
+// In a session of its own; SIGHUP, SIGINT and SIGTERM are for the app. As process 1 of a container dies, or a whole cgroup is killed, this dies too.
+import { closeSync, unlinkSync } from "node:fs";
+import { openStore } from "../drivers/open-store.ts";
+import type { Store } from "../stores/contract.ts";
+import { type Estate, Estates, willOf } from "./estates.ts";
+import { fateOf, whatRemains } from "./fate.ts";
+import { type Family, follow } from "./kin.ts";
+import { readLines } from "./lines.ts";
+import { monotonicMs } from "./monotonic.ts";
+import { leaveStderr, shareStderr } from "./stderr.ts";
+import { executeWill, WILL_TIMEOUT_MS } from "./will.ts";
+import type { FromKeeper, ToKeeper } from "./words.ts";
+
+const FIRST_LIFE = 3;
+/** Less than ten seconds after its app, this process is gone. */
+const OUTLIVES_MOST_MS = 9500;
+/** How long a descendant of the app may live unseen; a death is noticed by the end of stdin, and by this if somebody else has that open. */
+const LOOK_EVERY_MS = 500;
+/** After a death, and while a pipe has ended: a process needs a moment to become a zombie. Later it is asked less often. */
+const EAGER_MS = 3;
+const EAGER_FOR_MS = 500;
+const PATIENT_MS = 50;
+/** The lines that a dead app has written are read within that; missing the last of them does no harm. */
+const READ_WITHIN_MS = 200;
+const AGAIN_AFTER_MS = 100;
+
+const estates = new Estates();
+const stores = new Map<string, Promise<Store>>();
+const peers = new Set<number>();
+/** Index → the file by which rivals find it. */
+const lives = new Map<number, string>();
+const wills = new Map<Estate, Promise<void>>();
+
+let family: Family | undefined;
+let looksForChildren = true;
+let cutAtMs: number | undefined;
+let deadAtMs: number | undefined;
+let clearAtMs: number | undefined;
+let hasLeft = false;
+let reported = "";
+let nap: NodeJS.Timeout | undefined;
+
+function hear(word: ToKeeper): void {
+  if (word.word === "farewell") process.exit(0);
+  if (word.word === "peer") peers.add(word.peer);
+  else if (word.word === "hello") greet(word);
+  else {
+    estates.enter(word);
+    if (word.word === "claimed") rehearse(word.key);
+  }
+}
+
+function greet(hello: Extract<ToKeeper, { word: "hello" }>): void {
+  family = { child: hello.app, mark: hello.mark, sharesGroup: true, known: [] };
+  ({ looksForChildren } = hello);
+  hello.lives.forEach((file, index) => lives.set(index, file));
+  if (hello.peer !== undefined) peers.add(hello.peer);
+  look(); // knows the children that are there already
+  say({ word: "ready" });
+}
+
+function say(word: FromKeeper): void {
+  process.stdout.write(`${JSON.stringify(word)}\n`);
+}
+
+/** What cannot be loaded now may be later. */
+function storeOf(url: string): Promise<Store> {
+  const opened = stores.get(url) ?? openStore(url);
+  stores.set(url, opened);
+  opened.catch(() => stores.delete(url));
+  return opened;
+}
+
+/** One look, so that the store's client is loaded when it is needed: that takes longer than all the rest. Its connection is closed again. */
+function rehearse(key: number): void {
+  const estate = estates.of(key);
+  if (estate === undefined || estate.life !== undefined || stores.has(estate.url)) return;
+  const names = [...estate.holds.keys()].slice(0, 1);
+  const call = { signal: AbortSignal.timeout(WILL_TIMEOUT_MS), sentAtMs: monotonicMs() };
+  storeOf(estate.url)
+    .then((store) =>
+      store
+        .look(
+          names.map((name) => ({ name })),
+          call,
+        )
+        .finally(() => store.close()),
+    )
+    .catch(() => {}); // the will is tried all the same
+}
+
+/** Does what is due, and sleeps until something is. */
+function look(): void {
+  clearTimeout(nap);
+  try {
+    if (deadAtMs === undefined) watch();
+    if (deadAtMs !== undefined) settle(deadAtMs);
+  } catch (error) {
+    report(error instanceof Error ? error.message : String(error));
+  }
+  nap = setTimeout(look, napMs());
+}
+
+function watch(): void {
+  if (family === undefined) return cutAtMs === undefined ? undefined : process.exit(0);
+  if (fateOf(family.child) === "dead") deadAtMs = monotonicMs();
+  else if (looksForChildren) follow(family);
+}
+
+function napMs(): number {
+  const since = deadAtMs ?? cutAtMs;
+  if (since === undefined) return LOOK_EVERY_MS;
+  return monotonicMs() - since < EAGER_FOR_MS ? EAGER_MS : PATIENT_MS;
+}
+
+/** The app is dead. */
+function settle(deadAt: number): void {
+  const now = monotonicMs();
+  if (now - deadAt > OUTLIVES_MOST_MS && isHidden()) process.exit(0);
+  if (cutAtMs === undefined && now - deadAt < READ_WITHIN_MS) return;
+  if (clearAtMs === undefined) {
+    const why = looksForChildren && family !== undefined ? whatRemains(family, peers) : undefined;
+    if (why !== undefined) {
+      report(`the app has died, but ${why}: its terms are not given back while that is so`);
+      return leave();
+    }
+    clearAtMs = monotonicMs(); // after the look: what it has found gone was gone by then, and perhaps not before
+  }
+  const quietMs = monotonicMs() - clearAtMs;
+  if (estates.all().some((estate) => estate.quietMs > quietMs)) leave();
+  for (const estate of estates.all())
+    if (estate.life === undefined && estate.quietMs <= quietMs && !wills.has(estate))
+      wills.set(estate, giveBack(estate));
+  for (const life of lives.keys()) if (estates.quietMsOf(life) <= quietMs) letGo(life);
+  if (lives.size === 0 && estates.all().every((estate) => estate.life !== undefined || wills.has(estate)))
+    void Promise.all(wills.values()).then(() => process.exit(0));
+}
+
+/** This may take a while. */
+function leave(): void {
+  if (!hasLeft) leaveStderr();
+  hasLeft = true;
+}
+
+function letGo(life: number): void {
+  lives.delete(life);
+  closeSync(FIRST_LIFE + life);
+}
+
+/** Until the store has answered: again and again is the same. */
+async function giveBack(estate: Estate): Promise<void> {
+  for (;;) {
+    const why = await tryToGiveBack(estate);
+    if (why === undefined) return;
+    report(
+      `a term of the dead app could not be given back (${why}); it ends with its ttl, unless the next try succeeds`,
+    );
+    await sleep(AGAIN_AFTER_MS);
+  }
+}
+
+async function tryToGiveBack(estate: Estate): Promise<string | undefined> {
+  try {
+    const store = await storeOf(estate.url);
+    const why = await executeWill(store, willOf(estate));
+    if (why !== undefined || store.guarantee.keep !== "per-hold") return why;
+    // No session to end: once more, for a renewal that was under way.
+    await sleep(WILL_TIMEOUT_MS);
+    return await executeWill(store, willOf(estate));
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** Nobody may take the end of this process for that of the app's children. If a file cannot be removed, this process has to stay while there may be any. */
+function isHidden(): boolean {
+  for (const [life, file] of lives) {
+    if (isRemoved(file)) lives.delete(life);
+    else report(`${file} cannot be removed, so that this keeper stays`);
+  }
+  return lives.size === 0;
+}
+
+function isRemoved(file: string): boolean {
+  try {
+    unlinkSync(file);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ENOENT";
+  }
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Once, until it is something else: what fails is tried again and again. */
+function report(text: string): void {
+  if (text !== reported) process.stderr.write(`conclave keeper: ${text}\n`);
+  reported = text;
+}
+
+for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"] as const) process.on(signal, () => {});
+shareStderr();
+for (const stream of [process.stdin, process.stdout]) stream.on("error", () => {});
+process.on("uncaughtException", (error) => report(error.message));
+readLines(process.stdin, (line) => hear(JSON.parse(line) as ToKeeper));
+process.stdin.on("close", () => {
+  cutAtMs = monotonicMs();
+  look();
+});
+look();
