@@ -96,18 +96,13 @@ function storeOf(url: string): Promise<Store> {
 function rehearse(key: number): void {
   const estate = estates.of(key);
   if (estate === undefined || estate.life !== undefined || stores.has(estate.url)) return;
-  const names = [...estate.holds.keys()].slice(0, 1);
+  const questions = [...estate.holds.keys()].slice(0, 1).map((name) => ({ name }));
   const call = { signal: AbortSignal.timeout(WILL_TIMEOUT_MS), sentAtMs: monotonicMs() };
-  storeOf(estate.url)
-    .then((store) =>
-      store
-        .look(
-          names.map((name) => ({ name })),
-          call,
-        )
-        .finally(() => store.close()),
-    )
-    .catch(() => {}); // the will is tried all the same
+  const rehearsed = storeOf(estate.url).then(async (store) => {
+    await store.look(questions, call);
+    await store.close();
+  });
+  rehearsed.catch(() => {}); // the will is tried all the same
 }
 
 /** Does what is due, and sleeps until something is. */

@@ -31,7 +31,7 @@ export class KeeperStage extends Stage {
 
   /** A process that plays a part; `marked` as an app marks what it starts. */
   play(script: string, { isMarked = false, under = [] as readonly string[], env = {} } = {}): ChildProcess {
-    const [command = "sh", ...args] = [...under, "sh", "-c", script];
+    const [command, ...args] = [...under, "sh", "-c", script];
     const MARKS = isMarked ? { CONCLAVE_MARKS: `app:-:other ${MARK}` } : {};
     const child = spawn(command, args, { detached: true, stdio: "ignore", env: { ...process.env, ...MARKS, ...env } });
     this.started.push(child);
@@ -44,7 +44,7 @@ export class KeeperStage extends Stage {
     const life = this.file(`life-${this.#keepers}.sock`);
     writeFileSync(life, "");
     const flags = isDriven ? ["--import", driven] : [];
-    const [command = "", ...args] = [...under, process.execPath, ...flags, await this.program(), "test"];
+    const [command, ...args] = [...under, process.execPath, ...flags, await this.program(), "test"];
     const NODE_PATH = realpathSync(path.join(root, "node_modules"));
     const env = { ...process.env, NODE_PATH, DRIVEN_CLOCK: clock, STAGE_FOLDER: this.folder };
     setTime(clock, 0);
