@@ -1,16 +1,20 @@
 // @ts-check
 // npm run test:nodes: the program of the README's first screen, pasted into an empty folder with the tarball and pg, on Node 20, 22, 24 and 26, against a real
 // PostgreSQL: it leads, and ends by itself on SIGTERM. Then the store that needs no server, sqlite:, on each of them: since Node 22.13 with nothing to
-// install, on Node 20 with libsql. Not a part of `npm test`. The other Nodes come from npm, for Linux x64 alone.
+// install, on Node 20 with libsql; from a program, and by `conclave run`. Then every other program of the README and of the recipes, on Node 24 (doors.mjs).
+// Not a part of `npm test`. The other Nodes come from npm, for Linux x64 alone.
 // Exit: 0 everything works, 1 something does not.
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { tryDoors } from "./doors.mjs";
 import { pack } from "./projects.mjs";
+import * as etcdServer from "./servers/etcd.mjs";
 import { start } from "./servers/postgres.mjs";
 
 const NODES = ["20.20.0", "22.23.3", "24.9.0", "26.10.0"];
+const STRIPS_TYPES = "24.9.0";
 const WITHIN_MS = 60_000;
 
 const SQLITE = `
@@ -21,10 +25,11 @@ await elect("x", { store, unfenced: true }).lead(async (term) => console.log("le
 
 const folder = mkdtempSync(path.join(tmpdir(), "conclave-first-screen-"));
 const postgres = await start();
+const etcd = await etcdServer.start();
 try {
   const tarball = await pack(folder);
   const app = path.join(folder, "app");
-  install(app, [tarball, "pg"]);
+  install(app, [tarball, "pg", "croner"]);
   writeFileSync(path.join(app, "main.mjs"), firstScreen(path.join(app, "node_modules/conclave/README.md")));
   writeFileSync(path.join(app, "sqlite.mjs"), SQLITE);
   for (const version of NODES) {
@@ -37,10 +42,14 @@ try {
       timeout: WITHIN_MS,
     });
     report(`Node ${version}, sqlite:`, status === 0 && stdout.includes("leading true"), stdout + stderr);
+    tryCommand(node, app, version);
     if (version.startsWith("20.")) npm(app, ["uninstall", "libsql"]);
   }
+  const urls = { postgres: postgres.urls[0] ?? "", etcd: `etcd://${new URL(etcd.urls[0] ?? "").host}` };
+  await tryDoors({ node: nodeOf(STRIPS_TYPES), app, urls, report });
 } finally {
   await postgres.stop();
+  await etcd.stop();
   rmSync(folder, { recursive: true, force: true });
 }
 
@@ -68,6 +77,15 @@ async function lead(node, app, version) {
   const code = await new Promise((resolve) => child.on("close", resolve));
   clearTimeout(patience);
   report(`Node ${version}, the README's first screen`, isTold && code === 0, said);
+}
+
+/** The door for any program, on the default store. @param {string} node @param {string} app @param {string} version */
+function tryCommand(node, app, version) {
+  const print = "console.log(`ran with token ${process.env.CONCLAVE_TOKEN}`)";
+  const command = ["node_modules/conclave/dist/cli/main.js", "run", "nightly-billing", "--", node, "-e", print];
+  const env = { ...process.env, XDG_STATE_HOME: path.join(folder, `state-${version}`) };
+  const { status, stdout, stderr } = spawnSync(node, command, { cwd: app, env, encoding: "utf8", timeout: WITHIN_MS });
+  report(`Node ${version}, conclave run`, status === 0 && stdout.includes("ran with token 1"), stdout + stderr);
 }
 
 /** @param {string} what @param {boolean} isGood @param {string} said */
