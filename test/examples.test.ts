@@ -99,7 +99,7 @@ describe("an example that goes on until SIGTERM ends by itself then, with everyt
     let said = "";
     child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
     await expect
-      .poll(() => said, { timeout: 15_000 })
+      .poll(() => said, { timeout: 45_000 })
       .toMatch(/listening on \d+[\s\S]*report by the leader with token 1/);
     const port = /listening on (\d+)/.exec(said)?.[1];
     const ask = (where: string): Promise<Response> => fetch(`http://127.0.0.1:${port}${where}`);

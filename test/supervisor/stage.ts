@@ -42,7 +42,7 @@ export function nowMs(): number {
 export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Until it is true; fails after `withinMs`. */
-export async function until(isTrue: () => boolean, what: string, withinMs = 20_000): Promise<void> {
+export async function until(isTrue: () => boolean, what: string, withinMs = 45_000): Promise<void> {
   if (!(await happens(isTrue, withinMs))) throw new Error(`never: ${what}`);
 }
 

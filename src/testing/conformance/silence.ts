@@ -111,17 +111,29 @@ async function openingsExtendNothing(bench: Bench): Promise<void> {
     );
 }
 
+/** On a machine that is busy for longer than the ttl keeps come too late. What the store does then proves nothing, and the case begins again. */
 async function keepsExtend(bench: Bench): Promise<void> {
+  for (let attempt = 1; attempt < ATTEMPTS; attempt++) if (await wasKeptInTime(bench)) return;
+  check(await wasKeptInTime(bench), "keeps can be sent within the ttl", "a keep within each ttl", "none in time");
+}
+
+const ATTEMPTS = 5;
+
+async function wasKeptInTime(bench: Bench): Promise<boolean> {
+  const line = "a session that is kept in time goes on, with every hold bound to it";
+  let provenAtMs = bench.nowMs();
   const session = await bench.open(bench.spec(bench.shortTtlMs));
   const hold = await bench.win(session, bench.name());
-  const untilMs = bench.nowMs() + 1.5 * session.ttlMs;
-  while (bench.nowMs() < untilMs) {
+  const isLate = (): boolean => bench.nowMs() - provenAtMs >= session.ttlMs * 0.9;
+  const untilMs = provenAtMs + 1.5 * session.ttlMs;
+  for (let sentAtMs = provenAtMs; sentAtMs < untilMs; provenAtMs = sentAtMs) {
     await bench.sleep(session.ttlMs / 10);
-    checkHolds(
-      (await bench.kept(session, [hold])).lost,
-      [],
-      "a session that is kept in time goes on, with every hold bound to it",
-    );
+    sentAtMs = bench.nowMs();
+    const answer = await bench.keep(session, [hold]);
+    if ((answer.kind !== "kept" || answer.lost.length > 0) && isLate()) return false;
+    checkHolds(checkKind(answer, "kept", line).lost, [], line);
   }
+  if ((await bench.seat(hold.name)).state !== "held" && isLate()) return false;
   await bench.checkHeldBy(hold.name, session, "a session that is kept in time goes on");
+  return true;
 }
