@@ -12,7 +12,6 @@ import {
   becomeLost,
   failCampaign,
   type CampaignIn,
-  grant,
   hastenOpened,
   hastenProven,
   heldTerm,
@@ -21,6 +20,7 @@ import {
   restartPursuit,
   watchOwn,
 } from "./campaign.ts";
+import { handleGranted } from "./credit.ts";
 import { makeRoom } from "./crowd.ts";
 import type { Claimed, Hold, Kept, Looked, Name, Released } from "./exchange.ts";
 import { earlierOf } from "./deadline.ts";
@@ -42,7 +42,7 @@ import {
   sendFarewell,
   strikeLeftover,
 } from "./session.ts";
-import type { Answer, Effect, Errand, Machine, Open, Opening, Standing } from "./state.ts";
+import type { Answer, Effect, Errand, Heard, Machine, Open, Opening, Standing } from "./state.ts";
 
 type ErrandOf<K extends Errand["kind"]> = Extract<Errand, { kind: K }>;
 
@@ -90,7 +90,7 @@ function hearKept(machine: Machine, open: Open, sent: Sent, kept: Kept, now: Rea
   const { keep, sentAt } = sent;
   if (kept.kind === "session-lost") return endSession(machine, open, "session-lost", now, effects);
   if (kept.kind !== "kept") return disprove(machine, open, keep, kept, now, effects);
-  if (kept.proves === false) hearSay(machine, open, keep, sentAt, now);
+  if (kept.proves === false) hearSay(machine, open, keep, sentAt, kept.witness, now);
   else {
     const proven = prove(machine, open, keep, sentAt, now, effects);
     if (proven !== undefined && machine.settings.guarantee.keep === "per-hold")
@@ -231,7 +231,7 @@ function handleClaims(
     if (claimed === undefined || claimed.kind === "unknown") doubt(session);
     const campaign = machine.campaigns.get(name);
     if (campaign !== undefined && isIn(campaign, "standing") && campaign.stage.pursuit.bid === bid)
-      return handleClaimed(machine, session, campaign, claimed ?? MISSING, now, effects);
+      return handleClaimed(machine, session, campaign, claimed ?? MISSING, errand.heard, now, effects);
     // Given up meanwhile. What was granted is not wanted.
     if (claimed?.kind !== "granted" && claimed?.kind !== "waiting") return;
     emit(effects, { type: "handed-back", election: name, why: "unwanted" });
@@ -246,6 +246,7 @@ function handleClaimed(
   open: Open,
   campaign: CampaignIn<Standing>,
   claimed: Claimed,
+  heard: Heard | undefined,
   now: Reading,
   effects: Effect[],
 ): void {
@@ -257,7 +258,7 @@ function handleClaimed(
   }
   switch (claimed.kind) {
     case "granted":
-      return grant(machine, open, campaign, claimed.hold, now, effects);
+      return handleGranted(machine, open, campaign, claimed, heard, now, effects);
     case "waiting":
       if (pursuit.shape === "line") handleWaiting(machine, open, campaign, pursuit, claimed.hold, now, effects);
       return;

@@ -108,7 +108,15 @@ function becomeStanding(machine: Machine, campaign: Campaign, dueAt: number, eff
 
 function standing(machine: Machine, notBefore: number): Standing {
   const { session, settings } = machine;
-  const attempt = { bid: undefined, firstSentAt: undefined, errand: 0, failures: 0, hinted: false, awaitsProof: false };
+  const attempt = {
+    bid: undefined,
+    firstSentAt: undefined,
+    errand: 0,
+    failures: 0,
+    hinted: false,
+    awaitsProof: false,
+    onCredit: false,
+  };
   const pursuit: Pursuit =
     settings.guarantee.shape === "race"
       ? { shape: "race", over: undefined, seen: undefined, hopeful: true, ...attempt }

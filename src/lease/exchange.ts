@@ -133,6 +133,7 @@ export type Kept =
    * `asked`: of the holds sent along, those whose holder was asked to hand over, each with the token that was asked: read in the same step as the rest. A store may show
    *   a request that was meant for an earlier term; the machine obeys only one that names its own (asked.ts).
    * `proves: false`: the session lives as far as the store can tell, and that is no proof: it extends nothing (only where no proof was wished).
+   * `witness`: with `proves: false`, what a claim names later to have this very keep confirmed (`Claim.witness`). Only of a store that `keepProves` "this-send".
    * `met`: with an opening, what is known only now that the server has answered. It holds for this session.
    */
   | {
@@ -143,6 +144,7 @@ export type Kept =
       readonly strays: readonly Hold[];
       readonly asked?: readonly Hold[] | undefined;
       readonly proves?: false;
+      readonly witness?: string | undefined;
       readonly met?: Met | undefined;
     }
   /** The store does not know the session, or has declared it dead. Final. */
@@ -159,14 +161,20 @@ export interface Claim {
   readonly over?: Version | undefined;
   /** Line: this bid was answered `waiting` before. A store may read where it stands before it writes; one that takes no notice is right too. */
   readonly stands?: true | undefined;
+  /** Of a keep that was answered before this claim was sent, and that proved nothing. A store that takes no notice of it is right too: it confirms nothing. */
+  readonly witness?: string | undefined;
   /** What leader() shows beside the id. A claim of the bid that holds the name already only changes this. */
   readonly value: string;
 }
 
 /** The answer to one claim. */
 export type Claimed =
-  /** Mine. Also the answer to a re-sent claim whose first try was applied. */
-  | { readonly kind: "granted"; readonly hold: Hold }
+  /**
+   * Mine. Also the answer to a re-sent claim whose first try was applied.
+   * `confirms`: the judge had received the keep that the claim's `witness` is of, while it was the judge, and the session is extended from then on. Nobody who
+   * has become the judge since counts less. Never given for a witness that the store did not hand out, or not in its present life.
+   */
+  | { readonly kind: "granted"; readonly hold: Hold; readonly confirms?: true }
   /** Line: I stand in it, `ahead` > 0 before me. */
   | { readonly kind: "waiting"; readonly hold: Hold; readonly ahead: number }
   /** Race: not applied. Nor will this bid be: the version has moved. (Over VACANT an earlier try that is still on its way may be: then it shows as a stray.) */

@@ -30,6 +30,7 @@ import {
   settle,
   withdraw,
 } from "./campaign.ts";
+import { hasCredit } from "./credit.ts";
 import { hasRoom, park, requestsOf } from "./crowd.ts";
 import { remainingMs } from "./deadline.ts";
 import type { TermState } from "./events.ts";
@@ -319,7 +320,7 @@ function sendClaims(machine: Machine, open: Open, claims: readonly Claim[], effe
   const bids = claims.map(({ name, bid }) => ({ name, bid }));
   const errand = send(
     machine,
-    { kind: "claim", opened: open.opened, bids },
+    { kind: "claim", opened: open.opened, bids, heard: open.heard },
     open.pace.requestTimeoutMs,
     { method: "claim", claims },
     effects,
@@ -354,9 +355,10 @@ function pursue(
     );
     return;
   }
-  // A claim granted now could not be announced, or (manual renewal) proves nothing in this invocation: first a keep.
-  pursuit.awaitsProof = !canWin;
-  if (!canWin) {
+  // A claim granted now could not be announced, or (manual renewal) proves nothing in this invocation: first a keep, or a claim that confirms the last one.
+  pursuit.onCredit = !canWin && hasCredit(machine, session, pursuit, now);
+  pursuit.awaitsProof = !canWin && !pursuit.onCredit;
+  if (pursuit.awaitsProof) {
     if (session.errand === 0) askRenewal(session, now);
     schedule(machine.agenda, campaign, now.mono + retryAfterMs(machine, session.failures));
     return;
@@ -380,7 +382,8 @@ function claimOf(machine: Machine, open: Open, campaign: Campaign, pursuit: Purs
   }
   const claim = { session: open.session, name: campaign.name, bid: pursuit.bid, value: campaign.value };
   if (pursuit.shape === "race") return { ...claim, over: pursuit.over };
-  return pursuit.place === undefined ? claim : { ...claim, stands: true };
+  if (pursuit.place === undefined) return claim;
+  return pursuit.onCredit ? { ...claim, stands: true, witness: open.heard?.witness } : { ...claim, stands: true };
 }
 
 /** Everything has settled: end the session at the store, and be done. */

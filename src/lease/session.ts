@@ -107,6 +107,7 @@ export function establish(
     failures: 0,
     stalled: false,
     hearsay: false,
+    heard: undefined,
     doubtedAt: -1,
     leftovers: [],
     leftoversAt: Infinity,
@@ -176,9 +177,17 @@ export function noteSearch(open: Open, keep: number, found: number): void {
 }
 
 /** The session lives, says the store without proof: LAW 6, nothing is extended. What was won meanwhile needs a proof in its own rhythm. */
-export function hearSay(machine: Machine, open: Open, keep: number, sentAt: Reading, now: Reading): void {
+export function hearSay(
+  machine: Machine,
+  open: Open,
+  keep: number,
+  sentAt: Reading,
+  witness: string | undefined,
+  now: Reading,
+): void {
   open.failures = 0;
   open.hearsay = true;
+  open.heard = witness === undefined ? undefined : { keep, sentAt, witness };
   if (keep < open.renewalAsked) open.renewAt = now.mono;
   else if (hasTerms(machine)) open.renewAt = nextProofAt(open, now);
   else open.renewAt = sentAt.mono + open.session.ttlMs * WAITING_RHYTHM;
@@ -212,6 +221,7 @@ export function prove(
   extend(open.lifeline, proven, open.session.ttlMs, open.pace, open.bounds);
   open.failures = 0;
   open.hearsay = false;
+  open.heard = undefined;
   machine.barren = 0;
   const rhythm = settings.renewal === "manual" ? Infinity : sentAt.mono + open.pace.renewEveryMs;
   open.renewAt = keep < open.renewalAsked ? now.mono : rhythm;

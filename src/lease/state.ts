@@ -103,6 +103,8 @@ export interface Open {
   failures: number;
   /** The last answer said that the session lives, and proved nothing: nothing was held by it. */
   hearsay: boolean;
+  /** The last keep that proved nothing, if a claim can have it confirmed (credit.ts). */
+  heard: Heard | undefined;
   /** A claim was in doubt when so many keeps had been sent: those that follow look for strays, until enough of them have found none. −1: none is in doubt. */
   doubtedAt: number;
   /** The renewal thread has stopped because the main loop did not turn; until the next proven keep. */
@@ -111,6 +113,13 @@ export interface Open {
   readonly leftovers: Hold[];
   leftoversAt: number;
   leftoversErrand: number;
+}
+
+/** A keep that was answered without a proof. */
+export interface Heard {
+  readonly keep: number;
+  readonly sentAt: Reading;
+  readonly witness: string;
 }
 
 /** INVARIANT: `opened` is never that of the present session. */
@@ -204,6 +213,8 @@ interface Attempt {
   hinted: boolean;
   /** A claim is sent as soon as a keep is proven. */
   awaitsProof: boolean;
+  /** The claim in flight was sent before the session was proven: its answer has to confirm the last keep (credit.ts). */
+  onCredit: boolean;
 }
 
 export interface RacePursuit extends Attempt {
@@ -309,6 +320,8 @@ export type Errand =
       readonly kind: "claim";
       readonly opened: number;
       readonly bids: readonly { readonly name: Name; readonly bid: Bid }[];
+      /** What those of them that were sent on credit are to confirm (credit.ts). */
+      readonly heard?: Heard | undefined;
     }
   | { readonly kind: "announce"; readonly id: number; readonly opened: number; readonly hold: Hold }
   | { readonly kind: "release"; readonly opened: number; readonly holds: readonly Hold[]; readonly last: boolean }

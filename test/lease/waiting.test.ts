@@ -13,8 +13,17 @@ function keepAsWished(rig: Rig, strays: readonly Hold[] = []): KeepWish {
 }
 
 /** Stands in line behind another, in a session of 10 s if no other ttl is given. */
-function waiting(input: ConstructorParameters<typeof Rig>[1] = {}): Rig {
-  const guarantee = { shape: "line", judge: "store-monotonic", wakes: "watch", hintsUntilEnd: true } as const;
+function waiting(
+  input: ConstructorParameters<typeof Rig>[1] = {},
+  promises: ConstructorParameters<typeof Rig>[0] = {},
+): Rig {
+  const guarantee = {
+    shape: "line",
+    judge: "store-monotonic",
+    wakes: "watch",
+    hintsUntilEnd: true,
+    ...promises,
+  } as const;
   const rig = new Rig(guarantee, input).stand();
   const claim = rig.next("claim");
   const hold = holdOf(claim.request.claims[0] as never, 7n);
@@ -143,6 +152,97 @@ describe("who waits", () => {
     rig.answer(rig.next("keep"), { kind: "session-lost" });
     rig.pass(100);
     expect(rig.next("keep").request.session).toMatchObject({ nonce: "me.s2" });
+  });
+});
+
+/** Waits for so long, by keeps that can be confirmed later. Returns when the last of them was sent. */
+function witnessed(rig: Rig, ms: number): number {
+  let sentAt = NaN;
+  for (const end = rig.now.mono + ms; rig.now.mono < end;) {
+    rig.pass(100);
+    if (rig.has("look")) rig.see({ state: "held", place: { present: true, ahead: 1 } });
+    if (!rig.has("keep")) continue;
+    sentAt = rig.now.mono;
+    rig.pass(7);
+    rig.keep(rig.next("keep"), { proves: false, witness: `of ${sentAt}` });
+  }
+  return sentAt;
+}
+
+/** A hint has come, and the claim that follows at once is granted. */
+function grantStanding(rig: Rig, confirms?: true): { readonly witness?: string | undefined } {
+  rig.input({ type: "hint", hint: first });
+  rig.pass(0);
+  const call = rig.next("claim");
+  const [claim] = call.request.claims;
+  const granted = { kind: "granted", hold: holdOf(claim as never, 7n), ...(confirms ? { confirms } : {}) } as const;
+  rig.answer(call, { kind: "claimed", claimed: [granted] });
+  return { witness: claim?.witness };
+}
+
+describe("a grant that confirms the last keep", () => {
+  it("is announced without another proof, from the date of that keep, and a keep with proof follows", () => {
+    const rig = waiting();
+    const sentAt = witnessed(rig, 30_000);
+    expect(grantStanding(rig, true)).toEqual({ witness: `of ${sentAt}` });
+    expect(rig.happened("elected")).toHaveLength(1);
+    expect(rig.deadline).toBeGreaterThan(sentAt + 9800);
+    expect(rig.deadline).toBeLessThanOrEqual(sentAt + 9900);
+    rig.pass(3000);
+    expect(keepAsWished(rig).proof).toBeUndefined();
+  });
+
+  it("is the only one that is: without the store's word the place stays, and a proof comes before the next claim", () => {
+    const rig = waiting();
+    witnessed(rig, 30_000);
+    const { deadline } = rig;
+    grantStanding(rig);
+    expect(rig.happened("elected")).toHaveLength(0);
+    expect(rig.happened("handed-back")).toHaveLength(0);
+    rig.pass(0);
+    expect(rig.deadline).toBe(deadline);
+    expect([rig.has("claim"), rig.has("release")]).toEqual([false, false]);
+    expect(keepAsWished(rig).proof).toBeUndefined();
+    rig.pass(0);
+    const again = rig.next("claim");
+    expect(again.request.claims[0]).toMatchObject({ stands: true });
+    expect(again.request.claims[0]?.witness).toBeUndefined();
+    const hold = holdOf(again.request.claims[0] as never, 7n);
+    rig.answer(again, { kind: "claimed", claimed: [{ kind: "granted", hold }] });
+    expect(rig.happened("elected")).toHaveLength(1);
+  });
+
+  it("is not asked for while the last keep is so old that it would leave no time for another", () => {
+    const rig = waiting();
+    witnessed(rig, 30_000);
+    while (!rig.has("keep")) rig.pass(100);
+    rig.unknown(rig.next("keep"));
+    rig.pass(2000);
+    rig.input({ type: "hint", hint: first });
+    rig.pass(0);
+    expect(rig.has("claim")).toBe(false);
+  });
+
+  it("is not asked for with manual renewal: there a term begins with a keep of this invocation", () => {
+    const rig = waiting({ renewal: "manual" });
+    for (let turn = 0; turn < 6; turn++) {
+      rig.input({ type: "renew" });
+      rig.pass(1000);
+      rig.keep(rig.next("keep"), { proves: false, witness: "w" });
+    }
+    rig.input({ type: "hint", hint: first });
+    rig.pass(0);
+    expect(rig.has("claim")).toBe(false);
+    expect(rig.next("keep").request.wish?.proof).toBeUndefined();
+  });
+
+  it("comes too late where a late answer proves nothing", () => {
+    const rig = waiting({}, { proofWithinMs: 1000 });
+    witnessed(rig, 30_000);
+    rig.pass(2000);
+    rig.input({ type: "hint", hint: first });
+    rig.pass(0);
+    expect(rig.has("claim")).toBe(false);
   });
 });
 

@@ -32,6 +32,8 @@ export const COUNT_NAMES = [
   "staleLooks",
   "unsureKeeps",
   "weakKeeps",
+  "confirmedKeeps",
+  "unconfirmedGrants",
   "missingSeats",
   "recordsDeleted",
   "sessionsEnded",

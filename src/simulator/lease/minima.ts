@@ -26,6 +26,8 @@ const MINIMA_PER_THOUSAND: Partial<Record<CountName, number>> = {
   staleLooks: 5000,
   unsureKeeps: 400,
   weakKeeps: 1000,
+  confirmedKeeps: 50,
+  unconfirmedGrants: 20,
   missingSeats: 1000,
   recordsDeleted: 80,
   sessionsEnded: 70,

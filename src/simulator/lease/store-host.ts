@@ -11,7 +11,7 @@
 //   replaced    somebody puts an empty store in its place
 //   quiet       gives nobody a seat for a while after its session has run out (lock-delay)
 //   kernel      one host: shows until when a seat is held, and that its holder is dead
-import { nextBetween, nextChance, nextInteger, type Rng } from "../../base/rng.ts";
+import { nextBetween, nextChance, nextInteger } from "../../base/rng.ts";
 import type {
   Claim,
   Claimed,
@@ -27,8 +27,7 @@ import type {
 } from "../../lease/exchange.ts";
 import type { Answer, Request } from "../../lease/state.ts";
 import type { VirtualClock } from "../kernel/clock.ts";
-import type { Counts } from "./counts.ts";
-import type { Actor, Kernel, KernelEvent } from "../kernel/kernel.ts";
+import type { Actor, KernelEvent } from "../kernel/kernel.ts";
 import { Audience } from "./audience.ts";
 import { Backups, StaleCopy } from "./backups.ts";
 import { createShelf } from "./create-shelf.ts";
@@ -36,20 +35,12 @@ import { Domain } from "./domain.ts";
 import { addressOf, type AnswerMessage, type RequestMessage, STORE_ADDRESS } from "./messages.ts";
 import type { Shelf } from "../models/shelf.ts";
 import { Requests } from "./requests.ts";
-import type { Network, Node } from "../kernel/network.ts";
-import type { Meddling, Observation, Who } from "./observation.ts";
+import type { Node } from "../kernel/network.ts";
+import type { Meddling, Who } from "./observation.ts";
 import type { StoreSpec } from "./spec.ts";
-import type { LeaseTrace } from "./trace.ts";
 import { asWished, NOT_READY, pretended, withMet } from "./set-answers.ts";
-
-interface Surroundings {
-  readonly kernel: Kernel;
-  readonly network: Network;
-  readonly trace: LeaseTrace;
-  readonly counts: Counts;
-  readonly rng: Rng;
-  observe(observation: Observation): void;
-}
+import type { Surroundings } from "./surroundings.ts";
+import { Witnesses } from "./witnesses.ts";
 
 /** An expiry is looked at this much after its instant, so that rounding never makes it early. */
 const AFTER_MS = 1e-6;
@@ -79,12 +70,14 @@ export class StoreHost implements Actor, Node {
   readonly #stale = new StaleCopy();
   readonly #backups: Backups;
   readonly #requests: Requests;
+  readonly #witnesses: Witnesses;
 
   constructor(world: Surroundings, spec: StoreSpec, clock: VirtualClock, elections: readonly Name[]) {
     this.#elections = elections;
     this.#backups = new Backups(spec.forgetMs);
     this.#requests = new Requests(world, spec.showsOldRequests === true);
     this.#audience = new Audience(world, spec.wakes, (question) => this.#seen(this.#shelf.look(question, this.#now())));
+    this.#witnesses = new Witnesses(world);
     this.#world = world;
     this.#spec = spec;
     this.#shelf = createShelf(spec, world.rng);
@@ -153,9 +146,9 @@ export class StoreHost implements Actor, Node {
   #keepAsWished({ session, holds, wish = {} }: Extract<Request, { method: "keep" }>): Kept {
     if (this.#spec.weakKeeps !== true) return this.#keep(session, holds);
     const isUnheard = wish.proof === false && !this.#isCalm && nextChance(this.#world.rng, 0.5);
-    if (wish.proof === false) this.#world.counts.weakKeeps++;
     const shelf = isUnheard ? this.#shelf.copy() : undefined;
-    return asWished(shelf?.keep(session, holds, this.#now()) ?? this.#keep(session, holds), wish);
+    const kept = asWished(shelf?.keep(session, holds, this.#now()) ?? this.#keep(session, holds), wish);
+    return this.#witnesses.attest(kept, !isUnheard);
   }
 
   #keep(session: Session | SessionSpec, holds: readonly Hold[]): Kept {
@@ -182,7 +175,7 @@ export class StoreHost implements Actor, Node {
       this.#world.counts.lockDelays++;
       return { kind: "beaten", seat };
     }
-    const claimed = this.#domain.put(this.#shelf.claim(claim, this.#heardAt()));
+    const claimed = this.#witnesses.confirm(claim, this.#domain.put(this.#shelf.claim(claim, this.#heardAt())));
     this.#sessionOf.set(claim.bid, claim.session.id);
     if (claimed.kind === "granted" && claimed.hold.token !== undefined) this.#grant(claim, claimed.hold.token);
     const isTokenless = !this.#spec.isFenced && (claimed.kind === "granted" || claimed.kind === "waiting");
@@ -367,6 +360,7 @@ export class StoreHost implements Actor, Node {
     this.#meddled("forgot", undefined);
     if (this.#spec.movesDomain) this.#domain.move();
     this.#shelf = oldest.copy();
+    this.#witnesses.forget();
     if (this.#paused === 0) this.#expire();
     this.#armExpiry();
   }
@@ -378,6 +372,7 @@ export class StoreHost implements Actor, Node {
     this.#domain.move();
     this.#backups.clear();
     this.#stale.forget();
+    this.#witnesses.forget();
     this.#quietUntil.clear();
     this.#shelf = createShelf(this.#spec, this.#world.rng);
     this.#audience.tell();

@@ -6,7 +6,9 @@
 //   was confirmed by a majority in term T, after the renewal: any leader of a later term was elected after that, and gives every lease its full ttl again.
 //   So the judge, whichever member it is, counts from an instant no earlier than the send.
 // The read is no extra: it is the look at all holds that a keep owes anyway. LeaseTimeToLive beside it shows what else the lease carries, where that is wished.
-// A session on which nothing hangs is kept by LeaseKeepAlive alone, as Go's client does it. That proves nothing, and the answer says so.
+// A session on which nothing hangs is kept by LeaseKeepAlive alone, as Go's client does it. That proves nothing, and the answer says so. Its witness is the member and
+// the raft term that answered it: a later read through the same member and in the same term confirms it as the read of a keep does. The argument above does not ask
+// how much time lies between the two.
 import { EtcdError, isLeaseNotFound, isPermissionDenied } from "../../clients/etcd/errors.ts";
 import type { Link } from "../../clients/etcd/link.ts";
 import type { Header, KeyValue, Operation } from "../../clients/etcd/messages.ts";
@@ -67,13 +69,19 @@ export async function keepLease(
   const renewed = await link.keepAlive(lease, signal);
   if (renewed.ttlSeconds <= 0) return { kind: "session-lost" };
   const kept = { kind: "kept", session: { id, candidate, ttlMs }, lost: [], unsure: [], strays: [] } as const;
-  if (wish.proof === false && wish.strays === false) return { ...kept, proves: false };
+  const unproven = { proves: false, witness: witnessOf(renewed.header) } as const;
+  if (wish.proof === false && wish.strays === false) return { ...kept, ...unproven };
   const [lost, strays] = await Promise.all([
     wish.proof === false ? [] : readConfirmed(link, prefix, session, holds, renewed.header, signal),
     wish.strays === false ? [] : findStrays(link, prefix, session, holds, signal),
   ]);
   if (strays === "session-lost") return { kind: "session-lost" };
-  return wish.proof === false ? { ...kept, strays, proves: false } : { ...kept, lost, strays };
+  return wish.proof === false ? { ...kept, strays, ...unproven } : { ...kept, lost, strays };
+}
+
+/** Of a renewal, and of the linearizable read that confirms it: the two are equal if one member answered both in one raft term of one cluster. */
+export function witnessOf({ clusterId, memberId, raftTerm }: Header): string {
+  return `${clusterId.toString(16)}/${memberId.toString(16)}/${raftTerm}`;
 }
 
 /** What else the lease carries. Looking for it shows also that the lease is there: before 3.4.38 and 3.5.23 one that is gone may be answered as renewed. */

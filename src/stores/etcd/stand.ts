@@ -5,6 +5,8 @@
 //
 // A candidate that stands already asks by a transaction of reads alone (`readStanding`). etcd answers that at one revision, no older than anything committed before
 // it was asked (a linearizable read), so it is the same word as that of a transaction which could also write. But it waits for no disk.
+// That read is also what keep.ts wants to confirm a renewal: it was sent after the renewal was answered, and it shows an entry that hangs on the lease. So a grant
+// confirms the keep of which the claim names the witness, if the same member has answered both in the same raft term.
 import { EtcdError, isLeaseNotFound } from "../../clients/etcd/errors.ts";
 import type { Link } from "../../clients/etcd/link.ts";
 import type { Header, KeyValue, Operation, TxnRequest, TxnResponse } from "../../clients/etcd/messages.ts";
@@ -21,6 +23,7 @@ import {
   readRecord,
   writeRecord,
 } from "./entry.ts";
+import { witnessOf } from "./keep.ts";
 import { foreignData, outcomeOf } from "./refusals.ts";
 import { inTurns, piecesOf } from "./turns.ts";
 
@@ -84,6 +87,7 @@ const NO_ANSWER = unknown("no answer for this claim");
 interface Behind extends Place {
   readonly kind: "behind";
   readonly hold: Hold;
+  readonly confirms?: true;
 }
 
 /** Of several requests that were made as one. */
@@ -151,8 +155,9 @@ async function readJoin(
   }
   const hold = holdOf(name, bid, own?.createRevision ?? header.revision, domainOf(header.clusterId));
   const foremost = joined.responses[1]?.kvs[0];
-  if (foremost?.key.equals(key) === true) return { kind: "granted", hold };
-  return { kind: "behind", line, key, hold, revision: hold.token?.value ?? 0n };
+  const confirms = claim.witness === witnessOf(header) ? ({ confirms: true } as const) : {};
+  if (foremost?.key.equals(key) === true) return { kind: "granted", hold, ...confirms };
+  return { kind: "behind", line, key, hold, revision: hold.token?.value ?? 0n, ...confirms };
 }
 
 function foreignEntry(key: Buffer): Claimed {
@@ -181,7 +186,7 @@ async function findPlaces(link: Link, behind: readonly Behind[], signal: AbortSi
 
 async function placeAmong(
   link: Link,
-  { line, key, hold, revision }: Behind,
+  { line, key, hold, revision, confirms }: Behind,
   ahead: readonly KeyValue[] | undefined,
   signal: AbortSignal,
 ): Promise<Claimed> {
@@ -193,7 +198,8 @@ async function placeAmong(
     return foreignData(data.key.toString("utf8"));
   }
   const before = ahead.filter((kv) => kindOf(line, kv) === "entry").length;
-  return before === 0 ? { kind: "granted", hold } : { kind: "waiting", hold, ahead: before };
+  if (before > 0) return { kind: "waiting", hold, ahead: before };
+  return confirms === true ? { kind: "granted", hold, confirms } : { kind: "granted", hold };
 }
 
 /** An entry of ours, by its create revision. */

@@ -122,6 +122,13 @@ async function answersStanding(bench: Bench): Promise<void> {
   const waits = checkKind(await again(), "waiting", "who stands behind another waits, and joins no second time");
   checkEqual(waits.ahead, 1, "a claim that stands shows its place");
   await bench.giveBack(first, [hold]);
+  const [foreign] = await bench.claims([{ session: second, name, bid, value: "", stands: true, witness: "nobody's" }]);
+  check(
+    foreign?.kind === "granted" && foreign.confirms === undefined,
+    "a grant confirms no keep whose witness the store has not given",
+    "granted, and nothing confirmed",
+    foreign,
+  );
   const won = checkKind(await again(), "granted", "who stands, and is the first, is granted").hold;
   checkEqual(won.token?.value, waits.hold.token?.value, "the place that was waited for is the one that is granted");
   await bench.giveBack(second, [won]);

@@ -149,6 +149,31 @@ describe("joining the queue", () => {
     expect(model.at("y/1")).toBeDefined();
   });
 
+  it("a grant confirms the last renewal if the same member has answered both in the same raft term, and only then", async () => {
+    for (const change of [undefined, "memberId", "raftTerm", "nobody's"] as const)
+      for (const isBehindOthers of [false, true]) {
+        const { model, session } = stage();
+        const [a, b] = [session(1n), session(2n)];
+        if (isBehindOthers) model.put("x/longer/9", "", 1n);
+        await join(model, a);
+        await join(model, b);
+        const wish = { proof: false, strays: false } as const;
+        const kept = await keepLease(model.link, PREFIX, b, [], wish, signal);
+        if (kept.kind !== "kept" || kept.witness === undefined) throw new Error("no witness");
+        expect(kept.proves).toBe(false);
+        model.delete("x/1");
+        if (change === "memberId" || change === "raftTerm") model[change]++;
+        const witness = change === "nobody's" ? change : kept.witness;
+        const claim = { session: b, name: "x", bid: asBid(`b${b.id}`), value: "", stands: true, witness } as const;
+        const [claimed] = await joinAll(model.link, PREFIX, [claim], signal);
+        expect(claimed?.kind).toBe("granted");
+        const confirms = claimed?.kind === "granted" ? claimed.confirms : undefined;
+        expect(confirms, `${change} ${isBehindOthers}`).toBe(change === undefined ? true : undefined);
+        const { witness: _, ...without } = claim;
+        expect((await joinAll(model.link, PREFIX, [without], signal))[0]).not.toHaveProperty("confirms");
+      }
+  });
+
   it("data that no lease carries never goes away: it is refused, and nothing of ours is left behind it", async () => {
     const { model, session } = stage();
     model.put("x/data", "somebody's", 0n);

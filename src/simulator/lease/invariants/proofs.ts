@@ -21,6 +21,8 @@ interface Life {
   readonly sessions: Map<string, SessionProof>;
   readonly sessionOf: Map<Bid, string>;
   readonly records: Map<Bid, Reading>;
+  /** Of each keep that proved nothing and may yet be confirmed. */
+  readonly witnessed: Map<string, Reading>;
   pending: ObservationOf<"answer"> | undefined;
 }
 
@@ -87,18 +89,26 @@ export class Proofs {
     if (life === undefined || asked === undefined) return;
     if (asked.request.method === "claim") {
       life.requests.delete(observation.errand);
-      this.#claimed(life, asked.request, observation.answer);
+      this.#claimed(life, asked.request, observation.answer, observation.now);
     } else life.pending = observation;
   }
 
-  #claimed(life: Life, request: Extract<Request, { method: "claim" }>, answer: Answer): void {
+  #claimed(life: Life, request: Extract<Request, { method: "claim" }>, answer: Answer, now: Reading): void {
     if (answer.kind !== "claimed") return;
-    request.claims.forEach(({ bid, session }, index) => {
-      if (answer.claimed[index]?.kind !== "granted") return;
+    request.claims.forEach(({ bid, session, witness = "" }, index) => {
+      const claimed = answer.claimed[index];
+      if (claimed?.kind !== "granted") return;
+      if (claimed.confirms === true) this.#confirmed(life.sessions.get(session.id), life.witnessed.get(witness), now);
       life.sessionOf.set(bid, session.id);
       const firstSentAt = life.firstSentAt.get(bid);
       if (firstSentAt !== undefined && !life.records.has(bid)) life.records.set(bid, firstSentAt);
     });
+  }
+
+  #confirmed(session: SessionProof | undefined, sentAt: Reading | undefined, now: Reading): void {
+    if (session === undefined || sentAt === undefined) return;
+    const tookMs = Math.max(now.mono - sentAt.mono, now.boot - sentAt.boot);
+    if (tookMs <= this.#promises.proofWithinMs && isLater(sentAt, session.provenAt)) session.provenAt = sentAt;
   }
 
   #digest(who: Who): void {
@@ -129,6 +139,7 @@ export class Proofs {
       return;
     }
     const session = life.sessions.get(kept.session.id);
+    if (kept.proves === false && kept.witness !== undefined) life.witnessed.set(kept.witness, sentAt);
     if (session === undefined || kept.proves === false) return;
     const tookMs = Math.max(now.mono - sentAt.mono, now.boot - sentAt.boot);
     if (tookMs > this.#promises.proofWithinMs) return;
@@ -161,6 +172,7 @@ function copyOf(life: Life = newLife()): Life {
     sessions: new Map(sessions),
     sessionOf: new Map(life.sessionOf),
     records: new Map(life.records),
+    witnessed: new Map(life.witnessed),
     pending: undefined,
   };
 }
@@ -172,6 +184,7 @@ function newLife(): Life {
     sessions: new Map(),
     sessionOf: new Map(),
     records: new Map(),
+    witnessed: new Map(),
     pending: undefined,
   };
 }

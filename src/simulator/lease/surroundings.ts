@@ -1,0 +1,16 @@
+// What the modelled store is placed into, and what its parts draw from and write down.
+import type { Rng } from "../../base/rng.ts";
+import type { Kernel } from "../kernel/kernel.ts";
+import type { Network } from "../kernel/network.ts";
+import type { Counts } from "./counts.ts";
+import type { Observation } from "./observation.ts";
+import type { LeaseTrace } from "./trace.ts";
+
+export interface Surroundings {
+  readonly kernel: Kernel;
+  readonly network: Network;
+  readonly trace: LeaseTrace;
+  readonly counts: Counts;
+  readonly rng: Rng;
+  observe(observation: Observation): void;
+}
