@@ -18,7 +18,6 @@ import {
   isIn,
   released,
   restartPursuit,
-  watchOwn,
 } from "./campaign.ts";
 import { handleGranted } from "./credit.ts";
 import { makeRoom } from "./crowd.ts";
@@ -29,6 +28,7 @@ import { extend } from "./lifeline.ts";
 import { handleLapsed, hastenLapsed } from "./lapsed.ts";
 import { handleLineSeat, handleWaiting } from "./line.ts";
 import { handleBeaten, handleRaceSeat } from "./race.ts";
+import { noteRound, watchNewlyCarried } from "./rota.ts";
 import { emit, emitError, errorOf, isFatal } from "./report.ts";
 import {
   countBarren,
@@ -84,14 +84,14 @@ function handleKept(
   hearKept(machine, session, errand, hearBeat(session, errand, kept), now, effects);
 }
 
-type Sent = Pick<ErrandOf<"keep">, "keep" | "sentAt" | "looked" | "beat">;
+type Sent = Pick<ErrandOf<"keep">, "keep" | "sentAt" | "looked" | "carried" | "beat">;
 
 function hearKept(machine: Machine, open: Open, sent: Sent, kept: Kept, now: Reading, effects: Effect[]): void {
   const { keep, sentAt } = sent;
   if (kept.kind === "session-lost") return endSession(machine, open, "session-lost", now, effects);
   if (kept.kind !== "kept") return disprove(machine, open, keep, kept, now, effects);
   if (kept.proves === false) hearSay(machine, open, keep, sentAt, kept.witness, now);
-  else {
+  else if (noteRound(machine, open, sent, kept.lost.length, now)) {
     const proven = prove(machine, open, keep, sentAt, now, effects);
     if (proven !== undefined && machine.settings.guarantee.keep === "per-hold")
       extendRecords(machine, open, keep, proven, kept.unsure);
@@ -177,16 +177,6 @@ function extendRecords(machine: Machine, open: Open, keep: number, proven: Readi
       open.pace,
       open.bounds,
     );
-  }
-}
-
-/** A term that was meant to be brief and has outlasted a keep watches its record after all. */
-function watchNewlyCarried(machine: Machine, open: Open, keep: number, effects: Effect[]): void {
-  for (const campaign of machine.campaigns.values()) {
-    const term = heldTerm(campaign);
-    if (!campaign.brief || term === undefined || term.carriedFrom > keep) continue;
-    campaign.brief = false;
-    watchOwn(machine, open, term.hold, effects);
   }
 }
 

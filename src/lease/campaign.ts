@@ -87,6 +87,7 @@ export function createCampaign(
     value,
     brief,
     stage,
+    askedBy: 0,
     shortTerms: 0,
     greatest: [],
     answered: false,
@@ -194,6 +195,7 @@ export function grant(
   }
   if (hold.token !== undefined) campaign.greatest = noted(campaign.greatest, hold.token);
   const claimedAt = campaign.stage.pursuit.firstSentAt ?? open.lifeline.provenAt;
+  campaign.askedBy = open.keepsSent;
   const carriedFrom = carry(machine, open, hold, effects);
   const term = { hold, opened: open.opened, claimedAt, carriedFrom, lifeline, electedAt: now.mono };
   enter(campaign, { kind: "leading", term });

@@ -112,6 +112,8 @@ export interface KeepWish {
   readonly proof?: false;
   /** No claim is in doubt: there is nothing to look for. */
   readonly strays?: false;
+  /** The session has other holds besides those sent along, and they are renewed with it. Only where `guarantee.holdsPerKeep` allows it, and never where strays are looked for. */
+  readonly part?: true;
 }
 
 /** What a server has shown of itself, where the store's guarantee could only say what holds for any server. Each part takes the place of the guarantee's. */

@@ -52,6 +52,11 @@ export interface Guarantee<F extends Fencing = Fencing> {
   /** one-request: one keep extends the session and all its holds. per-hold: each record is renewed by itself. */
   readonly keep: "one-request" | "per-hold";
   readonly holdsPerSession: number;
+  /**
+   * With `keep` "one-request": it is enough if a keep carries so many holds, or a third of them, and the others take turns (lease/rota.ts). Then a hold that was
+   * deleted is noticed by the third renewal at the latest, and not by the next. Undefined: every keep carries all.
+   */
+  readonly holdsPerKeep?: number | undefined;
   /** Of two copies of one process (a cloned virtual machine) only one can go on to renew their session: keeps swap over the beat that they know (`Session.beats`). */
   readonly refusesClones?: boolean;
   /** A sentence per fault that a tired operator understands. */

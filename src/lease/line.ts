@@ -34,6 +34,7 @@ export function handleWaiting(
   const isNew = pursuit.place === undefined;
   pursuit.place = hold;
   pursuit.first = false;
+  campaign.askedBy = open.keepsSent;
   effects.push({ type: "watch", question: { name: campaign.name, bid: hold.bid, session: open.session } });
   effects.push({ type: "contested", name: campaign.name });
   const at = nextAt(machine, pursuit, now);

@@ -34,12 +34,13 @@ import { hasCredit } from "./credit.ts";
 import { hasRoom, park, requestsOf } from "./crowd.ts";
 import { remainingMs } from "./deadline.ts";
 import type { TermState } from "./events.ts";
-import type { Bid, Claim, Hint, Hold, Name, Question } from "./exchange.ts";
+import type { Bid, Claim, Hint, Name, Question } from "./exchange.ts";
 import { expire, nextExpiry } from "./expiry.ts";
 import { endLapsed, nextLapsedAt } from "./lapsed.ts";
 import { nextLineMove } from "./line.ts";
 import { stateOf } from "./lifeline.ts";
 import { nextOver, nextRaceMove } from "./race.ts";
+import { doubtHold, rotaOf } from "./rota.ts";
 import { send } from "./report.ts";
 import { askRenewal, openSession, sendFarewell, sendKeep, sendLeftovers } from "./session.ts";
 import type { Settings } from "./settings.ts";
@@ -194,7 +195,9 @@ function handleHint(machine: Machine, hint: Hint, now: Reading): void {
   const mine =
     holder?.bid === undefined ? holder?.candidate === machine.settings.candidate : holder.bid === term?.hold.bid;
   const other = hint.seat !== undefined && !mine;
-  if ((other || hint.asked === true) && term !== undefined && session.kind === "open") askRenewal(session, now);
+  if (!(other || hint.asked === true) || term === undefined || session.kind !== "open") return;
+  doubtHold(campaign);
+  askRenewal(session, now);
 }
 
 function hearOfSeat(machine: Machine, campaign: CampaignIn<Standing>, { seat }: Hint, now: Reading): void {
@@ -262,7 +265,7 @@ function act(machine: Machine, now: Reading, effects: Effect[]): void {
 function renewIfDue(machine: Machine, now: Reading, effects: Effect[]): void {
   const { session } = machine;
   if (session.kind === "open" && session.errand === 0 && now.mono >= session.renewAt && machine.campaigns.size > 0)
-    sendKeep(machine, session, holdsOf(machine), now, effects);
+    sendKeep(machine, session, (looksForStrays) => rotaOf(machine, session, looksForStrays), now, effects);
 }
 
 /** Many thousand terms that are lost together settle one by one, without a session: all are looked at once, not once for each. */
@@ -271,22 +274,6 @@ function needsSession(machine: Machine): boolean {
   for (const campaign of machine.campaigns.values()) if (isIn(campaign, "standing")) return true;
   machine.noneStands = true;
   return false;
-}
-
-/** Every entry of this session at the store that we know of: held, and waiting in line. */
-function holdsOf(machine: Machine): Hold[] {
-  const holds: Hold[] = [];
-  for (const campaign of machine.campaigns.values()) {
-    const term = heldTerm(campaign);
-    if (term !== undefined) holds.push(term.hold);
-    else if (
-      isIn(campaign, "standing") &&
-      campaign.stage.pursuit.shape === "line" &&
-      campaign.stage.pursuit.place !== undefined
-    )
-      holds.push(campaign.stage.pursuit.place);
-  }
-  return holds;
 }
 
 /** All due campaigns at once: one batch of claims, one batch of looks. */

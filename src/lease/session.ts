@@ -19,7 +19,7 @@ import type { Hold, KeepWish, Kept, Met } from "./exchange.ts";
 import { type Bounds, createLifeline, extend } from "./lifeline.ts";
 import { emit, emitError, errorOf, send } from "./report.ts";
 import { paceOf, type Settings } from "./settings.ts";
-import type { Effect, Machine, Open, Opening } from "./state.ts";
+import type { Carried, Effect, Machine, Open, Opening } from "./state.ts";
 
 const LONGEST_RELEASE_MS = 2000;
 
@@ -108,6 +108,7 @@ export function establish(
     stalled: false,
     hearsay: false,
     heard: undefined,
+    missed: false,
     doubtedAt: -1,
     leftovers: [],
     leftoversAt: Infinity,
@@ -132,17 +133,26 @@ export function askRenewal(open: Open, now: Reading): void {
   open.renewAt = now.mono;
 }
 
-/** Sends the next keep with every hold of the session. At most one is in flight. */
-export function sendKeep(machine: Machine, open: Open, holds: readonly Hold[], now: Reading, effects: Effect[]): void {
+/** Sends the next keep with what it is to carry (rota.ts). At most one is in flight. */
+export function sendKeep(
+  machine: Machine,
+  open: Open,
+  carriedBy: (looksForStrays: boolean) => Carried,
+  now: Reading,
+  effects: Effect[],
+): void {
   const keep = ++open.keepsSent;
-  const wish = wishOf(machine, open, keep);
+  const wished = wishOf(machine, open, keep);
+  const looked = wished?.strays !== false;
+  const carried = carriedBy(looked);
+  const wish: KeepWish | undefined = carried.all ? wished : { ...wished, part: true };
   open.renewAt = Infinity;
-  const errand = { kind: "keep", opened: open.opened, keep, sentAt: now, looked: wish?.strays !== false } as const;
+  const errand = { kind: "keep", opened: open.opened, keep, sentAt: now, looked, carried } as const;
   open.errand = send(
     machine,
     errand,
     open.pace.requestTimeoutMs,
-    { method: "keep", session: open.session, holds, ...(wish === undefined ? {} : { wish }) },
+    { method: "keep", session: open.session, holds: carried.holds, ...(wish === undefined ? {} : { wish }) },
     effects,
   );
 }

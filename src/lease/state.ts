@@ -107,6 +107,8 @@ export interface Open {
   heard: Heard | undefined;
   /** A claim was in doubt when so many keeps had been sent: those that follow look for strays, until enough of them have found none. −1: none is in doubt. */
   doubtedAt: number;
+  /** A keep that carried a part has missed a hold: those that follow carry all, until one is answered (rota.ts). */
+  missed: boolean;
   /** The renewal thread has stopped because the main loop did not turn; until the next proven keep. */
   stalled: boolean;
   /** To be given back as soon as the store listens. */
@@ -145,6 +147,8 @@ export interface Campaign extends Entry {
   /** Its record is watched only once it has outlasted a keep. */
   brief: boolean;
   stage: Stage;
+  /** The keep that last asked for its hold, or the last one before it was won; −1: a hint says that it is another's (rota.ts). */
+  askedBy: number;
   /** Terms in a row that ended sooner than one ttl: the cool-down doubles with each. */
   shortTerms: number;
   /** The greatest token of each domain seen at this name, as granted or looked at. */
@@ -305,6 +309,12 @@ export type Effect =
   | { readonly type: "failed"; readonly error: ConclaveError }
   | { readonly type: "closed" };
 
+/** What a keep carries, and whether these are all holds of the session (rota.ts). */
+export interface Carried {
+  readonly holds: readonly Hold[];
+  readonly all: boolean;
+}
+
 export type Errand =
   | {
       readonly kind: "keep";
@@ -313,6 +323,7 @@ export type Errand =
       readonly sentAt: Reading;
       /** false: it did not look for strays. */
       readonly looked?: boolean;
+      readonly carried?: Carried | undefined;
       /** What it leaves in the session's record. */
       beat?: string | undefined;
     }

@@ -12,6 +12,7 @@ export const PROMISES: Promises = {
   shape: "race",
   keep: "one-request",
   keepProves: "this-send",
+  takesTurns: false,
   proofWithinMs: Infinity,
   extraMarginMs: 0,
   rho: 0.005,

@@ -34,6 +34,7 @@ export const COUNT_NAMES = [
   "weakKeeps",
   "confirmedKeeps",
   "unconfirmedGrants",
+  "partKeeps",
   "missingSeats",
   "recordsDeleted",
   "sessionsEnded",

@@ -25,6 +25,7 @@ export function guaranteeOf(store: StoreSpec): Guarantee {
     earlyEnds: store.forgetMs === 0 && store.judge !== "store-wall" ? [] : ["failover", "clock jump"],
     keep: store.shape === "race" && store.layout === "record" ? "per-hold" : "one-request",
     holdsPerSession: Infinity,
+    holdsPerKeep: store.holdsPerKeep,
     refusesClones: store.refusesClones ?? false,
     under: {
       processPause: sentence,

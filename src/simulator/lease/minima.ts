@@ -28,6 +28,7 @@ const MINIMA_PER_THOUSAND: Partial<Record<CountName, number>> = {
   weakKeeps: 1000,
   confirmedKeeps: 50,
   unconfirmedGrants: 20,
+  partKeeps: 200,
   missingSeats: 1000,
   recordsDeleted: 80,
   sessionsEnded: 70,

@@ -119,6 +119,8 @@ export interface Probes {
 export interface Promises {
   readonly shape: "line" | "race";
   readonly keep: "one-request" | "per-hold";
+  /** Holds take turns in being carried by keeps, so that a deletion is noticed later. */
+  readonly takesTurns: boolean;
   readonly keepProves: "this-send" | "previous-send";
   readonly proofWithinMs: number;
   readonly extraMarginMs: number;

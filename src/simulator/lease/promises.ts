@@ -5,10 +5,11 @@ import type { Promises } from "./observation.ts";
 import type { WorldSpec } from "./spec.ts";
 
 export function promisesOf(spec: WorldSpec): Promises {
-  const { shape, keep, keepProves, proofWithinMs } = guaranteeOf(spec.store);
+  const { shape, keep, keepProves, proofWithinMs, holdsPerKeep } = guaranteeOf(spec.store);
   return {
     shape,
     keep,
+    takesTurns: holdsPerKeep !== undefined,
     keepProves,
     proofWithinMs,
     extraMarginMs: spec.store.extraMarginMs, // declared before or with the opening, and owed in either case

@@ -79,6 +79,8 @@ export interface StoreSpec {
   readonly unsureChance: number;
   /** A line: a keep for which no proof was wished proves nothing, and strays are shown only where they were wished. */
   readonly weakKeeps?: boolean;
+  /** Declared: so many holds are enough for one keep, and the others take turns. */
+  readonly holdsPerKeep?: number;
   /** Refuses a request without applying it. */
   readonly refuseChance: number;
   /** Refuses a request without applying it, as what trying again cannot help. */

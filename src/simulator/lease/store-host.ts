@@ -145,6 +145,7 @@ export class StoreHost implements Actor, Node {
   /** Where keeps may be weak, one without a wish for proof is answered by somebody who may have been replaced as judge: the judge may never hear of it. */
   #keepAsWished({ session, holds, wish = {} }: Extract<Request, { method: "keep" }>): Kept {
     if (this.#spec.weakKeeps !== true) return this.#keep(session, holds);
+    if (wish.part === true) this.#world.counts.partKeeps++;
     const isUnheard = wish.proof === false && !this.#isCalm && nextChance(this.#world.rng, 0.5);
     const shelf = isUnheard ? this.#shelf.copy() : undefined;
     const kept = asWished(shelf?.keep(session, holds, this.#now()) ?? this.#keep(session, holds), wish);

@@ -91,12 +91,14 @@ export function drawWorld(seed: number, options: SwarmOptions = {}): WorldSpec {
   return isControl ? world : withBeats(withExtras(withThreads(withWeakKeeps(world), plan), plan), plan);
 }
 
-/** Keeps of those who wait prove nothing, as on etcd. From a stream of its own, too. */
+/** Keeps of those who wait prove nothing, and holds may take turns, as on etcd. From a stream of its own, too. */
 function withWeakKeeps(world: WorldSpec): WorldSpec {
   const { store } = world;
-  const isDrawn = nextChance(streamOf(world.seed, "weak"), 0.6);
+  const rng = streamOf(world.seed, "weak");
+  const isDrawn = nextChance(rng, 0.6);
   if (store.shape !== "line" || store.keepProves !== "this-send" || !isDrawn) return world;
-  return { ...world, label: `${world.label} weak`, store: { ...store, weakKeeps: true } };
+  const turns = nextChance(rng, 0.5) ? { holdsPerKeep: 1 } : {};
+  return { ...world, label: `${world.label} weak`, store: { ...store, weakKeeps: true, ...turns } };
 }
 
 /**

@@ -8,6 +8,7 @@
 import { atLeast } from "../../clients/etcd/version.ts";
 import type { Guarantee } from "../../lease/guarantee.ts";
 import type { Met } from "../contract.ts";
+import { READS_PER_TXN } from "./keep.ts";
 
 export const TTL_STEP_MS = 1000;
 /** etcd raises a shorter one to one and a half election timeouts, in whole seconds: 2 with its defaults. */
@@ -58,6 +59,7 @@ export function anyVersion(): Guarantee<"fenced"> {
     earlyEnds: [EARLY_REVOKE],
     keep: "one-request",
     holdsPerSession: Infinity,
+    holdsPerKeep: READS_PER_TXN,
     under: faults(),
   };
 }
@@ -75,7 +77,7 @@ function faults(): Guarantee["under"] {
     clockJump: "etcd counts on monotonic clocks; setting the wall clock changes nothing.",
     clockDrift: "The margins of the deadline cover clocks that differ by up to rho.",
     recordDeleted:
-      "An operator who deletes the leader's key or revokes its lease takes over by force: the next in line may lead at once, with a greater token; the old leader learns of it within moments, by its watch, and at the latest at its next renewal. A cluster restored from a backup, or set up anew with the same members and token, counts revisions from the past: tokens may repeat.",
+      "An operator who deletes the leader's key or revokes its lease takes over by force: the next in line may lead at once, with a greater token; the old leader learns of it within moments, by its watch, and at the latest at its next renewal, or the third one if its session has more than 128 keys. A cluster restored from a backup, or set up anew with the same members and token, counts revisions from the past: tokens may repeat.",
     machineCloned:
       "Both copies have the same lease and the same key, and etcd renews for both: both may lead, with the same token. Nothing can tell them apart, because the keys are those of Go's candidates. Stop the candidates before a machine is cloned, or restart them in the copy before it reaches the network.",
   };

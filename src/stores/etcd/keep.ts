@@ -17,7 +17,7 @@ import { keyOf, leaseOfNonce, leaseOfSession, nameOfKey, readRecord, sessionOfLe
 import { inTurns, piecesOf } from "./turns.ts";
 
 /** So many comparisons or operations etcd takes in a transaction, if nobody has set another limit. */
-const READS_PER_TXN = 128;
+export const READS_PER_TXN = 128;
 
 /** `wasGranted`: this nonce was answered before, so that its lease is over if it is not there. */
 export async function openLease(

@@ -4,6 +4,7 @@
 //   frozen     all hands of a process's clock stood: what it believes is void for the rest of that life (law 4)
 //   session    an operator ended a session: its holder learns by its next keep, or its deadline, which is at most one ttl away (law 14)
 //   record     an operator deleted an entry of a line: the next in line is first at once, and the old first likewise learns within a ttl.
+//              Where holds take turns in being asked for, two renewals may come in between: two thirds of a ttl more.
 //              In a race this is NO excuse: the seat shows `missing`, and takers wait the last ttl (law 14)
 //   forgot     a failover lost the last writes: what was granted or kept before it may end early. In a race versions may repeat after it, so that
 //              a candidate that looked before may swap over one that is alive again: void for the rest of the run; only tokens help
@@ -50,9 +51,15 @@ export class Excuses {
   #meddled({ act, atMs, election }: ObservationOf<"meddled">): void {
     if (act === "forgot") this.#epoch++;
     const isForGood = act === "forgot" && this.#promises.shape === "race";
-    const untilMs = isForGood ? Infinity : atMs + this.#promises.ttlMaxMs;
+    const untilMs = isForGood ? Infinity : atMs + this.#noticedWithinMs(act);
     const coversLater = act === "forgot" || act === "jumped";
     if (this.#isExcuse(act)) this.#acts.push({ atMs, election, coversLater, untilMs });
+  }
+
+  /** Where holds take turns, two keeps may extend a session before the third asks for the entry: two thirds of a ttl more. */
+  #noticedWithinMs(act: Meddling): number {
+    const { takesTurns, ttlMaxMs } = this.#promises;
+    return act === "record" && takesTurns ? (ttlMaxMs * 5) / 3 : ttlMaxMs;
   }
 
   cloned({ who, copy, atMs }: ObservationOf<"cloned">): void {

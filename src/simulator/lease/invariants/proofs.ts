@@ -141,6 +141,8 @@ export class Proofs {
     const session = life.sessions.get(kept.session.id);
     if (kept.proves === false && kept.witness !== undefined) life.witnessed.set(kept.witness, sentAt);
     if (session === undefined || kept.proves === false) return;
+    // Of what it did not carry it says nothing, if it has missed something.
+    if (request.wish?.part === true && kept.lost.length > 0) return;
     const tookMs = Math.max(now.mono - sentAt.mono, now.boot - sentAt.boot);
     if (tookMs > this.#promises.proofWithinMs) return;
     const proven = this.#promises.keepProves === "this-send" ? sentAt : session.answeredSentAt;
