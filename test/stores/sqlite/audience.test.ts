@@ -47,6 +47,9 @@ async function listen(...lines: string[]): Promise<{ socket: Socket; next: () =>
   return { socket, next };
 }
 
+/** Fails by the assertion, and not by the wait for it. */
+const soon = (isSo: () => void): Promise<void> => vi.waitFor(isSo, { timeout: 5000, interval: 10 });
+
 async function answer(...lines: string[]): Promise<string> {
   return await (await listen(...lines)).next();
 }
@@ -126,4 +129,26 @@ it("a waiter that was turned away takes the holder for alive, and finds out by a
   const renewed = (): string => (vigil.renew(), vigil.life);
   await expect.poll(renewed, { timeout: 5000 }).toBe("dead");
   expect(news.at(-1)).toBe("dead");
+});
+
+it("a waiter that was turned away comes back by itself, and listens when there is room", async () => {
+  const others = await Promise.all(Array.from({ length: 10 }, (_, index) => listen(`+${index + 1} "x"`)));
+  await Promise.all(others.map(({ next }) => next()));
+  const news: News[] = [];
+  const vigil = new Vigil({ path: place(), file: idOf(place()) ?? "" }, "x", (each) => news.push(each));
+  ends.push(() => vigil.end());
+  await soon(() => expect(vigil.life).toBe("alive"));
+  for (const { socket } of others) socket.destroy();
+  await soon(() => expect((audience.tell(), news.at(-1))).toBe("change"));
+});
+
+it("a waiter whose connection ends is not told of a death, and listens again by itself", async () => {
+  const news: News[] = [];
+  const vigil = new Vigil({ path: place(), file: idOf(place()) ?? "" }, "x", (each) => news.push(each));
+  ends.push(() => vigil.end());
+  await soon(() => expect(news).toEqual(["change"]));
+  audience.dismiss();
+  await soon(() => expect(news).toContain("unsure"));
+  await soon(() => expect((audience.tell(), news.at(-1))).toBe("change"));
+  expect(news).not.toContain("dead");
 });
