@@ -142,10 +142,12 @@ async function supervise({ name, command, ttlMs, drainMs, port, values }: Asked)
   }
 }
 
+/** `asked`: the signal that told us to stop, for which the command gets SIGTERM. If it died of that, the code is that of `asked`: 130 after Ctrl-C, as shells have it. */
 function exitCode(ending: Ending, asked: NodeJS.Signals | undefined): number {
   if (ending.kind === "stopped") return asked === undefined ? 0 : 128 + constants.signals[asked];
   const { exit } = ending;
-  return "code" in exit ? exit.code : 128 + constants.signals[exit.signal];
+  if ("code" in exit) return exit.code;
+  return 128 + constants.signals[exit.signal === "SIGTERM" ? (asked ?? exit.signal) : exit.signal];
 }
 
 // ---- signals

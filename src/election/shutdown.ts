@@ -31,6 +31,7 @@ export function shutdownSignal(options: ShutdownOptions = {}): AbortSignal {
   const stop = (name: NodeJS.Signals): void => {
     for (const each of names) process.removeListener(each, stop);
     asked = name;
+    if (exitWithinMs === Infinity) noticeLater(name);
     exitLater(name);
     controller.abort(new DOMException(`asked to stop by ${name}`, "AbortError"));
   };
@@ -45,6 +46,19 @@ function checkedDeadline({ exitWithinMs: withinMs = Infinity }: ShutdownOptions)
     "CONFIG_INVALID",
     `shutdownSignal: exitWithinMs ${show(withinMs)} is not a number of milliseconds`,
   );
+}
+
+/** Sooner than Docker's 10 s, after which nobody could say anything any more. */
+const NOTICE_MS = 5_000;
+
+/** Without a deadline, work that does not hear its signal is waited for without end: somebody who has pressed Ctrl-C is told so, once. */
+function noticeLater(name: NodeJS.Signals): void {
+  setTimeout(() => {
+    const names = busyElections().map((election) => JSON.stringify(election));
+    if (names.length === 0 || exitWithinMs !== Infinity) return;
+    const message = `still running ${NOTICE_MS / 1000} s after ${name}: the work of ${names.join(", ")} has not ended, or close() was not called. It is waited for. Pass term.signal to what the work awaits. A second ${name} ends the process at once, and shutdownSignal({ exitWithinMs }) does so by itself.`;
+    process.emitWarning(message, { type: "ConclaveWarning", code: "CONCLAVE_STILL_RUNNING" });
+  }, NOTICE_MS).unref();
 }
 
 /** Not referenced: a process that has nothing left to do ends before. */

@@ -67,6 +67,21 @@ describe("the exit code", () => {
     first.signal("SIGTERM");
     expect(await first.exited).toBe(143);
   });
+
+  it("is 130 after Ctrl-C while it leads, unless the command has a code of its own", async () => {
+    const first = await stage.run({ id: "a", election: "interrupted", command: sh("exec sleep 100") });
+    await first.tells("child", "started");
+    first.signal("SIGINT");
+    expect(await first.exited).toBe(130);
+    const second = await stage.run({
+      id: "b",
+      election: "interrupted",
+      command: sh("trap 'exit 7' TERM; echo ready; while :; do sleep 0.1; done"),
+    });
+    await expect.poll(() => second.stdout, { timeout: 15_000 }).toContain("ready");
+    second.signal("SIGINT");
+    expect(await second.exited).toBe(7);
+  });
 });
 
 describe("the command", () => {

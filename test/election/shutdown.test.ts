@@ -70,6 +70,26 @@ it("a process that does not end by itself is ended at its deadline, and says wha
   expect(said).toMatch(/\d × Timeout, a timer/);
 });
 
+it("without a deadline, work that goes on after the signal is named in a warning", async () => {
+  const script = `
+    const later = setTimeout;
+    globalThis.setTimeout = (run, ms) => later(run, ms === 5_000 ? 50 : ms); // the five seconds are over soon
+    const { elect, shutdownSignal } = await import("conclave");
+    const { memory } = await import("conclave/stores/memory");
+    const work = elect("deaf", { store: memory() }).lead(async () => { console.log("leading"); await new Promise(() => {}); }, { signal: shutdownSignal() });
+    await work;`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], { cwd: root, stdio: "pipe" });
+  let said = "";
+  child.stdout.once("data", () => child.kill("SIGINT"));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    said += text;
+    if (said.includes("exitWithinMs")) child.kill("SIGINT");
+  });
+  const signal = await new Promise((resolve) => child.on("close", (_code, signal) => resolve(signal)));
+  expect(said).toMatch(/CONCLAVE_STILL_RUNNING.*5 s after SIGINT: the work of "deaf" has not ended/);
+  expect(signal).toBe("SIGINT");
+});
+
 it("a deadline does not keep alive a process that has nothing left to do", async () => {
   const script = `
     import { elect, shutdownSignal } from "conclave";
