@@ -55,7 +55,12 @@ const END = "<!-- end of table -->";
 /** Enough for any test file of a protocol, on a busy machine. */
 const TEST_MS = 300_000;
 /** In folders whose other tests start servers or processes: these drive a model, or compute. */
-const QUICK = new Set(["test/stores/etcd/steps.test.ts", "test/supervisor/estate.test.ts"]);
+const QUICK = new Set([
+  "test/keeper/estates.test.ts",
+  "test/keeper/fate.test.ts",
+  "test/stores/etcd/steps.test.ts",
+  "test/supervisor/estate.test.ts",
+]);
 /** @typedef {import("./patched-tests.mjs").TestOutcome} TestOutcome */
 /** Test file → how it ends as it is. @type {Map<string, Promise<TestOutcome>>} */
 const begun = new Map();
@@ -109,7 +114,7 @@ async function main(argv) {
 /** Its test needs neither a server nor a process of its own. @param {Mutant} mutant */
 function isQuick({ test = "" }) {
   if (QUICK.has(test)) return true;
-  return !/^test\/(?:supervisor\/|keeper\/|(?:stores|clients)\/(?:postgres|etcd)\/|fencing\/(?:postgres|etcd)\.)/.test(
+  return !/^test\/(?:supervisor\/|keeper\/|election\/keeper\/killed|(?:stores|clients)\/(?:postgres|etcd)\/|fencing\/(?:postgres|etcd)\.)/.test(
     test,
   );
 }

@@ -38,8 +38,9 @@ const plugin: FastifyPluginAsync<FastifyConclaveOptions> = async (fastify, optio
 };
 
 /** Fastify hands a plugin its own options too, such as `prefix`. */
-function settingsOf({ id, ttlMs, drainMs, renewal, stallAfterMs, onOverstay }: CandidateSettings): CandidateSettings {
-  return { id, ttlMs, drainMs, renewal, stallAfterMs, onOverstay };
+function settingsOf(options: CandidateSettings): CandidateSettings {
+  const { id, ttlMs, drainMs, renewal, stallAfterMs, keeper, onOverstay } = options;
+  return { id, ttlMs, drainMs, renewal, stallAfterMs, keeper, onOverstay };
 }
 
 /** `await fastify.register(conclave, { store: "postgres://…" })`. What it adds is seen by the whole server, not only by its own plugins. */

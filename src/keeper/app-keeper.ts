@@ -100,7 +100,7 @@ function rehearse(key: number): void {
   const call = { signal: AbortSignal.timeout(WILL_TIMEOUT_MS), sentAtMs: monotonicMs() };
   const rehearsed = storeOf(estate.url).then(async (store) => {
     await store.look(questions, call);
-    await store.close();
+    if (deadAtMs === undefined) await store.close();
   });
   rehearsed.catch(() => {}); // the will is tried all the same
 }

@@ -31,6 +31,8 @@ function isThere(pid: number): boolean {
 /** Why nothing may be given back yet, for people; undefined if nothing that the app started lives. `peers` are keepers, which act for nobody. */
 export function whatRemains(family: Family, peers: ReadonlySet<number>): string | undefined {
   try {
+    // Process 1 is always there. A /proc that does not show it (hidepid) may not show a child either.
+    if (lookAt(1) === undefined) return "this /proc hides processes, and a child may be among them";
     const { ours, suspects } = findKin(family);
     const living = ours.map(({ pid }) => pid).filter((pid) => !peers.has(pid));
     if (living.length > 0) return `process ${living.join(", ")}, which it started, still runs`;

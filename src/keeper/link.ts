@@ -247,7 +247,8 @@ export class KeeperLink {
 function send(keeper: Keeper, word: ToKeeper): void {
   const { stdin } = keeper.process;
   stdin?.write(`${JSON.stringify(word)}\n`);
-  if (stdin !== null && stdin.writableLength > UNREAD_MOST_BYTES) keeper.process.kill("SIGKILL");
+  // Where no descriptor is left there is no stream at all.
+  if ((stdin?.writableLength ?? 0) > UNREAD_MOST_BYTES) keeper.process.kill("SIGKILL");
 }
 
 /** Undefined if there is no such descriptor. */

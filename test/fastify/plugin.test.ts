@@ -47,6 +47,11 @@ describe("the plugin of Fastify", () => {
     expect(seen).toEqual(["answered 200", "closed"]);
   });
 
+  it("hands every setting of a candidate on", async () => {
+    const register = async () => await createServer().register(conclave, { store: memory(), keeper: { quietMs: 1 } });
+    await expect(register()).rejects.toThrow("keeper: memory is inside this process");
+  });
+
   it("opens a store by its URL, and logs by the server's logger", async () => {
     const lines: string[] = [];
     const stream = { write: (line: string) => void lines.push(line) };

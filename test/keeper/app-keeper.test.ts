@@ -44,14 +44,14 @@ it("notices a death although somebody else has its pipe open", PATIENT, async ()
 });
 
 it("a pipe that has ended is no death", PATIENT, async () => {
-  const keeper = await stage.keep(idOf(stage.play("exec sleep 1000")));
+  const keeper = await stage.keep(idOf(stage.play("exec sleep 1000", { isAlone: false })));
   keeper.tellOfSession();
   keeper.cut();
   expect(await keeper.letsGo(A_WHILE_MS)).toBe(false);
 });
 
 it("an app that is stopped is not dead; once it is killed it is", PATIENT, async () => {
-  const app = stage.play("exec sleep 1000");
+  const app = stage.play("exec sleep 1000", { isAlone: false });
   const keeper = await stage.keep(idOf(app));
   keeper.tellOfSession();
   kill(app.pid ?? -1, "SIGSTOP");
@@ -178,6 +178,7 @@ it("signals that are meant for the app do not end it", PATIENT, async () => {
   const keeper = await stage.keep(idOf(app));
   keeper.tellOfSession();
   for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"] as const) kill(keeper.process.pid ?? -1, signal);
+  expect(await keeper.letsGo(A_WHILE_MS)).toBe(false);
   bereave(keeper, app);
   expect(await keeper.letsGo()).toBe(true);
 });

@@ -33,6 +33,10 @@ it("what cannot be looked at is not taken for nobody; keepers are nobody's child
   const family = { child: own, mark: "none", known: [] };
   vi.mocked(findKin).mockImplementationOnce(blind);
   expect(whatRemains(family, new Set())).toContain("EMFILE");
+  vi.mocked(lookAt).mockReturnValueOnce(undefined);
+  vi.mocked(findKin).mockReturnValueOnce({ ours: [], suspects: [] });
+  expect(whatRemains(family, new Set())).toContain("hides processes");
+  vi.mocked(findKin).mockReset();
   vi.mocked(findKin).mockReturnValueOnce({ ours: [{ pid: 7, startedAt: "1" }], suspects: [] });
   expect(whatRemains(family, new Set([7]))).toBeUndefined();
 });

@@ -29,11 +29,18 @@ export class KeeperStage extends Stage {
     return file;
   }
 
-  /** A process that plays a part; `marked` as an app marks what it starts. */
-  play(script: string, { isMarked = false, under = [] as readonly string[], env = {} } = {}): ChildProcess {
+  /** A process that plays a part; `isMarked`: as an app marks what it starts. `isAlone`: in a session of its own. */
+  play(
+    script: string,
+    { isMarked = false, isAlone = true, under = [] as readonly string[], env = {} } = {},
+  ): ChildProcess {
     const [command, ...args] = [...under, "sh", "-c", script];
     const MARKS = isMarked ? { CONCLAVE_MARKS: `app:-:other ${MARK}` } : {};
-    const child = spawn(command, args, { detached: true, stdio: "ignore", env: { ...process.env, ...MARKS, ...env } });
+    const child = spawn(command, args, {
+      detached: isAlone,
+      stdio: "ignore",
+      env: { ...process.env, ...MARKS, ...env },
+    });
     this.started.push(child);
     return child;
   }
@@ -98,7 +105,8 @@ export class LoneKeeper {
     this.process.stdin?.end();
   }
 
-  letsGo(withinMs = 20_000): Promise<boolean> {
+  /** Sooner than it would give up. */
+  letsGo(withinMs = 8000): Promise<boolean> {
     return happens(() => this.hasLetGo, withinMs);
   }
 }

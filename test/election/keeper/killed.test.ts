@@ -1,7 +1,12 @@
 // An app with a keeper, as real processes on every store: killed, stopped, with children and without. The ttl is a minute, so that whoever leads before that
 // was not elected by the ttl. How quick it is, is measured by bench/keeper.mjs.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { createCandidate } from "conclave";
+import { sqlite } from "conclave/stores/sqlite";
+import { root } from "../../support/bundle.ts";
 import { nowMs, type Player, sleep, Stage } from "../../support/processes.ts";
 import { usePlaces } from "../../support/real-stores.ts";
 import { happens, isGone, kill, until } from "../../supervisor/stage.ts";
@@ -17,7 +22,7 @@ const places = usePlaces(stage);
 afterAll(() => stage.end());
 
 /** What a candidate has started to keep it, as the kernel lists it. */
-function keepersOf(player: Player): readonly number[] {
+function keepersOf(player: { readonly pid: number }): readonly number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => read(`/proc/${pid}/cmdline`).endsWith(`app-keeper.js\0of ${player.pid}\0`) && !isGone(Number(pid)))
@@ -128,6 +133,29 @@ it("one that is closed leaves no seat to give back, and a keeper only for a whil
   first.tell("close");
   expect(await first.exited()).toBe(0);
   await until(() => isGone(keeper), "it has ended with its app");
+});
+
+it("one keeper serves all candidates and stores of a process", { timeout: 60_000 }, async () => {
+  const [one, two] = [stage.file("one.db"), stage.file("two.db")];
+  const script = `
+    import { createCandidate, openStore } from "./index.js";
+    const keeper = { effectsAreFenced: true };
+    const stores = await Promise.all([${JSON.stringify([one, two, two])}].flat().map((file) => openStore("sqlite:" + file)));
+    for (const [n, store] of stores.entries())
+      await createCandidate({ store, ttlMs: ${TTL_MS}, keeper }).election("x" + n).campaign();
+    console.log("leads");`;
+  const program = path.join(await stage.modules(), "several.mjs");
+  writeFileSync(program, script);
+  const env = { ...process.env, NODE_PATH: path.join(root, "node_modules") };
+  const app = spawn(process.execPath, [program], { stdio: ["ignore", "pipe", "inherit"], env });
+  await new Promise((resolve) => app.stdout.once("data", resolve));
+  await until(() => keepersOf({ pid: app.pid ?? -1 }).length === 1, "those before the last have left");
+  app.kill("SIGKILL");
+  for (const [n, file] of [one, two, two].entries()) {
+    const candidate = createCandidate({ store: sqlite(file), ttlMs: TTL_MS });
+    await candidate.election(`x${n}`).campaign({ signal: AbortSignal.timeout(SOON_MS) });
+    await candidate.close();
+  }
 });
 
 const postgresPlace = places.find(([name]) => name === "postgres")?.[1];

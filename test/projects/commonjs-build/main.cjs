@@ -1,6 +1,7 @@
 // The CommonJS build, as Jest and others load it, beside the ES modules, which are what Node itself takes for import and for require.
 // Takes the URL of a store that several threads can open. Run in a folder where the tarball is installed.
 const assert = require("node:assert/strict");
+const { spawn } = require("node:child_process");
 const path = require("node:path");
 const conclave = require("conclave");
 
@@ -67,11 +68,33 @@ async function keepsAChild(url) {
   );
 }
 
+/** An app with a keeper is killed at a ttl of a minute; this process leads long before that is over. On `sqlite:` nothing is claimed without a keeper. */
+async function isKept(url) {
+  const app = spawn(process.execPath, [__filename, url, "lead"], { stdio: ["ignore", "pipe", "inherit"] });
+  await new Promise((resolve) => app.stdout.once("data", resolve));
+  const candidate = built.createCandidate({ store: await built.openStore(url), ttlMs: 60_000 });
+  const elected = candidate.election("kept").campaign();
+  const from = performance.now();
+  app.kill("SIGKILL");
+  await (await elected).resign();
+  assert.ok(performance.now() - from < 30_000, "the ttl was waited for");
+  await candidate.close();
+}
+
+async function leadWithKeeper(url) {
+  const store = await built.openStore(url);
+  const election = built.elect("kept", { store, ttlMs: 60_000, keeper: { effectsAreFenced: true } });
+  await election.campaign();
+  console.log("leads");
+}
+
 async function main() {
+  if (process.argv[3] === "lead") return leadWithKeeper(process.argv[2]);
   await isOneCopyInNode();
   await sharesState();
   await renewsByThread(process.argv[2]);
   if (process.platform !== "win32") await keepsAChild(process.argv[2]);
+  if (process.platform === "linux") await isKept(process.argv[2]);
   console.log(`${process.version}: the CommonJS build elects, renews by a thread and keeps a child`);
 }
 
