@@ -10,6 +10,7 @@ import pg from "pg";
 import { cached } from "../cached.mjs";
 import { freePorts, launch, privateFolder, statOf, untilStopped } from "./process.mjs";
 
+export { newer } from "../newer-postgres.mjs";
 export const packages = ["postgresql", "faketime"];
 /** Where the URL of one stands that runs already and that many tests may use: each makes databases of its own. */
 export const shared = "CONCLAVE_SHARED_POSTGRES";
