@@ -16,12 +16,13 @@ export type {
   LookOptions,
   TermOf,
 } from "./election/face.ts";
+export type { Memo } from "./election/memo.ts";
 export { type ShutdownOptions, shutdownSignal } from "./election/shutdown.ts";
 export type { Term, UnfencedTerm } from "./election/term.ts";
 export { type Fenced, type FencingToken, formatToken, parseToken } from "./fencing/token.ts";
 export type { Listener, Logger } from "./election/voice.ts";
 export type { ConclaveEvent, Doing, TermState, WarningCode } from "./lease/events.ts";
-export type { Fencing, Guarantee } from "./lease/guarantee.ts";
+export type { Fencing, Guarantee, MemoBounds } from "./lease/guarantee.ts";
 export {
   type FencedStore,
   isFenced,

@@ -111,6 +111,7 @@ const NOT_A_DRIVER = [
   "src/stores/host-clock.ts",
   "src/stores/mailbox.ts",
   "src/stores/mark.ts",
+  "src/stores/memos.ts",
   "src/stores/watched.ts",
 ];
 

@@ -11,3 +11,13 @@ export function flawOf(text: string): string | undefined {
   if (text.includes("\0")) return "it has a NUL character in it, which not every store can keep";
   return undefined;
 }
+
+/** How many bytes it has as UTF-8. */
+export function bytesOf(text: string): number {
+  let bytes = 0;
+  for (const character of text) {
+    const code = character.codePointAt(0) ?? 0;
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+  }
+  return bytes;
+}

@@ -4,12 +4,12 @@ import { inspect } from "node:util";
 import type { Clock, Reading } from "../base/clock.ts";
 import { ConclaveError } from "../base/errors.ts";
 import { textOfError } from "../base/harmless.ts";
-import { unknown } from "../base/outcome.ts";
-import type { Claimed, Met, Seat } from "../lease/exchange.ts";
+import { type RefusalCode, type Refused, unknown } from "../base/outcome.ts";
+import type { Claimed, Memo, Met, Seat } from "../lease/exchange.ts";
 import type { Guarantee } from "../lease/guarantee.ts";
 import type { Answer, Request } from "../lease/state.ts";
 import { LazyCall } from "../stores/call.ts";
-import type { Call, Store } from "../stores/contract.ts";
+import { type Call, cannotKeepMemos, keepsMemos, type Store } from "../stores/contract.ts";
 
 export interface Exchange {
   /** Nobody waits for the answer any more. */
@@ -67,7 +67,16 @@ function sent(store: Store, request: Request, call: Call): Promise<Answer> {
       return store.release(request.will, call);
     case "look":
       return store.look(request.questions, call);
+    case "writeMemo":
+      return keepsMemos(store) ? store.writeMemo(request.write, call) : Promise.resolve(noMemos(store));
+    case "readMemos":
+      return keepsMemos(store) ? store.readMemos(request.name, request.key, call) : Promise.resolve(noMemos(store));
   }
+}
+
+function noMemos(store: Store): Refused {
+  const { code, message, retryable } = cannotKeepMemos(store);
+  return { kind: "refused", code: code as RefusalCode, message, retryable };
 }
 
 /** A driver's bug must not become two leaders, nor a hung candidate: what does not have the shape of an answer counts as none. */
@@ -96,13 +105,21 @@ function isAnswer(request: Request, answer: Answer): boolean {
         isMet(answer.met)
       );
     case "session-lost":
-      return request.method === "keep";
+      return request.method === "keep" || request.method === "writeMemo";
     case "released":
       return request.method === "release";
     case "seen":
       return (
         request.method === "look" && answer.seats?.length === request.questions.length && answer.seats.every(isSeat)
       );
+    case "written":
+      return request.method === "writeMemo" && typeof answer.version === "string";
+    case "conflict":
+      return request.method === "writeMemo" && (answer.memo === undefined || isMemo(answer.memo));
+    case "seat-lost":
+      return request.method === "writeMemo";
+    case "memos":
+      return request.method === "readMemos" && Array.isArray(answer.memos) && answer.memos.every(isMemo);
     case "claimed": // of the wrong length, or to another request
     default:
       return false;
@@ -118,6 +135,10 @@ function isMet(met: Met | undefined): boolean {
 
 function isSeat(seat: Seat): boolean {
   return typeof seat?.version === "string" && (seat.ttlMs === undefined || seat.ttlMs > 0);
+}
+
+function isMemo(memo: Memo): boolean {
+  return typeof memo?.version === "string" && typeof memo.value === "string" && typeof memo.token?.value === "bigint";
 }
 
 /** Which answers each shape of store can give to a claim. */

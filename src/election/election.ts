@@ -6,7 +6,8 @@ import { type Arena, type Contest, WorkContest } from "./contest.ts";
 import type { CampaignOptions, CloseOptions, Election, Leader, LeadOptions, LookOptions } from "./face.ts";
 import type { HeldTerm } from "./held-term.ts";
 import { HoldContest } from "./hold-contest.ts";
-import { type Lookout, lookUp, observeUntil } from "./observe.ts";
+import { checkKey, type Memo, readMemo } from "./memo.ts";
+import { type Lookout, lookUp, observeLeader, observeMemo } from "./observe.ts";
 import type { UnfencedTerm } from "./term.ts";
 import type { Listener } from "./voice.ts";
 
@@ -119,9 +120,26 @@ export class NamedElection<T extends UnfencedTerm> implements Election<T> {
   }
 
   observe(options: LookOptions = {}): AsyncIterable<Leader | undefined> {
+    return observeLeader(this.#lookout, this.name, [this.#untilClosed(), signalOf(options, "observe")]);
+  }
+
+  async memo(key: string, options: LookOptions = {}): Promise<Memo | undefined> {
+    const signal = signalOf(options, "memo");
+    checkKey(key, "memo");
+    signal?.throwIfAborted();
+    const read = readMemo(this.#lookout, this.name, key);
+    return signal === undefined ? read : untilAborted(read, signal);
+  }
+
+  observeMemo(key: string, options: LookOptions = {}): AsyncIterable<Memo | undefined> {
+    checkKey(key, "observeMemo");
+    return observeMemo(this.#lookout, this.name, key, [this.#untilClosed(), signalOf(options, "observeMemo")]);
+  }
+
+  #untilClosed(): AbortSignal {
     this.#observed ??= new AbortController();
     if (this.#closing) this.#observed.abort();
-    return observeUntil(this.#lookout, this.name, [this.#observed.signal, signalOf(options, "observe")]);
+    return this.#observed.signal;
   }
 
   subscribe(listener: Listener): () => void {

@@ -2,6 +2,7 @@
 //
 // A candidate is this process's standing at one store: one identity, one session, one deadline, any number of elections and locks.
 import type { FencedStore, Store } from "../stores/contract.ts";
+import type { Memo } from "./memo.ts";
 import type { Term, UnfencedTerm } from "./term.ts";
 import type { Listener, Logger } from "./voice.ts";
 
@@ -87,7 +88,7 @@ export interface CampaignOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Options of `leader` and `observe`. */
+/** Options of `leader`, `observe`, `memo` and `observeMemo`. */
 export interface LookOptions {
   /** Stop looking. */
   readonly signal?: AbortSignal | undefined;
@@ -181,6 +182,12 @@ export interface Election<T extends UnfencedTerm = Term> extends AsyncDisposable
   subscribe(listener: Listener): () => void;
   /** The present leader first, then each change; a slow reader sees the latest. Ends when `signal` aborts or `close()` is called. */
   observe(options?: LookOptions): AsyncIterable<Leader | undefined>;
+  /**
+   * What a leader has left under `key` with `term.memo`, or undefined. Anybody may read; a leader that reads sees everything that its predecessors were told is written.
+   */
+  memo(key: string, options?: LookOptions): Promise<Memo | undefined>;
+  /** The present memo first, then each change; a slow reader sees the latest. Ends when `signal` aborts or `close()` is called. */
+  observeMemo(key: string, options?: LookOptions): AsyncIterable<Memo | undefined>;
   /** Stops campaigning, waits for the work of a held term, releases it. At once where nothing is at work. */
   close(options?: CloseOptions): Promise<void>;
 }

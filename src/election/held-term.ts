@@ -6,6 +6,7 @@ import { flawOf } from "../base/text.ts";
 import { type FencingToken, makeToken } from "../fencing/token.ts";
 import type { TermState } from "../lease/events.ts";
 import type { Bid, Token } from "../lease/exchange.ts";
+import { checkKey, checkUnreserved, checkValue } from "./memo.ts";
 import type { Runner } from "./runner.ts";
 import type { UnfencedTerm } from "./term.ts";
 
@@ -104,6 +105,20 @@ export class HeldTerm implements UnfencedTerm {
     this.throwIfNotLeading();
     await this.#runner.announce(this.election, value);
     this.throwIfNotLeading();
+  }
+
+  async memo(key: string, value: string): Promise<void> {
+    const call = `"${this.election}": term.memo`;
+    checkKey(key, call);
+    checkUnreserved(key, call);
+    await this.anyMemo(key, value);
+  }
+
+  /** Not on the type of a term: for reserved keys (memo.ts). Also while the term is ending: to note what was done is a part of stopping. */
+  async anyMemo(key: string, value: string): Promise<void> {
+    checkValue(this.#runner.store, value, `"${this.election}": term.memo`);
+    if (!this.isHeld()) throw new TermLostError(this.election, this.#reason ?? "expired");
+    await this.#runner.memo(this.election, this.#bid, key, value);
   }
 
   resign(): Promise<void> {

@@ -71,6 +71,9 @@ export class Narrator {
     if (request.method === "release" && answer.kind === "released") this.#recover("release");
     if (request.method === "look" && answer.kind === "seen")
       for (const { name } of request.questions) this.#recover("look", name);
+    if (request.method === "readMemos" && answer.kind === "memos") this.#recover("memo", request.name);
+    if (request.method === "writeMemo" && answer.kind !== "unknown" && answer.kind !== "refused")
+      this.#recover("memo", request.write.hold.name);
     if (request.method === "claim" && answer.kind === "claimed")
       request.claims.forEach(({ name }, index) => {
         const kind = answer.claimed[index]?.kind;

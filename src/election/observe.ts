@@ -1,13 +1,15 @@
-// Who leads, for routing and dashboards. Looks and hints only: a hint, never a proof, and nothing here touches a term.
+// Who leads, for routing and dashboards; and how a memo changes. Looks and hints only: a hint, never a proof, and nothing here touches a term.
 import type { Clock, Timer } from "../base/clock.ts";
 import { ConclaveError, isConclaveError } from "../base/errors.ts";
 import { withJson } from "../base/json.ts";
 import { askedOnce } from "../base/outcome.ts";
-import type { Name, Seat } from "../lease/exchange.ts";
+import { formatToken } from "../fencing/token.ts";
+import type { Name, Question, Seat } from "../lease/exchange.ts";
 import type { Store } from "../stores/contract.ts";
 import { onAbort, untilAborted } from "./abort.ts";
 import { exchange } from "./ask.ts";
 import type { Leader } from "./face.ts";
+import { type Memo, readMemo } from "./memo.ts";
 import { Watches } from "./watches.ts";
 
 export interface Lookout {
@@ -60,49 +62,73 @@ function leaderOf(seat: Seat | undefined, nowMs: number): Leader | undefined {
   return withJson({ id: candidate, token, value: value === "" ? undefined : value });
 }
 
+/** The present leader first, then each change. */
+export function observeLeader(lookout: Lookout, name: Name, ends: Ends): AsyncIterable<Leader | undefined> {
+  return observeUntil<Leader>(lookout, ends, {
+    question: { name },
+    look: () => look(lookout, name),
+    keyOf: ({ id, token, value }) => `${id} ${token ?? ""} ${value ?? ""}`,
+  });
+}
+
+/** The present memo first, then each change. */
+export function observeMemo(lookout: Lookout, name: Name, key: string, ends: Ends): AsyncIterable<Memo | undefined> {
+  return observeUntil<Memo>(lookout, ends, {
+    question: { name, memo: key },
+    look: () => readMemo(lookout, name, key),
+    keyOf: ({ token, n, value }) => `${formatToken(token)} ${n} ${value}`,
+  });
+}
+
+type Ends = readonly (AbortSignal | undefined)[];
+
+/** What somebody observes: how to look, and by what two sights are the same. */
+interface Sight<V> {
+  readonly question: Question;
+  readonly look: () => Promise<V | undefined>;
+  readonly keyOf: (seen: V) => string;
+}
+
 /**
- * The present leader first, then each change; a slow reader sees the latest. Ends when `signal` aborts. After an error it looks again; the first of a kind
+ * What stands first, then each change; a slow reader sees the latest. Ends when `signal` aborts. After an error it looks again; the first of a kind
  * is reported, until a look succeeds. What cannot be mended by looking again, at the first look, is thrown.
  */
-export function observeUntil(
-  lookout: Lookout,
-  name: Name,
-  ends: readonly (AbortSignal | undefined)[],
-): AsyncIterable<Leader | undefined> {
+function observeUntil<V>(lookout: Lookout, ends: Ends, sight: Sight<V>): AsyncIterable<V | undefined> {
   return {
     [Symbol.asyncIterator]() {
       const stop = new AbortController();
       const offs = ends.map((end) => onAbort(end, () => stop.abort()));
       if (ends.some((end) => end?.aborted === true)) stop.abort();
-      const leaders = observe(lookout, name, stop.signal, () => offs.forEach((off) => off()));
+      const seen = observe(lookout, sight, stop.signal, () => offs.forEach((off) => off()));
       // A reader that leaves does not wait for a look that hangs.
-      const leave = leaders.return.bind(leaders);
-      leaders.return = (value) => {
+      const leave = seen.return.bind(seen);
+      seen.return = (value) => {
         stop.abort();
         return leave(value);
       };
-      return leaders;
+      return seen;
     },
   };
 }
 
-async function* observe(
+async function* observe<V>(
   lookout: Lookout,
-  name: Name,
+  { question, look: lookNow, keyOf }: Sight<V>,
   signal: AbortSignal,
   whenOver: () => void,
-): AsyncGenerator<Leader | undefined, void> {
+): AsyncGenerator<V | undefined, void> {
+  const { name } = question;
   const bell = new Bell(lookout.clock, signal);
   const watches = new Watches(lookout.store, lookout.clock, () => bell.ring());
-  watches.add({ name });
+  watches.add(question);
   let shown: string | undefined;
   try {
     while (!signal.aborted) {
       try {
-        const leader = await untilAborted(look(lookout, name), signal);
-        const key = leader === undefined ? "nobody" : `${leader.id} ${leader.token ?? ""} ${leader.value ?? ""}`;
+        const seen = await untilAborted(lookNow(), signal);
+        const key = seen === undefined ? "nothing" : keyOf(seen);
         lookout.sees(name);
-        if (key !== shown && !signal.aborted) yield leader;
+        if (key !== shown && !signal.aborted) yield seen;
         shown = key;
       } catch (error) {
         if (signal.aborted) return;

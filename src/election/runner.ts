@@ -35,7 +35,7 @@ import { stamped } from "./fresh-beat.ts";
 import { Queue } from "./queue.ts";
 import type { RunnerOptions } from "./runner-options.ts";
 import { ThreadLink } from "./thread-link.ts";
-import { settled, type Waiter } from "./waiters.ts";
+import { settled, type Waiter, Wishes } from "./waiters.ts";
 import { Watches } from "./watches.ts";
 
 /** An effect, and the reading of the step that asked for it: what it sends is dated by that, in the books and at the store alike (law 1). */
@@ -49,7 +49,7 @@ const TICK: Input = { type: "tick" };
 const HINDERS: ReadonlySet<Doing | undefined> = new Set<Doing>(["open", "claim", "look", "grant"]);
 
 export class Runner {
-  readonly #store: Store;
+  readonly store: Store;
   readonly #clock: Clock;
   readonly #reader: ClockReader;
   readonly #machine: Machine;
@@ -58,8 +58,7 @@ export class Runner {
   readonly #contenders = new Map<Name, Contender>();
   readonly #exchanges = new Map<number, Exchange>();
   #renewals: Waiter[] = [];
-  #announcements: Waiter[] = [];
-  #announced = 0;
+  readonly #wishes = new Wishes();
   /** What steps have asked for and nobody has carried out yet. */
   readonly #due = new Queue<Due>();
   readonly #outbox = new Queue<ConclaveEvent>();
@@ -75,7 +74,7 @@ export class Runner {
   #latest: Reading = { mono: -Infinity, boot: -Infinity };
 
   constructor(options: RunnerOptions) {
-    this.#store = options.store;
+    this.store = options.store;
     this.#clock = options.clock;
     this.#reader = new ClockReader(options.clock);
     this.#machine = createMachine(options.settings, options.nonce, options.seed);
@@ -152,11 +151,12 @@ export class Runner {
   }
 
   announce(name: Name, value: string): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const id = ++this.#announced;
-      this.#announcements.push({ name, id, resolve, reject });
-      this.input({ type: "announce", id, name, value });
-    });
+    return this.#wishes.make(name, (id) => this.input({ type: "announce", id, name, value }));
+  }
+
+  /** Written, or the term is over, or the store refuses for good. */
+  memo(name: Name, bid: Bid, key: string, value: string): Promise<void> {
+    return this.#wishes.make(name, (id) => this.input({ type: "memo", id, name, bid, key, value }));
   }
 
   /** Resolves when every term has settled, been released, and the session has ended. */
@@ -272,9 +272,8 @@ export class Runner {
         const { opened, keep, hold } = effect;
         return this.#thread?.say({ word: "carry", opened, keep, hold });
       }
-      case "announced":
-        this.#announcements = settled(this.#announcements, ({ id }) => id === effect.id, effect.error);
-        return;
+      case "done":
+        return this.#wishes.done(effect.id, effect.error);
       case "contested":
         this.#outbox.add({ type: "waiting", election: effect.name, leader: undefined });
         return this.#contenders.get(effect.name)?.contested();
@@ -299,7 +298,7 @@ export class Runner {
     const sent = this.#machine.errands.get(errand);
     if (sent?.kind === "keep" && sent.beat !== undefined)
       this.#thread?.say({ word: "beat", opened: sent.opened, beat: sent.beat });
-    const answered = exchange(this.#store, this.#clock, request, effect.timeoutMs, now, (answer) => {
+    const answered = exchange(this.store, this.#clock, request, effect.timeoutMs, now, (answer) => {
       this.#exchanges.delete(errand);
       this.#narrator.answered(request, answer);
       this.input({ type: "answer", errand, answer });
@@ -333,15 +332,16 @@ export class Runner {
     const contender = this.#contenders.get(name);
     this.#contenders.delete(name);
     this.#narrator.forget(name);
-    if (this.#renewals.length > 0 || this.#announcements.length > 0) this.#giveUpWaiters(name);
+    this.#giveUpWaiters(name);
     contender?.free(error);
   }
 
   /** Nobody will answer them any more. */
   #giveUpWaiters(name: Name): void {
+    if (this.#renewals.length === 0 && this.#wishes.isEmpty) return;
     const over = new TermLostError(name, "resigned");
     this.#renewals = settled(this.#renewals, (waiter) => waiter.name === name, over);
-    this.#announcements = settled(this.#announcements, (waiter) => waiter.name === name, over);
+    this.#wishes.giveUp(name, over);
   }
 
   /** Those who stand now; a caller that waits behind one of them tries anew. */

@@ -33,6 +33,12 @@ export interface UnfencedTerm extends AsyncDisposable {
   /** What `leader()` and `observe()` show beside the id, e.g. this process's address. */
   announce(value: string): Promise<void>;
   /**
+   * Writes a small value that outlives this term, and that only the term in the seat can write: the store checks that in the same step. Resolves when it is written for good.
+   * Rejects `TERM_LOST` if the term ends first: then it may have been written, which `election.memo(key)` of the next leader shows. While the store does not answer it is
+   * sent again. Writes of one key are carried out in the order of the calls. Read it with `election.memo(key)`. See docs/MEMOS.md.
+   */
+  memo(key: string, value: string): Promise<void>;
+  /**
    * Gives the term up. Of a term from `campaign`: the store is told now, and this resolves when it has answered. Inside `lead` or `withLock`: the
    * signal aborts now, and the store is told when the work has settled. Idempotent. Also what `await using` does.
    */

@@ -29,6 +29,7 @@ const PROVES: Readonly<Record<Doing, readonly Doing[]>> = {
   release: ["release"],
   grant: ["grant", "claim", "look"],
   observe: ["observe"],
+  memo: ["memo"],
 };
 
 export class Troubles {

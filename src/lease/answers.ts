@@ -6,6 +6,7 @@ import type { Reading } from "../base/clock.ts";
 import type { ConclaveError } from "../base/errors.ts";
 import type { Refused, Unknown } from "../base/outcome.ts";
 import { obeyAll } from "./asked.ts";
+import { handleAnnounced } from "./announcements.ts";
 import { retryAfterMs } from "./backoff.ts";
 import { hearBeat, passBid } from "./beats.ts";
 import {
@@ -27,6 +28,7 @@ import { endSession, expire } from "./expiry.ts";
 import { extend } from "./lifeline.ts";
 import { handleLapsed, hastenLapsed } from "./lapsed.ts";
 import { handleLineSeat, handleWaiting } from "./line.ts";
+import { handleMemoAnswer } from "./memos.ts";
 import { handleBeaten, handleRaceSeat } from "./race.ts";
 import { noteRound, watchNewlyCarried } from "./rota.ts";
 import { emit, emitError, errorOf, isFatal } from "./report.ts";
@@ -60,6 +62,8 @@ export function handleAnswer(machine: Machine, id: number, answer: Answer, now: 
       return makeRoom(machine, errand.bids.length, now);
     case "announce":
       return handleAnnounced(machine, errand, answer, now, effects);
+    case "memo":
+      return handleMemoAnswer(machine, id, errand, answer, now, effects);
     case "release":
       return handleReleased(machine, errand, answer as Released, now, effects);
     case "look":
@@ -285,43 +289,6 @@ function failPursuit(
     return failCampaign(machine, campaign, error, effects);
   pursuit.failures++;
   schedule(machine.agenda, campaign, now.mono + retryAfterMs(machine, pursuit.failures));
-}
-
-function handleAnnounced(
-  machine: Machine,
-  errand: ErrandOf<"announce">,
-  answer: Answer,
-  now: Reading,
-  effects: Effect[],
-): void {
-  const { id, hold, opened } = errand;
-  const claimed = answer.kind === "claimed" ? (answer.claimed[0] ?? MISSING) : (answer as Unknown | Refused);
-  const failed = claimed.kind === "unknown" || claimed.kind === "refused";
-  const { session } = machine;
-  if (session.kind === "open" && session.opened === opened) {
-    // It may have joined anew, or still do so.
-    if (claimed.kind !== "refused") doubt(session);
-    if (!failed) hearOfTerm(machine, session, hold, claimed, now, effects);
-  }
-  effects.push({ type: "announced", id, error: failed ? errorOf("an announcement", claimed, machine) : undefined });
-}
-
-/** LAW 5: an announcement is a claim of what is held; any answer but that very grant says that it is held no more. */
-function hearOfTerm(
-  machine: Machine,
-  open: Open,
-  hold: Hold,
-  claimed: Exclude<Claimed, Unknown | Refused>,
-  now: Reading,
-  effects: Effect[],
-): void {
-  if (claimed.kind === "session-lost") return endSession(machine, open, "session-lost", now, effects);
-  if (claimed.kind === "granted" && claimed.hold.token?.value === hold.token?.value) return;
-  const campaign = machine.campaigns.get(hold.name);
-  // In a line the claim may have joined anew, under the same bid. That entry is nobody's; it shows as a stray with the next keep, and is given
-  // back when the work has settled (law 8).
-  if (campaign === undefined || heldTerm(campaign)?.hold.bid !== hold.bid) return;
-  if (isIn(campaign, "leading") || isIn(campaign, "ending")) becomeLost(machine, campaign, "superseded", now, effects);
 }
 
 // ---- release -------------------------------------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ import type { Hold, Name, Seat } from "./exchange.ts";
 import { greatestIn, noted } from "./greatest.ts";
 import { noteSettled } from "./lapsed.ts";
 import { createLifeline, type Lifeline, stateOf } from "./lifeline.ts";
+import { endMemos } from "./memo-book.ts";
 import { emit, emitError } from "./report.ts";
 import { leaveBehind, nextProofAt } from "./session.ts";
 import type {
@@ -276,6 +277,7 @@ export function becomeLost(
   if (isIn(campaign, "leading")) becomeEnding(campaign, reason, effects);
   enter(campaign, { kind: "settling", term, reason, awaits: "work", since: now.mono });
   emit(effects, { type: "lost", election: campaign.name, reason });
+  endMemos(machine, campaign.name, reason, effects);
   // At a deadline the work has had its drain, or the loop was blocked and the deadline must not wait for it; where the store ended the term
   // at once, the work gets its drain now before that is called overstaying.
   const grace = reason === "expired" || reason === "suspended" || reason === "stalled" ? 0 : machine.settings.drainMs;
@@ -296,6 +298,7 @@ export function settle(machine: Machine, campaign: Campaign, now: Reading, effec
   if (isIn(campaign, "ending")) {
     const { session } = machine;
     emit(effects, { type: "settled", election: campaign.name, reason: campaign.stage.reason });
+    endMemos(machine, campaign.name, campaign.stage.reason, effects);
     if (session.kind === "open" && session.opened === campaign.stage.term.opened)
       return becomeReleasing(machine, session, campaign, now);
     return finish(machine, campaign, now, effects);

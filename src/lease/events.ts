@@ -11,8 +11,8 @@ import type { Bid, Holder, Met, Name, Token } from "./exchange.ts";
  */
 export type TermState = "safe" | "jeopardy" | "ending" | "lost";
 
-/** What a request to the store was for. `observe`: a look for somebody who observes. */
-export type Doing = "open" | "renew" | "claim" | "look" | "release" | "grant" | "observe";
+/** What a request to the store was for. `observe`: a look for somebody who observes. `memo`: a memo of a term. */
+export type Doing = "open" | "renew" | "claim" | "look" | "release" | "grant" | "observe" | "memo";
 
 /** Everything that can happen to a candidate. See docs/EVENTS.md. */
 export type ConclaveEvent =

@@ -202,6 +202,8 @@ export type Released = { readonly kind: "released" } | Unknown | Refused;
 /** Which name is looked at, and by whom. */
 export interface Question {
   readonly name: Name;
+  /** Of a watch: only hints of this memo are wanted. A store that takes no notice is right too. */
+  readonly memo?: string | undefined;
   /** Line: asks for `place`. */
   readonly bid?: Bid | undefined;
   readonly session?: Session | undefined;
@@ -213,7 +215,52 @@ export type Looked = { readonly kind: "seen"; readonly seats: readonly Seat[] } 
 /** Says that a look is worth while; one that shows the seat vacant (race), or nobody before me (line), that a claim is. May be late, doubled, lost. */
 export interface Hint {
   readonly name: Name;
+  /** This memo of the name was written: nothing else is known to have changed. */
+  readonly memo?: string | undefined;
   readonly seat?: Seat | undefined;
   /** The holder was asked to hand over: its next keep tells whether that is so, and is sent at once. */
   readonly asked?: true | undefined;
 }
+
+/** A small value at a name that only the term in the seat can write. It outlives terms. */
+export interface Memo {
+  readonly key: string;
+  readonly value: string;
+  /** Of the term that wrote it. */
+  readonly token: Token;
+  /** Counts the writes of this key in that term. INVARIANT: of two memos of one key, the later has the greater (token, n). */
+  readonly n: number;
+  /** Compare for equality only. INVARIANT: for one key of one name a version never repeats. */
+  readonly version: Version;
+}
+
+/**
+ * One write of one memo. INVARIANT: applied only if the session lives, the seat shows this session, bid AND token, and what stands has the version `over`.
+ * Session and bid are not enough: a late duplicate of a claim can be granted another token under the same bid.
+ */
+export interface MemoWrite {
+  readonly session: Session;
+  /** With its token. */
+  readonly hold: Hold;
+  readonly key: string;
+  readonly value: string;
+  /** A write that is sent again keeps it. */
+  readonly n: number;
+  /** What stands there, as last read or written; undefined: nothing. */
+  readonly over: Version | undefined;
+}
+
+/** The answer to a write of a memo. */
+export type MemoWritten =
+  /** It stands. Also the answer to a write whose first try was applied: what stands has the same token, `n` and value. */
+  | { readonly kind: "written"; readonly version: Version }
+  /** Not applied: something else stands there than `over`. */
+  | { readonly kind: "conflict"; readonly memo: Memo | undefined }
+  /** Not applied: the seat does not show this hold. Final: no seat shows a token again. */
+  | { readonly kind: "seat-lost" }
+  | { readonly kind: "session-lost" }
+  | Unknown
+  | Refused;
+
+/** The answer to a read of memos: in the order of their keys. Linearizable: it shows every write that was answered before it was sent. */
+export type MemosRead = { readonly kind: "memos"; readonly memos: readonly Memo[] } | Unknown | Refused;

@@ -14,6 +14,14 @@ export type Hazard =
   | "recordDeleted"
   | "machineCloned";
 
+/** How much a store keeps as memos. */
+export interface MemoBounds {
+  /** Keys of one name. */
+  readonly keys: number;
+  /** Bytes of one value, as UTF-8. */
+  readonly bytes: number;
+}
+
 /** What a store promises, as data. The lease machine computes with it, and messages quote it. */
 export interface Guarantee<F extends Fencing = Fencing> {
   /** The store's name in messages: "memory", "etcd". */
@@ -59,6 +67,8 @@ export interface Guarantee<F extends Fencing = Fencing> {
   readonly holdsPerKeep?: number | undefined;
   /** Of two copies of one process (a cloned virtual machine) only one can go on to renew their session: keeps swap over the beat that they know (`Session.beats`). */
   readonly refusesClones?: boolean;
+  /** The store keeps memos (`KeepsMemos`), so many and so large. Absent: it has none. */
+  readonly memos?: MemoBounds | undefined;
   /** A sentence per fault that a tired operator understands. */
   readonly under: Readonly<Record<Hazard, string>>;
 }

@@ -9,12 +9,13 @@
 //   - say `settle` when, and only when, the work of a term has ended.
 //
 // Cut: deadline (arithmetic) · lifeline · session (keeps) · campaign (one name) · race and line (how to win) · expiry (what passes by itself) ·
-// answers (what the store said) · this file (inputs, and what is due).
+// answers (what the store said) · announcements · memos · this file (inputs, and what is due).
 import { earliest, schedule, takeDue } from "../base/agenda.ts";
 import { unreachable } from "../base/assert.ts";
 import type { Reading } from "../base/clock.ts";
 import { ConclaveError, type LossReason } from "../base/errors.ts";
 import { createRng, nextFraction } from "../base/rng.ts";
+import { handleAnnounce } from "./announcements.ts";
 import { handleAnswer, handleRepeated } from "./answers.ts";
 import { retryAfterMs } from "./backoff.ts";
 import { learnBeats, leave, nextBid } from "./beats.ts";
@@ -39,6 +40,8 @@ import { expire, nextExpiry } from "./expiry.ts";
 import { endLapsed, nextLapsedAt } from "./lapsed.ts";
 import { nextLineMove } from "./line.ts";
 import { stateOf } from "./lifeline.ts";
+import { resendMemos } from "./memo-book.ts";
+import { handleMemo } from "./memos.ts";
 import { nextOver, nextRaceMove } from "./race.ts";
 import { doubtHold, rotaOf } from "./rota.ts";
 import { send } from "./report.ts";
@@ -59,6 +62,8 @@ export function createMachine(settings: Settings, nonce: string, seed: number): 
     campaigns: new Map(),
     noneStands: true,
     agenda: [],
+    memos: new Map(),
+    memosDueAt: Infinity,
     errands: new Map(),
     errandsSent: 0,
     claimsUnderWay: 0,
@@ -100,6 +105,8 @@ export function step(machine: Machine, input: Input, now: Reading, effects: Effe
       return machine.session.kind === "open" ? askRenewal(machine.session, now) : undefined;
     case "announce":
       return handleAnnounce(machine, input, effects);
+    case "memo":
+      return handleMemo(machine, input, effects);
     case "close":
       return handleClose(machine, now, effects);
     default:
@@ -111,7 +118,7 @@ export function step(machine: Machine, input: Input, now: Reading, effects: Effe
 export function nextWake(machine: Machine, now: Reading): number {
   const { session } = machine;
   if (machine.closing === "yes" && machine.campaigns.size === 0) return now.mono;
-  const next = Math.min(earliest(machine.agenda), nextExpiry(machine, now), nextLapsedAt(machine));
+  const next = Math.min(earliest(machine.agenda), nextExpiry(machine, now), nextLapsedAt(machine), machine.memosDueAt);
   if (session.kind === "opening") return Math.min(next, session.retryAt);
   if (session.kind === "none")
     return machine.campaigns.size > 0 && needsSession(machine)
@@ -187,7 +194,7 @@ function refuseFull(machine: Machine, name: Name, effects: Effect[]): void {
 /** A hint proves nothing. It makes a waiting candidate look or claim, and a leading one whose seat shows another, or that was asked to leave, ask by a keep. */
 function handleHint(machine: Machine, hint: Hint, now: Reading): void {
   const campaign = machine.campaigns.get(hint.name);
-  if (campaign === undefined) return;
+  if (campaign === undefined || hint.memo !== undefined) return;
   if (isIn(campaign, "standing")) return hearOfSeat(machine, campaign, hint, now);
   const term = heldTerm(campaign);
   const { session } = machine;
@@ -225,20 +232,6 @@ function noteStall({ session }: Machine, opened: number): void {
   if (session.kind === "open" && session.opened === opened) session.stalled = true;
 }
 
-function handleAnnounce(machine: Machine, { id, name, value }: InputOf<"announce">, effects: Effect[]): void {
-  const campaign = machine.campaigns.get(name);
-  const term = campaign && heldTerm(campaign);
-  const { session } = machine;
-  if (campaign === undefined || term === undefined || session.kind !== "open" || term.opened !== session.opened) {
-    effects.push({ type: "announced", id, error: undefined });
-    return;
-  }
-  campaign.value = value;
-  const claims = [{ session: session.session, name, bid: term.hold.bid, value }];
-  const errand = { kind: "announce", id, opened: session.opened, hold: term.hold } as const;
-  send(machine, errand, session.pace.requestTimeoutMs, { method: "claim", claims }, effects);
-}
-
 function handleClose(machine: Machine, now: Reading, effects: Effect[]): void {
   if (machine.closing !== "no") return;
   machine.closing = "yes";
@@ -257,6 +250,7 @@ function act(machine: Machine, now: Reading, effects: Effect[]): void {
   renewIfDue(machine, now, effects);
   if (session.kind === "open" && session.leftoversErrand === 0 && now.mono >= session.leftoversAt)
     sendLeftovers(machine, session, effects);
+  resendMemos(machine, now, effects);
   actOnAgenda(machine, now, effects);
   renewIfDue(machine, now, effects); // a claim may have asked for it
   if (machine.closing === "yes" && machine.campaigns.size === 0) conclude(machine, effects);

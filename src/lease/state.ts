@@ -14,6 +14,9 @@ import type {
   KeepWish,
   Kept,
   Looked,
+  MemosRead,
+  MemoWrite,
+  MemoWritten,
   Name,
   Question,
   Released,
@@ -24,6 +27,7 @@ import type {
 } from "./exchange.ts";
 import type { Greatest } from "./greatest.ts";
 import type { Bounds, Lifeline } from "./lifeline.ts";
+import type { TermMemos } from "./memo-state.ts";
 import type { Pace, Settings } from "./settings.ts";
 
 export interface Machine {
@@ -44,6 +48,10 @@ export interface Machine {
   noneStands: boolean;
   /** When each campaign next acts by itself. */
   readonly agenda: Agenda<Campaign>;
+  /** Of each term that has written a memo, what it knows of them (memo-book.ts). */
+  readonly memos: Map<Name, TermMemos>;
+  /** No memo is to be sent again before. */
+  memosDueAt: number;
   /** Requests without an answer. */
   readonly errands: Map<number, Errand>;
   errandsSent: number;
@@ -259,6 +267,15 @@ export type Input =
   | { readonly type: "settle"; readonly name: Name }
   | { readonly type: "renew" }
   | { readonly type: "announce"; readonly id: number; readonly name: Name; readonly value: string }
+  /** Write a memo in the term of `bid`. */
+  | {
+      readonly type: "memo";
+      readonly id: number;
+      readonly name: Name;
+      readonly bid: Bid;
+      readonly key: string;
+      readonly value: string;
+    }
   | { readonly type: "hint"; readonly hint: Hint }
   | { readonly type: "answer"; readonly errand: number; readonly answer: Answer }
   /** The renewal thread has sent a keep in this machine's place, at `sentAt`: one of session `opened`, with the holds that number `keep` carries (deputy.ts). */
@@ -276,7 +293,13 @@ export type Input =
   | { readonly type: "stalled"; readonly opened: number }
   | { readonly type: "close" };
 
-export type Answer = Kept | Released | Looked | { readonly kind: "claimed"; readonly claimed: readonly Claimed[] };
+export type Answer =
+  | Kept
+  | Released
+  | Looked
+  | MemoWritten
+  | MemosRead
+  | { readonly kind: "claimed"; readonly claimed: readonly Claimed[] };
 
 export type Request =
   | {
@@ -287,7 +310,9 @@ export type Request =
     }
   | { readonly method: "claim"; readonly claims: readonly Claim[] }
   | { readonly method: "release"; readonly will: Will }
-  | { readonly method: "look"; readonly questions: readonly Question[] };
+  | { readonly method: "look"; readonly questions: readonly Question[] }
+  | { readonly method: "writeMemo"; readonly write: MemoWrite }
+  | { readonly method: "readMemos"; readonly name: Name; readonly key: string | undefined };
 
 export type Effect =
   /** Send this to the store; answer exactly once, `unknown` after `timeoutMs`. */
@@ -300,7 +325,8 @@ export type Effect =
   | { readonly type: "unkept"; readonly keep: number; readonly error: ConclaveError }
   /** Renewal by a thread: from now on its keeps carry this hold, and the first of them has number `keep`. */
   | { readonly type: "carry"; readonly opened: number; readonly keep: number; readonly hold: Hold }
-  | { readonly type: "announced"; readonly id: number; readonly error: ConclaveError | undefined }
+  /** The announcement or the memo of that id was done, or was not. */
+  | { readonly type: "done"; readonly id: number; readonly error: ConclaveError | undefined }
   /** A definite answer: another stands before this candidate. */
   | { readonly type: "contested"; readonly name: Name }
   /** The name is neither wanted nor held any more, and its work has settled. `error`: it could not be had as things are. */
@@ -336,4 +362,11 @@ export type Errand =
     }
   | { readonly kind: "announce"; readonly id: number; readonly opened: number; readonly hold: Hold }
   | { readonly kind: "release"; readonly opened: number; readonly holds: readonly Hold[]; readonly last: boolean }
-  | { readonly kind: "look"; readonly names: readonly Name[] };
+  | { readonly kind: "look"; readonly names: readonly Name[] }
+  | {
+      readonly kind: "memo";
+      readonly does: "read" | "write";
+      readonly name: Name;
+      readonly bid: Bid;
+      readonly key: string;
+    };

@@ -16,6 +16,9 @@ import type {
   KeepWish,
   Kept,
   Looked,
+  MemosRead,
+  MemoWrite,
+  MemoWritten,
   Name,
   Question,
   Released,
@@ -31,7 +34,7 @@ import type { Fencing, Guarantee } from "../lease/guarantee.ts";
 
 export type * from "../lease/exchange.ts";
 export { VACANT } from "../lease/exchange.ts";
-export type { Hazard, Fencing, Guarantee } from "../lease/guarantee.ts";
+export type { Hazard, Fencing, Guarantee, MemoBounds } from "../lease/guarantee.ts";
 export type { RefusalCode, Refused, Unknown } from "../base/outcome.ts";
 
 /** What the host tells a driver with each request. */
@@ -129,6 +132,31 @@ export type AskedToLeave =
  */
 export interface AsksToLeave {
   askToLeave(name: Name, token: Token, call: Call): Promise<AskedToLeave>;
+}
+
+/**
+ * A store that keeps memos: it has these two methods exactly if its guarantee says how much it keeps (`guarantee.memos`). A store whose server or layout cannot do it after all
+ * refuses them, and never a campaign.
+ */
+export interface KeepsMemos {
+  /**
+   * One step: checks the session, the seat and what stands, and writes (exchange.ts, `MemoWrite`). Durable before it is answered, as a grant is. It extends nothing.
+   * Refused with `STORE_FULL` if the name has as many keys as the guarantee says, or the value is too large.
+   */
+  writeMemo(write: MemoWrite, call: Call): Promise<MemoWritten>;
+  /** The memo of `key`, or all of the name: a linearizable read, never an old copy. Anybody may read. */
+  readMemos(name: Name, key: string | undefined, call: Call): Promise<MemosRead>;
+}
+
+/** Whether a store keeps memos. Narrows its type. */
+export function keepsMemos<S extends Store>(store: S): store is S & KeepsMemos {
+  return store.guarantee.memos !== undefined && "writeMemo" in store && "readMemos" in store;
+}
+
+/** The error for a store that keeps no memos. */
+export function cannotKeepMemos(store: Store): ConclaveError {
+  const message = `${store.guarantee.store} keeps no memos. Use a store that does (docs/MEMOS.md lists them), or keep what is to be remembered in a database of your own, fenced by the token.`;
+  return new ConclaveError("STORE_UNSUPPORTED", message);
 }
 
 /** Whether a store gives tokens. Narrows its type. */

@@ -57,7 +57,11 @@ function swapMemory({ layout, name, shape = "race", judge = "taker", clock }: Me
     ...(name === undefined ? [] : ["a store of the layout swap has no name: leave it out"]),
   ];
   if (problems.length > 0) throw invalidConfig("memory", problems);
-  const guarantee = { ...guaranteeOf("race", "taker", `memory-${randomUUID()}`), wakes: "poll" as const };
+  const guarantee = {
+    ...guaranteeOf("race", "taker", `memory-${randomUUID()}`),
+    wakes: "poll" as const,
+    memos: undefined,
+  };
   const store = Object.assign(new SwapStore(new MemoryPort(), guarantee), { url: "memory:?layout=swap" });
   return clock === undefined ? store : Object.assign(store, { [hostClock]: clock });
 }

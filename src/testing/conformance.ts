@@ -11,6 +11,7 @@ import { claimCases } from "./conformance/claims.ts";
 import { cloneCases } from "./conformance/clones.ts";
 import { guaranteeCases } from "./conformance/guarantee.ts";
 import { lookCases } from "./conformance/looks.ts";
+import { memoCases } from "./conformance/memos.ts";
 import { orderCases } from "./conformance/order.ts";
 import { releaseCases } from "./conformance/releases.ts";
 import { requestCases } from "./conformance/requests.ts";
@@ -45,6 +46,7 @@ const CASES: readonly Case[] = [
   ...silenceCases,
   ...lookCases,
   ...watchCases,
+  ...memoCases,
 ];
 
 /** The cases for the store that `open` opens; each run opens one. Names and nonces are new in every run, so that a store may be used again. */

@@ -1,5 +1,6 @@
 // A term for unit tests: held until `lose()`; no store, no timers, no deadline. For code that is given a term and must stop when it is lost.
 import { type LossReason, TermLostError } from "../base/errors.ts";
+import { checkKey, checkUnreserved } from "../election/memo.ts";
 import type { Term } from "../election/term.ts";
 import { type FencingToken, makeToken } from "../fencing/token.ts";
 import type { TermState } from "../lease/events.ts";
@@ -14,6 +15,8 @@ export interface FakeTermOptions {
 
 /** A term in the test's hand. */
 export interface FakeTerm extends Term {
+  /** What was written with `memo`, by key. */
+  readonly memos: ReadonlyMap<string, string>;
   /** The term is over from now on. Only the first call counts. */
   lose(reason?: LossReason): void;
 }
@@ -36,6 +39,7 @@ class HeldUntilLost implements FakeTerm {
   readonly candidate = "fake";
   readonly token: FencingToken;
   readonly ended: Promise<LossReason>;
+  readonly memos: Map<string, string> = new Map();
   readonly #controller = new AbortController();
 
   constructor(election: string, token: FencingToken) {
@@ -81,6 +85,18 @@ class HeldUntilLost implements FakeTerm {
 
   async announce(): Promise<void> {
     this.throwIfNotLeading();
+  }
+
+  async memo(key: string, value: string): Promise<void> {
+    checkUnreserved(key, "fakeTerm");
+    await this.anyMemo(key, value);
+  }
+
+  /** As of a real term: for reserved keys. */
+  async anyMemo(key: string, value: string): Promise<void> {
+    checkKey(key, "fakeTerm");
+    this.throwIfNotLeading();
+    this.memos.set(key, value);
   }
 
   async resign(): Promise<void> {

@@ -2,7 +2,7 @@
 import { createRng, nextChance, nextInteger, nextOf, type Rng } from "../base/rng.ts";
 
 /** The methods of a store that can be made to fail. */
-export type Method = "keep" | "claim" | "release" | "look";
+export type Method = "keep" | "claim" | "release" | "look" | "writeMemo" | "readMemos";
 
 /** What goes wrong with one request. */
 export type StoreFault =

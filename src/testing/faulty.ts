@@ -11,6 +11,10 @@ import type {
   Hold,
   Kept,
   Looked,
+  MemosRead,
+  MemoWrite,
+  MemoWritten,
+  Name,
   Question,
   Released,
   Seat,
@@ -19,7 +23,14 @@ import type {
   Will,
 } from "../lease/exchange.ts";
 import type { Fencing, Guarantee } from "../lease/guarantee.ts";
-import type { AsksToLeave, Call, Store } from "../stores/contract.ts";
+import {
+  type AsksToLeave,
+  type Call,
+  cannotKeepMemos,
+  type KeepsMemos,
+  keepsMemos,
+  type Store,
+} from "../stores/contract.ts";
 import { hostClock, hostClockOf, type WithClock } from "../stores/host-clock.ts";
 import { processClock } from "../stores/memory/process-clock.ts";
 import { type StoreFault, type Faults, FaultSource, type Method, type RandomFaults } from "./faults.ts";
@@ -58,7 +69,7 @@ const UNREACHABLE: Refused = {
 /** How many looks of one question are remembered, for `stale`. */
 const LOOKS_REMEMBERED_MAX = 8;
 
-class Front<F extends Fencing> implements FaultyStore<F> {
+class Front<F extends Fencing> implements FaultyStore<F>, KeepsMemos {
   readonly guarantee: Guarantee<F>;
   readonly faults: Faults;
   readonly #store: Store<F>;
@@ -114,6 +125,30 @@ class Front<F extends Fencing> implements FaultyStore<F> {
       (sent, fault) => this.#look(questions, sent, fault),
       (failure) => failure,
     );
+  }
+
+  writeMemo(write: MemoWrite, call: Call): Promise<MemoWritten> {
+    return this.#pass<MemoWritten>(
+      "writeMemo",
+      call,
+      (sent) => this.#memos().writeMemo(write, sent),
+      (failure) => failure,
+    );
+  }
+
+  readMemos(name: Name, key: string | undefined, call: Call): Promise<MemosRead> {
+    return this.#pass<MemosRead>(
+      "readMemos",
+      call,
+      (sent) => this.#memos().readMemos(name, key, sent),
+      (failure) => failure,
+    );
+  }
+
+  #memos(): KeepsMemos {
+    const store: Store = this.#store;
+    if (!keepsMemos(store)) throw cannotKeepMemos(store);
+    return store;
   }
 
   watch(questions: readonly Question[], call: Call): AsyncIterable<Hint> {

@@ -110,6 +110,10 @@ class Lab {
         return { kind: "released" };
       case "look":
         return { kind: "seen", seats: request.questions.map((question) => this.shelf.look(question)) };
+      case "writeMemo":
+        return this.shelf.writeMemo(request.write);
+      case "readMemos":
+        return { kind: "memos", memos: this.shelf.readMemos(request.name, request.key) };
     }
   }
 

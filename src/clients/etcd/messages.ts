@@ -44,6 +44,8 @@ export interface PutRequest {
 export type Compare = { readonly key: Uint8Array } & (
   | { readonly createRevision: bigint }
   | { readonly modRevision: bigint }
+  /** How often it was written since it was made; a key that is not there has version 0. */
+  | { readonly versionBelow: bigint }
   | { readonly value: Uint8Array }
 );
 
@@ -74,7 +76,8 @@ export interface OperationResponse {
 
 const SORT_ORDER = { "oldest first": 1, "newest first": 2 } as const;
 const SORT_TARGET_CREATE = 2;
-const TARGET = { create: 1, mod: 2, value: 3 } as const;
+const LESS = 2;
+const TARGET = { version: 0, create: 1, mod: 2, value: 3 } as const;
 
 export function rangeRequest(request: RangeRequest): Buffer {
   return encode([
@@ -100,8 +103,15 @@ export function txnRequest({ compare, success, failure }: TxnRequest): Buffer {
   ]);
 }
 
-/** Equality only: nothing else is compared here. */
+/** Equality, but for a version. */
 function compareOf(compare: Compare): Buffer {
+  if ("versionBelow" in compare)
+    return encode([
+      [1, LESS],
+      [2, TARGET.version],
+      [3, compare.key],
+      [4, compare.versionBelow],
+    ]);
   if ("createRevision" in compare)
     return encode([
       [2, TARGET.create],

@@ -38,7 +38,7 @@ import { Requests } from "./requests.ts";
 import type { Node } from "../kernel/network.ts";
 import type { Meddling, Who } from "./observation.ts";
 import type { StoreSpec } from "./spec.ts";
-import { asWished, NOT_READY, pretended, withMet } from "./set-answers.ts";
+import { asWished, memoAnswer, NOT_READY, pretended, withMet } from "./set-answers.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { Witnesses } from "./witnesses.ts";
 
@@ -130,6 +130,9 @@ export class StoreHost implements Actor, Node {
         return this.#release(request.will);
       case "look":
         return { kind: "seen", seats: request.questions.map((question) => this.#look(question)) };
+      case "writeMemo":
+      case "readMemos":
+        return memoAnswer(this.#shelf, request, this.#now());
     }
   }
 

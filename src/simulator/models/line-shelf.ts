@@ -9,6 +9,9 @@ import type {
   Claimed,
   Hold,
   Kept,
+  Memo,
+  MemoWrite,
+  MemoWritten,
   Name,
   Question,
   Seat,
@@ -19,6 +22,7 @@ import type {
   Will,
 } from "../../lease/exchange.ts";
 import { isSameOpening, mayEnd, mayKeep, withBeat } from "../../lease/beat-rule.ts";
+import { MemoRack } from "./memo-rack.ts";
 import type { Shelf, ShelfOptions } from "./shelf.ts";
 
 interface SessionRow {
@@ -48,6 +52,7 @@ export class LineShelf implements Shelf {
   #revision = 0n;
   /** Somebody was, at some name. */
   #wasAsked = false;
+  #memos = new MemoRack();
 
   constructor(options: ShelfOptions) {
     this.#options = options;
@@ -160,6 +165,18 @@ export class LineShelf implements Shelf {
     return true;
   }
 
+  writeMemo(write: MemoWrite): MemoWritten {
+    const { session, hold } = write;
+    if (this.#sessions.get(session.id)?.over !== false) return { kind: "session-lost" };
+    const first = this.#line(hold.name)[0];
+    if (first?.session !== session.id || hold.token === undefined || !isSame(first, hold)) return { kind: "seat-lost" };
+    return this.#memos.write(write);
+  }
+
+  readMemos(name: Name, key: string | undefined): readonly Memo[] {
+    return this.#memos.read(name, key);
+  }
+
   deleteRecord(name: Name, _nowMs: number, ahead = 0): void {
     this.#line(name).splice(ahead, 1);
   }
@@ -192,6 +209,7 @@ export class LineShelf implements Shelf {
     const twin = new LineShelf(this.#options);
     twin.#revision = this.#revision;
     twin.#wasAsked = this.#wasAsked;
+    twin.#memos = this.#memos.copy();
     for (const [id, row] of this.#sessions) twin.#sessions.set(id, { ...row });
     for (const [name, line] of this.#lines)
       twin.#lines.set(

@@ -11,6 +11,9 @@ import {
   type Claimed,
   type Hold,
   type Kept,
+  type Memo,
+  type MemoWrite,
+  type MemoWritten,
   type Name,
   type Question,
   type Seat,
@@ -21,6 +24,7 @@ import {
   type Version,
   type Will,
 } from "../../lease/exchange.ts";
+import { MemoRack } from "./memo-rack.ts";
 import type { Shelf, ShelfOptions } from "./shelf.ts";
 
 interface SessionRow {
@@ -65,6 +69,8 @@ export class RaceShelf implements Shelf {
   #sessions = new Map<string, SessionRow>();
   #seats = new Map<Name, SeatRow>();
   #counters = new Map<Name, CounterRow>();
+  /** With the counters: deleting a seat deletes none. */
+  #memos = new MemoRack();
   #beats = 0;
   /** Somebody was, at some name. */
   #wasAsked = false;
@@ -208,6 +214,19 @@ export class RaceShelf implements Shelf {
     return true;
   }
 
+  writeMemo(write: MemoWrite): MemoWritten {
+    const { session, hold } = write;
+    if (this.#sessions.get(session.id)?.dead !== false) return { kind: "session-lost" };
+    const seat = this.#seats.get(hold.name);
+    const isMine = seat !== undefined && !seat.vacant && seat.session === session.id && seat.bid === hold.bid;
+    if (!isMine || seat.token !== hold.token?.value) return { kind: "seat-lost" };
+    return this.#memos.write(write);
+  }
+
+  readMemos(name: Name, key: string | undefined): readonly Memo[] {
+    return this.#memos.read(name, key);
+  }
+
   deleteRecord(name: Name): void {
     if (this.#seats.delete(name)) this.#counter(name).change = ++this.#beats;
   }
@@ -251,6 +270,7 @@ export class RaceShelf implements Shelf {
     const twin = new RaceShelf(this.#options);
     twin.#beats = this.#beats;
     twin.#wasAsked = this.#wasAsked;
+    twin.#memos = this.#memos.copy();
     for (const [id, row] of this.#sessions) twin.#sessions.set(id, { ...row });
     for (const [name, seat] of this.#seats) twin.#seats.set(name, { ...seat });
     for (const [name, counter] of this.#counters) twin.#counters.set(name, { ...counter });

@@ -5,6 +5,9 @@ import type {
   Claimed,
   Hold,
   Kept,
+  Memo,
+  MemoWrite,
+  MemoWritten,
   Name,
   Question,
   Seat,
@@ -21,6 +24,8 @@ export interface Shelf {
   look(question: Question, nowMs: number): Seat;
   /** Somebody asks the term of `token` to hand over. False, and nothing is kept of it: that term does not hold the name. */
   askToLeave(name: Name, token: Token): boolean;
+  writeMemo(write: MemoWrite, nowMs: number): MemoWritten;
+  readMemos(name: Name, key: string | undefined): readonly Memo[];
   /** An operator deletes what stands at `name`; of a line, the entry with so many before it. */
   deleteRecord(name: Name, nowMs: number, ahead?: number): void;
   /** An operator ends a session: every hold of it falls. */

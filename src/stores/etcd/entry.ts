@@ -28,8 +28,11 @@ export function keyOf(prefix: string, name: Name, session: string): Buffer {
   return Buffer.from(`${startOf(prefix, name)}${session}`);
 }
 
+/** What is kept beside the lines lies below it: no name may have it as a part. */
+export const ROOT = ".conclave";
+
 function startOf(prefix: string, name: Name): string {
-  const flaw = flawOf(name);
+  const flaw = name.split("/").includes(ROOT) ? `"${ROOT}" is kept for conclave itself` : flawOf(name);
   if (flaw !== undefined) throw new ConclaveError("CONFIG_INVALID", `etcd: ${show(name)} cannot be kept: ${flaw}`);
   return `${prefix}${name}/`;
 }

@@ -16,9 +16,14 @@ import type {
   FencedStore,
   Hint,
   Hold,
+  KeepsMemos,
   KeepWish,
   Kept,
   Looked,
+  MemosRead,
+  MemoWrite,
+  MemoWritten,
+  Name,
   Question,
   Refused,
   Released,
@@ -35,6 +40,7 @@ import { anyVersion, metAt } from "./guarantee.ts";
 import { listNames } from "./list.ts";
 import { endLease, keepLease, openLease } from "./keep.ts";
 import { lookAt } from "./look.ts";
+import { memoRoot, readMemos, writeMemo } from "./memos.ts";
 import { outcomeOf } from "./refusals.ts";
 import { standSentries } from "./sentry.ts";
 import { joinAll, leaveAll } from "./stand.ts";
@@ -42,7 +48,7 @@ import { joinAll, leaveAll } from "./stand.ts";
 /** More sessions than one process opens while the answer to an opening can still matter. */
 const NONCES_REMEMBERED = 1000;
 
-export class EtcdStore implements FencedStore, ListsNames, Reopenable {
+export class EtcdStore implements FencedStore, KeepsMemos, ListsNames, Reopenable {
   readonly url: string;
   /** Of any version that is supported; what the one at hand promises comes with an opened session. */
   readonly guarantee: Guarantee<"fenced"> = anyVersion();
@@ -91,6 +97,17 @@ export class EtcdStore implements FencedStore, ListsNames, Reopenable {
       seats: await lookAt(link, this.#prefix, questions, signal),
     });
     return await this.#with(call, ask, keys);
+  }
+
+  async writeMemo(write: MemoWrite, call: Call): Promise<MemoWritten> {
+    const keys = memoRoot(this.#prefix, write.hold.name);
+    return await this.#with(call, (link, signal) => writeMemo(link, this.#prefix, write, signal), keys);
+  }
+
+  async readMemos(name: Name, key: string | undefined, call: Call): Promise<MemosRead> {
+    const ask = (link: Link, signal: AbortSignal): Promise<MemosRead> =>
+      readMemos(link, this.#prefix, name, key, signal);
+    return await this.#with(call, ask, memoRoot(this.#prefix, name));
   }
 
   async listNames(most: number, call: Call): Promise<ListedNames> {

@@ -5,6 +5,7 @@
 // its deadline. Nothing a client does prevents that; its own key is watched, so the holder learns of it within moments, and the token orders the two.
 // Two other mistakes of older versions, a renewal answered by a leader that had been replaced (before 3.4.34, 3.5.16) or of a lease that was gone
 // (before 3.4.38, 3.5.23), cost nothing here: a keep counts only if a read through the same member confirms it (keep.ts).
+import { MEMOS } from "../memos.ts";
 import { atLeast } from "../../clients/etcd/version.ts";
 import type { Guarantee } from "../../lease/guarantee.ts";
 import type { Met } from "../contract.ts";
@@ -60,6 +61,7 @@ export function anyVersion(): Guarantee<"fenced"> {
     keep: "one-request",
     holdsPerSession: Infinity,
     holdsPerKeep: READS_PER_TXN,
+    memos: MEMOS,
     under: faults(),
   };
 }

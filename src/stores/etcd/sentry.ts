@@ -3,9 +3,10 @@
 // somebody who comes. Every watch begins right after the revision at which its key was read, so that nothing falls between the two.
 import type { Link } from "../../clients/etcd/link.ts";
 import type { KeyValue, Operation, RangeRequest, WatchEvent } from "../../clients/etcd/messages.ts";
-import type { Hint, Question } from "../contract.ts";
+import type { Hint, Name, Question } from "../contract.ts";
 import { domainOf, holderOf, keyOf, kindOf, type Line, lineOf, readRecord, versionOf } from "./entry.ts";
 import { firstEntry } from "./look.ts";
+import { memoKey } from "./memos.ts";
 import { firstOfLine } from "./stand.ts";
 import { inTurns, piecesOf } from "./turns.ts";
 
@@ -25,9 +26,11 @@ export interface Post {
 const QUESTIONS_PER_TXN = 60;
 
 export async function standSentries(post: Post, questions: readonly Question[]): Promise<void> {
-  const lookingOn = questions.filter(({ bid }) => bid === undefined);
+  const ofMemos = questions.filter(({ memo }) => memo !== undefined);
+  const lookingOn = questions.filter(({ bid, memo }) => bid === undefined && memo === undefined);
   const inLine = questions.filter(({ bid }) => bid !== undefined);
   await inTurns(piecesOf(inLine, QUESTIONS_PER_TXN), (some) => watchOwn(post, some));
+  await inTurns(ofMemos, ({ name, memo = "" }) => watchMemo(post, name, memo));
   await inTurns(lookingOn, ({ name }) => watchFirst(post, lineOf(post.prefix, name)));
 }
 
@@ -153,6 +156,19 @@ async function findPredecessors(
 function rangeBefore(line: Line, own: KeyValue): RangeRequest {
   const maxCreateRevision = own.createRevision - 1n;
   return { key: line.start, rangeEnd: line.end, order: "newest first", keysOnly: true, maxCreateRevision };
+}
+
+// ---- a memo
+
+/** Also hints once at the beginning. */
+async function watchMemo(post: Post, name: Name, memo: string): Promise<void> {
+  const key = memoKey(post.prefix, name, memo);
+  const { header } = await post.link.range({ key, keysOnly: true }, post.signal);
+  follow(post, { key }, header.revision, () => {
+    post.hint({ name, memo });
+    return undefined;
+  });
+  post.hint({ name, memo });
 }
 
 // ---- looking on

@@ -1,5 +1,6 @@
 // What `memory:` promises, as data, for each shape and judge.
 import type { Guarantee } from "../../lease/guarantee.ts";
+import { MODEL_MEMOS } from "../../simulator/models/memo-rack.ts";
 
 const TTL_MAX_MS = 86_400_000;
 
@@ -34,6 +35,7 @@ export function guaranteeOf(shape: Shape, judge: Judge, domain: string): Guarant
     keep: "one-request",
     holdsPerSession: Infinity,
     refusesClones: true,
+    memos: MODEL_MEMOS,
     under: {
       processPause:
         judge === "store"

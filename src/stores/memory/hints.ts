@@ -12,6 +12,8 @@ interface Post {
 
 interface Watcher {
   readonly bid: Bid | undefined;
+  /** Wants to hear of this memo, and of nothing else. */
+  readonly memo: string | undefined;
   readonly mailbox: Mailbox;
 }
 
@@ -40,8 +42,14 @@ export class Hints {
     const seat = this.#look(name);
     post.seat = seat;
     if (isSame(before, seat)) return;
-    for (const { bid, mailbox } of post.watchers)
-      if (bid === undefined || bid === seat.holder?.bid || bid === before.holder?.bid) mailbox.put({ name, seat });
+    for (const { bid, memo, mailbox } of post.watchers)
+      if (memo !== undefined) continue;
+      else if (bid === undefined || bid === seat.holder?.bid || bid === before.holder?.bid) mailbox.put({ name, seat });
+  }
+
+  tellMemo(name: Name, memo: string): void {
+    for (const watcher of this.#posts.get(name)?.watchers ?? [])
+      if (watcher.memo === memo) watcher.mailbox.put({ name, memo });
   }
 
   tellAsked(name: Name): void {
@@ -50,7 +58,7 @@ export class Hints {
 
   /** Returns how to stop. */
   add(questions: readonly Question[], mailbox: Mailbox): () => void {
-    const added = questions.map(({ name, bid }) => ({ name, watcher: { bid, mailbox } }));
+    const added = questions.map(({ name, bid, memo }) => ({ name, watcher: { bid, memo, mailbox } }));
     for (const { name, watcher } of added) {
       const post = this.#posts.get(name) ?? { seat: this.#look(name), watchers: new Set() };
       this.#posts.set(name, post);

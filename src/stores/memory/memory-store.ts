@@ -8,6 +8,9 @@ import type {
   Hold,
   Kept,
   Looked,
+  MemosRead,
+  MemoWrite,
+  MemoWritten,
   Name,
   Question,
   Released,
@@ -17,11 +20,20 @@ import type {
   Will,
 } from "../../lease/exchange.ts";
 import type { Guarantee } from "../../lease/guarantee.ts";
-import type { AskedToLeave, AsksToLeave, Call, FencedStore, ListedNames, ListsNames, Reopenable } from "../contract.ts";
+import type {
+  AskedToLeave,
+  AsksToLeave,
+  Call,
+  FencedStore,
+  KeepsMemos,
+  ListedNames,
+  ListsNames,
+  Reopenable,
+} from "../contract.ts";
 import { Mailboxes } from "../mailbox.ts";
 import type { SharedShelf } from "./shared-shelf.ts";
 
-export class MemoryStore implements FencedStore, AsksToLeave, ListsNames, Reopenable {
+export class MemoryStore implements FencedStore, AsksToLeave, KeepsMemos, ListsNames, Reopenable {
   readonly url: string;
   readonly guarantee: Guarantee<"fenced">;
   readonly #shared: SharedShelf;
@@ -77,6 +89,20 @@ export class MemoryStore implements FencedStore, AsksToLeave, ListsNames, Reopen
       this.#shared.tellAsked(name);
       return { kind: "asked" };
     });
+  }
+
+  async writeMemo(write: MemoWrite, call: Call): Promise<MemoWritten> {
+    if (call.signal.aborted) return unknown(call.signal.reason);
+    return this.#shared.access((shelf, nowMs) => {
+      const written = shelf.writeMemo(write, nowMs);
+      if (written.kind === "written") this.#shared.tellMemo(write.hold.name, write.key);
+      return written;
+    });
+  }
+
+  async readMemos(name: Name, key: string | undefined, call: Call): Promise<MemosRead> {
+    if (call.signal.aborted) return unknown(call.signal.reason);
+    return this.#shared.access((shelf) => ({ kind: "memos", memos: shelf.readMemos(name, key) }));
   }
 
   async listNames(most: number, call: Call): Promise<ListedNames> {

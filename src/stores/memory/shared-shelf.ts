@@ -50,6 +50,10 @@ export class SharedShelf {
     this.#hints.tellAsked(name);
   }
 
+  tellMemo(name: Name, memo: string): void {
+    this.#hints.tellMemo(name, memo);
+  }
+
   /** Returns how to stop. */
   watch(questions: readonly Question[], mailbox: Mailbox): () => void {
     this.#expire(this.clock.now().mono);

@@ -1,5 +1,6 @@
 // What `sqlite:` promises, as data: on a file, and on a database in memory (for tests).
 import type { Guarantee } from "../../lease/guarantee.ts";
+import { MEMOS } from "../memos.ts";
 
 const TTL_MIN_MS = 100;
 const TTL_MAX_MS = 86_400_000;
@@ -36,6 +37,7 @@ export function guaranteeOf(evidence: Evidence): Guarantee<"fenced"> {
     keep: "one-request",
     holdsPerSession: Infinity,
     refusesClones: true,
+    memos: MEMOS,
     under: faults(evidence),
   };
 }

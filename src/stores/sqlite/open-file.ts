@@ -160,6 +160,7 @@ function otherSchema(shown: string, schema: number): Refusal {
 function create(connection: Connection): string {
   const domain = `sqlite-${randomUUID()}`;
   connection.exec(sql.CREATE);
+  connection.exec(sql.CREATE_MEMOS);
   connection.run(sql.CREATE_META, sql.SCHEMA_VERSION, domain);
   return domain;
 }

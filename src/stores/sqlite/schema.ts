@@ -1,9 +1,10 @@
 // The SQL of `sqlite:`, by its names. What each statement needs and answers stands above it in sql/statements.sql, the tables in sql/tables.sql.
 import { statementsOf } from "../../base/sql-text.ts";
 import { sql as CREATE } from "./sql/tables.sql";
+import { sql as CREATE_MEMOS } from "./sql/memos.sql";
 import { sql as STATEMENTS } from "./sql/statements.sql";
 
-export { CREATE };
+export { CREATE, CREATE_MEMOS };
 
 export const SCHEMA_VERSION = 1;
 
@@ -36,3 +37,9 @@ export const ASK_TO_LEAVE: string = statement("ASK_TO_LEAVE");
 export const ASKED_OF: string = statement("ASKED_OF");
 export const FORGET_ASKED: string = statement("FORGET_ASKED");
 export const ALL_ASKED: string = statement("ALL_ASKED");
+export const HAS_MEMOS: string = statement("HAS_MEMOS");
+export const IS_HELD: string = statement("IS_HELD");
+export const READ_MEMO: string = statement("READ_MEMO");
+export const READ_MEMOS: string = statement("READ_MEMOS");
+export const COUNT_MEMOS: string = statement("COUNT_MEMOS");
+export const WRITE_MEMO: string = statement("WRITE_MEMO");

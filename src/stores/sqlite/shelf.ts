@@ -11,6 +11,7 @@ import { markOf } from "../mark.ts";
 import { checkTexts, type Connection, type Row } from "../../clients/sqlite/binding.ts";
 import { numberOf } from "./beat.ts";
 import type { Kernel } from "./kernel.ts";
+import { SqliteMemos } from "./memos.ts";
 import {
   isTrue,
   type Place,
@@ -31,6 +32,7 @@ import { transact } from "../../clients/sqlite/transaction.ts";
 
 export class SqliteShelf {
   readonly domain: string;
+  readonly memos: SqliteMemos;
   readonly #connection: Connection;
   readonly #kernel: Kernel | undefined;
 
@@ -41,6 +43,7 @@ export class SqliteShelf {
 
   constructor(connection: Connection, domain: string, kernel: Kernel | undefined, lifeFolder: string) {
     this.domain = domain;
+    this.memos = new SqliteMemos(connection, domain);
     this.#lifeFolder = lifeFolder;
     this.#connection = connection;
     this.#kernel = kernel;

@@ -10,6 +10,7 @@ import type {
   AsksToLeave,
   Call,
   FencedStore,
+  KeepsMemos,
   ListedNames,
   ListsNames,
   Reopenable,
@@ -22,6 +23,9 @@ import type {
   Hold,
   Kept,
   Looked,
+  MemosRead,
+  MemoWrite,
+  MemoWritten,
   Name,
   Question,
   Released,
@@ -62,7 +66,7 @@ interface Life {
 /** Each is a process, or one that has begun anew: far more than can still be heard of. */
 const SESSIONS_REMEMBERED = 1_000;
 
-export class SqliteStore implements ListsNames, AsksToLeave, FencedStore, Reopenable, ShowsLife {
+export class SqliteStore implements ListsNames, AsksToLeave, FencedStore, KeepsMemos, Reopenable, ShowsLife {
   readonly url: string;
   /** Two libraries with one file in one process lose each other's locks: POSIX gives them to the process. */
   readonly isBorrowed: boolean;
@@ -177,6 +181,20 @@ export class SqliteStore implements ListsNames, AsksToLeave, FencedStore, Reopen
     };
     await Promise.all([...asked.values()].map(ask));
     return dead;
+  }
+
+  async writeMemo(write: MemoWrite, call: Call): Promise<MemoWritten> {
+    if (isGivenUp(call)) return unknown(call.signal.reason);
+    if (this.#isReplaced()) this.#abandonFile();
+    if (this.#lost.has(write.session.id)) return { kind: "session-lost" };
+    const written = this.#answer((file) => file.shelf.memos.write(write));
+    if (written.kind === "written") this.#changed();
+    return written;
+  }
+
+  async readMemos(name: Name, key: string | undefined, call: Call): Promise<MemosRead> {
+    if (isGivenUp(call)) return unknown(call.signal.reason);
+    return this.#answer((file): MemosRead => ({ kind: "memos", memos: file.shelf.memos.read(name, key) }));
   }
 
   async listNames(most: number, call: Call): Promise<ListedNames> {
@@ -296,7 +314,7 @@ export class SqliteStore implements ListsNames, AsksToLeave, FencedStore, Reopen
     return { kind: "life", beacon };
   }
 
-  /** After a commit that changed seats: once a turn, however many there were. */
+  /** After a commit that changed seats or memos: once a turn, however many there were. */
   #changed(): void {
     if (this.#isTelling) return;
     this.#isTelling = true;

@@ -8,7 +8,7 @@
 //             looks once a second: five hundred that wait for one leader would keep two cores busy otherwise
 // fs.watch on the -wal was left out: it fires before the commit is visible, and its descriptors are few (max_user_instances).
 // Hints are not needed for safety; what goes wrong here is said by the machine's own requests.
-import { asVersion, type Name, type Question } from "../contract.ts";
+import { asVersion, type Hint, type Name, type Question } from "../contract.ts";
 import type { Mailbox } from "../mailbox.ts";
 import { Watched } from "../watched.ts";
 import type { Kernel } from "./kernel.ts";
@@ -29,6 +29,7 @@ export class Watcher {
   /** The socket of this very process, which need not be watched. */
   readonly #ownSocket: () => string | undefined;
   readonly #watched = new Watched();
+  readonly #memos = new Set<{ readonly hint: Hint; readonly mailbox: Mailbox }>();
   readonly #vigils = new Map<string, Vigil>();
   readonly #holderOf = new Map<Name, string>();
   #timer: NodeJS.Timeout | undefined;
@@ -57,6 +58,10 @@ export class Watcher {
       this.#lastChange = shelf.lastChange();
     }
     const names = questions.map(({ name }) => name);
+    const memos = questions.flatMap(({ name, memo }) =>
+      memo === undefined ? [] : [{ hint: { name, memo }, mailbox }],
+    );
+    for (const memo of memos) this.#memos.add(memo);
     this.#watched.add(names, mailbox);
     for (const place of shelf.look(names)) {
       this.#follow(place);
@@ -65,6 +70,7 @@ export class Watcher {
     }
     this.#arrangeLook();
     return () => {
+      for (const memo of memos) this.#memos.delete(memo);
       for (const name of names) this.#remove(name, mailbox);
     };
   }
@@ -128,6 +134,7 @@ export class Watcher {
     const dataVersion = file.shelf.dataVersion();
     const change = dataVersion === this.#dataVersion && !this.#isStale ? this.#lastChange : file.shelf.lastChange();
     if (dataVersion !== this.#dataVersion || this.#isStale) this.#tellAsked(file);
+    if (dataVersion !== this.#dataVersion || this.#isStale) this.#tellMemos();
     this.#dataVersion = dataVersion;
     this.#isStale = false;
     if (change === this.#lastChange) return;
@@ -144,6 +151,11 @@ export class Watcher {
     const asked = shelf.allAsked();
     for (const [name, token] of asked) if (this.#asked.get(name) !== token) this.#watched.tellAsked(name);
     this.#asked = asked;
+  }
+
+  /** Any commit may have written a memo: it must not move a seat's change number, because a rival would take that for a sign of life. */
+  #tellMemos(): void {
+    for (const { hint, mailbox } of this.#memos) mailbox.put(hint);
   }
 
   /** Another file than before counts its changes anew: everything in it is news. */

@@ -114,6 +114,7 @@ export class ModelEtcd {
     const kv = this.#keys.get(Buffer.from(compare.key).toString("latin1"));
     if ("createRevision" in compare) return (kv?.createRevision ?? 0n) === compare.createRevision;
     if ("modRevision" in compare) return (kv?.modRevision ?? 0n) === compare.modRevision;
+    if ("versionBelow" in compare) throw new Error("the model counts no versions");
     return kv?.value.equals(compare.value) === true;
   }
 

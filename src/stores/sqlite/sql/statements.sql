@@ -141,3 +141,27 @@ DELETE FROM conclave_asked WHERE name = ?;
 -- ALL_ASKED
 -- → name, token (text) of every request.
 SELECT name, CAST(token AS TEXT) AS token FROM conclave_asked;
+-- HAS_MEMOS
+-- → a row if the table of memos is there.
+SELECT 1 AS there FROM sqlite_master WHERE type = 'table' AND name = 'conclave_memo';
+
+-- IS_HELD
+-- ← name, session, bid, token (text). → a row if the seat shows exactly these.
+SELECT 1 AS held FROM conclave_seat WHERE name = ? AND session = ? AND bid = ? AND token = CAST(? AS INTEGER);
+
+-- READ_MEMO
+-- ← name, key. → key, value, token (text), bid, n; no row if there is none.
+SELECT key, value, CAST(token AS TEXT) AS token, bid, n FROM conclave_memo WHERE name = ? AND key = ?;
+
+-- READ_MEMOS
+-- ← name. → the same of every key, in order.
+SELECT key, value, CAST(token AS TEXT) AS token, bid, n FROM conclave_memo WHERE name = ? ORDER BY key;
+
+-- COUNT_MEMOS
+-- ← name. → memos: how many.
+SELECT count(*) AS memos FROM conclave_memo WHERE name = ?;
+
+-- WRITE_MEMO
+-- ← name, key, value, token (text), bid, n.
+INSERT INTO conclave_memo (name, key, value, token, bid, n) VALUES (?, ?, ?, CAST(? AS INTEGER), ?, ?)
+ON CONFLICT (name, key) DO UPDATE SET value = excluded.value, token = excluded.token, bid = excluded.bid, n = excluded.n;

@@ -1,0 +1,88 @@
+// Memos as users see them: what a key and a value may be, one read, and each change. Reading proves nothing about who leads.
+//
+// Keys that begin with "conclave/" belong to parts of this package (schedules, `run --once`): anybody reads them, and only `writeReservedMemo`, which is not
+// exported from the package, writes them.
+import { ConclaveError, invalidConfig } from "../base/errors.ts";
+import { withJson } from "../base/json.ts";
+import { show } from "../base/show.ts";
+import { bytesOf, flawOf } from "../base/text.ts";
+import { type FencingToken, makeToken } from "../fencing/token.ts";
+import { hasControlCharacter } from "../lease/settings.ts";
+import type { Memo as StoredMemo, Name } from "../lease/exchange.ts";
+import { cannotKeepMemos, keepsMemos, type Store } from "../stores/contract.ts";
+import { exchange } from "./ask.ts";
+import type { Lookout } from "./observe.ts";
+
+/** A small value that a leader left at an election: `term.memo(key, value)`. */
+export interface Memo {
+  readonly key: string;
+  readonly value: string;
+  /** Of the term that wrote it. */
+  readonly token: FencingToken;
+  /** Counts the writes of this key in that term, from 1. Of two memos of one key, the later has the greater (token, n). */
+  readonly n: number;
+}
+
+/** Keys of this package begin so. */
+export const RESERVED = "conclave/";
+
+const KEY_BYTES_MAX = 200;
+
+/** Refuses what no store keeps, before anything is sent. */
+export function checkKey(key: unknown, call: string): asserts key is string {
+  const isText = typeof key === "string" && key.length > 0 && !hasControlCharacter(key);
+  const fits = isText && bytesOf(key) <= KEY_BYTES_MAX;
+  const flaw = fits ? flawOf(key) : `1 to ${KEY_BYTES_MAX} bytes as UTF-8, no control characters`;
+  if (flaw !== undefined) throw invalidConfig(call, [`${show(key)} is not a key of a memo: ${flaw}`]);
+}
+
+export function checkUnreserved(key: string, call: string): void {
+  if (key.startsWith(RESERVED))
+    throw invalidConfig(call, [`${show(key)}: keys that begin with "${RESERVED}" are kept for conclave itself`]);
+}
+
+/** Throws unless the store can keep it. */
+export function checkValue(store: Store, value: unknown, call: string): asserts value is string {
+  const bounds = store.guarantee.memos;
+  if (bounds === undefined || !keepsMemos(store)) throw cannotKeepMemos(store);
+  const flaw = typeof value === "string" ? flawOf(value) : "it is no text; JSON.stringify it";
+  if (flaw !== undefined) throw invalidConfig(call, [`${show(value)} cannot be kept as a memo: ${flaw}`]);
+  const bytes = bytesOf(value as string);
+  if (bytes <= bounds.bytes) return;
+  const problem = `the value has ${bytes} bytes, and ${store.guarantee.store} keeps ${bounds.bytes} at most. Keep it elsewhere, and its place in the memo`;
+  throw invalidConfig(call, [problem]);
+}
+
+/** One linearizable read. */
+export function readMemo(lookout: Lookout, name: Name, key: string): Promise<Memo | undefined> {
+  const { store, clock, requestTimeoutMs } = lookout;
+  return new Promise((resolve, reject) => {
+    exchange(store, clock, { method: "readMemos", name, key }, requestTimeoutMs, clock.now(), (answer) => {
+      if (answer.kind === "memos") return resolve(publicMemo(answer.memos.find((memo) => memo.key === key)));
+      if (answer.kind === "refused") {
+        const { code, message, retryable, cause } = answer;
+        return reject(new ConclaveError(code, message, { retryable, cause }));
+      }
+      const cause = answer.kind === "unknown" ? answer.cause : undefined;
+      const message = `${store.guarantee.store}: no answer to a read of the memo "${key}" of "${name}". Try again.`;
+      return reject(new ConclaveError("STORE_TIMEOUT", message, { cause }));
+    });
+  });
+}
+
+export function publicMemo(memo: StoredMemo | undefined): Memo | undefined {
+  return memo && withJson({ key: memo.key, value: memo.value, token: makeToken(memo.token), n: memo.n });
+}
+
+// ---- reserved keys -------------------------------------------------------------------------------------------------------------------
+
+/** What a term can do that its type does not say, and what stands in for one in tests too. */
+interface WritesAnyMemo {
+  anyMemo(key: string, value: string): Promise<void>;
+}
+
+/** For parts of this package: as `term.memo`, with the key "conclave/" and `key`. */
+export async function writeReservedMemo(term: object, key: string, value: string): Promise<void> {
+  if (!("anyMemo" in term)) throw invalidConfig("writeReservedMemo", ["this is no term of conclave"]);
+  await (term as WritesAnyMemo).anyMemo(RESERVED + key, value);
+}

@@ -1,0 +1,118 @@
+// Memos in etcd: one key each, without a lease, under a root of their own. Never below an election's NAME/: `etcdctl elect` and Go's candidates take every key there
+// for a candidate, and a key without a lease would make them wait for ever.
+//
+//   PREFIX.conclave/memo/NAME/KEY     the memo, as JSON; NAME and KEY with % escapes, so that neither has a further /
+//   PREFIX.conclave/memo-keys/NAME    written with each new key: its version is their number
+//
+// No election may have a name with `.conclave` as one of its parts (entry.ts), so that no line has these keys in it.
+//
+// ARGUMENT: one transaction compares the create revision of the term's own entry, which is its token, with etcd's order of all writes. If the entry is gone, because it was
+// given back, deleted, or its lease ran out, the transaction writes nothing; an entry that is made anew has another revision. An entry that was granted is the first, and
+// stays the first while it is there. The mod revision of the memo tells it from every other write of that key: revisions of the store only grow.
+import type { Link } from "../../clients/etcd/link.ts";
+import { type Compare, type KeyValue, type Operation, rangeEndOf } from "../../clients/etcd/messages.ts";
+import type { Refused } from "../../base/outcome.ts";
+import {
+  asBid,
+  asVersion,
+  type Memo,
+  type MemosRead,
+  type MemoWrite,
+  type MemoWritten,
+  type Name,
+} from "../contract.ts";
+import { MEMOS, tooLarge, tooMany } from "../memos.ts";
+import { keyOf, ROOT } from "./entry.ts";
+
+export function memoRoot(prefix: string, name: Name): string {
+  return `${prefix}${ROOT}/memo/${encodeURIComponent(name)}/`;
+}
+
+export function memoKey(prefix: string, name: Name, key: string): Buffer {
+  return Buffer.from(memoRoot(prefix, name) + encodeURIComponent(key));
+}
+
+function countKey(prefix: string, name: Name): Buffer {
+  return Buffer.from(`${prefix}${ROOT}/memo-keys/${encodeURIComponent(name)}`);
+}
+
+export async function writeMemo(
+  link: Link,
+  prefix: string,
+  write: MemoWrite,
+  signal: AbortSignal,
+): Promise<MemoWritten> {
+  const { session, hold, over } = write;
+  const { name, token } = hold;
+  if (token === undefined) return { kind: "seat-lost" };
+  const large = tooLarge("etcd", write, MEMOS);
+  if (large !== undefined) return large;
+  const key = memoKey(prefix, name, write.key);
+  const count = countKey(prefix, name);
+  const entry = keyOf(prefix, name, session.id);
+  const stands: Compare = over === undefined ? { key, createRevision: 0n } : { key, modRevision: BigInt(over) };
+  const isNew: readonly Compare[] = over === undefined ? [{ key: count, versionBelow: BigInt(MEMOS.keys) }] : [];
+  const counted: readonly Operation[] = over === undefined ? [{ put: { key: count, value: Buffer.alloc(0) } }] : [];
+  const { header, succeeded, responses } = await link.txn(
+    {
+      compare: [{ key: entry, createRevision: token.value }, stands, ...isNew],
+      success: [{ put: { key, value: valueOf(write) } }, ...counted],
+      failure: [{ range: { key: entry, keysOnly: true } }, { range: { key } }],
+    },
+    signal,
+  );
+  if (succeeded) return { kind: "written", version: asVersion(`${header.revision}`) };
+  if (responses[0]?.kvs[0]?.createRevision !== token.value) return { kind: "seat-lost" };
+  return notWritten(write, responses[1]?.kvs[0]);
+}
+
+/** The seat is this term's: then something else stands there, or this very write, or the name has no room. */
+function notWritten({ hold, key, value, n, over }: MemoWrite, stands: KeyValue | undefined): MemoWritten {
+  if (stands === undefined)
+    return over === undefined ? tooMany("etcd", hold.name, MEMOS) : { kind: "conflict", memo: undefined };
+  const memo = memoOf(key, stands);
+  if ("kind" in memo) return memo;
+  const isSame = memo.token.bid === hold.bid && memo.token.value === hold.token?.value && memo.n === n;
+  return isSame && memo.value === value ? { kind: "written", version: memo.version } : { kind: "conflict", memo };
+}
+
+export async function readMemos(
+  link: Link,
+  prefix: string,
+  name: Name,
+  key: string | undefined,
+  signal: AbortSignal,
+): Promise<MemosRead> {
+  const root = Buffer.from(memoRoot(prefix, name));
+  const range = key === undefined ? { key: root, rangeEnd: rangeEndOf(root) } : { key: memoKey(prefix, name, key) };
+  const { kvs } = await link.range(range, signal);
+  const memos: Memo[] = [];
+  for (const kv of kvs) {
+    const memo = memoOf(decodeURIComponent(kv.key.subarray(root.length).toString("utf8")), kv);
+    if ("kind" in memo) return memo;
+    memos.push(memo);
+  }
+  return { kind: "memos", memos: memos.toSorted((a, b) => (a.key < b.key ? -1 : 1)) };
+}
+
+function valueOf({ hold, value, n }: MemoWrite): Buffer {
+  const { domain, value: token, bid } = hold.token ?? { domain: "", value: 0n, bid: hold.bid };
+  return Buffer.from(JSON.stringify({ domain, token: `${token}`, bid, n, value }));
+}
+
+function memoOf(key: string, kv: KeyValue): Memo | Refused {
+  try {
+    const { domain, token, bid, n, value } = JSON.parse(kv.value.toString("utf8")) as { [field: string]: unknown };
+    if (typeof domain !== "string" || typeof token !== "string" || typeof bid !== "string") return foreign(kv);
+    if (typeof value !== "string" || typeof n !== "number") return foreign(kv);
+    const of = { domain, value: BigInt(token), bid: asBid(bid) };
+    return { key, value, token: of, n, version: asVersion(`${kv.modRevision}`) };
+  } catch {
+    return foreign(kv);
+  }
+}
+
+function foreign({ key }: KeyValue): Refused {
+  const message = `etcd: ${key.toString("utf8")} is no memo: somebody else has written to it. Nothing was overwritten. Find out who writes there, or delete that key.`;
+  return { kind: "refused", code: "STORE_FOREIGN_DATA", message, retryable: false };
+}

@@ -1,0 +1,65 @@
+// The memos of a file: one transaction reads session, seat and memo, and writes. BEGIN IMMEDIATE makes it the only writer before it reads, so that no claim comes
+// between: a memo of a term that was replaced finds another token in the seat, and is not written. Synced before it is answered, as a grant is.
+import type { Connection, Row } from "../../clients/sqlite/binding.ts";
+import { transact } from "../../clients/sqlite/transaction.ts";
+import { asBid, type Memo, type MemoWrite, type MemoWritten, type Name } from "../contract.ts";
+import { MEMOS, memoVersion, tooLarge, tooMany } from "../memos.ts";
+import { isTrue, readNumber, readText, readWhole } from "./place.ts";
+import * as sql from "./schema.ts";
+
+export class SqliteMemos {
+  readonly #connection: Connection;
+  readonly #domain: string;
+  #isThere = false;
+
+  constructor(connection: Connection, domain: string) {
+    this.#connection = connection;
+    this.#domain = domain;
+  }
+
+  write(write: MemoWrite): MemoWritten {
+    return tooLarge("sqlite", write, MEMOS) ?? transact(this.#connection, "lasting", () => this.#write(write));
+  }
+
+  #write({ session, hold, key, value, n, over }: MemoWrite): MemoWritten {
+    const { name, bid, token } = hold;
+    const known = this.#connection.all(sql.READ_SESSION, session.id)[0];
+    if (known === undefined || isTrue(known["ended"])) return { kind: "session-lost" };
+    if (token === undefined || this.#connection.all(sql.IS_HELD, name, session.id, bid, `${token.value}`).length === 0)
+      return { kind: "seat-lost" };
+    if (!this.#hasTable()) this.#connection.exec(sql.CREATE_MEMOS);
+    const stands = this.read(name, key)[0];
+    const version = memoVersion(token, n);
+    if (stands?.version === version && stands.value === value) return { kind: "written", version };
+    if (stands?.version !== over) return { kind: "conflict", memo: stands };
+    if (stands === undefined && this.#count(name) >= MEMOS.keys) return tooMany("sqlite", name, MEMOS);
+    this.#connection.run(sql.WRITE_MEMO, name, key, value, `${token.value}`, bid, n);
+    return { kind: "written", version };
+  }
+
+  read(name: Name, key: string | undefined): readonly Memo[] {
+    if (!this.#hasTable()) return [];
+    const rows =
+      key === undefined ? this.#connection.all(sql.READ_MEMOS, name) : this.#connection.all(sql.READ_MEMO, name, key);
+    return rows.map((row) => this.#memoOf(name, row));
+  }
+
+  #memoOf(name: Name, row: Row): Memo {
+    const key = readText(row["key"], `a memo of "${name}", key`);
+    const what = `the memo "${key}" of "${name}"`;
+    const bid = asBid(readText(row["bid"], `${what}, bid`));
+    const token = { domain: this.#domain, value: BigInt(readWhole(row["token"], `${what}, token`)), bid };
+    const n = readNumber(row["n"], `${what}, n`);
+    return { key, value: readText(row["value"], what), token, n, version: memoVersion(token, n) };
+  }
+
+  #count(name: Name): number {
+    return readNumber(this.#connection.all(sql.COUNT_MEMOS, name)[0]?.["memos"], "the number of memos");
+  }
+
+  /** A file of an older version has none before its first memo. */
+  #hasTable(): boolean {
+    this.#isThere ||= this.#connection.all(sql.HAS_MEMOS).length > 0;
+    return this.#isThere;
+  }
+}
