@@ -8,8 +8,8 @@
 //   told farewell                  ends, and does nothing
 //
 // SAFETY  Why nothing is given back before the last act of the app. (1) Nothing is done before `fateOf` has said `dead`, which is said only of a process that
-//   never runs again. (2) What acts in its place afterwards was started by it, directly or not. Such a process has the app's mark, or was seen below the app, or is in
-//   its session, or may not be looked at; while there is one, or while looking fails, nothing is done. Nobody new can appear once none is left, because
+//   never runs again. (2) What acts in its place afterwards was started by it, directly or not. Such a process has the app's mark, or is a fork that has none yet, or was seen below the app, or
+//   is in its session, or may not be looked at; while there is one, or while looking fails, nothing is done. Nobody new can appear once none is left, because
 //   only they start their like. (3) What both have sent and the kernel still carries is why the user has to say that every effect compares tokens
 //   (`effectsAreFenced`), or how long such things may take (`quietMs`, counted from (2)): law 13. (4) A will names session and bid: a term that was
 //   granted to anybody else, the app's own successor included, is not touched (will.ts).
@@ -28,6 +28,7 @@ import { fateOf, whatRemains } from "./fate.ts";
 import { type Family, follow } from "./kin.ts";
 import { readLines } from "./lines.ts";
 import { monotonicMs } from "./monotonic.ts";
+import { lookAt, type ProcessId } from "./processes.ts";
 import { leaveStderr, shareStderr } from "./stderr.ts";
 import { executeWill, WILL_TIMEOUT_MS } from "./will.ts";
 import type { FromKeeper, ToKeeper } from "./words.ts";
@@ -72,12 +73,18 @@ function hear(word: ToKeeper): void {
 }
 
 function greet(hello: Extract<ToKeeper, { word: "hello" }>): void {
-  family = { child: hello.app, mark: hello.mark, sharesGroup: true, known: [] };
+  family = { child: hello.app, mark: hello.mark, sharesGroup: true, image: imageOf(hello.app), known: [] };
   ({ looksForChildren } = hello);
   hello.lives.forEach((file, index) => lives.set(index, file));
   if (hello.peer !== undefined) peers.add(hello.peer);
   look(); // knows the children that are there already
   say({ word: "ready" });
+}
+
+/** Undefined if it is gone already. */
+function imageOf({ pid, startedAt }: ProcessId): string | undefined {
+  const found = lookAt(pid);
+  return found?.startedAt === startedAt ? found.image : undefined;
 }
 
 function say(word: FromKeeper): void {

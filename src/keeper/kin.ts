@@ -2,6 +2,8 @@
 //
 //   it is in the group or the session of the child: such a number is not given to another while anybody has it
 //   it has the cell's mark in its environment, as that was when it was started
+//   it is a fork of the app, with the app's program at the app's place in memory: killed while it starts a process, an app leaves such a one behind, which has no
+//     mark yet and will have it when it has become the program that was to be started (only where `image` is given)
 //   its parent is ours; or was, when this process looked last (`follow`), and its start time is still the same
 //
 // A SUSPECT might be ours and cannot be looked at: it runs as this user, was started after the child, hides its environment (as ssh-agent does), and
@@ -19,6 +21,8 @@ export interface Family {
   readonly mark: string;
   /** Strangers may be in its process group: it was started by a shell, which puts a whole pipeline into one. In its session are only descendants. */
   readonly sharesGroup?: true | undefined;
+  /** Where its program lies in memory (`Listed.image`): another process with the same image is a fork of it that has not become another program yet. */
+  readonly image?: string | undefined;
   /** Descendants that were seen below it. Grows. */
   readonly known: ProcessId[];
 }
@@ -60,6 +64,7 @@ export function findKin(cell: Family): Kin {
 
 function isOurs(each: Seen, cell: Family): boolean {
   if (each.mark === "marked" || cell.known.some((known) => isSame(known, each))) return true;
+  if (each.image !== "" && each.image === cell.image && each.pid !== cell.child.pid) return true;
   const isInGroup = each.group === cell.child.pid && cell.sharesGroup !== true;
   return (isInGroup || each.session === cell.child.pid) && !isNumberOfStrangers(cell);
 }

@@ -20,6 +20,8 @@ export interface Listed extends ProcessId {
   /** 0 where the system does not say. */
   readonly session: number;
   readonly isZombie: boolean;
+  /** Where its program lies in memory. The kernel draws this anew for each program that is started (ASLR), and a fork inherits it. Empty where it is not shown. */
+  readonly image: string;
 }
 
 /** Whether its environment, as it was when it was started, has the mark in it. `hidden`: that may not be read. Linux only; elsewhere nothing is marked. */
@@ -59,12 +61,21 @@ export function living(mark: string): readonly Seen[] {
       .map((each) => ({ ...each, mark: "unmarked" }));
   return survey((pid) => {
     if (pid === process.pid) return undefined;
-    const environment = environmentOf(pid);
-    const found = fromProc(pid);
+    const [environment, found] = lookAtOneProgram(pid);
     if (found === undefined || found.isZombie) return undefined;
     if (environment === "hidden") return { ...found, mark: "hidden" };
     return { ...found, mark: environment.includes(mark) ? "marked" : "unmarked" };
   });
+}
+
+/** Environment and place in memory of one program: a process that has become another one between the two looks is looked at again. */
+function lookAtOneProgram(pid: number): readonly [Buffer | "hidden", Listed | undefined] {
+  for (let tries = 0; ; tries++) {
+    const before = fromProc(pid);
+    const environment = environmentOf(pid);
+    const found = fromProc(pid);
+    if (before?.image === found?.image || found === undefined || tries === TRIES_MOST) return [environment, found];
+  }
 }
 
 /** Its children, as far as the kernel lists them (Linux, CONFIG_PROC_CHILDREN). Cheap: nobody else is looked at. */
@@ -147,7 +158,10 @@ function fromProc(pid: number): Listed | undefined {
   const [state = "", parent = "", group = "", session = ""] = fields;
   const isZombie = state === "X" || (state === "Z" && !hasOtherThreads(pid));
   const [startedAt = ""] = fields.slice(19);
-  return { pid, parent: Number(parent), group: Number(group), session: Number(session), startedAt, isZombie };
+  // startcode, startstack, start_brk: the 26th, 28th and 47th. Zero or one to those who may not know.
+  const places = [fields[23], fields[25], fields[44]];
+  const image = places.every((place) => Number(place) > 1) ? places.join(" ") : "";
+  return { pid, parent: Number(parent), group: Number(group), session: Number(session), startedAt, isZombie, image };
 }
 
 /** Threads that end leave nothing behind; only the first waits for the others, as a zombie. */
@@ -194,6 +208,8 @@ function fromPs(which: readonly string[]): readonly Listed[] {
     if (match === null) return [];
     const [, pid = "", parent = "", group = "", state = "", startedAt = ""] = match;
     const isZombie = state.startsWith("Z");
-    return [{ pid: Number(pid), parent: Number(parent), group: Number(group), session: 0, startedAt, isZombie }];
+    return [
+      { pid: Number(pid), parent: Number(parent), group: Number(group), session: 0, startedAt, isZombie, image: "" },
+    ];
   });
 }

@@ -96,6 +96,19 @@ it("waits for one without the mark that it has seen below the app", PATIENT, asy
   expect(await keeper.letsGo()).toBe(true);
 });
 
+it("waits for a fork of the app that has not become another program yet, and so has no mark", PATIENT, async () => {
+  const file = stage.file("fork.pid");
+  const fork = `use POSIX; if (!fork) { exit if fork; POSIX::setsid(); open(F, ">", "${file}"); print F $$; close F; sleep 1000 } sleep 1000`;
+  const app = stage.play(`exec perl -e '${fork}'`);
+  await until(() => existsSync(file) && readFileSync(file, "utf8") !== "", "it runs");
+  const keeper = await stage.keep(idOf(app));
+  keeper.tellOfSession();
+  bereave(keeper, app);
+  expect(await keeper.letsGo(A_WHILE_MS)).toBe(false);
+  await ends(Number(readFileSync(file, "utf8")));
+  expect(await keeper.letsGo()).toBe(true);
+});
+
 it("a stranger in the app's process group, as in a shell's pipeline, is not waited for", PATIENT, async () => {
   const [first, second] = [stage.file("first.pid"), stage.file("second.pid")];
   const sleeps = (file: string): string => `open(F, ">", "${file}"); print F $$; close F; exec "sleep", "1000"`;
