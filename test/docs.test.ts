@@ -80,6 +80,7 @@ describe("docs/EVENTS.md", () => {
     leader: true,
     error: true,
     recovered: true,
+    schedule: true,
     warning: true,
   };
 

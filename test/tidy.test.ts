@@ -62,13 +62,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "src/keeper",
     "src/fencing/token",
     "src/lease/events",
+    "src/schedule",
     "src/stores/contract",
     "src/drivers/open-store",
   ],
   "src/cluster": ["src/base", "src/protocols", "src/transport"],
   "src/health": ["src/base", "src/lease/events"],
   "src/fastify": ["src/election", "src/stores/contract", "src/drivers/open-store"],
-  "src/nestjs": ["src/election", "src/stores/contract", "src/drivers/open-store"],
+  "src/nestjs": ["src/election", "src/schedule", "src/stores/contract", "src/drivers/open-store"],
   "src/telemetry": ["src/base", "src/lease/events", "src/lease/exchange"],
   "src/testing": ["src/base", "src/lease", "src/fencing", "src/stores", "src/election", "src/simulator/models"],
   "src/cli": [
@@ -81,6 +82,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "src/simulator/index",
     "src/protocols/index",
     "src/supervisor/index",
+    "src/schedule",
     "src/telemetry/index",
   ],
   "src/index": [

@@ -3,7 +3,7 @@
 // A reading has two hands, because a suspended host stops one of them:
 //   mono   never jumps, may stand still while the host sleeps (CLOCK_MONOTONIC on Linux)
 //   boot   never jumps, counts sleep (CLOCK_BOOTTIME). Where mono counts sleep, both hands show the same.
-// Both in milliseconds since an arbitrary start. A wall clock is never used: it jumps.
+// Both in milliseconds since an arbitrary start. No term depends on a wall clock: it jumps.
 //
 // Assumptions on which exclusion rests (docs/GUARANTEES.md says what happens where they fail):
 //   rate    a running clock's rate is within ρ of real time
@@ -19,6 +19,8 @@ export interface Clock {
   now(): Reading;
   /** The monotonic hand alone, where that costs less than both. */
   mono?(): number;
+  /** UTC in milliseconds since the epoch, for schedules alone: it may jump, and no term is held or lost by it. */
+  wall?(): number;
   /** Calls `wake` once, no earlier than `afterMs` on the monotonic hand. Timers may be late, and are not trusted to be on time. */
   timer(afterMs: number, wake: () => void): Timer;
   readonly grain: Grain;

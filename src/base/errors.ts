@@ -20,6 +20,8 @@ export type ErrorCode =
   | "STORE_FULL"
   | "THREAD_LOST"
   | "KEEPER_LOST"
+  | "SCHEDULE_FAILED"
+  | "SCHEDULE_AHEAD"
   | "CONFIG_INVALID"
   | "LOCK_TIMEOUT"
   | "CLOSED";
@@ -56,6 +58,10 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, boolean>> = {
   THREAD_LOST: false,
   /** The keeper beside this process has ended, or could not be started; it is started again. */
   KEEPER_LOST: true,
+  /** The work of a slot rejected. It counts as run. */
+  SCHEDULE_FAILED: false,
+  /** The mark of a schedule is later than the next slot of this clock: a clock is wrong by more than a period. */
+  SCHEDULE_AHEAD: true,
   /** Options that cannot work; the message lists every problem. */
   CONFIG_INVALID: false,
   /** The lock was not free within `waitMs`. */

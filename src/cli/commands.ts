@@ -19,6 +19,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   observe: { summary: "a line for every change of the leader", load: () => import("./observe.ts") },
   resign: { summary: "asks the leader of a term to hand over", load: () => import("./resign.ts") },
   drill: { summary: "real faults on your store, judged from outside", load: () => import("./drill.ts") },
+  schedule: { summary: "sets the mark of a schedule anew", load: () => import("./schedule.ts") },
   fence: { summary: "tell a guard that the store has been moved", load: () => import("./fence.ts") },
   schema: { summary: "the SQL that makes the tables of a store in PostgreSQL", load: () => import("./schema.ts") },
   sim: { summary: "simulated elections: one, a swarm, a scenario, an exercise", load: () => import("./sim.ts") },

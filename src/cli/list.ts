@@ -1,18 +1,21 @@
 // `conclave list`: the elections that a store knows of, and who leads each. Looks, and so hints.
 import { ConclaveError, createCandidate, isConclaveError, type Leader, type Store } from "../index.ts";
 import type { ListedNames, ListsNames } from "../stores/contract.ts";
+import { type MarkedSchedule, schedulesOf } from "../schedule/admin.ts";
 import { NO, YES } from "./command.ts";
 import { readCount, readFlags } from "./flags.ts";
 import { leaderJson, say } from "./leader.ts";
 import { chooseStore, missingFile, STORE_HELP } from "./store.ts";
 
-export const help: string = `usage: conclave list [--store URL] [--most N] [--json]
+export const help: string = `usage: conclave list [--schedules] [--store URL] [--most N] [--json]
 
 Prints the elections of a store, and who leads each: hints and not proofs, as with conclave leader.
 etcd keeps nothing of an election for which nobody stands; the other stores list what was ever led.
 
 ${STORE_HELP}
   --most N      so many at most (default 1000), in the order of their names
+  --schedules   instead, their schedules: the last slot that was had, what became of it, and the next one
+                ({"schedules": [{"election", "key", "slot", "state", "at", "next", "token"}], "isWhole"})
   --json        one JSON object: {"elections": [{"election", "leader": {"id", "token", "value"} |
                 null}], "isWhole"}; isWhole is false if there are more
 
@@ -24,12 +27,18 @@ const WITHIN_MS = 10_000;
 const WIDTH = 20;
 
 export async function run(args: readonly string[]): Promise<number> {
-  const options = { store: { type: "string" }, most: { type: "string" }, json: { type: "boolean" } } as const;
+  const options = {
+    store: { type: "string" },
+    most: { type: "string" },
+    json: { type: "boolean" },
+    schedules: { type: "boolean" },
+  } as const;
   const { values } = readFlags({ args: [...args], options });
   const most = readCount("--most", values.most ?? "1000", 1);
   const store = await chooseStore(values.store);
   try {
     const { names, isWhole } = await namesOf(store, most);
+    if (values.schedules === true) return await listSchedules(store, names, isWhole, values.json === true);
     const elections = await leadersOf(store, names);
     if (values.json === true) {
       const shown = elections.map(([election, leader]) => ({ election, leader: leaderJson(leader) }));
@@ -43,6 +52,49 @@ export async function run(args: readonly string[]): Promise<number> {
   } finally {
     await store.close();
   }
+}
+
+async function listSchedules(
+  store: Store,
+  names: readonly string[],
+  isWhole: boolean,
+  isJson: boolean,
+): Promise<number> {
+  const found: (MarkedSchedule & { readonly election: string })[] = [];
+  for (const election of names) {
+    const call = { signal: AbortSignal.timeout(WITHIN_MS), sentAtMs: 0 };
+    found.push(...(await schedulesOf(store, election, call)).map((schedule) => ({ election, ...schedule })));
+  }
+  if (isJson) process.stdout.write(`${JSON.stringify({ schedules: found.map(scheduleJson), isWhole })}\n`);
+  else for (const schedule of found) process.stdout.write(`${saySchedule(schedule)}\n`);
+  if (!isJson && found.length === 0) process.stdout.write("no schedules\n");
+  return found.length === 0 ? NO : YES;
+}
+
+type Found = MarkedSchedule & { readonly election: string };
+
+function scheduleJson({ election, key, token, mark }: Found): object {
+  const iso = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString());
+  const { slotMs, state, atMs, nextMs } = mark ?? {};
+  return {
+    election,
+    key,
+    slot: iso(slotMs),
+    state: state ?? null,
+    at: iso(atMs),
+    next: iso(nextMs),
+    token: String(token),
+  };
+}
+
+function saySchedule(found: Found): string {
+  const { election, key, slot, state, at, next, token } = scheduleJson(found) as Readonly<
+    Record<string, string | null>
+  >;
+  const about = `${JSON.stringify(election)} ${key}`;
+  if (state === null) return `${about}: what stands there is no mark`;
+  const then = next === null ? "" : `, next ${next}`;
+  return `${about}: ${slot} ${state === "begun" ? "begun, end not noted" : state}, at ${at} with token ${token}${then}`;
 }
 
 async function namesOf(

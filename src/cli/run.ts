@@ -7,6 +7,7 @@ import type { ConclaveEvent } from "../index.ts";
 import {
   type Ending,
   type Endpoints,
+  type Pass,
   findCommand,
   refuseHere,
   serveEndpoints,
@@ -17,6 +18,7 @@ import {
 import { createMetrics, levelOf, logLine, type Metrics } from "../telemetry/index.ts";
 import { UsageError } from "./command.ts";
 import { onlyName, readCount, readDuration, readFlags } from "./flags.ts";
+import { PASS_HELP, PASS_OPTIONS, readPass, sayHad } from "./run-pass.ts";
 import { chooseStore, STORE_HELP } from "./store.ts";
 
 const NOT_EXECUTABLE = 126;
@@ -42,7 +44,7 @@ ${STORE_HELP}
   --drain 2s    from SIGTERM to SIGKILL at most (default: a fifth of --ttl)
   --id ID       name of this candidate (default: the host's)
   --restart     when the command ends by itself, stand again
-  --with-parent end, as by SIGTERM, when the process that started this one has ended (npx, a script)
+${PASS_HELP}  --with-parent end, as by SIGTERM, when the process that started this one has ended (npx, a script)
   --unfenced    accept a store that has no tokens: a stale command may still write
   --http PORT   on 127.0.0.1: /leader, /leading (200 or 503), /healthz, /metrics; 0 takes any port,
                 and says which
@@ -63,6 +65,7 @@ const OPTIONS = {
   drain: { type: "string" },
   id: { type: "string" },
   restart: { type: "boolean", default: false },
+  ...PASS_OPTIONS,
   "with-parent": { type: "boolean", default: false },
   unfenced: { type: "boolean", default: false },
   http: { type: "string" },
@@ -79,6 +82,7 @@ interface Asked {
   readonly ttlMs: number;
   readonly drainMs: number | undefined;
   readonly port: number | undefined;
+  readonly pass: Pass | undefined;
   readonly values: Values;
 }
 
@@ -109,11 +113,12 @@ function understand(args: readonly string[]): Asked {
     ttlMs: readDuration("--ttl", values.ttl),
     drainMs: values.drain === undefined ? undefined : readDuration("--drain", values.drain),
     port,
+    pass: readPass(values),
     values,
   };
 }
 
-async function supervise({ name, command, ttlMs, drainMs, port, values }: Asked): Promise<number> {
+async function supervise({ name, command, ttlMs, drainMs, port, pass, values }: Asked): Promise<number> {
   const events = openEvents(values);
   const stopping = listenForSignals(values["with-parent"]);
   let endpoints: Endpoints | undefined;
@@ -128,13 +133,16 @@ async function supervise({ name, command, ttlMs, drainMs, port, values }: Asked)
       drainMs,
       id: values.id,
       restart: values.restart,
+      pass,
       unfenced: values.unfenced,
       tell: (event) => tell(event, metrics, events),
     });
     if (port !== undefined) endpoints = await serveEndpoints(port, name, supervisor, () => metrics.text());
     if (endpoints !== undefined && port === 0) process.stderr.write(`http 127.0.0.1:${endpoints.port}\n`);
     stopping.forward = (signal) => supervisor.forward(signal);
-    return exitCode(await supervisor.run(stopping.signal), stopping.name);
+    const ending = await supervisor.run(stopping.signal);
+    if (ending.kind === "had" && !values.quiet) process.stderr.write(`${sayHad(ending.entry)}\n`);
+    return exitCode(ending, stopping.name);
   } finally {
     stopping.end();
     await endpoints?.close();
@@ -144,6 +152,7 @@ async function supervise({ name, command, ttlMs, drainMs, port, values }: Asked)
 
 /** `asked`: the signal that told us to stop, for which the command gets SIGTERM. If it died of that, the code is that of `asked`: 130 after Ctrl-C, as shells have it. */
 function exitCode(ending: Ending, asked: NodeJS.Signals | undefined): number {
+  if (ending.kind === "had") return 0;
   if (ending.kind === "stopped") return asked === undefined ? 0 : 128 + constants.signals[asked];
   const { exit } = ending;
   if ("code" in exit) return exit.code;

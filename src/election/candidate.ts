@@ -144,6 +144,7 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
         return ends.whenClosed();
       },
       subscribe: (listener) => this.subscribe(listener),
+      tell: (event) => this.#tell(event),
     });
     this.#elections.set(name, election);
     return election;

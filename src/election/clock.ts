@@ -13,6 +13,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Taken when this module is loaded: a test runner that puts fakes in their place must not turn a held term's clock back. */
 const { hrtime } = process;
+const { now: wallMs } = Date;
 const { setTimeout, clearTimeout } = globalThis;
 
 let shared: Clock | undefined;
@@ -33,6 +34,7 @@ function createNodeClock(platform: string): Clock {
       return { mono, boot: bootMs === undefined ? mono : bootMs() };
     },
     mono: monoMs,
+    wall: wallMs,
     timer(afterMs: number, wake: () => void): Timer {
       const timeout = setTimeout(wake, Math.min(LONGEST_TIMER_MS, Math.max(0, Math.ceil(afterMs))));
       return { cancel: () => clearTimeout(timeout) };

@@ -8,8 +8,9 @@ import type { HeldTerm } from "./held-term.ts";
 import { HoldContest } from "./hold-contest.ts";
 import { checkKey, type Memo, readMemo } from "./memo.ts";
 import { type Lookout, lookUp, observeLeader, observeMemo } from "./observe.ts";
+import type { Inside } from "./inside.ts";
 import type { UnfencedTerm } from "./term.ts";
-import type { Listener } from "./voice.ts";
+import { type Listener, sameMark } from "./voice.ts";
 
 /** Who makes an election is told when something is first asked of it, and when nothing is any more. */
 export interface Ends {
@@ -17,6 +18,7 @@ export interface Ends {
   readonly whenIdle: () => void;
   readonly whenClosed: () => Promise<void>;
   readonly subscribe: (listener: Listener) => () => void;
+  readonly tell: Inside["tell"];
 }
 
 export class NamedElection<T extends UnfencedTerm> implements Election<T> {
@@ -28,6 +30,7 @@ export class NamedElection<T extends UnfencedTerm> implements Election<T> {
   readonly #whenIdle: () => void;
   readonly #whenClosed: () => Promise<void>;
   readonly #subscribe: Ends["subscribe"];
+  readonly #tell: Inside["tell"];
   /** Few at a time, and ten thousand elections: an array is a tenth of a set. */
   #contests: readonly Contest[] = [];
   /** For those who observe; made for the first of them. */
@@ -44,6 +47,7 @@ export class NamedElection<T extends UnfencedTerm> implements Election<T> {
     this.#whenIdle = ends.whenIdle;
     this.#whenClosed = ends.whenClosed;
     this.#subscribe = ends.subscribe;
+    this.#tell = ends.tell;
   }
 
   lead<R>(work: (term: T) => Promise<R>, options: LeadOptions = {}): Promise<R | undefined> {
@@ -143,10 +147,17 @@ export class NamedElection<T extends UnfencedTerm> implements Election<T> {
   }
 
   subscribe(listener: Listener): () => void {
-    return this.#subscribe((event) => {
+    const own: Listener = (event) => {
       const election = "election" in event ? event.election : undefined;
       return election === undefined || election === this.name ? listener(event) : undefined;
-    });
+    };
+    return this.#subscribe(sameMark(own, listener));
+  }
+
+  /** Not on the type of an election: for parts of this package (inside.ts). */
+  inside(): Inside {
+    const { store, clock } = this.#lookout;
+    return { store, clock, tell: this.#tell };
   }
 
   close(options: CloseOptions = {}): Promise<void> {

@@ -58,6 +58,7 @@ export class Narrator {
       case "lost":
       case "overstayed":
       case "settled":
+      case "schedule":
       case "released":
       case "handed-back":
       case "recovered":

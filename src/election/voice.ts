@@ -36,6 +36,16 @@ const debug = debuglog("conclave");
 /** A listener that only counts, such as a metric: nobody reads it, so that warnings are still needed. */
 const COUNTS_ONLY = Symbol.for("conclave.counts-only");
 
+/** A listener in the place of another: what only counts goes on to count as that. */
+export function sameMark(own: Listener, listener: Listener): Listener {
+  return COUNTS_ONLY in listener ? countingOnly(own) : own;
+}
+
+/** Marks a listener that nobody reads: it silences no warning. */
+export function countingOnly(listener: Listener): Listener {
+  return Object.assign(listener, { [COUNTS_ONLY]: true });
+}
+
 export class Voice {
   readonly #options: VoiceOptions;
   readonly #listeners = new Set<Listener>();
@@ -47,8 +57,7 @@ export class Voice {
 
   /** Returns how to stop. */
   subscribe(listener: Listener): () => void {
-    const own: Listener = (event) => listener(event);
-    if (COUNTS_ONLY in listener) Object.assign(own, { [COUNTS_ONLY]: true });
+    const own = sameMark((event) => listener(event), listener);
     this.#listeners.add(own);
     return () => void this.#listeners.delete(own);
   }

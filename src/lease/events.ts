@@ -67,6 +67,8 @@ export type ConclaveEvent =
       readonly afterMs: number;
       readonly failures: number;
     }
+  /** What happens to a schedule of the election (`conclave/schedule`). */
+  | ({ readonly type: "schedule"; readonly election: Name; readonly key: string } & ScheduleNews)
   /** Nothing has failed, but something looks like a mistake. */
   | { readonly type: "warning"; readonly code: WarningCode; readonly message: string; readonly election?: Name };
 
@@ -75,3 +77,16 @@ export type ConclaveEvent =
  * MEMORY_IN_PRODUCTION  a store inside this process, with NODE_ENV=production: every process elects its own leader
  */
 export type WarningCode = "TWO_STORES" | "MEMORY_IN_PRODUCTION";
+
+/** What happens to a schedule. Slots are instants of UTC as ISO texts: `2026-11-16T03:00:00.000Z`. */
+export type ScheduleNews =
+  /** The next slot is known, and awaited; none: there is none any more. */
+  | { readonly state: "waiting"; readonly next: string | undefined }
+  /** Its work is called now, `at` by the clock of this host. */
+  | { readonly state: "begun"; readonly slot: string; readonly at: string; readonly isCatchUp: boolean }
+  /** Its work has settled. `stopped`: it rejected after its signal had aborted. */
+  | { readonly state: "ended"; readonly slot: string; readonly outcome: "done" | "failed" | "stopped" }
+  /** At least so many slots before `slot`, or up to it, are left out, as the option `missed` says. */
+  | { readonly state: "missed"; readonly slot: string; readonly count: number }
+  /** An earlier term has begun this slot, and nobody noted its end: it may be lost. It is not begun again. */
+  | { readonly state: "unfinished"; readonly slot: string };

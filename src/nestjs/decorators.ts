@@ -1,8 +1,11 @@
 // Decorators of methods. They only leave a mark on the method; explorer.ts acts on it once the application has started.
 import type { UnfencedTerm } from "../election/term.ts";
+import type { ScheduleOptions } from "../schedule/schedule.ts";
+import type { When } from "../schedule/when.ts";
 
 const WHILE_LEADING = Symbol.for("conclave.nestjs.while-leading");
 const IF_LEADING = Symbol.for("conclave.nestjs.if-leading");
+const ONCE_PER_FLEET = Symbol.for("conclave.nestjs.once-per-fleet");
 
 type Method = (...args: unknown[]) => unknown;
 
@@ -46,14 +49,31 @@ export function IfLeading(election: string): MethodDecorator {
   };
 }
 
-function mark(method: unknown, kind: symbol, election: string): void {
-  if (typeof method === "function") Object.defineProperty(method, kind, { value: election });
+/**
+ * Runs the method once per fleet for each slot, on the process that leads, with `{ slot, isCatchUp, signal, term }` as its argument: `@OncePerFleet("nightly-billing", { cron: "0 3 * * *" })`.
+ * The options are those of `schedule`; the key is the class and the method unless you give one, so give one before you rename either. See docs/ONCE-PER-FLEET.md.
+ */
+export function OncePerFleet(election: string, when: When, options: ScheduleOptions = {}): MethodDecorator {
+  return (_target, _key, descriptor) => mark(descriptor.value, ONCE_PER_FLEET, { election, when, options });
+}
+
+function mark(method: unknown, kind: symbol, value: string | Slots): void {
+  if (typeof method === "function") Object.defineProperty(method, kind, { value });
+}
+
+/** What `OncePerFleet` was told. */
+export interface Slots {
+  readonly election: string;
+  readonly when: When;
+  readonly options: ScheduleOptions;
 }
 
 export interface Marked {
-  readonly kind: "while" | "if";
+  readonly kind: "while" | "if" | "slots";
   readonly election: string;
   readonly method: string;
+  /** Of "slots". */
+  readonly slots?: Slots;
 }
 
 /** The marked methods of an object, inherited ones too. */
@@ -67,10 +87,12 @@ export function markedMethods(instance: object): readonly Marked[] {
     for (const name of Object.getOwnPropertyNames(proto)) {
       const method: unknown = Object.getOwnPropertyDescriptor(proto, name)?.value;
       if (typeof method !== "function" || found.has(name)) continue;
-      const marks = method as unknown as Readonly<Record<symbol, string | undefined>>;
-      const running = marks[WHILE_LEADING];
-      const asking = marks[IF_LEADING];
-      if (running !== undefined) found.set(name, { kind: "while", election: running, method: name });
+      const marks = method as unknown as Readonly<Record<symbol, unknown>>;
+      const running = marks[WHILE_LEADING] as string | undefined;
+      const asking = marks[IF_LEADING] as string | undefined;
+      const slots = marks[ONCE_PER_FLEET] as Slots | undefined;
+      if (slots !== undefined) found.set(name, { kind: "slots", election: slots.election, method: name, slots });
+      else if (running !== undefined) found.set(name, { kind: "while", election: running, method: name });
       else if (asking !== undefined) found.set(name, { kind: "if", election: asking, method: name });
     }
   return [...found.values()];

@@ -2,6 +2,7 @@
 import type { DiscoveryService } from "@nestjs/core";
 import type { Election } from "../election/face.ts";
 import type { UnfencedTerm } from "../election/term.ts";
+import { ElectionSchedule, type SlotRun } from "../schedule/schedule.ts";
 import { connect, type Marked, markedMethods, type Run } from "./decorators.ts";
 import { Standing, type StandingOptions, type Work } from "./standing.ts";
 
@@ -14,6 +15,7 @@ export class Explorer {
   readonly #electionOf: (name: string) => Election<UnfencedTerm>;
   readonly #log: StandingOptions["log"];
   readonly #standings = new Map<string, Standing>();
+  readonly #schedules: ElectionSchedule<UnfencedTerm>[] = [];
 
   constructor(
     discovery: DiscoveryService,
@@ -35,10 +37,14 @@ export class Explorer {
       ]),
     );
     for (const instance of new Set(found.map((each) => each.instance))) connect(instance, byName);
+    for (const each of found)
+      if (each.slots !== undefined) this.#schedules.push(scheduledBy(this.#electionOf(each.election), each));
+    for (const schedule of this.#schedules) schedule.begin();
     for (const standing of this.#standings.values()) standing.start();
   }
 
   async close(): Promise<void> {
+    await Promise.all(this.#schedules.map((schedule) => schedule.close()));
     await Promise.all(Array.from(this.#standings.values(), (standing) => standing.close()));
   }
 
@@ -56,9 +62,20 @@ export class Explorer {
   #prepare(name: string, found: readonly Found[]): void {
     const own = found.filter(({ election }) => election === name);
     const works = own.filter(({ kind }) => kind === "while").map(workOf);
-    const isAsked = own.some(({ kind }) => kind === "if");
+    const isAsked = own.some(({ kind }) => kind !== "while");
     this.#standings.set(name, new Standing({ election: this.#electionOf(name), works, isAsked, log: this.#log }));
   }
+}
+
+/** The standing of its election leads it. */
+function scheduledBy(
+  election: Election<UnfencedTerm>,
+  { instance, method, slots }: Found,
+): ElectionSchedule<UnfencedTerm> {
+  const { [method]: run } = instance as Readonly<Record<string, (run: SlotRun<UnfencedTerm>) => unknown>>;
+  const work = async (slot: SlotRun<UnfencedTerm>): Promise<unknown> => await run?.call(instance, slot);
+  const key = slots?.options.key ?? `${instance.constructor.name}.${method}`;
+  return new ElectionSchedule(election, slots?.when ?? "", work, { ...slots?.options, key });
 }
 
 function workOf({ instance, method }: Found): Work {

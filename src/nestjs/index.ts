@@ -1,5 +1,5 @@
 // conclave/nestjs: a module with a candidate, elections to inject, and methods that run only where the application leads.
-export { IfLeading, WhileLeading } from "./decorators.ts";
+export { IfLeading, OncePerFleet, WhileLeading } from "./decorators.ts";
 export { ConclaveModule } from "./module.ts";
 export {
   CONCLAVE_CANDIDATE,

@@ -1,6 +1,19 @@
 // A store seen on the way: passes every call on unchanged, and notes what this process has there, so that a keeper can give it back. What may have been
 // written is noted BEFORE it is sent: a claim may be applied although its answer never comes.
-import type { Bid, Call, Claim, Hold, KeepWish, Name, Session, SessionSpec, Store, Will } from "../stores/contract.ts";
+import {
+  type Bid,
+  type Call,
+  type Claim,
+  type Hold,
+  type KeepsMemos,
+  keepsMemos,
+  type KeepWish,
+  type Name,
+  type Session,
+  type SessionSpec,
+  type Store,
+  type Will,
+} from "../stores/contract.ts";
 import type { Estate } from "./keeper-words.ts";
 
 export interface Witness<S extends Store> {
@@ -46,6 +59,7 @@ export function witness<S extends Store>(store: S, changed: () => void): Witness
     look: (questions, call) => store.look(questions, call),
     watch: (questions, call) => store.watch(questions, call),
     close: () => store.close(),
+    ...(keepsMemos(store) ? memosOf(store) : {}),
   };
   return {
     store: Object.defineProperty(calls, "guarantee", { get: () => store.guarantee, enumerable: true }) as unknown as S,
@@ -53,5 +67,13 @@ export function witness<S extends Store>(store: S, changed: () => void): Witness
       session === undefined
         ? undefined
         : { url, session: { ...session }, holds: [...holds].map(([name, bid]) => ({ name, bid })) },
+  };
+}
+
+/** A memo changes nothing of the estate. */
+function memosOf(store: KeepsMemos): KeepsMemos {
+  return {
+    writeMemo: (write, call) => store.writeMemo(write, call),
+    readMemos: (name, key, call) => store.readMemos(name, key, call),
   };
 }

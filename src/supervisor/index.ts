@@ -1,5 +1,6 @@
 // conclave/supervisor: runs a command only while this process leads. What `conclave run` is made of.
 export { type Found, findCommand } from "./command.ts";
 export { serveEndpoints, type Endpoints } from "./endpoints.ts";
+export type { OncePass, Pass, SlotPass } from "./passes.ts";
 export { shareStderr } from "../keeper/stderr.ts";
 export { type Ending, refuseHere, Supervisor, type SupervisorEvent, type SupervisorOptions } from "./supervisor.ts";

@@ -14,10 +14,12 @@ import type { Candidate, CandidateOptions, Election, Leader } from "../election/
 import type { UnfencedTerm } from "../election/term.ts";
 import { type Fenced, formatToken } from "../fencing/token.ts";
 import type { ConclaveEvent } from "../lease/events.ts";
-import type { Reopenable, ShowsLife, Store } from "../stores/contract.ts";
+import type { OnceEntry } from "../schedule/once.ts";
+import { cannotKeepMemos, keepsMemos, type Reopenable, type ShowsLife, type Store } from "../stores/contract.ts";
 import { Child, type Exit } from "./child.ts";
 import { witness } from "./estate.ts";
 import { KeeperLink, type KeeperEvent } from "./keeper-link.ts";
+import { isDone, type Pass, type Passed, passOnce, passSlots, type Ran, type RunCommand } from "./passes.ts";
 import { findOrphans, killOrphans, makeMark, type TermMark, marked } from "./orphans.ts";
 import { type Instants, instantsOf, isPast, killGraceMs, later, warningMs } from "./schedule.ts";
 
@@ -34,6 +36,8 @@ export interface SupervisorOptions {
   readonly drainMs?: number | undefined;
   /** When the command has ended by itself: stand again, rather than return. */
   readonly restart?: boolean | undefined;
+  /** When the command may begin. @default whenever this process is elected */
+  readonly pass?: Pass | undefined;
   readonly tell: (event: SupervisorEvent) => void;
 }
 
@@ -49,8 +53,11 @@ export type SupervisorEvent =
   /** Left over from an earlier term whose supervisor and keeper were killed. */
   | { readonly type: "orphans"; readonly pids: readonly number[] };
 
-/** `stopped`: asked to, while no child ran. */
-export type Ending = { readonly kind: "exited"; readonly exit: Exit } | { readonly kind: "stopped" };
+/** `stopped`: asked to, while no child ran. `had`: the key was had before, here or elsewhere. */
+export type Ending =
+  | { readonly kind: "exited"; readonly exit: Exit }
+  | { readonly kind: "stopped" }
+  | { readonly kind: "had"; readonly entry: OnceEntry };
 
 const PATIENCE_LEAST_MS = 2000;
 const PATIENCE_MOST_MS = 10_000;
@@ -72,10 +79,14 @@ export class Supervisor {
   #life: number | undefined;
   /** How the command ended, if it ended by itself or because this process was asked to stop. */
   #exit: Exit | undefined;
+  #had: OnceEntry | undefined;
+  /** How the command of `once` ended, if nobody could be told in its term. */
+  #unnoted: Exit | undefined;
 
   /** Throws CONFIG_INVALID, STORE_UNSUPPORTED. Nothing is started yet. */
   constructor(options: SupervisorOptions) {
     this.#options = options;
+    if (options.pass !== undefined && !keepsMemos(options.store)) throw cannotKeepMemos(options.store);
     this.#drainMs = options.drainMs ?? Math.floor(options.ttlMs / 5);
     // What a listener does is its own affair: no child is left running for it.
     this.#tell = (event) => callUser("the listener of a supervisor", options.tell, () => options.tell(event));
@@ -100,6 +111,13 @@ export class Supervisor {
 
   /** Until the command ends, or `signal` aborts and the command has been ended. Rejects with what cannot be cured by waiting. */
   async run(signal: AbortSignal): Promise<Ending> {
+    const { pass } = this.#options;
+    // Latecomers stand for nothing. If the store does not answer, they find out when they lead.
+    const done = pass?.kind === "once" ? await isDone(pass, this.#election).catch(() => undefined) : undefined;
+    if (done !== undefined) {
+      await this.#candidate.close();
+      return { kind: "had", entry: done };
+    }
     this.#life = await this.#options.store.lifeDescriptor?.();
     this.#keeper = new KeeperLink({
       election: this.#options.election,
@@ -144,6 +162,7 @@ export class Supervisor {
       await this.#election.lead((term) => this.#lead(term, signal, stand), { signal: stand.signal });
       signal.removeEventListener("abort", stop);
       // No exit: a keeper ended the command although the term goes on (it had not heard of that), so it begins again.
+      if (this.#had !== undefined) return { kind: "had", entry: this.#had };
       if (signal.aborted || (this.#exit !== undefined && this.#options.restart !== true)) return endingOf(this.#exit);
       await sleep(pauseMs, signal);
     }
@@ -152,12 +171,37 @@ export class Supervisor {
   /** The work of one term. Settles only when nothing of the child lives. If the command ended by itself, `stand` is over, even if the term is lost. */
   async #lead(term: UnfencedTerm, signal: AbortSignal, stand: AbortController): Promise<void> {
     this.#term = term;
-    this.#isTold = false;
     const mark = makeMark(term.election, tokenOf(term));
     await this.#clearOrphans(mark, term);
     await this.#shareLife();
     if (!term.isLeading()) return;
-    const child = await Child.start(this.#options.command, this.#environment(term, mark), mark.text, this.#life);
+    const passed = await this.#pass(term, (environment) => this.#runChild(term, mark, environment, signal));
+    if (passed.is === "ran") this.#exit = passed.exit;
+    if (passed.is === "had") this.#had = passed.entry;
+    if (passed.is === "unnoted") {
+      this.#unnoted = passed.exit;
+      if (signal.aborted) this.#exit = passed.exit;
+    } else if (passed.is !== "again") stand.abort();
+  }
+
+  async #pass(term: UnfencedTerm, run: RunCommand): Promise<Passed> {
+    const { pass } = this.#options;
+    if (pass?.kind === "once") return passOnce(pass, this.#election, term, run, this.#unnoted);
+    if (pass?.kind === "slots") return passSlots(pass, this.#election, term, run);
+    const ran = await run({});
+    return ran?.isFinished === true ? { is: "ran", exit: ran.exit } : { is: "again" };
+  }
+
+  /** Once, to its end. Undefined: the term ended before the command could begin. */
+  async #runChild(
+    term: UnfencedTerm,
+    mark: TermMark,
+    environment: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<Ran | undefined> {
+    this.#isTold = false;
+    const given = { ...this.#environment(term, mark), ...environment };
+    const child = await Child.start(this.#options.command, given, mark.text, this.#life);
     this.#child = child;
     let wasEndedByKeeper: Promise<boolean | undefined> | undefined;
     try {
@@ -170,14 +214,13 @@ export class Supervisor {
       wasEndedByKeeper = this.#keeper?.leave();
       this.#child = undefined;
     }
-    if (!child.hasBegun) return;
+    if (!child.hasBegun) return undefined;
     const exit = await child.exited;
+    // Of a child that was ended because its term was lost nobody is told when this process is asked to stop later, while it waits.
+    if (signal.aborted) this.#exit = exit;
     this.#tell({ type: "child", state: "exited", pid: child.pid, exit });
     // If no keeper answers: with the term still led, none had a reason to end it.
-    const isFinished = !child.wasEnded && !((await wasEndedByKeeper) ?? !term.isLeading());
-    // Of a child that was ended because its term was lost nobody is told when this process is asked to stop later, while it waits.
-    if (isFinished || signal.aborted) this.#exit = exit;
-    if (isFinished) stand.abort();
+    return { exit, isFinished: !child.wasEnded && !((await wasEndedByKeeper) ?? !term.isLeading()) };
   }
 
   /** A store that could not be opened when this process was started had nothing to show then. What waiters watch is held by all, or by none. */

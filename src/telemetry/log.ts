@@ -23,6 +23,9 @@ export function levelOf(event: ConclaveEvent): LogLevel {
       return event.type === "session" && event.state === "lost" ? "warn" : "info";
     case "state":
       return event.state === "jeopardy" || (event.state === "ending" && !isWished(event.reason)) ? "warn" : "info";
+    case "schedule":
+      if (event.state === "missed" || event.state === "unfinished") return "warn";
+      return event.state === "ended" ? "info" : "debug";
     case "warning":
       return "warn";
     case "lost":
@@ -98,6 +101,7 @@ function factsOf(event: ConclaveEvent): Readonly<Record<string, unknown>> {
     case "lost":
     case "settled":
     case "released":
+    case "schedule":
     case "handed-back": {
       const { type: _, ...facts } = event;
       return facts;

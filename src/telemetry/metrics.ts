@@ -69,7 +69,13 @@ export type MetricName =
   | "conclave_errors_total"
   | "conclave_failed_requests_total"
   | "conclave_refusals_total"
-  | "conclave_renewal_seconds";
+  | "conclave_renewal_seconds"
+  | "conclave_schedule_last_slot_seconds"
+  | "conclave_schedule_next_slot_seconds"
+  | "conclave_schedule_running_since_seconds"
+  | "conclave_schedule_runs_total"
+  | "conclave_schedule_missed_total"
+  | "conclave_schedule_unfinished_total";
 
 const FAMILIES: Readonly<Record<MetricName, readonly [Kind, string, ...labelNames: string[]]>> = {
   conclave_leading: ["gauge", "1 while this candidate leads that election, 0 while it does not", "election"],
@@ -100,6 +106,33 @@ const FAMILIES: Readonly<Record<MetricName, readonly [Kind, string, ...labelName
     "code",
   ],
   conclave_renewal_seconds: ["histogram", "how long the answer to a proven renewal took"],
+  conclave_schedule_last_slot_seconds: ["gauge", "last slot begun here, in Unix time", "election", "schedule"],
+  conclave_schedule_next_slot_seconds: [
+    "gauge",
+    "next slot, in Unix time, as this leader awaits it; 0 while it does not",
+    "election",
+    "schedule",
+  ],
+  conclave_schedule_running_since_seconds: [
+    "gauge",
+    "when the work that runs here was begun, in Unix time; 0 while none runs",
+    "election",
+    "schedule",
+  ],
+  conclave_schedule_runs_total: [
+    "counter",
+    "works of slots that have settled here, by outcome",
+    "election",
+    "schedule",
+    "outcome",
+  ],
+  conclave_schedule_missed_total: ["counter", "slots that this leader has left out", "election", "schedule"],
+  conclave_schedule_unfinished_total: [
+    "counter",
+    "slots that an earlier term has begun and whose end nobody noted",
+    "election",
+    "schedule",
+  ],
 };
 
 /** Upper bounds of `conclave_renewal_seconds`, without the last, which is Infinity. */
@@ -210,6 +243,8 @@ class Book {
       case "recovered":
         this.#set("conclave_trouble", { code: event.code }, 0);
         return this.add("conclave_failed_requests_total", { code: event.code }, event.failures);
+      case "schedule":
+        return this.#scheduled(event);
       case "waiting":
       case "warning":
       case "lost":
@@ -230,11 +265,31 @@ class Book {
     if (event.token !== undefined) this.#set("conclave_token", named, Number(event.token.value));
   }
 
+  #scheduled(event: Extract<ConclaveEvent, { type: "schedule" }>): void {
+    const labels = { election: event.election, schedule: event.key };
+    switch (event.state) {
+      case "waiting":
+        return this.#set("conclave_schedule_next_slot_seconds", labels, secondsOf(event.next));
+      case "begun":
+        this.#set("conclave_schedule_last_slot_seconds", labels, secondsOf(event.slot));
+        return this.#set("conclave_schedule_running_since_seconds", labels, secondsOf(event.at));
+      case "ended":
+        this.#set("conclave_schedule_running_since_seconds", labels, 0);
+        return this.add("conclave_schedule_runs_total", { ...labels, outcome: event.outcome });
+      case "missed":
+        return this.add("conclave_schedule_missed_total", labels, event.count);
+      case "unfinished":
+        return this.add("conclave_schedule_unfinished_total", labels);
+    }
+  }
+
   /** Does not lead: a follower exports 0, not nothing. */
   #follow(election: string): void {
     this.#set("conclave_leading", { election }, 0);
     this.#set("conclave_certainty_seconds", { election }, 0);
     this.#certainUntil.delete(election);
+    for (const sample of this.#samples.get("conclave_schedule_next_slot_seconds")?.values() ?? [])
+      if (sample.labels["election"] === election) sample.value = 0;
   }
 
   #seeLeader(election: string, leader: string | typeof SELF): void {
@@ -252,4 +307,8 @@ class Book {
       if (seconds <= le) this.#renewals.buckets[index] = (this.#renewals.buckets[index] ?? 0) + 1;
     });
   }
+}
+
+function secondsOf(iso: string | undefined): number {
+  return iso === undefined ? 0 : Date.parse(iso) / 1000;
 }

@@ -127,6 +127,7 @@ class Spans {
       case "handed-back":
       case "leader":
       case "recovered":
+      case "schedule":
       case "warning":
         return;
     }

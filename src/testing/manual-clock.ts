@@ -20,12 +20,15 @@ export class ManualClock implements Clock {
   readonly grain: Grain = { monoMs: 0, bootMs: 0 };
   #mono: number;
   #boot: number;
+  #wallOffset: number;
   /** By due time; of equal ones the older first. */
   readonly #alarms: Alarm[] = [];
 
-  constructor(startMs = 0) {
+  /** `wallMs`: what the wall clock shows at the start, in milliseconds since the epoch; for schedules. @default 0 */
+  constructor(startMs = 0, wallMs = 0) {
     this.#mono = startMs;
     this.#boot = startMs;
+    this.#wallOffset = wallMs - startMs;
   }
 
   now(): Reading {
@@ -34,6 +37,15 @@ export class ManualClock implements Clock {
 
   mono(): number {
     return this.#mono;
+  }
+
+  wall(): number {
+    return this.#boot + this.#wallOffset;
+  }
+
+  /** Somebody sets the time of day: neither of the hands moves. */
+  setWall(wallMs: number): void {
+    this.#wallOffset = wallMs - this.#boot;
   }
 
   timer(afterMs: number, wake: () => void): Timer {

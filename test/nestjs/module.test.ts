@@ -2,7 +2,16 @@
 import { type INestApplicationContext, Injectable, Module, type Type } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
 import { type Candidate, createCandidate, type Election, type Term } from "conclave";
-import { ConclaveModule, IfLeading, InjectCandidate, InjectElection, WhileLeading } from "conclave/nestjs";
+import {
+  CONCLAVE_CANDIDATE,
+  ConclaveModule,
+  IfLeading,
+  InjectCandidate,
+  InjectElection,
+  OncePerFleet,
+  WhileLeading,
+} from "conclave/nestjs";
+import type { SlotRun } from "conclave/schedule";
 import { memory } from "conclave/stores/memory";
 import { afterEach, describe, expect, it } from "vitest";
 
@@ -131,5 +140,46 @@ describe("the module of NestJS", () => {
 
   it("does not start with options that createCandidate refuses", async () => {
     await expect(start([ConclaveModule.forRoot({ store: memory(), ttlMs: -1 })])).rejects.toThrow(/ttlMs/);
+  });
+});
+
+describe("OncePerFleet", () => {
+  function makeBilling() {
+    class Billing {
+      readonly slots: string[] = [];
+      readonly terms: Term[] = [];
+      end: () => void = () => {};
+      async bill({ slot, term }: SlotRun): Promise<void> {
+        this.slots.push(slot.toISOString());
+        this.terms.push(term);
+      }
+      async poll(term: Term): Promise<void> {
+        await term.ended;
+      }
+    }
+    decorate(Billing, "bill", OncePerFleet("billing", { everyMs: 100 }, { missed: "all" }));
+    decorate(Billing, "poll", WhileLeading("billing"));
+    Injectable()(Billing);
+    return Billing;
+  }
+
+  it("runs the method once for each slot, on the application that leads, beside other methods; the next one goes on where it ended", async () => {
+    const store = memory();
+    const [First, Second] = [makeBilling(), makeBilling()];
+    const first = await start([ConclaveModule.forRoot({ store, id: "a" })], First);
+    const second = await start([ConclaveModule.forRoot({ store, id: "b" })], Second);
+    const [a, b] = [first.get(First), second.get(Second)];
+    await expect.poll(() => a.slots.length).toBeGreaterThan(2);
+    expect(b.slots).toEqual([]);
+    await first.close();
+    await expect.poll(() => b.slots.length).toBeGreaterThan(2);
+    const all = [...a.slots, ...b.slots].map((slot) => Date.parse(slot));
+    const [begin = 0] = all;
+    expect(all).toEqual(all.map((_, index) => begin + 100 * index));
+    const memo = await second
+      .get<Candidate>(CONCLAVE_CANDIDATE)
+      .election("billing")
+      .memo("conclave/schedule/Billing.bill");
+    expect(memo?.value).toContain("slot");
   });
 });

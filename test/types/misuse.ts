@@ -161,6 +161,7 @@ function describeEvent(event: ConclaveEvent): string {
     case "released":
     case "handed-back":
     case "leader":
+    case "schedule":
       return event.election;
   }
 }

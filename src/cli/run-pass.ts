@@ -1,0 +1,75 @@
+// The flags of `conclave run` that say when the command may begin: once per key, or once per slot.
+import { ONCE_KEPT, ONCE_KEY_MAX, type OnceEntry } from "../schedule/once.ts";
+import { slotsOf, type When } from "../schedule/when.ts";
+import type { Pass } from "../supervisor/index.ts";
+import { UsageError } from "./command.ts";
+import { readDuration } from "./flags.ts";
+
+export const PASS_HELP: string = `  --once KEY    run the command once per fleet for this KEY (a version, a day); it is marked before it
+                begins. A process that finds KEY had exits 0. The last ${ONCE_KEPT} keys are remembered
+  --once-success  with --once: mark KEY after exit code 0; a command that failed is run by the next
+  --cron "0 3 * * *"  stay, and run the command once per fleet for each slot of this pattern (needs the
+                package croner); --time-zone Europe/Berlin (default: UTC)
+  --every 15m   the same for an interval, counted from 1970
+  --missed last what becomes of slots that nobody could begin in time: all, last or none
+  --mark before a slot is marked before its command begins, or after it has ended
+  --key KEY     of the schedule, if NAME has several (default: "default")
+`;
+
+export const PASS_OPTIONS = {
+  once: { type: "string" },
+  "once-success": { type: "boolean", default: false },
+  cron: { type: "string" },
+  "time-zone": { type: "string" },
+  every: { type: "string" },
+  missed: { type: "string" },
+  mark: { type: "string" },
+  key: { type: "string" },
+} as const;
+
+interface PassValues {
+  readonly once?: string | undefined;
+  readonly "once-success": boolean;
+  readonly cron?: string | undefined;
+  readonly "time-zone"?: string | undefined;
+  readonly every?: string | undefined;
+  readonly missed?: string | undefined;
+  readonly mark?: string | undefined;
+  readonly key?: string | undefined;
+  readonly restart: boolean;
+}
+
+export function readPass(values: PassValues): Pass | undefined {
+  const { once, cron, every, restart } = values;
+  const kinds = [once, cron, every].filter((given) => given !== undefined);
+  if (kinds.length > 1) throw new UsageError("--once, --cron and --every say different things; give one of them");
+  if (kinds.length > 0 && restart) throw new UsageError("--restart does not go with --once, --cron and --every");
+  const isSlots = cron !== undefined || every !== undefined;
+  for (const flag of ["missed", "mark", "key", "time-zone"] as const)
+    if (values[flag] !== undefined && !isSlots) throw new UsageError(`--${flag} goes with --cron or --every`);
+  if (values["once-success"] && once === undefined) throw new UsageError("--once-success goes with --once KEY");
+  if (once !== undefined) return readOnceKey(once, values["once-success"]);
+  return isSlots ? readSlots(values) : undefined;
+}
+
+function readOnceKey(key: string, isSuccess: boolean): Pass {
+  if (key.length === 0 || key.length > ONCE_KEY_MAX)
+    throw new UsageError(`--once ${JSON.stringify(key)}: a key has 1 to ${ONCE_KEY_MAX} characters`);
+  return { kind: "once", key, mark: isSuccess ? "success" : "before" };
+}
+
+function readSlots({ cron, every, missed = "last", mark = "before", key, "time-zone": timeZone }: PassValues): Pass {
+  if (missed !== "all" && missed !== "last" && missed !== "none")
+    throw new UsageError(`--missed ${missed}: it is all, last or none`);
+  if (mark !== "before" && mark !== "after") throw new UsageError(`--mark ${mark}: it is before or after`);
+  const when: When = cron === undefined ? { everyMs: readDuration("--every", every ?? "") } : { cron, timeZone };
+  slotsOf(when, "conclave run"); // a pattern that is none is refused before anything is stood for
+  return { kind: "slots", when, options: { missed, mark, key } };
+}
+
+/** For a process that has nothing to do. */
+export function sayHad({ key, state, at }: OnceEntry): string {
+  return state === "done"
+    ? `${key} was done at ${at}; there is nothing to do`
+    : `${key} was begun at ${at}, and nobody noted its end; it does not begin twice`;
+}

@@ -1,0 +1,194 @@
+// One schedule in one term: carries out what the machine asks for, and tells it what came of it. Decides nothing but how long to pause after a store that did not answer.
+//
+// It lives inside the term (`election.ifLeading`), so that the term is not given back before the work of a slot has settled (law 8), and no other term of this process begins before that.
+import type { Clock, Timer } from "../base/clock.ts";
+import { isConclaveError } from "../base/errors.ts";
+import type { UnfencedTerm } from "../election/term.ts";
+import {
+  AWAY,
+  type Moment,
+  type News,
+  type Plan,
+  type ScheduleEffect,
+  type ScheduleInput,
+  type ScheduleState,
+  type Slot,
+  stepSchedule,
+  wakeAtMs,
+} from "./machine.ts";
+import type { Mark } from "./mark.ts";
+
+/** Where marks are kept. Three outcomes: it resolves, it rejects `TERM_LOST`, or it rejects with something else, and then nobody knows. */
+export interface MarkPort {
+  read(): Promise<Mark | undefined>;
+  write(mark: Mark): Promise<void>;
+}
+
+export interface AttendantOptions<T extends UnfencedTerm> {
+  readonly plan: Plan;
+  readonly clock: Clock;
+  readonly term: T;
+  readonly marks: MarkPort;
+  /** Nothing is begun any more; the signal of what runs aborts. */
+  readonly closing: AbortSignal;
+  readonly work: (slot: Slot, signal: AbortSignal) => Promise<unknown>;
+  readonly tell: (news: News) => void;
+  /** The store did not answer, or a work rejected. */
+  readonly report: (what: "mark" | "work", error: unknown, slot?: Slot) => void;
+}
+
+/** The wall clock may be set while a timer runs: it is looked at again after so long. */
+const LONGEST_WAIT_MS = 15_000;
+const PAUSE_FIRST_MS = 50;
+const PAUSE_LAST_MS = 5000;
+
+export class Attendant<T extends UnfencedTerm> {
+  readonly #options: AttendantOptions<T>;
+  readonly #stop: AbortSignal;
+  readonly #inputs: ScheduleInput[] = [];
+  #state: ScheduleState = AWAY;
+  #isStepping = false;
+  #timer: Timer | undefined;
+  /** Reads, writes and works under way. */
+  #pending = 0;
+  #pauseMs = PAUSE_FIRST_MS;
+  #failure: { readonly error: Error } | undefined;
+  #done: () => void = () => {};
+
+  constructor(options: AttendantOptions<T>) {
+    this.#options = options;
+    this.#stop = AbortSignal.any([options.term.signal, options.closing]);
+  }
+
+  /** Resolves when the term has ended, or the schedule was closed, and nothing of it is under way. Rejects with what the user's timetable throws. */
+  attend(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#done = () => (this.#failure === undefined ? resolve() : reject(this.#failure.error));
+      const leave = (): void => this.#input({ type: "leave" });
+      this.#input({ type: "lead" });
+      this.#stop.addEventListener("abort", leave, { once: true });
+      if (this.#stop.aborted) leave();
+    });
+  }
+
+  /** One at a time: asking the term for the moment may abort its signal, which is an input too. */
+  #input(input: ScheduleInput): void {
+    this.#inputs.push(input);
+    if (this.#isStepping) return;
+    this.#isStepping = true;
+    try {
+      for (let next = this.#inputs.shift(); next !== undefined; next = this.#inputs.shift()) this.#step(next);
+    } finally {
+      this.#isStepping = false;
+    }
+    this.#arrange();
+  }
+
+  #step(input: ScheduleInput): void {
+    if (this.#failure !== undefined) return;
+    try {
+      const { state, effects } = stepSchedule(this.#options.plan, this.#state, input, this.#moment());
+      this.#state = state;
+      for (const effect of effects) this.#carryOut(effect);
+    } catch (error) {
+      // Nothing more is begun. What runs is waited for.
+      this.#failure = { error: error instanceof Error ? error : new Error(String(error)) };
+    }
+  }
+
+  #moment(): Moment {
+    const { term, clock, closing } = this.#options;
+    const isLeading = !closing.aborted && term.isLeading();
+    return { wallMs: wallOf(clock), isLeading, isHeld: term.isHeld() };
+  }
+
+  #carryOut(effect: ScheduleEffect): void {
+    switch (effect.type) {
+      case "read":
+        return this.#await(async () => ({ type: "read", mark: await this.#options.marks.read() }));
+      case "write":
+        return this.#await(async () => {
+          await this.#options.marks.write(effect.mark);
+          return { type: "written" };
+        });
+      case "begin":
+        return this.#begin(effect.slot);
+      case "tell":
+        return this.#options.tell(effect.news);
+    }
+  }
+
+  /** An answer, or `unanswered` after a pause that grows; of a term that has ended nothing more is asked. */
+  #await(ask: () => Promise<ScheduleInput>): void {
+    this.#pending++;
+    const over = (input: ScheduleInput): void => {
+      this.#pending--;
+      this.#input(input);
+    };
+    const answered = (input: ScheduleInput): void => {
+      this.#pauseMs = PAUSE_FIRST_MS;
+      over(input);
+    };
+    ask().then(answered, (error: unknown) => {
+      if (this.#stop.aborted || isLost(error)) return over({ type: "leave" });
+      this.#options.report("mark", error);
+      const wait = this.#options.clock.timer(this.#pauseMs, () => {
+        this.#stop.removeEventListener("abort", atOnce);
+        over({ type: "unanswered" });
+      });
+      const atOnce = (): void => {
+        wait.cancel();
+        over({ type: "leave" });
+      };
+      this.#stop.addEventListener("abort", atOnce, { once: true });
+      this.#pauseMs = Math.min(PAUSE_LAST_MS, 2 * this.#pauseMs);
+    });
+  }
+
+  #begin(slot: Slot): void {
+    this.#pending++;
+    const settled = (outcome: "done" | "failed" | "stopped"): void => {
+      this.#pending--;
+      this.#input({ type: "settled", outcome });
+    };
+    void this.#work(slot).then(settled);
+  }
+
+  /** Never rejects. Called in the same turn as the last look at the clock; an async function runs at once until it first awaits. */
+  async #work(slot: Slot): Promise<"done" | "failed" | "stopped"> {
+    try {
+      await this.#options.work(slot, this.#stop);
+      return "done";
+    } catch (error) {
+      if (this.#stop.aborted) return "stopped";
+      this.#options.report("work", error, slot);
+      return "failed";
+    }
+  }
+
+  #arrange(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (this.#stop.aborted || this.#failure !== undefined) {
+      if (this.#pending === 0) this.#done();
+      return;
+    }
+    const wakeMs = wakeAtMs(this.#state);
+    if (wakeMs === Infinity) return;
+    const { clock } = this.#options;
+    const leftMs = Math.min(LONGEST_WAIT_MS, Math.max(0, wakeMs - wallOf(clock)));
+    this.#timer = clock.timer(leftMs, () => {
+      if (wallOf(clock) >= wakeMs || this.#stop.aborted) return this.#input({ type: "tick" });
+      this.#arrange();
+    });
+  }
+}
+
+function isLost(error: unknown): boolean {
+  return isConclaveError(error) && error.code === "TERM_LOST";
+}
+
+/** A clock of a test may have no time of day: then its hand stands for one. */
+export function wallOf(clock: Clock): number {
+  return Math.floor(clock.wall?.() ?? clock.now().boot);
+}
