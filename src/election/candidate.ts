@@ -153,7 +153,7 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
   withLock<R>(name: string, work: (term: T) => Promise<R>, options: LockOptions = {}): Promise<R> {
     return new Promise<R>((resolve, reject) => {
       checkName(name);
-      const signal = signalOf(options, "withLock");
+      const signal = signalOf(options, "withLock", ["signal", "waitMs"]);
       const waitMs = checkedWait(options?.waitMs);
       checkWork(work, "withLock");
       if (this.#closed !== undefined) throw closedError(this.#settings.candidate);

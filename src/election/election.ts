@@ -1,5 +1,6 @@
 // The election of one name, as a user holds it: each call is a contest, and closing ends them all.
-import { ConclaveError } from "../base/errors.ts";
+import { ConclaveError, invalidConfig } from "../base/errors.ts";
+import { problemsOfKeys } from "../base/option-keys.ts";
 import { show } from "../base/show.ts";
 import { onAbort, untilAborted } from "./abort.ts";
 import { type Arena, type Contest, WorkContest } from "./contest.ts";
@@ -36,6 +37,8 @@ export class NamedElection<T extends UnfencedTerm> implements Election<T> {
   /** For those who observe; made for the first of them. */
   #observed: AbortController | undefined;
   #closing = false;
+  #hasStood = false;
+  #hasWarned = false;
   #started: HoldContest | undefined;
   #closed: Promise<void> | undefined;
 
@@ -56,6 +59,7 @@ export class NamedElection<T extends UnfencedTerm> implements Election<T> {
       checkWork(work, `election(${show(this.name)}).lead`);
       this.#throwIfClosed();
       if (signal?.aborted === true) return resolve(undefined);
+      this.#warnOfStart("lead");
       const contest = new WorkContest<R>(this.#arena(), this.name, asWork<T, R>(work), true, { resolve, reject });
       this.#enter(contest, signal, () => contest.stop());
       contest.begin();
@@ -84,6 +88,11 @@ export class NamedElection<T extends UnfencedTerm> implements Election<T> {
   async ifLeading<R>(work: (term: T) => Promise<R>): Promise<R | undefined> {
     checkWork(work, `election(${show(this.name)}).ifLeading`);
     const contest = this.#leading();
+    if (contest === undefined && !this.#hasStood && !this.#closing)
+      this.#warnOnce(
+        "NOT_STARTED",
+        `ifLeading was called, and this election was never started in this process, so that the work does not run here. Call start() first.`,
+      );
     return contest?.term && contest.accompany(contest.term, asWork<T, R>(work));
   }
 
@@ -104,6 +113,7 @@ export class NamedElection<T extends UnfencedTerm> implements Election<T> {
       const signal = signalOf(options, `election(${show(this.name)}).campaign`);
       this.#throwIfClosed();
       signal?.throwIfAborted();
+      if (mode === "once") this.#warnOfStart("campaign");
       const promised = { resolve: (term: HeldTerm | undefined) => resolve(term && asTerm<T>(term)), reject };
       const contest = new HoldContest(this.#arena(), this.name, mode, promised);
       const giveUp = (): void => {
@@ -182,11 +192,27 @@ export class NamedElection<T extends UnfencedTerm> implements Election<T> {
     await this.#whenClosed();
   }
 
+  /** LAW 11: calls of one name take turns, and that of `start` lasts until `close`. */
+  #warnOfStart(call: "lead" | "campaign"): void {
+    if (this.#started === undefined) return;
+    this.#warnOnce(
+      "STARTED_ALREADY",
+      `${call} waits until this election is closed, because start() leads for all that time, and calls of one name take turns within a candidate. Leave start() out; or keep it, and do the work by ifLeading(work).`,
+    );
+  }
+
+  #warnOnce(code: "NOT_STARTED" | "STARTED_ALREADY", message: string): void {
+    if (this.#hasWarned) return;
+    this.#hasWarned = true;
+    this.#tell({ type: "warning", code, election: this.name, message: `"${this.name}": ${message}` });
+  }
+
   #throwIfClosed(): void {
     if (this.#closed !== undefined || this.#closing) throw closedError(this.name);
   }
 
   #enter(contest: Contest, signal: AbortSignal | undefined, whenAborted: () => void): void {
+    this.#hasStood = true;
     if (this.#contests.length === 0) this.#whenBusy();
     this.#contests = [...this.#contests, contest];
     const stopWaiting = onAbort(signal, whenAborted);
@@ -205,17 +231,36 @@ export function closedError(what: string): ConclaveError {
   );
 }
 
-/** JavaScript users have no compiler: `lead(work, signal)` would otherwise ignore the signal. */
-export function signalOf(options: LeadOptions | null | undefined, call: string): AbortSignal | undefined {
-  if (options instanceof AbortSignal)
-    throw new ConclaveError("CONFIG_INVALID", `${call}: pass { signal }, not the signal itself`);
-  return options?.signal;
+/** JavaScript users have no compiler: `lead(work, signal)` would otherwise ignore the signal. @param known the names of all options of `call` */
+export function signalOf(
+  options: LeadOptions | null | undefined,
+  call: string,
+  known: readonly string[] = ["signal"],
+): AbortSignal | undefined {
+  if (isSignal(options)) throw new ConclaveError("CONFIG_INVALID", `${call}: pass { signal }, not the signal itself`);
+  checkKeys(options, known, call);
+  const signal: unknown = options?.signal ?? undefined;
+  if (signal === undefined || isSignal(signal)) return signal;
+  const hint = isSignal((signal as { signal?: unknown }).signal) ? ". Pass the signal of the AbortController" : "";
+  throw new ConclaveError("CONFIG_INVALID", `${call}: signal ${show(signal)} is not an AbortSignal${hint}`);
+}
+
+/** By what is used of it: test environments bring an AbortSignal of their own. */
+function isSignal(value: unknown): value is AbortSignal {
+  const { aborted, addEventListener } = (value ?? {}) as Partial<AbortSignal>;
+  return typeof aborted === "boolean" && typeof addEventListener === "function";
 }
 
 export function checkedDrain(options: CloseOptions | null | undefined): number | undefined {
+  checkKeys(options, ["drainMs"], "close");
   const drainMs: unknown = options?.drainMs;
   if (drainMs === undefined || (typeof drainMs === "number" && drainMs >= 0 && drainMs < Infinity)) return drainMs;
   throw new ConclaveError("CONFIG_INVALID", `close: drainMs ${show(drainMs)} is not a number of milliseconds`);
+}
+
+function checkKeys(options: unknown, known: readonly string[], call: string): void {
+  const problems = problemsOfKeys(options, known);
+  if (problems.length > 0) throw invalidConfig(call, problems);
 }
 
 export function checkWork(work: unknown, call: string): void {

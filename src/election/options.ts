@@ -1,6 +1,7 @@
 // Options of a candidate, checked whole: one error lists every problem. JavaScript users have no compiler, so what the types forbid is refused here too.
 import { hostname } from "node:os";
 import type { Clock } from "../base/clock.ts";
+import { problemsOfKeys } from "../base/option-keys.ts";
 import { show } from "../base/show.ts";
 import { resolveSettings, type Settings } from "../lease/settings.ts";
 import { cannotFence, type Reopenable, type Store } from "../stores/contract.ts";
@@ -30,7 +31,7 @@ export function resolveOptions<S extends Store>(given: CandidateOptions<S>, cloc
   const { store } = options;
   const problems = [
     ...problemsOfStore(store),
-    ...problemsOfKeys(options),
+    ...problemsOfKeys(given, KNOWN),
     ...problemsOfOverstay(options.onOverstay),
     ...problemsOfEars(options),
     ...(options.renewal === "thread" ? problemsOfThread(store) : []),
@@ -55,15 +56,6 @@ function problemsOfStore(store: unknown): string[] {
   return [
     `store is not a store: it has no ${missing.join(", ") || "guarantee"}. Pass what memory(), or another driver of conclave/stores, returns; for a URL: await openStore(url)`,
   ];
-}
-
-function problemsOfKeys(options: object): string[] {
-  return Object.keys(options)
-    .filter((key) => !(KNOWN as readonly string[]).includes(key))
-    .map((key) => {
-      const near = KNOWN.find((known) => known.toLowerCase().startsWith(key.toLowerCase()));
-      return `${key} is not an option${near === undefined ? "" : `; did you mean ${near}?`}`;
-    });
 }
 
 /** The URL of a store that another thread of this process can open again. */

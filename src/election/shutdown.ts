@@ -1,5 +1,6 @@
 // The signal of a process that was asked to stop, and a deadline for it. What still keeps the process alive at the deadline is said before it ends.
-import { ConclaveError } from "../base/errors.ts";
+import { ConclaveError, invalidConfig } from "../base/errors.ts";
+import { problemsOfKeys } from "../base/option-keys.ts";
 import { show } from "../base/show.ts";
 import { busyElections } from "./twins.ts";
 
@@ -40,7 +41,10 @@ export function shutdownSignal(options: ShutdownOptions = {}): AbortSignal {
   return shared;
 }
 
-function checkedDeadline({ exitWithinMs: withinMs = Infinity }: ShutdownOptions): number {
+function checkedDeadline(options: ShutdownOptions): number {
+  const problems = problemsOfKeys(options, ["exitWithinMs"]);
+  if (problems.length > 0) throw invalidConfig("shutdownSignal", problems);
+  const withinMs: unknown = options?.exitWithinMs ?? Infinity;
   if (typeof withinMs === "number" && withinMs >= 0) return withinMs;
   throw new ConclaveError(
     "CONFIG_INVALID",

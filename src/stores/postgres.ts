@@ -5,6 +5,7 @@
 // takes nothing away. NOTIFY wakes waiters where there is a session to hear it on; elsewhere they look twice a second.
 // Not promised: a failover that forgets commits (asynchronous replication), and a backup that is restored. docs/stores/postgres.md has it in sentences.
 import { invalidConfig } from "../base/errors.ts";
+import { problemsOfKeys } from "../base/option-keys.ts";
 import { show } from "../base/show.ts";
 import { looksUnset } from "../base/url.ts";
 import type { FencedStore, Reopenable } from "./contract.ts";
@@ -47,6 +48,8 @@ export interface PostgresOptions {
 export function postgres(url: string, options?: PostgresOptions): FencedStore & Reopenable;
 export function postgres(client: PgClient | PostgresClient, options?: PostgresOptions): FencedStore;
 export function postgres(source: string | PgClient | PostgresClient, options: PostgresOptions = {}): FencedStore {
+  const problems = problemsOfKeys(options, Object.keys(OWN_SETTINGS));
+  if (problems.length > 0) throw invalidConfig("postgres", problems);
   if (typeof source === "string") return fromUrl(source, options);
   if (!isClient(source))
     throw invalidConfig("postgres", [

@@ -1,0 +1,19 @@
+// Options by their names. JavaScript users have no compiler: a misspelled option would be ignored in silence, and with it what it was meant to prevent.
+
+const LISTED = 4;
+
+/** A sentence for each key of `options` that is not `known`, and one if it is no object at all. */
+export function problemsOfKeys(options: unknown, known: readonly string[]): string[] {
+  if (options === undefined || options === null) return [];
+  if (typeof options !== "object") return [`the options are a ${typeof options}, not an object`];
+  return Object.keys(options)
+    .filter((key) => !known.includes(key))
+    .map((key) => `${key} is not an option${hint(key, known)}`);
+}
+
+function hint(key: string, known: readonly string[]): string {
+  const typed = key.toLowerCase();
+  const near = known.find((each) => each.toLowerCase().startsWith(typed) || typed.startsWith(each.toLowerCase()));
+  if (near !== undefined) return `; did you mean ${near}?`;
+  return known.length > LISTED ? "" : `: ${known.join(", ")} ${known.length === 1 ? "is" : "are"}`;
+}
