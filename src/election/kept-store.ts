@@ -94,7 +94,9 @@ class Book {
   async keep(session: Session | SessionSpec, holds: readonly Hold[], call: Call, wish?: KeepWish): Promise<Kept> {
     if ("id" in session) this.note(session.beats);
     const answer = await this.#store.keep(session, holds, call, wish);
-    if (answer.kind === "kept" && answer.session.id !== this.#session?.id) await this.#open(answer.session);
+    // Only an opening: a late answer to a keep of the session before must not take the place of the present one.
+    if (answer.kind === "kept" && "nonce" in session && answer.session.id !== this.#session?.id)
+      await this.#open(answer.session);
     if (answer.kind === "session-lost" && "id" in session && session.id === this.#session?.id) this.close();
     return answer;
   }

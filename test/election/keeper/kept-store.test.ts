@@ -146,6 +146,21 @@ it("tells the beats of a keep before it is sent, and those of a thread; a lost s
   ]);
 });
 
+it("a late answer to a keep of an older session does not bring that back", async () => {
+  const { store } = keptStore(storeWith([opened("1"), opened("2"), opened("1")]), 0, () => {});
+  await store.keep(spec, [], call());
+  await store.keep(spec, [], call());
+  await store.keep(session("1"), [], call());
+  await store.claim(claims, call());
+  expect(done.slice(1)).toEqual([
+    "open 1 - 0",
+    "over 1",
+    "open 2 - 0",
+    'claimed 2 [{"name":"a","bid":"1.1"}]',
+    "sent: claim",
+  ]);
+});
+
 it("leaves alone what else the store can do", () => {
   const { store } = keptStore(storeWith([]), 0, () => {});
   expect((store as unknown as { other(): string }).other()).toBe("x:");
