@@ -56,7 +56,7 @@ describe("an example that runs today", () => {
 describe("an example that ends by itself", () => {
   it.each([
     ["env-store", 2, /^leading with token 1$/],
-    ["migration", 3, /^web-\d: migrated$/],
+    ["migration", 5, /^web-\d: migrated$/],
     ["serverless", 4, /another invocation has it$|: batch a with token 1$/],
     ["testing", 1, /^what is asserted holds$/],
     ["protocol-host", 2, /^3 agree: \d leads in term \d+$/],

@@ -1,50 +1,26 @@
-// A job that runs once per fleet, at times. Every replica keeps its scheduler; a tick does something only on the replica that leads.
+// A job that runs once per fleet, at times. Every replica has the schedule; each slot runs on the one that leads, and a mark in the store remembers which slots have been, so that the
+// next leader goes on where this one ended.
 //
-// Not with `lead(bill)`: when the work of `lead` ends, the seat is given back, another replica is elected, and would bill again. `lead` is for work that goes on for as
-// long as the process; for work that happens at times, campaign in the background (`start`) and ask at each tick (`ifLeading`).
+// Not with `lead(bill)`: when the work of `lead` ends, the seat is given back, another replica is elected, and would bill again. And not with node-cron and `election.ifLeading` alone: a tick that
+// falls into the gap between two leaders is lost, and one may run twice where clocks differ. `schedule` takes node-cron's place:
 //
-// And not by the election alone: one replica may bill, leave, and the tick of the next leader comes a moment later. So each run writes down for which slot it was, in a
-// file that refuses an older leader, and a slot that is written down is not billed again.
+//   cron.schedule("0 3 * * *", bill)                    runs in every replica
+//   schedule(election, "0 3 * * *", bill)               runs in one (npm install croner)
 //
 //   npm run build && node examples/cron/main.mjs        in two terminals, with CONCLAVE_STORE=sqlite:./cron.db
 import { elect, openStore, requireFenced, shutdownSignal } from "conclave";
-import { fileFence } from "conclave/fencing";
+import { schedule } from "conclave/schedule";
 
 const store = await openStore(process.env["CONCLAVE_STORE"] ?? "memory:");
 requireFenced(store);
 const everyMs = Number(process.env["EVERY_MS"] ?? 1_000);
-const billed = fileFence(process.env["FOLDER"] ?? ".", "billed.json");
 
-const election = elect("nightly-billing", { store, logger: { ...console, debug() {} } });
-election.start();
-
-/** What node-cron's `schedule("0 3 * * *", tick)` is in your service. */
-const timer = setInterval(() => void tick().catch((error) => console.error(error)), everyMs / 4);
-
-let isTicking = false;
-
-async function tick() {
-  if (isTicking) return; // the last tick is still at work: two of one process would both find the slot free
-  isTicking = true;
-  try {
-    await election.ifLeading(billSlot);
-  } finally {
-    isTicking = false;
-  }
-}
-
-/** @param {import("conclave").Term} term */
-async function billSlot(term) {
-  const slot = Math.floor(Date.now() / everyMs);
-  await billed.raise(term); // from now on nothing of an older leader is seen, or can be written
-  const last = Number((await billed.read())?.content.toString() ?? 0);
-  if (last >= slot) return; // this night is billed
-  await bill(slot, term.signal);
-  // A process that dies here bills the slot again: give the payment service the slot as its idempotency key.
-  await billed.write(String(slot), term);
-}
+const election = elect("nightly-billing", { store, logger: { ...console, debug() {}, info() {} } });
+schedule(election, { everyMs }, ({ slot, signal }) => bill(slot.getTime() / everyMs, signal), { missed: "all" });
 
 /**
+ * A process that dies here has begun the slot, and nobody begins it again. With `mark: "after"` it would be begun again: then give the payment service the slot as its idempotency key.
+ *
  * @param {number} slot
  * @param {AbortSignal} signal
  */
@@ -53,8 +29,5 @@ async function bill(slot, signal) {
   console.log(`billed ${slot}`);
 }
 
-// On SIGTERM: no more ticks; `close` waits for a tick that is under way, and for nothing else; then nothing is left, and the process ends.
-shutdownSignal({ exitWithinMs: 8_000 }).addEventListener("abort", () => {
-  clearInterval(timer);
-  void election.close();
-});
+// On SIGTERM: no more slots; `close` waits for one that is under way, and for nothing else; then nothing is left, and the process ends.
+shutdownSignal({ exitWithinMs: 8_000 }).addEventListener("abort", () => void election.close());

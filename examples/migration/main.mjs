@@ -1,27 +1,28 @@
-// A migration that one of several starting replicas runs while the others wait for it. Whether there is still something to migrate is for `migrate` to find out: each
-// replica gets its turn, one after the other.
-// On Node 24, or compiled by TypeScript, `await using term = await election.campaign()` does what `finally` does here.
+// A migration that one of several starting replicas runs while the others wait for it; those that come later skip it. A memo, which only the leader can write, says which version was reached.
+// A replica that dies in the midst of it leaves no memo, so that the next one migrates: the steps of a migration must be such that they can be begun again.
 //
 //   npm run build && node examples/migration/main.mjs
 import { elect, openStore } from "conclave";
 
+const VERSION = "42";
 const store = await openStore(process.env["CONCLAVE_STORE"] ?? "memory:");
-let isMigrated = false;
 
 async function start(/** @type {string} */ replica) {
-  const election = elect("migrate", {
+  const election = elect("migrations", {
     store,
     unfenced: true,
     id: replica,
     logger: { ...console, info() {}, debug() {} },
   });
-  const term = await election.campaign({ signal: AbortSignal.timeout(60_000) });
-  try {
-    await migrate(replica, term.signal);
-  } finally {
-    await term.resign();
-    await election.close();
-  }
+  const isDone = async () => (await election.memo("version"))?.value === VERSION;
+  if (!(await isDone()))
+    await election.lead(async (term) => {
+      if (await isDone()) return;
+      await migrate(replica, term.signal);
+      await term.memo("version", VERSION);
+    });
+  await election.close();
+  console.log(`${replica}: serves`);
 }
 
 /**
@@ -29,10 +30,9 @@ async function start(/** @type {string} */ replica) {
  * @param {AbortSignal} signal
  */
 async function migrate(replica, signal) {
-  if (isMigrated) return console.log(`${replica}: nothing to do`);
   signal.throwIfAborted();
-  isMigrated = true;
   console.log(`${replica}: migrated`);
 }
 
 await Promise.all(["web-1", "web-2", "web-3"].map(start));
+await start("web-4"); // a week later: nothing to do
