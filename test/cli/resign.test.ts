@@ -1,7 +1,10 @@
 // `conclave resign` as a process, with leaders of this process and of `conclave run`, on stores that keep requests and on one that does not.
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { type Candidate, createCandidate, type ConclaveEvent, openStore, type Term } from "conclave";
+import { postgresSchema } from "conclave/stores/postgres";
 import * as etcdServer from "../../scripts/servers/etcd.mjs";
+import * as postgresServer from "../../scripts/servers/postgres.mjs";
+import { newDatabase } from "../stores/postgres/stage.ts";
 import { urlOf } from "../stores/etcd/etcd.ts";
 import { useServers } from "../support/servers.ts";
 import { CommandLine } from "./command.ts";
@@ -9,11 +12,10 @@ import { CommandLine } from "./command.ts";
 const PATIENT = { timeout: 60_000 };
 const cli = new CommandLine();
 const open: Candidate[] = [];
-afterAll(async () => {
-  await Promise.all(open.map((candidate) => candidate.close()));
-  await cli.end();
-});
+afterAll(() => cli.end());
+afterEach(() => Promise.all(open.splice(0).map((candidate) => candidate.close())));
 const members = useServers(etcdServer);
+const databases = useServers(postgresServer);
 
 async function candidateAt(url: string, id: string): Promise<Candidate> {
   const candidate = createCandidate({ store: (await openStore(url)) as never, id, ttlMs: 60_000 }) as Candidate;
@@ -39,6 +41,7 @@ const json = (text: string): { [key: string]: unknown } => JSON.parse(text) as {
 
 const STORES: readonly (readonly [name: string, url: () => Promise<string>])[] = [
   ["sqlite", () => Promise.resolve(`sqlite:${cli.file("resign.db")}`)],
+  ["postgres", () => newDatabase(databases().urls[0] ?? "", postgresSchema())],
 ];
 
 describe.each(STORES)("%s", (_name, url) => {

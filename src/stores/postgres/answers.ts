@@ -64,6 +64,18 @@ export function readAudit(
   return { lost, strays: [...standing].map(([name, bid]) => ({ name, bid })) };
 }
 
+/** The requests to hand over that a keep has shown. Functions that were made by an earlier version show none. */
+export function readAsked(asked: unknown, where: Whereabouts): readonly Hold[] | undefined {
+  if (asked === undefined || asked === null) return undefined;
+  if (!Array.isArray(asked)) throw edited("the requests to hand over", asked, where);
+  return (asked as Answer[]).map((request) => {
+    const name = readText(request["name"], "a request's name", where);
+    const bid = asBid(readText(request["bid"], `the request at "${name}", bid`, where));
+    const domain = readText(request["domain"], `the request at "${name}", domain`, where);
+    return { name, bid, token: { domain, value: readToken(request["token"], `the request at "${name}"`, where), bid } };
+  });
+}
+
 export function readText(value: unknown, what: string, where: Whereabouts): string {
   if (typeof value !== "string") throw edited(what, value, where);
   return value;

@@ -6,7 +6,7 @@
 import { type Refused, unknown, type Unknown } from "../../base/outcome.ts";
 import { sqlLiteral } from "../../base/sql-literal.ts";
 import type { Guarantee } from "../../lease/guarantee.ts";
-import type { Call, FencedStore, ListedNames, ListsNames } from "../contract.ts";
+import type { AskedToLeave, AsksToLeave, Call, FencedStore, ListedNames, ListsNames } from "../contract.ts";
 import type {
   Claim,
   Claimed,
@@ -14,19 +14,21 @@ import type {
   Hold,
   Kept,
   Looked,
+  Name,
   Question,
   Released,
   Session,
   SessionSpec,
+  Token,
   Will,
 } from "../contract.ts";
 import { isGivenUp, whenGivenUp } from "../call.ts";
 import { grantedMs } from "../granted-ttl.ts";
 import { markOf } from "../mark.ts";
 import { Mailboxes } from "../mailbox.ts";
-import { type Answer, readAudit, readSeat, readSeats, readSession, readText, readToken } from "./answers.ts";
+import { type Answer, readAsked, readAudit, readSeat, readSeats, readSession, readText, readToken } from "./answers.ts";
 import type { Database } from "../../clients/postgres/database.ts";
-import { edited, insideTransaction, otherLayout, outcomeOf, type Whereabouts } from "./refusals.ts";
+import { edited, insideTransaction, knowsNoRequests, otherLayout, outcomeOf, type Whereabouts } from "./refusals.ts";
 import { LAYOUT, listNamesSql } from "./schema.ts";
 import { Tables } from "./tables.ts";
 import { Watcher } from "./watcher.ts";
@@ -48,7 +50,7 @@ const LAST_PATIENCE_MS = 1_000;
 
 type Reader<A> = (answer: Answer) => A;
 
-export class PostgresStore implements ListsNames, FencedStore {
+export class PostgresStore implements ListsNames, AsksToLeave, FencedStore {
   readonly guarantee: Guarantee<"fenced">;
   readonly #database: Database;
   readonly #where: Whereabouts;
@@ -76,7 +78,7 @@ export class PostgresStore implements ListsNames, FencedStore {
       const kept = readSession(session.id, answer, this.#where);
       const audit =
         answer["seats"] === undefined ? { lost: [], strays: [] } : readAudit(answer["seats"], holds, this.#where);
-      return { kind: "kept", session: kept, unsure: [], ...audit };
+      return { kind: "kept", session: kept, unsure: [], ...audit, asked: readAsked(answer["asked"], this.#where) };
     });
   }
 
@@ -191,6 +193,19 @@ export class PostgresStore implements ListsNames, FencedStore {
     });
   }
 
+  async askToLeave(name: Name, { domain, value, bid }: Token, call: Call): Promise<AskedToLeave> {
+    const asked = { name, domain, token: `${value}`, bid };
+    const outcome = await this.#ask("ask", asked, Infinity, call, (answer): AskedToLeave => {
+      if (answer["kind"] === "asked") return { kind: "asked" };
+      const [seat] = readSeats(answer["seats"], this.#where);
+      if (seat === undefined) throw edited("a look", answer["seats"], this.#where);
+      return { kind: "not-leading", seat };
+    });
+    return outcome.kind === "refused" && isUndefinedFunction(outcome.cause)
+      ? knowsNoRequests(outcome.cause, this.#where)
+      : outcome;
+  }
+
   async listNames(most: number, call: Call): Promise<ListedNames> {
     if (isGivenUp(call)) return unknown(call.signal.reason);
     try {
@@ -282,6 +297,10 @@ function wordsOf(claim: Claim): readonly string[] | undefined {
 function literals(texts: readonly string[]): readonly string[] | undefined {
   const written = texts.map(sqlLiteral);
   return written.includes(undefined) ? undefined : (written as string[]);
+}
+
+function isUndefinedFunction(cause: unknown): boolean {
+  return (cause as { readonly code?: unknown } | undefined)?.code === "42883";
 }
 
 function asReleased(): Released {

@@ -52,7 +52,7 @@ function ofStatement({ code, text }: client.Trouble, { place, schema }: Whereabo
   switch (code) {
     case "3F000":
     case "42883":
-      if (code === "42883" && !/\.(?:open|keep|claim|take|release|give|look)\(/.test(text))
+      if (code === "42883" && !/\.(?:open|keep|claim|take|release|give|look|ask)\(/.test(text))
         return foreign(text, place, schema);
       return [
         "STORE_UNSUPPORTED",
@@ -102,6 +102,13 @@ function foreign(text: string, place: string, schema: string): client.Ruling {
     `schema "${schema}" of ${place} is not laid out as conclave lays it out, or a row of it makes no sense (${text}). Somebody has changed it. Nothing was written. Use another schema, or put it right while no candidate runs.`,
     false,
   ];
+}
+
+/** The tables are there, and their functions know nothing of requests to hand over. */
+export function knowsNoRequests(cause: unknown, { place, schema }: Whereabouts): Refused {
+  const option = schema === "conclave" ? "" : ` --schema ${schema}`;
+  const message = `the functions in schema "${schema}" of ${place} are from a version of conclave that knows no requests to hand over. Run as their owner, while candidates run or not: npx conclave schema postgres${option} | psql "$DATABASE_URL". Until then send SIGTERM to the leader's process.`;
+  return refusal("STORE_UNSUPPORTED", message, { cause }).refused;
 }
 
 export function mayNotMake(cause: unknown, { place, schema }: Whereabouts): Refused {

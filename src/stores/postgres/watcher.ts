@@ -11,6 +11,8 @@ import { notifySql } from "./schema.ts";
 const LOOK_EVERY_MS = 500;
 const PATIENCE_MS = 10_000;
 const ECHO = "echo ";
+/** In place of a bid, none of which has a space: the holder was asked to hand over. */
+const ASKED = "asked ";
 
 export interface WatcherParts {
   readonly database: Database;
@@ -40,7 +42,8 @@ export class Watcher {
     const names = questions.map(({ name }) => name);
     this.#watched.add(names, mailbox);
     this.#listening ??= new Listening(this.#parts, {
-      heard: (bid, name) => this.#watched.tell(name, hintedSeat(name, bid)),
+      heard: (bid, name) =>
+        bid === ASKED ? this.#watched.tellAsked(name) : this.#watched.tell(name, hintedSeat(name, bid)),
       look: () => this.#look([...this.#watched.names()]),
       broken: () => this.#watched.endAll(),
     });

@@ -149,6 +149,7 @@ describe("keep", () => {
       candidate: "c",
       ttl: 10_000,
       beat: null,
+      asked: null,
     });
     expect(await found()).toEqual({ n: 1, held: 1 });
     expect((await other.query("SELECT name, change FROM conclave.seat ORDER BY 1")).rows).toEqual(before.rows);

@@ -101,6 +101,7 @@ DECLARE
   known integer := cardinality(beats) - 1;
   kept record;
   standing record;
+  requests json;
 BEGIN
   IF objection IS NOT NULL THEN RETURN objection; END IF;
   UPDATE $schema.session SET beat = coalesce(beats[known + 1], gen_random_uuid()), kept = clock_timestamp()
@@ -109,16 +110,20 @@ BEGIN
     RETURNING session.candidate, session.ttl INTO kept;
   IF NOT FOUND THEN RETURN json_build_object('kind', 'session-lost'); END IF;
   -- A seat whose last holder has left (session is null) is found here too, and forgotten when there are many of them.
-  SELECT count(session) AS held, coalesce(sum(mark) FILTER (WHERE session IS NOT NULL), 0) AS marks, count(*) AS found INTO standing
+  SELECT count(session) AS held, coalesce(sum(mark) FILTER (WHERE session IS NOT NULL), 0) AS marks, count(*) AS found, count(asked_token) AS asked INTO standing
     FROM $schema.seat WHERE last_session = mine;
   IF standing.found - standing.held > 1000 THEN
     UPDATE $schema.seat SET last_session = '' WHERE name IN (
       SELECT name FROM $schema.seat WHERE last_session = mine AND session IS NULL LIMIT 5000 FOR UPDATE SKIP LOCKED);
   END IF;
-  IF standing.held = (asked->>'held')::bigint AND standing.marks = (asked->>'marks')::numeric THEN
-    RETURN $schema.in_time(patience, json_build_object('kind', 'kept', 'candidate', kept.candidate, 'ttl', kept.ttl, 'beat', beats[known + 1]));
+  IF standing.asked > 0 THEN
+    SELECT json_agg(json_build_object('name', seat.name, 'bid', seat.bid, 'token', seat.asked_token::text, 'domain', meta.domain)) INTO requests
+      FROM $schema.seat, $schema.meta WHERE seat.last_session = mine AND seat.session = mine AND seat.asked_token IS NOT NULL;
   END IF;
-  RETURN $schema.in_time(patience, json_build_object('kind', 'kept', 'candidate', kept.candidate, 'ttl', kept.ttl, 'beat', beats[known + 1], 'seats',
+  IF standing.held = (asked->>'held')::bigint AND standing.marks = (asked->>'marks')::numeric THEN
+    RETURN $schema.in_time(patience, json_build_object('kind', 'kept', 'candidate', kept.candidate, 'ttl', kept.ttl, 'beat', beats[known + 1], 'asked', requests));
+  END IF;
+  RETURN $schema.in_time(patience, json_build_object('kind', 'kept', 'candidate', kept.candidate, 'ttl', kept.ttl, 'beat', beats[known + 1], 'asked', requests, 'seats',
     (SELECT coalesce(json_agg(json_build_object('name', seat.name, 'bid', seat.bid)), '[]'::json) FROM $schema.seat
       WHERE seat.last_session = mine AND seat.session = mine)));
 END $keep$;
@@ -162,7 +167,7 @@ BEGIN
       'name', wanted, 'session', mine, 'bid', my_bid, 'over', over, 'mark', my_mark, 'value', my_value)), false));
   END IF;
   UPDATE $schema.counter SET last = free.token, ttl = my_ttl, change = gen_random_uuid() WHERE name = wanted;
-  UPDATE $schema.seat SET session = mine, last_session = mine, bid = my_bid, token = free.token, mark = my_mark, value = my_value, change = gen_random_uuid() WHERE name = wanted;
+  UPDATE $schema.seat SET session = mine, last_session = mine, bid = my_bid, token = free.token, mark = my_mark, value = my_value, asked_token = NULL, change = gen_random_uuid() WHERE name = wanted;
   RETURN $schema.in_time(patience, json_build_object('kind', 'taken', 'token', free.token::text, 'domain', free.domain));
 END $take$;
 
@@ -212,7 +217,7 @@ BEGIN
     INSERT INTO $schema.seat (name, session, last_session, bid, token, mark, value, change)
     SELECT name, session, session, bid, last, mark, value, gen_random_uuid() FROM counted
     ON CONFLICT (name) DO UPDATE SET session = excluded.session, last_session = excluded.session, bid = excluded.bid, token = excluded.token, mark = excluded.mark,
-      value = excluded.value, change = excluded.change
+      value = excluded.value, asked_token = NULL, change = excluded.change
   ), announced AS (
     UPDATE $schema.seat SET value = judged.value FROM judged
     WHERE judged.verdict = 'standing' AND seat.name = judged.name AND seat.value <> judged.value
@@ -269,6 +274,28 @@ BEGIN
   UPDATE $schema.seat SET session = NULL, change = gen_random_uuid() WHERE name = given AND session = mine AND bid = my_bid;
   RETURN $schema.in_time(patience, json_build_object('kind', 'released'));
 END $give$;
+
+-- ← {byClock, name, domain, token, bid}: somebody asks the leader of exactly this term to hand over. → {kind: asked}, and every keep of the session that holds the seat
+-- shows it, until the name is granted anew; or {kind: not-leading, seats}, and nothing was changed. It is no sign of life: the version of the seat stays.
+CREATE OR REPLACE FUNCTION $schema.ask(asked json) RETURNS json LANGUAGE plpgsql AS $ask$
+DECLARE
+  patience integer := (asked->>'patience')::integer;
+  objection json := $schema.objection((asked->>'layout')::integer, patience);
+  by_clock boolean := (asked->>'byClock')::boolean;
+BEGIN
+  IF objection IS NOT NULL THEN RETURN objection; END IF;
+  -- A grant that comes between is waited for, and judged as it is then: its token is another.
+  UPDATE $schema.seat SET asked_token = seat.token FROM $schema.session, $schema.meta
+    WHERE seat.name = asked->>'name' COLLATE "C" AND seat.bid = asked->>'bid' AND seat.token::text = asked->>'token' AND meta.domain = asked->>'domain'
+      AND session.id = seat.session AND session.ended IS NULL AND NOT (by_clock AND $schema.has_lapsed(session.kept, session.ttl));
+  IF NOT FOUND THEN
+    RETURN json_build_object('kind', 'not-leading', 'seats', (
+      SELECT json_agg(place.seat) FROM $schema.places(ARRAY[asked->>'name'], by_clock) AS place));
+  END IF;
+  -- No bid has a space: versions of before take it for another holder, and renew at once, too.
+  PERFORM pg_notify('$schema', E'asked \n' || (asked->>'name')) WHERE octet_length(asked->>'name') < 7000;
+  RETURN $schema.in_time(patience, json_build_object('kind', 'asked'));
+END $ask$;
 
 -- ← {byClock, names}. → {seats}, in their order. Changes nothing, and works on a replica.
 CREATE OR REPLACE FUNCTION $schema.look(asked json) RETURNS json LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $look$

@@ -56,6 +56,12 @@ CREATE TABLE IF NOT EXISTS $schema.seat (
   change uuid NOT NULL,
   CHECK (session = last_session)
 ) WITH (fillfactor = 80);
+-- The token whose holder was asked to hand over; null: nobody was. Tables of before get the column, without being rewritten.
+DO $asked$ BEGIN
+  IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = '$schema.seat'::regclass AND attname = 'asked_token' AND NOT attisdropped) THEN
+    ALTER TABLE $schema.seat ADD COLUMN asked_token bigint;
+  END IF;
+END $asked$;
 CREATE INDEX IF NOT EXISTS seat_last_session ON $schema.seat (last_session);
 
 -- What stands at each name that was ever claimed. SELECT name, state, candidate, token FROM $schema.place;
