@@ -4,10 +4,11 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 
-/** What faults are made with: cut networks, stalled disks, jumping clocks (faketime), busy cores (stress-ng), namespaces; certificates; and what is seen of a process (strace, procps). */
+/** What faults are made with: cut networks, stalled disks, jumping clocks (faketime), busy cores (stress-ng), namespaces; certificates; what is seen of a process (strace, procps); and shells, for completion. */
 export const TOOLS = [
   "e2fsprogs",
   "faketime",
+  "fish",
   "iproute2",
   "iptables",
   "openssl",
@@ -16,6 +17,7 @@ export const TOOLS = [
   "strace",
   "stress-ng",
   "util-linux",
+  "zsh",
 ];
 
 /** @param {readonly string[]} names @returns {string[]} those of `names` that are not installed */

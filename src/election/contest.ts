@@ -93,6 +93,11 @@ export abstract class Contest implements Contender {
     if (this.guests > 0) await new Promise<void>((resolve) => this.#guestsGone.push(resolve));
   }
 
+  /** Nobody has told it to stop, and it has not ended. */
+  get isOngoing(): boolean {
+    return !this.stopping;
+  }
+
   /** The user has the present term in hand, and may work in it without our knowing. */
   handOut(): void {}
 

@@ -60,10 +60,20 @@ export class NamedElection<T extends UnfencedTerm> implements Election<T> {
       this.#throwIfClosed();
       if (signal?.aborted === true) return resolve(undefined);
       this.#warnOfStart("lead");
+      this.#warnOfWaiting();
       const contest = new WorkContest<R>(this.#arena(), this.name, asWork<T, R>(work), true, { resolve, reject });
       this.#enter(contest, signal, () => contest.stop());
       contest.begin();
     });
+  }
+
+  /** One call of a name at a time (law 11): a `lead` behind a call that lasts would wait without a word. */
+  #warnOfWaiting(): void {
+    const first = this.#contests.find(({ isOngoing }) => isOngoing);
+    if (first === undefined || first === this.#started) return;
+    const call = first instanceof WorkContest ? "lead" : "campaign";
+    const message = `"${this.name}": this lead() waits for an earlier ${call}() of the same candidate, and does not begin before that has ended. End the earlier one first, or work inside its term with ifLeading().`;
+    this.#tell({ type: "warning", code: "WAITS_FOR_ITSELF", election: this.name, message });
   }
 
   start(): void {
