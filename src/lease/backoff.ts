@@ -17,7 +17,7 @@ export function coolDownAfterMs(machine: Machine, shortTerms: number): number {
 }
 
 /**
- * After a term that was given up on request. In a race whoever claims first wins, so the old leader stays away until every candidate with its settings has
+ * After a term that was given up on request. In a race the first claim wins, so the old leader stays away until every candidate with its settings has
  * looked once and had time to claim; in a line the others stand before it anyway. If nobody else stands, it leads again after this.
  */
 export function yieldMs({ settings: { guarantee, pollMs, ttlMs } }: Machine): number {

@@ -226,3 +226,15 @@ describe.each([
     expect(await ask("vacant", "r.1")).toMatchObject({ kind: "claimed", claimed: [{ verdict: "beaten" }] });
   });
 });
+
+describe("an opening", () => {
+  it("sweeps up sessions that were silent for a day and hold nothing, and none that holds a seat, whatever the server's clock says", async () => {
+    await call("open", { session: "gone", candidate: "e", ttl: 1000 });
+    // As if the clock of the server had jumped by two days: the holder renews on, and knows nothing of it.
+    await other.query("UPDATE conclave.session SET kept = kept - interval '2 days'");
+    await call("open", { session: "new", candidate: "f", ttl: 1000 });
+    const { rows } = await other.query("SELECT id FROM conclave.session ORDER BY id");
+    expect(rows).toEqual([{ id: "new" }, { id: "s" }]);
+    expect(await call("keep", { session: "s", held: 1, marks: 1 })).toMatchObject({ kind: "kept" });
+  });
+});
