@@ -414,7 +414,7 @@ export function declaresTheOtherWay(store: Store): Store {
 
 type Asking = Store & AsksToLeave;
 
-/** Requests are kept by `keepRequest`, and shown to the keeps of whoever holds the name. */
+/** Requests are kept by `keepRequest`, and shown to the keeps of the present holder of the name. */
 function withRequests(
   store: Store,
   keepRequest: (asked: Token, name: string, call: Call) => Promise<AskedToLeave>,

@@ -1,6 +1,6 @@
 // Requests to hand over, as somebody with a command line makes them: a token that was seen to lead, sent to the store now or much later. What the store does with
-// one is the shelf's affair. A store may keep requests where a grant does not reach them (`showsOldRequests`): then it shows the last one to the present holder, whoever
-// that is, and the holder must find out by itself that it is not meant.
+// one is the shelf's affair. A store may keep requests where a grant does not reach them (`showsOldRequests`): then it shows the last one to the present
+// holder, and the holder must find out by itself that it is not meant.
 import { nextChance, nextOf, type Rng } from "../../base/rng.ts";
 import type { Hold, Kept, Name, Token } from "../../lease/exchange.ts";
 import type { Shelf } from "../models/shelf.ts";

@@ -95,7 +95,7 @@ export interface StoreSpec {
   readonly lockDelayMs: number;
   /** Ends what has run out before it serves a request, or only when its own timer comes. */
   readonly isPunctual: boolean;
-  /** Shows a request to hand over to whoever holds the name now. */
+  /** Shows a request to hand over to the present holder of the name. */
   readonly showsOldRequests?: boolean;
   /** Keeps swap over the beat that they know. */
   readonly refusesClones?: boolean;

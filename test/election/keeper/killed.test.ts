@@ -1,5 +1,5 @@
-// An app with a keeper, as real processes on every store: killed, stopped, with children and without. The ttl is a minute, so that whoever leads before that
-// was not elected by the ttl. How quick it is, is measured by bench/keeper.mjs.
+// An app with a keeper, as real processes on every store: killed, stopped, with children and without. The ttl is a minute, so that a leader that is
+// elected before that was not elected by the ttl. How quick it is, is measured by bench/keeper.mjs.
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
