@@ -11,7 +11,7 @@ const SUCCESS: OncePass = { kind: "once", key: "v42", mark: "success" };
 const exits =
   (code: number): RunCommand =>
   async () => ({ exit: { code }, isFinished: true });
-const unable: RunCommand = () => Promise.reject(new Error("must not run"));
+const unable: RunCommand = async () => expect.unreachable("it must not run");
 
 /** In a term of its own, as one process after the other would. */
 async function inTerm<R>(
