@@ -68,6 +68,11 @@ export const COUNT_NAMES = [
   "requestsObeyed",
   "oneHoldLostOfMany",
   "announcements",
+  "memosWanted",
+  "memosWritten",
+  "memosSentAgain",
+  "memosReordered",
+  "memosTooLate",
   "successions",
 ] as const;
 

@@ -62,6 +62,10 @@ const MINIMA_PER_THOUSAND: Partial<Record<CountName, number>> = {
   requestsObeyed: 85,
   oneHoldLostOfMany: 45,
   announcements: 2000,
+  memosWritten: 6500,
+  memosSentAgain: 230,
+  memosReordered: 35,
+  memosTooLate: 80,
   successions: 2000,
 };
 

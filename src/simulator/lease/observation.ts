@@ -2,7 +2,7 @@
 // that it may ask at any time (`Probes`); it never looks into a machine's books.
 import type { Reading } from "../../base/clock.ts";
 import type { LossReason } from "../../base/errors.ts";
-import type { Bid, Name, Token } from "../../lease/exchange.ts";
+import type { Bid, MemoWrite, Name, Token } from "../../lease/exchange.ts";
 import type { Answer, Request } from "../../lease/state.ts";
 
 /** One life of one process: a restart makes a new one. Compared by identity. */
@@ -78,6 +78,8 @@ export type Observation =
   | { readonly type: "frozen"; readonly atMs: number; readonly who: Who }
   /** The store has granted a term, for the first time. */
   | { readonly type: "granted"; readonly atMs: number; readonly election: Name; readonly token: Token }
+  /** The store has written a memo. */
+  | { readonly type: "noted"; readonly atMs: number; readonly write: MemoWrite }
   /** Somebody has sent a request that the leader of this term hand over. */
   | { readonly type: "asked"; readonly atMs: number; readonly election: Name; readonly token: Token }
   /** Somebody went past the rules of the store: what was granted before may end early. */

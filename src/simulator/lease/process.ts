@@ -302,9 +302,9 @@ export class Process implements Actor, Node, Desk {
     if (token.domain !== NO_DOMAIN) this.#world.writes.send(election, token, this.label);
   }
 
-  announce(election: Name): void {
-    this.#world.counts.announcements++;
-    this.#step({ type: "announce", id: 0, name: election, value: this.label });
+  say(input: Extract<Input, { type: "announce" | "memo" }>): void {
+    this.#world.counts[input.type === "memo" ? "memosWanted" : "announcements"]++;
+    this.#step(input);
   }
 
   settle(election: Name): void {

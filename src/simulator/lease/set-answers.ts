@@ -1,8 +1,6 @@
-// Answers of the modelled store that its own weaknesses do not change: that it is not ready, keeps that prove nothing, what it says of itself, and memos.
+// Answers of the modelled store that do not depend on what it keeps: that it is not ready, keeps that prove nothing, and what it says of itself.
 import type { Refused } from "../../base/outcome.ts";
 import type { KeepWish, Kept, Session, SessionSpec } from "../../lease/exchange.ts";
-import type { Answer, Request } from "../../lease/state.ts";
-import type { Shelf } from "../models/shelf.ts";
 import type { StoreSpec } from "./spec.ts";
 
 export const NOT_READY: Refused = {
@@ -28,14 +26,4 @@ export function withMet(kept: Kept, session: Session | SessionSpec, store: Store
 /** As if the session and all its holds had been renewed. */
 export function pretended(session: Session): Kept {
   return { kind: "kept", session, lost: [], unsure: [], strays: [] };
-}
-
-/** A write is one step at the store, and a read shows what stands: never an old copy. */
-export function memoAnswer(
-  shelf: Shelf,
-  request: Extract<Request, { method: "writeMemo" | "readMemos" }>,
-  nowMs: number,
-): Answer {
-  if (request.method === "writeMemo") return shelf.writeMemo(request.write, nowMs);
-  return { kind: "memos", memos: shelf.readMemos(request.name, request.key) };
 }

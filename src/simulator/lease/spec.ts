@@ -51,6 +51,8 @@ export interface WorkSpec {
   readonly isCareless: boolean;
   readonly overstayChance: number;
   readonly overstayMaxMs: number;
+  /** Of each write: memos are written beside it. */
+  readonly memoChance?: number | undefined;
 }
 
 /** The modelled store of a world of leases. */

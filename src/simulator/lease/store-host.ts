@@ -32,13 +32,14 @@ import { Audience } from "./audience.ts";
 import { Backups, StaleCopy } from "./backups.ts";
 import { createShelf } from "./create-shelf.ts";
 import { Domain } from "./domain.ts";
+import { memoAnswer } from "./memo-desk.ts";
 import { addressOf, type AnswerMessage, type RequestMessage, STORE_ADDRESS } from "./messages.ts";
 import type { Shelf } from "../models/shelf.ts";
 import { Requests } from "./requests.ts";
 import type { Node } from "../kernel/network.ts";
 import type { Meddling, Who } from "./observation.ts";
 import type { StoreSpec } from "./spec.ts";
-import { asWished, memoAnswer, NOT_READY, pretended, withMet } from "./set-answers.ts";
+import { asWished, NOT_READY, pretended, withMet } from "./set-answers.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { Witnesses } from "./witnesses.ts";
 
@@ -132,7 +133,7 @@ export class StoreHost implements Actor, Node {
         return { kind: "seen", seats: request.questions.map((question) => this.#look(question)) };
       case "writeMemo":
       case "readMemos":
-        return memoAnswer(this.#shelf, request, this.#now());
+        return memoAnswer(this.#shelf, request, this.#now(), this.#world);
     }
   }
 

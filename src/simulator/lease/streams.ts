@@ -17,6 +17,7 @@ const STREAMS = {
   replacements: 11,
   clones: 12,
   requests: 15,
+  memos: 16,
 } as const;
 
 export function streamOf(seed: number, part: keyof typeof STREAMS): Rng {

@@ -9,6 +9,7 @@
 //   denials    requests are refused for good, also before the first one has succeeded
 //   closes     candidates are closed in the midst of everything
 //   asks       leaders are asked to hand over, some of them too late: the request names an older term
+//   memos      leaders leave memos, several at once
 //   replaced   an empty store takes the place of the one that candidates know
 import { nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../../base/rng.ts";
 import { drawFaults, type FaultPlan, withMore } from "./faults.ts";
@@ -25,7 +26,7 @@ export function withExtras(world: WorldSpec, plan: Plan): WorldSpec {
     declaresWhenMet: onKernel.store.extraMarginMs > 0 && nextChance(streamOf(world.seed, "met"), 0.5),
   };
   const closing = nextChance(rng, 0.15) ? withCloses(onKernel, plan, rng) : onKernel;
-  return withReplacements(withRequests({ ...closing, store }, plan), plan);
+  return withMemos(withReplacements(withRequests({ ...closing, store }, plan), plan));
 }
 
 function drawExtras(store: StoreSpec, ttlMs: number, rng: Rng): StoreSpec {
@@ -74,6 +75,14 @@ function withRequests(world: WorldSpec, plan: Plan): WorldSpec {
   const requests = drawFaults(rng, { ...plan, kinds: ["ask"], count: nextInteger(rng, 2, 8) });
   const store = { ...world.store, showsOldRequests: nextChance(rng, 0.5) };
   return { ...world, label: `${world.label} asks`, store, faults: withMore(world.faults, requests) };
+}
+
+function withMemos(world: WorldSpec): WorldSpec {
+  const rng = streamOf(world.seed, "memos");
+  if (!nextChance(rng, 0.3) || !world.store.isFenced) return world;
+  const memoChance = nextOf(rng, [0.2, 0.5, 0.8]);
+  const candidates = world.candidates.map((each) => ({ ...each, work: { ...each.work, memoChance } }));
+  return { ...world, label: `${world.label} memos`, candidates };
 }
 
 /** After a replacement exclusion is not judged any more in a race, where versions may come again. So it is drawn mostly for lines. */

@@ -2,6 +2,8 @@
 // when the signal aborts, after a drain of its own length; sometimes it overstays, sometimes it writes without asking.
 import { nextBetween, nextChance, type Rng } from "../../base/rng.ts";
 import type { Bid, Name, Token } from "../../lease/exchange.ts";
+import type { Input } from "../../lease/state.ts";
+import { NO_DOMAIN } from "./guarantees.ts";
 import type { WorkSpec } from "./spec.ts";
 
 /** What work needs of the process that it runs in. */
@@ -11,8 +13,8 @@ export interface Desk {
   /** Has `kind` come to `Work.due` after a while, if the process still lives and runs by then. */
   remind(afterMs: number, kind: WorkEvent, shift: Shift): void;
   write(election: Name, token: Token): void;
-  /** Says something about itself beside its name: a claim of what it holds. */
-  announce(election: Name): void;
+  /** Says something about itself beside its name, which is a claim of what it holds; or leaves a memo. */
+  say(input: Extract<Input, { type: "announce" | "memo" }>): void;
   /** The work of the present term has ended. */
   settle(election: Name): void;
 }
@@ -33,6 +35,7 @@ export class Work {
   readonly #drainMs: number;
   readonly #rng: Rng;
   readonly #shifts = new Map<Name, Shift>();
+  #memos = 0;
 
   constructor(desk: Desk, spec: WorkSpec, drainMs: number, rng: Rng) {
     this.#desk = desk;
@@ -86,8 +89,20 @@ export class Work {
   #write(shift: Shift): void {
     const { election, token } = shift;
     if (this.#spec.isCareless || this.#desk.isHeld(election, token.bid)) this.#desk.write(election, token);
-    if (nextChance(this.#rng, 0.1)) this.#desk.announce(election);
+    const { label } = this.#desk;
+    if (nextChance(this.#rng, 0.1)) this.#desk.say({ type: "announce", id: 0, name: election, value: label });
+    if (this.#spec.memoChance !== undefined) this.#leaveMemos(shift, this.#spec.memoChance);
     this.#desk.remind(this.#spec.writeEveryMs, "write", shift);
+  }
+
+  /** Several at once, of two keys: they wait for each other, or overtake each other. */
+  #leaveMemos({ election, token }: Shift, chance: number): void {
+    if (token.domain === NO_DOMAIN) return;
+    while (nextChance(this.#rng, chance)) {
+      const key = nextChance(this.#rng, 0.5) ? "a" : "b";
+      const value = `${this.#desk.label} ${++this.#memos}`;
+      this.#desk.say({ type: "memo", id: this.#memos, name: election, bid: token.bid, key, value });
+    }
   }
 
   #drawDrainMs(): number {

@@ -6,6 +6,7 @@
 // that is bound to no lease never goes away by itself: that is somebody's data, not an entry.
 import { createHash } from "node:crypto";
 import { ConclaveError } from "../../base/errors.ts";
+import { Refusal } from "../../base/refusal.ts";
 import { show } from "../../base/show.ts";
 import { flawOf } from "../../base/text.ts";
 import type { KeyValue } from "../../clients/etcd/messages.ts";
@@ -32,9 +33,15 @@ export function keyOf(prefix: string, name: Name, session: string): Buffer {
 export const ROOT = ".conclave";
 
 function startOf(prefix: string, name: Name): string {
-  const flaw = name.split("/").includes(ROOT) ? `"${ROOT}" is kept for conclave itself` : flawOf(name);
+  if (name.split("/").includes(ROOT)) throw reservedName(name);
+  const flaw = flawOf(name);
   if (flaw !== undefined) throw new ConclaveError("CONFIG_INVALID", `etcd: ${show(name)} cannot be kept: ${flaw}`);
   return `${prefix}${name}/`;
+}
+
+function reservedName(name: Name): Refusal {
+  const message = `etcd: ${show(name)} is no name for an election here: "${ROOT}" is kept for conclave itself. Use another name.`;
+  return new Refusal("STORE_UNSUPPORTED", message);
 }
 
 /** The same nonce is the same lease. 63 bits: etcd's are positive. */

@@ -1,6 +1,7 @@
 // What went wrong at etcd, as an outcome of the contract: what, why, what next. Whatever is not certain is unknown.
 import { EtcdError, type EtcdProblem } from "../../clients/etcd/errors.ts";
 import { deniedReason } from "../../clients/etcd/reasons.ts";
+import { Refusal } from "../../base/refusal.ts";
 import { type RefusalCode, type Refused, unknown, type Unknown } from "../../base/outcome.ts";
 
 type Sentence = readonly [code: RefusalCode, retryable: boolean, next: string];
@@ -28,6 +29,7 @@ const SENTENCES: Readonly<Record<EtcdProblem, Sentence>> = {
 };
 
 export function outcomeOf(error: unknown, keys: string): Refused | Unknown {
+  if (error instanceof Refusal) return error.refused;
   if (!(error instanceof EtcdError) || error.outcome === "unknown") return unknown(error);
   const [code, retryable, next] = SENTENCES[error.problem];
   const what =

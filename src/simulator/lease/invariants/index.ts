@@ -7,6 +7,7 @@ import { Exclusion } from "./exclusion.ts";
 import { Fencing } from "./fencing.ts";
 import { Finality } from "./finality.ts";
 import { Hanging } from "./hanging.ts";
+import { Memos } from "./memos.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
 import { Proofs } from "./proofs.ts";
 import { Succession } from "./succession.ts";
@@ -36,6 +37,7 @@ export function createInvariants(judgement: Judgement): InvariantSet {
     new Hanging(judgement),
     new Closed(judgement),
     new Asked(judgement),
+    new Memos(judgement),
     succession,
   ];
   return { proofs, succession, listeners };

@@ -1,0 +1,32 @@
+// The memos of the modelled store, and what is counted of them. A write is one step, and a read shows what stands: never an old copy.
+import type { MemoWritten } from "../../lease/exchange.ts";
+import type { Answer, Request } from "../../lease/state.ts";
+import type { Shelf } from "../models/shelf.ts";
+import type { Counts } from "./counts.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+export type MemoRequest = Extract<Request, { method: "writeMemo" | "readMemos" }>;
+
+/** What was really written is observed, once. */
+export function memoAnswer(
+  shelf: Shelf,
+  request: MemoRequest,
+  nowMs: number,
+  world: Pick<Surroundings, "counts" | "kernel" | "observe">,
+): Answer {
+  if (request.method === "readMemos") return { kind: "memos", memos: shelf.readMemos(request.name, request.key) };
+  const { hold, key } = request.write;
+  const before = shelf.readMemos(hold.name, key)[0]?.version;
+  const written = shelf.writeMemo(request.write, nowMs);
+  const after = shelf.readMemos(hold.name, key)[0]?.version;
+  count(world.counts, written, before !== after);
+  if (before !== after) world.observe({ type: "noted", atMs: world.kernel.nowMs, write: request.write });
+  return written;
+}
+
+function count(counts: Counts, { kind }: MemoWritten, isNew: boolean): void {
+  if (isNew) counts.memosWritten++;
+  else if (kind === "written") counts.memosSentAgain++;
+  else if (kind === "conflict") counts.memosReordered++;
+  else if (kind === "seat-lost" || kind === "session-lost") counts.memosTooLate++;
+}
