@@ -55,7 +55,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   "src/keeper": ["src/base", "src/lease/exchange", "src/stores/contract", "src/drivers/open-store"],
   "src/transport": ["src/base"],
-  "src/schedule": ["src/base", "src/clients/load-peer", "src/election", "src/lease/events", "src/stores/contract"],
+  "src/schedule": [
+    "src/base",
+    "src/clients/load-peer",
+    "src/election",
+    "src/lease/events",
+    "src/stores/contract",
+    "src/stores/memos",
+  ],
   "src/supervisor": [
     "src/base",
     "src/election",

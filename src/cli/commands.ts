@@ -17,6 +17,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   leader: { summary: "who leads now", load: () => import("./leader.ts") },
   list: { summary: "the elections of a store, and who leads each", load: () => import("./list.ts") },
   observe: { summary: "a line for every change of the leader", load: () => import("./observe.ts") },
+  memo: { summary: "what the leaders of an election have noted", load: () => import("./memo.ts") },
   resign: { summary: "asks the leader of a term to hand over", load: () => import("./resign.ts") },
   drill: { summary: "real faults on your store, judged from outside", load: () => import("./drill.ts") },
   schedule: { summary: "sets the mark of a schedule anew", load: () => import("./schedule.ts") },

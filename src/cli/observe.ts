@@ -1,7 +1,6 @@
 // `conclave observe NAME`: the present leader, then a line for every change, until told to stop. A slow reader sees the latest.
-import { createCandidate, shutdownSignal } from "../index.ts";
-import { INTERRUPTED, YES } from "./command.ts";
 import { onlyName, readFlags } from "./flags.ts";
+import { follow } from "./follow.ts";
 import { leaderJson, say } from "./leader.ts";
 import { chooseStore, STORE_HELP } from "./store.ts";
 
@@ -22,31 +21,12 @@ export async function run(args: readonly string[]): Promise<number> {
   const { values, positionals } = readFlags({ args: [...args], options, allowPositionals: true });
   const name = onlyName(positionals, "NAME");
   const store = await chooseStore(values.store);
-  const signal = AbortSignal.any([shutdownSignal(), whenNobodyReads()]);
-  let isInterrupted = false;
-  process.once("SIGINT", () => (isInterrupted = true));
-  const watcher = createCandidate({ store, unfenced: true }); // which never stands
-  watcher.subscribe((event) => {
-    if (event.type === "error") process.stderr.write(`conclave observe: ${event.error.code}: ${event.error.message}\n`);
-  });
-  try {
-    for await (const leader of watcher.election(name).observe({ signal })) {
-      const at = new Date().toISOString();
-      const line =
-        values.json === true
-          ? JSON.stringify({ at, election: name, leader: leaderJson(leader) })
-          : `${at}  ${say(name, leader)}`;
-      process.stdout.write(`${line}\n`);
-    }
-    return isInterrupted ? INTERRUPTED : YES;
-  } finally {
-    await store.close();
-  }
-}
-
-/** `conclave observe x | head -1` ends when head has. */
-function whenNobodyReads(): AbortSignal {
-  const controller = new AbortController();
-  process.stdout.on("error", () => controller.abort());
-  return controller.signal;
+  const isJson = values.json === true;
+  return await follow(
+    "observe",
+    store,
+    (watcher, signal) => watcher.election(name).observe({ signal }),
+    (leader, at) =>
+      isJson ? JSON.stringify({ at, election: name, leader: leaderJson(leader) }) : `${at}  ${say(name, leader)}`,
+  );
 }

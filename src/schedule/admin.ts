@@ -1,8 +1,8 @@
 // What operators ask of schedules: which marks a store has, and a mark set anew.
-import { ConclaveError, isConclaveError } from "../base/errors.ts";
 import { writeReservedMemo } from "../election/memo.ts";
 import type { UnfencedTerm } from "../election/term.ts";
-import { type Call, cannotKeepMemos, keepsMemos, type Store } from "../stores/contract.ts";
+import type { Call, Store } from "../stores/contract.ts";
+import { readAllMemos } from "../stores/memos.ts";
 import type { Mark } from "./mark.ts";
 import { formatMark, parseMark } from "./mark-text.ts";
 import { OF_SCHEDULES, SCHEDULE_PREFIX } from "./marks.ts";
@@ -16,15 +16,8 @@ export interface MarkedSchedule {
 
 /** The schedules of one election that have a mark. */
 export async function schedulesOf(store: Store, election: string, call: Call): Promise<readonly MarkedSchedule[]> {
-  if (!keepsMemos(store)) throw cannotKeepMemos(store);
-  const answer = await store.readMemos(election, undefined, call);
-  if (answer.kind !== "memos") {
-    const { cause } = answer;
-    const message =
-      answer.kind === "refused" ? answer.message : `the memos of "${election}" could not be read: no answer`;
-    throw isConclaveError(cause) ? cause : new ConclaveError("STORE_UNREACHABLE", message, { cause });
-  }
-  return answer.memos
+  const memos = await readAllMemos(store, election, call);
+  return memos
     .filter(({ key }) => key.startsWith(SCHEDULE_PREFIX))
     .map(({ key, value, token }) => ({
       key: key.slice(SCHEDULE_PREFIX.length),

@@ -1,8 +1,20 @@
-// What drivers that keep memos share: how many, how large, and what is said of what does not fit.
+// What drivers that keep memos share: how many, how large, and what is said of what does not fit. And what onlookers share that read all memos of a name.
+import { ConclaveError } from "../base/errors.ts";
 import { bytesOf } from "../base/text.ts";
 import type { Refused } from "../base/outcome.ts";
 import type { MemoBounds } from "../lease/guarantee.ts";
-import { asVersion, type MemoWrite, type Name, type Token, type Version } from "./contract.ts";
+import {
+  asVersion,
+  type Call,
+  cannotKeepMemos,
+  keepsMemos,
+  type Memo,
+  type MemoWrite,
+  type Name,
+  type Store,
+  type Token,
+  type Version,
+} from "./contract.ts";
 
 /** Of stores that keep each memo in a record of its own. */
 export const MEMOS: MemoBounds = { keys: 128, bytes: 65_536 };
@@ -22,4 +34,18 @@ export function tooLarge(store: string, { key, value }: MemoWrite, { bytes }: Me
 export function tooMany(store: string, name: Name, { keys }: MemoBounds): Refused {
   const message = `${store}: "${name}" has ${keys} memos, which is as many as are kept. Write to keys that are there. Nothing was written.`;
   return { kind: "refused", code: "STORE_FULL", message, retryable: false };
+}
+
+/** All memos of a name by one linearizable read, for onlookers that have a store and no candidate. In the order of their keys. */
+export async function readAllMemos(store: Store, name: Name, call: Call): Promise<readonly Memo[]> {
+  if (!keepsMemos(store)) throw cannotKeepMemos(store);
+  const answer = await store.readMemos(name, undefined, call);
+  if (answer.kind === "memos") return answer.memos.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  const { cause } = answer;
+  if (answer.kind === "refused") {
+    const { code, message, retryable } = answer;
+    throw new ConclaveError(code, message, { retryable, cause });
+  }
+  const message = `${store.guarantee.store}: no answer to a read of the memos of "${name}". Try again.`;
+  throw new ConclaveError("STORE_TIMEOUT", message, { cause });
 }

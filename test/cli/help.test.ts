@@ -83,7 +83,7 @@ describe("a typo is answered in one line: what is meant perhaps, and where help 
 });
 
 describe("--help", () => {
-  it.each(["demo", "leader", "observe", "fence"])(
+  it.each(["demo", "leader", "observe", "memo", "fence"])(
     "of %s is on stdout, exits 0 and lists the exit codes",
     async (name) => {
       const { code, stdout } = await cli.run([name, "--help"]);

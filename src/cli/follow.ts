@@ -1,0 +1,34 @@
+// What goes on until it is told to stop: a line for everything that comes, until SIGINT, SIGTERM, or until nobody reads any more.
+import { type Candidate, createCandidate, shutdownSignal, type Store, type UnfencedTerm } from "../index.ts";
+import { INTERRUPTED, YES } from "./command.ts";
+
+/** Prints a line for each thing that `stream` yields, and what goes wrong on stderr. Closes the store. */
+export async function follow<T>(
+  command: string,
+  store: Store,
+  stream: (watcher: Candidate<UnfencedTerm>, signal: AbortSignal) => AsyncIterable<T>,
+  lineOf: (seen: T, at: string) => string,
+): Promise<number> {
+  const signal = AbortSignal.any([shutdownSignal(), whenNobodyReads()]);
+  let isInterrupted = false;
+  process.once("SIGINT", () => (isInterrupted = true));
+  const watcher = createCandidate({ store, unfenced: true }); // which never stands
+  watcher.subscribe((event) => {
+    if (event.type !== "error") return;
+    process.stderr.write(`conclave ${command}: ${event.error.code}: ${event.error.message}\n`);
+  });
+  try {
+    for await (const seen of stream(watcher, signal))
+      process.stdout.write(`${lineOf(seen, new Date().toISOString())}\n`);
+    return isInterrupted ? INTERRUPTED : YES;
+  } finally {
+    await store.close();
+  }
+}
+
+/** `conclave observe x | head -1` ends when head has. */
+function whenNobodyReads(): AbortSignal {
+  const controller = new AbortController();
+  process.stdout.on("error", () => controller.abort());
+  return controller.signal;
+}
