@@ -40,6 +40,11 @@ export class Watched {
     for (const mailbox of this.#mailboxes.get(name) ?? []) mailbox.put({ name, asked: true });
   }
 
+  /** A memo was written. */
+  tellMemo(name: Name, key: string): void {
+    for (const mailbox of this.#mailboxes.get(name) ?? []) mailbox.put({ name, memo: key });
+  }
+
   /** A caller that still wants a watch begins one again. */
   endAll(): void {
     const all = new Set([...this.#mailboxes.values()].flatMap((each) => [...each]));

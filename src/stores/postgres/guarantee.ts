@@ -1,5 +1,6 @@
 // What `postgres:` promises, as data: judged by takers' silence, and, where somebody asked for it, by the database's clock.
 import type { Guarantee } from "../../lease/guarantee.ts";
+import { MEMOS } from "../memos.ts";
 
 const TTL_MIN_MS = 200;
 const TTL_MAX_MS = 86_400_000;
@@ -37,6 +38,7 @@ export function guaranteeOf(expiry: Expiry): Guarantee<"fenced"> {
     keep: "one-request",
     holdsPerSession: Infinity,
     refusesClones: true,
+    memos: MEMOS,
     under: { ...FAULTS, ...(byClock ? BY_CLOCK : {}) },
   };
 }

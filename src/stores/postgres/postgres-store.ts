@@ -6,7 +6,7 @@
 import { type Refused, unknown, type Unknown } from "../../base/outcome.ts";
 import { sqlLiteral } from "../../base/sql-literal.ts";
 import type { Guarantee } from "../../lease/guarantee.ts";
-import type { AskedToLeave, AsksToLeave, Call, FencedStore, ListedNames, ListsNames } from "../contract.ts";
+import type { AskedToLeave, AsksToLeave, Call, FencedStore, KeepsMemos, ListedNames, ListsNames } from "../contract.ts";
 import type {
   Claim,
   Claimed,
@@ -14,6 +14,9 @@ import type {
   Hold,
   Kept,
   Looked,
+  MemosRead,
+  MemoWrite,
+  MemoWritten,
   Name,
   Question,
   Released,
@@ -25,10 +28,12 @@ import type {
 import { isGivenUp, whenGivenUp } from "../call.ts";
 import { grantedMs } from "../granted-ttl.ts";
 import { markOf } from "../mark.ts";
+import { MEMOS, tooLarge } from "../memos.ts";
 import { Mailboxes } from "../mailbox.ts";
 import { type Answer, readAsked, readAudit, readSeat, readSeats, readSession, readText, readToken } from "./answers.ts";
 import type { Database } from "../../clients/postgres/database.ts";
-import { edited, insideTransaction, knowsNoRequests, otherLayout, outcomeOf, type Whereabouts } from "./refusals.ts";
+import { edited, insideTransaction, knowsNo, otherLayout, outcomeOf, type Whereabouts } from "./refusals.ts";
+import { readMemos, readWritten, wishOf } from "./memos.ts";
 import { LAYOUT, listNamesSql } from "./schema.ts";
 import { Tables } from "./tables.ts";
 import { Watcher } from "./watcher.ts";
@@ -41,6 +46,7 @@ export interface StoreParts {
   readonly createTables: boolean;
 }
 
+const REQUESTS = "requests to hand over";
 /** A caller gives up after a quarter of its ttl; what still runs after a half is of no use to it. */
 const SHARE_OF_TTL = 1 / 2;
 const SHORTEST_MS = 100;
@@ -50,7 +56,7 @@ const LAST_PATIENCE_MS = 1_000;
 
 type Reader<A> = (answer: Answer) => A;
 
-export class PostgresStore implements ListsNames, AsksToLeave, FencedStore {
+export class PostgresStore implements ListsNames, AsksToLeave, KeepsMemos, FencedStore {
   readonly guarantee: Guarantee<"fenced">;
   readonly #database: Database;
   readonly #where: Whereabouts;
@@ -202,8 +208,30 @@ export class PostgresStore implements ListsNames, AsksToLeave, FencedStore {
       return { kind: "not-leading", seat };
     });
     return outcome.kind === "refused" && isUndefinedFunction(outcome.cause)
-      ? knowsNoRequests(outcome.cause, this.#where)
+      ? knowsNo(REQUESTS, "Until then send SIGTERM to the leader's process.", outcome.cause, this.#where)
       : outcome;
+  }
+
+  async writeMemo(write: MemoWrite, call: Call): Promise<MemoWritten> {
+    const { session } = write;
+    const outcome =
+      tooLarge("postgres", write, MEMOS) ??
+      (await this.#ask("write_memo", wishOf(write), session.ttlMs, call, (answer): MemoWritten => {
+        return readWritten(write, answer, this.#where);
+      }));
+    return this.#orWithoutMemos(outcome);
+  }
+
+  async readMemos(name: Name, key: string | undefined, call: Call): Promise<MemosRead> {
+    const outcome = await this.#ask("read_memos", { name, key }, Infinity, call, (answer): MemosRead => {
+      return readMemos(name, answer, this.#where);
+    });
+    return this.#orWithoutMemos(outcome);
+  }
+
+  #orWithoutMemos<O extends MemoWritten | MemosRead>(outcome: O): O | Refused {
+    if (outcome.kind !== "refused" || !isUndefinedFunction(outcome.cause)) return outcome;
+    return knowsNo("memos", "Elections go on as before.", outcome.cause, this.#where);
   }
 
   async listNames(most: number, call: Call): Promise<ListedNames> {

@@ -52,7 +52,7 @@ function ofStatement({ code, text }: client.Trouble, { place, schema }: Whereabo
   switch (code) {
     case "3F000":
     case "42883":
-      if (code === "42883" && !/\.(?:open|keep|claim|take|release|give|look|ask)\(/.test(text))
+      if (code === "42883" && !/\.(?:open|keep|claim|take|release|give|look|ask|write_memo|read_memos)\(/.test(text))
         return foreign(text, place, schema);
       return [
         "STORE_UNSUPPORTED",
@@ -104,10 +104,10 @@ function foreign(text: string, place: string, schema: string): client.Ruling {
   ];
 }
 
-/** The tables are there, and their functions know nothing of requests to hand over. */
-export function knowsNoRequests(cause: unknown, { place, schema }: Whereabouts): Refused {
+/** The tables are there, and their functions know nothing of `what`. `meanwhile`: what to do until they do. */
+export function knowsNo(what: string, meanwhile: string, cause: unknown, { place, schema }: Whereabouts): Refused {
   const option = schema === "conclave" ? "" : ` --schema ${schema}`;
-  const message = `the functions in schema "${schema}" of ${place} are from a version of conclave that knows no requests to hand over. Run as their owner, while candidates run or not: npx conclave schema postgres${option} | psql "$DATABASE_URL". Until then send SIGTERM to the leader's process.`;
+  const message = `the functions in schema "${schema}" of ${place} are from a version of conclave that knows no ${what}. Run as their owner, while candidates run or not: npx conclave schema postgres${option} | psql "$DATABASE_URL". ${meanwhile}`;
   return refusal("STORE_UNSUPPORTED", message, { cause }).refused;
 }
 

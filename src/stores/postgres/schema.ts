@@ -6,6 +6,7 @@ import { sql as FUNCTIONS } from "./sql/functions.sql";
 import { sql as GRANTS } from "./sql/grants.sql";
 import { sql as LOCK } from "./sql/lock.sql";
 import { sql as MAKING } from "./sql/making.sql";
+import { sql as MEMOS } from "./sql/memos.sql";
 import { sql as NOTICES } from "./sql/notices.sql";
 import { sql as RULES } from "./sql/rules.sql";
 import { sql as STATEMENTS } from "./sql/statements.sql";
@@ -43,7 +44,7 @@ export function schemaSql(schema: string, role?: string, served: Served = SERVED
 /** `domain`: of the tokens, as it is written in a statement. */
 function bodySql(schema: string, domain: string, { layout, oldest }: Served): string {
   const values = { layout: `${layout}`, oldest: `${oldest}`, domain };
-  return [TABLES, RULES, FUNCTIONS, NOTICES].map((part) => within(schema, part, values)).join("\n");
+  return [TABLES, RULES, FUNCTIONS, MEMOS, NOTICES].map((part) => within(schema, part, values)).join("\n");
 }
 
 /** The same as one statement, which does nothing unless the schema is empty. `domain`: of the tokens; so that the maker knows that it was the one. */

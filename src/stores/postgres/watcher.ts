@@ -2,7 +2,7 @@
 // transaction mode accepts LISTEN and forgets it. So we send a word to ourselves, from another connection, and look until we have heard it.
 // Hints are not needed for safety; what goes wrong here is said by the machine's own requests.
 import { randomUUID } from "node:crypto";
-import { asBid, asVersion, type Name, type Question, type Seat } from "../contract.ts";
+import { asBid, asVersion, type Hint, type Name, type Question, type Seat } from "../contract.ts";
 import type { Mailbox } from "../mailbox.ts";
 import { Watched } from "../watched.ts";
 import type { Database, Ears } from "../../clients/postgres/database.ts";
@@ -13,6 +13,8 @@ const PATIENCE_MS = 10_000;
 const ECHO = "echo ";
 /** In place of a bid, none of which has a space: the holder was asked to hand over. */
 const ASKED = "asked ";
+/** The same, with its key behind it: a memo was written. */
+const MEMO = "memo ";
 
 export interface WatcherParts {
   readonly database: Database;
@@ -24,6 +26,7 @@ export interface WatcherParts {
 export class Watcher {
   readonly #parts: WatcherParts;
   readonly #watched = new Watched();
+  readonly #memos = new Set<{ readonly hint: Hint; readonly mailbox: Mailbox }>();
   /** What was last seen by looking. */
   readonly #seen = new Map<Name, string>();
   #listening: Listening | undefined;
@@ -40,17 +43,34 @@ export class Watcher {
   /** Returns how to stop. */
   add(questions: readonly Question[], mailbox: Mailbox): () => void {
     const names = questions.map(({ name }) => name);
+    const memos = questions.flatMap(({ name, memo }) =>
+      memo === undefined ? [] : [{ hint: { name, memo }, mailbox }],
+    );
+    for (const memo of memos) this.#memos.add(memo);
     this.#watched.add(names, mailbox);
     this.#listening ??= new Listening(this.#parts, {
-      heard: (bid, name) =>
-        bid === ASKED ? this.#watched.tellAsked(name) : this.#watched.tell(name, hintedSeat(name, bid)),
-      look: () => this.#look([...this.#watched.names()]),
+      heard: (word, name) => this.#heard(word, name),
+      look: () => this.#lookAtAll(),
       broken: () => this.#watched.endAll(),
     });
     void this.#look(names, mailbox);
     return () => {
+      for (const memo of memos) this.#memos.delete(memo);
       for (const name of names) this.#remove(name, mailbox);
     };
+  }
+
+  /** `word`: the bid that holds the seat, nothing, or what else has happened there. */
+  #heard(word: string, name: Name): void {
+    if (word === ASKED) this.#watched.tellAsked(name);
+    else if (word.startsWith(MEMO)) this.#watched.tellMemo(name, word.slice(MEMO.length));
+    else this.#watched.tell(name, hintedSeat(name, word));
+  }
+
+  /** Where nothing was heard. A look at the seats shows no memo, so each reader of one reads it again. */
+  async #lookAtAll(): Promise<void> {
+    for (const { hint, mailbox } of this.#memos) mailbox.put(hint);
+    await this.#look([...this.#watched.names()]);
   }
 
   /** What is free already was given back between the look that led to this watch and now: the newcomer is told, whatever others were told before. */
@@ -83,7 +103,7 @@ function hintedSeat(name: Name, bid: string): Seat {
 }
 
 interface Uses {
-  heard(bid: string, name: Name): void;
+  heard(word: string, name: Name): void;
   look(): Promise<void>;
   broken(): void;
 }

@@ -1,7 +1,7 @@
 // A failover with synchronous replication forgets nothing: no two lead, and tokens grow. And many at once, in turn, straight and through a pooler. What
 // asynchronous replication does is in test/incidents/lossy-store.test.ts.
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createCandidate } from "conclave";
+import { createCandidate, elect } from "conclave";
 import { postgres, postgresSchema } from "conclave/stores/postgres";
 import * as pgbouncer from "../../../scripts/servers/pgbouncer.mjs";
 import * as server from "../../../scripts/servers/postgres.mjs";
@@ -34,6 +34,11 @@ it("twelve processes take turns: no two at once, tokens grow", { timeout: 60_000
   const leaders = contest.players.filter(({ heard }) => heard.some(({ event }) => event === "elected"));
   expect(leaders.length).toBeGreaterThan(3);
   await Promise.all(contest.players.map((player) => player.kill()));
+});
+
+it("a replica is not asked for memos: it may show those of before", { timeout: 60_000 }, async () => {
+  await using reader = elect("x", { store: postgres(servers.urls[1] ?? "") });
+  await expect(reader.memo("k")).rejects.toThrow(/read-only: a replica/);
 });
 
 it(

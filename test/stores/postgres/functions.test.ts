@@ -60,13 +60,19 @@ const WRITERS: Readonly<Record<string, (manners: Manners) => Promise<Json>>> = {
   release: (manners) =>
     call("release", { session: "s", holds: [{ name: "held", bid: "held.1" }], end: false }, manners),
   give: ({ layout = 1, patience = 5_000 }) => answerOf("give", [layout, patience, "held", "s", "held.1"]),
+  write_memo: (manners) =>
+    call(
+      "write_memo",
+      { name: "held", session: "s", bid: "held.1", token: "1", key: "k", value: "v", n: 1, over: null, keys: 9 },
+      manners,
+    ),
   "release and end": (manners) =>
     call("release", { session: "s", candidate: "c", ttl: 1, holds: [], end: true }, manners),
 };
 const ALL: typeof WRITERS = { ...WRITERS, look: (manners: Manners) => call("look", { names: ["held"] }, manners) };
 
 async function everything(): Promise<unknown> {
-  const tables = ["session", "seat", "counter"].map((table) =>
+  const tables = ["session", "seat", "counter", "memo"].map((table) =>
     other.query(`SELECT * FROM conclave.${table} ORDER BY 1`),
   );
   return (await Promise.all(tables)).map(({ rows }) => rows as unknown);
@@ -76,7 +82,7 @@ describe.each(Object.keys(ALL))("%s", (verb) => {
   const ask = (manners: Manners = {}): Promise<Json> => (ALL[verb] as (typeof WRITERS)[string])(manners);
 
   it("does what it is for", async () => {
-    expect(["kept", "claimed", "taken", "released", "seen"]).toContain((await ask())["kind"]);
+    expect(["kept", "claimed", "taken", "written", "released", "seen"]).toContain((await ask())["kind"]);
   });
 
   it("says no to another layout, and does nothing", async () => {
@@ -101,7 +107,7 @@ describe.each(Object.keys(WRITERS))("%s", (verb) => {
     await other.query(
       "CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.15); RETURN NEW; END $$",
     );
-    for (const table of ["session", "seat"])
+    for (const table of ["session", "seat", "memo"])
       await other.query(
         `CREATE TRIGGER slow BEFORE INSERT OR UPDATE ON conclave.${table} FOR EACH ROW EXECUTE FUNCTION slowly()`,
       );

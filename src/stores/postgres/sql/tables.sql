@@ -4,6 +4,7 @@
 --   session   a candidate's standing, renewed alone: a keep writes this row and no other, unless many seats were left behind
 --   seat      a name → the session that holds it; without a session it is vacant. The row stays when it is given back
 --   counter   a name → its last token. Never deleted: a trigger refuses, whichever role tries
+--   memo      a name and a key → what a leader left there (memos.sql)
 --   place     a view for people and for the functions: what stands at each name
 --
 -- INVARIANT  counter.last ≥ every token granted for the name; it grows in the transaction that grants
