@@ -50,15 +50,17 @@ function secureReason(code: string, text: string, tls: EtcdTls): string | undefi
   return undefined;
 }
 
-/** What to do about a refusal of rights. `keys`: what the keys begin with that we wanted. */
-export function deniedReason(message: string, keys: string): string {
+/** What to do about a refusal of rights. `keys`: what the keys begin with that we wanted; `alone`: a key that is wanted beside them, and none that begins with it. */
+export function deniedReason(message: string, keys: string, alone?: string): string {
   if (message.includes("invalid user ID or password"))
     return `${message}. Correct user and password in the URL: etcd://user:password@host:2379`;
   if (message.includes("user name is empty"))
     return `${message}: this etcd asks who we are. Put user and password into the URL: etcd://user:password@host:2379`;
-  if (message.includes("permission denied"))
-    return `${message}. The user needs reading and writing below ${keys}: etcdctl role grant-permission ROLE readwrite --prefix=true '${keys}'`;
-  return message;
+  if (!message.includes("permission denied")) return message;
+  const grant = "etcdctl role grant-permission ROLE readwrite";
+  const below = `${message}. The user needs reading and writing below ${keys}`;
+  if (alone === undefined) return `${below}: ${grant} --prefix=true '${keys}'`;
+  return `${below} and of ${alone}: ${grant} --prefix=true '${keys}' && ${grant} '${alone}'`;
 }
 
 function codeOf(cause: unknown): string {

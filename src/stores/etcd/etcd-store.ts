@@ -40,7 +40,7 @@ import { anyVersion, metAt } from "./guarantee.ts";
 import { listNames } from "./list.ts";
 import { endLease, keepLease, openLease } from "./keep.ts";
 import { lookAt } from "./look.ts";
-import { memoRoot, readMemos, writeMemo } from "./memos.ts";
+import { countKey, memoRoot, readMemos, writeMemo } from "./memos.ts";
 import { outcomeOf } from "./refusals.ts";
 import { standSentries } from "./sentry.ts";
 import { joinAll, leaveAll } from "./stand.ts";
@@ -100,14 +100,14 @@ export class EtcdStore implements FencedStore, KeepsMemos, ListsNames, Reopenabl
   }
 
   async writeMemo(write: MemoWrite, call: Call): Promise<MemoWritten> {
-    const keys = memoRoot(this.#prefix, write.hold.name);
-    return await this.#with(call, (link, signal) => writeMemo(link, this.#prefix, write, signal), keys);
+    const ask = (link: Link, signal: AbortSignal): Promise<MemoWritten> => writeMemo(link, this.#prefix, write, signal);
+    return await this.#withMemos(call, write.hold.name, ask);
   }
 
   async readMemos(name: Name, key: string | undefined, call: Call): Promise<MemosRead> {
     const ask = (link: Link, signal: AbortSignal): Promise<MemosRead> =>
       readMemos(link, this.#prefix, name, key, signal);
-    return await this.#with(call, ask, memoRoot(this.#prefix, name));
+    return await this.#withMemos(call, name, ask);
   }
 
   async listNames(most: number, call: Call): Promise<ListedNames> {
@@ -150,10 +150,20 @@ export class EtcdStore implements FencedStore, KeepsMemos, ListsNames, Reopenabl
     this.#client.close();
   }
 
+  /** A missing right names all keys that memos of this name need, so that one change of the role is enough. */
+  #withMemos<A>(
+    call: Call,
+    name: Name,
+    ask: (link: Link, signal: AbortSignal) => Promise<A>,
+  ): Promise<A | Refused | Unknown> {
+    return this.#with(call, ask, memoRoot(this.#prefix, name), countKey(this.#prefix, name));
+  }
+
   async #with<A>(
     { signal }: Call,
     ask: (link: Link, signal: AbortSignal) => Promise<A>,
     keys = this.#prefix,
+    alone?: string,
   ): Promise<A | Refused | Unknown> {
     if (signal.aborted) return unknown(signal.reason);
     // Every request of a batch listens; Node would take many listeners for a leak.
@@ -161,7 +171,7 @@ export class EtcdStore implements FencedStore, KeepsMemos, ListsNames, Reopenabl
     try {
       return await ask(await this.#client.link(signal), signal);
     } catch (error) {
-      return outcomeOf(error, keys);
+      return outcomeOf(error, keys, alone);
     }
   }
 }

@@ -32,8 +32,8 @@ export function memoKey(prefix: string, name: Name, key: string): Buffer {
   return Buffer.from(memoRoot(prefix, name) + encodeURIComponent(key));
 }
 
-function countKey(prefix: string, name: Name): Buffer {
-  return Buffer.from(`${prefix}${ROOT}/memo-keys/${encodeURIComponent(name)}`);
+export function countKey(prefix: string, name: Name): string {
+  return `${prefix}${ROOT}/memo-keys/${encodeURIComponent(name)}`;
 }
 
 export async function writeMemo(
@@ -48,7 +48,7 @@ export async function writeMemo(
   const large = tooLarge("etcd", write, MEMOS);
   if (large !== undefined) return large;
   const key = memoKey(prefix, name, write.key);
-  const count = countKey(prefix, name);
+  const count = Buffer.from(countKey(prefix, name));
   const entry = keyOf(prefix, name, session.id);
   const stands: Compare = over === undefined ? { key, createRevision: 0n } : { key, modRevision: BigInt(over) };
   const isNew: readonly Compare[] = over === undefined ? [{ key: count, versionBelow: BigInt(MEMOS.keys) }] : [];

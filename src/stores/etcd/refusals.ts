@@ -28,13 +28,14 @@ const SENTENCES: Readonly<Record<EtcdProblem, Sentence>> = {
   other: ["STORE_UNREACHABLE", true, "It is tried again."],
 };
 
-export function outcomeOf(error: unknown, keys: string): Refused | Unknown {
+/** `keys` and `alone`: what was asked for, as `deniedReason` has it. */
+export function outcomeOf(error: unknown, keys: string, alone?: string): Refused | Unknown {
   if (error instanceof Refusal) return error.refused;
   if (!(error instanceof EtcdError) || error.outcome === "unknown") return unknown(error);
   const [code, retryable, next] = SENTENCES[error.problem];
   const what =
     error.problem === "denied"
-      ? deniedReason(error.message, keys === "" ? "NAME/" : keys)
+      ? deniedReason(error.message, keys === "" ? "NAME/" : keys, alone)
       : `${error.message}. ${next}`.trim();
   return { kind: "refused", code, message: `etcd: ${what}`, retryable, cause: error };
 }

@@ -3,9 +3,17 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterEach, expect, it } from "vitest";
 import { createCandidate } from "conclave";
+import {
+  type FencedStore,
+  type KeepsMemos,
+  keepsMemos,
+  type MemoWritten,
+  type Version,
+} from "conclave/stores/contract";
 import { etcd } from "conclave/stores/etcd";
 import * as etcdServer from "../../../scripts/servers/etcd.mjs";
 import { useServers } from "../../support/servers.ts";
+import { call, hold, open } from "../moves.ts";
 import { urlOf } from "./etcd.ts";
 import { GoCandidate, queued } from "./etcdctl.ts";
 
@@ -65,4 +73,58 @@ it("a memo that somebody has written over by hand is refused, and the term goes 
   await expect(term.memo("k", "w")).rejects.toMatchObject({ code: "STORE_FOREIGN_DATA" });
   await expect(election.memo("k")).rejects.toMatchObject({ code: "STORE_FOREIGN_DATA" });
   expect(term.isHeld()).toBe(true);
+});
+
+/** A store, a term in it, and a writer of its memos. */
+async function desk(store: FencedStore & KeepsMemos, name: string) {
+  const session = await open(store);
+  const held = await hold(store, session, name);
+  const write = (over: Version | undefined, n: number, value: string, key = "k"): Promise<MemoWritten> =>
+    store.writeMemo({ session, hold: held, key, value, n, over }, call());
+  const values = async (): Promise<readonly string[]> => {
+    const read = await store.readMemos(name, undefined, call());
+    return read.kind === "memos" ? read.memos.map(({ value }) => value) : [read.kind];
+  };
+  return { session, held, write, values };
+}
+
+function opened(): FencedStore & KeepsMemos {
+  const store = etcd(urlOf(servers()));
+  if (!keepsMemos(store)) throw new Error("etcd keeps memos");
+  return store;
+}
+
+it("a memo of a term whose entry is gone is not written, nor one whose session has an entry anew", async () => {
+  const store = opened();
+  const { session, held, write, values } = await desk(store, "gone");
+  const first = await write(undefined, 1, "a");
+  if (first.kind !== "written") throw new Error(first.kind);
+  await store.release({ session, holds: [held], endSession: false }, call());
+  expect(await write(first.version, 2, "stale")).toEqual({ kind: "seat-lost" });
+  await hold(store, session, "gone"); // the same key below the name, with another create revision
+  expect(await write(first.version, 2, "stale")).toEqual({ kind: "seat-lost" });
+  expect(await values()).toEqual(["a"]);
+  await store.close();
+});
+
+it("a memo that comes late finds another revision, and changes nothing", async () => {
+  const store = opened();
+  const { write, values } = await desk(store, "late");
+  const first = await write(undefined, 1, "a");
+  if (first.kind !== "written") throw new Error(first.kind);
+  expect((await write(first.version, 2, "b")).kind).toBe("written");
+  expect((await write(first.version, 3, "c")).kind).toBe("conflict");
+  expect((await write(undefined, 1, "a")).kind).toBe("conflict");
+  expect(await values()).toEqual(["b"]);
+  await store.close();
+});
+
+it("as many keys are kept as the guarantee says, and none more", async () => {
+  const store = opened();
+  const { write, values } = await desk(store, "many");
+  const { keys = 0 } = store.guarantee.memos ?? {};
+  for (let key = 0; key < keys; key++) expect((await write(undefined, 1, "v", `${key}`)).kind).toBe("written");
+  expect(await write(undefined, 1, "v", "more")).toMatchObject({ kind: "refused", code: "STORE_FULL" });
+  expect(await values()).toHaveLength(keys);
+  await store.close();
 });
