@@ -273,7 +273,7 @@ describe("on the disk", () => {
     readonly close: () => void;
   } {
     const database = new Database(`${file}.own`) as unknown as SqliteDatabase & { close(): void };
-    database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; ${sql.CREATE}`);
+    database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; ${sql.CREATE} ${sql.CREATE_ASKED}`);
     database.exec("INSERT INTO conclave_meta (only, schema, domain, change) VALUES (1, 1, 'd', 0)");
     const commits: number[] = [];
     const connection = new Connection(
