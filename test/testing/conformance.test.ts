@@ -9,7 +9,7 @@ import { MemoryStore } from "../../src/stores/memory/memory-store.ts";
 import { processClock } from "../../src/stores/memory/process-clock.ts";
 import { SharedShelf } from "../../src/stores/memory/shared-shelf.ts";
 import { BREAKERS } from "./breakers.ts";
-import { unfenced } from "./broken-stores.ts";
+import { unfenced } from "./broken/change.ts";
 
 describe.concurrent("conformance of faulty(memory) without faults", () => {
   for (const { name, run } of storeConformance(async () => faulty(memory()))) it(name, run);
