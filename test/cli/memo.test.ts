@@ -1,11 +1,14 @@
 // `conclave memo` as a process: what it prints of the memos of an election, how it follows one, and how it ends.
 import { existsSync } from "node:fs";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createCandidate } from "conclave";
 import { etcd } from "conclave/stores/etcd";
+import { postgres, postgresSchema } from "conclave/stores/postgres";
 import { sqlite } from "conclave/stores/sqlite";
 import * as etcdServer from "../../scripts/servers/etcd.mjs";
+import * as postgresServer from "../../scripts/servers/postgres.mjs";
 import { urlOf } from "../stores/etcd/etcd.ts";
+import { newDatabase } from "../stores/postgres/stage.ts";
 import { useServers } from "../support/servers.ts";
 import { CommandLine } from "./command.ts";
 
@@ -13,12 +16,18 @@ const PATIENT = { timeout: 60_000 };
 const cli = new CommandLine();
 afterAll(() => cli.end());
 const members = useServers(etcdServer);
+const databases = useServers(postgresServer);
+let database = "";
+beforeAll(async () => {
+  database = await newDatabase(databases().urls[0] ?? "", postgresSchema());
+});
 
 const json = (text: string): unknown => JSON.parse(text);
 
 describe.each([
   ["sqlite", () => `sqlite:${cli.file("memos.db")}`, () => sqlite(cli.file("memos.db"))],
   ["etcd", () => urlOf(members()), () => etcd(urlOf(members()))],
+  ["postgres", () => database, () => postgres(database)],
 ] as const)("conclave memo on %s", (_name, url, open) => {
   it("prints all memos of an election, or one, also when its term is over", PATIENT, async () => {
     const ask = (...args: string[]) => cli.run(["memo", ...args, "--store", url()]);
