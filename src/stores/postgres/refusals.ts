@@ -107,7 +107,7 @@ function foreign(text: string, place: string, schema: string): client.Ruling {
 /** The tables are there, and their functions know nothing of `what`. `meanwhile`: what to do until they do. */
 export function knowsNo(what: string, meanwhile: string, cause: unknown, { place, schema }: Whereabouts): Refused {
   const option = schema === "conclave" ? "" : ` --schema ${schema}`;
-  const message = `the functions in schema "${schema}" of ${place} are from a version of conclave that knows no ${what}. Run as their owner, while candidates run or not: npx conclave schema postgres${option} | psql "$DATABASE_URL". ${meanwhile}`;
+  const message = `the functions in schema "${schema}" of ${place} are from a version of conclave that knows no ${what}. Run as their owner, while candidates run or not: npx conclave schema postgres${option} | psql "$DATABASE_URL" (with --grant USER, if candidates log in as another user). ${meanwhile}`;
   return refusal("STORE_UNSUPPORTED", message, { cause }).refused;
 }
 
