@@ -1,17 +1,24 @@
 // @ts-check
-// What the README and the recipes show, pasted as it is into a folder with the tarball, and run against real servers: every block of TypeScript as a file of its
+// What the README, the recipes and the pages about schedules and migrations show, pasted as it is into a folder with the tarball, and run against real servers: every block of TypeScript as a file of its
 // own, on a Node that strips types by itself. What a block declares and leaves to its reader is given by a module that is loaded before it. Each must do
 // something, and end on SIGTERM without a word of trouble.
 import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
-const PAGES = ["README.md", "docs/RECIPES.md"];
+const PAGES = ["README.md", "docs/RECIPES.md", "docs/ONCE-PER-FLEET.md", "docs/MIGRATIONS.md"];
 const WITHIN_MS = 30_000;
 /** For a program that says nothing of what it does. */
 const SILENT_MS = 3_000;
 /** A line that is no trouble: tables are made once, and types are stripped. */
 const HARMLESS = /CONCLAVE_TABLES_MADE|ExperimentalWarning|trace-warnings|^$/;
+
+/** The reader's own election, for a block that declares one. */
+const ELECTION = `
+import { elect, openStore, shutdownSignal } from "conclave";
+globalThis.election = elect("given", { store: await openStore(process.env.DATABASE_URL), unfenced: true, logger: console });
+shutdownSignal().addEventListener("abort", () => void globalThis.election.close());
+`;
 
 /** The reader's own functions: each says that it was called, and works for a moment or until it is told to stop. */
 const GIVEN = `
@@ -62,8 +69,9 @@ function blocksOf(page) {
  */
 async function run({ node, app, program, postgres }) {
   const names = [...program.matchAll(/^declare function (\w+)/gm)].map(([, name]) => name);
+  const election = program.includes("declare const election:") ? ELECTION : "";
   writeFileSync(path.join(app, "door.mts"), program);
-  writeFileSync(path.join(app, "given.mjs"), GIVEN.replace("NAMES", JSON.stringify(names)));
+  writeFileSync(path.join(app, "given.mjs"), GIVEN.replace("NAMES", JSON.stringify(names)) + election);
   const env = { ...process.env, DATABASE_URL: postgres, NODE_OPTIONS: "" };
   const child = spawn(node, ["--import", "./given.mjs", "door.mts"], {
     cwd: app,

@@ -1,7 +1,8 @@
 // @ts-check
 // npm run test:nodes: the program of the README's first screen, pasted into an empty folder with the tarball and pg, on Node 20, 22, 24 and 26, against a real
 // PostgreSQL: it leads, and ends by itself on SIGTERM. Then the store that needs no server, sqlite:, on each of them: since Node 22.13 with nothing to
-// install, on Node 20 with libsql; from a program, and by `conclave run`. Then every other program of the README and of the recipes, on Node 24 (doors.mjs).
+// install, on Node 20 with libsql; from a program, and by `conclave run`. Then every other program of the README, of the recipes,
+// and of the pages about schedules and migrations, on Node 24 (doors.mjs).
 // Not a part of `npm test`. The other Nodes come from npm, for Linux x64 alone.
 // Exit: 0 everything works, 1 something does not.
 import { spawn, spawnSync } from "node:child_process";
