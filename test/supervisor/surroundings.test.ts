@@ -45,9 +45,9 @@ describe("stdio and environment", () => {
     const program =
       'console.log(process.pid); setInterval(() => {}, 1000); process.on("SIGTERM", () => process.exit(3))';
     const command = sh(`yes >&2 & exec ${process.execPath} -e '${program}'`);
-    const run = await stage.run({ id: "a", election: "stuck", ttl: "2s", under, command });
+    const run = await stage.run({ id: "a", election: "stuck", ttl: "4s", under, command });
     await until(() => run.stdout !== "", "it runs");
-    await sleep(4500);
+    await sleep(6500);
     expect(isGone(Number(run.stdout)), run.stdout).toBe(false);
     run.signal("SIGTERM");
     expect(await run.exited).toBe(3);
