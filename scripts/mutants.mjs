@@ -54,6 +54,8 @@ const BEGIN_PROTOCOLS = "<!-- table of protocols: written by scripts/mutants.mjs
 const END = "<!-- end of table -->";
 /** Enough for any test file of a protocol, on a busy machine. */
 const TEST_MS = 300_000;
+/** The slowest hunt of 5,000 seeds takes a minute beside all tests. One that takes longer has a world without an end. */
+const HUNT_MS = 600_000;
 /** In folders whose other tests start servers or processes: these drive a model, or compute. */
 const QUICK = new Set([
   "test/keeper/estates.test.ts",
@@ -353,9 +355,16 @@ function huntIn(folder, { judgedBy, protocol }, ranges) {
   const simulator = pathToFileURL(path.join(folder, "simulator.mjs")).href;
   const worker = new Worker(new URL("mutant-worker.mjs", import.meta.url), { workerData: { simulator, orders } });
   return new Promise((resolve, reject) => {
+    const deadline = setTimeout(() => {
+      reject(new Error(`the hunt was stopped after ${HUNT_MS / 1000} s: does one of its worlds never end?`));
+      void worker.terminate();
+    }, HUNT_MS);
     worker.once("message", resolve);
     worker.once("error", reject);
-    worker.once("exit", (code) => reject(new Error(`the thread of a hunt ended: ${code}`)));
+    worker.once("exit", (code) => {
+      clearTimeout(deadline);
+      reject(new Error(`the thread of a hunt ended: ${code}`));
+    });
   });
 }
 

@@ -48,6 +48,7 @@ const QUICK = [
   "test/docs.test.ts",
 ];
 const SLOW_SHOWN = 12;
+const LINES_SHOWN = 40;
 
 /** @typedef {readonly [name: string, command: readonly string[]]} Stage */
 
@@ -93,7 +94,7 @@ async function main(args) {
   }
 }
 
-/** @typedef {{ name: string, seconds: number, isPassed: boolean }} Time */
+/** @typedef {{ name: string, seconds: number, isPassed: boolean, said: string }} Time */
 
 /** @param {Lanes} lanes @returns {Promise<Time[]>} */
 async function runAll(lanes) {
@@ -104,8 +105,8 @@ async function runAll(lanes) {
     for (const [name, command] of stages) {
       if (hasFailed()) return;
       const begunAt = performance.now();
-      const isPassed = await (index === 0 ? runAloud(command) : runBeside(name, command));
-      times.push({ name, seconds: (performance.now() - begunAt) / 1000, isPassed });
+      const { isPassed, said } = await (index === 0 ? runAloud(command) : runBeside(name, command));
+      times.push({ name, seconds: (performance.now() - begunAt) / 1000, isPassed, said });
     }
   };
   await lane([BUILD], 0);
@@ -113,16 +114,18 @@ async function runAll(lanes) {
   return times;
 }
 
-/** @param {readonly string[]} line @returns {Promise<boolean>} whether it succeeds */
+/** @typedef {{ isPassed: boolean, said: string }} Ended */
+
+/** @param {readonly string[]} line @returns {Promise<Ended>} */
 function runAloud([command = "", ...args]) {
   const child = spawn(command, args, { cwd: root, stdio: "inherit" });
   return new Promise((resolve) => {
-    child.on("error", () => resolve(false));
-    child.on("close", (status) => resolve(status === 0));
+    child.on("error", ({ message }) => resolve({ isPassed: false, said: message }));
+    child.on("close", (status) => resolve({ isPassed: status === 0, said: "its output stands above" }));
   });
 }
 
-/** @param {string} name @param {readonly string[]} line @returns {Promise<boolean>} whether it succeeds */
+/** @param {string} name @param {readonly string[]} line @returns {Promise<Ended>} */
 function runBeside(name, line) {
   const [command = "", ...args] = process.platform === "win32" ? line : ["nice", "-n", "10", ...line];
   const child = spawn(command, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
@@ -133,7 +136,7 @@ function runBeside(name, line) {
     child.on("error", (error) => (said += error.message));
     child.on("close", (status) => {
       process.stdout.write(`\n${name}: ${status === 0 ? "passed" : "FAILED"}\n${said}\n`);
-      resolve(status === 0);
+      resolve({ isPassed: status === 0, said });
     });
   });
 }
@@ -148,6 +151,36 @@ function tell(times, total) {
     if (name === "tests") tellSlowest();
   }
   row("together", total);
+  for (const { name, said } of times.filter(({ isPassed }) => !isPassed)) tellFailures(name, said);
+}
+
+/** Once more at the end, where somebody who reads only the last lines sees them. @param {string} name @param {string} said */
+function tellFailures(name, said) {
+  const lines = name === "tests" ? failedTests() : said.trimEnd().split("\n").slice(-LINES_SHOWN);
+  process.stdout.write(`\n${name} FAILED\n${lines.map((line) => `  ${line}\n`).join("")}`);
+}
+
+/** @returns {string[]} each test that failed, with the first line of why */
+function failedTests() {
+  /** @typedef {{ fullName: string, status: string, failureMessages: string[] }} Test */
+  /** @type {{ testResults: { name: string, status: string, message: string, assertionResults: Test[] }[] }} */
+  let read;
+  try {
+    read = JSON.parse(readFileSync(report, "utf8"));
+  } catch {
+    return ["Vitest did not get far enough to write its report."];
+  }
+  return read.testResults
+    .filter(({ status }) => status === "failed")
+    .flatMap(({ name, message, assertionResults }) => [
+      `${path.relative(root, name)}  ${message.split("\n", 1)[0]}`,
+      ...assertionResults
+        .filter(({ status }) => status === "failed")
+        .flatMap(({ fullName, failureMessages }) => [
+          `  ${fullName}`,
+          ...failureMessages.flatMap((text) => text.split("\n").slice(0, 6)).map((line) => `    ${line}`),
+        ]),
+    ]);
 }
 
 /** The test files that took longest, several of which run at once. */
