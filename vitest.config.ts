@@ -21,7 +21,7 @@ export default defineConfig({
     // Ten times what the slowest of those that name no time of their own takes on an idle machine: a busy one is not to fail them.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    expect: { poll: { timeout: 5000 } },
+    expect: { poll: { timeout: 20_000 } },
     allowOnly: false,
     projects: [
       {

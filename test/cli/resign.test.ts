@@ -103,7 +103,7 @@ it("conclave run ends its command, and stands again", PATIENT, async () => {
   const store = `sqlite:${cli.file("run.db")}`;
   const script =
     "process.on('SIGTERM', () => process.exit(0)); console.log('runs', process.env.CONCLAVE_TOKEN); setInterval(() => {}, 1000)";
-  const line = ["run", "job", "--store", store, "--ttl", "5s", "--", process.execPath, "-e", script];
+  const line = ["run", "job", "--store", store, "--ttl", "30s", "--", process.execPath, "-e", script];
   const running = await cli.start(line);
   await until(async () => running.stdout.includes("runs 1\n"));
   const asked = await cli.run(["resign", "job", "--store", store]);
