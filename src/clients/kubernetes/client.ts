@@ -1,0 +1,240 @@
+// One API server over node:https, or node:http where the kubeconfig says so. Knows paths, verbs and JSON, and nothing of elections. Nothing is tried twice, but for one case:
+// a request that was answered 401 was not carried out; if there is a newer credential by now, it is sent once more with that.
+//
+// A server that says 429 is left alone for as long as it asks, three seconds at most: until then requests are refused here, and do not leave. A leader's renewals are
+// among them, so that the pause must be short beside a ttl.
+// Keeps the process alive only while a request waits for its answer.
+import { Agent as PlainAgent, type ClientRequest, type IncomingMessage, request as requestPlain } from "node:http";
+import { Agent as SecureAgent, request as requestSecurely, type RequestOptions } from "node:https";
+import type { Access, Shown } from "./access.ts";
+import { connectionError, errorOfStatus, KubernetesError } from "./errors.ts";
+import { EventStream, type WatchEars } from "./event-stream.ts";
+
+/** Whatever the caller's own patience. */
+const ANSWER_WITHIN_MS = 30_000;
+const LONGEST_PAUSE_MS = 3_000;
+const CONNECTIONS = 16;
+const IDLE_CONNECTION_MS = 30_000;
+
+export interface Answer {
+  readonly status: number;
+  readonly json: unknown;
+}
+
+export interface Query {
+  readonly [key: string]: string;
+}
+
+export class KubernetesClient {
+  readonly access: Access;
+  #agent: { readonly key: string; readonly agent: PlainAgent | SecureAgent } | undefined;
+  readonly #streams = new Set<EventStream>();
+  #isPausing = false;
+
+  constructor(access: Access) {
+    this.access = access;
+  }
+
+  /** Rejects with a KubernetesError. */
+  async send(method: string, path: string, body: unknown, signal: AbortSignal): Promise<Answer> {
+    if (this.#isPausing)
+      throw new KubernetesError("busy", "not-applied", `${this.access.server} has asked for a pause (429)`);
+    const shown = await this.access.credentials.get(false);
+    try {
+      return await this.#exchange(method, path, body, shown, signal);
+    } catch (error) {
+      if (!(error instanceof KubernetesError) || error.problem !== "unknown-user") throw error;
+      const newer = await this.access.credentials.get(true);
+      if (isSame(newer, shown)) throw error;
+      return await this.#exchange(method, path, body, newer, signal);
+    }
+  }
+
+  /** Events of `path` until one side ends it, or nothing was heard for `silenceMs`. Returns how to end it. */
+  watch(path: string, query: Query, silenceMs: number, ears: WatchEars): () => void {
+    const stream = new EventStream(silenceMs, {
+      ...ears,
+      over: (error) => {
+        this.#streams.delete(stream);
+        ears.over(error);
+      },
+    });
+    this.#streams.add(stream);
+    this.#open(`${path}?${new URLSearchParams(query).toString()}`, stream).catch((error: unknown) => stream.end(error));
+    return () => stream.end(undefined);
+  }
+
+  close(): void {
+    for (const stream of this.#streams) stream.end(undefined);
+    this.#agent?.agent.destroy();
+    this.#agent = undefined;
+  }
+
+  async #open(path: string, stream: EventStream): Promise<void> {
+    const shown = await this.access.credentials.get(false);
+    const { options } = this.#optionsFor("GET", path, shown);
+    const sent = this.#begin({ ...options, agent: false });
+    stream.follow(sent);
+    sent.on("error", (error) => stream.end(connectionError(this.access.server, error)));
+    sent.on("response", (response) => {
+      if (response.statusCode === 200) return stream.read(response);
+      response.resume();
+      const error = errorOfStatus(response.statusCode ?? 0, this.access.server, "a watch");
+      return stream.end(
+        error ?? new KubernetesError("other", "not-applied", `a watch was answered ${response.statusCode}`),
+      );
+    });
+    sent.end();
+  }
+
+  #exchange(method: string, path: string, body: unknown, shown: Shown, signal: AbortSignal): Promise<Answer> {
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const { options } = this.#optionsFor(method, path, shown, text);
+    return new Promise((resolve, reject) => {
+      if (signal.aborted)
+        return reject(new KubernetesError("other", "not-applied", "given up before it was sent", signal.reason));
+      const sent = this.#begin(options);
+      const hasLeft = noteLeaving(sent);
+      const giveUp = (): void => void sent.destroy(new Error("given up before an answer came"));
+      const timer = setTimeout(giveUp, ANSWER_WITHIN_MS);
+      signal.addEventListener("abort", giveUp, { once: true });
+      const settle = (then: () => void): void => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", giveUp);
+        then();
+      };
+      sent.on("error", (error) =>
+        settle(() => reject(hasLeft() ? lost(error) : connectionError(this.access.server, error))),
+      );
+      sent.on("response", (response) => {
+        this.#read(response).then(
+          (answer) => settle(() => resolve(answer)),
+          (error: Error) => settle(() => reject(error)),
+        );
+      });
+      sent.end(text);
+      return undefined;
+    });
+  }
+
+  async #read(response: IncomingMessage): Promise<Answer> {
+    const text = await bodyOf(response);
+    const status = response.statusCode ?? 0;
+    const json = parsed(text);
+    const error = errorOfStatus(status, this.access.server, wordsOf(json, text));
+    if (error?.problem === "busy") this.#pause(Number(response.headers["retry-after"] ?? "1"));
+    if (error !== undefined) throw error;
+    if (json === undefined)
+      throw new KubernetesError(
+        "foreign",
+        "unknown",
+        `${this.access.server} answered ${status} with something that is no JSON`,
+      );
+    return { status, json };
+  }
+
+  #pause(seconds: number): void {
+    if (this.#isPausing || !(seconds > 0)) return;
+    this.#isPausing = true;
+    setTimeout(() => (this.#isPausing = false), Math.min(LONGEST_PAUSE_MS, seconds * 1000)).unref();
+  }
+
+  #begin(options: RequestOptions): ClientRequest {
+    return options.protocol === "http:" ? requestPlain(options) : requestSecurely(options);
+  }
+
+  #optionsFor(method: string, path: string, shown: Shown, body?: string): { readonly options: RequestOptions } {
+    const { server, servername, skipsVerification } = this.access;
+    const url = new URL(`${server}${path}`);
+    const { token, password, cert, key } = shown;
+    const basic =
+      password === undefined ? undefined : Buffer.from(`${password.name}:${password.word}`).toString("base64");
+    const authorization = token !== undefined ? `Bearer ${token}` : basic === undefined ? undefined : `Basic ${basic}`;
+    const isPlain = url.protocol === "http:";
+    const ca = isPlain ? undefined : this.access.ca();
+    const secure = isPlain
+      ? {}
+      : {
+          rejectUnauthorized: !skipsVerification,
+          ...(ca === undefined ? {} : { ca }),
+          ...(cert === undefined || key === undefined ? {} : { cert, key }),
+          ...(servername === undefined ? {} : { servername }),
+        };
+    const options = {
+      method,
+      protocol: url.protocol,
+      hostname: url.hostname.replace(/^\[|\]$/g, ""),
+      port: url.port,
+      path: `${url.pathname}${url.search}`,
+      agent: this.#agentFor(isPlain, JSON.stringify([ca, cert, key])),
+      headers: {
+        accept: "application/json",
+        "user-agent": "conclave",
+        ...(authorization === undefined ? {} : { authorization }),
+        ...(body === undefined
+          ? {}
+          : { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
+      },
+      ...secure,
+    };
+    return { options };
+  }
+
+  /** Connections are shared by those who show the same certificate, and trust the same authority. */
+  #agentFor(isPlain: boolean, key: string): PlainAgent | SecureAgent {
+    if (this.#agent?.key === key) return this.#agent.agent;
+    this.#agent?.agent.destroy();
+    const settings = {
+      keepAlive: true,
+      maxSockets: CONNECTIONS,
+      timeout: IDLE_CONNECTION_MS,
+      scheduling: "lifo" as const,
+    };
+    const agent = isPlain ? new PlainAgent(settings) : new SecureAgent(settings);
+    this.#agent = { key, agent };
+    return agent;
+  }
+}
+
+/** Whether the request can have reached the server: it has a connection that stands. */
+function noteLeaving(sent: ClientRequest): () => boolean {
+  let hasLeft = false;
+  sent.on("socket", (socket) => {
+    if (sent.reusedSocket) hasLeft = true;
+    else socket.once("encrypted" in socket ? "secureConnect" : "connect", () => (hasLeft = true));
+  });
+  return () => hasLeft;
+}
+
+function lost(cause: Error): KubernetesError {
+  return new KubernetesError("other", "unknown", "the connection was lost, or given up, before an answer came", cause);
+}
+
+async function bodyOf(response: IncomingMessage): Promise<string> {
+  try {
+    response.setEncoding("utf8");
+    let text = "";
+    for await (const part of response) text += part as string;
+    return text;
+  } catch (error) {
+    throw lost(error instanceof Error ? error : new Error(String(error)));
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What the server said, where it said it as a Status; else the beginning of whatever it sent. */
+function wordsOf(json: unknown, text: string): string {
+  const { message } = (json ?? {}) as { readonly message?: unknown };
+  return typeof message === "string" && message !== "" ? message : text.slice(0, 120).trim();
+}
+
+function isSame(a: Shown, b: Shown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}

@@ -1,0 +1,100 @@
+// A program that says who we are, as kubeconfig files of the big clouds name one (client-go's credential plugins): it is run, and prints an ExecCredential. What it printed is
+// shown until it expires by its own word, or is refused. One run serves all requests that wait for it.
+import { execFile } from "node:child_process";
+import path from "node:path";
+import type { Credentials, Shown } from "./access.ts";
+import { KubernetesError } from "./errors.ts";
+import { wallClock } from "./wall-clock.ts";
+
+const RUNS_AT_MOST_MS = 30_000;
+/** Before it expires: a request takes time. */
+const EARLY_MS = 10_000;
+const KNOWN_VERSIONS = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
+
+export interface ExecPlugin {
+  readonly apiVersion: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly installHint: string | undefined;
+  /** What the plugin is told of the cluster, where the kubeconfig wants that. */
+  readonly cluster: object | undefined;
+  /** A command with a slash in it is looked for from here. */
+  readonly folder: string;
+}
+
+interface Printed {
+  readonly shown: Shown;
+  readonly expiresAtMs: number;
+}
+
+export class ExecCredentials implements Credentials {
+  readonly #plugin: ExecPlugin;
+  #printed: Printed | undefined;
+  #running: Promise<Printed> | undefined;
+
+  constructor(plugin: ExecPlugin) {
+    this.#plugin = plugin;
+  }
+
+  async get(isRefused: boolean): Promise<Shown> {
+    const isOver = this.#printed !== undefined && wallClock().getTime() > this.#printed.expiresAtMs - EARLY_MS;
+    if (this.#printed !== undefined && !isRefused && !isOver) return this.#printed.shown;
+    this.#running ??= this.#run().finally(() => (this.#running = undefined));
+    this.#printed = await this.#running;
+    return this.#printed.shown;
+  }
+
+  async #run(): Promise<Printed> {
+    const { apiVersion, command, args, env, cluster, folder } = this.#plugin;
+    if (!KNOWN_VERSIONS.includes(apiVersion)) throw this.#failed(`it wants ${apiVersion}, which is not known here`);
+    const spec = { interactive: false, ...(cluster === undefined ? {} : { cluster }) };
+    const info = JSON.stringify({ apiVersion, kind: "ExecCredential", spec });
+    const program = command.includes("/") ? path.resolve(folder, command) : command;
+    const printed = await new Promise<string>((resolve, reject) => {
+      const options = {
+        env: { ...process.env, ...env, KUBERNETES_EXEC_INFO: info },
+        timeout: RUNS_AT_MOST_MS,
+        maxBuffer: 1_000_000,
+      };
+      const child = execFile(program, args, options, (error, stdout, stderr) => {
+        if (error === null) resolve(stdout);
+        else reject(this.#failed(firstLine(stderr) || error.message, error));
+      });
+      child.stdin?.end();
+    });
+    return this.#read(printed);
+  }
+
+  #read(printed: string): Printed {
+    const { status } = this.#parsed(printed);
+    const text = (field: string): string | undefined => {
+      const value = status?.[field];
+      return typeof value === "string" ? value : undefined;
+    };
+    const shown = { token: text("token"), cert: text("clientCertificateData"), key: text("clientKeyData") };
+    if (shown.token === undefined && shown.cert === undefined)
+      throw this.#failed("it printed neither token nor certificate");
+    const expires = text("expirationTimestamp");
+    return { shown, expiresAtMs: expires === undefined ? Infinity : Date.parse(expires) };
+  }
+
+  #parsed(printed: string): { readonly status?: Readonly<Record<string, unknown>> } {
+    try {
+      return JSON.parse(printed) as { readonly status?: Readonly<Record<string, unknown>> };
+    } catch (cause) {
+      throw this.#failed("what it printed is no JSON", cause);
+    }
+  }
+
+  #failed(why: string, cause?: unknown): KubernetesError {
+    const { command, installHint } = this.#plugin;
+    const hint = installHint === undefined ? "" : ` ${firstLine(installHint)}`;
+    const message = `the program ${command}, which the kubeconfig names to say who we are, did not: ${why}.${hint}`;
+    return new KubernetesError("unknown-user", "not-applied", message, cause);
+  }
+}
+
+function firstLine(text: string): string {
+  return text.trim().split("\n")[0] ?? "";
+}

@@ -1,0 +1,50 @@
+// Finds the API server and who we are there: the kubeconfig that the caller names; else those that KUBECONFIG names; else, inside a pod, the service account that Kubernetes
+// has put there; else ~/.kube/config..
+import { existsSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import path from "node:path";
+import { invalidConfig } from "../../base/errors.ts";
+import type { Access } from "./access.ts";
+import { readKubeconfig } from "./kubeconfig.ts";
+import { TokenFile } from "./token-file.ts";
+
+export interface AccessWish {
+  readonly kubeconfig?: string | undefined;
+  readonly context?: string | undefined;
+}
+
+/** Where Kubernetes puts the service account of a pod. */
+const ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+export function findAccess(
+  { kubeconfig, context }: AccessWish,
+  environment: NodeJS.ProcessEnv = process.env,
+  account: string = ACCOUNT,
+): Access {
+  if (kubeconfig !== undefined) return readKubeconfig([kubeconfig], context);
+  const named = (environment["KUBECONFIG"] ?? "").split(path.delimiter).filter((file) => file !== "");
+  if (named.length > 0) return readKubeconfig(named, context);
+  const [host, port] = [environment["KUBERNETES_SERVICE_HOST"], environment["KUBERNETES_SERVICE_PORT"]];
+  if (host !== undefined && host !== "" && context === undefined && existsSync(path.join(account, "token")))
+    return inCluster(host, port ?? "443", account);
+  const own = path.join(environment["HOME"] ?? homedir(), ".kube", "config");
+  if (existsSync(own)) return readKubeconfig([own], context);
+  throw invalidConfig("kubernetes", [
+    `no cluster was found: KUBECONFIG is not set, ${own} is not there, and this process runs in no pod with a service account (${account}/token). Pass a kubeconfig: kubernetes://NAMESPACE?kubeconfig=FILE`,
+  ]);
+}
+
+function inCluster(host: string, port: string, account: string): Access {
+  const optional = (name: string): string | undefined => {
+    const file = path.join(account, name);
+    return existsSync(file) ? readFileSync(file, "utf8") : undefined;
+  };
+  return {
+    server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    ca: () => optional("ca.crt"),
+    skipsVerification: false,
+    credentials: new TokenFile(path.join(account, "token")),
+    namespace: optional("namespace")?.trim(),
+    origin: `the service account in ${account}`,
+  };
+}
