@@ -13,7 +13,7 @@ export interface Driver {
   /** The file of scripts/servers that starts one for tests. */
   readonly server?: string | undefined;
   readonly open: (url: string) => Promise<Store>;
-  /** The text that an owner of the store runs once, where tables have to be made. */
+  /** The text that an owner of the store runs once, where tables have to be made or rights given. */
   readonly schema?: ((options: SchemaOptions) => Promise<string>) | undefined;
   /** The guard for data in this store, where there is one. */
   readonly guard?: ((url: string, options: GuardOptions) => Promise<Guard>) | undefined;
@@ -21,7 +21,10 @@ export interface Driver {
 
 export interface SchemaOptions {
   readonly schema: string;
+  /** Who is to have the rights: a role, or a service account. */
   readonly role: string | undefined;
+  /** Of Kubernetes. */
+  readonly namespace: string | undefined;
   /** Also what the guard needs. */
   readonly fence: boolean;
 }

@@ -1,12 +1,13 @@
 // All drivers of this version.
 import type { Driver } from "./driver.ts";
 import { etcdDriver } from "./etcd.ts";
+import { kubernetesDriver } from "./kubernetes.ts";
 import { memoryDriver } from "./memory.ts";
 import { postgresDriver } from "./postgres.ts";
 import { sqliteDriver } from "./sqlite.ts";
 import { schemeOf } from "../base/url.ts";
 
-export const DRIVERS: readonly Driver[] = [etcdDriver, memoryDriver, postgresDriver, sqliteDriver];
+export const DRIVERS: readonly Driver[] = [etcdDriver, kubernetesDriver, memoryDriver, postgresDriver, sqliteDriver];
 
 /** The driver for a URL, by its scheme. */
 export function driverOf(url: string): Driver | undefined {

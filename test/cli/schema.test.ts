@@ -112,3 +112,19 @@ describe("conclave schema postgres", () => {
     expect(help).toContain("--grant ROLE");
   });
 });
+
+describe("conclave schema kubernetes", () => {
+  it("prints the manifest of the rights, for a namespace and a service account", async () => {
+    expect(await run(["kubernetes", "--namespace", "shop", "--grant", "billing"])).toBe(0);
+    expect(printed).toContain("kind: Role\n");
+    expect(printed).toContain("  name: conclave-billing\n  namespace: shop\n");
+    printed = "";
+    expect(await run(["kubernetes", "--json"])).toBe(0);
+    expect(JSON.parse(printed)).toMatchObject({ store: "kubernetes", namespace: "default", role: "default" });
+  });
+
+  it("takes no flag of the other store", async () => {
+    await expect(run(["kubernetes", "--fence"])).rejects.toThrow("--schema and --fence are of postgres");
+    await expect(run(["postgres", "--namespace", "shop"])).rejects.toThrow("--namespace is of kubernetes");
+  });
+});

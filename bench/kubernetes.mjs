@@ -1,0 +1,144 @@
+// @ts-check
+// `kubernetes:` on the API server of this repository, beside the fewest correct requests on bare node:http: locks taken and given back, leaderships held, leaders that leave or
+// crash. Requests are those that the server counts. That server is a program of Node on the same machine, and keeps no promise of speed: the numbers compare ours with the
+// fewest requests there, and say how many requests are made. They do not say what a real API server takes.
+//
+// There is no peer from npm to stand beside: none of those that elect on Leases notices a watch that goes silent, or has a deadline.
+import { Agent, request } from "node:http";
+import { createCandidate } from "conclave";
+import { kubernetes } from "conclave/stores/kubernetes";
+import { leaving, nodeRecipe, takeOver, together } from "./networked/failover.mjs";
+import { held } from "./networked/held.mjs";
+import { exitRows, EXTENT, heldRows, lockRows, say, timeRows } from "./networked/rows.mjs";
+import { canSupervise, supervised } from "./networked/supervised.mjs";
+import { inTurns, wordsFor } from "./networked/turns.mjs";
+import { keepResults } from "./results/keep.mjs";
+import { control, NAMESPACE, start } from "../scripts/servers/kubernetes.mjs";
+
+/** Each is renewed by a request of its own, so that there are fewer than elsewhere. */
+const HELD = 100;
+const TTL_MS = 15_000;
+const CRASH_TTL_MS = 2_000;
+/** Silence as the taker counts it (ttl · (1 + 2ρ) and a grain), from the renewal that its watch told it. */
+const CRASH_BOUND_MS = Math.ceil(CRASH_TTL_MS * 1.01 + 5 + CRASH_TTL_MS / 10);
+const SETTLE_MS = 2_000;
+const TITLES = {
+  ours: "withLock",
+  minimal: "the fewest correct requests on bare node:http (an update to take, one to give back)",
+};
+
+/** @typedef {{ url: string, server: string, count: () => Promise<Record<string, number>> }} Place */
+
+export async function run() {
+  /** @type {Record<string, unknown>} */
+  const raw = {};
+  const ran = await start();
+  const place = { url: ran.urls[0] ?? "", server: ran.server, count: async () => (await control(ran.server)).counts };
+  try {
+    raw["kubernetes"] = await ran.version();
+    const rows = [
+      ...(await heldOnes(place, raw)),
+      ...(await locks(place, raw)),
+      ...(await exits(place, raw)),
+      ...(await crashes(place, raw)),
+      ...(await keeper(place, raw)),
+    ];
+    if (process.env["BENCH_KEEP"] === "1") keepResults("kubernetes", raw);
+    return rows;
+  } finally {
+    await ran.stop();
+  }
+}
+
+/** @param {Place} place @param {Record<string, unknown>} raw */
+async function locks({ url, server, count }, raw) {
+  const candidate = createCandidate({ store: kubernetes(url), ttlMs: TTL_MS });
+  const withLock = (/** @type {string} */ name) => candidate.withLock(name, async () => {});
+  const all = { ours: withLock, minimal: bareLock(server) };
+  const { turns, turnMs } = EXTENT;
+  const one = await inTurns(all, { names: 1, turns, turnMs, count });
+  const many = await inTurns(all, { names: 64, turns, turnMs, count });
+  await candidate.close();
+  raw["locks per second"] = { 1: one, 64: many };
+  return [...lockRows("kubernetes", 1, one, TITLES, []), ...lockRows("kubernetes", 64, many, TITLES, [])];
+}
+
+/** Remembers each Lease as it was last written. @param {string} server @returns {import("./networked/turns.mjs").Lock} */
+function bareLock(server) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 16 });
+  const { hostname, port } = new URL(server);
+  /** @type {Map<string, { metadata: object, spec: Record<string, unknown> }>} */
+  const leases = new Map();
+  const send = (/** @type {string} */ method, /** @type {string} */ path, /** @type {object} */ body) =>
+    new Promise((resolve, reject) => {
+      const text = JSON.stringify(body);
+      const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(text) };
+      const sent = request({ agent, hostname, port, method, path, headers }, (answer) => {
+        let said = "";
+        answer.setEncoding("utf8").on("data", (part) => (said += part));
+        answer.on("end", () =>
+          (answer.statusCode ?? 500) < 300 ? resolve(JSON.parse(said)) : reject(new Error(said)),
+        );
+      });
+      sent.on("error", reject).end(text);
+    });
+  const path = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases`;
+  return async (name) => {
+    const lease = leases.get(name) ?? (await send("POST", path, { metadata: { name: `bare-${name}` }, spec: {} }));
+    const at = `${new Date().toISOString().slice(0, -1)}000Z`;
+    const mine = { holderIdentity: "bare", leaseDurationSeconds: 15, acquireTime: at, renewTime: at };
+    const taken = await send("PUT", `${path}/bare-${name}`, { ...lease, spec: mine });
+    const given = { ...mine, holderIdentity: "", leaseDurationSeconds: 1 };
+    leases.set(name, await send("PUT", `${path}/bare-${name}`, { ...taken, spec: given }));
+  };
+}
+
+/** @param {Place} place @param {Record<string, unknown>} raw */
+async function heldOnes({ url, count }, raw) {
+  const names = Array.from({ length: HELD }, (_, index) => `held-${index}`);
+  const seen = await held({
+    count,
+    forMs: EXTENT.heldMs,
+    take: async () => {
+      const candidate = createCandidate({ store: kubernetes(url), ttlMs: TTL_MS, drainMs: 100 });
+      const terms = await Promise.all(names.map((name) => candidate.election(name).campaign()));
+      return async () => {
+        if (!terms.every((term) => term.isHeld())) throw new Error("a term was lost while nothing was wrong");
+        await candidate.close();
+      };
+    },
+  });
+  say(`asked while ${HELD} were held for ${EXTENT.heldMs / 1000} s: ${wordsFor(seen.by)}`);
+  raw["held"] = seen;
+  return heldRows(`kubernetes, ${HELD} leaderships held, ttl ${TTL_MS / 1000} s`, seen);
+}
+
+/** @param {Place} place @param {Record<string, unknown>} raw */
+async function exits({ url, count }, raw) {
+  const ours = await leaving(nodeRecipe("kubernetes", url, "leaving", 60_000), { count, settleMs: SETTLE_MS });
+  raw["leaves"] = ours;
+  const inTurn = (/** @type {Readonly<Record<string, number>>} */ { update = 0, get = 0 }) => update + get;
+  return exitRows("kubernetes, after a clean exit: conclave", ours, inTurn, "≤ 3");
+}
+
+/** @param {Place} place @param {Record<string, unknown>} raw */
+async function crashes({ url }, raw) {
+  const { pairs, rounds } = EXTENT;
+  const options = { how: /** @type {const} */ ("crash"), rounds, settleMs: SETTLE_MS, phaseMs: CRASH_TTL_MS / 3 };
+  const samples = await together(pairs, (pair) =>
+    takeOver(nodeRecipe("kubernetes", url, `crash-${pair}`, CRASH_TTL_MS), options),
+  );
+  raw["crashes"] = samples;
+  return timeRows(`kubernetes, after a crash, ttl ${CRASH_TTL_MS / 1000} s: conclave`, samples, `≤ ${CRASH_BOUND_MS}`);
+}
+
+/** @param {Place} place @param {Record<string, unknown>} raw */
+async function keeper({ url }, raw) {
+  if (!canSupervise()) {
+    say("conclave run is not in this build: a crash under it is left out");
+    return [];
+  }
+  const samples = await supervised(url, EXTENT.supervised);
+  raw["supervised"] = samples;
+  return timeRows("kubernetes, conclave run killed, ttl 60 s, to the next command's first act", samples, "≤ 250");
+}

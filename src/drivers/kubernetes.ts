@@ -1,0 +1,13 @@
+// The record of the Kubernetes driver. What it prints in place of a schema is the manifest of the rights that candidates need.
+import type { Driver } from "./driver.ts";
+
+export const kubernetesDriver: Driver = {
+  name: "kubernetes",
+  schemes: ["kubernetes"],
+  server: "kubernetes",
+  open: async (url) => (await import("../stores/kubernetes.ts")).kubernetes(url),
+  schema: async ({ namespace, role }) => {
+    const { kubernetesManifest } = await import("../stores/kubernetes.ts");
+    return kubernetesManifest({ namespace, serviceAccount: role });
+  },
+};

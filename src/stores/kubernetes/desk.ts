@@ -1,0 +1,100 @@
+// The few requests on Leases that an election makes, each as one request: get, list, create, update. An update names the version AND the uid that it replaces.
+//
+// ARGUMENT for the uid: the API server makes a Lease that is not there by an update, as it does for few other kinds. Without the uid the renewal of a Lease that somebody has
+// deleted would bring it back, and its holder would go on beside whoever had taken over. With it the update is refused (409), and the look that follows finds nothing.
+import type { Answer, KubernetesClient } from "../../clients/kubernetes/client.ts";
+import { KubernetesError } from "../../clients/kubernetes/errors.ts";
+import { type Lease, readLease } from "./lease.ts";
+
+export interface Listed {
+  readonly leases: readonly Lease[];
+  readonly version: string;
+}
+
+export class LeaseDesk {
+  readonly #client: KubernetesClient;
+  readonly #namespace: string;
+  readonly path: string;
+
+  constructor(client: KubernetesClient, namespace: string) {
+    this.#client = client;
+    this.#namespace = namespace;
+    this.path = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
+  }
+
+  /** The uid of the namespace: what tokens are comparable in. */
+  async namespaceUid(signal: AbortSignal): Promise<string> {
+    const path = `/api/v1/namespaces/${encodeURIComponent(this.#namespace)}`;
+    const { status, json } = await this.#client.send("GET", path, undefined, signal);
+    const { uid } = ((json ?? {}) as { readonly metadata?: { readonly uid?: unknown } }).metadata ?? {};
+    if (status === 200 && typeof uid === "string" && uid !== "") return uid;
+    const message =
+      status === 404
+        ? `there is no namespace ${this.#namespace} at ${this.#client.access.server}. Make it: kubectl create namespace ${this.#namespace}`
+        : `${this.#client.access.server} answered ${status} when it was asked for the namespace ${this.#namespace}`;
+    throw new KubernetesError("foreign", "not-applied", message);
+  }
+
+  /** "v1.35.0"; undefined if it is not told. */
+  async serverVersion(signal: AbortSignal): Promise<string | undefined> {
+    try {
+      const { json } = await this.#client.send("GET", "/version", undefined, signal);
+      const { gitVersion } = (json ?? {}) as { readonly gitVersion?: unknown };
+      return typeof gitVersion === "string" ? gitVersion : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** undefined: there is none of that name. */
+  async get(leaseName: string, signal: AbortSignal): Promise<Lease | undefined> {
+    const answer = await this.#client.send("GET", `${this.path}/${leaseName}`, undefined, signal);
+    if (answer.status === 200) return readLease(answer.json);
+    if (answer.status === 404 && isAbout(answer, leaseName)) return undefined;
+    throw unexpected(answer, `the Lease ${leaseName}`);
+  }
+
+  async list(selector: { readonly label?: string; readonly name?: string }, signal: AbortSignal): Promise<Listed> {
+    const query = new URLSearchParams({
+      ...(selector.label === undefined ? {} : { labelSelector: selector.label }),
+      ...(selector.name === undefined ? {} : { fieldSelector: `metadata.name=${selector.name}` }),
+    });
+    const answer = await this.#client.send("GET", `${this.path}?${query.toString()}`, undefined, signal);
+    const { items, metadata } = (answer.json ?? {}) as {
+      readonly items?: unknown;
+      readonly metadata?: { readonly resourceVersion?: unknown };
+    };
+    const version = metadata?.resourceVersion;
+    if (answer.status !== 200 || typeof version !== "string") throw unexpected(answer, "a list of Leases");
+    return { leases: Array.isArray(items) ? items.map(readLease) : [], version };
+  }
+
+  /** "conflict": there is one already. */
+  async create(lease: object, signal: AbortSignal): Promise<Lease | "conflict"> {
+    const answer = await this.#client.send("POST", this.path, lease, signal);
+    if (answer.status === 201 || answer.status === 200) return readLease(answer.json);
+    if (answer.status === 409) return "conflict";
+    throw unexpected(answer, "a Lease that was to be made");
+  }
+
+  /** "conflict": another version stands there, or another Lease, or none. */
+  async update(leaseName: string, lease: object, signal: AbortSignal): Promise<Lease | "conflict"> {
+    const answer = await this.#client.send("PUT", `${this.path}/${leaseName}`, lease, signal);
+    if (answer.status === 200) return readLease(answer.json);
+    if (answer.status === 409 || answer.status === 404) return "conflict";
+    throw unexpected(answer, `the Lease ${leaseName}`);
+  }
+}
+
+/** The server knows Leases, and has none of this name; not: it knows no such path. */
+function isAbout({ json }: Answer, leaseName: string): boolean {
+  const { message } = (json ?? {}) as { readonly message?: unknown };
+  return typeof message === "string" && message.includes(`"${leaseName}"`);
+}
+
+function unexpected({ status, json }: Answer, what: string): KubernetesError {
+  const { message } = (json ?? {}) as { readonly message?: unknown };
+  const said = typeof message === "string" ? message : "nothing";
+  const problem = status === 422 && /annotations: Too long/.test(said) ? "too-large" : "foreign";
+  return new KubernetesError(problem, "not-applied", `${what}: ${status} (${said})`);
+}

@@ -1,0 +1,57 @@
+// What this handle has last seen of each Lease: by an answer, or by its watch. Nothing is decided by it alone. A write that rests on it names its version, so that it is refused
+// if something else stands there by now; a loss is told only after the server was asked.
+//
+// One thing is remembered for safety. A Lease that was held when it was last seen and is not there any more, or is another object, was deleted by force: its holder learns of
+// that by its next renewal. Absence has no version and no ttl in Kubernetes, so that only the one who saw the Lease can wait for the holder (law 14).
+import { Recent } from "../../base/recent.ts";
+import { asVersion, type Name, type Seat } from "../contract.ts";
+import { holderOf, type Lease, seatOf, ttlMsOf, versionNumber, versionOf } from "./lease.ts";
+
+/** More names than one candidate stands for. */
+const NAMES = 20_000;
+
+interface Gone {
+  readonly uid: string;
+  readonly ttlMs: number | undefined;
+}
+
+export class Known {
+  readonly #leases = new Recent<Name, Lease | undefined>(NAMES);
+  readonly #gone = new Recent<Name, Gone | undefined>(NAMES);
+
+  get(name: Name): Lease | undefined {
+    return this.#leases.get(name);
+  }
+
+  /** Answers may overtake each other: an older version of the same Lease is no news. */
+  see(name: Name, lease: Lease): void {
+    const before = this.#leases.get(name);
+    if (before !== undefined && versionNumber(before) >= versionNumber(lease)) return;
+    if (before !== undefined && before.metadata.uid !== lease.metadata.uid && holderOf(before) !== "")
+      this.#lose(name, before);
+    // Somebody holds the new one: by the rules of those who wait, or by force, and then by its token.
+    if (holderOf(lease) !== "" && this.#gone.has(name)) this.#gone.set(name, undefined);
+    this.#leases.set(name, lease);
+  }
+
+  /** It is not there. */
+  miss(name: Name): void {
+    const before = this.#leases.get(name);
+    if (before === undefined) return;
+    if (holderOf(before) !== "") this.#lose(name, before);
+    this.#leases.set(name, undefined);
+  }
+
+  #lose(name: Name, before: Lease): void {
+    this.#gone.set(name, { uid: before.metadata.uid, ttlMs: ttlMsOf(before) });
+  }
+
+  /** What stands at the name, of which the last that was seen is `lease`. */
+  seat(name: Name, lease: Lease | undefined): Seat {
+    const gone = this.#gone.get(name);
+    if (lease !== undefined && (gone === undefined || holderOf(lease) !== "")) return seatOf(name, lease);
+    const instead = lease === undefined ? "absent" : versionOf(lease);
+    if (gone === undefined) return { name, version: asVersion(instead), state: "vacant" };
+    return { name, version: asVersion(`${gone.uid}/gone/${instead}`), state: "missing", ttlMs: gone.ttlMs };
+  }
+}

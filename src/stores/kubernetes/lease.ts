@@ -1,0 +1,245 @@
+// A Lease as an election reads and writes it. The spec is what client-go writes, field by field, so that a Go candidate stands in the same election and kubectl shows the
+// leader. What client-go has no room for stands in annotations, which it leaves alone:
+//
+//   conclave/name     the name of the election
+//   conclave/term     JSON: the holder of the spec that this is about, candidate, session, bid, and from the first renewal on the token
+//   conclave/value    what the leader announces
+//   conclave/asked    JSON: the token whose term was asked to hand over
+//   conclave/memo-…   memos (memos.ts)
+//
+// and the label conclave/session, by which the Leases of one session are found.
+//
+// INVARIANT  conclave/term counts only while its holder is the holder of the spec: a Go candidate that takes the Lease leaves the annotation as it was
+// INVARIANT  of the writes of one term, each renewal has a later second in `renewTime` than the one before
+//   ARGUMENT: client-go compares what it has seen as JSON in which a time has whole seconds. Two renewals within one second look the same to it, so that its silence would
+//   begin up to a second before our last renewal, and end before our deadline. A second that only grows makes each renewal a change, whatever the wall clock does.
+import { createHash } from "node:crypto";
+import { microTime } from "../../clients/kubernetes/wall-clock.ts";
+import { Refusal } from "../../base/refusal.ts";
+import {
+  asBid,
+  asVersion,
+  type Bid,
+  type Hold,
+  type Name,
+  type Seat,
+  type Session,
+  type Token,
+  type Version,
+} from "../contract.ts";
+
+type Texts = Readonly<Record<string, string>>;
+
+export interface Lease {
+  readonly metadata: {
+    readonly name: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly labels?: Texts | undefined;
+    readonly annotations?: Texts | undefined;
+  };
+  readonly spec: LeaseSpec;
+}
+
+interface LeaseSpec {
+  readonly holderIdentity?: string | undefined;
+  readonly leaseDurationSeconds?: number | undefined;
+  readonly acquireTime?: string | undefined;
+  readonly renewTime?: string | undefined;
+  readonly leaseTransitions?: number | undefined;
+  readonly strategy?: string | undefined;
+}
+
+/** What is ours at a Lease. */
+export interface TermNote {
+  /** The holderIdentity that it is about. */
+  readonly holder: string;
+  readonly candidate: string;
+  readonly session: string;
+  readonly bid: Bid;
+  readonly domain: string;
+  /** Decimal. Written by the first renewal: the write that grants a term cannot know its own version. */
+  readonly token?: string | undefined;
+}
+
+export const NAME = "conclave/name";
+export const TERM = "conclave/term";
+export const VALUE = "conclave/value";
+export const ASKED = "conclave/asked";
+export const SESSION = "conclave/session";
+
+/** Throws a refusal for what is no Lease. */
+export function readLease(json: unknown): Lease {
+  const { metadata, spec } = (json ?? {}) as { readonly metadata?: Lease["metadata"]; readonly spec?: LeaseSpec };
+  const { name, uid, resourceVersion } = metadata ?? {};
+  if (typeof name !== "string" || typeof uid !== "string" || typeof resourceVersion !== "string")
+    throw new Refusal(
+      "STORE_FOREIGN_DATA",
+      "kubernetes: the answer is no Lease. Does a proxy answer in place of the API server?",
+    );
+  if (!/^\d{1,20}$/.test(resourceVersion))
+    throw new Refusal(
+      "STORE_UNSUPPORTED",
+      `kubernetes: the Lease ${name} has the version ${JSON.stringify(resourceVersion)}, which is no number. Tokens are versions, and must compare. Use an API server of Kubernetes itself, or another store.`,
+    );
+  return { ...(json as object), metadata: { ...metadata, name, uid, resourceVersion }, spec: spec ?? {} };
+}
+
+export function versionNumber({ metadata }: Lease): bigint {
+  return BigInt(metadata.resourceVersion);
+}
+
+export function holderOf({ spec }: Lease): string {
+  return spec.holderIdentity ?? "";
+}
+
+/** As recorded by the holder; undefined where a Lease has none. */
+export function ttlMsOf({ spec }: Lease): number | undefined {
+  return typeof spec.leaseDurationSeconds === "number" ? spec.leaseDurationSeconds * 1000 : undefined;
+}
+
+export function noteOf(lease: Lease): TermNote | undefined {
+  const text = lease.metadata.annotations?.[TERM];
+  if (text === undefined) return undefined;
+  try {
+    const { holder, candidate, session, bid, domain, token } = JSON.parse(text) as Partial<
+      Record<keyof TermNote, unknown>
+    >;
+    const texts = [holder, candidate, session, bid, domain];
+    if (!texts.every((each) => typeof each === "string")) return undefined;
+    const shown = typeof token === "string" && /^\d{1,20}$/.test(token) ? token : undefined;
+    return { holder, candidate, session, bid: asBid(String(bid)), domain, token: shown } as TermNote;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The note of the term that holds the Lease now, if that is one of ours. */
+export function currentNote(lease: Lease): TermNote | undefined {
+  const note = noteOf(lease);
+  return note !== undefined && note.holder !== "" && note.holder === holderOf(lease) ? note : undefined;
+}
+
+/** Of a term of ours: the version of the granting write. Until it is recorded no other write of ours has been made, so that it is the version that stands. */
+export function tokenOf(lease: Lease, note: TermNote): Token {
+  return {
+    domain: note.domain,
+    value: note.token === undefined ? versionNumber(lease) : BigInt(note.token),
+    bid: note.bid,
+  };
+}
+
+/** Whether the Lease is held by this very hold. A token that is not recorded yet decides nothing. */
+export function isHeldBy(lease: Lease, session: Session, hold: Hold): boolean {
+  const note = currentNote(lease);
+  if (note === undefined || note.session !== session.id || note.bid !== hold.bid) return false;
+  return note.token === undefined || hold.token === undefined || BigInt(note.token) === hold.token.value;
+}
+
+/**
+ * Changes with every grant, renewal and release, by us or by Go, and with nothing else: a memo or a label is no sign of life. The uid tells a Lease that was deleted and made
+ * again from the one before.
+ */
+export function versionOf({ metadata: { uid }, spec }: Lease): Version {
+  const { holderIdentity, leaseDurationSeconds, acquireTime, renewTime, leaseTransitions } = spec;
+  const parts = [holderIdentity ?? "", leaseDurationSeconds, acquireTime, renewTime, leaseTransitions ?? 0];
+  const digest = createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 22);
+  return asVersion(`${uid}/${leaseTransitions ?? 0}/${digest}`);
+}
+
+export function seatOf(name: Name, lease: Lease): Seat {
+  const version = versionOf(lease);
+  const holder = holderOf(lease);
+  if (holder === "") return { name, version, state: "vacant" };
+  const note = currentNote(lease);
+  const ttlMs = ttlMsOf(lease);
+  if (note === undefined) return { name, version, state: "held", holder: { candidate: holder }, ttlMs };
+  const { value, domain } = tokenOf(lease, note);
+  const announced = lease.metadata.annotations?.[VALUE] ?? "";
+  const shown = { candidate: note.candidate, bid: note.bid, token: value, domain, value: announced };
+  return { name, version, state: "held", holder: shown, ttlMs };
+}
+
+// ---- what is written
+
+interface Granting {
+  readonly session: Session;
+  readonly domain: string;
+  readonly name: Name;
+  readonly bid: Bid;
+  readonly value: string;
+}
+
+/** As client-go makes one, or takes one over: `leaseTransitions` grows with every change of the holder, also over one that was given back. */
+export function granted(
+  lease: Lease | undefined,
+  leaseName: string,
+  grant: Granting,
+  label: string,
+  now: Date,
+): object {
+  const { session, domain, name, bid, value } = grant;
+  const holder = `${session.candidate}_${bid}`;
+  const at = microTime(now);
+  const note: TermNote = { holder, candidate: session.candidate, session: session.id, bid, domain };
+  const { [ASKED]: _asked, ...annotations } = lease?.metadata.annotations ?? {};
+  return {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    ...lease,
+    metadata: {
+      ...(lease?.metadata ?? { name: leaseName }),
+      labels: { ...lease?.metadata.labels, [SESSION]: label },
+      annotations: { ...annotations, [NAME]: name, [TERM]: JSON.stringify(note), [VALUE]: value },
+    },
+    spec: {
+      ...lease?.spec,
+      holderIdentity: holder,
+      leaseDurationSeconds: session.ttlMs / 1000,
+      acquireTime: at,
+      renewTime: at,
+      leaseTransitions: lease === undefined ? 0 : (lease.spec.leaseTransitions ?? 0) + 1,
+    },
+  };
+}
+
+/** Records the token beside: from now on the version of the Lease is another. */
+export function renewed(lease: Lease, hold: Hold, now: Date): object {
+  return { ...recorded(lease, hold.token), spec: { ...lease.spec, renewTime: laterSecond(lease.spec.renewTime, now) } };
+}
+
+/** With other annotations, and nothing else. The token is recorded with them. */
+export function annotated(
+  lease: Lease,
+  token: Token | undefined,
+  annotations: Readonly<Record<string, string | undefined>>,
+): object {
+  const with_ = recorded(lease, token);
+  return { ...with_, metadata: { ...with_.metadata, annotations: { ...with_.metadata.annotations, ...annotations } } };
+}
+
+/** As client-go gives back: no holder, one second. The annotations stay, so that the bid that held it last is known. */
+export function vacated(lease: Lease, now: Date): object {
+  const at = microTime(now);
+  const { [SESSION]: _session, ...labels } = lease.metadata.labels ?? {};
+  return {
+    ...lease,
+    metadata: { ...lease.metadata, labels },
+    spec: { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1, acquireTime: at, renewTime: at },
+  };
+}
+
+function recorded(lease: Lease, token: Token | undefined): Lease {
+  const note = currentNote(lease);
+  if (note === undefined || note.token !== undefined) return lease;
+  const value = token?.value ?? versionNumber(lease);
+  const text = JSON.stringify({ ...note, token: `${value}` });
+  return { ...lease, metadata: { ...lease.metadata, annotations: { ...lease.metadata.annotations, [TERM]: text } } };
+}
+
+/** The wall clock, or the second after the recorded one, whichever is later. */
+function laterSecond(before: string | undefined, now: Date): string {
+  const beforeMs = before === undefined ? NaN : Date.parse(before);
+  const least = Math.floor(beforeMs / 1000) * 1000 + 1000;
+  return microTime(now.getTime() >= least || Number.isNaN(least) ? now : new Date(least));
+}

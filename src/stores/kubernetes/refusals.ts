@@ -1,0 +1,83 @@
+// What went wrong at the API server, as an outcome of the contract: what, why, what next. Whatever is not certain is unknown.
+import { KubernetesError, type KubernetesProblem } from "../../clients/kubernetes/errors.ts";
+import { ConclaveError } from "../../base/errors.ts";
+import { type RefusalCode, type Refused, unknown, type Unknown } from "../../base/outcome.ts";
+import { Refusal } from "../../base/refusal.ts";
+import type { Lease } from "./lease.ts";
+import { grantCommand } from "./manifest.ts";
+
+type Sentence = readonly [code: RefusalCode, retryable: boolean, next: string];
+
+const SENTENCES: Readonly<Record<KubernetesProblem, Sentence>> = {
+  unreachable: ["STORE_UNREACHABLE", true, "It is tried again."],
+  tls: ["STORE_DENIED", false, ""],
+  "unknown-user": ["STORE_DENIED", false, "Renew the credential: kubectl auth whoami shows whether it is accepted."],
+  forbidden: ["STORE_DENIED", false, ""],
+  busy: ["STORE_UNREACHABLE", true, "It is tried again."],
+  "too-large": [
+    "STORE_UNSUPPORTED",
+    false,
+    "Announce a shorter value, or keep fewer memos: the annotations of a Lease have 256 KiB together. Nothing was written.",
+  ],
+  foreign: ["STORE_UNSUPPORTED", false, ""],
+  other: ["STORE_UNREACHABLE", true, "It is tried again."],
+};
+
+export function outcomeOf(error: unknown, namespace: string): Refused | Unknown {
+  if (error instanceof Refusal) return error.refused;
+  if (error instanceof ConclaveError) throw error;
+  if (!(error instanceof KubernetesError) || error.outcome === "unknown") return unknown(error);
+  const [code, retryable, next] = SENTENCES[error.problem];
+  const what =
+    error.problem === "forbidden"
+      ? `${error.message}. Apply once, as an administrator: ${grantCommand(namespace)}`
+      : `${error.message}. ${next}`;
+  return { kind: "refused", code, message: `kubernetes: ${what.trim()}`, retryable, cause: error };
+}
+
+function foreign(lease: Lease, why: string): Refusal {
+  return new Refusal("STORE_FOREIGN_DATA", `kubernetes: the Lease ${lease.metadata.name} ${why} Nothing was written.`);
+}
+
+/** Throws for a Lease in which an election of ours cannot stand. */
+export function mustBeElection(lease: Lease, name: string, nameNoted: string | undefined): void {
+  const { spec } = lease;
+  if (spec.strategy !== undefined && spec.strategy !== "")
+    throw foreign(
+      lease,
+      `is led by Kubernetes' own coordinated election (strategy ${spec.strategy}), which chooses the holder itself. Use another name.`,
+    );
+  if ((spec.holderIdentity ?? "") !== "" && !((spec.leaseDurationSeconds ?? 0) > 0))
+    throw foreign(
+      lease,
+      "has a holder and no leaseDurationSeconds, so that nobody can tell when it may be taken. Use another name, or delete it.",
+    );
+  if (nameNoted !== undefined && nameNoted !== name)
+    throw foreign(
+      lease,
+      `belongs to the election ${JSON.stringify(nameNoted)}, and not to ${JSON.stringify(name)}. Was it copied? Use another name, or delete it.`,
+    );
+}
+
+/** An older client-go waits its own LeaseDuration, whatever is recorded: a Go candidate that has the Lease now shows how long that is. */
+export function ttlTooLong(lease: Lease, ttlMs: number, theirsMs: number): Refused {
+  const message = `kubernetes: the Lease ${lease.metadata.name} was held by ${JSON.stringify(lease.spec.holderIdentity)} with leaseDurationSeconds ${theirsMs / 1000}, and our ttlMs is ${ttlMs}. A foreign candidate may take over after its own duration, so ours must not be longer: set ttlMs to ${theirsMs} or less. Nothing was written.`;
+  return { kind: "refused", code: "STORE_UNSUPPORTED", message, retryable: false };
+}
+
+/** Definitely not applied: each try was answered 409. */
+export function contention(leaseName: string): Refusal {
+  return new Refusal(
+    "STORE_UNREACHABLE",
+    `kubernetes: the Lease ${leaseName} was changed by others each time it was to be written. It is tried again.`,
+    { retryable: true },
+  );
+}
+
+export function editedEarly(leaseName: string): Refusal {
+  return new Refusal(
+    "STORE_UNREACHABLE",
+    `kubernetes: the Lease ${leaseName} was edited before its first renewal, so that its token is not recorded yet. It is tried again.`,
+    { retryable: true },
+  );
+}

@@ -1,0 +1,112 @@
+// What is done with the Lease of one name, as steps of the book: pure functions of what stands there.
+import {
+  type Claim,
+  type Claimed,
+  type Hold,
+  type Name,
+  type Seat,
+  type Session,
+  type Token,
+  VACANT,
+} from "../contract.ts";
+import type { Step } from "./book.ts";
+import {
+  annotated,
+  ASKED,
+  currentNote,
+  granted,
+  holderOf,
+  isHeldBy,
+  type Lease,
+  noteOf,
+  renewed,
+  tokenOf,
+  ttlMsOf,
+  vacated,
+  VALUE,
+} from "./lease.ts";
+import { labelOfSession, leaseNameOf } from "./names.ts";
+import { ttlTooLong } from "./refusals.ts";
+
+export interface ClaimParts {
+  readonly domain: string;
+  readonly seat: (name: Name, lease: Lease | undefined) => Seat;
+  readonly now: () => Date;
+}
+
+/** Renews the Lease if it is held by this hold. A Lease that is not there is lost, and not made anew. */
+export function renewing(session: Session, hold: Hold, now: () => Date): Step<"lost"> {
+  return (lease) =>
+    lease !== undefined && isHeldBy(lease, session, hold) ? { next: renewed(lease, hold, now()) } : "lost";
+}
+
+/** Gives the Lease back if it is held by this session and bid, whatever its version. */
+export function releasing(session: Session, hold: Hold, now: () => Date): Step<"not ours"> {
+  const { name, bid } = hold;
+  return (lease) =>
+    lease !== undefined && isHeldBy(lease, session, { name, bid }) ? { next: vacated(lease, now()) } : "not ours";
+}
+
+export function claiming(claim: Claim, { domain, seat, now }: ClaimParts): Step<Claimed> {
+  const { session, name, bid, value } = claim;
+  return (lease) => {
+    if (lease !== undefined && isHeldBy(lease, session, { name, bid })) {
+      if ((lease.metadata.annotations?.[VALUE] ?? "") === value) return { kind: "granted", hold: heldIn(lease, name) };
+      return { next: annotated(lease, undefined, { [VALUE]: value }) };
+    }
+    const stands = seat(name, lease);
+    if (!mayReplace(claim, stands, lease)) return { kind: "beaten", seat: stands };
+    const theirsMs = lease === undefined ? undefined : foreignTtlMs(lease);
+    if (lease !== undefined && theirsMs !== undefined && session.ttlMs > theirsMs)
+      return ttlTooLong(lease, session.ttlMs, theirsMs);
+    const grant = { session, domain, name, bid, value };
+    return { next: granted(lease, leaseNameOf(name), grant, labelOfSession(session.id), now()) };
+  };
+}
+
+/** Over VACANT the last bid that held the Lease is not granted again: that claim was applied before, and comes late. */
+function mayReplace({ over, bid }: Claim, seat: Seat, lease: Lease | undefined): boolean {
+  if (over === VACANT) return seat.state === "vacant" && (lease === undefined || noteOf(lease)?.bid !== bid);
+  return over !== undefined && over === seat.version;
+}
+
+/** Of a holder that is none of ours. */
+function foreignTtlMs(lease: Lease): number | undefined {
+  return holderOf(lease) !== "" && currentNote(lease) === undefined ? ttlMsOf(lease) : undefined;
+}
+
+/** The Lease is held by a term of ours. */
+export function heldIn(lease: Lease, name: Name): Hold {
+  const note = currentNote(lease);
+  if (note === undefined) throw new Error("the Lease is not held by one of ours");
+  return { name, bid: note.bid, token: tokenOf(lease, note) };
+}
+
+/** Asks the term of this token to hand over. */
+export function asking(token: Token): Step<"asked" | "not leading"> {
+  return (lease) => {
+    const note = lease === undefined ? undefined : currentNote(lease);
+    if (lease === undefined || note === undefined) return "not leading";
+    const stands = tokenOf(lease, note);
+    if (stands.domain !== token.domain || stands.value !== token.value || stands.bid !== token.bid)
+      return "not leading";
+    const text = JSON.stringify({ domain: token.domain, value: `${token.value}`, bid: token.bid });
+    return lease.metadata.annotations?.[ASKED] === text
+      ? "asked"
+      : { next: annotated(lease, undefined, { [ASKED]: text }) };
+  };
+}
+
+/** The request that stands at a Lease, as a hold of the term that was asked. */
+export function askedOf(lease: Lease, name: Name): Hold | undefined {
+  const text = lease.metadata.annotations?.[ASKED];
+  const note = currentNote(lease);
+  if (text === undefined || note === undefined) return undefined;
+  try {
+    const { domain, value, bid } = JSON.parse(text) as { readonly [field: string]: unknown };
+    if (bid !== note.bid || typeof domain !== "string" || typeof value !== "string") return undefined;
+    return { name, bid: note.bid, token: { domain, value: BigInt(value), bid: note.bid } };
+  } catch {
+    return undefined;
+  }
+}

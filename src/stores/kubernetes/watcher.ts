@@ -1,0 +1,313 @@
+// One watch of the API server for everybody who watches names at this handle: of one Lease while one name is watched, of the whole namespace for more. It begins with a list, so
+// that nothing falls between; it goes on from the last version it has heard, by an event or a bookmark. What it hears is told at once, renewals too: a candidate that waits sees
+// the holder live without asking for it.
+//
+// A watch that hears nothing although something happens is the worst that can be: everybody would wait. Three things end it:
+//   - it has been silent for longer than a server's bookmarks allow (client.ts)
+//   - a request of our own was answered with a version that the watch has not told a moment later (`compare`)
+//   - the server ended it: then it goes on by itself, and begins anew with a list if the server has forgotten where it was (410)
+// When it has been quiet for a while (`isFresh`), looks ask the server themselves, which is what makes the second rule bite for those who only wait.
+import type { KubernetesClient } from "../../clients/kubernetes/client.ts";
+import type { WatchEvent } from "../../clients/kubernetes/event-stream.ts";
+import type { Hint, Name, Question, Seat } from "../contract.ts";
+import type { Mailbox } from "../mailbox.ts";
+import { Watched } from "../watched.ts";
+import type { LeaseDesk } from "./desk.ts";
+import { ASKED, type Lease, readLease, versionNumber } from "./lease.ts";
+import type { Known } from "./known.ts";
+import { memoAnnotation } from "./memos.ts";
+import { leaseNameOf } from "./names.ts";
+
+/** Servers send a bookmark about once a minute. */
+const SILENCE_MS = 100_000;
+/** The server ends a watch after this. */
+const LASTS_SECONDS = 290;
+/** Something was heard so recently that looks need not ask. */
+const FRESH_MS = 10_000;
+/** So long may the watch be behind an answer. */
+const LAG_MS = 2_000;
+const LIST_WITHIN_MS = 10_000;
+
+export interface WatcherParts {
+  readonly client: KubernetesClient;
+  readonly desk: LeaseDesk;
+  readonly known: Known;
+  /** For tests. */
+  readonly silenceMs?: number | undefined;
+}
+
+interface MemoWatch {
+  readonly hint: Hint;
+  readonly annotation: string;
+  readonly mailbox: Mailbox;
+}
+
+export class Watcher {
+  readonly #parts: WatcherParts;
+  readonly #watched = new Watched();
+  readonly #memos = new Set<MemoWatch>();
+  /** Which names are watched, by the names of their Leases. */
+  readonly #names = new Map<string, Set<Name>>();
+  #round: Round | undefined;
+
+  constructor(parts: WatcherParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns how to stop. */
+  add(questions: readonly Question[], mailbox: Mailbox): () => void {
+    const memos = questions.flatMap(({ name, memo }) =>
+      memo === undefined ? [] : [{ hint: { name, memo }, annotation: memoAnnotation(memo), mailbox }],
+    );
+    const names = questions.filter(({ memo }) => memo === undefined).map(({ name }) => name);
+    for (const { name } of questions) this.#nameOf(leaseNameOf(name)).add(name);
+    for (const memo of memos) this.#memos.add(memo);
+    this.#watched.add(names, mailbox);
+    if (this.#round?.covers(this.#names.keys()) !== true) this.#begin();
+    else if (this.#round.isLive) for (const name of names) mailbox.put({ name, seat: this.#seat(name) });
+    return () => {
+      for (const memo of memos) this.#memos.delete(memo);
+      for (const name of names) this.#watched.remove(name, mailbox);
+      for (const { name } of questions) this.#forget(name);
+    };
+  }
+
+  /** What stands at the name, if the watch has just told it. */
+  seen(name: Name): Seat | undefined {
+    return this.#round?.isFresh === true && this.#names.has(leaseNameOf(name)) ? this.#seat(name) : undefined;
+  }
+
+  /** A request of ours was answered with this. undefined: there is no such Lease. */
+  compare(leaseName: string, name: Name, lease: Lease | undefined): void {
+    if (!this.#names.has(leaseName)) return;
+    if (lease !== undefined) this.#round?.mustReach(versionNumber(lease));
+    else if (this.#parts.known.get(name) !== undefined) this.#round?.mustReach(undefined);
+  }
+
+  #nameOf(leaseName: string): Set<Name> {
+    const names = this.#names.get(leaseName) ?? new Set();
+    this.#names.set(leaseName, names);
+    return names;
+  }
+
+  #seat(name: Name): Seat {
+    const { known } = this.#parts;
+    return known.seat(name, known.get(name));
+  }
+
+  #forget(name: Name): void {
+    const isWatched = this.#watched.has(name) || [...this.#memos].some(({ hint }) => hint.name === name);
+    if (isWatched) return;
+    this.#names.delete(leaseNameOf(name));
+    if (this.#names.size > 0) return;
+    this.#round?.end();
+    this.#round = undefined;
+  }
+
+  #begin(): void {
+    this.#round?.end();
+    const [only, another] = [...this.#names.keys()];
+    this.#round = new Round(this.#parts, another === undefined ? only : undefined, {
+      listed: (leases) => this.#listed(leases),
+      hear: (lease, isGone) => this.#hear(lease, isGone),
+      broken: () => this.#broken(),
+    });
+  }
+
+  #broken(): void {
+    this.#round = undefined;
+    this.#watched.endAll();
+    for (const { mailbox } of this.#memos) mailbox.end();
+  }
+
+  #listed(leases: readonly Lease[]): void {
+    const { known } = this.#parts;
+    const byName = new Map(leases.map((lease) => [lease.metadata.name, lease]));
+    for (const [leaseName, names] of this.#names) {
+      const lease = byName.get(leaseName);
+      for (const name of names) {
+        if (lease === undefined) known.miss(name);
+        else known.see(name, lease);
+        this.#watched.tell(name, this.#seat(name));
+      }
+    }
+    for (const { hint, mailbox } of this.#memos) mailbox.put(hint);
+  }
+
+  #hear(lease: Lease, isGone: boolean): void {
+    const { known } = this.#parts;
+    for (const name of this.#names.get(lease.metadata.name) ?? []) {
+      const before = known.get(name);
+      if (isGone) known.miss(name);
+      else known.see(name, lease);
+      const seat = this.#seat(name);
+      if (before === undefined || known.seat(name, before).version !== seat.version) this.#watched.tell(name, seat);
+      else if (textAt(before, ASKED) !== textAt(lease, ASKED) && textAt(lease, ASKED) !== undefined)
+        this.#watched.tellAsked(name);
+      for (const { hint, annotation, mailbox } of this.#memos)
+        if (hint.name === name && textAt(before, annotation) !== textAt(lease, annotation)) mailbox.put(hint);
+    }
+  }
+}
+
+function textAt(lease: Lease | undefined, annotation: string): string | undefined {
+  return lease?.metadata.annotations?.[annotation];
+}
+
+interface Uses {
+  listed(leases: readonly Lease[]): void;
+  hear(lease: Lease, isGone: boolean): void;
+  /** It is over, and does not go on by itself. */
+  broken(): void;
+}
+
+/** One list and the watches that follow it. */
+class Round {
+  readonly #parts: WatcherParts;
+  readonly #uses: Uses;
+  readonly #only: string | undefined;
+  #cancel: () => void = () => {};
+  #isOver = false;
+  /** Of the present watch: something was heard. */
+  #isHeard = false;
+  #hasRelisted = false;
+  /** How many were begun or ended: what an earlier one says does not count. */
+  #watches = 0;
+  #heard = 0n;
+  #awaited: bigint | undefined;
+  #lag: NodeJS.Timeout | undefined;
+  #quiet: NodeJS.Timeout | undefined;
+  isLive = false;
+  isFresh = false;
+
+  constructor(parts: WatcherParts, only: string | undefined, uses: Uses) {
+    this.#parts = parts;
+    this.#only = only;
+    this.#uses = uses;
+    void this.#list();
+  }
+
+  covers(leaseNames: Iterable<string>): boolean {
+    return this.#only === undefined || [...leaseNames].every((name) => name === this.#only);
+  }
+
+  end(): void {
+    this.#isOver = true;
+    this.isLive = false;
+    this.isFresh = false;
+    clearTimeout(this.#lag);
+    clearTimeout(this.#quiet);
+    this.#cancel();
+  }
+
+  /** Within a moment the watch must have told this version; undefined: any further one. */
+  mustReach(version: bigint = this.#heard + 1n): void {
+    if (!this.isLive || version <= this.#heard) return;
+    this.#awaited = this.#awaited === undefined || version > this.#awaited ? version : this.#awaited;
+    this.#lag ??= setTimeout(() => this.#break(), LAG_MS).unref();
+  }
+
+  async #list(): Promise<void> {
+    try {
+      const selector = this.#only === undefined ? {} : { name: this.#only };
+      const { leases, version } = await this.#parts.desk.list(selector, AbortSignal.timeout(LIST_WITHIN_MS));
+      if (this.#isOver) return;
+      this.#heard = BigInt(version);
+      this.#uses.listed(leases);
+      this.#watch();
+    } catch {
+      // The machine's own requests say what is wrong; it begins a watch again.
+      this.#break();
+    }
+  }
+
+  #watch(): void {
+    const { client, desk, silenceMs = SILENCE_MS } = this.#parts;
+    this.#isHeard = false;
+    const watch = ++this.#watches;
+    const query = {
+      watch: "1",
+      allowWatchBookmarks: "true",
+      resourceVersion: `${this.#heard}`,
+      timeoutSeconds: `${LASTS_SECONDS}`,
+      ...(this.#only === undefined ? {} : { fieldSelector: `metadata.name=${this.#only}` }),
+    };
+    this.#cancel = client.watch(desk.path, query, silenceMs, {
+      begun: () => this.#begun(),
+      hear: (event) => this.#hear(event),
+      over: (error) => {
+        if (watch === this.#watches) this.#watchIsOver(error);
+      },
+    });
+  }
+
+  #begun(): void {
+    if (this.#isOver) return;
+    this.isLive = true;
+    this.#freshen();
+  }
+
+  #freshen(): void {
+    this.isFresh = true;
+    if (this.#quiet === undefined) this.#quiet = setTimeout(() => (this.isFresh = false), FRESH_MS).unref();
+    else this.#quiet.refresh();
+  }
+
+  #hear({ type, object }: WatchEvent): void {
+    if (this.#isOver) return;
+    if (type === "ERROR") return this.#relist();
+    this.#isHeard = true;
+    this.#hasRelisted = false;
+    this.#freshen();
+    const version = versionIn(object);
+    if (version !== undefined && version > this.#heard) this.#heard = version;
+    if (this.#awaited !== undefined && this.#heard >= this.#awaited) this.#caughtUp();
+    if (type === "BOOKMARK") return;
+    try {
+      this.#uses.hear(readLease(object), type === "DELETED");
+    } catch {
+      this.#break();
+    }
+  }
+
+  #caughtUp(): void {
+    clearTimeout(this.#lag);
+    this.#lag = undefined;
+    this.#awaited = undefined;
+  }
+
+  /** The server has forgotten the version: everything is read anew; once, until something was heard again. */
+  #relist(): void {
+    this.isLive = false;
+    this.isFresh = false;
+    this.#caughtUp();
+    this.#watches++;
+    this.#cancel();
+    if (this.#hasRelisted) return this.#break();
+    this.#hasRelisted = true;
+    return void this.#list();
+  }
+
+  /** A server ends every watch from time to time. One that has heard nothing before is begun again by those who want it, who make pauses. */
+  #watchIsOver(error: unknown): void {
+    if (this.#isOver) return;
+    this.isLive = false;
+    this.isFresh = false;
+    if (error === undefined && this.#isHeard) this.#watch();
+    else this.#break();
+  }
+
+  #break(): void {
+    if (this.#isOver) return;
+    this.end();
+    this.#uses.broken();
+  }
+}
+
+function versionIn(object: unknown): bigint | undefined {
+  const { resourceVersion } =
+    ((object ?? {}) as { readonly metadata?: { readonly resourceVersion?: unknown } }).metadata ?? {};
+  return typeof resourceVersion === "string" && /^\d{1,20}$/.test(resourceVersion)
+    ? BigInt(resourceVersion)
+    : undefined;
+}
