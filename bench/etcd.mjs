@@ -4,15 +4,10 @@
 //
 // etcd3's lock does not wait and has no order; its election keeps a line. `etcdctl` is a process a lock. Its elections have a ttl of 60 s that cannot be set.
 import { spawn } from "node:child_process";
-import { setMaxListeners } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
 import { createCandidate } from "conclave";
 import { etcd } from "conclave/stores/etcd";
 import { Etcd3 } from "etcd3";
-import { build } from "rolldown";
+import { openBareEtcd } from "./networked/bare-etcd.mjs";
 import { etcdctlRecipe, leaving, nodeRecipe, takeOver, together } from "./networked/failover.mjs";
 import { held } from "./networked/held.mjs";
 import { exitRows, EXTENT, heldRows, lockRows, say, timeRows } from "./networked/rows.mjs";
@@ -105,24 +100,14 @@ async function locks({ url, ours, count }, raw) {
   return [...lockRows("etcd", 1, one, TITLES, peers), ...lockRows("etcd", 64, many, TITLES, peers)];
 }
 
-/** A lock with a lease and a token, and nothing else, on the client that is the fastest one here (etcd-client.mjs). @param {string} url */
+/** A lock with a lease and a token, and nothing else. @param {string} url */
 async function bareClient(url) {
-  const folder = mkdtempSync(path.join(tmpdir(), "conclave-bench-"));
-  const file = path.join(folder, "client.mjs");
-  const input = fileURLToPath(new URL("../src/clients/etcd/client.ts", import.meta.url));
-  await build({ input, platform: "node", logLevel: "warn", output: { file, format: "esm" } });
-  /** @type {typeof import("../src/clients/etcd/client.ts")} */
-  const { EtcdClient } = await import(pathToFileURL(file).href);
-  const { hostname, port } = new URL(url);
-  const endpoints = [{ host: hostname, port: Number(port) }];
-  const client = new EtcdClient({ endpoints, tls: undefined, user: undefined, prefix: "", url: "" });
-  const { signal } = new AbortController();
-  setMaxListeners(0, signal);
+  const { signal, link: linked, close } = await openBareEtcd(url);
   const lease = 7_777_777n;
-  await (await client.link(signal)).grantLease(lease, 3600, signal);
+  await (await linked()).grantLease(lease, 3600, signal);
   return {
     lock: async (/** @type {string} */ name) => {
-      const link = await client.link(signal);
+      const link = await linked();
       const key = Buffer.from(`minimal-${name}`);
       const put = { key, value: Buffer.alloc(0), lease };
       const taken = await link.txn({ compare: [{ key, createRevision: 0n }], success: [{ put }], failure: [] }, signal);
@@ -131,9 +116,8 @@ async function bareClient(url) {
       if (!taken.succeeded || !given.succeeded) throw new Error("somebody else has the key");
     },
     close: async () => {
-      await (await client.link(signal)).revokeLease(lease, signal);
-      client.close();
-      rmSync(folder, { recursive: true, force: true });
+      await (await linked()).revokeLease(lease, signal);
+      close();
     },
   };
 }
