@@ -39,6 +39,22 @@ describe("an example that runs today", () => {
     expect(printed.map((line) => line.split(" ")[0])).toEqual(["accepted", "accepted", "refused"]);
   });
 
+  it("signed-token: a stranger's huge token locks the leader out without signatures, and not with them", async () => {
+    await import("../examples/signed-token/main.mjs");
+    expect(process.exitCode ?? 0).toBe(0);
+    expect(printed).toEqual([
+      "without signatures: a stranger's token 999999: 200, and then the leader: 412 TOKEN_STALE",
+      "with signatures:    the leader: 200",
+      "  forged by a stranger:                  403 TOKEN_UNTRUSTED",
+      "  altered on its way:                    403 TOKEN_UNTRUSTED",
+      "  for another resource:                  403 TOKEN_UNTRUSTED",
+      "  not signed:                            403 TOKEN_UNTRUSTED",
+      "  copied, and sent again too late:       403 TOKEN_EXPIRED",
+      "  of a leader that was replaced:         412 TOKEN_STALE",
+      "  signed with the next key:              403 TOKEN_UNTRUSTED, and 200 once that key is accepted",
+    ]);
+  });
+
   it.each([
     ["fenced-memory", "= 150", "= 157; a later deposit of the old leader: TOKEN_STALE"],
     ["fenced-file", "of the old leader", `of the successor, who read "before"; the late write: TOKEN_STALE`],

@@ -38,7 +38,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "src/schedule/mark",
     "src/schedule/slots",
   ],
-  "src/fencing": ["src/base", "src/clients"],
+  "src/fencing": ["src/base", "src/clients", "src/election/clock"],
   "src/clients": ["src/base"],
   "src/stores": ["src/base", "src/lease", "src/clients", "src/simulator/models"],
   "src/drivers": ["src/base", "src/clients", "src/fencing", "src/stores"],

@@ -11,6 +11,8 @@ export type ErrorCode =
   | "TOKEN_FOREIGN"
   | "TOKEN_REGRESSED"
   | "TOKEN_MALFORMED"
+  | "TOKEN_UNTRUSTED"
+  | "TOKEN_EXPIRED"
   | "FENCE_BUSY"
   | "STORE_UNREACHABLE"
   | "STORE_TIMEOUT"
@@ -40,6 +42,10 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, boolean>> = {
   TOKEN_REGRESSED: false,
   /** A token written as text could not be read, or what was handed to a guard has none. */
   TOKEN_MALFORMED: false,
+  /** A guard that verifies signatures was shown a token that no accepted key has signed for this resource. */
+  TOKEN_UNTRUSTED: false,
+  /** A signed token whose time is over, or has not come by the clock of the guard. */
+  TOKEN_EXPIRED: false,
   /** An operation with an older token has not ended, and a newer one may not begin beside it. */
   FENCE_BUSY: true,
   /** The store could not be reached: definitely not applied. */

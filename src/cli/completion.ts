@@ -37,7 +37,7 @@ export async function run(args: readonly string[]): Promise<number> {
 async function everyCommand(): Promise<readonly Completed[]> {
   const names = Object.keys(COMMANDS);
   const words: Readonly<Record<string, readonly string[]>> = {
-    fence: ["adopt"],
+    fence: ["adopt", "lower"],
     schema: ["postgres"],
     completion: Object.keys(SHELLS),
   };

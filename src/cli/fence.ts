@@ -1,6 +1,6 @@
-// `conclave fence adopt`: tells a guard that the store was moved on purpose (docs/FENCING.md). The operator names the domain that is left,
-// and it is refused if that is not the present one: nobody adopts by mistake what somebody else has moved already.
-import type { Adopted, Move } from "../fencing/index.ts";
+// `conclave fence adopt`: tells a guard that the store was moved on purpose (docs/FENCING.md). `conclave fence lower`: takes back a token that no store has granted.
+// The operator names what the guard knows now, the domain or the value, and it is refused if that is not so: nobody changes by mistake what somebody else has changed already.
+import type { Adopted, Lowering, Move } from "../fencing/index.ts";
 import { type ErrorCode, isConclaveError } from "../index.ts";
 import { NO, UNKNOWN, UsageError, YES } from "./command.ts";
 import { onlyName, readFlags } from "./flags.ts";
@@ -8,10 +8,13 @@ import type { GuardOptions } from "../drivers/driver.ts";
 import { guardAt } from "./guards.ts";
 
 export const help: string = `usage: conclave fence adopt RESOURCE --guard URL --from DOMAIN --to DOMAIN [options]
+       conclave fence lower RESOURCE --guard URL --domain DOMAIN --from VALUE --to VALUE [options]
 
-After you have moved an election to another store on purpose: makes a guard take the tokens of the new store's domain. The message of TOKEN_FOREIGN
+adopt: after you have moved an election to another store on purpose: makes a guard take the tokens of the new store's domain. The message of TOKEN_FOREIGN
 names both domains, and this command. Make sure that no candidate uses the old store any more: from now on its tokens are refused, however great.
-Doing it twice is doing it once.
+lower: after a guard was shown a token that no store has granted, and refuses every leader since. Makes it take tokens above --to again. Withdraw the key
+that signed it, or close the way it came, first; and make sure that no leader older than the present one still writes: its token may be above --to, too.
+Doing either twice is doing it once.
 
   --guard URL       where the guard is:
                       sqlite:FILE       sqliteFence() in this database; RESOURCE is what it was told to guard
@@ -20,21 +23,24 @@ Doing it twice is doing it once.
                       postgres://HOST/  postgresFence() in this database; the user may read and write its table
   --table NAME      the guard's table, if it is not conclave_fence; for sqlite: and postgres:
   --prefix PREFIX   what the guard's keys begin with, if it is not conclave-fence/; for etcd:
-  --from DOMAIN     the domain that the guard knows now; refused if it knows another one
-  --to DOMAIN       the domain of the new store
+  --from DOMAIN     adopt: the domain that the guard knows now; refused if it knows another one
+  --to DOMAIN       adopt: the domain of the new store
+  --domain DOMAIN   lower: the domain that the guard knows
+  --from VALUE      lower: the value that the guard knows now, as TOKEN_STALE names it; refused if it knows a greater one
+  --to VALUE        lower: one less than the token of the present leader (conclave leader NAME shows it), so that this leader goes on
   --json            one JSON object: {"resource", "place", "changed", "from": {"domain", "value"}, "to": {"domain", "value"}}
                     value is the greatest token met of that domain as decimal text, or null
 
-Guards in memory, and durableFence, belong to the process that guards: call adopt there.
+Guards in memory, and durableFence, belong to the process that guards: call adopt there, with { domain, from, to } to lower.
 
 Exit codes: 0 done, or done before; 1 refused, nothing was changed; 2 the command line was not understood; 3 the guard could not be reached (the reason is on stderr).
 `;
 
 export async function run(args: readonly string[]): Promise<number> {
-  const { resource, move, json, ...asked } = readArgs(args);
+  const { verb, resource, move, json, ...asked } = readArgs(args);
   const guard = await guardAt(asked.guard, asked);
   if (guard.isMissing) {
-    process.stderr.write(`conclave fence adopt: there is no ${guard.place}. Nothing was changed.\n`);
+    process.stderr.write(`conclave fence ${verb}: there is no ${guard.place}. Nothing was changed.\n`);
     return UNKNOWN;
   }
   try {
@@ -44,35 +50,73 @@ export async function run(args: readonly string[]): Promise<number> {
     );
     return YES;
   } catch (error) {
-    process.stderr.write(`conclave fence adopt: ${explain(error, guard.place)}\n`);
+    process.stderr.write(`conclave fence ${verb}: ${explain(error, guard.place)}\n`);
     return isConclaveError(error) && !NOT_DONE.has(error.code) ? NO : UNKNOWN;
   }
 }
 
 interface Asked extends GuardOptions {
+  readonly verb: "adopt" | "lower";
   readonly resource: string;
-  readonly move: Move;
+  readonly move: Move | Lowering;
   readonly guard: string;
   readonly json: boolean;
 }
 
 function readArgs(args: readonly string[]): Asked {
   const text = { type: "string" } as const;
-  const options = { guard: text, table: text, prefix: text, from: text, to: text, json: { type: "boolean" } } as const;
+  const options = {
+    guard: text,
+    table: text,
+    prefix: text,
+    domain: text,
+    from: text,
+    to: text,
+    json: { type: "boolean" },
+  } as const;
   const { values, positionals } = readFlags({ args: [...args], options, allowPositionals: true });
   const [verb, ...rest] = positionals;
-  if (verb !== "adopt")
+  if (verb !== "adopt" && verb !== "lower")
     throw new UsageError(
-      verb === undefined ? "say what to do: adopt" : `there is no "fence ${verb}", only "fence adopt"`,
+      verb === undefined
+        ? "say what to do: adopt or lower"
+        : `there is no "fence ${verb}", only "fence adopt" and "fence lower"`,
     );
   const resource = onlyName(rest, "RESOURCE");
-  const { guard, table, prefix, from, to } = values;
+  const { guard, table, prefix } = values;
   if (guard === undefined)
     throw new UsageError("--guard URL is needed: sqlite:FILE, file:FOLDER, etcd://… or postgres://…");
+  const move = verb === "adopt" ? readMove(values) : readLowering(values);
+  return { verb, resource, move, guard, table, prefix, json: values.json === true };
+}
+
+interface Ends {
+  readonly domain?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
+function readMove({ domain, from, to }: Ends): Move {
+  if (domain !== undefined) throw new UsageError("--domain goes with fence lower");
   if (from === undefined || to === undefined)
     throw new UsageError("--from and --to are needed: the domain that is left, and the new one");
   if (from === to) throw new UsageError(`--from and --to are both ${from}`);
-  return { resource, move: { from, to }, guard, table, prefix, json: values.json === true };
+  return { from, to };
+}
+
+function readLowering({ domain, from, to }: Ends): Lowering {
+  if (domain === undefined || from === undefined || to === undefined)
+    throw new UsageError(
+      "--domain, --from and --to are needed: the domain, the value that the guard knows, and the smaller one",
+    );
+  const [known, lower] = [readValue("--from", from), readValue("--to", to)];
+  if (lower >= known) throw new UsageError(`--to ${lower} is not below --from ${known}`);
+  return { domain, from: known, to: lower };
+}
+
+function readValue(flag: string, text: string): bigint {
+  if (!/^(?:0|[1-9][0-9]{0,38})$/.test(text)) throw new UsageError(`${flag} is the value of a token, in decimal`);
+  return BigInt(text);
 }
 
 /** Not the guard's own word: it could not be asked, or did not answer. */
@@ -99,6 +143,10 @@ function sideJson({ domain, value }: Adopted["from"]): object {
 }
 
 function say(resource: string, place: string, { changed, from, to }: Adopted): string {
+  if (from.domain === to.domain)
+    return changed
+      ? `"${resource}" in ${place} knew token ${from.value} of ${from.domain}.\nFrom now on it takes those above ${to.value}.\n`
+      : `"${resource}" in ${place} knew token ${to.value} of ${to.domain} already. Nothing was changed.\n`;
   if (!changed) return `"${resource}" in ${place} had adopted ${to.domain} before. Nothing was changed.\n`;
   const upTo = from.value === undefined ? "" : `, up to ${from.value}`;
   const above = to.value === undefined ? "" : ` above ${to.value}`;

@@ -1,6 +1,6 @@
 // What the rest of Conclave knows of a driver: one record each. `openStore`, the drill, `conclave schema`, `conclave fence adopt` and the docs read it, so that
 // a new store is added in one place. Everything costly is loaded only when it is asked for.
-import type { Adopted, Move } from "../fencing/index.ts";
+import type { Adopted, Lowering, Move } from "../fencing/index.ts";
 import type { Store } from "../stores/contract.ts";
 
 export interface Driver {
@@ -12,11 +12,21 @@ export interface Driver {
   readonly port?: number | undefined;
   /** The file of scripts/servers that starts one for tests. */
   readonly server?: string | undefined;
+  /** Makes the store. Asks no server before the store is used. */
   readonly open: (url: string) => Promise<Store>;
+  /** Stores whose guarantees are shown in the tables of README.md and docs/GUARANTEES.md. Absent: one, at its first scheme and port. Several if they promise different things. */
+  readonly samples?: readonly Sample[] | undefined;
   /** The text that an owner of the store runs once, where tables have to be made or rights given. */
   readonly schema?: ((options: SchemaOptions) => Promise<string>) | undefined;
   /** The guard for data in this store, where there is one. */
   readonly guard?: ((url: string, options: GuardOptions) => Promise<Guard>) | undefined;
+}
+
+/** A store as the tables show it. */
+export interface Sample {
+  /** As in a heading: `etcd:`, in backquotes. */
+  readonly title: string;
+  readonly url: string;
 }
 
 export interface SchemaOptions {
@@ -40,5 +50,5 @@ export interface Guard {
   readonly place: string;
   /** There is no such file or folder. A server is not asked before it is needed. */
   readonly isMissing: boolean;
-  adopt(resource: string, move: Move): Promise<Adopted>;
+  adopt(resource: string, move: Move | Lowering): Promise<Adopted>;
 }

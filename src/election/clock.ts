@@ -16,6 +16,11 @@ const { hrtime } = process;
 const { now: wallMs } = Date;
 const { setTimeout, clearTimeout } = globalThis;
 
+/** UTC in milliseconds. It may jump: nothing on which exclusion rests may read it. */
+export function wallNow(): number {
+  return wallMs();
+}
+
 let shared: Clock | undefined;
 
 /** One per process; made at first use, so that importing conclave opens nothing. */

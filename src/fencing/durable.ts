@@ -10,10 +10,16 @@ import { fileNameOf } from "./disk.ts";
 import { Flights, type Notebook } from "./flights.ts";
 import type { Mark, Remembered } from "./guard.ts";
 import { type Fence, fenceOver } from "./memory.ts";
+import { verifierOf, type Verifying } from "./signed.ts";
+import type { Fenced, Signed } from "./token.ts";
 
+/** The same as the other form, for signed tokens. */
+export function durableFence(folder: string, options: Verifying): Fence<Signed>;
 /** Keeps its notes in `folder`, which is made if need be. */
-export function durableFence(folder: string): Fence {
-  return fenceOver(new Flights(new FolderNotebook(folder)));
+export function durableFence(folder: string): Fence;
+export function durableFence(folder: string, options?: Verifying): Fence<Fenced | Signed> {
+  const verifier = verifierOf("durableFence", options, []);
+  return fenceOver(new Flights(new FolderNotebook(folder), verifier));
 }
 
 /** The file of one resource. Values are texts, because JSON numbers lose digits. */

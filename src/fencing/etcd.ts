@@ -16,10 +16,20 @@ import { EtcdClient } from "../clients/etcd/client.ts";
 import { EtcdError } from "../clients/etcd/errors.ts";
 import { deniedReason } from "../clients/etcd/reasons.ts";
 import type { KeyValue, Operation, TxnRequest, TxnResponse } from "../clients/etcd/messages.ts";
-import { admit, adopted, type Adopted, type Mark, type Move, moveDomain, type Remembered } from "./guard.ts";
+import {
+  admit,
+  adopted,
+  type Adopted,
+  type Lowering,
+  type Mark,
+  type Move,
+  moveDomain,
+  type Remembered,
+} from "./guard.ts";
 import { resourceOf, textOf, tokenOf } from "./input.ts";
 import { adoptByCommand, type HowToAdopt } from "./refusals.ts";
-import type { Fenced } from "./token.ts";
+import { type Verifier, verifierOf, type Verifying } from "./signed.ts";
+import type { Fenced, Signed } from "./token.ts";
 
 const DEFAULT_PREFIX = "conclave-fence/";
 const ANSWER_WITHIN_MS = 10_000;
@@ -40,25 +50,36 @@ export type EtcdWrite =
   | { readonly delete: string };
 
 /** A guard for keys in etcd. */
-export interface EtcdFence {
+export interface EtcdFence<By extends Fenced | Signed = Fenced> {
   /** For a new leader, before it reads: refuses an older token, else installs this one. Returns the condition for transactions of your own client. */
-  raise(resource: string, by: Fenced): Promise<EtcdCondition>;
+  raise(resource: string, by: By): Promise<EtcdCondition>;
   /** All of `writes` in one transaction, or none and a refusal. */
-  write(resource: string, by: Fenced, writes: readonly EtcdWrite[]): Promise<void>;
+  write(resource: string, by: By, writes: readonly EtcdWrite[]): Promise<void>;
   /** A linearizable read: after `raise`, nothing older changes what it shows. */
   read(key: string): Promise<string | undefined>;
-  /** After a deliberate move to another store. Tokens of the old domain stay refused. */
-  adopt(resource: string, move: Move): Promise<Adopted>;
+  /** After a deliberate move to another store: tokens of the old domain stay refused. Or a repair, after a token that no store has granted. */
+  adopt(resource: string, move: Move | Lowering): Promise<Adopted>;
   /** Closes the connection. The next call opens it anew. */
   close(): Promise<void>;
 }
 
-/** At the same URLs as `etcd(…)`; data and fence must be in one cluster; the election may be anywhere. @param options.prefix of the fence's keys, default "conclave-fence/" */
+/** Options of `etcdFence`. */
+export interface EtcdFenceOptions {
+  /** Of the fence's keys. @default "conclave-fence/" */
+  readonly prefix?: string | undefined;
+}
+
+/** The same as the other form, for signed tokens. */
+export function etcdFence(url: string | readonly string[], options: EtcdFenceOptions & Verifying): EtcdFence<Signed>;
+/** At the same URLs as `etcd(…)`; data and fence must be in one cluster; the election may be anywhere. */
+export function etcdFence(url: string | readonly string[], options?: EtcdFenceOptions): EtcdFence;
 export function etcdFence(
   url: string | readonly string[],
-  { prefix = DEFAULT_PREFIX }: { readonly prefix?: string | undefined } = {},
-): EtcdFence {
-  return new KeyFence(new EtcdClient(parseAddress(url)), prefix);
+  options: EtcdFenceOptions & Partial<Verifying> = {},
+): EtcdFence<Fenced | Signed> {
+  const verifier = verifierOf("etcdFence", options, ["prefix"]);
+  const { prefix = DEFAULT_PREFIX } = options;
+  return new KeyFence(new EtcdClient(parseAddress(url)), prefix, verifier);
 }
 
 /** What the fence's key holds, and at which revision. 0: it is not there. */
@@ -79,14 +100,17 @@ const NEVER_SEEN: Known = { remembered: undefined, modRevision: 0n };
 /** One that is forgotten is asked for once more. */
 const RESOURCES_REMEMBERED = 10_000;
 
-class KeyFence implements EtcdFence {
+class KeyFence implements EtcdFence<Fenced | Signed> {
   readonly #client: EtcdClient;
   readonly #prefix: string;
   readonly #howToAdopt: HowToAdopt;
   /** As last seen. If it is out of date, the comparison fails, and shows what is there. */
   readonly #known = new Recent<string, Known>(RESOURCES_REMEMBERED);
 
-  constructor(client: EtcdClient, prefix: string) {
+  readonly #verifier: Verifier | undefined;
+
+  constructor(client: EtcdClient, prefix: string, verifier: Verifier | undefined) {
+    this.#verifier = verifier;
     this.#client = client;
     this.#prefix = `${client.address.prefix}${prefix}`;
     this.#howToAdopt = adoptByCommand([
@@ -96,22 +120,22 @@ class KeyFence implements EtcdFence {
     ]);
   }
 
-  async raise(resource: string, by: Fenced): Promise<EtcdCondition> {
+  async raise(resource: string, by: Fenced | Signed): Promise<EtcdCondition> {
     const { modRevision } = await this.#admit(resource, by, []);
     return { key: this.#keyOf(resource), modRevision: `${modRevision}` };
   }
 
-  async write(resource: string, by: Fenced, writes: readonly EtcdWrite[]): Promise<void> {
+  async write(resource: string, by: Fenced | Signed, writes: readonly EtcdWrite[]): Promise<void> {
     await this.#admit(resource, by, writes.map(operationOf));
   }
 
-  async #admit(resource: string, by: Fenced, writes: readonly Operation[]): Promise<Changed> {
-    const token = tokenOf(by);
+  async #admit(resource: string, by: Fenced | Signed, writes: readonly Operation[]): Promise<Changed> {
+    const token = tokenOf(by, this.#verifier, resource);
     textOf(token);
     return await this.#change(resource, (before) => admit(resource, before, token, this.#howToAdopt), writes);
   }
 
-  async adopt(resource: string, move: Move): Promise<Adopted> {
+  async adopt(resource: string, move: Move | Lowering): Promise<Adopted> {
     const { after, isNew } = await this.#change(resource, (before) => moveDomain(resource, before, move), []);
     return adopted(after, move, isNew);
   }

@@ -23,6 +23,8 @@ export interface Survey {
 
 export interface EraRecord {
   readonly domain: string;
+  /** Of an era that began with a repair: tokens of this domain count from here, in decimal, whatever was claimed of it in eras before. */
+  readonly floor?: string | undefined;
 }
 
 /** Tries again when a file that was listed is gone: then somebody newer has tidied up. */
@@ -50,27 +52,34 @@ async function surveyOnce(folder: string, names: Names): Promise<Survey | undefi
 
 const isClaimed = (parsed: Parsed): parsed is Claimed => parsed.kind !== "era";
 
-/** Their domains, in order. */
-async function readEras(folder: string, names: Names, parsed: readonly Parsed[]): Promise<string[] | undefined> {
+interface Era {
+  readonly domain: string;
+  readonly floor: bigint | undefined;
+}
+
+/** In order. */
+async function readEras(folder: string, names: Names, parsed: readonly Parsed[]): Promise<Era[] | undefined> {
   const count = parsed.filter(({ kind }) => kind === "era").length;
-  const domains: string[] = [];
+  const eras: Era[] = [];
   for (let era = 0n; era < BigInt(count); era++) {
     const text = await unless("ENOENT", readFile(path.join(folder, names.era(era)), "utf8"));
     if (text === undefined) throw foreignFile(names.era(era), "is missing, although later eras are there");
-    domains.push(parseEra(names.era(era), text));
+    eras.push(parseEra(names.era(era), text));
   }
   const stray = parsed.find(({ kind, era }) => kind === "claim" && era >= BigInt(count));
   // A first listing may show a claim and miss the era made just before it; the next one shows both.
-  if (stray === undefined) return domains;
+  if (stray === undefined) return eras;
   const there = await unless("ENOENT", readFile(path.join(folder, names.era(stray.era))));
   if (there === undefined) throw foreignFile(names.era(stray.era), "is missing, although tokens of it are there");
   return undefined;
 }
 
-function parseEra(file: string, text: string): string {
+function parseEra(file: string, text: string): Era {
   try {
-    const { domain } = JSON.parse(text) as Partial<EraRecord>;
-    if (typeof domain === "string") return domain;
+    const { domain, floor } = JSON.parse(text) as Partial<EraRecord>;
+    const isFloor = floor === undefined || (typeof floor === "string" && /^(?:0|[1-9][0-9]{0,38})$/.test(floor));
+    if (typeof domain === "string" && isFloor)
+      return { domain, floor: floor === undefined ? undefined : BigInt(floor) };
   } catch (cause) {
     throw foreignFile(file, "cannot be read as an era", cause);
   }
@@ -81,25 +90,32 @@ function parseEra(file: string, text: string): string {
 async function remember(
   folder: string,
   names: Names,
-  domains: readonly string[],
+  eras: readonly Era[],
   claims: readonly Position[],
 ): Promise<Remembered | undefined | "gone"> {
-  const domain = domains.at(-1);
+  const domain = eras.at(-1)?.domain;
   if (domain === undefined) return undefined;
   const left = new Map<string, bigint | undefined>();
-  for (const former of domains.slice(0, -1)) if (former !== domain) left.set(former, greatest(domains, claims, former));
+  for (const former of eras)
+    if (former.domain !== domain) left.set(former.domain, greatest(eras, claims, former.domain));
   const [newest] = claims;
-  if (newest?.era === BigInt(domains.length) - 1n) {
+  if (newest?.era === BigInt(eras.length) - 1n) {
     const token = await readClaim(folder, names, newest, domain);
     return token === undefined ? "gone" : { domain, mark: { value: token.value, bid: token.bid }, left };
   }
-  const floor = greatest(domains, claims, domain);
+  const floor = greatest(eras, claims, domain);
   return { domain, mark: floor === undefined ? undefined : { value: floor, bid: undefined }, left };
 }
 
-function greatest(domains: readonly string[], claims: readonly Position[], domain: string): bigint | undefined {
-  const values = claims.filter(({ era }) => domains[Number(era)] === domain).map(({ value }) => value);
-  return values.length === 0 ? undefined : values.reduce((a, b) => (a > b ? a : b));
+/** Of what was claimed since the last repair, and where that began. */
+function greatest(eras: readonly Era[], claims: readonly Position[], domain: string): bigint | undefined {
+  const repaired = eras.findLastIndex((era) => era.domain === domain && era.floor !== undefined);
+  const values = claims
+    .filter(({ era }) => Number(era) >= repaired && eras[Number(era)]?.domain === domain)
+    .map(({ value }) => value);
+  const floor = eras[repaired]?.floor;
+  const all = floor === undefined ? values : [floor, ...values];
+  return all.length === 0 ? undefined : all.reduce((a, b) => (a > b ? a : b));
 }
 
 /** The token that a claim stands for; `undefined` if it has been tidied away. */

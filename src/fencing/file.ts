@@ -25,10 +25,20 @@ import { urlOfFile } from "../base/url.ts";
 import { linkNew, removeIfThere, renameIfThere, syncFolder, touch, unless, writeNew } from "./disk.ts";
 import { compare, Names, type Position } from "./file-names.ts";
 import { type EraRecord, readClaim, type Survey, survey } from "./file-survey.ts";
-import { admit, adopted, type Adopted, type Move, moveDomain, type Remembered } from "./guard.ts";
+import {
+  admit,
+  adopted,
+  type Adopted,
+  isLowering,
+  type Lowering,
+  type Move,
+  moveDomain,
+  type Remembered,
+} from "./guard.ts";
 import { resourceOf, textOf, tokenOf } from "./input.ts";
 import { adoptByCommand, type HowToAdopt, overtaken } from "./refusals.ts";
-import { type Fenced, type FencingToken, makeToken } from "./token.ts";
+import { type Verifier, verifierOf, type Verifying } from "./signed.ts";
+import { type Fenced, type FencingToken, makeToken, type Signed } from "./token.ts";
 
 /** What the newest term left in a guarded file. */
 export interface FileContent {
@@ -38,41 +48,46 @@ export interface FileContent {
 }
 
 /** A guard for one file that several processes share. */
-export interface FileFence {
+export interface FileFence<By extends Fenced | Signed = Fenced> {
   /** For a new leader, before it reads: from now on older writes are refused, and never seen. */
-  raise(by: Fenced): Promise<void>;
+  raise(by: By): Promise<void>;
   /** Replaces the whole content. Resolves when it would survive a crash, and no newer token had come. */
-  write(content: string | Uint8Array, by: Fenced): Promise<void>;
+  write(content: string | Uint8Array, by: By): Promise<void>;
   /** What the newest term left; `undefined` if nothing was written yet. Needs no token. */
   read(): Promise<FileContent | undefined>;
-  /** After a deliberate move to another store. Tokens of the old domain stay refused. */
-  adopt(move: Move): Promise<Adopted>;
+  /** After a deliberate move to another store: tokens of the old domain stay refused. Or a repair, after a token that no store has granted. */
+  adopt(move: Move | Lowering): Promise<Adopted>;
 }
 
+/** The same as the other form, for signed tokens. */
+export function fileFence(folder: string, name: string, options: Verifying): FileFence<Signed>;
 /** The file `name` in `folder`, which is made if need be. */
-export function fileFence(folder: string, name: string): FileFence {
-  return new FolderFence(folder, resourceOf(name));
+export function fileFence(folder: string, name: string): FileFence;
+export function fileFence(folder: string, name: string, options?: Verifying): FileFence<Fenced | Signed> {
+  return new FolderFence(folder, resourceOf(name), verifierOf("fileFence", options, []));
 }
 
-class FolderFence implements FileFence {
+class FolderFence implements FileFence<Fenced | Signed> {
   readonly #folder: string;
   readonly #name: string;
   readonly #names: Names;
   readonly #howToAdopt: HowToAdopt;
+  readonly #verifier: Verifier | undefined;
 
-  constructor(folder: string, name: string) {
+  constructor(folder: string, name: string, verifier: Verifier | undefined) {
+    this.#verifier = verifier;
     this.#folder = folder;
     this.#name = name;
     this.#names = new Names(name);
     this.#howToAdopt = adoptByCommand(["--guard", urlOfFile("file", path.resolve(folder))]);
   }
 
-  async raise(by: Fenced): Promise<void> {
-    await this.#raise(tokenOf(by));
+  async raise(by: Fenced | Signed): Promise<void> {
+    await this.#raise(tokenOf(by, this.#verifier, this.#name));
   }
 
-  async write(content: string | Uint8Array, by: Fenced): Promise<void> {
-    const token = tokenOf(by);
+  async write(content: string | Uint8Array, by: Fenced | Signed): Promise<void> {
+    const token = tokenOf(by, this.#verifier, this.#name);
     const position = await this.#raise(token);
     const temporary = await this.#writeTemporary(position, Buffer.from(content));
     try {
@@ -99,12 +114,15 @@ class FolderFence implements FileFence {
     }
   }
 
-  async adopt(move: Move): Promise<Adopted> {
+  async adopt(move: Move | Lowering): Promise<Adopted> {
     for (let changed = false; ; changed = true) {
       const { era, remembered } = await this.#survey();
       const after = moveDomain(this.#name, remembered, move);
       if (after === remembered) return adopted(after, move, changed);
-      await this.#beginEra(era + 1n, move.to);
+      await this.#beginEra(
+        era + 1n,
+        isLowering(move) ? { domain: move.domain, floor: `${move.to}` } : { domain: move.to },
+      );
     }
   }
 
@@ -122,7 +140,7 @@ class FolderFence implements FileFence {
     for (;;) {
       const seen = await this.#survey();
       if (seen.remembered === undefined) {
-        await this.#beginEra(0n, token.domain);
+        await this.#beginEra(0n, { domain: token.domain });
         continue;
       }
       const position = { era: seen.era, value: token.value };
@@ -198,9 +216,8 @@ class FolderFence implements FileFence {
     return content === undefined ? undefined : { content, token };
   }
 
-  async #beginEra(era: bigint, domain: string): Promise<void> {
+  async #beginEra(era: bigint, record: EraRecord): Promise<void> {
     await mkdir(this.#folder, { recursive: true });
-    const record: EraRecord = { domain };
     await this.#publish(this.#names.era(era), { era, value: 0n }, Buffer.from(JSON.stringify(record)));
   }
 

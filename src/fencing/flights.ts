@@ -12,9 +12,10 @@
 //
 // Not promised: that the waiting ends. Work that never settles keeps newer tokens out, on purpose; `waitMs` bounds only the wait (FENCE_BUSY).
 import { ConclaveError } from "../base/errors.ts";
-import { admit, adopted, type Adopted, type Move, moveDomain, type Remembered } from "./guard.ts";
+import { admit, adopted, type Adopted, type Lowering, type Move, moveDomain, type Remembered } from "./guard.ts";
 import { resourceOf, textOf, tokenOf } from "./input.ts";
-import type { Fenced, FencingToken } from "./token.ts";
+import type { Verifier } from "./signed.ts";
+import type { Fenced, FencingToken, Signed } from "./token.ts";
 
 /** Where a guard keeps what it must not forget. `note` returns when it is safe. */
 export interface Notebook {
@@ -32,6 +33,12 @@ export interface Waiting {
 /** To be called once, when the operation has ended. */
 export type Leave = () => void;
 
+/** An operation that was admitted. */
+export interface Entered {
+  readonly token: FencingToken;
+  readonly leave: Leave;
+}
+
 interface Desk {
   remembered: Remembered | undefined;
   /** The one token in flight, as text, and how many operations carry it. */
@@ -43,23 +50,25 @@ interface Desk {
 export class Flights {
   readonly #desks = new Map<string, Desk>();
   readonly #notebook: Notebook | undefined;
+  readonly #verifier: Verifier | undefined;
 
-  constructor(notebook?: Notebook) {
+  constructor(notebook?: Notebook, verifier?: Verifier) {
     this.#notebook = notebook;
+    this.#verifier = verifier;
   }
 
   /** Admits and counts an operation, as soon as none with another token is in flight. */
-  async enter(resource: string, by: Fenced, waiting: Waiting = {}): Promise<Leave> {
-    const token = tokenOf(by);
+  async enter(resource: string, by: Fenced | Signed, waiting: Waiting = {}): Promise<Entered> {
+    const token = tokenOf(by, this.#verifier, resource);
     const text = textOf(token);
     const desk = this.#desk(resourceOf(resource));
     const isMine = (): boolean => this.#tryEnter(resource, desk, token, text);
     if (!isMine()) await untilTrue(desk.waiting, isMine, () => busy(resource, desk), waiting);
-    return leaveOnce(desk);
+    return { token, leave: leaveOnce(desk) };
   }
 
   /** A deliberate move to another domain. Operations of the old one that are in flight are waited for, as older ones are. */
-  adopt(resource: string, move: Move): Adopted {
+  adopt(resource: string, move: Move | Lowering): Adopted {
     const desk = this.#desk(resourceOf(resource));
     const after = moveDomain(resource, desk.remembered, move);
     const changed = after !== desk.remembered;

@@ -1,17 +1,17 @@
 // What a guard does with the rule (rule.ts): `admit` gives what to remember from now on, or throws the refusal in words; `moveDomain` likewise for a
-// deliberate move to another store. The rule, and the argument why a guard that keeps to it makes a stale leader harmless, stand in rule.ts.
+// deliberate move to another store, or a repair. The rule, and the argument why a guard that keeps to it makes a stale leader harmless, stand in rule.ts.
 import { ConclaveError } from "../base/errors.ts";
 import { adoptByCall, foreignToken, type HowToAdopt, leftDomain, sameNumber, staleToken } from "./refusals.ts";
-import { judge, leave, type Mark, type Move, type Objection, type Remembered } from "./rule.ts";
+import { judge, leave, lower, type Lowering, type Mark, type Move, type Objection, type Remembered } from "./rule.ts";
 import type { FencingToken } from "./token.ts";
 
-export type { Mark, Move, Remembered } from "./rule.ts";
+export type { Lowering, Mark, Move, Remembered } from "./rule.ts";
 
 /** What `adopt` has done, or found done. */
 export interface Adopted {
   /** False if it had been done before. */
   readonly changed: boolean;
-  /** The domain that was left, and the greatest value met there; its tokens are refused. */
+  /** The domain that was left, and the greatest value met there; its tokens are refused. After a repair: the value that was taken back. */
   readonly from: { readonly domain: string; readonly value: bigint | undefined };
   /** The present domain, and the greatest value met there; without one, its first token is yet to come. */
   readonly to: { readonly domain: string; readonly value: bigint | undefined };
@@ -49,24 +49,52 @@ function inWords(
   }
 }
 
-/** What to remember after a deliberate move. Doing it twice is doing it once. */
-export function moveDomain(resource: string, remembered: Remembered | undefined, move: Move): Remembered {
-  const checked = checkMove(resource, move);
+/** What to remember after a deliberate move, or a repair. Doing it twice is doing it once. */
+export function moveDomain(resource: string, remembered: Remembered | undefined, move: Move | Lowering): Remembered {
+  const checked = isLowering(move) ? checkLowering(resource, move) : checkMove(resource, move);
   if (remembered === undefined)
     throw refusedMove(resource, `it has met no token yet; its first token will decide the domain`);
+  if (isLowering(checked)) return lowered(resource, remembered, checked);
   const moved = leave(remembered, checked);
   if (moved === "elsewhere")
     throw refusedMove(resource, `it knows tokens of ${remembered.domain}, not of ${checked.from}`);
   return moved;
 }
 
+function lowered(resource: string, remembered: Remembered, lowering: Lowering): Remembered {
+  const after = lower(remembered, lowering);
+  if (after !== "elsewhere") return after;
+  const { domain, mark } = remembered;
+  const known = mark === undefined ? `no token of ${domain}` : `token ${mark.value} of ${domain}`;
+  throw refusedMove(resource, `it knows ${known}, not ${lowering.from} of ${lowering.domain}`);
+}
+
 /** `remembered`: after the move. */
-export function adopted(remembered: Remembered, { from, to }: Move, changed: boolean): Adopted {
+export function adopted(remembered: Remembered, move: Move | Lowering, changed: boolean): Adopted {
+  if (isLowering(move))
+    return {
+      changed,
+      from: { domain: move.domain, value: move.from },
+      to: { domain: move.domain, value: remembered.mark?.value },
+    };
+  const { from, to } = move;
   return {
     changed,
     from: { domain: from, value: remembered.left.get(from) },
     to: { domain: to, value: remembered.mark?.value },
   };
+}
+
+export function isLowering(move: Move | Lowering): move is Lowering {
+  return typeof (move as Partial<Lowering> | undefined)?.domain === "string";
+}
+
+function checkLowering(resource: string, lowering: Lowering): Lowering {
+  const { domain, from, to } = lowering;
+  if (typeof from !== "bigint" || typeof to !== "bigint")
+    throw refusedMove(resource, `pass { domain, from, to }, both values as bigint`);
+  if (to < 0n || to >= from) throw refusedMove(resource, `${to} is not below ${from}`);
+  return { domain, from, to };
 }
 
 function checkMove(resource: string, move: Move): Move {

@@ -1,8 +1,9 @@
 // HTTP: the client sends its token with each request, the server admits a request only with the newest one. For handlers in the style of fetch; for
 // node:http see node-http.ts.
 //
-//   fencing-token: domain:value:bid     as formatToken writes it
+//   fencing-token: domain:value:bid     as formatToken writes it; or what signToken has signed
 //   412   an older token (TOKEN_STALE), or one of another domain (TOKEN_FOREIGN): do not retry
+//   403   a guard that verifies signatures does not take it (TOKEN_UNTRUSTED), or it has expired (TOKEN_EXPIRED): sign again
 //   428   no token                      400   text that is no token (TOKEN_MALFORMED)
 //   503   older requests have not ended within `waitMs` (FENCE_BUSY), with retry-after; the new token is installed all the same
 // The body of a refusal is JSON: {"code", "message"}.
@@ -14,14 +15,20 @@
 import { ConclaveError, isConclaveError } from "../base/errors.ts";
 import { resourceOf, textOf, tokenOf } from "./input.ts";
 import type { Fence } from "./memory.ts";
-import { type Fenced, parseToken } from "./token.ts";
+import { looksSigned, parseSigned } from "./signed-text.ts";
+import { type Fenced, parseToken, type Signed } from "./token.ts";
 
 export const HEADER = "fencing-token";
 export const WAIT_MS = 5_000;
 
 /** What a client adds to each request it makes as a leader, reads included. */
-export function fencingHeaders(by: Fenced): { readonly [HEADER]: string } {
-  return { [HEADER]: textOf(tokenOf(by)) };
+export function fencingHeaders(by: Fenced | Signed): { readonly [HEADER]: string } {
+  return { [HEADER]: "signed" in Object(by) ? signedText(by as Signed) : textOf(tokenOf(by)) };
+}
+
+function signedText({ signed }: Signed): string {
+  parseSigned(signed);
+  return signed;
 }
 
 /** Options of `fencedHandler`. */
@@ -38,7 +45,7 @@ export type FencedHandler = (request: Request, by: Fenced) => Response | Promise
  * What the handler throws is thrown on.
  */
 export function fencedHandler(
-  guard: Fence,
+  guard: Fence | Fence<Signed>,
   resource: string | ((request: Request) => string),
   handler: FencedHandler,
   { waitMs = WAIT_MS }: HttpFenceOptions = {},
@@ -48,7 +55,8 @@ export function fencedHandler(
       const by = readHeader(request.headers.get(HEADER));
       const name = resourceOf(typeof resource === "function" ? resource(request) : resource);
       const waiting = { waitMs, signal: request.signal };
-      return await guard.run(name, by, () => outcomeOf(() => handler(request, by)), waiting).then(unwrap);
+      const work = (admitted: Fenced): Promise<Outcome<Response>> => outcomeOf(() => handler(request, admitted));
+      return await (guard as AnyFence).run(name, by, work, waiting).then(unwrap);
     } catch (error) {
       if (error instanceof HandlerFailed) throw error.cause;
       const { status, headers, body } = refusalOf(error, waitMs);
@@ -56,6 +64,9 @@ export function fencedHandler(
     }
   };
 }
+
+/** What it takes is for the guard itself to say, when it is called. */
+export type AnyFence = Fence<Fenced | Signed>;
 
 /** What went wrong inside the handler is no refusal of the guard, even if it is one of ours. */
 export class HandlerFailed extends Error {}
@@ -82,10 +93,10 @@ export class TokenMissing extends ConclaveError {
   }
 }
 
-/** A header that was sent twice arrives joined by a comma, and is no token. */
-export function readHeader(text: string | null | undefined): Fenced {
+/** A header that was sent twice arrives joined by a comma, and is no token. Whether a token must be signed, or must not, is for the guard to say. */
+export function readHeader(text: string | null | undefined): Fenced | Signed {
   if (text === null || text === undefined || text === "") throw new TokenMissing();
-  return { token: parseToken(text) };
+  return looksSigned(text) ? { signed: text } : { token: parseToken(text) };
 }
 
 /** What a client is answered whose token was refused. */
@@ -112,6 +123,7 @@ export function refusalOf(error: unknown, waitMs: number): RefusedAnswer {
 function statusOf(error: ConclaveError): number | undefined {
   if (error.constructor === TokenMissing) return 428;
   if (error.code === "TOKEN_MALFORMED") return 400;
+  if (error.code === "TOKEN_UNTRUSTED" || error.code === "TOKEN_EXPIRED") return 403;
   if (error.code === "TOKEN_STALE" || error.code === "TOKEN_FOREIGN") return 412;
   return error.code === "FENCE_BUSY" ? 503 : undefined;
 }

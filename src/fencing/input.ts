@@ -3,14 +3,16 @@
 import { ConclaveError } from "../base/errors.ts";
 import { harmless } from "../base/harmless.ts";
 import { flawOf } from "../base/text.ts";
-import { type Fenced, type FencingToken, formatToken } from "./token.ts";
+import { untrustedToken } from "./refusals.ts";
+import { type Fenced, type FencingToken, formatToken, type Signed } from "./token.ts";
 
 /** The text form carries 39 digits; no store counts further. */
 const VALUE_END = 10n ** 39n;
 
-/** The token of a term, or of a request that was parsed. */
-export function tokenOf(by: Fenced): FencingToken {
-  const token: unknown = isObject(by) ? by.token : undefined;
+/** The token of a term, or of a request that was parsed. With a verifier: of what is signed, and of nothing else. */
+export function tokenOf(by: Fenced | Signed, verifier?: Verifies, resource: string = ""): FencingToken {
+  if (verifier !== undefined) return signedToken(by, verifier, resourceOf(resource));
+  const token: unknown = isObject(by) ? by["token"] : undefined;
   if (!isObject(token)) throw noToken(by);
   const { domain, value, bid } = token as Partial<FencingToken>;
   if (typeof value === "number")
@@ -18,6 +20,18 @@ export function tokenOf(by: Fenced): FencingToken {
   if (typeof domain !== "string" || typeof value !== "bigint" || typeof bid !== "string") throw noToken(by);
   if (domain === "" || bid === "" || value < 0n || value >= VALUE_END) throw noToken(by, "its token is out of bounds");
   return token as unknown as FencingToken;
+}
+
+/** What a guard needs of signed.ts, which needs this file. */
+interface Verifies {
+  verify(resource: string, signed: unknown): Fenced;
+}
+
+function signedToken(by: Fenced | Signed, verifier: Verifies, resource: string): FencingToken {
+  const signed: unknown = isObject(by) ? by["signed"] : undefined;
+  if (signed === undefined && isObject(by) && by["token"] !== undefined)
+    throw untrustedToken(resource, "it is not signed. Pass signToken(term, key, …), or { signed } as it was received");
+  return verifier.verify(resource, signed).token;
 }
 
 /** The token's text, which tells any two tokens apart. */
@@ -52,6 +66,8 @@ function guess(by: unknown): string {
   if (!isObject(by)) return `this is ${show(by)}`;
   if (typeof by["then"] === "function") return `this is a promise; await it`;
   if (typeof by["value"] === "bigint" && "bid" in by) return `this is a token; pass { token }`;
+  if (typeof by["signed"] === "string" && by["token"] === undefined)
+    return `this is a signed token, and this guard has no key to verify it with: make it with { verify: publicKey }`;
   if (typeof by["isHeld"] === "function" && by["token"] === undefined)
     return `this term has no token, because its store cannot fence (unfenced: true); use a store that can`;
   return `${show(by["token"])} is not a token that a store made`;

@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { ConclaveError } from "../base/errors.ts";
 import { harmless, textOfError } from "../base/harmless.ts";
 import {
+  type AnyFence,
   HEADER,
   HandlerFailed,
   type HttpFenceOptions,
@@ -17,7 +18,7 @@ import {
 } from "./http.ts";
 import { resourceOf } from "./input.ts";
 import type { Fence } from "./memory.ts";
-import type { Fenced } from "./token.ts";
+import type { Fenced, Signed } from "./token.ts";
 
 /** Options of `fencedListener`. */
 export interface ListenerOptions extends HttpFenceOptions {
@@ -30,7 +31,7 @@ export type FencedListener = (request: IncomingMessage, response: ServerResponse
 
 /** A request listener of `node:http` behind a guard: it runs only for requests whose token is admitted. */
 export function fencedListener(
-  guard: Fence,
+  guard: Fence | Fence<Signed>,
   resource: string | ((request: IncomingMessage) => string),
   listener: FencedListener,
   { waitMs = WAIT_MS, onError = warn }: ListenerOptions = {},
@@ -40,8 +41,9 @@ export function fencedListener(
     try {
       const by = readHeader(header(request));
       const name = resourceOf(typeof resource === "function" ? resource(request) : resource);
-      const work = (): Promise<void> => settling(listener(request, response, by), response);
-      await guard.run(name, by, () => outcomeOf(work), { waitMs, signal: gone }).then(unwrap);
+      const work = (admitted: Fenced): Promise<void> => settling(listener(request, response, admitted), response);
+      const run = (admitted: Fenced): ReturnType<typeof outcomeOf<void>> => outcomeOf(() => work(admitted));
+      await (guard as AnyFence).run(name, by, run, { waitMs, signal: gone }).then(unwrap);
     } catch (error) {
       answer(error, response, waitMs, gone, onError);
     }

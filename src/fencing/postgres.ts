@@ -15,11 +15,12 @@
 // Needs: every writer of the guarded rows calls `admit` first, inside its transaction.
 import { ConclaveError } from "../base/errors.ts";
 import { sqlLiteral } from "../base/sql-literal.ts";
-import { admit, adopted, type Adopted, type Move, moveDomain, type Remembered } from "./guard.ts";
+import { admit, adopted, type Adopted, type Lowering, type Move, moveDomain, type Remembered } from "./guard.ts";
 import { resourceOf, textOf, tokenOf } from "./input.ts";
 import { adoptByCommand, type HowToAdopt } from "./refusals.ts";
 import { type FenceRow, isTrue, rememberedOf } from "./rows.ts";
-import type { Fenced } from "./token.ts";
+import { type Verifier, verifierOf, type Verifying } from "./signed.ts";
+import type { Fenced, Signed } from "./token.ts";
 
 /** A transaction that you have begun, by the one method that is used of it. */
 export type PostgresTransaction =
@@ -47,27 +48,38 @@ export interface KyselyQuery {
 }
 
 /** A guard for rows in PostgreSQL. */
-export interface PostgresFence {
+export interface PostgresFence<By extends Fenced | Signed = Fenced> {
   /** First in a transaction that you have begun: refuses an older token; else remembers this one, and keeps newer ones out until commit. */
-  admit(transaction: PostgresTransaction, resource: string, by: Fenced): Promise<void>;
+  admit(transaction: PostgresTransaction, resource: string, by: By): Promise<void>;
   /** For a new leader, before it reads, in a transaction with nothing else in it. Needed only where transactions are stricter than READ COMMITTED. */
-  raise(transaction: PostgresTransaction, resource: string, by: Fenced): Promise<void>;
-  /** After a deliberate move to another store; inside a transaction. Tokens of the old domain stay refused. */
-  adopt(transaction: PostgresTransaction, resource: string, move: Move): Promise<Adopted>;
+  raise(transaction: PostgresTransaction, resource: string, by: By): Promise<void>;
+  /** After a deliberate move to another store, or as a repair; inside a transaction. Tokens of the old domain stay refused. */
+  adopt(transaction: PostgresTransaction, resource: string, move: Move | Lowering): Promise<Adopted>;
   /** What to run once in the guarded database. Harmless when repeated. */
   schema(): string;
 }
 
 const TABLE = "conclave_fence";
 
-/** A guard for rows in PostgreSQL, inside your own transaction. @param options.table default "conclave_fence"; may name its schema, as in "app.conclave_fence" */
-export function postgresFence({ table = TABLE }: { readonly table?: string | undefined } = {}): PostgresFence {
+/** Options of `postgresFence`. */
+export interface PostgresFenceOptions {
+  /** May name its schema, as in "app.conclave_fence". @default "conclave_fence" */
+  readonly table?: string | undefined;
+}
+
+/** The same as the other form, for signed tokens. */
+export function postgresFence(options: PostgresFenceOptions & Verifying): PostgresFence<Signed>;
+/** A guard for rows in PostgreSQL, inside your own transaction. */
+export function postgresFence(options?: PostgresFenceOptions): PostgresFence;
+export function postgresFence(options: PostgresFenceOptions & Partial<Verifying> = {}): PostgresFence<Fenced | Signed> {
+  const verifier = verifierOf("postgresFence", options, ["table"]);
+  const { table = TABLE } = options;
   if (!/^(?:[a-z_][a-z0-9_]{0,49}\.)?[a-z_][a-z0-9_]{0,49}$/.test(table))
     throw new ConclaveError(
       "CONFIG_INVALID",
       `postgresFence: ${JSON.stringify(table)} is no plain name for a table: lower case letters, digits and _.`,
     );
-  return new TableFence(table);
+  return new TableFence(table, verifier);
 }
 
 /** Which transaction it is, and how strict. */
@@ -78,12 +90,14 @@ interface Setting {
 
 type Next = (remembered: Remembered | undefined) => Remembered;
 
-class TableFence implements PostgresFence {
+class TableFence implements PostgresFence<Fenced | Signed> {
   readonly #table: string;
   readonly #howToAdopt: HowToAdopt;
+  readonly #verifier: Verifier | undefined;
 
-  constructor(table: string) {
+  constructor(table: string, verifier: Verifier | undefined) {
     this.#table = table;
+    this.#verifier = verifier;
     this.#howToAdopt = adoptByCommand(["--guard", '"$DATABASE_URL"', ...(table === TABLE ? [] : ["--table", table])]);
   }
 
@@ -100,16 +114,21 @@ CREATE UNIQUE INDEX IF NOT EXISTS ${this.#table.split(".").at(-1)}_present ON ${
 `;
   }
 
-  async admit(transaction: PostgresTransaction, resource: string, by: Fenced): Promise<void> {
+  async admit(transaction: PostgresTransaction, resource: string, by: Fenced | Signed): Promise<void> {
     await this.#admit(transaction, resource, by, false);
   }
 
-  async raise(transaction: PostgresTransaction, resource: string, by: Fenced): Promise<void> {
+  async raise(transaction: PostgresTransaction, resource: string, by: Fenced | Signed): Promise<void> {
     await this.#admit(transaction, resource, by, true);
   }
 
-  async #admit(transaction: PostgresTransaction, resource: string, by: Fenced, isRaise: boolean): Promise<void> {
-    const token = tokenOf(by);
+  async #admit(
+    transaction: PostgresTransaction,
+    resource: string,
+    by: Fenced | Signed,
+    isRaise: boolean,
+  ): Promise<void> {
+    const token = tokenOf(by, this.#verifier, resource);
     textOf(token);
     const next: Next = (remembered) => admit(resource, remembered, token, this.#howToAdopt);
     const [seen, setting] = await this.#read(transaction, resourceOf(resource));
@@ -121,7 +140,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS ${this.#table.split(".").at(-1)}_present ON ${
     if (next(locked) !== locked) await this.#change(transaction, resource, setting, next);
   }
 
-  async adopt(transaction: PostgresTransaction, resource: string, move: Move): Promise<Adopted> {
+  async adopt(transaction: PostgresTransaction, resource: string, move: Move | Lowering): Promise<Adopted> {
     const [, setting] = await this.#read(transaction, resourceOf(resource));
     const step = await this.#change(transaction, resource, setting, (remembered) =>
       moveDomain(resource, remembered, move),

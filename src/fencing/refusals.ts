@@ -101,6 +101,15 @@ export function leftDomain(resource: string, known: string, token: FencingToken)
   return told(resource, error);
 }
 
+/** A guard with `verify` did not take what it was shown. Nothing of the token is repeated: it may be a credential, or a stranger's text. */
+export function untrustedToken(resource: string, why: string): ConclaveError {
+  return told(resource, new ConclaveError("TOKEN_UNTRUSTED", `"${resource}" does not take this token: ${why}.`));
+}
+
+export function expiredToken(resource: string, why: string): ConclaveError {
+  return told(resource, new ConclaveError("TOKEN_EXPIRED", `"${resource}" does not take this token: ${why}.`));
+}
+
 function tokenOfSeen(domain: string, { value, bid = "" }: Seen): FencingToken {
   return makeToken({ domain, value, bid });
 }

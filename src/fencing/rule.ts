@@ -51,6 +51,16 @@ export interface Move {
   readonly to: string;
 }
 
+/**
+ * A repair: the resource has met a value that no store has granted, and refuses everything since. `from`: the value that it remembers; `to`: the greatest that it
+ * shall remember instead. Tokens above `to` are admitted again, so no leader older than that may be left.
+ */
+export interface Lowering {
+  readonly domain: string;
+  readonly from: bigint;
+  readonly to: bigint;
+}
+
 const NO_DOMAIN: ReadonlyMap<string, bigint | undefined> = new Map();
 
 /** What to remember once an operation with `token` is admitted: the same object if nothing is new. A word: it is refused. */
@@ -72,4 +82,14 @@ export function leave(remembered: Remembered, { from, to }: Move): Remembered | 
   const floor = left.get(to);
   left.delete(to);
   return { domain: to, mark: floor === undefined ? undefined : { value: floor, bid: undefined }, left };
+}
+
+/**
+ * What to remember after a repair: the same object if it was done before. `elsewhere`: the resource remembers another domain, or a value beyond `from`. It swaps over exactly
+ * the value that it names, so that a repeated repair takes back no token that was admitted since.
+ */
+export function lower(remembered: Remembered, { domain, from, to }: Lowering): Remembered | "elsewhere" {
+  const { mark, left } = remembered;
+  if (remembered.domain !== domain || mark === undefined || mark.value > from) return "elsewhere";
+  return mark.value < from ? remembered : { domain, mark: { value: to, bid: undefined }, left };
 }

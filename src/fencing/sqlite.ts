@@ -13,11 +13,12 @@
 // Needs: every writer of the guarded rows calls `admit` first, inside its transaction, on its own connection.
 import { ConclaveError } from "../base/errors.ts";
 import { urlOfFile } from "../base/url.ts";
-import { admit, adopted, type Adopted, type Move, moveDomain, type Remembered } from "./guard.ts";
+import { admit, adopted, type Adopted, type Lowering, type Move, moveDomain, type Remembered } from "./guard.ts";
 import { resourceOf, textOf, tokenOf } from "./input.ts";
 import { adoptByCall, adoptByCommand, type HowToAdopt } from "./refusals.ts";
 import { type FenceRow, rememberedOf } from "./rows.ts";
-import type { Fenced } from "./token.ts";
+import { type Verifier, verifierOf, type Verifying } from "./signed.ts";
+import type { Fenced, Signed } from "./token.ts";
 
 /** What is used of a connection. `DatabaseSync`, better-sqlite3's and libsql's `Database` all are one. */
 export interface SqliteConnection {
@@ -33,31 +34,44 @@ export interface SqliteConnection {
 }
 
 /** A guard for rows in SQLite. */
-export interface SqliteFence {
+export interface SqliteFence<By extends Fenced | Signed = Fenced> {
   /** First in a transaction that you have begun (BEGIN IMMEDIATE): refuses an older token; else remembers this one, and keeps others out until commit. */
-  admit(transaction: SqliteConnection, resource: string, by: Fenced): void;
+  admit(transaction: SqliteConnection, resource: string, by: By): void;
   /** For a new leader, before it reads; outside any transaction. The same as a transaction with nothing but `admit`. */
-  raise(connection: SqliteConnection, resource: string, by: Fenced): void;
-  /** After a deliberate move to another store; inside a transaction or outside. Tokens of the old domain stay refused. */
-  adopt(connection: SqliteConnection, resource: string, move: Move): Adopted;
+  raise(connection: SqliteConnection, resource: string, by: By): void;
+  /** After a deliberate move to another store, or as a repair; inside a transaction or outside. Tokens of the old domain stay refused. */
+  adopt(connection: SqliteConnection, resource: string, move: Move | Lowering): Adopted;
   /** What to run once in the guarded database. Harmless when repeated. */
   schema(): string;
 }
 
 const TABLE = "conclave_fence";
 
-/** A guard for rows in SQLite, inside your own transaction. @param options.table default "conclave_fence" */
-export function sqliteFence({ table = TABLE }: { readonly table?: string | undefined } = {}): SqliteFence {
-  if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(table))
-    throw new ConclaveError("CONFIG_INVALID", `sqliteFence: ${JSON.stringify(table)} is no plain name for a table.`);
-  return new TableFence(table);
+/** Options of `sqliteFence`. */
+export interface SqliteFenceOptions {
+  /** @default "conclave_fence" */
+  readonly table?: string | undefined;
 }
 
-class TableFence implements SqliteFence {
-  readonly #table: string;
+/** The same as the other form, for signed tokens. */
+export function sqliteFence(options: SqliteFenceOptions & Verifying): SqliteFence<Signed>;
+/** A guard for rows in SQLite, inside your own transaction. */
+export function sqliteFence(options?: SqliteFenceOptions): SqliteFence;
+export function sqliteFence(options: SqliteFenceOptions & Partial<Verifying> = {}): SqliteFence<Fenced | Signed> {
+  const verifier = verifierOf("sqliteFence", options, ["table"]);
+  const { table = TABLE } = options;
+  if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(table))
+    throw new ConclaveError("CONFIG_INVALID", `sqliteFence: ${JSON.stringify(table)} is no plain name for a table.`);
+  return new TableFence(table, verifier);
+}
 
-  constructor(table: string) {
+class TableFence implements SqliteFence<Fenced | Signed> {
+  readonly #table: string;
+  readonly #verifier: Verifier | undefined;
+
+  constructor(table: string, verifier: Verifier | undefined) {
     this.#table = table;
+    this.#verifier = verifier;
   }
 
   schema(): string {
@@ -73,8 +87,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS ${this.#table}_present ON ${this.#table} (reso
 `;
   }
 
-  admit(transaction: SqliteConnection, resource: string, by: Fenced): void {
-    const token = tokenOf(by);
+  admit(transaction: SqliteConnection, resource: string, by: Fenced | Signed): void {
+    const token = tokenOf(by, this.#verifier, resource);
     textOf(token);
     if (!isInTransaction(transaction)) throw outside("admit");
     this.#change(transaction, resourceOf(resource), (remembered) =>
@@ -82,12 +96,12 @@ CREATE UNIQUE INDEX IF NOT EXISTS ${this.#table}_present ON ${this.#table} (reso
     );
   }
 
-  raise(connection: SqliteConnection, resource: string, by: Fenced): void {
+  raise(connection: SqliteConnection, resource: string, by: Fenced | Signed): void {
     if (isInTransaction(connection)) throw inside("raise");
     inOwnTransaction(connection, () => this.admit(connection, resource, by));
   }
 
-  adopt(connection: SqliteConnection, resource: string, move: Move): Adopted {
+  adopt(connection: SqliteConnection, resource: string, move: Move | Lowering): Adopted {
     const change = (): Adopted => {
       const step = this.#change(connection, resourceOf(resource), (remembered) =>
         moveDomain(resource, remembered, move),

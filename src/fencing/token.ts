@@ -24,6 +24,13 @@ export interface Fenced {
   readonly token: FencingToken;
 }
 
+/**
+ * A token that `signToken` has signed: what a guard with `verify` takes. Until it expires, the text is a credential: send it over TLS, and keep it out of logs.
+ */
+export interface Signed {
+  readonly signed: string;
+}
+
 export function makeToken(token: {
   readonly domain: string;
   readonly value: bigint;
@@ -52,7 +59,7 @@ export function parseToken(text: string): FencingToken {
   return token;
 }
 
-function escapePart(part: string): string {
+export function escapePart(part: string): string {
   return encodeURIComponent(part).replaceAll("%2F", "/");
 }
 
@@ -65,6 +72,11 @@ function unescapePart(part: string, whole: string): string {
 }
 
 function malformed(text: unknown): ConclaveError {
+  if (typeof text === "string" && text.startsWith("conclave-signed-"))
+    return new ConclaveError(
+      "TOKEN_MALFORMED",
+      "this is a signed token, which parseToken does not read. Pass { signed: text } to a guard with verify.",
+    );
   const shown = JSON.stringify(String(text).slice(0, 80));
   return new ConclaveError(
     "TOKEN_MALFORMED",

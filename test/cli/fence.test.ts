@@ -1,4 +1,4 @@
-// `conclave fence adopt` as a process, on real files: the command that a refusal names is the one that mends it, and nothing else is changed.
+// `conclave fence adopt` and `conclave fence lower` as a process, on real files: the command that a refusal names is the one that mends it, and nothing else is changed.
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { fileFence, sqliteFence } from "conclave/fencing";
@@ -123,6 +123,49 @@ describe("of a database", () => {
       code: 3,
       stderr: expect.stringMatching(/not a database.*run it again/),
     });
+  });
+});
+
+describe("conclave fence lower", () => {
+  const HUGE = { token: token(9000, "huge", "etcd-1") };
+  const LOWER = ["--domain", "etcd-1", "--from", "9000", "--to", "40"];
+  const lower = (...args: readonly string[]): ReturnType<CommandLine["run"]> => cli.run(["fence", "lower", ...args]);
+
+  it("lets the present leader in again after a token that no store has granted, and changes nothing the second time", async () => {
+    const fence = fileFence(place, "prices");
+    await fence.write("ten", OLD);
+    await fence.raise(HUGE);
+    expect(await messageOf(() => fence.write("twelve", OLD))).toContain("has seen token 9000");
+    expect(await lower("prices", "--guard", `file:${place}`, ...LOWER)).toMatchObject({
+      code: 0,
+      stdout: `"prices" in ${place} knew token 9000 of etcd-1.\nFrom now on it takes those above 40.\n`,
+    });
+    await fence.write("twelve", OLD);
+    expect((await fence.read())?.content.toString()).toBe("twelve");
+    const again = await lower("prices", "--guard", `file:${place}`, ...LOWER, "--json");
+    expect([again.code, JSON.parse(again.stdout)]).toEqual([
+      0,
+      {
+        resource: "prices",
+        place,
+        changed: false,
+        from: { domain: "etcd-1", value: "9000" },
+        to: { domain: "etcd-1", value: "41" },
+      },
+    ]);
+  });
+
+  it("refuses with 1 a value that the guard does not know, and with 2 what is no repair", async () => {
+    const fence = fileFence(place, "prices");
+    await fence.raise(HUGE);
+    const guard = ["prices", "--guard", `file:${place}`, "--domain", "etcd-1"];
+    expect(await lower(...guard, "--from", "50", "--to", "40")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("it knows token 9000 of etcd-1, not 50 of etcd-1. Nothing was changed."),
+    });
+    expect((await lower(...guard, "--from", "40", "--to", "50")).code).toBe(2);
+    expect((await lower(...guard, "--from", "forty", "--to", "1")).code).toBe(2);
+    expect((await lower("prices", "--guard", `file:${place}`, "--from", "9000", "--to", "1")).code).toBe(2);
   });
 });
 

@@ -1,9 +1,21 @@
 // Every adapter behind one face, for what must hold for all of them: raise a token, and move to another domain.
 import path from "node:path";
 import { afterAll, beforeAll } from "vitest";
-import { etcdFence } from "conclave/fencing/etcd";
-import { type Adopted, durableFence, fileFence, memoryFence, type Move, sqliteFence } from "conclave/fencing";
-import { postgresFence } from "conclave/fencing/postgres";
+import { type EtcdFence, etcdFence } from "conclave/fencing/etcd";
+import {
+  type Adopted,
+  durableFence,
+  type Fence,
+  fileFence,
+  type Lowering,
+  memoryFence,
+  type Move,
+  type Signed,
+  sqliteFence,
+  type SqliteFence,
+  type Verification,
+} from "conclave/fencing";
+import { type PostgresFence, postgresFence } from "conclave/fencing/postgres";
 import type { Fenced } from "conclave";
 import * as etcdServer from "../../scripts/servers/etcd.mjs";
 import * as postgresServer from "../../scripts/servers/postgres.mjs";
@@ -14,21 +26,20 @@ import { useServers } from "../support/servers.ts";
 import { bindings, type Database } from "./bindings.ts";
 
 export interface Raisable {
-  raise(by: Fenced): Promise<void>;
-  adopt(move: Move): Promise<Adopted>;
+  raise(by: Fenced | Signed): Promise<void>;
+  adopt(move: Move | Lowering): Promise<Adopted>;
 }
 
 const members = useServers(etcdServer);
 const databases = useServers(postgresServer);
 let url = "";
-let etcd: ReturnType<typeof etcdFence>;
+const cluster: EtcdFence<Signed>[] = [];
 const clients = new Map<string, Client>();
 beforeAll(async () => {
-  etcd = etcdFence(urlOf(members()));
   url = await newDatabase(databases().urls[0] ?? "");
 });
 afterAll(async () => {
-  await etcd?.close();
+  await Promise.all(cluster.map((fence) => fence.close()));
   await Promise.all([...clients.values()].map((client) => client.end()));
 });
 
@@ -36,37 +47,54 @@ afterAll(async () => {
 let resources = 0;
 const fresh = (): string => `ledger-${++resources}`;
 
+type Any = Fenced | Signed;
+/** With `verify`, a guard of signed tokens. Which of the two it is, no type says here. */
+const verifying = (verify: Verification | undefined): never => (verify === undefined ? {} : { verify }) as never;
+
 /** Name → a guard of one fresh resource, in `folder` if it needs one. */
-export const everyFence: readonly (readonly [name: string, make: (folder: string) => Raisable])[] = [
-  ["memory", () => inProcess(memoryFence())],
-  ["durable", (folder) => inProcess(durableFence(path.join(folder, "durable")))],
-  ["etcd", () => inEtcd(etcd)],
-  ["file", (folder) => fileFence(path.join(folder, "files"), fresh())],
+export const everyFence: readonly (readonly [
+  name: string,
+  make: (folder: string, verify?: Verification) => Raisable,
+])[] = [
+  ["memory", (_, verify) => inProcess(memoryFence(verifying(verify)))],
+  ["durable", (folder, verify) => inProcess(durableFence(path.join(folder, "durable"), verifying(verify)))],
+  ["etcd", (_, verify) => inEtcd(etcdFence(urlOf(members()), verifying(verify)))],
+  ["file", (folder, verify) => fileFence(path.join(folder, "files"), fresh(), verifying(verify))],
   ...bindings.map(
     ({ name, open }) =>
-      [`sqlite, ${name}`, (folder: string) => inTable(open(path.join(folder, `${name}.db`)))] as const,
+      [
+        `sqlite, ${name}`,
+        (folder: string, verify?: Verification) => inTable(open(path.join(folder, `${name}.db`)), verify),
+      ] as const,
   ),
-  ...CLIENTS.map(([name, open]) => [`postgres, ${name}`, () => inTransactions(clientOf(name, open))] as const),
+  ...CLIENTS.map(
+    ([name, open]) =>
+      [
+        `postgres, ${name}`,
+        (_: string, verify?: Verification) => inTransactions(clientOf(name, open), verify),
+      ] as const,
+  ),
 ];
 
-function inProcess(fence: ReturnType<typeof memoryFence>): Raisable {
-  const resource = fresh();
+function inProcess(made: Fence<Signed>): Raisable {
+  const [fence, resource] = [made as Fence<Any>, fresh()];
   return {
     raise: (by) => fence.raise(resource, by),
     adopt: async (move) => fence.adopt(resource, move),
   };
 }
 
-function inEtcd(fence: ReturnType<typeof etcdFence>): Raisable {
-  const resource = fresh();
+function inEtcd(made: EtcdFence<Signed>): Raisable {
+  const [fence, resource] = [made as EtcdFence<Any>, fresh()];
+  cluster.push(made);
   return {
     raise: async (by) => void (await fence.raise(resource, by)),
     adopt: (move) => fence.adopt(resource, move),
   };
 }
 
-function inTable(db: Database): Raisable {
-  const [fence, resource] = [sqliteFence(), fresh()];
+function inTable(db: Database, verify: Verification | undefined): Raisable {
+  const [fence, resource] = [sqliteFence(verifying(verify)) as SqliteFence<Any>, fresh()];
   db.exec(fence.schema());
   return {
     raise: async (by) => fence.raise(db, resource, by),
@@ -74,8 +102,8 @@ function inTable(db: Database): Raisable {
   };
 }
 
-function inTransactions(client: Client): Raisable {
-  const [fence, resource] = [postgresFence(), fresh()];
+function inTransactions(client: Client, verify: Verification | undefined): Raisable {
+  const [fence, resource] = [postgresFence(verifying(verify)) as PostgresFence<Any>, fresh()];
   return {
     raise: (by) => client.transact((transaction) => fence.raise(transaction, resource, by)),
     adopt: (move) => client.transact((transaction) => fence.adopt(transaction, resource, move)),

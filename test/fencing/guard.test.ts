@@ -77,6 +77,44 @@ describe("a guard", () => {
   });
 });
 
+describe("a repair", () => {
+  const poisoned = admit("ledger", known(41n), token(9000, "huge"));
+  const lowering = { domain: "etcd-1", from: 9000n, to: 40n };
+  const lowered = moveDomain("ledger", poisoned, lowering);
+
+  it("takes back exactly the value that it names, and admits only what is above the new one", () => {
+    expect(lowered).toMatchObject({ domain: "etcd-1", mark: { value: 40n, bid: undefined } });
+    expect(refusal(() => admit("ledger", lowered, token(40)))).toMatchObject({ code: "TOKEN_STALE" });
+    expect(admit("ledger", lowered, token(41))).toMatchObject({ mark: { value: 41n } });
+  });
+
+  it("done twice is done once, also when greater tokens have come since", () => {
+    expect(moveDomain("ledger", lowered, lowering)).toBe(lowered);
+    const since = admit("ledger", lowered, token(50));
+    expect(moveDomain("ledger", since, lowering)).toBe(since);
+  });
+
+  it("leaves domains that were left as they are", () => {
+    const moved = moveDomain("ledger", known(7n), { from: "etcd-1", to: "etcd-2" });
+    const huge = admit("ledger", moved, token(9000, "huge", "etcd-2"));
+    const after = moveDomain("ledger", huge, { domain: "etcd-2", from: 9000n, to: 1n });
+    expect(after.left).toEqual(new Map([["etcd-1", 7n]]));
+  });
+
+  it.each([
+    ["of a value below the one that is known", { ...lowering, from: 8999n }, "it knows token 9000 of etcd-1"],
+    ["of another domain", { ...lowering, domain: "etcd-2" }, "not 9000 of etcd-2"],
+    ["to a value that is not below", { ...lowering, to: 9000n }, "9000 is not below 9000"],
+    ["to a negative value", { ...lowering, to: -1n }, "-1 is not below 9000"],
+    ["with numbers", { ...lowering, to: 40 as never }, "as bigint"],
+  ])("is refused %s, and changes nothing", (_, asked, why) => {
+    expect(refusal(() => moveDomain("ledger", poisoned, asked))).toMatchObject({
+      code: "CONFIG_INVALID",
+      message: expect.stringContaining(why),
+    });
+  });
+});
+
 describe("adopt", () => {
   const moved = moveDomain("ledger", known(41n), { from: "etcd-1", to: "etcd-2" });
 
