@@ -1,11 +1,12 @@
 // @ts-check
 // The API reference, docs/api: one page for each public module, made from the declarations of the last build. Whatever a comment in src says of a name,
-// the page says. `npm run build && node scripts/api.mjs` writes it, and `--check` fails if it is out of date.
+// the page says. `npm run build && node scripts/api.mjs` writes it, and the tables of what stores promise (guarantees.mjs); `--check` fails if one is out of date.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "ts59";
 import { publicModules } from "./exports.mjs";
+import { renewPromises } from "./guarantees.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = path.join(root, "docs/api");
@@ -124,11 +125,12 @@ function write(pages) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const isCheck = process.argv.includes("--check");
   const pages = apiPages();
-  if (!process.argv.includes("--check")) write(pages);
-  const stale = staleOf(pages);
+  if (!isCheck) write(pages);
+  const stale = [...staleOf(pages).map((file) => `docs/api/${file}`), ...(await renewPromises(isCheck))];
   if (stale.length > 0) {
-    console.error(`docs/api is out of date: ${stale.join(", ")}. Run npm run build && node scripts/api.mjs`);
+    console.error(`out of date: ${stale.join(", ")}. Run npm run build && node scripts/api.mjs`);
     process.exitCode = 1;
   }
 }

@@ -4,5 +4,6 @@ import type { Driver } from "./driver.ts";
 export const memoryDriver: Driver = {
   name: "memory",
   schemes: ["memory"],
+  samples: [{ title: "`memory:`", url: "memory:" }],
   open: async (url) => (await import("../stores/memory.ts")).memory(url),
 };

@@ -7,6 +7,7 @@ import { fileOf } from "../base/url.ts";
 export const sqliteDriver: Driver = {
   name: "sqlite",
   schemes: ["sqlite"],
+  samples: [{ title: "`sqlite:`", url: "sqlite:./conclave.db" }],
   open: async (url) => (await import("../stores/sqlite.ts")).sqlite(url),
   guard: async (url, { table }) => {
     const [{ sqliteFence }, { openDatabaseAt }] = await Promise.all([
