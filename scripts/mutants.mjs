@@ -58,6 +58,7 @@ const TEST_MS = 300_000;
 const HUNT_MS = 600_000;
 /** In folders whose other tests start servers or processes: these drive a model, or compute. */
 const QUICK = new Set([
+  "test/clients/etcd/fuzz.test.ts",
   "test/keeper/estates.test.ts",
   "test/keeper/fate.test.ts",
   "test/stores/etcd/steps.test.ts",

@@ -9,7 +9,8 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } f
 import { connect as connectPlain, type Socket } from "node:net";
 import { connect as connectSecure } from "node:tls";
 import type { Endpoint, EtcdTls } from "./address.ts";
-import { EtcdError, errorOfStatus } from "./errors.ts";
+import { EtcdError, errorOfStatus, unreadable } from "./errors.ts";
+import { Frames } from "./frames.ts";
 import { connectionError, nameOf } from "./reasons.ts";
 
 const PING_EVERY_MS = 10_000;
@@ -74,7 +75,7 @@ export class Connection {
     return new Promise((resolve, reject) => {
       if (!this.isFit || signal.aborted)
         return reject(new EtcdError("unreachable", "not-applied", "given up before it was sent", signal.reason));
-      const messages: Buffer[] = [];
+      let answer: Buffer | undefined;
       const giveUp = (): void => {
         stream.close(constants.NGHTTP2_CANCEL);
         if (signal.reason !== NOT_WANTED) this.suspect();
@@ -84,12 +85,11 @@ export class Connection {
         clearTimeout(timer);
         signal.removeEventListener("abort", giveUp);
         this.#changeUnaryCalls(-1);
-        const [message] = messages;
         if (error !== undefined) reject(error);
-        else if (message === undefined) reject(new EtcdError("other", "unknown", "an answer without a message"));
-        else resolve(message);
+        else if (answer === undefined) reject(new EtcdError("other", "unknown", "an answer without a message"));
+        else resolve(answer);
       };
-      const stream = this.#begin(path, metadata, (message) => messages.push(message), settle);
+      const stream = this.#begin(path, metadata, (message) => (answer ??= message), settle);
       this.#changeUnaryCalls(1);
       signal.addEventListener("abort", giveUp, { once: true });
       stream.end(frame(body));
@@ -156,17 +156,29 @@ export class Connection {
     const frames = new Frames(hear);
     let status: { readonly code: number; readonly message: string } | undefined;
     let cause: unknown;
+    let broken: EtcdError | undefined;
     const read = (headers: Readonly<Record<string, unknown>>): void => {
       if (headers["grpc-status"] !== undefined)
         status = { code: Number(headers["grpc-status"]), message: textOf(headers["grpc-message"]) };
     };
     stream.on("response", (headers) => read(headers));
     stream.on("trailers", (headers) => read(headers));
-    stream.on("data", (chunk: Buffer) => frames.push(chunk));
+    // Thrown here, it would end the process: what comes from a server must not.
+    const hearChunk = (chunk: Buffer): void => {
+      try {
+        frames.push(chunk);
+      } catch (error) {
+        stream.off("data", hearChunk).resume();
+        broken = unreadable(error);
+        stream.close(constants.NGHTTP2_PROTOCOL_ERROR);
+      }
+    };
+    stream.on("data", hearChunk);
     stream.on("error", (error) => (cause = error));
     stream.on("close", () => {
       this.#changeStreams(-1);
-      if (status?.code === 0) whenOver(undefined);
+      if (broken !== undefined) whenOver(broken);
+      else if (status?.code === 0) whenOver(undefined);
       else if (status !== undefined) whenOver(errorOfStatus(status.code, status.message));
       else whenOver(lost(stream.rstCode ?? 0, cause));
     });
@@ -261,27 +273,6 @@ function frame(message: Buffer): Buffer {
   const head = Buffer.alloc(5);
   head.writeUInt32BE(message.length, 1);
   return Buffer.concat([head, message]);
-}
-
-/** Chunks of a stream, cut into messages: a zero byte (not compressed), four bytes of length, the message. */
-class Frames {
-  readonly #hear: (message: Buffer) => void;
-  #rest: Buffer = Buffer.alloc(0);
-
-  constructor(hear: (message: Buffer) => void) {
-    this.#hear = hear;
-  }
-
-  push(chunk: Buffer): void {
-    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
-    while (this.#rest.length >= 5) {
-      const end = 5 + this.#rest.readUInt32BE(1);
-      if (this.#rest.length < end) return;
-      const message = this.#rest.subarray(5, end);
-      this.#rest = this.#rest.subarray(end);
-      this.#hear(message);
-    }
-  }
 }
 
 /** gRPC writes messages with % escapes. */

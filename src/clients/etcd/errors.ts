@@ -43,6 +43,12 @@ export class EtcdError extends Error {
   }
 }
 
+/** What came is no message of etcd: a proxy, a cut stream, a mistake. The request may have been carried out. */
+export function unreadable(cause: unknown): EtcdError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new EtcdError("other", "unknown", `what came is no answer of etcd: ${why}`, cause);
+}
+
 /** What etcd says before it has done anything. The texts are part of its API: its own client compares them (api/v3rpc/rpctypes/error.go). */
 const SAID: readonly (readonly [text: string, problem: EtcdProblem])[] = [
   ["etcdserver: requested lease not found", "lease-not-found"],

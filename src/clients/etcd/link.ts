@@ -1,6 +1,6 @@
 // etcd's methods over one connection, which is one member. A caller that needs two answers of the same member takes one link and uses it for both.
 import { type Connection, type Metadata } from "./connection.ts";
-import { EtcdError, wantsNewToken } from "./errors.ts";
+import { EtcdError, unreadable, wantsNewToken } from "./errors.ts";
 import {
   authenticateRequest,
   deleteRequest,
@@ -55,42 +55,45 @@ export class Link {
   }
 
   async range(request: RangeRequest, signal: AbortSignal): Promise<RangeResponse> {
-    return readRange(await this.#call("/etcdserverpb.KV/Range", rangeRequest(request), signal));
+    return await this.#call("/etcdserverpb.KV/Range", rangeRequest(request), signal, readRange);
   }
 
   async put(request: PutRequest, signal: AbortSignal): Promise<Header> {
-    return readHeader(await this.#call("/etcdserverpb.KV/Put", putRequest(request), signal));
+    return await this.#call("/etcdserverpb.KV/Put", putRequest(request), signal, readHeader);
   }
 
   async delete(request: Parameters<typeof deleteRequest>[0], signal: AbortSignal): Promise<Header> {
-    return readHeader(await this.#call("/etcdserverpb.KV/DeleteRange", deleteRequest(request), signal));
+    return await this.#call("/etcdserverpb.KV/DeleteRange", deleteRequest(request), signal, readHeader);
   }
 
   async txn(request: TxnRequest, signal: AbortSignal): Promise<TxnResponse> {
-    return readTxn(await this.#call("/etcdserverpb.KV/Txn", txnRequest(request), signal));
+    return await this.#call("/etcdserverpb.KV/Txn", txnRequest(request), signal, readTxn);
   }
 
   async grantLease(id: bigint, ttlSeconds: number, signal: AbortSignal): Promise<ReturnType<typeof readLeaseGrant>> {
-    return readLeaseGrant(
-      await this.#call("/etcdserverpb.Lease/LeaseGrant", leaseGrantRequest(id, ttlSeconds), signal),
+    return await this.#call(
+      "/etcdserverpb.Lease/LeaseGrant",
+      leaseGrantRequest(id, ttlSeconds),
+      signal,
+      readLeaseGrant,
     );
   }
 
   async revokeLease(id: bigint, signal: AbortSignal): Promise<void> {
-    await this.#call("/etcdserverpb.Lease/LeaseRevoke", leaseRequest(id), signal);
+    await this.#call("/etcdserverpb.Lease/LeaseRevoke", leaseRequest(id), signal, readHeader);
   }
 
   /** A stream in etcd's API. One of one message each time: an answer can then only be the answer to this very request. */
   async keepAlive(id: bigint, signal: AbortSignal): Promise<ReturnType<typeof readKeepAlive>> {
-    return readKeepAlive(await this.#call("/etcdserverpb.Lease/LeaseKeepAlive", leaseRequest(id), signal));
+    return await this.#call("/etcdserverpb.Lease/LeaseKeepAlive", leaseRequest(id), signal, readKeepAlive);
   }
 
   async timeToLive(id: bigint, keys: boolean, signal: AbortSignal): Promise<TimeToLive> {
-    return readTimeToLive(await this.#call("/etcdserverpb.Lease/LeaseTimeToLive", timeToLiveRequest(id, keys), signal));
+    return await this.#call("/etcdserverpb.Lease/LeaseTimeToLive", timeToLiveRequest(id, keys), signal, readTimeToLive);
   }
 
   async status(signal: AbortSignal): Promise<Status> {
-    return readStatus(await this.#call("/etcdserverpb.Maintenance/Status", Buffer.alloc(0), signal));
+    return await this.#call("/etcdserverpb.Maintenance/Status", Buffer.alloc(0), signal, readStatus);
   }
 
   /** Exchanges name and password for a token, if there are any and etcd wants them. */
@@ -104,7 +107,7 @@ export class Link {
     try {
       const request = authenticateRequest(name, password);
       const answer = await this.connection.unary("/etcdserverpb.Auth/Authenticate", request, LEADER_WANTED, signal);
-      return new Message(answer).text(2);
+      return decoded(answer, (message) => message.text(2));
     } catch (error) {
       // A password for an etcd without users is no mistake: they may be switched on later.
       if (error instanceof EtcdError && error.message.startsWith("etcdserver: authentication is not enabled"))
@@ -119,18 +122,31 @@ export class Link {
     return this.#watches;
   }
 
-  async #call(path: string, body: Buffer, signal: AbortSignal): Promise<Message> {
+  async #call<A>(path: string, body: Buffer, signal: AbortSignal, read: (message: Message) => A): Promise<A> {
+    return decoded(await this.#bytes(path, body, signal), read);
+  }
+
+  async #bytes(path: string, body: Buffer, signal: AbortSignal): Promise<Buffer> {
     try {
-      return new Message(await this.connection.unary(path, body, this.#metadata(), signal));
+      return await this.connection.unary(path, body, this.#metadata(), signal);
     } catch (error) {
       // Refused before anything was done: saying it again is not doing it twice.
       if (this.#user === undefined || !wantsNewToken(error)) throw error;
       await this.authenticate(signal);
-      return new Message(await this.connection.unary(path, body, this.#metadata(), signal));
+      return await this.connection.unary(path, body, this.#metadata(), signal);
     }
   }
 
   #metadata(): Metadata {
     return this.#token === undefined ? LEADER_WANTED : { ...LEADER_WANTED, token: this.#token };
+  }
+}
+
+/** An answer that cannot be read is none: what was asked for may have been done. */
+function decoded<A>(bytes: Buffer, read: (message: Message) => A): A {
+  try {
+    return read(new Message(bytes));
+  } catch (cause) {
+    throw unreadable(cause);
   }
 }

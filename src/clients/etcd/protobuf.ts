@@ -2,6 +2,9 @@
 // not need a compiler, a schema at run time, or a dependency (docs/adr/0009-etcd-without-a-client-library.md).
 //
 // Numbers are int64 unless said otherwise, so they come back as bigint. What a message does not carry reads as zero, as proto3 has it.
+//
+// What is received may be anything: every loop ends with the bytes, and what is made of them is bounded by `FIELDS_MAX`, over a message and all that is read inside it. Bytes that
+// are no message are refused with a RangeError, and with nothing else.
 
 export type Field = readonly [number: number, value: FieldValue];
 type FieldValue = Uint8Array | string | bigint | number | boolean | undefined;
@@ -73,19 +76,38 @@ function writeVarint(buffer: Buffer, start: number, value: bigint | number): num
   return at;
 }
 
+/** Each costs a hundred bytes or so here, and may be two on the wire. An answer of etcd with 100,000 keys has 600,000. */
+export const FIELDS_MAX = 1_000_000;
+/** A message inside a message inside a message: a transaction's answer has four such steps, and one more for each transaction inside. */
+const DEPTH_MAX = 32;
+const TAG_END = 2 ** 32;
+
+/** What may still be read: shared by a message and all that is inside it. */
+interface Budget {
+  fields: number;
+}
+
 /** A message that was received. Throws on bytes that are none. */
 export class Message {
   readonly #numbers = new Map<number, bigint>();
   readonly #bytes = new Map<number, Buffer[]>();
+  readonly #budget: Budget;
+  readonly #depth: number;
 
-  constructor(buffer: Buffer) {
+  constructor(buffer: Buffer, budget: Budget = { fields: FIELDS_MAX }, depth = 0) {
+    this.#budget = budget;
+    this.#depth = depth;
+    if (depth > DEPTH_MAX) throw new RangeError(`messages inside each other, more than ${DEPTH_MAX} deep`);
     const reader = new Reader(buffer);
     while (!reader.atEnd) this.#readField(reader);
   }
 
   #readField(reader: Reader): void {
+    this.#budget.fields -= 1;
+    if (this.#budget.fields < 0) throw new RangeError(`a message of more than ${FIELDS_MAX} fields`);
     const tag = Number(reader.varint());
-    const number = tag >>> 3;
+    const number = Math.floor(tag / 8);
+    if (tag >= TAG_END || number === 0) throw new RangeError("a field without a number is not protocol buffers");
     switch (tag & 7) {
       case VARINT:
         return void this.#numbers.set(number, reader.varint());
@@ -130,7 +152,7 @@ export class Message {
   }
 
   message(number: number): Message {
-    return new Message(this.bytes(number));
+    return this.#inside(this.bytes(number));
   }
 
   allBytes(number: number): readonly Buffer[] {
@@ -138,9 +160,15 @@ export class Message {
   }
 
   all(number: number): readonly Message[] {
-    return this.allBytes(number).map((buffer) => new Message(buffer));
+    return this.allBytes(number).map((buffer) => this.#inside(buffer));
+  }
+
+  #inside(buffer: Buffer): Message {
+    return new Message(buffer, this.#budget, this.#depth + 1);
   }
 }
+
+const NUMBER_END = 2n ** 64n;
 
 class Reader {
   readonly #buffer: Buffer;
@@ -166,9 +194,9 @@ class Reader {
     for (let shift = 49n; shift < 70n; shift += 7n) {
       const byte = this.#byte();
       value |= BigInt(byte & 0x7f) << shift;
-      if (byte < 0x80) return BigInt.asUintN(64, value);
+      if (byte < 0x80 && value < NUMBER_END) return value;
     }
-    throw new RangeError("a number of more than ten bytes is not protocol buffers");
+    throw new RangeError("a number of more than 64 bits is not protocol buffers");
   }
 
   bytes(length: number): Buffer {

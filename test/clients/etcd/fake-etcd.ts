@@ -10,8 +10,12 @@ export interface FakeHeader {
   raftTerm: bigint;
 }
 
-/** Fields of the answer beyond its header; a status that is not 0; or nothing at all, for ever. */
-export type FakeAnswer = readonly Field[] | { readonly status: number; readonly message: string } | "silence";
+/** Fields of the answer beyond its header; a status that is not 0; bytes as they are, after which a stream of watches stays open; or nothing at all, for ever. */
+export type FakeAnswer =
+  | readonly Field[]
+  | { readonly status: number; readonly message: string }
+  | { readonly raw: Buffer }
+  | "silence";
 
 export class FakeEtcd {
   readonly header: FakeHeader = { clusterId: 7n, memberId: 1n, revision: 10n, raftTerm: 2n };
@@ -38,10 +42,18 @@ export class FakeEtcd {
     const chunks: Buffer[] = [];
     stream.on("error", () => {});
     stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+    // A stream of watches goes on: it is answered at its first message, where the test has an answer.
+    if (method === "Watch") stream.once("data", () => this.#hearWatch(stream));
     stream.on("end", () => {
+      if (stream.destroyed) return;
       this.asked.push(method);
       this.#answer(stream, method, new Message(Buffer.concat(chunks).subarray(5)));
     });
+  }
+
+  #hearWatch(stream: ServerHttp2Stream): void {
+    this.asked.push("Watch");
+    if (this.answers.has("Watch")) this.#answer(stream, "Watch", new Message(Buffer.alloc(0)));
   }
 
   #answer(stream: ServerHttp2Stream, method: string, request: Message): void {
@@ -53,6 +65,7 @@ export class FakeEtcd {
       stream.sendTrailers({ "grpc-status": `${said.status}`, "grpc-message": said.message }),
     );
     if ("status" in answer) return void stream.end();
+    if ("raw" in answer) return void (method === "Watch" ? stream.write(answer.raw) : stream.end(answer.raw));
     const { clusterId, memberId, revision, raftTerm } = this.header;
     const header = encode([
       [1, clusterId],
