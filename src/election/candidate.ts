@@ -158,6 +158,7 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
       checkWork(work, "withLock");
       if (this.#closed !== undefined) throw closedError(this.#settings.candidate);
       signal?.throwIfAborted();
+      if (waitMs > 0) this.#elections.get(name)?.warnOfLock();
       const promised = { resolve: (value: R | undefined) => resolve(value as R), reject };
       const contest = new WorkContest<R>(this.#arena(), name, asWork<T, R>(work), false, promised);
       const giveUp = (): void => {

@@ -70,9 +70,19 @@ export class NamedElection<T extends UnfencedTerm> implements Election<T> {
   /** One call of a name at a time (law 11): a `lead` behind a call that lasts would wait without a word. */
   #warnOfWaiting(): void {
     const first = this.#contests.find(({ isOngoing }) => isOngoing);
-    if (first === undefined || first === this.#started) return;
-    const call = first instanceof WorkContest ? "lead" : "campaign";
-    const message = `"${this.name}": this lead() waits for an earlier ${call}() of the same candidate, and does not begin before that has ended. End the earlier one first, or work inside its term with ifLeading().`;
+    if (first !== undefined && first !== this.#started) this.#warnBehind("lead", first);
+  }
+
+  /** The same of a `withLock` of this name, which is no call of this election: it waits behind `start` too, until that is closed. */
+  warnOfLock(): void {
+    const first = this.#contests.find(({ isOngoing }) => isOngoing);
+    if (first !== undefined) this.#warnBehind("withLock", first);
+  }
+
+  #warnBehind(waiting: "lead" | "withLock", first: Contest): void {
+    const call = first === this.#started ? "start" : first instanceof WorkContest ? "lead" : "campaign";
+    const end = first === this.#started ? "the election is closed" : "that has ended";
+    const message = `"${this.name}": this ${waiting}() waits for an earlier ${call}() of the same candidate, and does not begin before ${end}. End the earlier one first, or work inside its term with ifLeading().`;
     this.#tell({ type: "warning", code: "WAITS_FOR_ITSELF", election: this.name, message });
   }
 

@@ -74,7 +74,7 @@ export type ConclaveEvent =
 
 /**
  * TWO_STORES            two candidates of this process stand for one name at different stores: each of them may have a leader
- * WAITS_FOR_ITSELF      a `lead` waits behind a term that this candidate holds or stands for by another call: it does not begin before that one has ended
+ * WAITS_FOR_ITSELF      a `lead` or `withLock` waits behind a term that this candidate holds or stands for by another call: it does not begin before that one has ended
  * MEMORY_IN_PRODUCTION  a store inside this process, with NODE_ENV=production: every process elects its own leader
  * NOT_STARTED           `ifLeading` was called of an election that was never started in this process: its work does not run
  * STARTED_ALREADY       `lead` or `campaign` of an election that was started: it waits until that is closed

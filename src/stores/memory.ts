@@ -7,6 +7,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../base/clock.ts";
 import { invalidConfig } from "../base/errors.ts";
+import { problemsOfKeys } from "../base/option-keys.ts";
 import { processWide } from "../base/process-wide.ts";
 import type { Guarantee } from "../lease/guarantee.ts";
 import { LineShelf } from "../simulator/models/line-shelf.ts";
@@ -38,9 +39,13 @@ export interface MemoryOptions {
   readonly clock?: Clock | undefined;
 }
 
+const OPTIONS = ["name", "shape", "judge", "layout", "clock"] satisfies (keyof MemoryOptions)[];
+
 /** A store in this process: by options, or by a URL such as `memory:`, `memory:jobs` or `memory:jobs?shape=line`. */
 export function memory(options: MemoryOptions | string = {}): FencedStore & Reopenable {
-  const asked = typeof options === "string" ? parseUrl(options) : options;
+  const problems = typeof options === "string" ? [] : problemsOfKeys(options, OPTIONS);
+  if (problems.length > 0) throw invalidConfig("memory", problems);
+  const asked = typeof options === "string" ? parseUrl(options) : (options ?? {});
   if (asked.layout !== undefined && asked.layout !== "model") return swapMemory(asked);
   const { name = "", clock } = asked;
   const shared = name === "" ? createShelf(asked) : findShelf(name, asked);

@@ -8,6 +8,7 @@
 import { homedir } from "node:os";
 import path from "node:path";
 import { invalidConfig } from "../base/errors.ts";
+import { problemsOfKeys } from "../base/option-keys.ts";
 import type { FencedStore, Reopenable, ShowsLife } from "./contract.ts";
 import { BINDINGS, type BindingName, type SqliteDatabase } from "../clients/sqlite/binding.ts";
 import { guaranteeOf } from "./sqlite/guarantee.ts";
@@ -23,6 +24,8 @@ export interface SqliteOptions {
   readonly binding?: BindingName | undefined;
 }
 
+const OPTIONS = ["binding"] satisfies (keyof SqliteOptions)[];
+
 /**
  * A store in the file at `path` (or of a URL `sqlite:PATH`); without one in the user's state directory; `:memory:` for tests. Or in a database that you
  * have opened: it is switched to WAL and synchronous = FULL, and `close()` leaves it open. Nothing is opened before the first call.
@@ -31,6 +34,8 @@ export function sqlite(
   source?: string | SqliteDatabase,
   options: SqliteOptions = {},
 ): FencedStore & Reopenable & ShowsLife {
+  const problems = problemsOfKeys(options, OPTIONS);
+  if (problems.length > 0) throw invalidConfig("sqlite", problems);
   if (typeof source === "object") return fromDatabase(source);
   const asked = source?.toLowerCase().startsWith("sqlite:") === true ? parseUrl(source) : { path: source ?? "" };
   const binding = options.binding ?? ("binding" in asked ? asked.binding : undefined);

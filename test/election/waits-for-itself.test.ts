@@ -1,6 +1,6 @@
-// A `lead` that cannot begin because the same candidate stands for that name by an earlier call: it says so, instead of waiting without a word.
+// A `lead` or `withLock` that cannot begin because the same candidate stands for that name by an earlier call: it says so, instead of waiting without a word.
 import { expect, it } from "vitest";
-import { type ConclaveEvent, createCandidate } from "conclave";
+import { type ConclaveEvent, createCandidate, type Election } from "conclave";
 import { fakeStore } from "conclave/testing";
 
 function stage() {
@@ -9,7 +9,7 @@ function stage() {
   const candidate = createCandidate({ store, id: "me", ttlMs: 10_000, onEvent: (event) => events.push(event) });
   const warnings = (): readonly string[] =>
     events.flatMap((event) => (event.type === "warning" && event.code === "WAITS_FOR_ITSELF" ? [event.message] : []));
-  return { store, election: candidate.election("x"), warnings };
+  return { store, candidate, election: candidate.election("x"), warnings };
 }
 
 it("warns behind a campaign, and begins when that term is resigned", async () => {
@@ -49,5 +49,33 @@ it("says nothing where one call follows another that has ended, or has been told
   const last = election.lead(async () => "last");
   await store.advance(5000);
   expect(await last).toBe("last");
+  expect(warnings()).toEqual([]);
+});
+
+const STANDS: readonly (readonly [call: string, stand: (election: Election) => void, end: string])[] = [
+  ["start", (election) => election.start(), "before the election is closed"],
+  ["campaign", (election) => void election.campaign(), "before that has ended"],
+  ["lead", (election) => void election.lead(() => new Promise(() => {})), "before that has ended"],
+];
+
+it.each(STANDS)("a withLock behind %s of the same name warns", async (call, stand, end) => {
+  const { store, candidate, election, warnings } = stage();
+  stand(election);
+  await store.advance(1);
+  void candidate.withLock("x", async () => {}).catch(() => {});
+  expect(warnings()).toEqual([
+    expect.stringMatching(new RegExp(`^"x": this withLock\\(\\) waits for an earlier ${call}\\(\\) .*${end}`)),
+  ]);
+});
+
+it("a withLock says nothing behind another withLock, of another name, behind nothing, or if it does not wait", async () => {
+  const { store, candidate, election, warnings } = stage();
+  void candidate.withLock("free", () => new Promise(() => {}));
+  await store.advance(1);
+  void candidate.withLock("free", async () => {}).catch(() => {});
+  election.start();
+  await store.advance(1);
+  void candidate.withLock("y", async () => {});
+  await expect(candidate.withLock("x", async () => {}, { waitMs: 0 })).rejects.toMatchObject({ code: "LOCK_TIMEOUT" });
   expect(warnings()).toEqual([]);
 });

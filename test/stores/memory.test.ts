@@ -50,6 +50,13 @@ describe("names", () => {
     expect(() => memory("memory:x?shape=ring")).toThrow(/"ring" is not known/);
     expect(() => memory("memory:%")).toThrow(/%25/);
     expect(() => memory("redis://h")).toThrow(/does not begin with memory:/);
+    expect(() => memory({ shap: "line" } as never)).toThrow(
+      expect.objectContaining({
+        code: "CONFIG_INVALID",
+        message: "memory: 1 problem · shap is not an option; did you mean shape?",
+      }),
+    );
+    expect(() => memory(7 as never)).toThrow(/the options are a number, not an object/);
   });
 });
 

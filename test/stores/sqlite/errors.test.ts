@@ -43,6 +43,24 @@ async function edit(sql: string): Promise<void> {
   database.close();
 }
 
+it("refuses a misspelled option, instead of opening the file without it", () => {
+  const misspelled = [
+    () => sqlite(file, { bindings: "libsql" } as never),
+    () => sqlite(":memory:", { ttlMs: 1 } as never),
+  ];
+  const messages = misspelled.map((make) => {
+    try {
+      return make().url;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  });
+  expect(messages).toEqual([
+    "sqlite: 1 problem · bindings is not an option; did you mean binding?",
+    "sqlite: 1 problem · ttlMs is not an option: binding is",
+  ]);
+});
+
 describe("refuses, and says what to do:", () => {
   it("a file that is no database, which stays as it is", async () => {
     const text = "this is a letter to my aunt, and not a database at all. ".repeat(40);
