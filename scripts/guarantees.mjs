@@ -77,7 +77,9 @@ export function shortTable(promised) {
 function firstOfEach(promised) {
   const key = (/** @type {Promised} */ { driver, guarantee: { scope, cap, fencing } }) =>
     JSON.stringify([driver, scope, cap, fencing]);
-  return [...new Map(promised.toReversed().map((each) => [key(each), each])).values()].toReversed();
+  const kept = [...new Map(promised.toReversed().map((each) => [key(each), each])).values()].toReversed();
+  const isAlone = (/** @type {Promised} */ { driver }) => kept.filter((each) => each.driver === driver).length === 1;
+  return kept.map((each) => (isAlone(each) ? { ...each, title: `\`${each.driver}:\`` } : each));
 }
 
 /** @param {readonly Promised[]} promised */

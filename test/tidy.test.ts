@@ -194,13 +194,14 @@ describe("the folders of src", () => {
     expect(problems).toEqual([]);
   });
 
-  it("know a driver by its file in src/stores and its record, and leave alone what is in the driver's folder", () => {
+  it("know a driver by its file in src/stores and its record, and leave alone what is in the driver's folder; the record knows its guarantee", () => {
     const problems = sources.flatMap((source) => {
       const from = folderOf(source.fileName);
       if (from === "src/stores") return [];
       return findImports(source)
         .map(({ specifier, at }) => ({ at, to: path.posix.join(path.posix.dirname(source.fileName), specifier) }))
         .filter(({ to }) => /^src\/stores\/[^/]+\//.test(to) && !isWithin(to, MAY_LOOK_INSIDE[from] ?? "nobody"))
+        .filter(({ to }) => from !== "src/drivers" || !to.endsWith("/guarantee.ts"))
         .map(({ to, at }) => `${at}: imports ${to}; what speaks to a server belongs in src/clients`);
     });
     expect(problems).toEqual([]);

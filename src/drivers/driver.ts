@@ -1,7 +1,7 @@
 // What the rest of Conclave knows of a driver: one record each. `openStore`, the drill, `conclave schema`, `conclave fence adopt` and the docs read it, so that
 // a new store is added in one place. Everything costly is loaded only when it is asked for.
 import type { Adopted, Lowering, Move } from "../fencing/index.ts";
-import type { Store } from "../stores/contract.ts";
+import type { Guarantee, Store } from "../stores/contract.ts";
 
 export interface Driver {
   /** As in messages, in `src/stores/NAME.ts` and in `docs/stores/NAME.md`. */
@@ -14,8 +14,11 @@ export interface Driver {
   readonly server?: string | undefined;
   /** Makes the store. Asks no server before the store is used. */
   readonly open: (url: string) => Promise<Store>;
-  /** Stores whose guarantees are shown in the tables of README.md and docs/GUARANTEES.md. Absent: one, at its first scheme and port. Several if they promise different things. */
-  readonly samples?: readonly Sample[] | undefined;
+  /**
+   * What the tables of README.md and docs/GUARANTEES.md show of it: several if its stores promise different things. Absent: the guarantee of the store at
+   * `SCHEME://127.0.0.1:PORT/conclave`, or at `SCHEME://conclave` without a port.
+   */
+  readonly promises?: (() => Promise<readonly PromisedStore[]>) | undefined;
   /** The text that an owner of the store runs once, where tables have to be made or rights given. */
   readonly schema?: ((options: SchemaOptions) => Promise<string>) | undefined;
   /** The guard for data in this store, where there is one. */
@@ -23,10 +26,10 @@ export interface Driver {
 }
 
 /** A store as the tables show it. */
-export interface Sample {
+export interface PromisedStore {
   /** As in a heading: `etcd:`, in backquotes. */
   readonly title: string;
-  readonly url: string;
+  readonly guarantee: Guarantee;
 }
 
 export interface SchemaOptions {

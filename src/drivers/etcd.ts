@@ -7,6 +7,7 @@ export const etcdDriver: Driver = {
   schemes: ["etcd", "etcds"],
   port: 2379,
   server: "etcd",
+  promises: async () => [{ title: "`etcd:`", guarantee: (await import("../stores/etcd/guarantee.ts")).anyVersion() }],
   open: async (url) => (await import("../stores/etcd.ts")).etcd(url),
   guard: async (url, { prefix }) => {
     const { etcdFence } = await import("../fencing/etcd.ts");

@@ -5,6 +5,9 @@ export const kubernetesDriver: Driver = {
   name: "kubernetes",
   schemes: ["kubernetes"],
   server: "kubernetes",
+  promises: async () => [
+    { title: "`kubernetes:`", guarantee: (await import("../stores/kubernetes/guarantee.ts")).KUBERNETES },
+  ],
   open: async (url) => (await import("../stores/kubernetes.ts")).kubernetes(url),
   schema: async ({ namespace, role }) => {
     const { kubernetesManifest } = await import("../stores/kubernetes.ts");

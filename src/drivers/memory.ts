@@ -4,6 +4,11 @@ import type { Driver } from "./driver.ts";
 export const memoryDriver: Driver = {
   name: "memory",
   schemes: ["memory"],
-  samples: [{ title: "`memory:`", url: "memory:" }],
+  promises: async () => [
+    {
+      title: "`memory:`",
+      guarantee: (await import("../stores/memory/guarantee.ts")).guaranteeOf("race", "store", "memory"),
+    },
+  ],
   open: async (url) => (await import("../stores/memory.ts")).memory(url),
 };

@@ -8,13 +8,13 @@ export const postgresDriver: Driver = {
   schemes: ["postgres", "postgresql"],
   port: 5432,
   server: "postgres",
-  samples: [
-    { title: "`postgres:`", url: "postgres://127.0.0.1/conclave" },
-    {
-      title: '`postgres:` with `expiry: "database-clock"`',
-      url: "postgres://127.0.0.1/conclave?conclave_expiry=database-clock",
-    },
-  ],
+  promises: async () => {
+    const { guaranteeOf } = await import("../stores/postgres/guarantee.ts");
+    return [
+      { title: "`postgres:`", guarantee: guaranteeOf("silence") },
+      { title: '`postgres:` with `expiry: "database-clock"`', guarantee: guaranteeOf("database-clock") },
+    ];
+  },
   open: async (url) => (await import("../stores/postgres.ts")).postgres(url),
   schema: async ({ schema, role, fence }) => {
     const [{ postgresSchema }, { postgresFence }] = await Promise.all([

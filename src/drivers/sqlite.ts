@@ -7,7 +7,13 @@ import { fileOf } from "../base/url.ts";
 export const sqliteDriver: Driver = {
   name: "sqlite",
   schemes: ["sqlite"],
-  samples: [{ title: "`sqlite:`", url: "sqlite:./conclave.db" }],
+  promises: async () => {
+    const { guaranteeOf } = await import("../stores/sqlite/guarantee.ts");
+    return [
+      { title: "`sqlite:` on Linux", guarantee: guaranteeOf("kernel") },
+      { title: "`sqlite:` elsewhere", guarantee: guaranteeOf("silence") },
+    ];
+  },
   open: async (url) => (await import("../stores/sqlite.ts")).sqlite(url),
   guard: async (url, { table }) => {
     const [{ sqliteFence }, { openDatabaseAt }] = await Promise.all([

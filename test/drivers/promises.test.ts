@@ -16,8 +16,7 @@ const like = (changed: Partial<Promised["guarantee"]>): readonly Promised[] => [
 ];
 
 describe("the tables of what stores promise", () => {
-  // SQLite promises more on Linux than elsewhere, and the pages show that.
-  it.runIf(process.platform === "linux")("are those of the data: node scripts/api.mjs writes them", () => {
+  it("are those of the data: node scripts/api.mjs writes them", () => {
     for (const [file, text] of promisePages(promised, read)) expect(read(file), `${file} is out of date`).toBe(text);
   });
 
