@@ -101,7 +101,7 @@ async function understand(args: readonly string[]): Promise<Asked> {
     throw new UsageError(
       `${store.guarantee.store} has no tokens: --unfenced accepts that stale writes cannot be refused`,
     );
-  const whyNot = whyNotCut(cutAddresses(store, url));
+  const whyNot = whyNotCut(await cutAddresses(store, url));
   const faults = readFaults(values.faults, whyNot);
   return {
     store: store as Store & Reopenable,
@@ -115,8 +115,10 @@ async function understand(args: readonly string[]): Promise<Asked> {
   };
 }
 
-function cutAddresses(store: Store, url: string): ReturnType<typeof addressesOf> {
-  return store.guarantee.scope === "network" ? addressesOf(url, driverOf(url)?.port) : [];
+async function cutAddresses(store: Store, url: string): Promise<ReturnType<typeof addressesOf>> {
+  if (store.guarantee.scope !== "network") return [];
+  const driver = driverOf(url);
+  return (await driver?.addresses?.(url)) ?? addressesOf(url, driver?.port);
 }
 
 function readFaults(list: string | undefined, whyNotCut: string | undefined): readonly DrillFault[] {
@@ -165,7 +167,7 @@ async function seatOf(
 async function hold(asked: Asked, program: URL, log: string, signal: AbortSignal): Promise<Outcome> {
   const { store, rounds, faults, ttlMs, candidates: size, election } = asked;
   if (asked.isCut) sweepCables();
-  const addresses = asked.isCut ? cutAddresses(store, store.url) : [];
+  const addresses = asked.isCut ? await cutAddresses(store, store.url) : [];
   const composeMs = 150;
   const company = new Company({
     program,

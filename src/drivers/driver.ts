@@ -10,6 +10,10 @@ export interface Driver {
   readonly schemes: readonly string[];
   /** Where its server listens, if a URL does not say. */
   readonly port?: number | undefined;
+  /** Where its servers are, for a store whose URLs do not say it. */
+  readonly addresses?:
+    | ((url: string) => Promise<readonly { readonly host: string; readonly port: number }[]>)
+    | undefined;
   /** The file of scripts/servers that starts one for tests. */
   readonly server?: string | undefined;
   /** Makes the store. Asks no server before the store is used. */

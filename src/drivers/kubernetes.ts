@@ -8,6 +8,7 @@ export const kubernetesDriver: Driver = {
   promises: async () => [
     { title: "`kubernetes:`", guarantee: (await import("../stores/kubernetes/guarantee.ts")).KUBERNETES },
   ],
+  addresses: async (url) => [(await import("../stores/kubernetes.ts")).kubernetesAddress(url)],
   open: async (url) => (await import("../stores/kubernetes.ts")).kubernetes(url),
   schema: async ({ namespace, role }) => {
     const { kubernetesManifest } = await import("../stores/kubernetes.ts");

@@ -52,6 +52,15 @@ export function kubernetes(
   return Object.assign(store, { url: `kubernetes://${namespace}${query.size === 0 ? "" : `?${query.toString()}`}` });
 }
 
+/** Where the API server of a URL is: for those who watch or cut the way there. */
+export function kubernetesAddress(url: string): { readonly host: string; readonly port: number } {
+  const { protocol, hostname, port } = new URL(findAccess(parseUrl(url)).server);
+  return {
+    host: hostname.replace(/^\[|\]$/g, ""),
+    port: port === "" ? (protocol === "http:" ? 80 : 443) : Number(port),
+  };
+}
+
 function storeAt(
   access: Access,
   asked: string | undefined,
