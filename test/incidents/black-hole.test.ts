@@ -14,7 +14,7 @@ afterEach(() => wire?.end());
 it.each(stores)(
   "black-hole: a connection that went dead without a word is replaced before the deadline (%s)",
   async (_, store) => {
-    wire = await Wire.to(store.url());
+    wire = await Wire.to(store.server());
     await using candidate = createCandidate({ store: store.open(wire.url), ttlMs: 4000, drainMs: 200 });
     await using rival = createCandidate({ store: store.open(), ttlMs: 4000, drainMs: 200 });
     const term = await candidate.election("x").campaign();
@@ -40,7 +40,7 @@ it.each(stores)(
   "black-hole: where everything is swallowed, the signal aborts before the deadline, and somebody else leads after it, and both can when it is mended (%s)",
   { timeout: 40_000 },
   async (_, store) => {
-    wire = await Wire.to(store.url());
+    wire = await Wire.to(store.server());
     await using candidate = createCandidate({ store: store.open(wire.url), ttlMs: 3000, drainMs: 200 });
     await using rival = createCandidate({ store: store.open(), ttlMs: 3000, drainMs: 200 });
     const term = await candidate.election("y").campaign();

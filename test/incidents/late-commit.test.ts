@@ -33,7 +33,7 @@ it.each(useRealStores())(
   "late-commit: the same of a claim that the network keeps back, and delivers to a real server when nobody waits for it (%s)",
   { timeout: 40_000 },
   async (_, store) => {
-    const wire = await Wire.to(store.url());
+    const wire = await Wire.to(store.server());
     await using slow = createCandidate({ store: store.open(wire.url), id: "slow", ttlMs: 8000, drainMs: 200 });
     await using other = createCandidate({ store: store.open(), id: "other", ttlMs: 8000, drainMs: 200 });
     const events: ConclaveEvent[] = [];

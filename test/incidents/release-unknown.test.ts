@@ -38,7 +38,7 @@ it.each(useRealStores())(
   "release-unknown: the same over a wire that goes dead just then, and a rival leads after the ttl (%s)",
   { timeout: 30_000 },
   async (_, store) => {
-    const wire = await Wire.to(store.url());
+    const wire = await Wire.to(store.server());
     await using leaving = createCandidate({ store: store.open(wire.url), ttlMs: 2000, drainMs: 100 });
     await using rival = createCandidate({ store: store.open(), ttlMs: 2000, drainMs: 100 });
     const events: ConclaveEvent[] = [];

@@ -1,17 +1,23 @@
 // Every store that is reached over a network, on a real server that runs for the tests of one file: what must hold on all of them is tried on each, with one list.
+import { readFileSync, writeFileSync } from "node:fs";
 import { beforeAll } from "vitest";
 import type { FencedStore } from "conclave/stores/contract";
 import { etcd } from "conclave/stores/etcd";
+import { kubernetes } from "conclave/stores/kubernetes";
 import { postgres, postgresSchema } from "conclave/stores/postgres";
 import * as etcdServer from "../../scripts/servers/etcd.mjs";
+import * as kubernetesServer from "../../scripts/servers/kubernetes.mjs";
 import * as postgresServer from "../../scripts/servers/postgres.mjs";
 import { ask, urlOf } from "../stores/etcd/etcd.ts";
+import { leaseNameOf } from "../../src/stores/kubernetes/names.ts";
 import { byHand } from "../stores/postgres/stage.ts";
 import { type ServerNode, type Servers, useServers } from "./servers.ts";
 import type { Stage } from "./processes.ts";
 
 export interface RealStore {
   url(): string;
+  /** What a wire can lead to: a URL with its host and port. `open` takes the wire's. */
+  server(): string;
   open(url?: string): FencedStore;
   /** The one server. */
   node(): ServerNode;
@@ -30,9 +36,11 @@ export type RealStores = readonly (readonly [name: string, store: RealStore])[];
 
 export function useRealStores(): RealStores {
   const [inEtcd, inPostgres] = [useServers(etcdServer), useServers(postgresServer)];
+  const inKubernetes = useServers(kubernetesServer) as () => Awaited<ReturnType<typeof kubernetesServer.start>>;
   beforeAll(async () => void (await byHand(inPostgres().urls[0] ?? "", postgresSchema())));
   return [
     ["etcd", onEtcd(inEtcd)],
+    ["kubernetes", onKubernetes(inKubernetes)],
     ["postgres", onPostgres(inPostgres)],
   ];
 }
@@ -62,6 +70,7 @@ function onEtcd(servers: () => Servers): RealStore {
   const url = (): string => urlOf(servers());
   return {
     url,
+    server: url,
     open: (at = url()) => etcd(at),
     node: () => nodeOf(servers()),
     deleteRecord: async (name) => {
@@ -77,10 +86,36 @@ function onEtcd(servers: () => Servers): RealStore {
   };
 }
 
+/** A session is written nowhere by itself there, so that nobody can end one. */
+function onKubernetes(servers: () => Awaited<ReturnType<typeof kubernetesServer.start>>): RealStore {
+  const server = (): string => servers().server;
+  const url = (): string => servers().urls[0] ?? "";
+  const leases = `apis/coordination.k8s.io/v1/namespaces/${kubernetesServer.NAMESPACE}/leases`;
+  let files = 0;
+  /** The kubeconfig, with another server in it. */
+  const through = (at: string): string => {
+    const file = `${servers().kubeconfig}-${++files}`;
+    writeFileSync(file, readFileSync(servers().kubeconfig, "utf8").replace(server(), at.replace(/\/$/, "")));
+    return `kubernetes:?kubeconfig=${encodeURIComponent(file)}`;
+  };
+  return {
+    url,
+    server,
+    open: (at = url()) => kubernetes(at.startsWith("http") ? through(at) : at),
+    node: () => nodeOf(servers()),
+    deleteRecord: async (name) =>
+      void (await fetch(`${server()}/${leases}/${leaseNameOf(name)}`, { method: "DELETE" })),
+    endSession: () => Promise.reject(new Error("there is nothing of a session that could be deleted")),
+    applied: async () => (await kubernetesServer.control(server())).version,
+    claimText: (name) => `"conclave/name":"${name}"`,
+  };
+}
+
 function onPostgres(servers: () => Servers): RealStore {
   const url = (): string => servers().urls[0] ?? "";
   return {
     url,
+    server: url,
     open: (at = url()) => postgres(at),
     node: () => nodeOf(servers()),
     deleteRecord: async (name) => void (await byHand(url(), `DELETE FROM conclave.seat WHERE name = '${name}'`)),

@@ -95,7 +95,10 @@ export class KubernetesClient {
         return reject(new KubernetesError("other", "not-applied", "given up before it was sent", signal.reason));
       const sent = this.#begin(options);
       const hasLeft = noteLeaving(sent);
-      const giveUp = (): void => void sent.destroy(new Error("given up before an answer came"));
+      const giveUp = (): void => {
+        sent.destroy(new Error("given up before an answer came"));
+        this.#suspect();
+      };
       const timer = setTimeout(giveUp, ANSWER_WITHIN_MS);
       signal.addEventListener("abort", giveUp, { once: true });
       const settle = (then: () => void): void => {
@@ -131,6 +134,12 @@ export class KubernetesClient {
         `${this.access.server} answered ${status} with something that is no JSON`,
       );
     return { status, json };
+  }
+
+  /** A connection gave no answer: those that are idle may be as dead, and no byte would say so. The next request makes a new one. */
+  #suspect(): void {
+    for (const sockets of Object.values(this.#agent?.agent.freeSockets ?? {}))
+      for (const socket of sockets ?? []) socket.destroy();
   }
 
   #pause(seconds: number): void {
