@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postgresSchema } from "conclave/stores/postgres";
 import * as etcd from "../../scripts/servers/etcd.mjs";
+import * as kubernetes from "../../scripts/servers/kubernetes.mjs";
 import * as postgres from "../../scripts/servers/postgres.mjs";
 import { Contest, urlOf } from "../stores/etcd/etcd.ts";
 import { byHand } from "../stores/postgres/stage.ts";
@@ -13,6 +14,7 @@ const TTL_MS = 3000;
 
 const STORES: readonly [name: string, servers: () => Servers, url: (servers: Servers) => string][] = [
   ["etcd", useServers(etcd), (servers) => urlOf(servers)],
+  ["kubernetes", useServers(kubernetes), ({ urls }) => urls[0] ?? ""],
   ["postgres", useServers(postgres), ({ urls }) => urls[0] ?? ""],
 ];
 
