@@ -96,7 +96,7 @@ function hearKept(machine: Machine, open: Open, sent: Sent, kept: Kept, now: Rea
   if (kept.kind !== "kept") return disprove(machine, open, keep, kept, now, effects);
   if (kept.proves === false) hearSay(machine, open, keep, sentAt, kept.witness, now);
   else if (noteRound(machine, open, sent, kept.lost.length, now)) {
-    const proven = prove(machine, open, keep, sentAt, now, effects);
+    const proven = prove(machine, open, keep, sentAt, kept.road, now, effects);
     if (proven !== undefined && machine.settings.guarantee.keep === "per-hold")
       extendRecords(machine, open, keep, proven, kept.unsure);
     if (proven !== undefined) hastenProven(machine, now);

@@ -193,7 +193,7 @@ export function landed(deputy: Deputy, flight: number, kept: Kept, now: Reading,
   if (heard.kind === "session-lost") return rest(deputy);
   // What these say is said by the machine itself, when it is told.
   if (heard.kind === "kept" && heard.proves === false) hearSay(machine, session, keep, sentAt, heard.witness, now);
-  else if (heard.kind === "kept") prove(machine, session, keep, sentAt, now, []);
+  else if (heard.kind === "kept") prove(machine, session, keep, sentAt, heard.road, now, []);
   else disprove(machine, session, keep, heard, now, []);
 }
 

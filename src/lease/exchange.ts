@@ -136,6 +136,7 @@ export type Kept =
    *   a request that was meant for an earlier term; the machine obeys only one that names its own (asked.ts).
    * `proves: false`: the session lives as far as the store can tell, and that is no proof: it extends nothing (only where no proof was wished).
    * `witness`: with `proves: false`, what a claim names later to have this very keep confirmed (`Claim.witness`). Only of a store that `keepProves` "this-send".
+   * `road`: of a store that `keepProves` "previous-send": the connection that has answered. A keep proves the one before it only if both came by the same road.
    * `met`: with an opening, what is known only now that the server has answered. It holds for this session.
    */
   | {
@@ -147,6 +148,7 @@ export type Kept =
       readonly asked?: readonly Hold[] | undefined;
       readonly proves?: false;
       readonly witness?: string | undefined;
+      readonly road?: string | undefined;
       readonly met?: Met | undefined;
     }
   /** The store does not know the session, or has declared it dead. Final. */

@@ -53,6 +53,8 @@ export interface Guarantee<F extends Fencing = Fencing> {
   readonly keepProves: "this-send" | "previous-send";
   /** An answer later than this after its send, by either hand, proves nothing (the judge may have stalled). Infinity: always proves. */
   readonly proofWithinMs: number;
+  /** With "previous-send": a keep proves the one before it only if it was sent so long after it (touches are relayed by the tick). Undefined: however soon. */
+  readonly proofApartMs?: number | undefined;
   /** Subtracted on top of drift and grain (relay ticks). */
   readonly extraMarginMs: number;
   /** Ways in which a lease may end before its ttl. Not empty ⇒ the deadline alone does not exclude an overlap. */

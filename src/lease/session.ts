@@ -8,7 +8,8 @@
 // LAW 1, deadline from send. `sentAt` is read before the request leaves; an answer extends by that date, never by its own arrival.
 // LAW 6, proof. Only `kept` extends, and only to the keep that it proves: this one, or, where the store relays touches (`previous-send`),
 //   the last one answered before it. Looks, hints and refusals extend nothing; an unknown extends nothing; an answer later than
-//   `proofWithinMs` proves nothing. LAW 4 holds for that wait, too: while the host sleeps the judge may stall, so both hands count.
+//   `proofWithinMs` proves nothing. A touch that is relayed leaves with the relay's next tick, on its own way: so of two keeps the later proves the earlier only if both
+//   were answered by one road, and `proofApartMs` lie between their sends. LAW 4 holds for that wait, too: while the host sleeps the judge may stall, so both hands count.
 import type { Reading } from "../base/clock.ts";
 import { ConclaveError } from "../base/errors.ts";
 import type { Refused } from "../base/outcome.ts";
@@ -77,7 +78,7 @@ export function countBarren(machine: Machine, wasProven: boolean, now: Reading):
 export function establish(
   machine: Machine,
   opening: Opening,
-  { session, met }: Extract<Kept, { kind: "kept" }>,
+  { session, met, road }: Extract<Kept, { kind: "kept" }>,
   now: Reading,
   effects: Effect[],
 ): Refused | undefined {
@@ -101,6 +102,7 @@ export function establish(
     keepsSent: 0,
     keepProven: 0,
     answeredSentAt: opening.firstSentAt,
+    answeredRoad: road,
     renewAt:
       settings.renewal === "manual" ? Infinity : Math.max(now.mono, opening.firstSentAt.mono + pace.renewEveryMs),
     renewalAsked: 0,
@@ -217,19 +219,16 @@ export function prove(
   open: Open,
   keep: number,
   sentAt: Reading,
+  road: string | undefined,
   now: Reading,
   effects: Effect[],
 ): Reading | undefined {
   const { settings } = machine;
   const inTime = elapsedMs(sentAt, now) <= settings.guarantee.proofWithinMs;
-  const proven = !inTime
-    ? open.lifeline.provenAt
-    : settings.guarantee.keepProves === "this-send"
-      ? sentAt
-      : open.answeredSentAt;
-  if (inTime) open.answeredSentAt = sentAt;
-  extend(open.lifeline, proven, open.session.ttlMs, open.pace, open.bounds);
+  const proven = inTime ? provenBy(open, settings, sentAt, road) : open.lifeline.provenAt;
   open.failures = 0;
+  if (proven === undefined) return waitForPair(machine, open, sentAt, now);
+  extend(open.lifeline, proven, open.session.ttlMs, open.pace, open.bounds);
   open.hearsay = false;
   open.heard = undefined;
   machine.barren = 0;
@@ -245,6 +244,29 @@ export function prove(
     effects.push({ type: "unkept", keep, error: new ConclaveError("STORE_TIMEOUT", message) });
   }
   return inTime ? proven : undefined;
+}
+
+/** What an answer in time proves; undefined if it makes no pair with the keep before. Then a later one may: with this keep, by a new road, or with the one before. */
+function provenBy(open: Open, { guarantee }: Settings, sentAt: Reading, road: string | undefined): Reading | undefined {
+  if (guarantee.keepProves === "this-send") return sentAt;
+  const before = open.answeredSentAt;
+  const isOneRoad = road === open.answeredRoad;
+  // The hand that counts no sleep: a relay that slept has sent nothing.
+  if (isOneRoad && sentAt.mono - before.mono < (guarantee.proofApartMs ?? 0)) return undefined;
+  open.answeredSentAt = sentAt;
+  open.answeredRoad = road;
+  return isOneRoad ? before : undefined;
+}
+
+/** The session lives, and nothing new is proven: the next keep is sent as soon as it can make a pair. */
+function waitForPair(machine: Machine, open: Open, sentAt: Reading, now: Reading): undefined {
+  const { renewal, guarantee } = machine.settings;
+  const isWanted = open.renewalAsked > open.keepProven;
+  const rhythm = renewal === "manual" ? Infinity : sentAt.mono + open.pace.renewEveryMs;
+  const pairedAt = open.answeredSentAt.mono + (guarantee.proofApartMs ?? 0);
+  const needsPair = isWanted || (renewal !== "manual" && hasTerms(machine));
+  open.renewAt = Math.max(now.mono, needsPair ? Math.min(rhythm, pairedAt) : rhythm);
+  return undefined;
 }
 
 /** A keep was not answered, or refused: nothing is proven; it is tried again soon. */

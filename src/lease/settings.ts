@@ -144,8 +144,12 @@ function problemsOfTtl(ttlMs: unknown, guarantee: Guarantee): string[] {
 }
 
 /** What a driver written without a compiler may get wrong, and what no driver needs yet and nothing has tried. */
-function problemsOfGuarantee({ store, extraMarginMs, proofWithinMs, keep, keepProves, shape }: Guarantee): string[] {
+function problemsOfGuarantee(guarantee: Guarantee): string[] {
+  const { store, extraMarginMs, proofWithinMs, proofApartMs = 0, keep, keepProves, shape } = guarantee;
   return [
+    ...(proofApartMs >= 0 && proofApartMs < Infinity
+      ? []
+      : [`guarantee.proofApartMs ${String(proofApartMs)} of ${store} is not a number of milliseconds`]),
     ...(Number.isFinite(extraMarginMs) && extraMarginMs >= 0
       ? []
       : [`guarantee.extraMarginMs ${String(extraMarginMs)} of ${store} is not a number of milliseconds`]),

@@ -105,6 +105,8 @@ export interface Open {
   keepProven: number;
   /** When the last answered keep was sent: what `previous-send` stores prove. */
   answeredSentAt: Reading;
+  /** By which it was answered (`Kept.road`). */
+  answeredRoad: string | undefined;
   renewAt: number;
   /** A keep of at least this number was asked for, beyond the rhythm. */
   renewalAsked: number;

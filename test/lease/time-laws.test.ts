@@ -291,6 +291,39 @@ describe("law 6, proof", () => {
     expect(rig.deadline).toBeGreaterThan(opening);
   });
 
+  it("is of no keep that was answered over another connection, where the store relays touches", () => {
+    const rig = new Rig({ keepProves: "previous-send" });
+    rig.lead();
+    rig.pass(3000);
+    rig.keep();
+    const opening = rig.deadline;
+    rig.pass(3000);
+    rig.keep(rig.next("keep"), { road: "another" });
+    expect(rig.deadline).toBe(opening);
+    const first = rig.now.mono;
+    rig.pass(0);
+    rig.keep(rig.next("keep"), { road: "another" });
+    expect(rig.deadline - belief(10_000)).toBeLessThanOrEqual(first);
+    expect(rig.deadline).toBeGreaterThan(opening);
+  });
+
+  it("is of the last keep that left a tick before, where the store relays touches by the tick", () => {
+    const rig = new Rig({ keepProves: "previous-send", proofApartMs: 1000 });
+    rig.lead();
+    rig.pass(3000);
+    rig.keep();
+    const first = rig.now.mono;
+    const opening = rig.deadline;
+    rig.input({ type: "renew" });
+    rig.pass(0);
+    rig.keep();
+    expect(rig.deadline).toBe(opening);
+    rig.pass(1000);
+    rig.keep();
+    expect(rig.deadline - belief(10_000)).toBeLessThanOrEqual(first);
+    expect(rig.deadline).toBeGreaterThan(opening);
+  });
+
   it("is not given by an answer that took longer than the store allows for", () => {
     const rig = new Rig({ proofWithinMs: 250 });
     rig.lead();
