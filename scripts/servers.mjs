@@ -56,12 +56,14 @@ async function main(name) {
 }
 
 /**
- * As conclave takes them: the members of an etcd in one.
+ * As conclave takes them: the members of an etcd or of a ZooKeeper in one.
  * @param {readonly string[]} urls
  */
 function storeUrls(urls) {
-  const members = urls.filter((url) => url.startsWith("http://")).map((url) => new URL(url).host);
-  return members.length === 0 ? urls : [`etcd://${members.join(",")}`];
+  if (urls.every((url) => url.startsWith("http://")))
+    return [`etcd://${urls.map((url) => new URL(url).host).join(",")}`];
+  if (!urls.every((url) => url.startsWith("zookeeper://"))) return urls;
+  return [`zookeeper://${urls.map((url) => new URL(url).host).join(",")}${new URL(urls[0] ?? "").search}`];
 }
 
 function fetchNewer() {

@@ -121,6 +121,7 @@ const NOT_A_DRIVER = [
   "src/stores/mailbox.ts",
   "src/stores/mark.ts",
   "src/stores/memos.ts",
+  "src/stores/turns.ts",
   "src/stores/watched.ts",
 ];
 

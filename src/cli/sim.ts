@@ -14,6 +14,7 @@ import {
   type TraceEvent,
 } from "../simulator/index.ts";
 import { HUNT_HELP, runHunt } from "./sim-hunt.ts";
+import type { Context } from "./command.ts";
 import { runExercise } from "./sim-exercises.ts";
 import { LEASE_HELP, runLease } from "./sim-lease.ts";
 import { flagOf, readRequest, type SimRequest, wholeNumber } from "./sim-options.ts";
@@ -23,7 +24,7 @@ import { tellSamples } from "./sim-swarm.ts";
 export const help: string = `usage: conclave sim PROTOCOL [options]
        conclave sim --hunt [NAME…] [--seed S] [--seeds N]
        conclave sim --scenario FILE [--json]
-       conclave sim exercise 1|3|4 [--seed S] [--json]
+       conclave sim exercise 1|2|3|4 [--seed S] [--store URL] [--json]
 
 PROTOCOL is one of: ${protocolNames()}.
 
@@ -65,13 +66,13 @@ function describeSubject({ node, commands }: AnySubject): string {
   return [`${name}: ${summary}`, ...rows, `  in scenario files: ${told.join("; ")}`].join("\n");
 }
 
-export async function run(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[], context: Context): Promise<number> {
   const [name, ...rest] = args;
   bearClosedPipe();
   try {
     if (name === undefined || name === "--help" || name === "-h") return tellHelp(name === undefined ? 2 : 0);
     if (args.includes("--hunt")) return await runHunt(args);
-    if (name === "exercise") return exercise(rest);
+    if (name === "exercise") return await exercise(rest, context);
     if (name === "lease") return await runLease(rest);
     const scenario = readScenarioFlag(args);
     if (scenario !== undefined) return playFile(scenario.file, scenario.isJson);
@@ -160,20 +161,29 @@ function playFile(file: string, isJson: boolean): number {
 const EXERCISES = `conclave sim exercise N, with --seed S and --json:
 
   1   Bully: who is elected, and after how many messages, when the leader is dead
+  2   ZooKeeper's recipe on a real server (--store URL): the leader is killed, and how long nobody leads
   3   split brain: two leaders write during a partition, and what a fencing token changes
   4   lease duration: how long nobody leads after a crash, and how often a healthy leader is lost
 `;
 
-function exercise(args: readonly string[]): number {
-  const options = { seed: { type: "string", default: "1" }, json: { type: "boolean", default: false } } as const;
+async function exercise(args: readonly string[], context: Context): Promise<number> {
+  const options = {
+    seed: { type: "string", default: "1" },
+    store: { type: "string" },
+    json: { type: "boolean", default: false },
+  } as const;
   const { values, positionals } = parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
   if (positionals.length === 0) {
     process.stdout.write(EXERCISES);
     return 0;
   }
+  if (positionals[0] === "2" && positionals.length === 1) {
+    const { runZooKeeperExercise } = await import("./sim-zookeeper.ts");
+    return await runZooKeeperExercise(values.store, values.json, context);
+  }
   const done = runExercise(positionals[0] ?? "", wholeNumber("seed", values.seed, 0));
   if (done === undefined || positionals.length > 1)
-    throw new RangeError("exercise 1 (Bully), 3 (split brain) or 4 (lease duration)");
+    throw new RangeError("exercise 1 (Bully), 2 (ZooKeeper), 3 (split brain) or 4 (lease duration)");
   process.stdout.write(values.json ? `${JSON.stringify(done.json)}\n` : done.text);
   return 0;
 }

@@ -5,9 +5,17 @@ import { kubernetesDriver } from "./kubernetes.ts";
 import { memoryDriver } from "./memory.ts";
 import { postgresDriver } from "./postgres.ts";
 import { sqliteDriver } from "./sqlite.ts";
+import { zookeeperDriver } from "./zookeeper.ts";
 import { schemeOf } from "../base/url.ts";
 
-export const DRIVERS: readonly Driver[] = [etcdDriver, kubernetesDriver, memoryDriver, postgresDriver, sqliteDriver];
+export const DRIVERS: readonly Driver[] = [
+  etcdDriver,
+  kubernetesDriver,
+  memoryDriver,
+  postgresDriver,
+  sqliteDriver,
+  zookeeperDriver,
+];
 
 /** The driver for a URL, by its scheme. */
 export function driverOf(url: string): Driver | undefined {

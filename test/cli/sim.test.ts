@@ -18,7 +18,7 @@ afterEach(() => void vi.restoreAllMocks());
 
 async function sim(line: string): Promise<{ code: number; out: string; err: string }> {
   [out, err] = ["", ""];
-  const code = await run(line.split(" "));
+  const code = await run(line.split(" "), { home: import.meta.url });
   return { code, out, err };
 }
 
@@ -215,7 +215,7 @@ describe("conclave sim", () => {
     ["lease --crash 9", "there is no member 9"],
     ["exercise 1 3", "exercise 1"],
     ["--scenario nowhere.txt --nodes 3", "--nodes"],
-    ["exercise 2", "exercise 1"],
+    ["exercise 5", "exercise 1"],
     ["--scenario nowhere.txt", "nowhere.txt"],
   ])("refuses %s", async (line, sentence) => {
     const { code, out, err } = await sim(line);
@@ -270,6 +270,13 @@ describe.runIf(existsSync(`${root}/dist/cli/sim-worker.js`))("a swarm", () => {
     const { stdout, stderr } = spawnSync("sh", ["-c", command], { cwd: root, encoding: "utf8" });
     expect([stdout, stderr]).toEqual(["     0.000  1 starts\n", ""]);
   });
+});
+
+it("sim exercise 2 says how to get a server where there is none", async () => {
+  const { code, out, err } = await sim("exercise 2");
+  expect([code, out]).toEqual([3, ""]);
+  expect(err).toContain("npm run servers -- zookeeper --nodes 3");
+  expect((await sim("exercise 2 --store memory:")).code).toBe(3);
 });
 
 it("sim exercise lists what the exercises are", async () => {

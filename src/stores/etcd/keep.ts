@@ -14,7 +14,7 @@ import type { Link } from "../../clients/etcd/link.ts";
 import type { Header, KeyValue, Operation } from "../../clients/etcd/messages.ts";
 import type { Hold, KeepWish, Kept, Session, SessionSpec } from "../contract.ts";
 import { keyOf, leaseOfNonce, leaseOfSession, nameOfKey, readRecord, sessionOfLease } from "./entry.ts";
-import { inTurns, piecesOf } from "./turns.ts";
+import { inTurns, piecesOf } from "../turns.ts";
 
 /** So many comparisons or operations etcd takes in a transaction, if nobody has set another limit. */
 export const READS_PER_TXN = 128;

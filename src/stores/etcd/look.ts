@@ -5,7 +5,7 @@ import type { KeyValue, Operation, RangeResponse } from "../../clients/etcd/mess
 import type { Question, Seat } from "../contract.ts";
 import { domainOf, holderOf, keyOf, kindOf, type Line, lineOf, readRecord, versionOf } from "./entry.ts";
 import { entriesBefore, firstOfLine } from "./stand.ts";
-import { inTurns, piecesOf } from "./turns.ts";
+import { inTurns, piecesOf } from "../turns.ts";
 
 /** Two reads each; etcd takes at most 128 operations in a transaction. */
 const QUESTIONS_PER_TXN = 60;

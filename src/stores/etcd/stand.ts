@@ -25,7 +25,7 @@ import {
 } from "./entry.ts";
 import { witnessOf } from "./keep.ts";
 import { foreignData, outcomeOf } from "./refusals.ts";
-import { inTurns, piecesOf } from "./turns.ts";
+import { inTurns, piecesOf } from "../turns.ts";
 
 /** etcd takes 128 operations in a transaction, and counts those inside it too. */
 export const TOGETHER_MAX = 64;

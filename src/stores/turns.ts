@@ -1,5 +1,5 @@
 // Many requests of one call: a few at a time. A candidate may stand for ten thousand names; if all it has to ask about them were sent at once, its next renewal
-// would wait behind that at etcd, and every term would expire. So only a few requests of a call are under way, and renewals find a free road.
+// would wait behind that at the server, and every term would expire. So only a few requests of a call are under way, and renewals find a free road.
 
 const UNDER_WAY = 16;
 

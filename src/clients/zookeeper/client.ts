@@ -1,0 +1,80 @@
+// A client of one ensemble: opens connections for sessions. Servers are tried one after the other, beginning after the one that failed last, until one accepts the
+// session. Not several at once: a session moves to whoever accepted it last.
+//
+// Opening a connection is no request, so trying many servers is not trying a request twice.
+import type { Endpoint, ZooKeeperAddress } from "./address.ts";
+import { Connection } from "./connection.ts";
+import { ZooKeeperError } from "./errors.ts";
+import type { Connect, Connected } from "./messages.ts";
+import { askWord } from "./words.ts";
+import { type Opener, ZooKeeperSession } from "./session.ts";
+
+export class ZooKeeperClient {
+  readonly address: ZooKeeperAddress;
+  #first: number;
+
+  /** `first`: the server to begin with. Candidates begin at different ones, so that they do not all hang on one. */
+  constructor(address: ZooKeeperAddress, first = 0) {
+    this.address = address;
+    this.#first = first % address.endpoints.length;
+  }
+
+  begin(timeoutMs: number, signal: AbortSignal): Promise<ZooKeeperSession> {
+    return ZooKeeperSession.begin(this.#opener, timeoutMs, signal);
+  }
+
+  attach(
+    sessionId: bigint,
+    password: Buffer,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<ZooKeeperSession | undefined> {
+    return ZooKeeperSession.attach(this.#opener, { sessionId, password, timeoutMs }, signal);
+  }
+
+  /** The answer of this server to a word of four letters. Undefined if it is not allowed, or nobody answers. */
+  async word(endpoint: Endpoint, word: "conf" | "srvr", signal: AbortSignal): Promise<string | undefined> {
+    return await askWord(endpoint, this.address.tls, word, signal);
+  }
+
+  readonly #opener: Opener = async (asked, signal) => {
+    const { endpoints } = this.address;
+    const errors: ZooKeeperError[] = [];
+    for (let tried = 0; tried < endpoints.length; tried++) {
+      const endpoint = endpoints[this.#first] as Endpoint;
+      try {
+        return await this.#openAt(endpoint, asked, signal);
+      } catch (error) {
+        errors.push(error as ZooKeeperError);
+        this.#first = (this.#first + 1) % endpoints.length;
+        if (signal.aborted) break;
+      }
+    }
+    throw allFailed(errors);
+  };
+
+  async #openAt(
+    endpoint: Endpoint,
+    asked: Connect,
+    signal: AbortSignal,
+  ): Promise<{ readonly connection: Connection; readonly connected: Connected }> {
+    const opened = await Connection.open(endpoint, this.address, asked, signal);
+    // The next one that is opened begins elsewhere: this server may be the reason why.
+    const next = this.#first;
+    opened.connection.listen(
+      () => {},
+      () => {
+        if (this.#first === next) this.#first = (next + 1) % this.address.endpoints.length;
+      },
+    );
+    return opened;
+  }
+}
+
+/** What can be mended by waiting outweighs what cannot: another server may be well tomorrow. */
+function allFailed(errors: readonly ZooKeeperError[]): ZooKeeperError {
+  const passing = errors.find(({ problem }) => problem === "unreachable");
+  const problem = passing?.problem ?? errors[0]?.problem ?? "unreachable";
+  const messages = errors.map(({ message }) => message);
+  return new ZooKeeperError(problem, "not-applied", messages.join("; "), errors[0]?.cause);
+}

@@ -1,0 +1,46 @@
+// Cuts what comes over a socket into messages: four bytes of length, then so many bytes. Nothing is copied until a message is whole.
+//
+// INVARIANT  no more is kept than the longest message that is accepted, and what came with it in one piece
+import { ZooKeeperError } from "./errors.ts";
+
+/** ZooKeeper's own limit is 1 MB; lists of children may be longer where somebody has raised it. */
+export const LONGEST_FRAME: number = 16 * 1024 * 1024;
+
+export class Frames {
+  #parts: Buffer[] = [];
+  #length = 0;
+
+  /** The messages that are whole now. Throws for a length that no message has: then the connection is of no use any more. */
+  add(part: Buffer): readonly Buffer[] {
+    this.#parts.push(part);
+    this.#length += part.length;
+    const whole: Buffer[] = [];
+    for (let frame = this.#next(); frame !== undefined; frame = this.#next()) whole.push(frame);
+    return whole;
+  }
+
+  #next(): Buffer | undefined {
+    if (this.#length < 4) return undefined;
+    const length = this.#peekLength();
+    if (length < 0 || length > LONGEST_FRAME)
+      throw new ZooKeeperError(
+        "malformed",
+        "unknown",
+        `a message of ${length} bytes: this is not ZooKeeper's protocol`,
+      );
+    if (this.#length < 4 + length) return undefined;
+    const bytes = this.#parts.length === 1 ? (this.#parts[0] as Buffer) : Buffer.concat(this.#parts);
+    const rest = bytes.subarray(4 + length);
+    this.#parts = rest.length === 0 ? [] : [rest];
+    this.#length = rest.length;
+    return bytes.subarray(4, 4 + length);
+  }
+
+  /** The four bytes may lie in several parts. */
+  #peekLength(): number {
+    const [first] = this.#parts;
+    if (first !== undefined && first.length >= 4) return first.readInt32BE(0);
+    this.#parts = [Buffer.concat(this.#parts)];
+    return (this.#parts[0] as Buffer).readInt32BE(0);
+  }
+}

@@ -1,0 +1,304 @@
+// ZooKeeper's requests and answers, as values. One function writes each request, one reads each answer; nothing here knows of connections.
+import { CODE, ZooKeeperError } from "./errors.ts";
+import { JuteReader, JuteWriter } from "./jute.ts";
+
+export const OPERATION = {
+  delete: 2,
+  exists: 3,
+  getData: 4,
+  setData: 5,
+  sync: 9,
+  ping: 11,
+  getChildren: 12, // with the parent's stat
+  check: 13,
+  multi: 14,
+  create: 15, // with the node's stat
+  createContainer: 19,
+  auth: 100,
+  getEphemerals: 103,
+  closeSession: -11,
+} as const;
+
+/** In place of the number of a request: what a server sends unasked, or answers out of the row. */
+export const XID = { event: -1, ping: -2, auth: -4 } as const;
+
+export const PERSISTENT = 0;
+export const EPHEMERAL = 1;
+export const EPHEMERAL_SEQUENTIAL = 3;
+export const CONTAINER = 4;
+
+/** Any version. */
+export const ANY = -1;
+
+export interface Stat {
+  /** Of the write that made the node, changed its data, and changed its children last. */
+  readonly czxid: bigint;
+  readonly mzxid: bigint;
+  readonly pzxid: bigint;
+  /** Of the data. */
+  readonly version: number;
+  readonly cversion: number;
+  /** The session that the node ends with; 0 for none. */
+  readonly ephemeralOwner: bigint;
+  readonly numChildren: number;
+}
+
+export interface Acl {
+  readonly perms: number;
+  readonly scheme: string;
+  readonly id: string;
+}
+
+/** Everybody may everything: what Curator and kazoo use if nobody says otherwise. */
+export const OPEN_ACL: readonly Acl[] = [{ perms: 31, scheme: "world", id: "anyone" }];
+/** Everything for those who have logged in as we have. */
+export const CREATOR_ACL: readonly Acl[] = [{ perms: 31, scheme: "auth", id: "" }];
+
+// ---- the first two messages of a connection
+
+export interface Connect {
+  readonly lastZxid: bigint;
+  readonly timeoutMs: number;
+  /** 0: a new one. */
+  readonly sessionId: bigint;
+  readonly password: Buffer;
+}
+
+export interface Connected {
+  readonly timeoutMs: number;
+  /** 0: the session that was asked for is over, or the password is wrong. */
+  readonly sessionId: bigint;
+  readonly password: Buffer;
+  readonly isReadOnly: boolean;
+}
+
+export function connectRequest({ lastZxid, timeoutMs, sessionId, password }: Connect): Buffer {
+  const writer = new JuteWriter().int(0).long(lastZxid).int(timeoutMs).long(sessionId).bytes(password);
+  return writer.bool(false).finish(); // a server without a majority is of no use
+}
+
+export function readConnected(bytes: Buffer): Connected {
+  const reader = new JuteReader(bytes);
+  reader.int();
+  const timeoutMs = reader.int();
+  const sessionId = reader.long();
+  const password = Buffer.from(reader.bytes());
+  return { timeoutMs, sessionId, password, isReadOnly: reader.left > 0 && reader.bool() };
+}
+
+// ---- requests
+
+export interface Request {
+  readonly operation: number;
+  readonly body: Buffer;
+  /** For messages. */
+  readonly path: string;
+}
+
+function request(operation: number, path: string, body: JuteWriter): Request {
+  return { operation, path, body: body.finish() };
+}
+
+export function createRequest(path: string, data: Uint8Array, acl: readonly Acl[], flags: number): Request {
+  const operation = flags === CONTAINER ? OPERATION.createContainer : OPERATION.create;
+  return request(operation, path, createBody(path, data, acl, flags));
+}
+
+function createBody(path: string, data: Uint8Array, acl: readonly Acl[], flags: number): JuteWriter {
+  const writer = new JuteWriter().text(path).bytes(data);
+  writer.vector(acl, ({ perms, scheme, id }) => writer.int(perms).text(scheme).text(id));
+  return writer.int(flags);
+}
+
+export function deleteRequest(path: string, version: number = ANY): Request {
+  return request(OPERATION.delete, path, new JuteWriter().text(path).int(version));
+}
+
+export function existsRequest(path: string, watch: boolean): Request {
+  return request(OPERATION.exists, path, new JuteWriter().text(path).bool(watch));
+}
+
+export function getDataRequest(path: string, watch: boolean): Request {
+  return request(OPERATION.getData, path, new JuteWriter().text(path).bool(watch));
+}
+
+export function setDataRequest(path: string, data: Uint8Array, version: number): Request {
+  return request(OPERATION.setData, path, new JuteWriter().text(path).bytes(data).int(version));
+}
+
+export function getChildrenRequest(path: string, watch: boolean): Request {
+  return request(OPERATION.getChildren, path, new JuteWriter().text(path).bool(watch));
+}
+
+export function syncRequest(path: string): Request {
+  return request(OPERATION.sync, path, new JuteWriter().text(path));
+}
+
+export function getEphemeralsRequest(path: string): Request {
+  return request(OPERATION.getEphemerals, path, new JuteWriter().text(path));
+}
+
+export const PING: Request = { operation: OPERATION.ping, path: "ping", body: Buffer.alloc(0) };
+export const CLOSE: Request = { operation: OPERATION.closeSession, path: "closeSession", body: Buffer.alloc(0) };
+
+export function authRequest(user: string, password: string): Request {
+  const body = new JuteWriter().int(0).text("digest").text(`${user}:${password}`);
+  return request(OPERATION.auth, "auth", body);
+}
+
+/** All of it, or nothing. */
+export type Part =
+  | { readonly check: string; readonly version: number }
+  | { readonly create: string; readonly data: Uint8Array; readonly acl: readonly Acl[]; readonly flags: number }
+  | { readonly delete: string; readonly version: number }
+  | { readonly setData: string; readonly data: Uint8Array; readonly version: number };
+
+export function multiRequest(path: string, parts: readonly Part[]): Request {
+  const writer = new JuteWriter();
+  for (const part of parts) {
+    const [operation, body] = partOf(part);
+    writer.int(operation).bool(false).int(-1);
+    body(writer);
+  }
+  return request(OPERATION.multi, path, writer.int(-1).bool(true).int(-1));
+}
+
+function partOf(part: Part): readonly [operation: number, body: (writer: JuteWriter) => void] {
+  if ("check" in part) return [OPERATION.check, (writer) => writer.text(part.check).int(part.version)];
+  if ("delete" in part) return [OPERATION.delete, (writer) => writer.text(part.delete).int(part.version)];
+  if ("setData" in part)
+    return [OPERATION.setData, (writer) => writer.text(part.setData).bytes(part.data).int(part.version)];
+  const { create, data, acl, flags } = part;
+  return [
+    OPERATION.create,
+    (writer) => {
+      writer.text(create).bytes(data);
+      writer.vector(acl, ({ perms, scheme, id }) => writer.int(perms).text(scheme).text(id));
+      writer.int(flags);
+    },
+  ];
+}
+
+/** As it goes over the wire, with its length before it. */
+export function frameOf(xid: number, { operation, body }: Request): Buffer {
+  const head = Buffer.allocUnsafe(12);
+  head.writeInt32BE(body.length + 8, 0);
+  head.writeInt32BE(xid, 4);
+  head.writeInt32BE(operation, 8);
+  return Buffer.concat([head, body]);
+}
+
+// ---- answers
+
+export interface ReplyHead {
+  readonly xid: number;
+  /** The last write that the server has seen; of a write, its own. */
+  readonly zxid: bigint;
+  readonly code: number;
+}
+
+export function readHead(reader: JuteReader): ReplyHead {
+  return { xid: reader.int(), zxid: reader.long(), code: reader.int() };
+}
+
+const STAT_BYTES = 68;
+
+export function readStat(reader: JuteReader): Stat {
+  if (reader.left < STAT_BYTES) throw new ZooKeeperError("malformed", "unknown", "the answer ends within a stat");
+  const [czxid, mzxid] = [reader.long(), reader.long()];
+  reader.long(); // times of day, which nobody here reads
+  reader.long();
+  const [version, cversion] = [reader.int(), reader.int()];
+  reader.int();
+  const ephemeralOwner = reader.long();
+  reader.int();
+  const numChildren = reader.int();
+  return { czxid, mzxid, version, cversion, ephemeralOwner, numChildren, pzxid: reader.long() };
+}
+
+export interface Created {
+  readonly path: string;
+  readonly stat: Stat;
+}
+
+export function readCreated(reader: JuteReader): Created {
+  return { path: reader.text(), stat: readStat(reader) };
+}
+
+export interface NodeData {
+  readonly data: Buffer;
+  readonly stat: Stat;
+}
+
+export function readData(reader: JuteReader): NodeData {
+  const data = Buffer.from(reader.bytes());
+  return { data, stat: readStat(reader) };
+}
+
+export interface Children {
+  readonly names: readonly string[];
+  /** Of the parent. */
+  readonly stat: Stat;
+}
+
+export function readChildren(reader: JuteReader): Children {
+  const names = reader.vector(4, () => reader.text());
+  return { names, stat: readStat(reader) };
+}
+
+export function readTexts(reader: JuteReader): readonly string[] {
+  return reader.vector(4, () => reader.text());
+}
+
+/** Of one part of a multi. */
+export interface PartAnswer {
+  readonly code: number;
+  readonly stat?: Stat | undefined;
+}
+
+export function readMulti(reader: JuteReader): readonly PartAnswer[] {
+  const answers: PartAnswer[] = [];
+  for (;;) {
+    const operation = reader.int();
+    if (reader.bool()) return answers;
+    reader.int();
+    answers.push(readPart(operation, reader));
+  }
+}
+
+const CREATE_WITHOUT_STAT = 1;
+
+function readPart(operation: number, reader: JuteReader): PartAnswer {
+  switch (operation) {
+    case -1:
+      return { code: reader.int() };
+    // Within a multi it is answered as the old request of that name, without a stat.
+    case CREATE_WITHOUT_STAT:
+      reader.text();
+      return { code: CODE.ok };
+    case OPERATION.create:
+      return { code: CODE.ok, stat: readCreated(reader).stat };
+    case OPERATION.setData:
+      return { code: CODE.ok, stat: readStat(reader) };
+    case OPERATION.delete:
+    case OPERATION.check:
+      return { code: CODE.ok };
+    default:
+      throw new ZooKeeperError("malformed", "unknown", `the answer has a part of an unknown kind: ${operation}`);
+  }
+}
+
+export type EventType = "created" | "deleted" | "data" | "children" | "other";
+
+export interface WatchedEvent {
+  readonly type: EventType;
+  readonly path: string;
+}
+
+const EVENTS: readonly EventType[] = ["other", "created", "deleted", "data", "children"];
+
+export function readEvent(reader: JuteReader): WatchedEvent {
+  const type = EVENTS[reader.int()] ?? "other";
+  reader.int();
+  return { type, path: reader.text() };
+}

@@ -1,0 +1,161 @@
+// A session at ZooKeeper, and the connection that it has now. When that is lost, the next request opens another, at the next server, and the session goes on there,
+// if ZooKeeper has not ended it. It goes on by requests alone: nothing here sends anything by itself, unless it is told to (`stayAlive`). So a session whose owner
+// has forgotten it runs out.
+//
+// `road` names the connection: two answers of the same road came over one connection.
+import { type Connection, NOT_WANTED, type Reply } from "./connection.ts";
+import { ZooKeeperError } from "./errors.ts";
+import type { JuteReader } from "./jute.ts";
+import { CLOSE, type Connect, type Connected, type Request } from "./messages.ts";
+
+export type Opener = (
+  asked: Connect,
+  signal: AbortSignal,
+) => Promise<{ readonly connection: Connection; readonly connected: Connected }>;
+
+export class ZooKeeperSession {
+  readonly id: bigint;
+  readonly password: Buffer;
+  readonly timeoutMs: number;
+  readonly #open: Opener;
+  #connection: Connection;
+  #opening: Promise<Connection> | undefined;
+  #lastZxid = 0n;
+  readonly #roads = new WeakMap<Connection, number>();
+  #count = 0;
+  #isOver = false;
+  #isLeft = false;
+  #beating: NodeJS.Timeout | undefined;
+
+  private constructor(open: Opener, connection: Connection, { sessionId, password, timeoutMs }: Connected) {
+    this.#open = open;
+    this.#connection = connection;
+    this.id = sessionId;
+    this.password = password;
+    this.timeoutMs = timeoutMs;
+  }
+
+  static async begin(open: Opener, timeoutMs: number, signal: AbortSignal): Promise<ZooKeeperSession> {
+    const asked = { lastZxid: 0n, timeoutMs, sessionId: 0n, password: Buffer.alloc(16) };
+    const { connection, connected } = await open(asked, signal);
+    if (connected.sessionId === 0n) {
+      connection.close();
+      throw new ZooKeeperError("unreachable", "not-applied", "ZooKeeper has refused a new session");
+    }
+    return new ZooKeeperSession(open, connection, connected);
+  }
+
+  /** Takes over a session from wherever it was. Undefined: it is over, or the password is not its own. */
+  static async attach(
+    open: Opener,
+    asked: Omit<Connect, "lastZxid">,
+    signal: AbortSignal,
+  ): Promise<ZooKeeperSession | undefined> {
+    const { connection, connected } = await open({ ...asked, lastZxid: 0n }, signal);
+    if (connected.sessionId === asked.sessionId) return new ZooKeeperSession(open, connection, connected);
+    connection.close();
+    return undefined;
+  }
+
+  /** ZooKeeper has said so, or we have ended it. Final. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** The connection to use now: that of the last time if it is still open, or a new one. Throws `expired` if the session is over. */
+  async connection(signal: AbortSignal): Promise<Connection> {
+    if (this.#isOver) throw over(this.id);
+    if (this.#connection.isOpen) return this.#connection;
+    this.#opening ??= this.#reopen().finally(() => (this.#opening = undefined));
+    return await until(this.#opening, signal);
+  }
+
+  async ask<A>(request: Request, read: (reader: JuteReader) => A, signal: AbortSignal): Promise<Reply<A>> {
+    return await this.on(await this.connection(signal), (connection) => connection.ask(request, read, signal));
+  }
+
+  /** As the session's own connection does it: what it says of the session is heeded. */
+  async on<A>(connection: Connection, use: (connection: Connection) => Promise<A>): Promise<A> {
+    try {
+      return await use(connection);
+    } catch (error) {
+      if (error instanceof ZooKeeperError && error.problem === "expired") this.#end();
+      if (error instanceof ZooKeeperError && error.problem === "moved") connection.close("the session has moved");
+      throw error;
+    }
+  }
+
+  road(connection: Connection): string {
+    const known = this.#roads.get(connection) ?? ++this.#count;
+    this.#roads.set(connection, known);
+    return `${this.id.toString(16)}/${known}`;
+  }
+
+  /** Ends it at ZooKeeper, with every node that is bound to it. */
+  async end(signal: AbortSignal): Promise<void> {
+    if (this.#isOver) return;
+    try {
+      await this.ask(CLOSE, () => undefined, signal);
+    } catch (error) {
+      if (!(error instanceof ZooKeeperError && error.problem === "expired")) throw error;
+    }
+    this.#end();
+  }
+
+  /** Pings in a third of its timeout, and closes a connection over which nothing comes any more. */
+  stayAlive(): void {
+    let heard = -1;
+    this.#beating ??= setInterval(() => {
+      const connection = this.#connection;
+      if (!connection.isOpen) return;
+      if (connection.heard === heard) return connection.close("it has been silent for too long");
+      heard = connection.heard;
+      connection.ping(new AbortController().signal).catch(() => {});
+      return undefined;
+    }, this.timeoutMs / 3).unref();
+  }
+
+  /** Closes the connection. The session runs out by itself. */
+  leave(): void {
+    this.#isLeft = true;
+    clearInterval(this.#beating);
+    this.#connection.close();
+  }
+
+  async #reopen(): Promise<Connection> {
+    if (this.#connection.lastZxid > this.#lastZxid) this.#lastZxid = this.#connection.lastZxid;
+    const { id: sessionId, password, timeoutMs } = this;
+    const asked = { lastZxid: this.#lastZxid, timeoutMs, sessionId, password };
+    const { connection, connected } = await this.#open(asked, new AbortController().signal);
+    if (connected.sessionId !== sessionId) {
+      connection.close();
+      this.#end();
+      throw over(sessionId);
+    }
+    this.#connection = connection;
+    if (this.#isLeft) this.leave();
+    return connection;
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.leave();
+  }
+}
+
+function over(id: bigint): ZooKeeperError {
+  return new ZooKeeperError("expired", "not-applied", `session ${id.toString(16)} is over`);
+}
+
+/** The opening serves all callers that wait; a caller that cannot wait any longer leaves, and nothing was sent for it. */
+function until(opening: Promise<Connection>, signal: AbortSignal): Promise<Connection> {
+  return new Promise((resolve, reject) => {
+    const leave = (): void => {
+      const why = signal.reason === NOT_WANTED ? "not wanted any more" : "no connection in time";
+      reject(new ZooKeeperError("unreachable", "not-applied", why, signal.reason));
+    };
+    if (signal.aborted) leave();
+    signal.addEventListener("abort", leave, { once: true });
+    opening.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
+  });
+}

@@ -1,0 +1,47 @@
+// ZooKeeper's words of four letters: each on a connection of its own, answered with text, and closed. `srvr` is allowed unless somebody has forbidden it, `conf` only
+// if somebody has allowed it. Nothing depends on an answer: what is not answered is not known.
+import type { Endpoint, ZooKeeperTls } from "./address.ts";
+import { startSocket } from "./socket.ts";
+
+const ANSWER_WITHIN_MS = 1_000;
+const LONGEST = 65_536;
+
+export function askWord(
+  endpoint: Endpoint,
+  tls: ZooKeeperTls | undefined,
+  word: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    let said = "";
+    const socket = startSocket(endpoint, tls);
+    const end = (answer: string | undefined): void => {
+      clearTimeout(late);
+      signal.removeEventListener("abort", leave);
+      socket.destroy();
+      resolve(answer);
+    };
+    const leave = (): void => end(undefined);
+    const late = setTimeout(leave, ANSWER_WITHIN_MS);
+    signal.addEventListener("abort", leave, { once: true });
+    socket.setEncoding("utf8");
+    socket.on("error", leave);
+    socket.on("data", (part: string) => {
+      said += part;
+      if (said.length > LONGEST) leave();
+    });
+    socket.on("close", () => end(said === "" || said.includes("is not executed because") ? undefined : said));
+    socket.write(word);
+  });
+}
+
+/** From the answer to `srvr`: 3.8.0. */
+export function versionIn(srvr: string | undefined): string | undefined {
+  return /^Zookeeper version: (\d+\.\d+\.\d+)/im.exec(srvr ?? "")?.[1];
+}
+
+/** From the answer to `conf`. */
+export function tickMsIn(conf: string | undefined): number | undefined {
+  const found = /^tickTime=(\d+)$/m.exec(conf ?? "")?.[1];
+  return found === undefined ? undefined : Number(found);
+}

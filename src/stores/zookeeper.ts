@@ -1,0 +1,71 @@
+// `zookeeper:` is a store in a ZooKeeper ensemble, 3.6 or newer: a line. One session a candidate carries all its elections; each election is a node with one
+// ephemeral sequential child for each candidate, and the child with the smallest number leads. The layout is that of Curator's LeaderLatch, or by an option of its LeaderSelector
+// or of kazoo's Election, so that candidates in Java and Python take turns with ours.
+//
+// Clock: ZooKeeper's leader counts a session's timeout from what its servers tell it they have heard, on monotonic clocks, and a new leader counts anew. Proof: a write to which
+// a majority agrees proves the one before it (zookeeper/guarantee.ts); a ping proves nothing. Token: the number of the write that made the entry, in a domain that is made once.
+// Not promised: that a leader of the ensemble that stands still for a session's timeout ends no session early. docs/stores/zookeeper.md has it in sentences.
+import { invalidConfig } from "../base/errors.ts";
+import { show } from "../base/show.ts";
+import { parseAddress } from "../clients/zookeeper/address.ts";
+import { CREATOR_ACL, OPEN_ACL } from "../clients/zookeeper/messages.ts";
+import type { FencedStore, Reopenable } from "./contract.ts";
+import { DEFAULT_TICK_MS } from "./zookeeper/guarantee.ts";
+import { type LayoutName, LAYOUTS } from "./zookeeper/layout.ts";
+import { ZooKeeperStore } from "./zookeeper/zookeeper-store.ts";
+
+/** Options of `zookeeper`. Each can also stand in the URL, as `?tickMs=2000&layout=latch&acl=open`; where both say something, they must say the same. */
+export interface ZooKeeperOptions {
+  /** The server's `tickTime`. ZooKeeper does not tell its clients; a wrong one is noticed only where the server allows the word `conf`. 2000 if not given. */
+  readonly tickMs?: number | undefined;
+  /** Whose candidates stand in the same line: Curator's LeaderLatch (`latch`, the default), its LeaderSelector (`selector`), or kazoo's Election (`kazoo`). */
+  readonly layout?: LayoutName | undefined;
+  /** Who may do what with the nodes that are made: everybody (`open`, the default without a user), or only this user (`creator`, the default with one). */
+  readonly acl?: "open" | "creator" | undefined;
+}
+
+const SETTINGS = ["tickMs", "layout", "acl"] as const;
+const ACLS: readonly string[] = ["open", "creator"];
+const LONGEST_TICK_MS = 600_000;
+
+/**
+ * A store at `zookeeper://[user:password@]host[:port][,host[:port]…][/CHROOT]`, or `zookeepers://` with TLS and `?ca=FILE&cert=FILE&key=FILE&servername=NAME`.
+ * Nothing is opened before the first call; needs no client library.
+ */
+export function zookeeper(url: string, options: ZooKeeperOptions = {}): FencedStore & Reopenable {
+  const parsed = parseAddress(url, SETTINGS);
+  const said = new Map(parsed.settings);
+  const problems: string[] = [];
+  for (const [key, value] of Object.entries(options)) {
+    if (value === undefined) continue;
+    if (!SETTINGS.some((known) => known === key))
+      problems.push(`${show(key)} is not an option: ${SETTINGS.join(", ")} are`);
+    if (said.has(key) && said.get(key) !== `${value}`)
+      problems.push(`${key} is ${show(value)} as an option, and another in the URL`);
+    said.set(key, `${value}`);
+  }
+  const tickMs = Number(said.get("tickMs") ?? DEFAULT_TICK_MS);
+  const layout = said.get("layout") ?? "latch";
+  const acl = said.get("acl") ?? (parsed.user === undefined ? "open" : "creator");
+  if (!(tickMs >= 1 && tickMs <= LONGEST_TICK_MS))
+    problems.push(`tickMs ${show(said.get("tickMs"))} is not a number of milliseconds`);
+  if (!isLayout(layout)) problems.push(`layout ${show(layout)} is not known: ${LAYOUTS.join(", ")} are`);
+  if (!ACLS.includes(acl)) problems.push(`acl ${show(acl)} is not known: ${ACLS.join(", ")} are`);
+  if (acl === "creator" && parsed.user === undefined) problems.push("acl creator needs user:password@ in the URL");
+  if (problems.length > 0 || !isLayout(layout)) throw invalidConfig("zookeeper", problems);
+  const address = { ...parsed, url: urlWith(url, said) };
+  return new ZooKeeperStore({ address, tickMs, layout, acl: acl === "open" ? OPEN_ACL : CREATOR_ACL });
+}
+
+function isLayout(layout: string): layout is LayoutName {
+  return LAYOUTS.some((known) => known === layout);
+}
+
+/** Another process opens the same. */
+function urlWith(url: string, said: ReadonlyMap<string, string>): string {
+  const [base = "", query = ""] = url.split("?");
+  const settings = new URLSearchParams(query);
+  for (const [key, value] of said) settings.set(key, value);
+  const text = settings.toString();
+  return text === "" ? base : `${base}?${text}`;
+}

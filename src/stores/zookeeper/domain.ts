@@ -1,0 +1,44 @@
+// The domain of tokens: a random id that is made once below the chroot and never changed. Numbers of writes are of the whole ensemble, and a restored or another
+// ensemble has others: its node has another id, or is made anew.
+import { randomUUID } from "node:crypto";
+import { isProblem } from "../../clients/zookeeper/errors.ts";
+import { PERSISTENT } from "../../clients/zookeeper/messages.ts";
+import type { Link } from "./link.ts";
+import { ROOT } from "./layout.ts";
+
+export function domainPath(chroot: string): string {
+  return `${chroot}/${ROOT}/domain`;
+}
+
+export async function findDomain(link: Link, chroot: string): Promise<string> {
+  const path = domainPath(chroot);
+  const found = await link.data(path);
+  if (found !== undefined) return found.data.toString("utf8");
+  await ensureNodes(link, `${chroot}/${ROOT}`);
+  await createIfMissing(link, path, Buffer.from(randomUUID()));
+  const made = await link.data(path);
+  if (made === undefined) throw new Error(`${path} went away while it was made`);
+  return made.data.toString("utf8");
+}
+
+/** Each part of a path, from the top. What is there is left as it is. */
+export async function ensureNodes(link: Link, path: string): Promise<void> {
+  const parts = path.split("/").slice(1);
+  for (let depth = 1; depth <= parts.length; depth++) {
+    const above = `/${parts.slice(0, depth).join("/")}`;
+    if ((await link.exists(above)) === undefined) await createIfMissing(link, above, Buffer.alloc(0));
+  }
+}
+
+export async function createIfMissing(
+  link: Link,
+  path: string,
+  data: Buffer,
+  flags: number = PERSISTENT,
+): Promise<void> {
+  try {
+    await link.create(path, data, flags);
+  } catch (error) {
+    if (!isProblem(error, "node-exists")) throw error;
+  }
+}

@@ -1,0 +1,137 @@
+// Where things lie, and how the children of an election's node are read. The layouts are those of the recipes that people run, so that their candidates and ours
+// stand in one line. One node has children of one layout: each recipe would sort the children of another wrongly, so a node with such children is refused.
+//
+//   latch      Curator's LeaderLatch                        /NAME/_c_UUID-latch-0000000007
+//   selector   Curator's LeaderSelector, InterProcessMutex  /NAME/_c_UUID-lock-0000000007
+//   kazoo      kazoo's Election and Lock                    /NAME/UUID__lock__0000000007
+//
+// The UUID is made from the session and the bid: whoever lists the children finds its own after an answer was lost, and sees which are of its session. A name is one
+// node: what a path cannot contain is written with % escapes, so that "a" and "a/b" are neighbours and neither lies in the other's line.
+//
+// The number is the parent's counter, of 32 bits, and after two thousand million candidates it turns negative. Then the recipes do not agree about the order any more
+// (Curator and kazoo compare texts), so a line with a negative number is refused.
+import { createHash } from "node:crypto";
+import { Refusal } from "../../base/refusal.ts";
+import { show } from "../../base/show.ts";
+import { flawOf } from "../../base/text.ts";
+import { CONTAINER, PERSISTENT } from "../../clients/zookeeper/messages.ts";
+import type { Bid, Name } from "../contract.ts";
+
+export const LAYOUTS = ["latch", "selector", "kazoo"] as const;
+export type LayoutName = (typeof LAYOUTS)[number];
+
+const FORMS: Readonly<Record<LayoutName, RegExp>> = {
+  latch: /latch-(-?\d{9,10})$/,
+  selector: /lock-(-?\d{9,10})$/,
+  kazoo: /__lock__(-?\d{9,10})$/,
+};
+const READ_LOCK = /__rlock__-?\d{9,10}$/;
+
+/** What is kept beside the lines lies below it. */
+export const ROOT = ".conclave";
+
+/** How an election's node is made. Curator's is removed by ZooKeeper when it has been empty for a while; kazoo could not bear that. */
+export function parentFlags(layout: LayoutName): number {
+  return layout === "kazoo" ? PERSISTENT : CONTAINER;
+}
+
+/** What the node of an entry begins with: the number follows. */
+export function entryPrefix(layout: LayoutName, session: string, bid: Bid): string {
+  const guid = `${session}${createHash("sha256").update(bid).digest("hex").slice(0, 16)}`;
+  if (layout === "kazoo") return `${guid}__lock__`;
+  return `_c_${asUuid(guid)}-${layout === "latch" ? "latch" : "lock"}-`;
+}
+
+/** What the nodes of all entries of a session begin with. */
+export function sessionPrefix(layout: LayoutName, session: string): string {
+  return layout === "kazoo" ? session : `_c_${asUuid(`${session}${"0".repeat(16)}`).slice(0, 19)}`;
+}
+
+function asUuid(hex: string): string {
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+export interface Entry {
+  /** The last part of its path. */
+  readonly node: string;
+  readonly sequence: number;
+}
+
+/** The entries of a line, the first one first. Throws a Refusal for a line that cannot be judged; nothing was written. */
+export function readLine(layout: LayoutName, parent: string, children: readonly string[]): readonly Entry[] {
+  const entries = children.map((node) => ({ node, sequence: sequenceOf(layout, parent, node) }));
+  const wrapped = entries.find(({ sequence }) => sequence < 0);
+  if (wrapped !== undefined) throw wrappedCounter(parent, wrapped.node);
+  return entries.toSorted((a, b) => a.sequence - b.sequence);
+}
+
+export function sequenceOf(layout: LayoutName, parent: string, node: string): number {
+  const digits = FORMS[layout].exec(node)?.[1];
+  if (digits === undefined) throw foreignChild(layout, parent, node);
+  return Number(digits);
+}
+
+export function wrappedCounter(parent: string, node: string): Refusal {
+  const message = `zookeeper: the counter of ${parent} has turned negative (${node}): from here on candidates do not agree who was first. Nothing was written. Use another name, or stop all candidates of this one and delete ${parent}.`;
+  return new Refusal("STORE_UNSUPPORTED", message);
+}
+
+function foreignChild(layout: LayoutName, parent: string, node: string): Refusal {
+  const other = LAYOUTS.find((each) => FORMS[each].test(node));
+  const what =
+    other !== undefined
+      ? `it is of the layout "${other}", and this store has "${layout}". Each would sort the other's children wrongly. Write ?layout=${other}, or use another name.`
+      : READ_LOCK.test(node)
+        ? "it is a reader's lock of kazoo, which is no candidate. Use another name."
+        : "it is no candidate of any known recipe. Use another name, or move that node away.";
+  return new Refusal(
+    "STORE_FOREIGN_DATA",
+    `zookeeper: ${parent} has the child ${show(node)}: ${what} Nothing was written.`,
+  );
+}
+
+// ---- names
+
+/** Taken by ZooKeeper, by us, or not allowed. */
+const RESERVED: ReadonlySet<string> = new Set([".", "..", ROOT, "zookeeper"]);
+
+/** As one part of a path. */
+export function encodeName(name: Name): string {
+  const flaw = flawOf(name);
+  if (flaw !== undefined) throw new Refusal("STORE_UNSUPPORTED", `zookeeper: ${show(name)} cannot be kept: ${flaw}`);
+  if (name === "") return "%";
+  if (RESERVED.has(name)) return escape(name[0] ?? "") + name.slice(1);
+  return Array.from(name, (sign) => (isPlain(sign) ? sign : escape(sign))).join("");
+}
+
+export function decodeName(part: string): Name | undefined {
+  if (part === "%") return "";
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
+}
+
+/** ZooKeeper refuses control characters, surrogates and what lies around them. */
+function isPlain(sign: string): boolean {
+  const code = sign.codePointAt(0) ?? 0;
+  if (sign === "/" || sign === "%" || code < 0x20 || (code >= 0x7f && code <= 0x9f)) return false;
+  return code < 0xd800 || (code > 0xf8ff && code < 0xfff0);
+}
+
+function escape(sign: string): string {
+  return [...Buffer.from(sign)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`).join("");
+}
+
+export function parentOf(chroot: string, name: Name): string {
+  return `${chroot}/${encodeName(name)}`;
+}
+
+/** The name and the node of the path of an entry, or undefined if it is not directly below an election's node. */
+export function partsOfPath(chroot: string, path: string): { readonly name: Name; readonly node: string } | undefined {
+  if (!path.startsWith(`${chroot}/`)) return undefined;
+  const [part = "", node, more] = path.slice(chroot.length + 1).split("/");
+  const name = decodeName(part);
+  return node === undefined || more !== undefined || name === undefined ? undefined : { name, node };
+}

@@ -1,0 +1,31 @@
+// The elections below a chroot: its children that have candidates of the layout below them. Curator's and kazoo's are among them.
+import { Refusal } from "../../base/refusal.ts";
+import type { ListedNames } from "../contract.ts";
+import { inTurns } from "../turns.ts";
+import { decodeName, readLine, ROOT } from "./layout.ts";
+import type { Link } from "./link.ts";
+import type { Place } from "./stand.ts";
+
+export async function listNames(link: Link, { chroot, layout }: Place, most: number): Promise<ListedNames> {
+  const top = chroot === "" ? "/" : chroot;
+  await link.sync(top);
+  const { found } = await link.children(top);
+  const nodes = (found?.names ?? []).filter((node) => node !== ROOT && node !== "zookeeper");
+  const names = await inTurns(nodes, async (node) => {
+    const parent = `${chroot}/${node}`;
+    const name = decodeName(node);
+    const children = (await link.children(parent)).found?.names ?? [];
+    return name !== undefined && children.length > 0 && isLine(layout, parent, children) ? [name] : [];
+  });
+  const sorted = names.flat().toSorted();
+  return { kind: "listed", names: sorted.slice(0, most), isWhole: sorted.length <= most };
+}
+
+function isLine(layout: Place["layout"], parent: string, children: readonly string[]): boolean {
+  try {
+    return readLine(layout, parent, children).length > 0;
+  } catch (error) {
+    if (error instanceof Refusal) return false;
+    throw error;
+  }
+}

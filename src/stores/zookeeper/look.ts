@@ -1,0 +1,57 @@
+// What stands at names: the first entry of each line, and where one's own is. Over the driver's own connection, so that a look extends no session; each after a
+// `sync`, so that it is no older than what the leader of the ensemble knew when it was asked.
+import { unknown, type Unknown } from "../../base/outcome.ts";
+import type { Question, Seat } from "../contract.ts";
+import { type Entry, entryPrefix, parentOf, readLine } from "./layout.ts";
+import type { Link } from "./link.ts";
+import { holderOf, readRecord, versionOf } from "./record.ts";
+import type { Place } from "./stand.ts";
+
+/** The first of a line may leave between its listing and its reading. */
+const TRIES = 5;
+
+export interface SeenLine {
+  readonly parent: string;
+  readonly entries: readonly Entry[];
+  readonly zxid: bigint;
+}
+
+/** One round trip. */
+export async function seeLine(link: Link, { chroot, layout }: Place, name: string, watch = false): Promise<SeenLine> {
+  const parent = parentOf(chroot, name);
+  const [, { found, zxid }] = await Promise.all([link.sync(parent), link.children(parent, watch)]);
+  return { parent, entries: found === undefined ? [] : readLine(layout, parent, found.names), zxid };
+}
+
+export async function lookAt(link: Link, place: Place, question: Question): Promise<Seat | Unknown> {
+  for (let tried = 0; tried < TRIES; tried++) {
+    const seat = await lookOnce(link, place, question);
+    if (seat !== undefined) return seat;
+  }
+  return unknown("the first of the line changes faster than it can be read");
+}
+
+async function lookOnce(link: Link, place: Place, question: Question): Promise<Seat | undefined> {
+  const { name } = question;
+  const { parent, entries, zxid } = await seeLine(link, place, name);
+  const where = placeOf(place, question, entries);
+  const [first] = entries;
+  if (first === undefined) return { name, version: versionOf(undefined, zxid), state: "vacant", place: where };
+  const data = await link.data(`${parent}/${first.node}`);
+  if (data === undefined) return undefined;
+  return {
+    name,
+    version: versionOf(data.stat.czxid, zxid),
+    state: "held",
+    holder: holderOf(first.node, data, place.domain),
+    ttlMs: readRecord(data.data)?.ttlMs,
+    place: where,
+  };
+}
+
+/** By the name of the node, which has session and bid in it. */
+function placeOf({ layout }: Place, { bid, session }: Question, entries: readonly Entry[]): Seat["place"] {
+  if (bid === undefined) return undefined;
+  const ahead = entries.findIndex(({ node }) => node.startsWith(entryPrefix(layout, session?.id ?? "", bid)));
+  return ahead < 0 ? { present: false, ahead: 0 } : { present: true, ahead };
+}

@@ -1,0 +1,218 @@
+// The sessions that this process has at ZooKeeper: those of candidates, which only their own requests keep alive, and one of the driver's own for looking on, which
+// pings by itself. A look must extend nothing, so it never goes over a candidate's connection.
+//
+// What is remembered of a candidate's session: its entries (path and token of each), so that a keep can name them without looking for them. A session that this
+// process has not opened is taken over with its password: so a process that releases for a dead one ends its session.
+import { randomInt } from "node:crypto";
+import { Refusal } from "../../base/refusal.ts";
+import { Recent } from "../../base/recent.ts";
+import type { ZooKeeperAddress } from "../../clients/zookeeper/address.ts";
+import { ZooKeeperClient } from "../../clients/zookeeper/client.ts";
+import type { Acl } from "../../clients/zookeeper/messages.ts";
+import type { ZooKeeperSession } from "../../clients/zookeeper/session.ts";
+import { tickMsIn, versionIn } from "../../clients/zookeeper/words.ts";
+import type { Bid, Name, Session, SessionSpec } from "../contract.ts";
+import { findDomain } from "./domain.ts";
+import { Link } from "./link.ts";
+import { idOfSession, sessionOfId } from "./record.ts";
+
+export interface OwnEntry {
+  readonly bid: Bid;
+  readonly path: string;
+  readonly czxid: bigint;
+  /** As last written. */
+  readonly value: string | undefined;
+}
+
+/** A candidate's session, and what it has in lines. */
+export class HeldSession {
+  readonly session: ZooKeeperSession;
+  readonly #entries = new Map<Name, OwnEntry>();
+  /** Names at which a try was made whose answer is not known: there may be more than is remembered. */
+  readonly doubted: Set<Name> = new Set();
+
+  #pathBytes = 0;
+
+  constructor(session: ZooKeeperSession) {
+    this.session = session;
+  }
+
+  /** Of all its paths: a server writes them into one record when the session ends. */
+  get pathBytes(): number {
+    return this.#pathBytes;
+  }
+
+  get count(): number {
+    return this.#entries.size;
+  }
+
+  entry(name: Name): OwnEntry | undefined {
+    return this.#entries.get(name);
+  }
+
+  note(name: Name, entry: OwnEntry): void {
+    this.forget(name);
+    this.#entries.set(name, entry);
+    this.#pathBytes += bytesOf(entry);
+  }
+
+  forget(name: Name): void {
+    const entry = this.#entries.get(name);
+    if (entry === undefined) return;
+    this.#entries.delete(name);
+    this.#pathBytes -= bytesOf(entry);
+  }
+}
+
+/** With its length before it, as it is written. */
+function bytesOf({ path }: OwnEntry): number {
+  return Buffer.byteLength(path) + 4;
+}
+
+/** More sessions than one process opens while the answer to an opening can still matter. */
+const NONCES_REMEMBERED = 1000;
+const ONLOOKER_TIMEOUT_MS = 30_000;
+const OLDEST = [3, 6] as const;
+
+export class Sessions {
+  readonly #address: ZooKeeperAddress;
+  readonly #acl: readonly Acl[];
+  readonly #tickMs: number;
+  readonly #held = new Map<string, HeldSession>();
+  readonly #nonces = new Recent<string, Session>(NONCES_REMEMBERED);
+  #onlooker: Promise<ZooKeeperSession> | undefined;
+  #domain: string | undefined;
+  #server: string | undefined;
+
+  constructor(address: ZooKeeperAddress, acl: readonly Acl[], tickMs: number) {
+    this.#address = address;
+    this.#acl = acl;
+    this.#tickMs = tickMs;
+  }
+
+  /** What an opening with this nonce was answered. */
+  opened(nonce: string): Session | undefined {
+    return this.#nonces.get(nonce);
+  }
+
+  async open(spec: SessionSpec, signal: AbortSignal): Promise<Session> {
+    const client = this.#client();
+    const session = await client.begin(spec.ttlMs, signal);
+    try {
+      await this.#examine(client, session, signal);
+    } catch (error) {
+      session.leave();
+      throw error;
+    }
+    const id = idOfSession(session.id);
+    this.#held.set(id, new HeldSession(session));
+    const secret = session.password.toString("hex");
+    const opened = { id, candidate: spec.candidate, ttlMs: session.timeoutMs, secret };
+    this.#nonces.set(spec.nonce, opened);
+    return opened;
+  }
+
+  /** Undefined: it is over. A session that this process does not have is taken over. */
+  async find({ id, secret, ttlMs }: Session, signal: AbortSignal): Promise<HeldSession | undefined> {
+    const held = this.#held.get(id);
+    if (held?.session.isOver === false) return held;
+    if (held !== undefined) {
+      this.#held.delete(id);
+      return undefined;
+    }
+    const sessionId = sessionOfId(id);
+    if (sessionId === undefined || secret === undefined || !/^[0-9a-f]{32}$/.test(secret)) return undefined;
+    const attached = await this.#client().attach(sessionId, Buffer.from(secret, "hex"), ttlMs, signal);
+    if (attached === undefined) return undefined;
+    const found = new HeldSession(attached);
+    this.#held.set(id, found);
+    return found;
+  }
+
+  /** Whether this process has it, and it is not known to be over. */
+  has({ id }: Session): boolean {
+    return this.#held.get(id)?.session.isOver === false;
+  }
+
+  async link(session: ZooKeeperSession, signal: AbortSignal): Promise<Link> {
+    return new Link(session, await session.connection(signal), this.#acl, signal);
+  }
+
+  /** For everything that belongs to no candidate. */
+  async onlooker(signal: AbortSignal): Promise<Link> {
+    const session = await (this.#onlooker ??= this.#beginOnlooker(signal));
+    if (session.isOver) {
+      this.#onlooker = undefined;
+      return await this.onlooker(signal);
+    }
+    try {
+      return await this.link(session, signal);
+    } catch (error) {
+      if (session.isOver) return await this.onlooker(signal);
+      throw error;
+    }
+  }
+
+  async domain(link: Link): Promise<string> {
+    return (this.#domain ??= await findDomain(link, this.#address.chroot));
+  }
+
+  /** As the one at hand has said it. */
+  get server(): string {
+    return this.#server ?? "ZooKeeper";
+  }
+
+  /** Whether the server of this session is fit. Asked once; one that does not say is taken as it is. */
+  async #examine(client: ZooKeeperClient, session: ZooKeeperSession, signal: AbortSignal): Promise<void> {
+    if (this.#server !== undefined) return;
+    const { endpoint } = await session.connection(signal);
+    const [srvr, conf] = await Promise.all([
+      client.word(endpoint, "srvr", signal),
+      client.word(endpoint, "conf", signal),
+    ]);
+    const version = versionIn(srvr);
+    const tickMs = tickMsIn(conf);
+    if (version !== undefined && isOlder(version)) throw tooOld(version);
+    if (tickMs !== undefined && tickMs !== this.#tickMs) throw otherTick(tickMs, this.#tickMs);
+    this.#server = version === undefined ? "ZooKeeper" : `ZooKeeper ${version}`;
+  }
+
+  /** Closes connections. Sessions run out by themselves, or are ended by a release. */
+  close(): void {
+    for (const { session } of this.#held.values()) session.leave();
+    this.#held.clear();
+    const onlooker = this.#onlooker;
+    this.#onlooker = undefined;
+    onlooker?.then((session) => session.end(AbortSignal.timeout(500)).catch(() => session.leave())).catch(() => {});
+  }
+
+  async #beginOnlooker(signal: AbortSignal): Promise<ZooKeeperSession> {
+    try {
+      const session = await this.#client().begin(ONLOOKER_TIMEOUT_MS, signal);
+      session.stayAlive();
+      return session;
+    } catch (error) {
+      this.#onlooker = undefined;
+      throw error;
+    }
+  }
+
+  /** Each session begins at a server of its own, so that a fleet does not hang on one. */
+  #client(): ZooKeeperClient {
+    return new ZooKeeperClient(this.#address, randomInt(this.#address.endpoints.length));
+  }
+}
+
+function isOlder(version: string): boolean {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  return major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]);
+}
+
+function tooOld(version: string): Refusal {
+  return new Refusal("STORE_UNSUPPORTED", `zookeeper: ZooKeeper ${version} is older than 3.6, which is needed.`);
+}
+
+function otherTick(isMs: number, saidMs: number): Refusal {
+  const message = `zookeeper: the server's tickTime is ${isMs} ms, and this store reckons with ${saidMs}. Write ?tickMs=${isMs} into the URL, for every candidate.`;
+  return new Refusal("STORE_UNSUPPORTED", message);
+}

@@ -1,0 +1,229 @@
+// Joining the line and leaving it. Nobody else's node is ever written.
+//
+// `granted` is ZooKeeper's word that my entry is there and none of the line is before it. ARGUMENT: entries are numbered by the parent's counter as they are made, in
+// the one order of all writes. The list is read over the connection that made my entry, after that, so it shows every write that came before mine: each entry with a
+// smaller number had been made by then, and one that the list does not show is gone for good. A session that goes on at another server is refused there until that server
+// has seen all that the session has (lastZxid). So an old copy can show an entry before me that is gone, and never hide one that is there.
+//
+// My entry is known by its GUID, made from session and bid, and believed only if it is bound to this very session (ephemeralOwner).
+import { unknown } from "../../base/outcome.ts";
+import { Refusal } from "../../base/refusal.ts";
+import { isProblem } from "../../clients/zookeeper/errors.ts";
+import { EPHEMERAL_SEQUENTIAL, type NodeData } from "../../clients/zookeeper/messages.ts";
+import type { Claim, Claimed, Hold } from "../contract.ts";
+import { createIfMissing, ensureNodes } from "./domain.ts";
+import {
+  type Entry,
+  entryPrefix,
+  type LayoutName,
+  parentFlags,
+  parentOf,
+  readLine,
+  sequenceOf,
+  sessionPrefix,
+  wrappedCounter,
+} from "./layout.ts";
+import type { Link } from "./link.ts";
+import { holdOf, idOfSession, readRecord, recordOf } from "./record.ts";
+import type { HeldSession, OwnEntry } from "./sessions.ts";
+
+/** A server writes the paths of a session's entries into one record when it ends, and cannot write more than 1 MB: one that had more took the ensemble's leader down. */
+export const MOST_PATH_BYTES = 900_000;
+/** A node that is empty may be removed by ZooKeeper between two requests. */
+const TRIES = 3;
+
+export interface Place {
+  readonly chroot: string;
+  readonly layout: LayoutName;
+  readonly domain: string;
+}
+
+export async function join(link: Link, held: HeldSession, place: Place, claim: Claim): Promise<Claimed> {
+  const { name } = claim;
+  const parent = parentOf(place.chroot, name);
+  const known = held.entry(name);
+  held.doubted.add(name);
+  const line = await listLine(link, place.layout, parent);
+  const own = await findOwn(link, held, place, claim, parent, line ?? []);
+  if ("kind" in own) return own;
+  if (own.entry !== undefined) {
+    const entry = await announce(link, own.entry, known, claim);
+    held.note(name, entry);
+    if (!own.isDoubled) held.doubted.delete(name);
+    return placeIn(parent, line ?? [], entry, claim, place.domain);
+  }
+  const made = await makeEntry(link, held, place, claim, parent, line !== undefined);
+  held.doubted.delete(name);
+  held.note(name, made.entry);
+  return placeIn(parent, made.line, made.entry, claim, place.domain);
+}
+
+async function listLine(link: Link, layout: LayoutName, parent: string): Promise<readonly Entry[] | undefined> {
+  const { found } = await link.children(parent);
+  return found === undefined ? undefined : readLine(layout, parent, found.names);
+}
+
+interface Own {
+  readonly entry: OwnEntry | undefined;
+  /** More than one try was applied. */
+  readonly isDoubled: boolean;
+}
+
+/** An entry of this bid, or the answer that another bid of this session stands there. */
+async function findOwn(
+  link: Link,
+  held: HeldSession,
+  { layout }: Place,
+  { name, bid }: Claim,
+  parent: string,
+  line: readonly Entry[],
+): Promise<Own | Claimed> {
+  const { session } = held;
+  const ofSession = line.filter(({ node }) => node.startsWith(sessionPrefix(layout, idOfSession(session.id))));
+  const [first, ...others] = ofSession;
+  if (first === undefined) {
+    held.forget(name);
+    return { entry: undefined, isDoubled: false };
+  }
+  const path = `${parent}/${first.node}`;
+  const known = held.entry(name);
+  if (known?.path === path && known.bid === bid && (await isStill(link, known, session.id)))
+    return { entry: known, isDoubled: others.length > 0 };
+  const found = await link.data(path);
+  if (found === undefined) return unknown("the entry went away while it was read");
+  return readOwn(
+    path,
+    found,
+    session.id,
+    first.node.startsWith(entryPrefix(layout, idOfSession(session.id), bid)),
+    bid,
+    others.length > 0,
+  );
+}
+
+async function isStill(link: Link, { path, czxid }: OwnEntry, session: bigint): Promise<boolean> {
+  const stat = await link.exists(path);
+  return stat?.ephemeralOwner === session && stat.czxid === czxid;
+}
+
+function readOwn(
+  path: string,
+  { data, stat }: NodeData,
+  session: bigint,
+  isThisBid: boolean,
+  bid: Claim["bid"],
+  isDoubled: boolean,
+): Own | Claimed {
+  const record = readRecord(data);
+  if (stat.ephemeralOwner !== session || record === undefined || (record.bid === bid) !== isThisBid)
+    throw foreignEntry(path);
+  if (!isThisBid) return { kind: "leftover", bid: record.bid };
+  return { entry: { bid, path, czxid: stat.czxid, value: record.value }, isDoubled };
+}
+
+function foreignEntry(path: string): Refusal {
+  const message = `zookeeper: ${path} has the name of this candidate's own entry, and is not bound to its session, or somebody else has written to it. Nothing was overwritten. Find out who writes there, or use another name.`;
+  return new Refusal("STORE_FOREIGN_DATA", message);
+}
+
+/** A claim of a bid that stands already only changes what is announced. */
+async function announce(link: Link, entry: OwnEntry, known: OwnEntry | undefined, claim: Claim): Promise<OwnEntry> {
+  const written = known?.path === entry.path ? known.value : entry.value;
+  if (written === claim.value) return { ...entry, value: written };
+  await link.setData(entry.path, recordOf(claim));
+  return { ...entry, value: claim.value };
+}
+
+interface Made {
+  readonly entry: OwnEntry;
+  readonly line: readonly Entry[];
+}
+
+async function makeEntry(
+  link: Link,
+  held: HeldSession,
+  place: Place,
+  claim: Claim,
+  parent: string,
+  isThere: boolean,
+): Promise<Made> {
+  const prefix = `${parent}/${entryPrefix(place.layout, idOfSession(held.session.id), claim.bid)}`;
+  if (held.pathBytes + Buffer.byteLength(prefix) > MOST_PATH_BYTES) throw tooManyPaths(held.count);
+  for (let tried = isThere ? 0 : 1; ; tried++) {
+    if (tried > 0) await makeParent(link, place, parent);
+    try {
+      return await createAndList(link, place, claim, parent, prefix);
+    } catch (error) {
+      if (tried === TRIES || !isProblem(error, "no-node")) throw error;
+    }
+  }
+}
+
+/** One round trip: the list follows the entry on the same connection. */
+async function createAndList(
+  link: Link,
+  { layout }: Place,
+  claim: Claim,
+  parent: string,
+  prefix: string,
+): Promise<Made> {
+  const [created, listed] = await Promise.allSettled([
+    link.create(prefix, recordOf(claim), EPHEMERAL_SEQUENTIAL),
+    listLine(link, layout, parent),
+  ]);
+  if (created.status === "rejected") throw created.reason;
+  const { path, stat } = created.value;
+  const entry = { bid: claim.bid, path, czxid: stat.czxid, value: claim.value };
+  if (sequenceOf(layout, parent, path) < 0) {
+    await link.delete(path);
+    throw wrappedCounter(parent, path.slice(parent.length + 1));
+  }
+  if (listed.status === "fulfilled") return { entry, line: listed.value ?? [] };
+  if (listed.reason instanceof Refusal) await link.delete(path);
+  throw listed.reason;
+}
+
+async function makeParent(link: Link, { chroot, layout }: Place, parent: string): Promise<void> {
+  try {
+    await createIfMissing(link, parent, Buffer.alloc(0), parentFlags(layout));
+  } catch (error) {
+    if (!isProblem(error, "no-node")) throw error;
+    await ensureNodes(link, chroot);
+    await createIfMissing(link, parent, Buffer.alloc(0), parentFlags(layout));
+  }
+}
+
+function tooManyPaths(count: number): Refusal {
+  const message = `zookeeper: the session stands in ${count} lines, and the paths of its entries together are as long as a server can remove at once. Nothing was written. Use shorter names, or several candidates: each has a session of its own.`;
+  return new Refusal("STORE_FULL", message);
+}
+
+function placeIn(parent: string, line: readonly Entry[], own: OwnEntry, { name, bid }: Claim, domain: string): Claimed {
+  const ahead = line.findIndex(({ node }) => `${parent}/${node}` === own.path);
+  if (ahead < 0) return unknown("the entry went away while its place was looked for");
+  const hold = holdOf(name, bid, own.czxid, domain);
+  return ahead === 0 ? { kind: "granted", hold } : { kind: "waiting", hold, ahead };
+}
+
+/** Conditioned on session and bid: both are in the name of the node. */
+export async function leave(
+  link: Link,
+  held: HeldSession | undefined,
+  { chroot, layout }: Pick<Place, "chroot" | "layout">,
+  session: string,
+  { name, bid }: Hold,
+): Promise<void> {
+  const known = held?.entry(name);
+  if (known?.bid === bid && held?.doubted.has(name) === false) await link.delete(known.path);
+  else await deleteAllOf(link, parentOf(chroot, name), entryPrefix(layout, session, bid));
+  if (held === undefined || held.entry(name)?.bid !== bid) return;
+  held.forget(name);
+  held.doubted.delete(name);
+}
+
+/** What is found now. A try that is still on its way is found by a keep, as a stray. */
+async function deleteAllOf(link: Link, parent: string, prefix: string): Promise<void> {
+  const { found } = await link.children(parent);
+  const own = found?.names.filter((node) => node.startsWith(prefix)) ?? [];
+  await Promise.all(own.map((node) => link.delete(`${parent}/${node}`)));
+}

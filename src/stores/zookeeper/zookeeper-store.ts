@@ -1,0 +1,223 @@
+// One handle on a ZooKeeper ensemble: the six methods of the contract. A candidate's requests go over the connection of its own session, everything else over one
+// of the driver's own (sessions.ts). Opens at the first call, and again whenever it has to.
+import { setMaxListeners } from "node:events";
+import { unknown } from "../../base/outcome.ts";
+import type { ZooKeeperAddress } from "../../clients/zookeeper/address.ts";
+import { NOT_WANTED } from "../../clients/zookeeper/connection.ts";
+import type { Acl } from "../../clients/zookeeper/messages.ts";
+import type { Guarantee } from "../../lease/guarantee.ts";
+import type {
+  Call,
+  Claim,
+  Claimed,
+  FencedStore,
+  Hint,
+  Hold,
+  KeepsMemos,
+  KeepWish,
+  Kept,
+  ListedNames,
+  ListsNames,
+  Looked,
+  MemosRead,
+  MemoWrite,
+  MemoWritten,
+  Name,
+  Question,
+  Refused,
+  Released,
+  Reopenable,
+  Session,
+  SessionSpec,
+  Unknown,
+  Will,
+} from "../contract.ts";
+import { type Mailbox, Mailboxes } from "../mailbox.ts";
+import { inTurns } from "../turns.ts";
+import { guaranteeOf } from "./guarantee.ts";
+import { keep } from "./keep.ts";
+import type { LayoutName } from "./layout.ts";
+import type { Link } from "./link.ts";
+import { listNames } from "./list.ts";
+import { lookAt } from "./look.ts";
+import { readMemos, writeMemo } from "./memos.ts";
+import { outcomeOf } from "./refusals.ts";
+import { Post } from "./sentry.ts";
+import { type HeldSession, Sessions } from "./sessions.ts";
+import { join, leave, type Place } from "./stand.ts";
+
+export interface StoreSettings {
+  readonly address: ZooKeeperAddress;
+  readonly tickMs: number;
+  readonly layout: LayoutName;
+  readonly acl: readonly Acl[];
+}
+
+const LOST = { kind: "session-lost" } as const;
+
+export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Reopenable {
+  readonly url: string;
+  readonly guarantee: Guarantee<"fenced">;
+  readonly #chroot: string;
+  readonly #layout: LayoutName;
+  readonly #sessions: Sessions;
+  readonly #mailboxes = new Mailboxes();
+
+  constructor({ address, tickMs, layout, acl }: StoreSettings) {
+    this.url = address.url;
+    this.guarantee = guaranteeOf(tickMs);
+    this.#chroot = address.chroot;
+    this.#layout = layout;
+    this.#sessions = new Sessions(address, acl, tickMs);
+  }
+
+  async keep(session: Session | SessionSpec, holds: readonly Hold[], call: Call, wish: KeepWish = {}): Promise<Kept> {
+    if (!("id" in session)) return await this.#with(call, (signal) => this.#open(session, signal));
+    return await this.#ofSession(session, call, (link, held, place) => keep(link, held, place, session, holds, wish));
+  }
+
+  async claim(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]> {
+    return await inTurns(claims, (claim) =>
+      this.#ofSession<Claimed>(claim.session, call, (link, held, place) => join(link, held, place, claim)),
+    );
+  }
+
+  async release({ session, holds, endSession }: Will, call: Call): Promise<Released> {
+    return await this.#with<Released>(call, async (signal) => {
+      if (endSession) await this.#end(session, signal);
+      else await this.#leaveAll(session, holds, signal);
+      return { kind: "released" };
+    });
+  }
+
+  async look(questions: readonly Question[], call: Call): Promise<Looked> {
+    return await this.#lookingOn<Looked>(call, async (link, place) => {
+      const seats = await inTurns(questions, (question) => lookAt(link, place, question));
+      const [missed] = seats.filter((seat) => "kind" in seat);
+      return missed ?? { kind: "seen", seats: seats.flatMap((seat) => ("kind" in seat ? [] : [seat])) };
+    });
+  }
+
+  async writeMemo(write: MemoWrite, call: Call): Promise<MemoWritten> {
+    return await this.#ofSession<MemoWritten>(write.session, call, (link, held) =>
+      writeMemo(link, held, this.#chroot, write),
+    );
+  }
+
+  async readMemos(name: Name, key: string | undefined, call: Call): Promise<MemosRead> {
+    return await this.#lookingOn<MemosRead>(call, (link) => readMemos(link, this.#chroot, name, key));
+  }
+
+  async listNames(most: number, call: Call): Promise<ListedNames> {
+    return await this.#lookingOn<ListedNames>(call, (link, place) => listNames(link, place, most));
+  }
+
+  watch(questions: readonly Question[], call: Call): AsyncIterable<Hint> {
+    return this.#mailboxes.watch(call.signal, (mailbox) => {
+      const over = new AbortController();
+      setMaxListeners(0, over.signal);
+      this.#post(questions, mailbox, over.signal).catch(() => mailbox.end());
+      return () => over.abort(NOT_WANTED);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#mailboxes.endAll();
+    this.#sessions.close();
+  }
+
+  async #open(spec: SessionSpec, signal: AbortSignal): Promise<Kept> {
+    const before = this.#sessions.opened(spec.nonce);
+    const session = before ?? (await this.#sessions.open(spec, signal));
+    const held = await this.#sessions.find(session, signal);
+    if (held === undefined) return LOST;
+    // Sends nothing of the session's over a connection that stands: opening again extends nothing.
+    const link = await this.#sessions.link(held.session, signal).catch((error: unknown) => {
+      if (held.session.isOver) return undefined;
+      throw error;
+    });
+    if (link === undefined) return LOST;
+    return {
+      kind: "kept",
+      session,
+      lost: [],
+      unsure: [],
+      strays: [],
+      road: link.road,
+      met: { server: this.#sessions.server },
+    };
+  }
+
+  async #end(session: Session, signal: AbortSignal): Promise<void> {
+    const held = await this.#sessions.find(session, signal);
+    await held?.session.end(signal);
+  }
+
+  /** Over the session's own connection where this process has it. To take it over only for this would throw out its owner. */
+  async #leaveAll(session: Session, holds: readonly Hold[], signal: AbortSignal): Promise<void> {
+    const held = this.#sessions.has(session) ? await this.#sessions.find(session, signal) : undefined;
+    const place = { chroot: this.#chroot, layout: this.#layout };
+    try {
+      const link =
+        held === undefined ? await this.#sessions.onlooker(signal) : await this.#sessions.link(held.session, signal);
+      await inTurns(holds, (hold) => leave(link, held, place, session.id, hold));
+    } catch (error) {
+      // What is over has nothing left.
+      if (held?.session.isOver !== true) throw error;
+    }
+  }
+
+  async #post(questions: readonly Question[], mailbox: Mailbox, signal: AbortSignal): Promise<void> {
+    const link = await this.#sessions.onlooker(signal);
+    const place = await this.#place(link);
+    const post = new Post(
+      link,
+      place,
+      (hint) => mailbox.put(hint),
+      () => mailbox.end(),
+    );
+    signal.addEventListener("abort", () => post.stop(), { once: true });
+    if (signal.aborted) return post.stop();
+    await post.stand(questions);
+  }
+
+  async #place(link: Link): Promise<Place> {
+    return { chroot: this.#chroot, layout: this.#layout, domain: await this.#sessions.domain(link) };
+  }
+
+  #ofSession<A>(
+    session: Session,
+    call: Call,
+    ask: (link: Link, held: HeldSession, place: Place) => Promise<A>,
+  ): Promise<A | typeof LOST | Refused | Unknown> {
+    return this.#with<A | typeof LOST>(call, async (signal) => {
+      const held = await this.#sessions.find(session, signal);
+      if (held === undefined) return LOST;
+      try {
+        const link = await this.#sessions.link(held.session, signal);
+        return await ask(link, held, await this.#place(link));
+      } catch (error) {
+        if (held.session.isOver) return LOST;
+        throw error;
+      }
+    });
+  }
+
+  #lookingOn<A>(call: Call, ask: (link: Link, place: Place) => Promise<A>): Promise<A | Refused | Unknown> {
+    return this.#with(call, async (signal) => {
+      const link = await this.#sessions.onlooker(signal);
+      return await ask(link, await this.#place(link));
+    });
+  }
+
+  async #with<A>({ signal }: Call, ask: (signal: AbortSignal) => Promise<A>): Promise<A | Refused | Unknown> {
+    if (signal.aborted) return unknown(signal.reason);
+    // Every request of a batch listens; Node would take many listeners for a leak.
+    setMaxListeners(0, signal);
+    try {
+      return await ask(signal);
+    } catch (error) {
+      return outcomeOf(error, this.#chroot);
+    }
+  }
+}

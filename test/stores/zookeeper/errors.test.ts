@@ -1,0 +1,96 @@
+// What people get wrong with ZooKeeper, and what they are told: a code, what is wrong, what to do; nothing of theirs overwritten, no password repeated. And that TLS
+// and users work when they are right.
+import { readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { createCandidate, elect, isConclaveError } from "conclave";
+import { zookeeper } from "conclave/stores/zookeeper";
+import { privateFolder } from "../../../scripts/servers/process.mjs";
+import * as server from "../../../scripts/servers/zookeeper.mjs";
+import { useServers } from "../../support/servers.ts";
+import { type Certificates, makeCertificates } from "../etcd/certificates.ts";
+
+const own = privateFolder("zookeeper-certificates");
+const files: Certificates = makeCertificates(own.folder);
+const store = path.join(own.folder, "store.pem");
+writeFileSync(store, `${readFileSync(files.key, "utf8")}${readFileSync(files.cert, "utf8")}`);
+afterAll(() => own.remove());
+
+/** One server with all that these tests need; its plain port is beside the secure one. */
+const servers = useServers(server, { words: ["conf"], tls: { store, trust: files.ca } });
+const secure = (settings = `&ca=${files.ca}`): string => `${servers().urls[0] ?? ""}${settings}`;
+const plain = async (): Promise<string> => {
+  const config = readFileSync(path.join(path.dirname(servers().nodes[0]?.log ?? ""), "n0/zoo.cfg"), "utf8");
+  return `127.0.0.1:${/^clientPort=(\d+)$/m.exec(config)?.[1] ?? ""}`;
+};
+
+/** What a first campaign is told. */
+async function refusalOf(url: string, name = "x"): Promise<string> {
+  const election = elect(name, { store: zookeeper(url), ttlMs: 8000, drainMs: 100 });
+  try {
+    await election.campaign({ signal: AbortSignal.timeout(10_000) });
+  } catch (error) {
+    if (!isConclaveError(error)) throw error;
+    expect(error.message).not.toMatch(/geheim/);
+    return `${error.code}: ${error.message}`;
+  } finally {
+    await election.close();
+  }
+  throw new Error("nothing was wrong");
+}
+
+/** What a look is told, where trying again might help and a campaign goes on. */
+async function lookRefused(url: string): Promise<string> {
+  const opened = zookeeper(url);
+  const looked = await opened.look([{ name: "x" }], { signal: AbortSignal.timeout(5000), sentAtMs: 0 });
+  await opened.close();
+  if (looked.kind !== "refused") throw new Error(`not refused: ${looked.kind}`);
+  return `${looked.code}${looked.retryable ? " retryable" : ""}: ${looked.message}`;
+}
+
+describe("TLS", () => {
+  it("works with the authority that signed the server's certificate", async () => {
+    await using candidate = createCandidate({ store: zookeeper(secure()), ttlMs: 4000 });
+    expect((await candidate.election("secure").campaign()).isHeld()).toBe(true);
+  });
+
+  it("is refused with what to write where the authority is not known, or another's", async () => {
+    expect(await lookRefused(secure(""))).toMatch(/^STORE_DENIED: .*cannot be verified.*\?ca=FILE/);
+    expect(await lookRefused(secure(`&ca=${files.otherCa}`))).toMatch(/^STORE_DENIED: .*cannot be verified/);
+  });
+
+  it("that one side does not speak is said", async () => {
+    expect(await lookRefused(secure("").replace("zookeepers://", "zookeeper://"))).toMatch(
+      /^STORE_UNREACHABLE retryable/,
+    );
+    expect(await lookRefused(`zookeepers://${await plain()}?tickMs=500`)).toMatch(/^STORE_(?:DENIED|UNREACHABLE)/);
+  });
+});
+
+describe("users", () => {
+  it("keep their nodes to themselves, and another is told which rights to give", async () => {
+    const at = (user: string): Promise<string> => plain().then((host) => `zookeeper://${user}${host}/mine?tickMs=500`);
+    await using candidate = createCandidate({ store: zookeeper(await at("anna:geheim@")), ttlMs: 4000 });
+    expect((await candidate.election("x").campaign()).isHeld()).toBe(true);
+    for (const other of ["", "anna:falsch@", "bert:geheim@"])
+      expect(await refusalOf(await at(other))).toMatch(
+        /^STORE_DENIED: .*setAcl -R \/mine.*A wrong password shows as a missing right/,
+      );
+  });
+});
+
+it("another tick than the server's is refused, with the one to write", async () => {
+  expect(await refusalOf(`zookeeper://${await plain()}`)).toMatch(
+    /^STORE_UNSUPPORTED: .*tickTime is 500 ms.*\?tickMs=500/,
+  );
+});
+
+it("a server that is not there is tried again, and named", async () => {
+  expect(await lookRefused("zookeeper://127.0.0.1:1")).toMatch(
+    /^STORE_UNREACHABLE retryable: .*127\.0\.0\.1:1 refuses connections/,
+  );
+});
+
+it("renewal by a thread is refused: a session belongs to one connection", () => {
+  expect(() => createCandidate({ store: zookeeper("zookeeper://h"), renewal: "thread" })).toThrow(/one connection/);
+});

@@ -1,0 +1,86 @@
+// One election, several implementations: Curator's LeaderLatch and LeaderSelector and kazoo's Election wait for ours, and ours for them, in one line. Such an election is as
+// safe as the foreign client.
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { createCandidate } from "conclave";
+import { zookeeper } from "conclave/stores/zookeeper";
+import * as server from "../../../scripts/servers/zookeeper.mjs";
+import { useServers } from "../../support/servers.ts";
+import { compileCurator, ForeignCandidate } from "./foreign.ts";
+import { urlOf } from "./zookeeper.ts";
+
+const servers = useServers(server);
+const running = new Set<ForeignCandidate>();
+let curator: ReturnType<typeof compileCurator>;
+beforeAll(() => void (curator = compileCurator()), 60_000);
+afterAll(() => curator.remove());
+afterEach(async () => {
+  await Promise.all([...running].map((each) => each.kill()));
+  running.clear();
+});
+
+type Layout = "latch" | "selector" | "kazoo";
+const TTL_MS = 4000;
+const store = (layout: Layout) => zookeeper(urlOf(servers(), { chroot: "/app" }), { layout });
+
+function foreign(layout: Layout, name: string, id = "theirs"): ForeignCandidate {
+  const { host } = new URL(servers().urls[0] ?? "");
+  const candidate =
+    layout === "kazoo"
+      ? ForeignCandidate.kazoo(host, `/app/${name}`, id)
+      : ForeignCandidate.curator(layout, curator.folder, host, `/app/${name}`, id);
+  running.add(candidate);
+  return candidate;
+}
+
+/** Until so many stand for the name, theirs and ours. */
+async function standing(candidate: ReturnType<typeof createCandidate>, name: string, ahead: number): Promise<void> {
+  await expect.poll(async () => (await candidate.election(name).leader())?.id, { timeout: 20_000 }).toBeDefined();
+  await new Promise((resolve) => setTimeout(resolve, 300 * ahead));
+}
+
+describe.each(["latch", "selector", "kazoo"] as const)("layout %s", (layout) => {
+  it("theirs waits for ours, and leads when ours resigns", async () => {
+    await using ours = createCandidate({ store: store(layout), ttlMs: TTL_MS });
+    const term = await ours.election(`a-${layout}`).campaign();
+    const theirs = foreign(layout, `a-${layout}`);
+    await theirs.says("standing");
+    await standing(ours, `a-${layout}`, 2);
+    expect(theirs.hasWon).toBe(false);
+    expect(term.isHeld()).toBe(true);
+    await term.resign();
+    await theirs.says("elected");
+    expect(term.isHeld()).toBe(false);
+  }, 60_000);
+
+  it("ours waits for theirs, and leads when it leaves, with a greater token", async () => {
+    const theirs = foreign(layout, `b-${layout}`);
+    await theirs.says("elected");
+    await using ours = createCandidate({ store: store(layout), ttlMs: TTL_MS });
+    const campaign = ours.election(`b-${layout}`).campaign();
+    await standing(ours, `b-${layout}`, 1);
+    const shown = await ours.election(`b-${layout}`).leader();
+    expect(shown?.id).toBe("theirs");
+    await theirs.leave();
+    expect((await campaign).token.value).toBeGreaterThan(shown?.token ?? 0n);
+  }, 60_000);
+
+  it("theirs is killed, and ours leads when its session has run out", async () => {
+    const theirs = foreign(layout, `c-${layout}`);
+    await theirs.says("elected");
+    await using ours = createCandidate({ store: store(layout), ttlMs: TTL_MS });
+    const campaign = ours.election(`c-${layout}`).campaign();
+    await standing(ours, `c-${layout}`, 1);
+    await theirs.kill();
+    expect((await campaign).isHeld()).toBe(true);
+  }, 60_000);
+});
+
+it("a line of another layout is refused, and nothing is written", async () => {
+  const theirs = foreign("kazoo", "mixed");
+  await theirs.says("elected");
+  await using ours = createCandidate({ store: store("latch"), ttlMs: TTL_MS });
+  await expect(ours.election("mixed").campaign()).rejects.toMatchObject({
+    code: "STORE_FOREIGN_DATA",
+    message: expect.stringMatching(/layout "kazoo".*Nothing was written/s),
+  });
+}, 60_000);

@@ -1,0 +1,159 @@
+// The rules of the ZooKeeper driver on which exclusion rests, one by one, on a real server and beside a hand that writes what others write.
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { asBid, type Call, type Claim, type Claimed, type FencedStore, type Session } from "conclave/stores/contract";
+import { zookeeper } from "conclave/stores/zookeeper";
+import { parseAddress } from "../../../src/clients/zookeeper/address.ts";
+import { ZooKeeperClient } from "../../../src/clients/zookeeper/client.ts";
+import {
+  ANY,
+  createRequest,
+  deleteRequest,
+  EPHEMERAL,
+  getChildrenRequest,
+  getDataRequest,
+  multiRequest,
+  OPEN_ACL,
+  PERSISTENT,
+  readChildren,
+  readCreated,
+  readData,
+  readMulti,
+} from "../../../src/clients/zookeeper/messages.ts";
+import type { ZooKeeperSession } from "../../../src/clients/zookeeper/session.ts";
+import * as server from "../../../scripts/servers/zookeeper.mjs";
+import { useServers } from "../../support/servers.ts";
+import { urlOf } from "./zookeeper.ts";
+
+const servers = useServers(server);
+let store: FencedStore;
+let hand: ZooKeeperSession;
+let names = 0;
+const signal = (): AbortSignal => AbortSignal.timeout(10_000);
+const call = (): Call => ({ signal: signal(), sentAtMs: performance.now() });
+const fresh = (): string => `rule-${++names}`;
+
+beforeEach(async () => {
+  store = zookeeper(urlOf(servers()));
+  hand = await new ZooKeeperClient(parseAddress(servers().urls[0] ?? "", ["tickMs"])).begin(4000, signal());
+});
+afterEach(async () => {
+  await hand.end(signal());
+  await store.close();
+});
+
+async function open(candidate = "web-1"): Promise<Session> {
+  const kept = await store.keep({ nonce: `${candidate}-${fresh()}`, candidate, ttlMs: 6000 }, [], call());
+  if (kept.kind !== "kept") throw new Error(`no session: ${kept.kind}`);
+  return kept.session;
+}
+
+async function claim(session: Session, name: string, bid = `b-${name}`): Promise<Claimed> {
+  const one: Claim = { session, name, bid: asBid(bid), value: "" };
+  const [answer] = await store.claim([one], call());
+  if (answer === undefined) throw new Error("no answer");
+  return answer;
+}
+
+const make = (path: string, flags: number, data: Buffer = Buffer.alloc(0)): Promise<unknown> =>
+  hand.ask(createRequest(path, data, OPEN_ACL, flags), readCreated, signal());
+const childrenOf = async (path: string): Promise<readonly string[]> =>
+  (await hand.ask(getChildrenRequest(path, false), readChildren, signal())).answer.names;
+
+describe("a line that cannot be judged is refused, and nothing is written", () => {
+  it.each([
+    ["kazoo's", `${"a".repeat(32)}__lock__0000000001`, "STORE_FOREIGN_DATA"],
+    [
+      "Curator's other recipe's",
+      `_c_${"0".repeat(8)}-0000-0000-0000-${"0".repeat(12)}-lock-0000000001`,
+      "STORE_FOREIGN_DATA",
+    ],
+    ["nobody's", "config", "STORE_FOREIGN_DATA"],
+    ["one behind a counter that has turned negative", "_c_x-latch--2147483648", "STORE_UNSUPPORTED"],
+  ])("with a child that is %s", async (_, child, code) => {
+    const name = fresh();
+    await make(`/${name}`, PERSISTENT);
+    await make(`/${name}/${child}`, EPHEMERAL);
+    expect(await claim(await open(), name)).toMatchObject({ kind: "refused", code, retryable: false });
+    expect(await childrenOf(`/${name}`)).toEqual([child]);
+  });
+});
+
+it("an entry of one's own name that is bound to another session is not believed, whatever it contains", async () => {
+  const [session, name] = [await open(), fresh()];
+  expect(await claim(session, name)).toMatchObject({ kind: "granted" });
+  const [node = ""] = await childrenOf(`/${name}`);
+  const path = `/${name}/${node}`;
+  const { data } = (await hand.ask(getDataRequest(path, false), readData, signal())).answer;
+  await hand.ask(deleteRequest(path), () => undefined, signal());
+  await make(path, EPHEMERAL, data);
+  expect(await claim(session, name)).toMatchObject({ kind: "refused", code: "STORE_FOREIGN_DATA" });
+});
+
+it("a multi of checks is a write of its own, also if it is refused", async () => {
+  const multi = async (path: string): Promise<bigint> =>
+    (await hand.ask(multiRequest("keep", [{ check: path, version: ANY }]), readMulti, signal())).zxid;
+  const [first, second, refused, last] = [
+    await multi("/"),
+    await multi("/"),
+    await multi("/nowhere"),
+    await multi("/"),
+  ];
+  expect([second - first, refused - second, last - refused].every((step) => step >= 1n)).toBe(true);
+});
+
+it("a claim whose answer was lost finds its entry again by its GUID, and makes no second one", async () => {
+  const [session, name] = [await open(), fresh()];
+  const granted = await claim(session, name);
+  // One that has heard no answer knows nothing of the entry: as another handle on the same session.
+  const elsewhere = zookeeper(urlOf(servers()));
+  const again: Claim = { session, name, bid: asBid(`b-${name}`), value: "" };
+  expect(await elsewhere.claim([again], call())).toEqual([granted]);
+  expect(await childrenOf(`/${name}`)).toHaveLength(1);
+  await elsewhere.close();
+});
+
+it("a keep goes over one road while its connection lasts, and says so when it is another", async () => {
+  const session = await open();
+  const roadOf = async (): Promise<string | undefined> => {
+    const kept = await store.keep(session, [], call());
+    return kept.kind === "kept" ? kept.road : kept.kind;
+  };
+  const first = await roadOf();
+  expect(first).toBeDefined();
+  expect(await roadOf()).toBe(first);
+  // Whoever names a session takes its connection away, also with a wrong password.
+  const elsewhere = zookeeper(urlOf(servers()));
+  await elsewhere.keep({ ...session, secret: "00".repeat(16) }, [], call());
+  let road = await roadOf();
+  while (road === "unknown" || road === "refused") road = await roadOf();
+  expect(road).not.toBe(first);
+  await elsewhere.close();
+});
+
+it("a session whose paths are longer than a server can remove at once takes no further entry", async () => {
+  const session = await open();
+  const long = "x".repeat(190);
+  const many = Array.from({ length: 4200 }, (_, index): Claim => {
+    const name = `${long}${index}`;
+    return { session, name, bid: asBid(name), value: "" };
+  });
+  const claimed = await store.claim(many, { signal: AbortSignal.timeout(60_000), sentAtMs: 0 });
+  const refused = claimed.filter(({ kind }) => kind === "refused");
+  expect(claimed.filter(({ kind }) => kind === "granted").length).toBeGreaterThan(3000);
+  expect(refused[0]).toMatchObject({ code: "STORE_FULL", retryable: false });
+  expect(
+    await store.release({ session, holds: [], endSession: true }, { signal: AbortSignal.timeout(30_000), sentAtMs: 0 }),
+  ).toEqual({ kind: "released" });
+}, 90_000);
+
+it("a session is ended from another process by its id and password, and nobody else's is", async () => {
+  const [session, name] = [await open(), fresh()];
+  await claim(session, name);
+  const elsewhere = zookeeper(urlOf(servers()));
+  await elsewhere.release({ session: { ...session, secret: "00".repeat(16) }, holds: [], endSession: true }, call());
+  expect(await childrenOf(`/${name}`)).toHaveLength(1);
+  expect(await elsewhere.release({ session, holds: [], endSession: true }, call())).toEqual({ kind: "released" });
+  expect(await childrenOf(`/${name}`)).toEqual([]);
+  expect(await store.keep(session, [], call())).toEqual({ kind: "session-lost" });
+  await elsewhere.close();
+});
