@@ -2,7 +2,7 @@
 // when a term's signal and deadline are due. No invariant by itself; those about deadlines ask here instead of asking the machine.
 //
 // An answer to a claim counts before the step that it is handed to, so that the term which that step announces is known. An answer to a
-// keep counts after it: what is due when it arrives is due in spite of it.
+// keep counts after it: what is due when it arrives is due in spite of it. The same holds for a renewal that an answer to a claim confirms (`dueBefore`).
 import type { Reading } from "../../../base/clock.ts";
 import type { Bid, Kept, Session } from "../../../lease/exchange.ts";
 import type { Answer, Request } from "../../../lease/state.ts";
@@ -24,6 +24,8 @@ interface Life {
   /** Of each keep that proved nothing and may yet be confirmed. */
   readonly witnessed: Map<string, Reading>;
   pending: ObservationOf<"answer"> | undefined;
+  /** Of sessions whose renewal the claim at hand has just confirmed: what was proven before. */
+  readonly before: Map<string, Reading>;
 }
 
 /** What is due for a term, on both hands. */
@@ -54,13 +56,24 @@ export class Proofs {
   /** Undefined: nothing was ever proven for this bid. */
   dueOf(who: Who, bid: Bid): Due | undefined {
     const life = this.#lives.get(who);
+    return this.#dueBy(who, bid, life?.sessions.get(life.sessionOf.get(bid) ?? "")?.provenAt);
+  }
+
+  /** The same without what the answer at hand confirms. */
+  dueBefore(who: Who, bid: Bid): Due | undefined {
+    const before = this.#lives.get(who)?.before.get(this.sessionOf(who, bid) ?? "");
+    return before === undefined ? this.dueOf(who, bid) : this.#dueBy(who, bid, before);
+  }
+
+  #dueBy(who: Who, bid: Bid, sessionProvenAt: Reading | undefined): Due | undefined {
+    const life = this.#lives.get(who);
     const session = life?.sessions.get(life.sessionOf.get(bid) ?? "");
     const candidate = this.#promises.candidates[who.slot];
     if (life === undefined || session === undefined || candidate === undefined) return undefined;
-    const record = this.#promises.keep === "per-hold" ? life.records.get(bid) : session.provenAt;
-    if (record === undefined) return undefined;
+    const record = this.#promises.keep === "per-hold" ? life.records.get(bid) : sessionProvenAt;
+    if (record === undefined || sessionProvenAt === undefined) return undefined;
     // A record falls with its session: the one of the two that was proven earlier decides.
-    const provenAt = isLater(session.provenAt, record) ? record : session.provenAt;
+    const provenAt = isLater(sessionProvenAt, record) ? record : sessionProvenAt;
     const { rho, extraMarginMs } = this.#promises;
     const beliefMs = (session.ttlMs * (1 - rho)) / (1 + rho) - extraMarginMs;
     const deadline = {
@@ -98,21 +111,25 @@ export class Proofs {
     request.claims.forEach(({ bid, session, witness = "" }, index) => {
       const claimed = answer.claimed[index];
       if (claimed?.kind !== "granted") return;
-      if (claimed.confirms === true) this.#confirmed(life.sessions.get(session.id), life.witnessed.get(witness), now);
+      if (claimed.confirms === true) this.#confirmed(life, session.id, life.witnessed.get(witness), now);
       life.sessionOf.set(bid, session.id);
       const firstSentAt = life.firstSentAt.get(bid);
       if (firstSentAt !== undefined && !life.records.has(bid)) life.records.set(bid, firstSentAt);
     });
   }
 
-  #confirmed(session: SessionProof | undefined, sentAt: Reading | undefined, now: Reading): void {
+  #confirmed(life: Life, id: string, sentAt: Reading | undefined, now: Reading): void {
+    const session = life.sessions.get(id);
     if (session === undefined || sentAt === undefined) return;
     const tookMs = Math.max(now.mono - sentAt.mono, now.boot - sentAt.boot);
-    if (tookMs <= this.#promises.proofWithinMs && isLater(sentAt, session.provenAt)) session.provenAt = sentAt;
+    if (tookMs > this.#promises.proofWithinMs || !isLater(sentAt, session.provenAt)) return;
+    if (!life.before.has(id)) life.before.set(id, session.provenAt);
+    session.provenAt = sentAt;
   }
 
   #digest(who: Who): void {
     const life = this.#lives.get(who);
+    life?.before.clear();
     const pending = life?.pending;
     if (life === undefined || pending === undefined) return;
     life.pending = undefined;
@@ -176,6 +193,7 @@ function copyOf(life: Life = newLife()): Life {
     records: new Map(life.records),
     witnessed: new Map(life.witnessed),
     pending: undefined,
+    before: new Map(),
   };
 }
 
@@ -188,5 +206,6 @@ function newLife(): Life {
     records: new Map(),
     witnessed: new Map(),
     pending: undefined,
+    before: new Map(),
   };
 }

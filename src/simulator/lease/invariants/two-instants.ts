@@ -50,7 +50,7 @@ export class TwoInstants implements Invariant {
     const term = this.#terms.get(who, election);
     if (term === undefined) return;
     term.isEnding = true;
-    const due = this.#proofs.dueOf(who, term.bid);
+    const due = this.#proofs.dueBefore(who, term.bid);
     const early = due === undefined ? 0 : -byMs(due.signalAt, now);
     if ((reason === "expired" || reason === "suspended" || reason === "stalled") && early > ROUNDING_MS)
       this.#judgement.violate(
@@ -63,7 +63,7 @@ export class TwoInstants implements Invariant {
     const term = this.#terms.get(who, election);
     if (term === undefined) return;
     this.#terms.delete(who, election);
-    const due = this.#proofs.dueOf(who, term.bid);
+    const due = this.#proofs.dueBefore(who, term.bid);
     const early = due === undefined ? 0 : -byMs(due.deadline, now);
     if ((reason === "expired" || reason === "suspended" || reason === "stalled") && early > ROUNDING_MS)
       this.#judgement.violate(
