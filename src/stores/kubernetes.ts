@@ -5,6 +5,7 @@
 // version and uid. Token: the resourceVersion of the granting write, in the domain of the namespace's uid; comparable by Kubernetes' own word since 1.35, in fact before.
 // Not promised: that a Lease which somebody deletes is not taken at once by one who has not seen it. docs/stores/kubernetes.md has it in sentences.
 import { invalidConfig } from "../base/errors.ts";
+import { problemsOfKeys } from "../base/option-keys.ts";
 import { show } from "../base/show.ts";
 import { looksUnset } from "../base/url.ts";
 import type { Access } from "../clients/kubernetes/access.ts";
@@ -43,6 +44,8 @@ export function kubernetes(
   source: string | KubeConfigClient,
   options: KubernetesOptions & { readonly namespace?: string | undefined } = {},
 ): FencedStore {
+  const problems = problemsOfKeys(options, typeof source === "string" ? ["kubeconfig", "context"] : ["namespace"]);
+  if (problems.length > 0) throw invalidConfig("kubernetes", problems);
   if (typeof source !== "string") return storeAt(borrowedAccess(source), options.namespace).store;
   const asked = parseUrl(source);
   const wish = { kubeconfig: options.kubeconfig ?? asked.kubeconfig, context: options.context ?? asked.context };

@@ -169,6 +169,41 @@ describe("fileFence", () => {
     expect(await codeOf(fence.adopt({ from: "etcd-7", to: "etcd-8" }))).toBe("CONFIG_INVALID");
   });
 
+  it("takes back a token that no store has granted: what was written stays, and what comes above counts again", async () => {
+    await fence.write("ten", by(41));
+    await fence.write("poison", by(9000));
+    expect(await codeOf(fence.adopt({ domain: "etcd-1", from: 9000n, to: 40n }))).toBe("admitted");
+    expect(await text()).toBe("poison");
+    expect(await codeOf(fence.write("older", by(40)))).toBe("TOKEN_STALE");
+    await fence.write("twelve", by(41));
+    expect(await text()).toBe("twelve");
+    expect(await codeOf(fence.write("late", by(9000)))).toBe("admitted");
+  });
+
+  it("remembers a repair when its domain is left and adopted again", async () => {
+    await fence.raise(by(9000));
+    await fence.adopt({ domain: "etcd-1", from: 9000n, to: 40n });
+    await fence.raise(by(42));
+    await fence.adopt({ from: "etcd-1", to: "etcd-2" });
+    await fence.adopt({ from: "etcd-2", to: "etcd-1" });
+    expect([await codeOf(fence.raise(by(42))), await codeOf(fence.raise(by(43)))]).toEqual(["TOKEN_STALE", "admitted"]);
+  });
+
+  it("keeps the floor of a repair when the domain is left before a token came", async () => {
+    await fence.raise(by(9000));
+    expect(await codeOf(fence.adopt({ domain: "etcd-1", from: 9000n, to: 40n }))).toBe("admitted");
+    await fence.adopt({ from: "etcd-1", to: "etcd-2" });
+    await fence.adopt({ from: "etcd-2", to: "etcd-1" });
+    expect([await codeOf(fence.raise(by(40))), await codeOf(fence.raise(by(41)))]).toEqual(["TOKEN_STALE", "admitted"]);
+  });
+
+  it("refuses an era whose floor was edited", async () => {
+    await fence.raise(by(9000));
+    await fence.adopt({ domain: "etcd-1", from: 9000n, to: 40n });
+    await put("ledger@1@era", JSON.stringify({ domain: "etcd-1", floor: "-1" }));
+    expect(await codeOf(fence.raise(by(41)))).toBe("STORE_FOREIGN_DATA");
+  });
+
   it("lets one of two moves win, when two people move it at once", async () => {
     await fence.write("a", by(1));
     const moves = ["etcd-2", "etcd-3"].map((to) => codeOf(fileFence(folder, "ledger").adopt({ from: "etcd-1", to })));
