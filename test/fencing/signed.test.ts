@@ -1,6 +1,8 @@
 // Signed tokens: what a guard with `verify` refuses, each in its own words and before it remembers anything; how keys rotate; and that every guard verifies.
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -10,6 +12,7 @@ import {
   durableFence,
   type Fence,
   fencedHandler,
+  fencedListener,
   fencingHeaders,
   fileFence,
   keyId,
@@ -346,6 +349,28 @@ describe("over HTTP", () => {
   ])("%s", async (_, by, status, code) => {
     const response = await serve(ask(by));
     expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([status, code]);
+  });
+
+  it("a listener of node:http is behind the same checks", async () => {
+    const listener = fencedListener(guard(), "ledger", async (_, response, { token }) => {
+      response.end(`${token.value}`);
+    });
+    const server = createServer(listener);
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const answers = [];
+    for (const by of [signed(41n), term(41n), signed(42n, {}, strange.privateKey), signed(40n)]) {
+      const response = await fetch(url, { headers: fencingHeaders(by) });
+      answers.push([response.status, (await response.text()).slice(0, 27)]);
+    }
+    server.closeAllConnections();
+    server.close();
+    expect(answers).toEqual([
+      [200, "41"],
+      [403, '{"code":"TOKEN_UNTRUSTED","'],
+      [403, '{"code":"TOKEN_UNTRUSTED","'],
+      [412, '{"code":"TOKEN_STALE","mess'],
+    ]);
   });
 
   it("a signed token that is none is answered 400, and no client sends one", async () => {
