@@ -1,8 +1,9 @@
 // @ts-check
 // A candidate in a process of its own, ours or a peer's, for benchmarks that kill it or tell it to leave. Says "elected" on stdout; leaves cleanly on SIGTERM.
-//   arguments: KIND URL NAME TTL_MS       KIND: etcd | kubernetes | postgres (ours), etcd3, advisory
+//   arguments: KIND URL NAME TTL_MS       KIND: dynamodb | etcd | kubernetes | postgres (ours), etcd3, advisory
 import { createHash } from "node:crypto";
 import { createCandidate } from "conclave";
+import { dynamodb } from "conclave/stores/dynamodb";
 import { etcd } from "conclave/stores/etcd";
 import { kubernetes } from "conclave/stores/kubernetes";
 import { postgres } from "conclave/stores/postgres";
@@ -12,7 +13,7 @@ import pg from "pg";
 const [kind = "", url = "", name = "", ttl = ""] = process.argv.slice(2);
 const ttlMs = Number(ttl);
 /** @type {Record<string, () => Promise<() => Promise<unknown>>>} */
-const kinds = { etcd: ours, kubernetes: ours, postgres: ours, etcd3, advisory };
+const kinds = { dynamodb: ours, etcd: ours, kubernetes: ours, postgres: ours, etcd3, advisory };
 const leave = await kinds[kind]?.();
 process.once("SIGTERM", () => void leave?.().then(() => process.exit(0)));
 
@@ -21,7 +22,14 @@ function sayElected() {
 }
 
 async function ours() {
-  const store = kind === "etcd" ? etcd(url) : kind === "kubernetes" ? kubernetes(url) : postgres(url);
+  const store =
+    kind === "dynamodb"
+      ? dynamodb(url)
+      : kind === "etcd"
+        ? etcd(url)
+        : kind === "kubernetes"
+          ? kubernetes(url)
+          : postgres(url);
   const candidate = createCandidate({ store, ttlMs });
   /** @type {import("conclave").UnfencedTerm | undefined} */
   let term;

@@ -22,7 +22,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   drill: { summary: "real faults on your store, judged from outside", load: () => import("./drill.ts") },
   schedule: { summary: "sets the mark of a schedule anew", load: () => import("./schedule.ts") },
   fence: { summary: "tell a guard that the store has been moved, or repair it", load: () => import("./fence.ts") },
-  schema: { summary: "the SQL that makes the tables of a store in PostgreSQL", load: () => import("./schema.ts") },
+  schema: { summary: "what an owner of a store applies once: tables, rights", load: () => import("./schema.ts") },
   sim: { summary: "simulated elections: one, a swarm, a scenario, an exercise", load: () => import("./sim.ts") },
   completion: { summary: "a script that completes these words in your shell", load: () => import("./completion.ts") },
 };

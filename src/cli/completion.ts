@@ -38,7 +38,7 @@ async function everyCommand(): Promise<readonly Completed[]> {
   const names = Object.keys(COMMANDS);
   const words: Readonly<Record<string, readonly string[]>> = {
     fence: ["adopt", "lower"],
-    schema: ["postgres"],
+    schema: ["postgres", "dynamodb", "kubernetes"],
     completion: Object.keys(SHELLS),
   };
   const commands = await Promise.all(

@@ -37,6 +37,7 @@ export interface PromisedStore {
 }
 
 export interface SchemaOptions {
+  /** The schema of the tables, or the name of the table where there is one. */
   readonly schema: string;
   /** Who is to have the rights: a role, or a service account. */
   readonly role: string | undefined;

@@ -1,5 +1,6 @@
 // All drivers of this version.
 import type { Driver } from "./driver.ts";
+import { dynamodbDriver } from "./dynamodb.ts";
 import { etcdDriver } from "./etcd.ts";
 import { kubernetesDriver } from "./kubernetes.ts";
 import { memoryDriver } from "./memory.ts";
@@ -9,6 +10,7 @@ import { zookeeperDriver } from "./zookeeper.ts";
 import { schemeOf } from "../base/url.ts";
 
 export const DRIVERS: readonly Driver[] = [
+  dynamodbDriver,
   etcdDriver,
   kubernetesDriver,
   memoryDriver,

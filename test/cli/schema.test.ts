@@ -124,7 +124,20 @@ describe("conclave schema kubernetes", () => {
   });
 
   it("takes no flag of the other store", async () => {
-    await expect(run(["kubernetes", "--fence"])).rejects.toThrow("--schema and --fence are of postgres");
+    await expect(run(["kubernetes", "--fence"])).rejects.toThrow("--fence is of postgres");
     await expect(run(["postgres", "--namespace", "shop"])).rejects.toThrow("--namespace is of kubernetes");
+  });
+});
+
+describe("conclave schema dynamodb", () => {
+  it("prints the table as CloudFormation, with the command that makes it; --json has it as a text", async () => {
+    expect(await run(["dynamodb", "--table", "votes"])).toBe(0);
+    expect(printed).toMatch(/^# The table of conclave's elections[\s\S]*aws dynamodb create-table --table-name votes/);
+    const template = printed;
+    printed = "";
+    expect(await run(["dynamodb", "--table", "votes", "--json"])).toBe(0);
+    expect(JSON.parse(printed)).toEqual({ store: "dynamodb", table: "votes", template });
+    await expect(run(["dynamodb", "--grant", "app"])).rejects.toThrow("--grant is of postgres");
+    await expect(run(["postgres", "--table", "votes"])).rejects.toThrow("--table is of dynamodb");
   });
 });

@@ -1,0 +1,283 @@
+// DynamoDB as far as a driver needs it: one table, whose items are found by a text. It knows nothing of elections.
+//
+// The wire is AWS's own client (`@aws-sdk/client-dynamodb`, an optional peer), which is loaded at first use. A client that we make sends each request once: what is sent
+// again after a lost answer would be answered as a conflict with itself. A client that the user has made may try again; whoever writes must recognise
+// its own write in a conflict (`Written`, `conflict`).
+// Every read is consistent. No request waits by itself: the caller's signal ends it, and then nothing is known of it.
+import { setMaxListeners } from "node:events";
+import { Refusal } from "../../base/refusal.ts";
+import { loadPeer } from "../load-peer.ts";
+
+/** A client of DynamoDB that somebody has made: `DynamoDBClient` (or `DynamoDB`) of @aws-sdk/client-dynamodb 3. */
+export interface DynamoClient {
+  send(command: never, options?: { readonly abortSignal?: AbortSignal }): Promise<unknown>;
+}
+
+/** A value as DynamoDB writes it. */
+export interface Attribute {
+  readonly S?: string | undefined;
+  readonly N?: string | undefined;
+  readonly BOOL?: boolean | undefined;
+  readonly B?: Uint8Array | undefined;
+  readonly M?: Item | undefined;
+}
+
+export type Item = Readonly<Record<string, Attribute>>;
+
+/** A write of one item under a condition. In the expressions `#a` is the attribute `a`, unless `names` says otherwise. */
+export interface Change {
+  readonly key: string;
+  readonly condition: string;
+  readonly update: string;
+  readonly values: Item;
+  readonly names?: Readonly<Record<string, string>> | undefined;
+}
+
+/** `conflict`: the condition did not hold; `item` is what stands there. */
+export type Written = { readonly kind: "written" } | { readonly kind: "conflict"; readonly item: Item | undefined };
+
+/** What is asked of a table before it is used. */
+export interface TableShape {
+  readonly id: string | undefined;
+  /** Names of the attributes that are its key, with their types: "key S". */
+  readonly keys: readonly string[];
+  /** The table is copied to other regions. */
+  readonly isGlobal: boolean;
+  readonly indexes: readonly string[];
+}
+
+/** Where a client of our own connects to. What is undefined the AWS client finds out as it always does: environment, profile, role. */
+export interface Connection {
+  readonly region?: string | undefined;
+  readonly endpoint?: string | undefined;
+  readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined;
+}
+
+const PEER = "@aws-sdk/client-dynamodb";
+/** What DynamoDB takes in one BatchGetItem. */
+const KEYS_PER_READ = 100;
+
+type Commands = Readonly<Record<string, new (input: object) => object>>;
+type Input = Readonly<Record<string, unknown>>;
+
+export class DynamoTable {
+  readonly table: string;
+  /** The attribute that is the table's key. */
+  readonly keyName: string;
+  /** The client was made here: it tries nothing twice, and is closed here. */
+  readonly isOwn: boolean;
+  readonly #connection: Connection;
+  #client: DynamoClient | undefined;
+  #commands: Commands | undefined;
+
+  constructor(table: string, keyName: string, source: DynamoClient | Connection) {
+    this.table = table;
+    this.keyName = keyName;
+    this.isOwn = !("send" in source);
+    this.#client = "send" in source ? source : undefined;
+    this.#connection = "send" in source ? {} : source;
+  }
+
+  /** One place for each key, in their order; undefined where there is no item. Throws `Throttled` if the table has no capacity left for some of them. */
+  async read(keys: readonly string[], signal: AbortSignal): Promise<readonly (Item | undefined)[]> {
+    const wanted = [...new Set(keys)];
+    const found = new Map<string, Item>();
+    const [only] = wanted;
+    if (wanted.length === 1 && only !== undefined) {
+      const { Item: item } = await this.#send("GetItemCommand", { Key: this.#key(only), ConsistentRead: true }, signal);
+      return keys.map(() => item as Item | undefined);
+    }
+    const chunks = Array.from({ length: Math.ceil(wanted.length / KEYS_PER_READ) }, (_, index) =>
+      wanted.slice(index * KEYS_PER_READ, (index + 1) * KEYS_PER_READ),
+    );
+    await Promise.all(chunks.map((chunk) => this.#readChunk(chunk, found, signal)));
+    return keys.map((key) => found.get(key));
+  }
+
+  /** What did not fit into one answer is asked for again, as long as each answer brings something. */
+  async #readChunk(keys: readonly string[], found: Map<string, Item>, signal: AbortSignal): Promise<void> {
+    let left: readonly Input[] = keys.map((key) => this.#key(key));
+    while (left.length > 0) {
+      const request = { RequestItems: { [this.table]: { Keys: left, ConsistentRead: true } } };
+      const answer = await this.#send("BatchGetItemCommand", request, signal, false);
+      const items = ((answer["Responses"] ?? {}) as Record<string, Item[]>)[this.table] ?? [];
+      for (const item of items) found.set(item[this.keyName]?.S ?? "", item);
+      const rest = (answer["UnprocessedKeys"] ?? {}) as Record<string, { readonly Keys?: readonly Input[] }>;
+      const unread = rest[this.table]?.Keys ?? [];
+      if (unread.length === left.length) throw new Throttled();
+      left = unread;
+    }
+  }
+
+  /** Replaces the whole item. */
+  async put(
+    key: string,
+    item: Item,
+    when: Pick<Change, "condition" | "values" | "names">,
+    signal: AbortSignal,
+  ): Promise<Written> {
+    const { condition, values, names } = when;
+    const request = {
+      Item: { ...item, ...this.#key(key) },
+      ConditionExpression: condition,
+      ExpressionAttributeNames: namesIn(condition, names),
+      ...(Object.keys(values).length === 0 ? {} : { ExpressionAttributeValues: values }),
+      ReturnValuesOnConditionCheckFailure: "ALL_OLD",
+    };
+    return await this.#write("PutItemCommand", key, request, signal);
+  }
+
+  async change({ key, condition, update, values, names }: Change, signal: AbortSignal): Promise<Written> {
+    const request = {
+      Key: this.#key(key),
+      UpdateExpression: update,
+      ConditionExpression: condition,
+      ExpressionAttributeNames: namesIn(`${condition} ${update}`, names),
+      ExpressionAttributeValues: values,
+      ReturnValuesOnConditionCheckFailure: "ALL_OLD",
+    };
+    return await this.#write("UpdateItemCommand", key, request, signal);
+  }
+
+  async #write(verb: string, key: string, request: Input, signal: AbortSignal): Promise<Written> {
+    try {
+      await this.#send(verb, request, signal);
+      return { kind: "written" };
+    } catch (error) {
+      if ((error as { readonly name?: unknown }).name !== "ConditionalCheckFailedException") throw error;
+      return { kind: "conflict", item: await this.#standing(error, key, signal) };
+    }
+  }
+
+  /** A server that does not say what stood there (older ones, stand-ins for tests) is asked. Without its answer nobody knows whose write was in the way. */
+  async #standing(conflict: unknown, key: string, signal: AbortSignal): Promise<Item | undefined> {
+    const { Item: item } = conflict as { readonly Item?: Item };
+    if (item !== undefined) return item;
+    try {
+      return (await this.read([key], signal))[0];
+    } catch (cause) {
+      throw new Error("the condition of a write did not hold, and it could not be read what stands there", { cause });
+    }
+  }
+
+  /** The keys of an index whose own key is `value`. The index may be late. */
+  async keysOf(index: string, attribute: string, value: string, signal: AbortSignal): Promise<readonly string[]> {
+    const keys: string[] = [];
+    for (let from: unknown; ;) {
+      const answer = await this.#send(
+        "QueryCommand",
+        {
+          IndexName: index,
+          KeyConditionExpression: `#${attribute} = :value`,
+          ExpressionAttributeNames: { [`#${attribute}`]: attribute },
+          ExpressionAttributeValues: { ":value": { S: value } },
+          ...(from === undefined ? {} : { ExclusiveStartKey: from }),
+        },
+        signal,
+      );
+      for (const item of (answer["Items"] ?? []) as Item[]) keys.push(item[this.keyName]?.S ?? "");
+      from = answer["LastEvaluatedKey"];
+      if (from === undefined) return keys;
+    }
+  }
+
+  /** Every key that begins with `prefix`: reads the whole table, page by page. */
+  async *keysFrom(prefix: string, signal: AbortSignal): AsyncGenerator<string> {
+    for (let from: unknown; ;) {
+      const answer = await this.#send(
+        "ScanCommand",
+        {
+          ConsistentRead: true,
+          ProjectionExpression: "#k",
+          FilterExpression: "begins_with(#k, :prefix)",
+          ExpressionAttributeNames: { "#k": this.keyName },
+          ExpressionAttributeValues: { ":prefix": { S: prefix } },
+          ...(from === undefined ? {} : { ExclusiveStartKey: from }),
+        },
+        signal,
+      );
+      for (const item of (answer["Items"] ?? []) as Item[]) yield item[this.keyName]?.S ?? "";
+      from = answer["LastEvaluatedKey"];
+      if (from === undefined) return;
+    }
+  }
+
+  async describe(signal: AbortSignal): Promise<TableShape> {
+    const { Table: table } = await this.#send("DescribeTableCommand", {}, signal);
+    const shape = (table ?? {}) as {
+      readonly TableId?: string;
+      readonly KeySchema?: readonly { readonly AttributeName: string }[];
+      readonly AttributeDefinitions?: readonly { readonly AttributeName: string; readonly AttributeType: string }[];
+      readonly Replicas?: readonly unknown[];
+      readonly GlobalTableVersion?: string;
+      readonly GlobalSecondaryIndexes?: readonly { readonly IndexName: string }[];
+    };
+    const types = new Map(shape.AttributeDefinitions?.map((each) => [each.AttributeName, each.AttributeType]));
+    return {
+      id: shape.TableId,
+      keys: (shape.KeySchema ?? []).map((each) => `${each.AttributeName} ${types.get(each.AttributeName) ?? ""}`),
+      isGlobal: shape.GlobalTableVersion !== undefined || (shape.Replicas?.length ?? 0) > 0,
+      indexes: (shape.GlobalSecondaryIndexes ?? []).map((each) => each.IndexName),
+    };
+  }
+
+  /** Closes the client if it was made here. */
+  close(): void {
+    if (this.isOwn) (this.#client as { destroy?: () => void } | undefined)?.destroy?.();
+  }
+
+  #key(key: string): Input {
+    return { [this.keyName]: { S: key } };
+  }
+
+  async #send(verb: string, input: Input, signal: AbortSignal, isOfTable = true): Promise<Input> {
+    signal.throwIfAborted();
+    setMaxListeners(0, signal); // each request of a call listens to it
+    this.#commands ??= loadCommands();
+    this.#client ??= makeClient(this.#commands, this.#connection);
+    const Command = this.#commands[verb];
+    if (Command === undefined) throw tooOld(verb);
+    const command = new Command(isOfTable ? { TableName: this.table, ...input } : input);
+    return (await this.#client.send(command as never, { abortSignal: signal })) as Input;
+  }
+}
+
+/** The server has answered that it has no capacity for this now: nothing was done. */
+export class Throttled extends Error {
+  override readonly name = "ThrottlingException";
+
+  constructor() {
+    super("the table left every key of a read unprocessed");
+  }
+}
+
+function namesIn(expression: string, given: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const names: Record<string, string> = {};
+  for (const [, name = ""] of expression.matchAll(/#(\w+)/g)) names[`#${name}`] = given[`#${name}`] ?? name;
+  return names;
+}
+
+function loadCommands(): Commands {
+  const peer = loadPeer(PEER);
+  if (peer === undefined)
+    throw new Refusal("STORE_UNSUPPORTED", `dynamodb: ${PEER} is not installed. Run: npm install ${PEER}`);
+  return peer as Commands;
+}
+
+function tooOld(what: string): Refusal {
+  return new Refusal("STORE_UNSUPPORTED", `dynamodb: the ${PEER} that is installed has no ${what}. Install version 3.`);
+}
+
+const CONNECTS_WITHIN_MS = 5_000;
+
+function makeClient(commands: Commands, { region, endpoint, credentials }: Connection): DynamoClient {
+  const { DynamoDBClient } = commands;
+  if (DynamoDBClient === undefined) throw tooOld("DynamoDBClient");
+  return new DynamoDBClient({
+    maxAttempts: 1,
+    requestHandler: { connectionTimeout: CONNECTS_WITHIN_MS },
+    ...(region === undefined ? {} : { region }),
+    ...(endpoint === undefined ? {} : { endpoint }),
+    ...(credentials === undefined ? {} : { credentials }),
+  }) as DynamoClient;
+}

@@ -1,0 +1,152 @@
+// `dynamodb://TABLE` is a store in one table of DynamoDB. A race in session layout: a session item that is renewed alone, seats that point to it and carry the token.
+// Rivals take over after a ttl without a renewal, on their own clocks; no wall clock decides, and no time to live of the table.
+//
+// Every write has a condition, and every read is consistent. Not promised: a global table (refused), a table that is deleted and made anew.
+// docs/stores/dynamodb.md has it in sentences.
+import { invalidConfig } from "../base/errors.ts";
+import { problemsOfKeys } from "../base/option-keys.ts";
+import { show } from "../base/show.ts";
+import { looksUnset } from "../base/url.ts";
+import type { FencedStore, Reopenable, UnfencedStore } from "./contract.ts";
+import { type DynamoClient, DynamoTable } from "../clients/dynamodb/client.ts";
+import { isTableName, readUrl, type TableUrl } from "../clients/dynamodb/url.ts";
+import { DynamoStore } from "./dynamodb/dynamodb-store.ts";
+import { LockClientStore } from "./dynamodb/lock-client-store.ts";
+import { policyOf } from "./dynamodb/refusals.ts";
+import { KEY, templateText } from "./dynamodb/schema.ts";
+
+const LOCK_CLIENT = "lock-client";
+const NATIVE = "native";
+
+export type { DynamoClient } from "../clients/dynamodb/client.ts";
+
+/** Options of `dynamodb` with a client of your own. */
+export interface DynamoOptions {
+  /** The name of the table. `conclave schema dynamodb` prints how it is made. */
+  readonly table: string;
+}
+
+/** Options of `lockClient`. */
+export interface LockClientOptions {
+  /** The name of the table, with a client of your own. */
+  readonly table?: string | undefined;
+  /** The attribute that is the table's key, as the Java candidates have it. @default "key" */
+  readonly partitionKey?: string | undefined;
+}
+
+/**
+ * A store in the table at `url` (dynamodb://TABLE?region=REGION), or in a table behind a `DynamoDBClient` that you have made; `close()` leaves that one open.
+ * Nothing is opened before the first call. The table must be there.
+ */
+export function dynamodb(url: string): FencedStore & Reopenable;
+export function dynamodb(client: DynamoClient, options: DynamoOptions): FencedStore;
+export function dynamodb(source: string | DynamoClient, options?: DynamoOptions): FencedStore {
+  if (typeof source !== "string") {
+    const table = tableFor("dynamodb", source, options ?? {}, ["table"]);
+    return new DynamoStore(new DynamoTable(table, KEY, source), { table, isBorrowed: true });
+  }
+  const { table, connection, settings } = urlFor("dynamodb", source);
+  const layout = settings.get("layout") ?? NATIVE;
+  if (layout !== NATIVE)
+    throw invalidConfig("dynamodb", [
+      layout === LOCK_CLIENT
+        ? "the layout lock-client has no tokens: open it with lockClient(url), or with openStore"
+        : `layout ${show(layout)} is not known: native or lock-client`,
+    ]);
+  const { region, endpoint } = connection;
+  const where = { table, region, endpoint, isBorrowed: false };
+  return new UrlStore(source, new DynamoTable(table, KEY, connection), where);
+}
+
+/**
+ * A store in the layout of the Amazon DynamoDB Lock Client, for a fleet in which Java candidates stand for the same names: at `url`
+ * (dynamodb://TABLE?region=REGION&layout=lock-client), or behind a `DynamoDBClient` that you have made. It has no tokens, and is as safe as the Java client.
+ */
+export function lockClient(url: string, options?: LockClientOptions): UnfencedStore & Reopenable;
+export function lockClient(client: DynamoClient, options: LockClientOptions): UnfencedStore;
+export function lockClient(source: string | DynamoClient, options: LockClientOptions = {}): UnfencedStore {
+  if (typeof source !== "string") {
+    const table = tableFor("lockClient", source, options, ["table", "partitionKey"]);
+    const keyName = keyFor(options.partitionKey);
+    return new LockClientStore(new DynamoTable(table, keyName, source), { table, isBorrowed: true });
+  }
+  const problems = problemsOfKeys(options, ["partitionKey"]);
+  if (problems.length > 0) throw invalidConfig("lockClient", problems);
+  const { table, connection, settings } = urlFor("lockClient", source);
+  const keyName = keyFor(options.partitionKey ?? settings.get("partitionKey"));
+  const { region, endpoint } = connection;
+  const where = { table, region, endpoint, isBorrowed: false };
+  return new UrlLocks(reopeningUrl(source, keyName), new DynamoTable(table, keyName, connection), where);
+}
+
+function tableFor(
+  call: string,
+  client: DynamoClient,
+  options: { readonly table?: string | undefined },
+  known: string[],
+): string {
+  if (typeof (client as DynamoClient | undefined)?.send !== "function")
+    throw invalidConfig(call, [
+      `${show(client)} is neither a URL nor a DynamoDBClient${looksUnset(client) ? ". Is the environment variable set?" : ""}`,
+    ]);
+  const problems = problemsOfKeys(options, known);
+  const { table } = options;
+  if (typeof table !== "string" || !isTableName(table))
+    problems.push(`table ${show(table)} is not the name of a table`);
+  if (problems.length > 0 || table === undefined) throw invalidConfig(call, problems);
+  return table;
+}
+
+function urlFor(call: string, url: string): TableUrl {
+  const read = readUrl(url, ["layout", "partitionKey"]);
+  if (typeof read === "string") throw invalidConfig(call, [read]);
+  return read;
+}
+
+function keyFor(partitionKey: string = KEY): string {
+  if (typeof partitionKey === "string" && partitionKey.length > 0 && partitionKey.length <= 255) return partitionKey;
+  throw invalidConfig("lockClient", [`partitionKey ${show(partitionKey)} is not the name of an attribute`]);
+}
+
+/** With the layout and the key in it, so that opening it again gives the same store. */
+function reopeningUrl(url: string, keyName: string): string {
+  const [base = "", query = ""] = (url.split("#")[0] ?? "").split("?", 2);
+  const settings = new URLSearchParams(query);
+  settings.set("layout", LOCK_CLIENT);
+  if (keyName !== KEY) settings.set("partitionKey", keyName);
+  return `${base}?${settings.toString()}`;
+}
+
+/** How the table is made, as `conclave schema dynamodb` prints it: CloudFormation, with the command of the aws tool and the rights of a candidate as comments. */
+export function dynamodbSchema(options: { readonly table?: string | undefined } = {}): string {
+  const { table = "conclave" } = options;
+  if (!isTableName(table)) throw invalidConfig("dynamodb", [`table ${show(table)} is not the name of a table`]);
+  return templateText(table, policyOf(table));
+}
+
+class UrlStore extends DynamoStore implements Reopenable {
+  readonly #url: string;
+
+  constructor(url: string, ...parts: ConstructorParameters<typeof DynamoStore>) {
+    super(...parts);
+    this.#url = url;
+  }
+
+  /** It may carry a secret: not a field, so that it is not printed with the object. */
+  get url(): string {
+    return this.#url;
+  }
+}
+
+class UrlLocks extends LockClientStore implements Reopenable {
+  readonly #url: string;
+
+  constructor(url: string, ...parts: ConstructorParameters<typeof LockClientStore>) {
+    super(...parts);
+    this.#url = url;
+  }
+
+  get url(): string {
+    return this.#url;
+  }
+}

@@ -1,0 +1,75 @@
+// What the driver asks of its table, with the rule by which a write is recognised.
+//
+// Every write of an item draws a new stamp. If a client tries a write again that was applied, and whose answer was lost, the second try is answered "the condition does
+// not hold", and what stands there carries this very stamp: then it was applied. A stamp is drawn for one call alone, so no other write can have left it.
+// But a cloned machine draws the same numbers as its original. So the stamp of a keep carries its beat as well, which no copy draws (election/fresh-beat.ts); and a client of
+// our own, which sends nothing twice, recognises nothing: a conflict is a conflict.
+// A try that comes late changes nothing: its condition names a stamp, a beat, or a session and a bid, none of which comes back.
+import { randomUUID } from "node:crypto";
+import { isGivenUp } from "../call.ts";
+import type { Call } from "../contract.ts";
+import type { Change, DynamoTable, Item, Written } from "../../clients/dynamodb/client.ts";
+import { text } from "./items.ts";
+import type { Whereabouts } from "./refusals.ts";
+
+/** A condition and what to set; the stamp is added. Attributes that are undefined are removed. */
+export interface Swap {
+  readonly key: string;
+  /** In it `#a` is the attribute `a`. */
+  readonly condition: string;
+  readonly values?: Item | undefined;
+  readonly set: Readonly<Record<string, Item[string] | undefined>>;
+  /** A part of the stamp. */
+  readonly sign?: string | undefined;
+  /** Set where the item does not have them. */
+  readonly atFirst?: Item | undefined;
+}
+
+export class Desk {
+  readonly table: DynamoTable;
+  readonly where: Whereabouts;
+
+  constructor(table: DynamoTable, where: Whereabouts) {
+    this.table = table;
+    this.where = where;
+  }
+
+  async read(keys: readonly string[], call: Call): Promise<readonly (Item | undefined)[]> {
+    return keys.length === 0 ? [] : await this.table.read(keys, call.signal);
+  }
+
+  async readOne(key: string, call: Call): Promise<Item | undefined> {
+    return (await this.table.read([key], call.signal))[0];
+  }
+
+  /** With a new stamp. `written` also if an earlier try of this very write was applied. */
+  async swap(swap: Swap, call: Call): Promise<Written> {
+    if (isGivenUp(call)) call.signal.throwIfAborted();
+    const stamp = `${randomUUID({ disableEntropyCache: true })}${swap.sign === undefined ? "" : `/${swap.sign}`}`;
+    const written = await this.table.change(
+      changeOf({ ...swap, set: { ...swap.set, stamp: text(stamp) } }),
+      call.signal,
+    );
+    return written.kind === "conflict" && !this.table.isOwn && written.item?.["stamp"]?.S === stamp
+      ? { kind: "written" }
+      : written;
+  }
+
+  /** Without a stamp: for what is no sign of life. */
+  async note(change: Change, call: Call): Promise<Written> {
+    return await this.table.change(change, call.signal);
+  }
+}
+
+function changeOf({ key, condition, values = {}, set, atFirst = {} }: Swap): Change {
+  const all = Object.entries(set);
+  const setting = all.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
+  const removing = all.flatMap(([name, value]) => (value === undefined ? [name] : []));
+  const parts = [
+    ...setting.map(([name]) => `#${name} = :set_${name}`),
+    ...Object.keys(atFirst).map((name) => `#${name} = if_not_exists(#${name}, :set_${name})`),
+  ];
+  const update = `SET ${parts.join(", ")}${removing.length === 0 ? "" : ` REMOVE ${removing.map((name) => `#${name}`).join(", ")}`}`;
+  const given = [...setting, ...Object.entries(atFirst)].map(([name, value]) => [`:set_${name}`, value] as const);
+  return { key, condition, update, values: { ...values, ...Object.fromEntries(given) } };
+}

@@ -1,0 +1,70 @@
+// The table of `dynamodb:` as an owner makes it: one text as the key, and an index of seats by the session that holds them. As CloudFormation, and as a command
+// of the aws tool. Reads and writes of an election cost the same whatever else is in the table.
+//
+// No attribute of a seat may be the table's time-to-live attribute, because a deleted seat forgets its token. So the table is made without one.
+
+/** The table's key. The AWS lock client has the same by default. */
+export const KEY = "key";
+/** Seats by the session that holds them: finds what a lost answer has left behind. */
+export const HELD_INDEX = "conclave-held";
+export const HELD_BY = "heldBy";
+
+export interface TablePlace {
+  readonly table: string;
+  readonly region?: string | undefined;
+  readonly endpoint?: string | undefined;
+}
+
+/** One line for a shell. */
+export function makingCommand({ table, region, endpoint }: TablePlace): string {
+  const where = `${region === undefined ? "" : ` --region ${region}`}${endpoint === undefined ? "" : ` --endpoint-url ${endpoint}`}`;
+  return [
+    `aws dynamodb create-table --table-name ${table}${where} --billing-mode PAY_PER_REQUEST --deletion-protection-enabled`,
+    `--attribute-definitions AttributeName=${KEY},AttributeType=S AttributeName=${HELD_BY},AttributeType=S`,
+    `--key-schema AttributeName=${KEY},KeyType=HASH`,
+    `--global-secondary-indexes 'IndexName=${HELD_INDEX},KeySchema=[{AttributeName=${HELD_BY},KeyType=HASH}],Projection={ProjectionType=KEYS_ONLY}'`,
+  ].join(" ");
+}
+
+/** YAML, with the command as a comment before it, so that either can be taken. */
+export function templateText(table: string, policy: object): string {
+  return `# The table of conclave's elections. As a command:
+#
+#   ${makingCommand({ table })}
+#
+# or as CloudFormation:
+#
+#   npx conclave schema dynamodb --table ${table} > conclave.yaml
+#   aws cloudformation deploy --template-file conclave.yaml --stack-name ${table}
+#
+# Candidates then use dynamodb://${table}?region=REGION and need these rights:
+#
+#   ${JSON.stringify(policy)}
+#
+# Never give this table replicas in other regions (a global table), and never enable time to live on an attribute of it.
+AWSTemplateFormatVersion: "2010-09-09"
+Description: The table of conclave's elections
+Resources:
+  ConclaveTable:
+    Type: AWS::DynamoDB::Table
+    DeletionPolicy: Retain
+    UpdateReplacePolicy: Retain
+    Properties:
+      TableName: ${table}
+      BillingMode: PAY_PER_REQUEST
+      DeletionProtectionEnabled: true
+      AttributeDefinitions:
+        - { AttributeName: ${KEY}, AttributeType: S }
+        - { AttributeName: ${HELD_BY}, AttributeType: S }
+      KeySchema:
+        - { AttributeName: ${KEY}, KeyType: HASH }
+      GlobalSecondaryIndexes:
+        - IndexName: ${HELD_INDEX}
+          KeySchema:
+            - { AttributeName: ${HELD_BY}, KeyType: HASH }
+          Projection: { ProjectionType: KEYS_ONLY }
+Outputs:
+  Table:
+    Value: !Ref ConclaveTable
+`;
+}

@@ -1,0 +1,186 @@
+// The native layout of DynamoDB with every request of several candidates delayed, reordered, lost, tried twice and answered late, as a seed draws it; and with an operator
+// who deletes seats. The judge sits in the client: it sees each write at the instant at which it is applied.
+import { describe, expect, it } from "vitest";
+import { createRng, type Rng } from "conclave/protocols";
+import { nextChance, nextInteger } from "../../../src/base/rng.ts";
+import {
+  type Bid,
+  type Call,
+  type Claimed,
+  type FencedStore,
+  type Hold,
+  type Session,
+  VACANT,
+  type Version,
+} from "conclave/stores/contract";
+import { dynamodb, type DynamoClient } from "conclave/stores/dynamodb";
+import type { Item } from "../../../src/clients/dynamodb/client.ts";
+import { ModelClient } from "./model-client.ts";
+
+const NAME = "x";
+const SEAT = `seat/${NAME}`;
+const call: Call = { signal: new AbortController().signal, sentAtMs: 0 };
+
+/** Holds every request back until the seed lets it pass; loses some requests and some answers, and tries some a second time. */
+class RestlessClient implements DynamoClient {
+  readonly inner = new ModelClient();
+  readonly faults: string[] = [];
+  readonly #random: Rng;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(random: Rng) {
+    this.#random = random;
+  }
+
+  async send(command: never): Promise<unknown> {
+    await this.#turn();
+    const isWrite = (command as object).constructor.name === "UpdateItemCommand";
+    if (!isWrite) return await this.#slowly(this.inner.send(command));
+    if (nextChance(this.#random, 0.05)) {
+      void this.#late(command).catch(() => {});
+      throw new Error("no answer");
+    }
+    if (nextChance(this.#random, 0.1)) await this.#apply(command).catch(() => {}); // its answer is lost, and the client tries again
+    if (nextChance(this.#random, 0.03)) {
+      await this.#apply(command).catch(() => {});
+      throw new Error("the answer was lost");
+    }
+    return await this.#slowly(this.#apply(command));
+  }
+
+  async #slowly<T>(answer: Promise<T>): Promise<T> {
+    answer.catch(() => {});
+    await this.#turn();
+    return await answer;
+  }
+
+  /** Lets one request pass, whichever the seed says. False if none is waiting. */
+  step(): boolean {
+    const [next] = this.#waiting.splice(nextInteger(this.#random, 0, Math.max(0, this.#waiting.length - 1)), 1);
+    next?.();
+    return next !== undefined;
+  }
+
+  async #late(command: never): Promise<void> {
+    for (let turns = nextInteger(this.#random, 0, 30); turns > 0; turns--) await this.#turn();
+    await this.#apply(command);
+  }
+
+  async #apply(command: never): Promise<unknown> {
+    const { items } = this.inner;
+    const before = items.get(SEAT);
+    const isLive = items.get(`session/${before?.["session"]?.S}`)?.["ended"]?.BOOL === false;
+    const answer = await this.inner.send(command);
+    this.#judge(before, isLive, items.get(SEAT));
+    return answer;
+  }
+
+  #judge(before: Item | undefined, isLive: boolean, after: Item | undefined): void {
+    const [bid, token] = [after?.["bid"]?.S, BigInt(after?.["token"]?.N ?? 0)];
+    if (after === undefined || after["vacant"]?.BOOL === true) return;
+    if (bid === before?.["bid"]?.S && token === BigInt(before?.["token"]?.N ?? 0)) return;
+    const isHeld = before !== undefined && before["vacant"]?.BOOL === false;
+    if (isHeld && isLive && before["session"]?.S !== after["session"]?.S)
+      this.faults.push(`${bid} took the seat of ${before["bid"]?.S}, whose session lives`);
+  }
+
+  /** Of a grant that was told: no grant before it had as great a token. */
+  told({ bid, token }: Hold, greatestBefore: bigint): void {
+    if ((token?.value ?? 0n) <= greatestBefore)
+      this.faults.push(`${bid} was told ${token?.value} after ${greatestBefore}`);
+  }
+
+  #turn(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+}
+
+interface Told {
+  grants: number;
+  takeovers: number;
+  deletions: number;
+  greatest: bigint;
+}
+
+async function play(seed: number, deletes: boolean): Promise<Told & { readonly faults: readonly string[] }> {
+  const random = createRng(seed);
+  const client = new RestlessClient(random);
+  const store = dynamodb(client, { table: "model" });
+  const told: Told = { grants: 0, takeovers: 0, deletions: 0, greatest: 0n };
+  let isOver = false;
+  const candidates = [1, 2, 3].map((number) => live(store, client, `c${number}`, random, told));
+  void Promise.all(candidates).then(() => (isOver = true));
+  for (let turns = 0; turns < 5_000; turns++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (deletes && nextChance(random, 0.01) && client.inner.items.delete(SEAT)) told.deletions++;
+    if (!client.step() && isOver) break;
+  }
+  return { ...told, faults: isOver ? client.faults : [...client.faults, "it never ended"] };
+}
+
+/** A candidate as hasty as the contract allows: it claims over whatever it has just seen, silent or not, since only the writes' own promise is judged here. */
+async function live(store: FencedStore, client: RestlessClient, id: string, random: Rng, told: Told): Promise<void> {
+  let [session, opened]: [Session | undefined, number] = [undefined, 0];
+  for (let round = 0; round < 12; round++) {
+    if (session === undefined) {
+      const kept = await store.keep({ nonce: `${id}.${opened++}`, candidate: id, ttlMs: 1_000 }, [], call);
+      session = kept.kind === "kept" ? kept.session : undefined;
+      continue;
+    }
+    const over = nextChance(random, 0.4) ? VACANT : await version(store);
+    const before = told.greatest;
+    const claimed = await once(store, session, `${id}.${round}` as Bid, over);
+    if (claimed?.kind === "session-lost") session = undefined;
+    if (claimed?.kind !== "granted" || session === undefined) continue;
+    client.told(claimed.hold, before);
+    told.greatest = bigger(told.greatest, claimed.hold.token?.value ?? 0n);
+    told.grants++;
+    if (over !== VACANT) told.takeovers++;
+    session = await hold(store, session, claimed.hold, random);
+  }
+}
+
+const bigger = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+
+/** Renews, or falls silent; then gives back or simply goes on. */
+async function hold(store: FencedStore, session: Session, mine: Hold, random: Rng): Promise<Session | undefined> {
+  if (nextChance(random, 0.6)) {
+    const kept = await store.keep(session, [mine], call);
+    if (kept.kind === "session-lost") return undefined;
+  }
+  if (nextChance(random, 0.5))
+    await store.release({ session, holds: [mine], endSession: nextChance(random, 0.2) }, call);
+  return session;
+}
+
+async function version(store: FencedStore): Promise<Version | undefined> {
+  const looked = await store.look([{ name: NAME }], call);
+  return looked.kind === "seen" ? looked.seats[0]?.version : undefined;
+}
+
+async function once(
+  store: FencedStore,
+  session: Session,
+  bid: Bid,
+  over: Version | undefined,
+): Promise<Claimed | undefined> {
+  const [claimed] = await store.claim([{ session, name: NAME, bid, over, value: "" }], call);
+  return claimed;
+}
+
+describe("in whatever order requests arrive", () => {
+  for (const deletes of [false, true])
+    it(`no seat is taken from a session that lives, and tokens grow${deletes ? ", while seats are deleted" : ""}`, async () => {
+      const total = { grants: 0, takeovers: 0, deletions: 0 };
+      for (let seed = 1; seed <= 300; seed++) {
+        const { grants, takeovers, deletions, faults } = await play(seed, deletes);
+        expect(faults, `seed ${seed}`).toEqual([]);
+        total.grants += grants;
+        total.takeovers += takeovers;
+        total.deletions += deletions;
+      }
+      expect(total.grants).toBeGreaterThan(500);
+      expect(total.takeovers).toBeGreaterThan(100);
+      if (deletes) expect(total.deletions).toBeGreaterThan(100);
+    }, 60_000);
+});
