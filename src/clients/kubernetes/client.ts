@@ -6,6 +6,8 @@
 // Keeps the process alive only while a request waits for its answer.
 import { Agent as PlainAgent, type ClientRequest, type IncomingMessage, request as requestPlain } from "node:http";
 import { Agent as SecureAgent, request as requestSecurely, type RequestOptions } from "node:https";
+import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import type { Access, Shown } from "./access.ts";
 import { connectionError, errorOfStatus, KubernetesError } from "./errors.ts";
 import { EventStream, type WatchEars } from "./event-stream.ts";
@@ -27,12 +29,16 @@ export interface Query {
 
 export class KubernetesClient {
   readonly access: Access;
+  /** Of the server. */
+  readonly #place: Readonly<Record<"protocol" | "hostname" | "port" | "prefix", string>>;
   #agent: { readonly key: string; readonly agent: PlainAgent | SecureAgent } | undefined;
   readonly #streams = new Set<EventStream>();
   #isPausing = false;
 
   constructor(access: Access) {
     this.access = access;
+    const { protocol, hostname, port, pathname } = new URL(access.server);
+    this.#place = { protocol, hostname: hostname.replace(/^\[|\]$/g, ""), port, prefix: pathname.replace(/\/$/, "") };
   }
 
   /** Rejects with a KubernetesError. */
@@ -153,13 +159,13 @@ export class KubernetesClient {
   }
 
   #optionsFor(method: string, path: string, shown: Shown, body?: string): { readonly options: RequestOptions } {
-    const { server, servername, skipsVerification } = this.access;
-    const url = new URL(`${server}${path}`);
+    const { servername, skipsVerification } = this.access;
+    const { protocol, hostname, port, prefix } = this.#place;
     const { token, password, cert, key } = shown;
     const basic =
       password === undefined ? undefined : Buffer.from(`${password.name}:${password.word}`).toString("base64");
     const authorization = token !== undefined ? `Bearer ${token}` : basic === undefined ? undefined : `Basic ${basic}`;
-    const isPlain = url.protocol === "http:";
+    const isPlain = protocol === "http:";
     const ca = isPlain ? undefined : this.access.ca();
     const secure = isPlain
       ? {}
@@ -171,11 +177,11 @@ export class KubernetesClient {
         };
     const options = {
       method,
-      protocol: url.protocol,
-      hostname: url.hostname.replace(/^\[|\]$/g, ""),
-      port: url.port,
-      path: `${url.pathname}${url.search}`,
-      agent: this.#agentFor(isPlain, JSON.stringify([ca, cert, key])),
+      protocol,
+      hostname,
+      port,
+      path: `${prefix}${path}`,
+      agent: this.#agentFor(isPlain, `${ca}\n${cert}\n${key}`),
       headers: {
         accept: "application/json",
         "user-agent": "conclave",
@@ -209,8 +215,11 @@ export class KubernetesClient {
 function noteLeaving(sent: ClientRequest): () => boolean {
   let hasLeft = false;
   sent.on("socket", (socket) => {
-    if (sent.reusedSocket) hasLeft = true;
-    else socket.once("encrypted" in socket ? "secureConnect" : "connect", () => (hasLeft = true));
+    const { connecting, secureConnecting } = socket as Socket & Partial<TLSSocket> & { secureConnecting?: boolean };
+    // Not by `reusedSocket`: Node does not set that for a request which has waited for a connection of the pool.
+    if (connecting || secureConnecting === true)
+      socket.once("encrypted" in socket ? "secureConnect" : "connect", () => (hasLeft = true));
+    else hasLeft = true;
   });
   return () => hasLeft;
 }
@@ -219,15 +228,15 @@ function lost(cause: Error): KubernetesError {
   return new KubernetesError("other", "unknown", "the connection was lost, or given up, before an answer came", cause);
 }
 
-async function bodyOf(response: IncomingMessage): Promise<string> {
-  try {
-    response.setEncoding("utf8");
+function bodyOf(response: IncomingMessage): Promise<string> {
+  return new Promise((resolve, reject) => {
     let text = "";
-    for await (const part of response) text += part as string;
-    return text;
-  } catch (error) {
-    throw lost(error instanceof Error ? error : new Error(String(error)));
-  }
+    response.setEncoding("utf8");
+    response.on("data", (part: string) => (text += part));
+    response.on("end", () => resolve(text));
+    response.on("error", (error) => reject(lost(error)));
+    response.on("close", () => reject(lost(new Error("closed"))));
+  });
 }
 
 function parsed(text: string): unknown {

@@ -126,6 +126,18 @@ describe("a claim", () => {
     expect(again).toMatchObject({ kind: "granted", hold: { bid, token: { value: BigInt(metadata.resourceVersion) } } });
   });
 
+  it("is unknown without an answer, also where more are sent at once than there are connections", async () => {
+    const store = stage.store();
+    const session = await open(store);
+    const claims = Array.from({ length: 40 }, () => ({ session, name: aName(), bid: aBid(), over: VACANT, value: "" }));
+    await seatOf(store, claims[0]?.name ?? "");
+    await stage.faults({ method: "POST", lose: "after", times: 40 });
+    const claimed = await store.claim(claims, call());
+    expect(new Set(claimed.map(({ kind }) => kind))).toEqual(new Set(["unknown"]));
+    const again = await store.claim(claims, call());
+    expect(new Set(again.map(({ kind }) => kind))).toEqual(new Set(["granted"]));
+  });
+
   it("is beaten by what the server says, not by what was seen of the Lease before", async () => {
     const [store, rival, name] = [stage.store(), stage.store(), aName()];
     const session = await open(store);
