@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { applyToText, parsePatch } from "./apply-patch.mjs";
-import { sqlModule } from "./sql-text.mjs";
+import { isText, textModule } from "./sql-text.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 /** Where the path of the patch stands. Not set: src as it is. */
@@ -38,7 +38,7 @@ export function withoutDefence() {
         [file, texts] = [wanted, wanted === "" ? new Map() : textsWithout(readFileSync(wanted, "utf8"))];
       const text = texts.get(id.replace(/\?.*$/, ""));
       if (text === undefined) return null;
-      return id.endsWith(".sql") ? sqlModule(text) : text;
+      return isText(id) ? textModule(id, text) : text;
     },
   };
 }

@@ -2,3 +2,8 @@
 declare module "*.sql" {
   export const sql: string;
 }
+
+/** The same for a script that a Redis server runs. */
+declare module "*.lua" {
+  export const lua: string;
+}

@@ -31,9 +31,10 @@ ${STORE_HELP}
   --election NAME   (default conclave-drill)
   --unfenced        accept a store that has no tokens: its stale writes are accepted, and counted
   --json            {"store", "ttlMs", "rounds", "failoverMs": {"crash": {"min", "median", "p99", "max"}, …}, "ofTtl": the same as ratios to the ttl,
-                    "terms", "overlaps", "staleWrites": {"refused", "accepted"}, "writers": [{"id", "sent", "accepted", "refused", "lastToken"}], "problems", "ok"}
+                    "terms", "overlaps", "staleWrites": {"refused", "accepted"}, "writers": [{"id", "sent", "accepted", "refused", "lastToken"}], "problems", "ok"},
+                    and of a store without tokens "declared": what it does not promise
 
-Exit codes: 0 no overlap and no stale write accepted, 1 there was one, or nobody led in time, 2 the command line was not understood, 3 the drill could not be held, 130 interrupted.
+Exit codes: 0 no overlap and no stale write accepted, 1 there was one (also where the store declares that there may be), or nobody led in time, 2 the command line was not understood, 3 the drill could not be held, 130 interrupted.
 `;
 
 const INTERRUPTED = 130;
@@ -113,6 +114,12 @@ async function understand(args: readonly string[]): Promise<Asked> {
     isJson: values.json,
     isCut: faults.includes("cut"),
   };
+}
+
+/** What a store without tokens does not promise. */
+function limitsOf({ guarantee }: Store): readonly string[] | undefined {
+  if (guarantee.fencing === "fenced") return undefined;
+  return [guarantee.under.processPause, ...guarantee.earlyEnds.map((early) => `two may lead if ${early}.`)];
 }
 
 async function cutAddresses(store: Store, url: string): Promise<ReturnType<typeof addressesOf>> {
@@ -216,5 +223,6 @@ async function hold(asked: Asked, program: URL, log: string, signal: AbortSignal
     staleWrites: { refused: company.resource.staleRefused, accepted: company.resource.staleAccepted },
     writers: company.resource.books,
     problems,
+    declared: limitsOf(store),
   };
 }

@@ -8,7 +8,7 @@ import { driverOf, DRIVERS } from "./registry.ts";
 import { looksUnset, schemeOf } from "../base/url.ts";
 
 /** Agreed names of drivers that are still to come. */
-const PLANNED: ReadonlySet<string> = new Set(["consul", "mysql", "nats", "redis"]);
+const PLANNED: ReadonlySet<string> = new Set(["consul", "mysql", "nats"]);
 
 /** Rejects `CONFIG_INVALID` for a scheme without a driver. */
 export async function openStore(url: string): Promise<Store> {

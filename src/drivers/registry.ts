@@ -5,6 +5,7 @@ import { etcdDriver } from "./etcd.ts";
 import { kubernetesDriver } from "./kubernetes.ts";
 import { memoryDriver } from "./memory.ts";
 import { postgresDriver } from "./postgres.ts";
+import { redisDriver } from "./redis.ts";
 import { sqliteDriver } from "./sqlite.ts";
 import { zookeeperDriver } from "./zookeeper.ts";
 import { schemeOf } from "../base/url.ts";
@@ -15,6 +16,7 @@ export const DRIVERS: readonly Driver[] = [
   kubernetesDriver,
   memoryDriver,
   postgresDriver,
+  redisDriver,
   sqliteDriver,
   zookeeperDriver,
 ];

@@ -15,18 +15,10 @@ import { parseAddress } from "../clients/etcd/address.ts";
 import { EtcdClient } from "../clients/etcd/client.ts";
 import { EtcdError } from "../clients/etcd/errors.ts";
 import { deniedReason } from "../clients/etcd/reasons.ts";
-import type { KeyValue, Operation, TxnRequest, TxnResponse } from "../clients/etcd/messages.ts";
-import {
-  admit,
-  adopted,
-  type Adopted,
-  type Lowering,
-  type Mark,
-  type Move,
-  moveDomain,
-  type Remembered,
-} from "./guard.ts";
+import type { Operation, TxnRequest, TxnResponse } from "../clients/etcd/messages.ts";
+import { admit, adopted, type Adopted, type Lowering, type Move, moveDomain, type Remembered } from "./guard.ts";
 import { resourceOf, textOf, tokenOf } from "./input.ts";
+import { memoryOfText, textOfMemory } from "./memory-text.ts";
 import { adoptByCommand, type HowToAdopt } from "./refusals.ts";
 import { type Verifier, verifierOf, type Verifying } from "./signed.ts";
 import type { Fenced, Signed } from "./token.ts";
@@ -177,7 +169,7 @@ class KeyFence implements EtcdFence<Fenced | Signed> {
       }
       const { modRevision } = known;
       const isNew = after !== known.remembered;
-      const install: Operation[] = isNew ? [{ put: { key, value: Buffer.from(writeMemory(after)) } }] : [];
+      const install: Operation[] = isNew ? [{ put: { key, value: Buffer.from(textOfMemory(after)) } }] : [];
       const answer = await this.#txn({
         compare: [{ key, modRevision }],
         success: [...install, ...writes],
@@ -245,42 +237,11 @@ function errorOf(error: unknown, keys: string): unknown {
   return new ConclaveError(code, `etcdFence: ${error.message}. Nothing was written.`, { cause: error });
 }
 
-// ---- the fence as text
-
-function writeMemory({ domain, mark, left }: Remembered): string {
-  const value = mark === undefined ? null : `${mark.value}`;
-  const leftValues = [...left].map(([name, most]) => [name, most === undefined ? null : `${most}`]);
-  return JSON.stringify({ domain, value, bid: mark?.bid ?? null, left: Object.fromEntries(leftValues) });
-}
-
 function readKnown(key: string, { responses }: TxnResponse): Known {
   const kv = responses[0]?.kvs[0];
   return kv === undefined
     ? { remembered: undefined, modRevision: 0n }
-    : { remembered: readMemory(key, kv), modRevision: kv.modRevision };
-}
-
-function readMemory(key: string, { value }: KeyValue): Remembered {
-  try {
-    const { domain, value: mark, bid, left } = JSON.parse(value.toString("utf8")) as Record<string, unknown>;
-    if (typeof domain !== "string" || typeof left !== "object" || left === null) throw edited(key);
-    const leftValues = Object.entries(left).map(
-      ([name, most]) => [name, most === null ? undefined : whole(most, key)] as const,
-    );
-    return { domain, mark: mark === null ? undefined : readMark(mark, bid, key), left: new Map(leftValues) };
-  } catch (cause) {
-    throw cause instanceof ConclaveError ? cause : edited(key);
-  }
-}
-
-function readMark(value: unknown, bid: unknown, key: string): Mark {
-  if (bid !== null && typeof bid !== "string") throw edited(key);
-  return { value: whole(value, key), bid: bid ?? undefined };
-}
-
-function whole(value: unknown, key: string): bigint {
-  if (typeof value !== "string" || !/^(?:0|[1-9][0-9]{0,38})$/.test(value)) throw edited(key);
-  return BigInt(value);
+    : { remembered: memoryOfText(kv.value.toString("utf8"), () => edited(key)), modRevision: kv.modRevision };
 }
 
 function edited(key: string): ConclaveError {

@@ -171,7 +171,9 @@ export function requireFenced<S extends Store>(store: S): asserts store is S & F
 
 /** The error for a store without tokens that was not accepted with `unfenced: true`. */
 export function cannotFence(store: Store): ConclaveError {
-  const message = `${store.guarantee.store} cannot fence: ${store.guarantee.under.processPause} Pass unfenced: true if duplicate work is only wasteful, or use a store with tokens (docs/GUARANTEES.md lists them).`;
+  const { store: name, under, earlyEnds } = store.guarantee;
+  const early = earlyEnds.length === 0 ? "" : ` And two may lead if ${earlyEnds.join("; or if ")}.`;
+  const message = `${name} cannot fence: ${under.processPause}${early} Pass unfenced: true if duplicate work is only wasteful, or use a store with tokens (docs/GUARANTEES.md lists them).`;
   return new ConclaveError("STORE_UNSUPPORTED", message);
 }
 

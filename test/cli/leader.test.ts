@@ -86,7 +86,7 @@ describe("conclave leader", () => {
     [["leader", "x", "--sore", "y"], /there is no flag --sore. Did you mean --store\?/],
     [["leader", "x", "--store"], /argument missing/],
     [["leader", "x", "--store", "banana://u:secret@h"], /--store: openStore: banana: is not the scheme of a store/],
-    [["leader", "x", "--store", "redis://u:secret@h"], /no driver for redis/],
+    [["leader", "x", "--store", "nats://u:secret@h"], /no driver for nats/],
     [["leader", "\u0001", "--store", "memory:"], /is not a name for an election/],
     [["lead"], /there is no command "lead"/],
     [[], /usage: conclave COMMAND/],

@@ -52,8 +52,8 @@ export class Family {
 
   static async begin(): Promise<Family> {
     const family = new Family(await mkdtemp(path.join(tmpdir(), "conclave-children-")));
-    const stores = ["etcd", "memory", "postgres", "sqlite"].map((name) => `stores/${name}`);
-    const entries = ["index", "fencing/index", "fencing/etcd", "fencing/postgres", ...stores];
+    const stores = ["etcd", "memory", "postgres", "redis", "sqlite"].map((name) => `stores/${name}`);
+    const entries = ["index", "fencing/index", "fencing/etcd", "fencing/postgres", "fencing/redis", ...stores];
     const modules = entries.map((module) => `export * from "${source(module)}";\n`);
     const input = path.join(family.folder, "entry.ts");
     await writeFile(input, modules.join(""));

@@ -16,9 +16,11 @@ import {
   type Verification,
 } from "conclave/fencing";
 import { type PostgresFence, postgresFence } from "conclave/fencing/postgres";
+import { type RedisFence, redisFence } from "conclave/fencing/redis";
 import type { Fenced } from "conclave";
 import * as etcdServer from "../../scripts/servers/etcd.mjs";
 import * as postgresServer from "../../scripts/servers/postgres.mjs";
+import * as redisServer from "../../scripts/servers/redis.mjs";
 import { urlOf } from "../stores/etcd/etcd.ts";
 import { newDatabase } from "../stores/postgres/stage.ts";
 import { type Client, CLIENTS } from "./transactions.ts";
@@ -32,14 +34,15 @@ export interface Raisable {
 
 const members = useServers(etcdServer);
 const databases = useServers(postgresServer);
+const caches = useServers(redisServer);
 let url = "";
-const cluster: EtcdFence<Signed>[] = [];
+const keyed: (EtcdFence<Signed> | RedisFence<Signed>)[] = [];
 const clients = new Map<string, Client>();
 beforeAll(async () => {
   url = await newDatabase(databases().urls[0] ?? "");
 });
 afterAll(async () => {
-  await Promise.all(cluster.map((fence) => fence.close()));
+  await Promise.all(keyed.map((fence) => fence.close()));
   await Promise.all([...clients.values()].map((client) => client.end()));
 });
 
@@ -58,7 +61,8 @@ export const everyFence: readonly (readonly [
 ])[] = [
   ["memory", (_, verify) => inProcess(memoryFence(verifying(verify)))],
   ["durable", (folder, verify) => inProcess(durableFence(path.join(folder, "durable"), verifying(verify)))],
-  ["etcd", (_, verify) => inEtcd(etcdFence(urlOf(members()), verifying(verify)))],
+  ["etcd", (_, verify) => inKeys(etcdFence(urlOf(members()), verifying(verify)))],
+  ["redis", (_, verify) => inKeys(redisFence(caches().urls[0] ?? "", verifying(verify)))],
   ["file", (folder, verify) => fileFence(path.join(folder, "files"), fresh(), verifying(verify))],
   ...bindings.map(
     ({ name, open }) =>
@@ -84,9 +88,10 @@ function inProcess(made: Fence<Signed>): Raisable {
   };
 }
 
-function inEtcd(made: EtcdFence<Signed>): Raisable {
-  const [fence, resource] = [made as EtcdFence<Any>, fresh()];
-  cluster.push(made);
+function inKeys(made: EtcdFence<Signed> | RedisFence<Signed>): Raisable {
+  const fence: EtcdFence<Any> | RedisFence<Any> = made;
+  const resource = fresh();
+  keyed.push(made);
   return {
     raise: async (by) => void (await fence.raise(resource, by)),
     adopt: (move) => fence.adopt(resource, move),

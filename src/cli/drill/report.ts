@@ -12,6 +12,8 @@ export interface Outcome {
   readonly staleWrites: { readonly refused: number; readonly accepted: number };
   readonly writers: readonly Books[];
   readonly problems: readonly string[];
+  /** What the store says that it does not promise, where it has no tokens. */
+  readonly declared?: readonly string[] | undefined;
 }
 
 interface Spread {
@@ -39,6 +41,8 @@ export interface Report {
     readonly lastToken: string;
   }[];
   readonly problems: readonly string[];
+  /** Of a store without tokens: what it does not promise. What the drill has found wrong is then within it, or beyond it. */
+  readonly declared?: readonly string[];
   readonly ok: boolean;
 }
 
@@ -62,6 +66,7 @@ export function summarize(outcome: Outcome): Report {
       lastToken: `${lastToken}`,
     })),
     problems,
+    ...(outcome.declared === undefined ? {} : { declared: outcome.declared }),
     ok: outcome.overlaps.length === 0 && staleWrites.accepted === 0 && problems.length === 0 && rounds > 0,
   };
 }
@@ -111,12 +116,16 @@ export function tell(report: Report, isWhole: boolean): string {
     "",
     `${terms} terms, ${overlaps} overlaps; stale writes: ${staleWrites.refused} refused, ${staleWrites.accepted} accepted`,
     ...problems.map((problem) => `NOT RIGHT: ${problem}`),
+    ...(report.declared ?? []).map((limit) => `declared: ${limit}`),
     verdict(report, isWhole),
     "",
   ].join("\n");
 }
 
-function verdict({ ok, problems, staleWrites }: Report, isWhole: boolean): string {
+function verdict({ ok, problems, staleWrites, declared }: Report, isWhole: boolean): string {
   if (!isWhole && problems.length === 0 && staleWrites.accepted === 0) return "interrupted; as it should be until then";
+  // Nothing else is wrong than what a store without tokens cannot help.
+  if (!ok && declared !== undefined && problems.length === 0 && staleWrites.accepted > 0)
+    return "NOT as it should be, and as declared: this store has no tokens, so that nothing refuses the writes of a leader that was replaced";
   return ok ? "as it should be" : "NOT as it should be";
 }

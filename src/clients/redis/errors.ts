@@ -1,0 +1,155 @@
+// What a client or a server of Redis says, said so that somebody can act on it: what, why, what next. Refused means that it was certainly not applied, or that nobody will believe
+// that it was: the server has answered with an error, or nothing was ever sent. Everything else, a client's own timeout among it, is unknown.
+import { type RefusalCode, type Refused, unknown, type Unknown } from "../../base/outcome.ts";
+import { Refusal } from "../../base/refusal.ts";
+import { NothingInstalled } from "./client.ts";
+import { NotSent } from "./port.ts";
+
+type Ruling = readonly [code: RefusalCode, message: string, retryable: boolean];
+
+export interface Whereabouts {
+  /** "db.example:6379", or "the server"; never with a password in it. */
+  readonly place: string;
+  /** The command that gives a user the rights it needs. */
+  readonly grant: string;
+}
+
+export function outcomeOf(error: unknown, where: Whereabouts): Refused | Unknown {
+  if (error instanceof Refusal) return error.refused;
+  const ruling = rulingOf(error, where);
+  if (ruling === undefined) return unknown(error);
+  const [code, message, retryable] = ruling;
+  return { kind: "refused", code, message: `redis: ${message}`, retryable, cause: error };
+}
+
+function rulingOf(error: unknown, where: Whereabouts): Ruling | undefined {
+  if (error instanceof NothingInstalled) return ["STORE_UNSUPPORTED", error.message, false];
+  const cause = error instanceof NotSent ? (error.cause ?? error) : error;
+  const { code, text } = troubleOf(cause);
+  const said = ofServer(text, where);
+  if (said !== undefined) return said;
+  if (!(error instanceof NotSent)) return undefined;
+  return ofConnection(code, text, where.place);
+}
+
+function troubleOf(error: unknown): { readonly code: string; readonly text: string } {
+  const { code, message } = (error ?? {}) as Record<string, unknown>;
+  return { code: typeof code === "string" ? code : "", text: typeof message === "string" ? message : String(error) };
+}
+
+const DISTRUSTED = new Set([
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "CERT_HAS_EXPIRED",
+  "CERT_NOT_YET_VALID",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+]);
+
+/** Nothing was ever sent. */
+function ofConnection(code: string, text: string, place: string): Ruling {
+  if (/client that was passed in/.test(text)) return ["STORE_UNREACHABLE", `${text}.`, false];
+  if (DISTRUSTED.has(code))
+    return [
+      "STORE_UNREACHABLE",
+      `${place} shows a certificate that is not trusted here (${code}). Give its authority with ?conclave_ca=FILE, or NODE_EXTRA_CA_CERTS; the name in the URL must be one of the certificate's.`,
+      false,
+    ];
+  if (code === "EPROTO" || /^ERR_SSL|wrong version number/i.test(code || text))
+    return [
+      "STORE_UNREACHABLE",
+      `${place} does not speak TLS, and rediss:// asked for it (${code || text}). Write redis://, or name the TLS port of the server.`,
+      false,
+    ];
+  if (code === "ENOTFOUND")
+    return [
+      "STORE_UNREACHABLE",
+      `${place} cannot be reached: its host is not a name that can be found (ENOTFOUND). Is it spelled right, and can it be resolved from here? It is tried again.`,
+      true,
+    ];
+  const mayBeTls = /closed|ECONNRESET|unexpectedly/i.test(`${code} ${text}`)
+    ? " If the server wants TLS, write rediss://."
+    : "";
+  return [
+    "STORE_UNREACHABLE",
+    `${place} cannot be reached (${code || text}). Is it running, and is the address right?${mayBeTls} It is tried again.`,
+    true,
+  ];
+}
+
+/** The server has answered with an error. A script repeats the words of the command that failed inside it. */
+function ofServer(text: string, where: Whereabouts): Ruling | undefined {
+  return ofAccess(text, where) ?? ofData(text, where) ?? ofState(text, where);
+}
+
+function ofAccess(text: string, { place, grant }: Whereabouts): Ruling | undefined {
+  if (/WRONGPASS|invalid password|AUTH .*called without any password|invalid username-password/i.test(text))
+    return ["STORE_DENIED", `${place} does not accept this user or password (${text}). Check the URL.`, false];
+  if (/NOAUTH|Authentication required/i.test(text))
+    return [
+      "STORE_DENIED",
+      `${place} wants a password (${text}). Write it into the URL: redis://USER:PASSWORD@HOST.`,
+      false,
+    ];
+  if (/NOPERM|no permissions|ACL failure/i.test(text))
+    return [
+      "STORE_DENIED",
+      `this user may not do what is needed at ${place} (${text}). Run once, as an administrator: ${grant}`,
+      false,
+    ];
+  if (/DENIED Redis is running in protected mode/.test(text))
+    return [
+      "STORE_DENIED",
+      `${place} is in protected mode and takes no connections from other hosts. Give it a password and bind it to an address.`,
+      false,
+    ];
+  return undefined;
+}
+
+function ofData(text: string, { place }: Whereabouts): Ruling | undefined {
+  const foreign = /CONCLAVE-FOREIGN (\S+)/.exec(text)?.[1];
+  if (foreign !== undefined || /WRONGTYPE/.test(text))
+    return ["STORE_FOREIGN_DATA", foreignText(foreign ?? "a key of ours", place), false];
+  if (/\bOOM\b/.test(text))
+    return [
+      "STORE_FULL",
+      `the memory of ${place} is full (${text}). Raise maxmemory, or make room. It is tried again.`,
+      true,
+    ];
+  if (/unicode escape|CROSSSLOT/i.test(text)) return ["STORE_UNSUPPORTED", `${place} cannot do that (${text}).`, false];
+  if (/proto-max-bulk-len|invalid bulk length|string exceeds maximum allowed size/i.test(text))
+    return ["STORE_FULL", `a value is too large for ${place} (${text}). Choose a smaller one.`, false];
+  return undefined;
+}
+
+export function foreignText(key: string, place: string): string {
+  return `the key ${JSON.stringify(key)} at ${place} holds something that conclave has not written, and that is no lock. Nothing was written. Use another prefix or name, or remove it while no candidate runs.`;
+}
+
+function ofState(text: string, { place }: Whereabouts): Ruling | undefined {
+  if (/READONLY/.test(text))
+    return [
+      "STORE_UNREACHABLE",
+      `${place} is a replica, which cannot be written to. Point the URL to the primary, unless it is just being promoted. It is tried again.`,
+      true,
+    ];
+  if (/MOVED |\bASK \d|CLUSTERDOWN|cluster support/i.test(text))
+    return [
+      "STORE_UNSUPPORTED",
+      `${place} belongs to a Redis Cluster (${text}). Use a server that stands by itself; docs/stores/redis.md says why.`,
+      false,
+    ];
+  if (/^(?:LOADING|BUSY|TRYAGAIN|MASTERDOWN|NOREPLICAS|MISCONF|BUSYKEY)\b/.test(text))
+    return ["STORE_UNREACHABLE", `${place} takes no writes now (${text}). It is tried again.`, true];
+  if (/unknown command|Unknown Redis command|This Redis command is not allowed from script/i.test(text))
+    return ["STORE_UNSUPPORTED", `${place} cannot do that (${text}). Redis 6 or newer, or Valkey, is needed.`, false];
+  if (/max number of clients/i.test(text))
+    return [
+      "STORE_UNREACHABLE",
+      `${place} takes no more connections (${text}). Raise maxclients. It is tried again.`,
+      true,
+    ];
+  return undefined;
+}

@@ -1,0 +1,63 @@
+// What a driver or a fence asks of a client of Redis: run a script, and hear what is published. Everything else that a client can do is its own affair, so that
+// any of the usual ones can be brought (ioredis.ts, node-redis.ts).
+//
+// Outcomes are the caller's business (errors.ts). A port tells it the one thing that only a client knows: whether a request was certainly never sent (`NotSent`).
+import { createHash } from "node:crypto";
+
+/** A script of Lua, and the name by which a server that has seen it knows it. */
+export interface Script {
+  readonly text: string;
+  readonly sha: string;
+}
+
+export function scriptOf(text: string): Script {
+  return { text, sha: createHash("sha1").update(text).digest("hex") };
+}
+
+/** Hears what is published, until it says `broken` or is stopped. */
+export interface Ears {
+  heard(channel: string, message: string): void;
+  /** Nothing more is heard. */
+  broken(): void;
+}
+
+/** Channels can be added and taken away while it listens. */
+export interface Listening {
+  add(channel: string): Promise<void>;
+  remove(channel: string): void;
+  stop(): void;
+}
+
+export interface RedisPort {
+  /** One request. Never sent twice by us; a script that the server does not know yet was not run, and is sent with its text. */
+  run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+  /** Rejects where there is no way to listen. */
+  listen(ears: Ears): Promise<Listening>;
+  /** Somebody has waited in vain: a connection of our own is given up, and the next request makes a new one. */
+  doubt(): void;
+  /** Closes what was opened here, and never a client that the user made. */
+  close(): Promise<void>;
+}
+
+/** A request that certainly did not reach a server. */
+export class NotSent extends Error {
+  override readonly name: string = "NotSent";
+}
+
+/** By its hash; with its text where the server does not know it, and so has not run it. */
+export async function bySha(run: {
+  readonly sha: () => Promise<unknown>;
+  readonly text: () => Promise<unknown>;
+}): Promise<unknown> {
+  try {
+    return await run.sha();
+  } catch (error) {
+    if (!isUnknownScript(error)) throw error;
+    return await run.text();
+  }
+}
+
+function isUnknownScript(error: unknown): boolean {
+  const message = (error as { readonly message?: unknown } | undefined)?.message;
+  return typeof message === "string" && message.startsWith("NOSCRIPT");
+}

@@ -1,0 +1,88 @@
+// What a URL of Redis says: one server, or several that know nothing of each other; a user, a password, a database, TLS. Read here and not by a client, so that two clients
+// cannot read it differently, and so that no message repeats a password.
+import { readFileSync } from "node:fs";
+import { show } from "../../base/show.ts";
+import { looksUnset } from "../../base/url.ts";
+
+/** Where one server is, and as whom to log in. */
+export interface Server {
+  readonly host: string;
+  readonly port: number;
+  /** Of a Unix socket, in place of host and port. */
+  readonly path?: string | undefined;
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+  readonly database: number;
+  readonly tls?: { readonly servername?: string; readonly ca?: string } | undefined;
+}
+
+export interface ParsedUrl {
+  readonly servers: readonly Server[];
+  readonly settings: URLSearchParams;
+}
+
+const PORT = 6379;
+const CA = "conclave_ca";
+
+/** Host and port, for messages. */
+export function placeOf(server: Server): string {
+  return server.path ?? `${server.host}:${server.port}`;
+}
+
+/** Nothing in it repeats more of the URL than could be no password. */
+export function problemOfUrl(url: string): string | undefined {
+  if (looksUnset(url)) return `${show(url)} is not a URL. Is the environment variable set?`;
+  const parts = partsOf(url);
+  if (parts === undefined) return "what was passed does not begin with redis:// or rediss://";
+  if (parts.hosts.some(({ host }) => host === "")) return "the URL names no host";
+  if (parts.hosts.some(({ port }) => !(port > 0 && port < 65_536)))
+    return "a port of the URL is not a number up to 65535";
+  if (!/^\d*$/.test(parts.database)) return "the path of the URL is the number of a database, such as /0";
+  if (new Set(parts.hosts.map(({ host, port }) => `${host}:${port}`)).size < parts.hosts.length)
+    return "the URL names one server twice, which would count as two";
+  return undefined;
+}
+
+/** Of a URL that has no problem. */
+export function parseUrl(url: string): ParsedUrl {
+  const { scheme, user, password, hosts, database, query } = partsOf(url) ?? FAILED;
+  const settings = new URLSearchParams(query);
+  const ca = settings.get(CA);
+  const trusted = ca === null ? {} : { ca: readFileSync(ca, "utf8") };
+  const servers = hosts.map(({ host, port }) => ({
+    host,
+    port,
+    username: user === "" ? undefined : decodeURIComponent(user),
+    password: password === undefined ? undefined : decodeURIComponent(password),
+    database: Number(database),
+    tls: scheme === "rediss" ? { ...(isAddress(host) ? {} : { servername: host }), ...trusted } : undefined,
+  }));
+  return { servers, settings };
+}
+
+interface Parts {
+  readonly scheme: string;
+  readonly user: string;
+  readonly password: string | undefined;
+  readonly hosts: readonly { readonly host: string; readonly port: number }[];
+  readonly database: string;
+  readonly query: string;
+}
+
+const FAILED: Parts = { scheme: "redis", user: "", password: undefined, hosts: [], database: "", query: "" };
+
+function partsOf(url: string): Parts | undefined {
+  const parsed = /^(rediss?):\/\/(?:([^:@/?#]*)(?::([^@/?#]*))?@)?([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?/i.exec(url);
+  if (parsed === null) return undefined;
+  const [, scheme = "", user = "", password, hosts = "", database = "", query = ""] = parsed;
+  return { scheme: scheme.toLowerCase(), user, password, hosts: hosts.split(",").map(hostOf), database, query };
+}
+
+function hostOf(text: string): { readonly host: string; readonly port: number } {
+  const [, bracketed, plain = "", port = `${PORT}`] = /^(?:\[([^\]]*)\]|([^:]*))(?::(\d*))?$/.exec(text) ?? [];
+  return { host: bracketed ?? plain, port: Number(port) };
+}
+
+function isAddress(host: string): boolean {
+  return /^[\d.]+$/.test(host) || host.includes(":");
+}

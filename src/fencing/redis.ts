@@ -1,0 +1,277 @@
+// redisFence: for data kept in Redis, with tokens of a store that has them (Redis itself has none). The fence is a key beside the data. A write is one script that compares the fence with the
+// text under which this token was admitted, and writes only if it is that text; so the check and the write are one step, whichever client sends it.
+//
+// THE ARGUMENT
+//   one step   Redis runs a script alone. What the rule says of a token depends on what is remembered and on nothing else, and the text is what is remembered. So what was admitted under a
+//              text is admitted wherever that text stands, and is written nowhere else. Texts are compared for equality, never as numbers: Lua's are doubles, and take 2⁵³ + 1 for 2⁵³.
+//   law 12     `raise` installs the token by such a script. Whatever an older leader has in flight compares an older text from then on, however late it arrives: it is refused. So no older
+//              write changes what the leader reads from this server after `raise`.
+//   unknown    A script without an answer may be run later, under the same comparison. The caller is told STORE_TIMEOUT, not that it failed.
+// Not promised: the fence is as durable as the data beside it. A failover to a replica that has not heard of the newest token, a restart without its last writes, a flush or an eviction forget it, and then an
+// older leader is admitted again; the data written under the newer token is forgotten with it. Data that must survive that belongs into another database.
+// Needs: every writer of the guarded keys writes through `write`. In a cluster fence and data must be in one slot: give both the same hash tag.
+import { ConclaveError, invalidConfig } from "../base/errors.ts";
+import { Recent } from "../base/recent.ts";
+import { isClient, placeOfClient, portOf, type RedisClient, UrlPort } from "../clients/redis/client.ts";
+import { outcomeOf, type Whereabouts } from "../clients/redis/errors.ts";
+import { type RedisPort, scriptOf } from "../clients/redis/port.ts";
+import { parseUrl, placeOf, problemOfUrl } from "../clients/redis/url.ts";
+import { show } from "../base/show.ts";
+import { passwordHidden } from "../base/url.ts";
+import { admit, adopted, type Adopted, type Lowering, type Move, moveDomain, type Remembered } from "./guard.ts";
+import { resourceOf, textOf, tokenOf } from "./input.ts";
+import { memoryOfText, textOfMemory } from "./memory-text.ts";
+import { adoptByCall, adoptByCommand, type HowToAdopt } from "./refusals.ts";
+import { type Verifier, verifierOf, type Verifying } from "./signed.ts";
+import type { Fenced, Signed } from "./token.ts";
+
+const DEFAULT_PREFIX = "conclave-fence:";
+const ANSWER_WITHIN_MS = 10_000;
+/** One that is forgotten is asked for once more. */
+const RESOURCES_REMEMBERED = 10_000;
+
+/** One command on one key: `{ command: "HSET", key: "order:7", args: ["state", "paid"] }`. */
+export interface RedisWrite {
+  readonly command: string;
+  readonly key: string;
+  readonly args?: readonly string[] | undefined;
+}
+
+/** A guard for keys in Redis. */
+export interface RedisFence<By extends Fenced | Signed = Fenced> {
+  /** For a new leader, before it reads: refuses an older token, else installs this one. */
+  raise(resource: string, by: By): Promise<void>;
+  /**
+   * All of `writes` in one step, in their order, or none and a refusal. Redis takes nothing back: if one of them fails (another type under its key), those before it stand, and the error says so.
+   * Resolves to what Redis answered to each.
+   */
+  write(resource: string, by: By, writes: readonly RedisWrite[]): Promise<readonly unknown[]>;
+  /** After a deliberate move to another store: tokens of the old domain stay refused. Or a repair, after a token that no store has granted. */
+  adopt(resource: string, move: Move | Lowering): Promise<Adopted>;
+  /** Closes a connection that the fence opened; the next call opens it anew. A client of yours stays open. */
+  close(): Promise<void>;
+}
+
+/** Options of `redisFence`. */
+export interface RedisFenceOptions {
+  /** Of the fence's keys. @default "conclave-fence:" */
+  readonly prefix?: string | undefined;
+}
+
+/** The same as the other form, for signed tokens. */
+export function redisFence(source: string | RedisClient, options: RedisFenceOptions & Verifying): RedisFence<Signed>;
+/** Around a client of ioredis or redis (one server, or a cluster), or at a URL. Data and fence must be in one server; the election is elsewhere. */
+export function redisFence(source: string | RedisClient, options?: RedisFenceOptions): RedisFence;
+export function redisFence(
+  source: string | RedisClient,
+  options: RedisFenceOptions & Partial<Verifying> = {},
+): RedisFence<Fenced | Signed> {
+  const verifier = verifierOf("redisFence", options, ["prefix"]);
+  const { prefix = DEFAULT_PREFIX } = options;
+  if (typeof source !== "string") {
+    if (!isClient(source))
+      throw invalidConfig("redisFence", [`${show(source)} is neither a URL, nor a client of ioredis or redis`]);
+    return new KeyFence({
+      port: portOf(source),
+      place: placeOfClient(source),
+      prefix,
+      howToAdopt: adoptByCall,
+      verifier,
+    });
+  }
+  const problem = problemOfUrl(source);
+  if (problem !== undefined) throw invalidConfig("redisFence", [problem]);
+  const [server, another] = parseUrl(source).servers;
+  if (server === undefined || another !== undefined)
+    throw invalidConfig("redisFence", ["data and fence are in one server: name one"]);
+  const flags = ["--guard", passwordHidden(source), ...(prefix === DEFAULT_PREFIX ? [] : ["--prefix", prefix])];
+  const howToAdopt = adoptByCommand(flags);
+  return new KeyFence({ port: new UrlPort(server), place: placeOf(server), prefix, howToAdopt, verifier });
+}
+
+// KEYS[1] the fence, then one key for each write. ARGV[1] the text that must stand in the fence ("" for none), ARGV[2] the text to install ("" for none), ARGV[3] the writes as JSON.
+// Answers as JSON: what stands instead, or what each write was answered and the place of the one that failed.
+const WRITE = scriptOf(`local fence = redis.call('GET', KEYS[1])
+if (fence or '') ~= ARGV[1] then return cjson.encode({ stands = fence or '' }) end
+if ARGV[2] ~= '' then redis.call('SET', KEYS[1], ARGV[2]) end
+local replies = {}
+for index, write in ipairs(cjson.decode(ARGV[3])) do
+  local reply = redis.pcall(write.command, KEYS[1 + index], unpack(write.args or {}))
+  if type(reply) == 'table' and reply.err then return cjson.encode({ failed = index, why = reply.err }) end
+  if type(reply) == 'table' and reply.ok then reply = reply.ok end
+  if type(reply) == 'boolean' then reply = cjson.null end
+  replies[index] = reply
+end
+return cjson.encode({ replies = replies })`);
+
+interface FenceParts {
+  readonly port: RedisPort;
+  readonly place: string;
+  readonly prefix: string;
+  readonly howToAdopt: HowToAdopt;
+  readonly verifier: Verifier | undefined;
+}
+
+interface Changed {
+  readonly after: Remembered;
+  readonly isNew: boolean;
+  readonly replies: readonly unknown[];
+}
+
+class KeyFence implements RedisFence<Fenced | Signed> {
+  readonly #port: RedisPort;
+  readonly #prefix: string;
+  readonly #where: Whereabouts;
+  readonly #howToAdopt: HowToAdopt;
+  readonly #verifier: Verifier | undefined;
+  /** The fence's text as last seen. If it is out of date, the comparison fails, and shows what is there. */
+  readonly #known = new Recent<string, string>(RESOURCES_REMEMBERED);
+
+  constructor({ port, place, prefix, howToAdopt, verifier }: FenceParts) {
+    this.#port = port;
+    this.#prefix = prefix;
+    this.#howToAdopt = howToAdopt;
+    this.#verifier = verifier;
+    const grant = `ACL SETUSER NAME ~${prefix}* +eval +evalsha +get +set, and the keys and commands of your writes`;
+    this.#where = { place, grant };
+  }
+
+  async raise(resource: string, by: Fenced | Signed): Promise<void> {
+    await this.#admit(resource, by, []);
+  }
+
+  async write(resource: string, by: Fenced | Signed, writes: readonly RedisWrite[]): Promise<readonly unknown[]> {
+    const problems = writes.flatMap(problemsOfWrite);
+    if (problems.length > 0) throw invalidConfig("redisFence", problems);
+    return (await this.#admit(resource, by, writes)).replies;
+  }
+
+  async #admit(resource: string, by: Fenced | Signed, writes: readonly RedisWrite[]): Promise<Changed> {
+    const token = tokenOf(by, this.#verifier, resource);
+    textOf(token);
+    return await this.#change(resource, (before) => admit(resource, before, token, this.#howToAdopt), writes);
+  }
+
+  async adopt(resource: string, move: Move | Lowering): Promise<Adopted> {
+    const { after, isNew } = await this.#change(resource, (before) => moveDomain(resource, before, move), []);
+    return adopted(after, move, isNew);
+  }
+
+  async close(): Promise<void> {
+    await this.#port.close();
+  }
+
+  /** Repeated only while the comparison shows another fence than the one assumed; each time the rule is asked anew. */
+  async #change(
+    resource: string,
+    next: (before: Remembered | undefined) => Remembered,
+    writes: readonly RedisWrite[],
+  ): Promise<Changed> {
+    const key = `${this.#prefix}${resourceOf(resource)}`;
+    let known = this.#known.get(key) ?? "";
+    for (let isFresh = false; ; isFresh = true) {
+      const before = known === "" ? undefined : memoryOfText(known, () => edited(key));
+      const after = rule(before, next, isFresh);
+      const isLook = after === "look first";
+      const install = isLook || after === before ? "" : textOfMemory(after);
+      // A look compares with what no fence holds.
+      const answer = await this.#run(key, isLook ? NO_TEXT : known, install, isLook ? [] : writes);
+      if (typeof answer["stands"] === "string") {
+        known = answer["stands"];
+        this.#known.set(key, known);
+        continue;
+      }
+      if (isLook) continue;
+      if (install !== "") this.#known.set(key, install);
+      if (typeof answer["failed"] === "number") throw failedWrite(answer["failed"], String(answer["why"]), writes);
+      return { after, isNew: install !== "", replies: listOf(answer["replies"]) };
+    }
+  }
+
+  async #run(
+    key: string,
+    expected: string,
+    install: string,
+    writes: readonly RedisWrite[],
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const keys = [key, ...writes.map((write) => write.key)];
+    const commands = JSON.stringify(writes.map(({ command, args = [] }) => ({ command, args })));
+    try {
+      const reply = await within(this.#port.run(WRITE, keys, [expected, install, commands]));
+      return JSON.parse(Buffer.isBuffer(reply) ? reply.toString("utf8") : String(reply)) as Record<string, unknown>;
+    } catch (error) {
+      if (error instanceof Late) this.#port.doubt();
+      throw errorOf(error, this.#where);
+    }
+  }
+}
+
+const NO_TEXT = "?";
+
+class Late extends Error {}
+
+function within<T>(promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
+    signal.addEventListener("abort", () => reject(new Late(`no answer within ${ANSWER_WITHIN_MS} ms`)), { once: true });
+    promise.then(resolve, reject);
+  });
+}
+
+/** A refusal by what is only remembered here may be out of date: the fence may have been moved to another domain. */
+function rule(
+  before: Remembered | undefined,
+  next: (before: Remembered | undefined) => Remembered,
+  isFresh: boolean,
+): Remembered | "look first" {
+  try {
+    return next(before);
+  } catch (refusal) {
+    if (isFresh) throw refusal;
+    return "look first";
+  }
+}
+
+function problemsOfWrite({ command, key, args = [] }: RedisWrite): string[] {
+  const isText = (text: unknown): boolean => typeof text === "string";
+  return isText(command) && isText(key) && Array.isArray(args) && args.every(isText)
+    ? []
+    : ['a write is { command: "SET", key: "order:7", args: ["paid"] }, all of them texts'];
+}
+
+function failedWrite(place: number, why: string, writes: readonly RedisWrite[]): ConclaveError {
+  const { command, key } = writes[place - 1] as RedisWrite;
+  const before =
+    place === 1 ? "Nothing was written" : `The ${place - 1} before it stand, what follows it was not written`;
+  return new ConclaveError(
+    "STORE_FOREIGN_DATA",
+    `redisFence: ${command} ${JSON.stringify(key)} failed (${why}). ${before}.`,
+  );
+}
+
+/** Lua does not tell an empty list from an empty object. */
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? (value as readonly unknown[]) : [];
+}
+
+function errorOf(error: unknown, where: Whereabouts): ConclaveError {
+  const outcome = outcomeOf(error, where);
+  if (outcome.kind === "unknown")
+    return new ConclaveError(
+      "STORE_TIMEOUT",
+      `redisFence: ${where.place} did not answer. It may have been written, or may still be; read before you write again.`,
+      { cause: error },
+    );
+  if (/CROSSSLOT/.test(outcome.message))
+    return new ConclaveError(
+      "STORE_UNSUPPORTED",
+      'redisFence: in a cluster fence and data must be in one slot: write the same hash tag into both, as in the resource "{orders}" and the key "{orders}:7". Nothing was written.',
+      { cause: error },
+    );
+  return new ConclaveError(outcome.code, outcome.message.replace(/^redis:/, "redisFence:"), { cause: error });
+}
+
+function edited(key: string): ConclaveError {
+  const message = `redisFence: ${key} does not hold what a fence holds: somebody has edited it. Nothing was written. Put the newest token back, or use another prefix.`;
+  return new ConclaveError("STORE_FOREIGN_DATA", message);
+}

@@ -1,0 +1,44 @@
+-- { claims = { { session, name, bid, over, value }, … }, uptime, votes }. Each is answered for itself, in order.
+--
+-- `votes`: this server is one of several, and what the majority of them grants counts from this claim on, also here if the last renewal has not reached this server. So the session
+-- is extended with it.
+-- `uptime`: this server may have forgotten what it granted before it was started, so it grants nothing before every lease of that time has run out: for so many
+-- milliseconds. It is counted by the server's wall clock.
+local function mayTake(seat, claim)
+  if seat.state == 'held' then -- a new term of the very session that holds it; never anybody else's
+    return seat.session == claim.session and claim.over == seat.version
+  end
+  if claim.over == 'vacant' then return seat.was ~= claim.bid end
+  return claim.over == seat.version
+end
+
+local function answer(index, claim)
+  local holder = living(claim.session)
+  if not holder then return { kind = 'session-lost' } end
+  local key = KEYS[1 + index]
+  local seat = seatAt(key, claim.name)
+  if seat.state == 'foreign' then return { kind = 'foreign', key = seat.key } end
+  if seat.state == 'held' and isOf(seat, claim.session, claim.bid) then
+    if seat.value ~= claim.value then occupy(key, claim.name, holder, claim.bid, claim.value) end
+    return { kind = 'granted' }
+  end
+  if not mayTake(seat, claim) then return { kind = 'beaten', seat = seat } end
+  if isTooYoung() then return { kind = 'restarted' } end
+  if asked.votes then holder.ends = now + holder.ttl end
+  occupy(key, claim.name, holder, claim.bid, claim.value)
+  if asked.votes then extendSession(holder) end
+  if seat.dead then
+    local _, isKnown = living(seat.dead)
+    if isKnown and not asked.votes then bury(seat.dead) end
+    redis.call('HDEL', holdsKey(seat.dead), claim.name)
+  end
+  return { kind = 'granted' }
+end
+
+for index, claim in ipairs(asked.claims) do
+  living(claim.session)
+  seatAt(KEYS[1 + index], claim.name)
+end
+local answers = {}
+for index, claim in ipairs(asked.claims) do answers[index] = answer(index, claim) end
+return cjson.encode({ kind = 'claimed', answers = answers })

@@ -1,0 +1,226 @@
+// The six methods of the contract on one server of Redis, each as one script (lua/): one request, one step at the server. Nothing is remembered between calls.
+//
+// The server judges: a session lives until the instant that its last renewal has written, by the server's wall clock. What that clock, a failover or a restart can break is
+// declared (guarantee.ts), and is why terms of this store have no tokens.
+import { type Refused, unknown, type Unknown } from "../../base/outcome.ts";
+import { foreignText, outcomeOf, type Whereabouts } from "../../clients/redis/errors.ts";
+import type { RedisPort } from "../../clients/redis/port.ts";
+import type { Guarantee } from "../../lease/guarantee.ts";
+import type {
+  Call,
+  Claim,
+  Claimed,
+  Hint,
+  Hold,
+  KeepWish,
+  Kept,
+  Looked,
+  Name,
+  Question,
+  Released,
+  Session,
+  SessionSpec,
+  UnfencedStore,
+  Will,
+} from "../contract.ts";
+import { isGivenUp, whenGivenUp } from "../call.ts";
+import { grantedMs } from "../granted-ttl.ts";
+import { Mailboxes } from "../mailbox.ts";
+import { type Answer, holdsAt, leftMsOf, listOf, parseAnswer, seatOf, sessionOf, straysOf } from "./answers.ts";
+import type { Layout } from "./guarantee.ts";
+import { SCRIPTS, type Verb } from "./scripts.ts";
+import { Watcher } from "./watcher.ts";
+
+export interface StoreParts {
+  readonly port: RedisPort;
+  readonly where: Whereabouts;
+  readonly guarantee: Guarantee<"unfenced">;
+  readonly layout: Layout;
+  /** Of our own keys. */
+  readonly prefix: string;
+  /** A server that has run for less grants nothing. */
+  readonly minUptimeMs?: number | undefined;
+  /** One of several: it votes (lua/keep.lua, lua/claim.lua). */
+  readonly votes?: boolean | undefined;
+}
+
+export class RedisStore implements UnfencedStore {
+  readonly guarantee: Guarantee<"unfenced">;
+  readonly #parts: StoreParts;
+  readonly #watcher: Watcher;
+  readonly #mailboxes = new Mailboxes();
+
+  constructor(parts: StoreParts) {
+    this.guarantee = parts.guarantee;
+    this.#parts = parts;
+    this.#watcher = new Watcher({
+      port: parts.port,
+      channel: (name) => `${parts.prefix}:told:${name}`,
+      hearsAll: parts.layout === "ours",
+      look: (names) => this.#glance(names),
+    });
+  }
+
+  /** Where it is, for messages. */
+  get place(): string {
+    return this.#parts.where.place;
+  }
+
+  keep(session: Session | SessionSpec, holds: readonly Hold[], call: Call, wish: KeepWish = {}): Promise<Kept> {
+    if ("nonce" in session) return this.#open(session, call);
+    const asked = {
+      session: session.id,
+      ...(this.guarantee.refusesClones === true ? { beats: session.beats } : {}),
+      holds: holds.map(({ name, bid }) => ({ name, bid })),
+      strays: wish.strays !== false && wish.part !== true,
+      ...(this.#parts.votes === true
+        ? { votes: { candidate: session.candidate, ttl: session.ttlMs }, uptime: this.#parts.minUptimeMs }
+        : {}),
+    };
+    return this.#ask<Kept>("keep", namesOf(holds), asked, call, (answer) => {
+      if (answer["kind"] === "session-lost") return { kind: "session-lost" };
+      const lost = holdsAt(holds, answer["lost"]);
+      const proof = answer["isNew"] === true ? { proves: false as const } : {};
+      return {
+        kind: "kept",
+        session: sessionOf(session.id, answer),
+        lost,
+        unsure: [],
+        strays: straysOf(answer["strays"]),
+        ...proof,
+      };
+    });
+  }
+
+  #open({ nonce, candidate, ttlMs, beat }: SessionSpec, call: Call): Promise<Kept> {
+    const ttl = grantedMs(ttlMs, this.guarantee.ttl);
+    const asked = { session: nonce, candidate, ttl, ...(this.guarantee.refusesClones === true ? { beat } : {}) };
+    return this.#ask<Kept>("open", [], asked, call, (answer) => {
+      if (answer["kind"] === "session-lost") return { kind: "session-lost" };
+      return { kind: "kept", session: sessionOf(nonce, answer), lost: [], unsure: [], strays: [], ...metOf(answer) };
+    });
+  }
+
+  async claim(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]> {
+    const asked = {
+      claims: claims.map(({ session, name, bid, over, value }) => ({ session: session.id, name, bid, over, value })),
+      uptime: this.#parts.minUptimeMs,
+      votes: this.#parts.votes,
+    };
+    const answer = await this.#ask("claim", namesOf(claims), asked, call, (answer) => ({
+      kind: "claimed" as const,
+      claimed: claims.map((claim, index) => this.#readClaim(claim, listOf<Answer>(answer["answers"])[index])),
+    }));
+    return answer.kind === "claimed" ? answer.claimed : claims.map(() => answer);
+  }
+
+  #readClaim({ name, bid }: Claim, answer: Answer | undefined): Claimed {
+    const { place } = this.#parts.where;
+    switch (answer?.["kind"]) {
+      case "granted":
+        return { kind: "granted", hold: { name, bid } };
+      case "beaten":
+        return { kind: "beaten", seat: seatOf(name, answer["seat"] as Answer, place) };
+      case "session-lost":
+        return { kind: "session-lost" };
+      case "foreign":
+        return refused("STORE_FOREIGN_DATA", foreignText(String(answer["key"]), place), false);
+      case "restarted":
+        return refused(
+          "STORE_UNREACHABLE",
+          `${place} was started less than ${this.#parts.minUptimeMs} ms ago (maxTtlMs), and may have forgotten who leads. It grants nothing until then. It is tried again.`,
+          true,
+        );
+      default:
+        return unknown(new Error(`redis: ${place} did not answer a claim`));
+    }
+  }
+
+  release({ session, holds, endSession }: Will, call: Call): Promise<Released> {
+    const asked = {
+      session: session.id,
+      holds: holds.map(({ name, bid }) => ({ name, bid })),
+      ends: endSession,
+      ...(this.guarantee.refusesClones === true ? { beats: session.beats } : {}),
+    };
+    return this.#ask<Released>("release", namesOf(holds), asked, call, () => ({ kind: "released" }));
+  }
+
+  look(questions: readonly Question[], call: Call): Promise<Looked> {
+    const names = namesOf(questions);
+    return this.#ask<Looked>("look", names, { names }, call, (answer) => ({
+      kind: "seen",
+      seats: this.#readSeats(names, answer),
+    }));
+  }
+
+  #readSeats(names: readonly Name[], answer: Answer): ReturnType<typeof seatOf>[] {
+    const seats = listOf<Answer>(answer["seats"]);
+    return names.map((name, index) => seatOf(name, seats[index] ?? {}, this.place));
+  }
+
+  watch(questions: readonly Question[], call: Call): AsyncIterable<Hint> {
+    return this.#mailboxes.watch(call.signal, (mailbox) => this.#watcher.add(namesOf(questions), mailbox));
+  }
+
+  /** For hints: what is seen, and how long each is held at least. undefined: could not be seen now. */
+  async #glance(names: readonly Name[]): ReturnType<ConstructorParameters<typeof Watcher>[0]["look"]> {
+    const call = { signal: new AbortController().signal, sentAtMs: 0 };
+    const looked = await this.#ask("look", names, { names }, call, (answer) => ({
+      kind: "glanced" as const,
+      glances: this.#readSeats(names, answer).map((seat, index) => ({
+        seat,
+        leftMs: leftMsOf(listOf<Answer>(answer["seats"])[index]),
+      })),
+    }));
+    return looked.kind === "glanced" ? looked.glances : undefined;
+  }
+
+  async close(): Promise<void> {
+    this.#mailboxes.endAll();
+    await this.#parts.port.close();
+  }
+
+  // ---- one call
+
+  #keyOf(name: Name): string {
+    return this.#parts.layout === "ours" ? `${this.#parts.prefix}:seat:${name}` : name;
+  }
+
+  /** Never rejects: what goes wrong is an outcome too. */
+  #ask<A>(
+    verb: Verb,
+    names: readonly Name[],
+    asked: object,
+    call: Call,
+    read: (answer: Answer) => A,
+  ): Promise<A | Refused | Unknown> {
+    const { port, where, prefix, layout } = this.#parts;
+    return new Promise((resolve) => {
+      if (isGivenUp(call)) return resolve(unknown(call.signal.reason));
+      const stop = whenGivenUp(call, () => {
+        port.doubt();
+        resolve(unknown(call.signal.reason));
+      });
+      const keys = [prefix, ...names.map((name) => this.#keyOf(name))];
+      port
+        .run(SCRIPTS[verb], keys, [JSON.stringify(asked), layout])
+        .then((reply) => resolve(read(parseAnswer(reply, where.place))))
+        .catch((error: unknown) => resolve(outcomeOf(error, where)))
+        .finally(stop);
+    });
+  }
+}
+
+function namesOf(of: readonly { readonly name: Name }[]): Name[] {
+  return of.map(({ name }) => name);
+}
+
+function refused(code: Refused["code"], message: string, retryable: boolean): Refused {
+  return { kind: "refused", code, message: `redis: ${message}`, retryable };
+}
+
+function metOf({ redis, valkey }: Answer): { met?: { server: string } } {
+  if (typeof valkey === "string") return { met: { server: `Valkey ${valkey}` } };
+  return typeof redis === "string" ? { met: { server: `Redis ${redis}` } } : {};
+}

@@ -1,0 +1,33 @@
+// The rights that a user of the server needs, as the command that gives them.
+import type { Layout } from "./guarantee.ts";
+
+const COMMANDS = [
+  "eval",
+  "evalsha",
+  "time",
+  "info",
+  "exists",
+  "del",
+  "get",
+  "set",
+  "pttl",
+  "pexpire",
+  "hset",
+  "hget",
+  "hmget",
+  "hgetall",
+  "hdel",
+  "publish",
+  "subscribe",
+  "unsubscribe",
+] as const;
+
+/** To be run by an administrator. With layout "redlock" the names of elections are keys themselves. */
+export function grantOf(prefix: string, layout: Layout): string {
+  const keys = layout === "redlock" ? "~*" : `~${globOf(prefix)} ~${globOf(prefix)}:*`;
+  return `ACL SETUSER NAME on >PASSWORD ${keys} &${globOf(prefix)}:* ${COMMANDS.map((each) => `+${each}`).join(" ")}`;
+}
+
+function globOf(text: string): string {
+  return text.replaceAll(/[\\*?[\]]/g, String.raw`\$&`);
+}

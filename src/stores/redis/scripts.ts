@@ -1,0 +1,28 @@
+// The scripts of `redis:`, one for each method of the contract that talks to the server. Each is one step at the server.
+import { type Script, scriptOf } from "../../clients/redis/port.ts";
+import { lua as shared } from "./lua/shared.lua";
+import { lua as claim } from "./lua/claim.lua";
+import { lua as keep } from "./lua/keep.lua";
+import { lua as look } from "./lua/look.lua";
+import { lua as open } from "./lua/open.lua";
+import { lua as release } from "./lua/release.lua";
+
+export type Verb = "open" | "keep" | "claim" | "release" | "look";
+
+/** Without the comments: the text is sent to the server when it does not know the script yet. */
+function whole(verb: string): Script {
+  return scriptOf(
+    `${shared}\n${verb}`
+      .split("\n")
+      .filter((line) => !line.startsWith("--"))
+      .join("\n"),
+  );
+}
+
+export const SCRIPTS: Readonly<Record<Verb, Script>> = {
+  open: whole(open),
+  keep: whole(keep),
+  claim: whole(claim),
+  release: whole(release),
+  look: whole(look),
+};

@@ -1,0 +1,142 @@
+// Hints, for as long as somebody watches. Our scripts publish every grant and release to a channel of its name. A lease that runs out publishes nothing: the look
+// that is made anyway says how long it lasts at least, and the next look is made when that is over. Where nothing can be heard (no right to subscribe, a client that cannot), and where
+// others write who do not publish (layout redlock), we look twice a second.
+// Hints are not needed for safety; what goes wrong here is said by the machine's own requests.
+import type { Listening, RedisPort } from "../../clients/redis/port.ts";
+import type { Name, Seat } from "../contract.ts";
+import type { Mailbox } from "../mailbox.ts";
+import { Watched } from "../watched.ts";
+
+const LOOK_EVERY_MS = 500;
+/** Not earlier, so that a seat that is renewed just in time is not looked at all the time. */
+const LOOK_AFTER_MS = 20;
+/** A renewal is expected long before; a lost message is made up for by then. */
+const LOOK_AT_LATEST_MS = 30_000;
+
+export interface Glance {
+  readonly seat: Seat;
+  readonly leftMs: number | undefined;
+}
+
+export interface WatcherParts {
+  readonly port: RedisPort;
+  readonly channel: (name: Name) => string;
+  /** Whoever writes there publishes it. */
+  readonly hearsAll: boolean;
+  /** undefined: could not be seen now. */
+  readonly look: (names: readonly Name[]) => Promise<readonly Glance[] | undefined>;
+}
+
+export class Watcher {
+  readonly #parts: WatcherParts;
+  readonly #watched = new Watched();
+  readonly #timers = new Map<Name, NodeJS.Timeout>();
+  /** What was last seen. */
+  readonly #seen = new Map<Name, string>();
+  readonly #names = new Map<string, Name>();
+  #listening: Promise<Listening> | undefined;
+  #heard = new Set<Name>();
+
+  constructor(parts: WatcherParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns how to stop. */
+  add(names: readonly Name[], mailbox: Mailbox): () => void {
+    const fresh = names.filter((name) => !this.#watched.has(name));
+    this.#watched.add(names, mailbox);
+    void this.#begin(fresh, names, mailbox);
+    return () => {
+      for (const name of names) this.#remove(name, mailbox);
+    };
+  }
+
+  /** First it is listened, then looked: what happens in between is heard. */
+  async #begin(fresh: readonly Name[], names: readonly Name[], newcomer: Mailbox): Promise<void> {
+    await Promise.all(fresh.map((name) => this.#listenTo(name)));
+    await this.#look(names, newcomer);
+  }
+
+  async #listenTo(name: Name): Promise<void> {
+    const channel = this.#parts.channel(name);
+    try {
+      await (await (this.#listening ??= this.#listen())).add(channel);
+      if (!this.#watched.has(name)) return;
+      this.#names.set(channel, name);
+      this.#heard.add(name);
+    } catch {
+      this.#stopListening(); // looks do, until somebody else begins to watch
+    }
+  }
+
+  #listen(): Promise<Listening> {
+    const listening: Promise<Listening> = this.#parts.port.listen({
+      heard: (from) => this.#told(from),
+      broken: () => {
+        if (this.#listening === listening) this.#broken(); // and not one that was stopped before
+      },
+    });
+    return listening;
+  }
+
+  #told(channel: string): void {
+    const name = this.#names.get(channel);
+    if (name !== undefined) void this.#look([name]);
+  }
+
+  /** Whoever still wants a watch begins one again. */
+  #broken(): void {
+    this.#stopListening();
+    this.#watched.endAll();
+  }
+
+  /** What is free already was given back between the look that led to this watch and now: the newcomer is told, whatever others were told before. */
+  async #look(names: readonly Name[], newcomer?: Mailbox): Promise<void> {
+    const glances = (await this.#parts.look(names)) ?? [];
+    for (const [index, name] of names.entries()) {
+      if (!this.#watched.has(name)) continue;
+      const glance = glances[index];
+      if (glance !== undefined) this.#tell(glance.seat, newcomer);
+      this.#lookLater(name, glance);
+    }
+  }
+
+  #tell(seat: Seat, newcomer: Mailbox | undefined): void {
+    const [before, now] = [this.#seen.get(seat.name), `${seat.state} ${seat.holder?.bid} ${seat.holder?.value}`];
+    this.#seen.set(seat.name, now);
+    if (before === undefined ? seat.state !== "held" : before !== now) this.#watched.tell(seat.name, seat);
+    else if (seat.state !== "held") newcomer?.put({ name: seat.name, seat });
+  }
+
+  #lookLater(name: Name, glance: Glance | undefined): void {
+    const leftMs = glance?.seat.state === "held" ? glance.leftMs : undefined;
+    const isHeard = this.#heard.has(name) && this.#parts.hearsAll && glance !== undefined;
+    const most = isHeard ? LOOK_AT_LATEST_MS : LOOK_EVERY_MS;
+    clearTimeout(this.#timers.get(name));
+    const timer = setTimeout(
+      () => void this.#look([name]),
+      Math.min(most, Math.max(LOOK_AFTER_MS, (leftMs ?? most) + 1)),
+    );
+    this.#timers.set(name, timer.unref());
+  }
+
+  #remove(name: Name, mailbox: Mailbox): void {
+    if (!this.#watched.remove(name, mailbox)) return;
+    clearTimeout(this.#timers.get(name));
+    this.#timers.delete(name);
+    this.#seen.delete(name);
+    this.#heard.delete(name);
+    const channel = this.#parts.channel(name);
+    this.#names.delete(channel);
+    if (this.#watched.size === 0) this.#stopListening();
+    else void this.#listening?.then((listening) => listening.remove(channel)).catch(() => {}); // it was never heard
+  }
+
+  #stopListening(): void {
+    const listening = this.#listening;
+    this.#listening = undefined;
+    this.#heard = new Set();
+    this.#names.clear();
+    void listening?.then((each) => each.stop()).catch(() => {}); // there was none
+  }
+}

@@ -1,0 +1,167 @@
+// redisFence on a real Redis, with two handles as two processes would have them; and in a cluster.
+import { Cluster, Redis } from "ioredis";
+import { createClient } from "redis";
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { type RedisFence, redisFence } from "conclave/fencing/redis";
+import * as server from "../../scripts/servers/redis.mjs";
+import { byHand } from "../stores/redis/stage.ts";
+import { useServers } from "../support/servers.ts";
+import { anyToken, by, codeOf, findDisorder } from "./tokens.ts";
+
+const servers = useServers(server);
+const url = (): string => servers().urls[0] ?? "";
+let one: RedisFence;
+let two: RedisFence;
+let resource = "";
+let resources = 0;
+beforeEach(() => {
+  one = redisFence(url());
+  two = redisFence(url());
+  resource = `ledger-${++resources}`;
+});
+afterEach(async () => {
+  await Promise.all([one.close(), two.close()]);
+});
+
+const set = (value: string): readonly { command: string; key: string; args: string[] }[] => [
+  { command: "SET", key: `data-${resource}`, args: [value] },
+];
+const data = (): Promise<unknown> => byHand(url(), "GET", `data-${resource}`);
+
+describe("redisFence", () => {
+  it("writes with the newest token, and refuses an older one, also by a handle that has not seen the newer", async () => {
+    await one.write(resource, by(1), set("first"));
+    await two.write(resource, by(2), set("second"));
+    await expect(one.write(resource, by(1), set("late"))).rejects.toMatchObject({ code: "TOKEN_STALE" });
+    expect(await data()).toBe("second");
+  });
+
+  it("tells numbers apart that Lua's doubles do not", async () => {
+    const large = 2n ** 53n;
+    await one.raise(resource, by(large + 1n));
+    expect(await codeOf(two.write(resource, by(large), set("late")))).toBe("TOKEN_STALE");
+    expect(await codeOf(two.write(resource, by(large + 2n), set("newer")))).toBe("admitted");
+    expect(await codeOf(one.write(resource, by(large + 1n), set("late")))).toBe("TOKEN_STALE");
+    expect(await codeOf(one.write(resource, by(10n ** 30n), set("much newer")))).toBe("admitted");
+    expect(await codeOf(one.write(resource, by(9n * 10n ** 29n), set("shorter")))).toBe("TOKEN_STALE");
+    expect(await data()).toBe("much newer");
+  });
+
+  it("answers what Redis answers to each write, and says which stand if one fails", async () => {
+    const key = `hash-${resource}`;
+    const replies = await one.write(resource, by(1), [
+      { command: "HSET", key, args: ["a", "1", "b", "2"] },
+      { command: "INCR", key: `count-${resource}` },
+      { command: "GET", key: `none-${resource}` },
+      { command: "SET", key: `plain-${resource}`, args: ["x"] },
+    ]);
+    expect(replies).toEqual([2, 1, null, "OK"]);
+    const failing = one.write(resource, by(1), [
+      { command: "INCR", key: `count-${resource}` },
+      { command: "LPUSH", key, args: ["x"] },
+      { command: "INCR", key: `count-${resource}` },
+    ]);
+    await expect(failing).rejects.toMatchObject({
+      code: "STORE_FOREIGN_DATA",
+      message: expect.stringMatching(/LPUSH.*The 1 before it stand/) as unknown,
+    });
+    expect(await byHand(url(), "GET", `count-${resource}`)).toBe("2");
+  });
+
+  it("refuses another domain until it is adopted, everywhere at once", async () => {
+    await one.raise(resource, by(5, "x", "etcd-1"));
+    await two.raise(resource, by(5, "x", "etcd-1"));
+    await expect(two.raise(resource, by(1, "y", "etcd-2"))).rejects.toThrow(
+      /npx conclave fence adopt .*--guard redis:/,
+    );
+    await one.adopt(resource, { from: "etcd-1", to: "etcd-2" });
+    expect(await codeOf(two.raise(resource, by(1, "y", "etcd-2")))).toBe("admitted");
+    expect(await codeOf(two.raise(resource, by(9, "x", "etcd-1")))).toBe("TOKEN_FOREIGN");
+  });
+
+  it("refuses a fence that somebody has edited, and leaves it", async () => {
+    await one.raise(resource, by(1));
+    await byHand(url(), "SET", `conclave-fence:${resource}`, "gone");
+    expect(await codeOf(one.write(resource, by(2), set("x")))).toBe("STORE_FOREIGN_DATA");
+    expect(await byHand(url(), "GET", `conclave-fence:${resource}`)).toBe("gone");
+    expect(await data()).toBeNull();
+  });
+
+  it("admits tokens in order, whichever of them is first", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyToken, { minLength: 2, maxLength: 8 }), async (tokens) => {
+        resource = `race-${++resources}`;
+        const write = (token: (typeof tokens)[number]): typeof set extends (value: string) => infer W ? W : never => [
+          { command: "RPUSH", key: `order-${resource}`, args: [`${tokens.indexOf(token)}`] },
+        ];
+        await Promise.all(
+          tokens.map((token, index) =>
+            (index % 2 === 0 ? one : two).write(resource, { token }, write(token)).catch(() => {}),
+          ),
+        );
+        const order = (await byHand(url(), "LRANGE", `order-${resource}`, "0", "-1")) as string[];
+        expect(findDisorder(order.flatMap((index) => tokens[Number(index)] ?? []))).toBeUndefined();
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it("says that it is unknown when no answer comes, and that what is still under way is refused after a raise", async () => {
+    const [node] = servers().nodes;
+    await one.raise(resource, by(1));
+    node?.pause();
+    vi.spyOn(AbortSignal, "timeout").mockImplementation(() => {
+      const controller = new AbortController();
+      setTimeout(() => controller.abort(), 300);
+      return controller.signal;
+    });
+    const code = await codeOf(one.write(resource, by(1), set("when?")));
+    vi.restoreAllMocks();
+    node?.resume();
+    expect(code).toBe("STORE_TIMEOUT");
+    await two.raise(resource, by(2));
+    expect(await codeOf(one.write(resource, by(1), set("late")))).toBe("TOKEN_STALE");
+  });
+
+  it("works around clients that the user made, and leaves them open", async () => {
+    const io = new Redis(url());
+    const node = createClient({ url: url() });
+    await node.connect();
+    const [first, second] = [redisFence(io), redisFence(node)];
+    await first.write(resource, by(1), set("first"));
+    await second.write(resource, by(2), set("second"));
+    expect(await codeOf(first.write(resource, by(1), set("late")))).toBe("TOKEN_STALE");
+    await Promise.all([first.close(), second.close()]);
+    expect(await io.ping()).toBe("PONG");
+    io.disconnect();
+    node.destroy();
+  });
+});
+
+describe("in a cluster", () => {
+  const cluster = useServers(server, { args: ["--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1"] });
+
+  it("refuses keys of other slots than the fence's, and takes those with its hash tag", async () => {
+    const at = cluster().urls[0] ?? "";
+    await byHand(at, "CLUSTER", "ADDSLOTSRANGE", "0", "16383");
+    await expect
+      .poll(async () => String(await byHand(at, "CLUSTER", "INFO")), { timeout: 10_000 })
+      .toMatch(/cluster_state:ok/);
+    const client = new Cluster([at]);
+    const fence = redisFence(client);
+    await expect(
+      fence.write("orders", by(1), [{ command: "SET", key: "orders:7", args: ["paid"] }]),
+    ).rejects.toMatchObject({
+      code: "STORE_UNSUPPORTED",
+      message: expect.stringMatching(/the same hash tag.*Nothing was written/) as unknown,
+    });
+    expect(await fence.write("{orders}", by(1), [{ command: "SET", key: "{orders}:7", args: ["paid"] }])).toEqual([
+      "OK",
+    ]);
+    expect(await codeOf(fence.write("{orders}", by(0), [{ command: "SET", key: "{orders}:7", args: ["late"] }]))).toBe(
+      "TOKEN_STALE",
+    );
+    client.disconnect();
+  });
+});
