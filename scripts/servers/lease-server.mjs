@@ -130,7 +130,8 @@ class LeaseServer {
     if (name === undefined) {
       if (verb === "watch") return this.#watch(response, url, namespace);
       if (verb === "create") return { code: 201, object: shelf.create(namespace, json) };
-      const items = shelf.list(namespace).filter((lease) => isWanted(url, lease));
+      const wanted = shelf.list(namespace).filter((lease) => isWanted(url, lease));
+      const items = wanted.map(({ metadata, spec }) => ({ metadata, spec })); // of what kind they are is said once
       const metadata = { resourceVersion: `${shelf.version}` };
       return { code: 200, object: { kind: "LeaseList", apiVersion: "coordination.k8s.io/v1", metadata, items } };
     }

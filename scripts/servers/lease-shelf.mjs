@@ -119,6 +119,8 @@ export class LeaseShelf {
   /** @param {string} namespace @param {string} name @param {Fields} body */
   update(namespace, name, body) {
     const asked = /** @type {Fields} */ (body["metadata"] ?? {});
+    if (body["kind"] !== "Lease")
+      throw new StatusError(400, "BadRequest", "Object 'Kind' is missing in the body of the request");
     if (asked["name"] !== undefined && asked["name"] !== name)
       throw new StatusError(
         400,

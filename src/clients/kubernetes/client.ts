@@ -16,6 +16,8 @@ import { EventStream, type WatchEars } from "./event-stream.ts";
 const ANSWER_WITHIN_MS = 30_000;
 const LONGEST_PAUSE_MS = 3_000;
 const CONNECTIONS = 16;
+/** A list of a thousand Leases that are full of memos has 200 MB; nobody has that, and something must be too much. */
+const LONGEST_BODY = 256 * 1024 * 1024;
 const IDLE_CONNECTION_MS = 30_000;
 
 export interface Answer {
@@ -232,7 +234,10 @@ function bodyOf(response: IncomingMessage): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = "";
     response.setEncoding("utf8");
-    response.on("data", (part: string) => (text += part));
+    response.on("data", (part: string) => {
+      text += part;
+      if (text.length > LONGEST_BODY) response.destroy(new Error("the answer has no end"));
+    });
     response.on("end", () => resolve(text));
     response.on("error", (error) => reject(lost(error)));
     response.on("close", () => reject(lost(new Error("closed"))));

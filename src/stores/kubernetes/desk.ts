@@ -11,6 +11,9 @@ export interface Listed {
   readonly version: string;
 }
 
+/** The items of a list come without it. */
+const KIND = { apiVersion: "coordination.k8s.io/v1", kind: "Lease" };
+
 export class LeaseDesk {
   readonly #client: KubernetesClient;
   readonly #namespace: string;
@@ -71,7 +74,7 @@ export class LeaseDesk {
 
   /** "conflict": there is one already. */
   async create(lease: object, signal: AbortSignal): Promise<Lease | "conflict"> {
-    const answer = await this.#client.send("POST", this.path, lease, signal);
+    const answer = await this.#client.send("POST", this.path, { ...KIND, ...lease }, signal);
     if (answer.status === 201 || answer.status === 200) return readLease(answer.json);
     if (answer.status === 409) return "conflict";
     throw unexpected(answer, "a Lease that was to be made");
@@ -79,7 +82,8 @@ export class LeaseDesk {
 
   /** "conflict": another version stands there, or another Lease, or none. */
   async update(leaseName: string, lease: object, signal: AbortSignal): Promise<Lease | "conflict"> {
-    const answer = await this.#client.send("PUT", `${this.path}/${leaseName}`, lease, signal);
+    const whole = { ...KIND, ...lease };
+    const answer = await this.#client.send("PUT", `${this.path}/${leaseName}`, whole, signal);
     if (answer.status === 200) return readLease(answer.json);
     if (answer.status === 409 || answer.status === 404) return "conflict";
     throw unexpected(answer, `the Lease ${leaseName}`);

@@ -184,8 +184,6 @@ export function granted(
   const note: TermNote = { holder, candidate: session.candidate, session: session.id, bid, domain };
   const { [ASKED]: _asked, ...annotations } = lease?.metadata.annotations ?? {};
   return {
-    apiVersion: "coordination.k8s.io/v1",
-    kind: "Lease",
     ...lease,
     metadata: {
       ...(lease?.metadata ?? { name: leaseName }),
