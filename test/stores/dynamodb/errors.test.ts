@@ -33,8 +33,8 @@ const opening = (store: Store): Promise<Kept> =>
 async function refusedBy(store: Store): Promise<Refused> {
   const kept = await opening(store);
   await store.close();
-  if (kept.kind !== "refused") throw new Error(`${kept.kind}, not refused: ${JSON.stringify(kept)}`);
-  return kept;
+  expect(kept.kind).toBe("refused");
+  return kept as Refused;
 }
 
 const answering = (treatment: Treatment): Store => {

@@ -14,6 +14,7 @@ import { dynamodb, lockClient } from "conclave/stores/dynamodb";
 import { storeConformance } from "conclave/testing";
 import * as server from "../../../scripts/servers/dynamodb.mjs";
 import { useServers } from "../../support/servers.ts";
+import { call, claim, hold, open } from "../moves.ts";
 
 const servers = useServers(server);
 const url = (): string => servers().urls[0] ?? "";
@@ -45,6 +46,28 @@ describe("the layout lock-client", () => {
     expect(() => dynamodb(`${url()}&layout=other`)).toThrow(/native or lock-client/);
     expect(lockClient(url(), { partitionKey: "id" }).url).toContain("layout=lock-client&partitionKey=id");
     await store.close();
+  });
+
+  it("takes no item whose holder has renewed between the taker's read and its write", async () => {
+    const client = server.clientOf(servers().nodes[0]?.url ?? "");
+    const store = lockClient(client, { table: server.TABLE });
+    const [holder, taker] = [await open(store), await open(store)];
+    const mine = await hold(store, holder, "overtaken");
+    const meddled = lockClient(
+      {
+        send: async (command, options) => {
+          if ((command as object).constructor.name === "PutItemCommand") await store.keep(holder, [mine], call());
+          return await client.send(command, options);
+        },
+      },
+      { table: server.TABLE },
+    );
+    expect(await claim(meddled, taker, "overtaken")).toMatchObject({
+      kind: "beaten",
+      seat: { holder: { bid: mine.bid } },
+    });
+    expect(await store.keep(holder, [mine], call())).toMatchObject({ kind: "kept", lost: [] });
+    client.destroy();
   });
 
   it("must be accepted as unfenced: the compiler says so, and so does the candidate", () => {
