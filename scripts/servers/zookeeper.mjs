@@ -73,6 +73,7 @@ export async function start({
     initLimit: "20",
     syncLimit: "4",
     maxClientCnxns: "0",
+    maxSessionTimeout: "120000",
     "admin.enableServer": "false",
     "4lw.commands.whitelist": ["srvr", ...words].join(","),
     ...config,

@@ -5,7 +5,9 @@ import { memory } from "conclave/stores/memory";
 import { postgresSchema } from "conclave/stores/postgres";
 import * as etcdServer from "../../scripts/servers/etcd.mjs";
 import * as postgresServer from "../../scripts/servers/postgres.mjs";
+import * as zookeeperServer from "../../scripts/servers/zookeeper.mjs";
 import { urlOf } from "../stores/etcd/etcd.ts";
+import { urlOf as zookeeperUrl } from "../stores/zookeeper/zookeeper.ts";
 import { newDatabase } from "../stores/postgres/stage.ts";
 import { useServers } from "../support/servers.ts";
 import { CommandLine } from "./command.ts";
@@ -15,11 +17,13 @@ const cli = new CommandLine();
 afterAll(() => cli.end());
 const members = useServers(etcdServer);
 const databases = useServers(postgresServer);
+const ensemble = useServers(zookeeperServer);
 
 const STORES: readonly (readonly [name: string, url: () => Promise<string>])[] = [
   ["sqlite", () => Promise.resolve(`sqlite:${cli.file("list.db")}`)],
   ["postgres", () => newDatabase(databases().urls[0] ?? "", postgresSchema())],
   ["etcd", () => Promise.resolve(urlOf(members()))],
+  ["zookeeper", () => Promise.resolve(zookeeperUrl(ensemble()))],
 ];
 
 describe.each(STORES)("%s", (name, url) => {
@@ -49,7 +53,9 @@ describe.each(STORES)("%s", (name, url) => {
     await candidate.close();
     const after = await cli.run(["list", "--store", store]);
     expect(after.stdout).toBe(
-      name === "etcd" ? "no elections\n" : `nobody leads "a b"\nnobody leads "b/c"\nnobody leads "ä"\n`,
+      name === "etcd" || name === "zookeeper"
+        ? "no elections\n"
+        : `nobody leads "a b"\nnobody leads "b/c"\nnobody leads "ä"\n`,
     );
   });
 });

@@ -5,9 +5,12 @@ import { createCandidate } from "conclave";
 import { etcd } from "conclave/stores/etcd";
 import { postgres, postgresSchema } from "conclave/stores/postgres";
 import { sqlite } from "conclave/stores/sqlite";
+import { zookeeper } from "conclave/stores/zookeeper";
 import * as etcdServer from "../../scripts/servers/etcd.mjs";
 import * as postgresServer from "../../scripts/servers/postgres.mjs";
+import * as zookeeperServer from "../../scripts/servers/zookeeper.mjs";
 import { urlOf } from "../stores/etcd/etcd.ts";
+import { urlOf as zookeeperUrl } from "../stores/zookeeper/zookeeper.ts";
 import { newDatabase } from "../stores/postgres/stage.ts";
 import { useServers } from "../support/servers.ts";
 import { CommandLine } from "./command.ts";
@@ -17,6 +20,7 @@ const cli = new CommandLine();
 afterAll(() => cli.end());
 const members = useServers(etcdServer);
 const databases = useServers(postgresServer);
+const ensemble = useServers(zookeeperServer);
 let database = "";
 beforeAll(async () => {
   database = await newDatabase(databases().urls[0] ?? "", postgresSchema());
@@ -28,6 +32,7 @@ describe.each([
   ["sqlite", () => `sqlite:${cli.file("memos.db")}`, () => sqlite(cli.file("memos.db"))],
   ["etcd", () => urlOf(members()), () => etcd(urlOf(members()))],
   ["postgres", () => database, () => postgres(database)],
+  ["zookeeper", () => zookeeperUrl(ensemble()), () => zookeeper(zookeeperUrl(ensemble()))],
 ] as const)("conclave memo on %s", (_name, url, open) => {
   it("prints all memos of an election, or one, also when its term is over", PATIENT, async () => {
     const ask = (...args: string[]) => cli.run(["memo", ...args, "--store", url()]);

@@ -43,7 +43,8 @@ export async function join(link: Link, held: HeldSession, place: Place, claim: C
   const parent = parentOf(place.chroot, name);
   const known = held.entry(name);
   held.doubted.add(name);
-  const line = await listLine(link, place.layout, parent);
+  // The hint that leads to a claim came from the server of another connection: this one must not be behind that, or the claim would wait for an entry that is gone.
+  const [, line] = await Promise.all([link.sync(parent), listLine(link, place.layout, parent)]);
   const own = await findOwn(link, held, place, claim, parent, line ?? []);
   if ("kind" in own) return own;
   if (own.entry !== undefined) {
