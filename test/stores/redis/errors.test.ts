@@ -111,6 +111,10 @@ describe("data of others", () => {
     });
     await byHand(url(), "SET", "settings", "somebody's");
     await byHand(url(), "RPUSH", "list", "somebody's");
+    const others = redis(url(), { layout: "redlock" });
+    for (const name of ["settings", "list"])
+      expect(await others.look([{ name }], call())).toMatchObject({ kind: "refused", code: "STORE_FOREIGN_DATA" });
+    await others.close();
     for (const name of ["settings", "list"])
       expect((await refusalOf(url(), name, { layout: "redlock" })).code).toBe("STORE_FOREIGN_DATA");
     expect(await byHand(url(), "GET", "{conclave}:seat:taken")).toBe("somebody's");
