@@ -179,7 +179,7 @@ export function granted(
   now: Date,
 ): object {
   const { session, domain, name, bid, value } = grant;
-  const holder = `${session.candidate}_${bid}`;
+  const holder = holderName(session.candidate, bid);
   const at = microTime(now);
   const note: TermNote = { holder, candidate: session.candidate, session: session.id, bid, domain };
   const { [ASKED]: _asked, ...annotations } = lease?.metadata.annotations ?? {};
@@ -199,6 +199,14 @@ export function granted(
       leaseTransitions: lease === undefined ? 0 : (lease.spec.leaseTransitions ?? 0) + 1,
     },
   };
+}
+
+/** As Go's candidates are called: who, and what tells this attempt from every other. A bid begins with a nonce, which mostly is in the candidate's id already. */
+function holderName(candidate: string, bid: Bid): string {
+  const nonce = bid.slice(0, bid.lastIndexOf("."));
+  return nonce !== "" && candidate.endsWith(`_${nonce}`)
+    ? `${candidate}${bid.slice(nonce.length)}`
+    : `${candidate}_${bid}`;
 }
 
 /** Records the token beside: from now on the version of the Lease is another. */
