@@ -61,6 +61,8 @@ const QUICK = new Set([
   "test/clients/etcd/fuzz.test.ts",
   "test/keeper/estates.test.ts",
   "test/keeper/fate.test.ts",
+  "test/stores/dynamodb/clones.test.ts",
+  "test/stores/dynamodb/interleavings.test.ts",
   "test/stores/etcd/steps.test.ts",
   "test/supervisor/estate.test.ts",
 ]);
@@ -117,7 +119,7 @@ async function main(argv) {
 /** Its test needs neither a server nor a process of its own. @param {Mutant} mutant */
 function isQuick({ test = "" }) {
   if (QUICK.has(test)) return true;
-  return !/^test\/(?:supervisor\/|keeper\/|election\/keeper\/killed|(?:stores|clients)\/(?:postgres|etcd)\/|fencing\/(?:postgres|etcd)\.)/.test(
+  return !/^test\/(?:supervisor\/|keeper\/|election\/keeper\/killed|(?:stores|clients)\/(?:postgres|etcd|dynamodb)\/|fencing\/(?:postgres|etcd)\.)/.test(
     test,
   );
 }
