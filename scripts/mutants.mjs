@@ -64,6 +64,8 @@ const QUICK = new Set([
   "test/stores/dynamodb/clones.test.ts",
   "test/stores/dynamodb/interleavings.test.ts",
   "test/stores/etcd/steps.test.ts",
+  "test/stores/redis/majority.test.ts",
+  "test/stores/zookeeper/layout.test.ts",
   "test/supervisor/estate.test.ts",
 ]);
 /** @typedef {import("./patched-tests.mjs").TestOutcome} TestOutcome */
@@ -119,7 +121,7 @@ async function main(argv) {
 /** Its test needs neither a server nor a process of its own. @param {Mutant} mutant */
 function isQuick({ test = "" }) {
   if (QUICK.has(test)) return true;
-  return !/^test\/(?:supervisor\/|keeper\/|election\/keeper\/killed|(?:stores|clients)\/(?:postgres|etcd|dynamodb)\/|fencing\/(?:postgres|etcd)\.)/.test(
+  return !/^test\/(?:supervisor\/|keeper\/|election\/keeper\/killed|(?:stores|clients)\/(?:postgres|etcd|dynamodb|redis|zookeeper)\/|fencing\/(?:postgres|etcd|redis)\.)/.test(
     test,
   );
 }
