@@ -110,7 +110,7 @@ export class ZooKeeperSession {
       if (!connection.isOpen) return;
       if (connection.heard === heard) return connection.close("it has been silent for too long");
       heard = connection.heard;
-      connection.ping(new AbortController().signal).catch(() => {});
+      connection.ping(new AbortController().signal).catch(() => {}); // the next beat finds that nothing was heard
       return undefined;
     }, this.timeoutMs / 3).unref();
   }
