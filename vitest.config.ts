@@ -14,6 +14,9 @@ const alias = publicModules().map(({ name, source }) => ({
 /** They want the whole machine, so they run after the others and one by one. */
 const HEAVY = ["test/incidents/herd.test.ts", "test/stores/sqlite/stress.test.ts"];
 
+/** Those that need what only `npm run test:newer` brings. */
+const FETCHED = process.env["CONCLAVE_GO_CANDIDATE"] === undefined ? ["test/stores/kubernetes/client-go.test.ts"] : [];
+
 export default defineConfig({
   resolve: { alias },
   plugins: [withoutDefence(), sqlText],
@@ -29,7 +32,7 @@ export default defineConfig({
         test: {
           name: "light",
           include: ["test/**/*.test.ts"],
-          exclude: [...HEAVY, "test/projects/**"],
+          exclude: [...HEAVY, ...FETCHED, "test/projects/**"],
           maxWorkers: 4,
           sequence: { groupOrder: 0 },
         },

@@ -11,7 +11,7 @@ import { openBareEtcd } from "./networked/bare-etcd.mjs";
 import { etcdctlRecipe, leaving, nodeRecipe, takeOver, together } from "./networked/failover.mjs";
 import { held } from "./networked/held.mjs";
 import { exitRows, EXTENT, heldRows, lockRows, say, timeRows } from "./networked/rows.mjs";
-import { canSupervise, supervised } from "./networked/supervised.mjs";
+import { killRun } from "./networked/ours.mjs";
 import { inTurns, wordsFor } from "./networked/turns.mjs";
 import { keepResults } from "./results/keep.mjs";
 import { start } from "../scripts/servers/etcd.mjs";
@@ -46,7 +46,7 @@ export async function run() {
       ...(await locks(place, raw)),
       ...(await exits(place, raw)),
       ...(await crashes(place, raw)),
-      ...(await keeper(place, raw)),
+      ...(await killRun("etcd", place.ours, raw)),
     ];
     if (process.env["BENCH_KEEP"] === "1") keepResults("etcd", raw);
     return rows;
@@ -212,15 +212,4 @@ async function crashes({ url, ours }, raw) {
     ...timeRows(`${what} etcdctl lock`, seen.lock, ""),
     ...timeRows("etcd, after a crash, etcdctl elect (its ttl is 60 s)", seen.elect, "").slice(0, 1),
   ];
-}
-
-/** @param {Place} place @param {Record<string, unknown>} raw */
-async function keeper({ ours }, raw) {
-  if (!canSupervise()) {
-    say("conclave run is not in this build: a crash under it is left out");
-    return [];
-  }
-  const samples = await supervised(ours, EXTENT.supervised);
-  Object.assign(raw, { supervised: samples });
-  return timeRows("etcd, conclave run killed, ttl 60 s, to the next command's first act", samples, "≤ 250");
 }

@@ -7,21 +7,19 @@
 import { Agent, request } from "node:http";
 import { createCandidate } from "conclave";
 import { kubernetes } from "conclave/stores/kubernetes";
-import { leaving, nodeRecipe, takeOver, together } from "./networked/failover.mjs";
-import { held } from "./networked/held.mjs";
-import { exitRows, EXTENT, heldRows, lockRows, say, timeRows } from "./networked/rows.mjs";
-import { canSupervise, supervised } from "./networked/supervised.mjs";
-import { inTurns, wordsFor } from "./networked/turns.mjs";
+import { leaving, nodeRecipe } from "./networked/failover.mjs";
+import { crashOurs, holdMany, killRun, SETTLE_MS } from "./networked/ours.mjs";
+import { exitRows, EXTENT, lockRows } from "./networked/rows.mjs";
+import { inTurns } from "./networked/turns.mjs";
 import { keepResults } from "./results/keep.mjs";
 import { control, NAMESPACE, start } from "../scripts/servers/kubernetes.mjs";
 
-/** Each is renewed by a request of its own, so that there are fewer than elsewhere. */
-const HELD = 100;
 const TTL_MS = 15_000;
+/** Each is renewed by a request of its own, so that there are fewer than elsewhere. */
+const OURS = { store: "kubernetes", many: 100, ttlMs: TTL_MS };
 const CRASH_TTL_MS = 2_000;
 /** Silence as the taker counts it (ttl · (1 + 2ρ) and a grain), from the renewal that its watch told it. */
 const CRASH_BOUND_MS = Math.ceil(CRASH_TTL_MS * 1.01 + 5 + CRASH_TTL_MS / 10);
-const SETTLE_MS = 2_000;
 const TITLES = {
   ours: "withLock",
   minimal: "the fewest correct requests on bare node:http (an update to take, one to give back)",
@@ -37,11 +35,11 @@ export async function run() {
   try {
     raw["kubernetes"] = await ran.version();
     const rows = [
-      ...(await heldOnes(place, raw)),
+      ...(await holdMany({ ...OURS, open: () => kubernetes(place.url), count: place.count }, raw)),
       ...(await locks(place, raw)),
       ...(await exits(place, raw)),
-      ...(await crashes(place, raw)),
-      ...(await keeper(place, raw)),
+      ...(await crashOurs("kubernetes", place.url, CRASH_TTL_MS, CRASH_BOUND_MS, raw)),
+      ...(await killRun("kubernetes", place.url, raw)),
     ];
     if (process.env["BENCH_KEEP"] === "1") keepResults("kubernetes", raw);
     return rows;
@@ -94,51 +92,9 @@ function bareLock(server) {
 }
 
 /** @param {Place} place @param {Record<string, unknown>} raw */
-async function heldOnes({ url, count }, raw) {
-  const names = Array.from({ length: HELD }, (_, index) => `held-${index}`);
-  const seen = await held({
-    count,
-    forMs: EXTENT.heldMs,
-    take: async () => {
-      const candidate = createCandidate({ store: kubernetes(url), ttlMs: TTL_MS, drainMs: 100 });
-      const terms = await Promise.all(names.map((name) => candidate.election(name).campaign()));
-      return async () => {
-        if (!terms.every((term) => term.isHeld())) throw new Error("a term was lost while nothing was wrong");
-        await candidate.close();
-      };
-    },
-  });
-  say(`asked while ${HELD} were held for ${EXTENT.heldMs / 1000} s: ${wordsFor(seen.by)}`);
-  raw["held"] = seen;
-  return heldRows(`kubernetes, ${HELD} leaderships held, ttl ${TTL_MS / 1000} s`, seen);
-}
-
-/** @param {Place} place @param {Record<string, unknown>} raw */
 async function exits({ url, count }, raw) {
   const ours = await leaving(nodeRecipe("kubernetes", url, "leaving", 60_000), { count, settleMs: SETTLE_MS });
   raw["leaves"] = ours;
   const inTurn = (/** @type {Readonly<Record<string, number>>} */ { update = 0, get = 0 }) => update + get;
   return exitRows("kubernetes, after a clean exit: conclave", ours, inTurn, "≤ 3");
-}
-
-/** @param {Place} place @param {Record<string, unknown>} raw */
-async function crashes({ url }, raw) {
-  const { pairs, rounds } = EXTENT;
-  const options = { how: /** @type {const} */ ("crash"), rounds, settleMs: SETTLE_MS, phaseMs: CRASH_TTL_MS / 3 };
-  const samples = await together(pairs, (pair) =>
-    takeOver(nodeRecipe("kubernetes", url, `crash-${pair}`, CRASH_TTL_MS), options),
-  );
-  raw["crashes"] = samples;
-  return timeRows(`kubernetes, after a crash, ttl ${CRASH_TTL_MS / 1000} s: conclave`, samples, `≤ ${CRASH_BOUND_MS}`);
-}
-
-/** @param {Place} place @param {Record<string, unknown>} raw */
-async function keeper({ url }, raw) {
-  if (!canSupervise()) {
-    say("conclave run is not in this build: a crash under it is left out");
-    return [];
-  }
-  const samples = await supervised(url, EXTENT.supervised);
-  raw["supervised"] = samples;
-  return timeRows("kubernetes, conclave run killed, ttl 60 s, to the next command's first act", samples, "≤ 250");
 }

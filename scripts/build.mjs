@@ -15,6 +15,7 @@ const modules = publicModules();
 /** Processes and threads that conclave starts beside itself: files of their own, promised to nobody. The keeper is whole in one file, whatever becomes of the others. */
 const HELPERS = [
   "cli/demo/candidate",
+  "cli/partitions/member",
   "cli/drill/candidate",
   "cli/sim-worker",
   "election/renewal-thread",

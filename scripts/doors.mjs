@@ -40,7 +40,7 @@ globalThis.tenants = ["a", "b"];
  * @param {object} options
  * @param {string} options.node its path; 24 or newer
  * @param {string} options.app where the package is installed
- * @param {{ postgres: string, etcd: string }} options.urls
+ * @param {{ postgres: string, etcd: string, redis: string, zookeeper: string, dynamodb: string, kubernetes: string }} options.urls
  * @param {(what: string, isGood: boolean, said: string) => void} options.report
  */
 export async function tryDoors({ node, app, urls, report }) {
@@ -48,7 +48,7 @@ export async function tryDoors({ node, app, urls, report }) {
     const blocks = blocksOf(readFileSync(path.join(app, "node_modules/conclave", page), "utf8"));
     for (const [index, { title, code }] of blocks.entries()) {
       const program = code.replaceAll(/etcd:\/\/[\d.:,]+/g, urls.etcd).replaceAll("listen(3000)", "listen(0)");
-      const { isGood, said } = await run({ node, app, program, postgres: urls.postgres });
+      const { isGood, said } = await run({ node, app, program, urls });
       report(`${page}, block ${index + 1}: ${title}`, isGood, `${program}\n${said}`);
     }
   }
@@ -64,15 +64,23 @@ function blocksOf(page) {
 }
 
 /**
- * @param {{ node: string, app: string, program: string, postgres: string }} options
+ * @param {{ node: string, app: string, program: string, urls: { postgres: string, redis: string, zookeeper: string, dynamodb: string, kubernetes: string } }} options
  * @returns {Promise<{ isGood: boolean, said: string }>}
  */
-async function run({ node, app, program, postgres }) {
+async function run({ node, app, program, urls }) {
   const names = [...program.matchAll(/^declare function (\w+)/gm)].map(([, name]) => name);
   const election = program.includes("declare const election:") ? ELECTION : "";
   writeFileSync(path.join(app, "door.mts"), program);
   writeFileSync(path.join(app, "given.mjs"), GIVEN.replace("NAMES", JSON.stringify(names)) + election);
-  const env = { ...process.env, DATABASE_URL: postgres, NODE_OPTIONS: "" };
+  const env = {
+    ...process.env,
+    DATABASE_URL: urls.postgres,
+    REDIS_URL: urls.redis,
+    ZOOKEEPER_URL: urls.zookeeper,
+    DYNAMODB_URL: urls.dynamodb,
+    KUBERNETES_URL: urls.kubernetes,
+    NODE_OPTIONS: "",
+  };
   const child = spawn(node, ["--import", "./given.mjs", "door.mts"], {
     cwd: app,
     env,

@@ -11,8 +11,12 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { tryDoors } from "./doors.mjs";
 import { pack } from "./projects.mjs";
+import * as dynamodbServer from "./servers/dynamodb.mjs";
 import * as etcdServer from "./servers/etcd.mjs";
+import * as kubernetesServer from "./servers/kubernetes.mjs";
 import { start } from "./servers/postgres.mjs";
+import * as redisServer from "./servers/redis.mjs";
+import * as zookeeperServer from "./servers/zookeeper.mjs";
 
 const NODES = ["20.20.0", "22.23.3", "24.9.0", "26.10.0"];
 const STRIPS_TYPES = "24.9.0";
@@ -27,10 +31,14 @@ await elect("x", { store, unfenced: true }).lead(async (term) => console.log("le
 const folder = mkdtempSync(path.join(tmpdir(), "conclave-first-screen-"));
 const postgres = await start();
 const etcd = await etcdServer.start();
+const redis = await redisServer.start();
+const zookeeper = await zookeeperServer.start();
+const dynamodb = await dynamodbServer.start();
+const kubernetes = await kubernetesServer.start();
 try {
   const tarball = await pack(folder);
   const app = path.join(folder, "app");
-  install(app, [tarball, "pg", "croner"]);
+  install(app, [tarball, "pg", "croner", "ioredis", "@aws-sdk/client-dynamodb"]);
   writeFileSync(path.join(app, "main.mjs"), firstScreen(path.join(app, "node_modules/conclave/README.md")));
   writeFileSync(path.join(app, "sqlite.mjs"), SQLITE);
   for (const version of NODES) {
@@ -46,11 +54,22 @@ try {
     tryCommand(node, app, version);
     if (version.startsWith("20.")) npm(app, ["uninstall", "libsql"]);
   }
-  const urls = { postgres: postgres.urls[0] ?? "", etcd: `etcd://${new URL(etcd.urls[0] ?? "").host}` };
+  const urls = {
+    postgres: postgres.urls[0] ?? "",
+    etcd: `etcd://${new URL(etcd.urls[0] ?? "").host}`,
+    redis: redis.urls[0] ?? "",
+    zookeeper: zookeeper.urls[0] ?? "",
+    dynamodb: dynamodb.urls[0] ?? "",
+    kubernetes: kubernetes.urls[0] ?? "",
+  };
   await tryDoors({ node: nodeOf(STRIPS_TYPES), app, urls, report });
 } finally {
   await postgres.stop();
   await etcd.stop();
+  await redis.stop();
+  await zookeeper.stop();
+  await dynamodb.stop();
+  await kubernetes.stop();
   rmSync(folder, { recursive: true, force: true });
 }
 

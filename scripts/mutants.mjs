@@ -121,7 +121,7 @@ async function main(argv) {
 /** Its test needs neither a server nor a process of its own. @param {Mutant} mutant */
 function isQuick({ test = "" }) {
   if (QUICK.has(test)) return true;
-  return !/^test\/(?:supervisor\/|keeper\/|election\/keeper\/killed|(?:stores|clients)\/(?:postgres|etcd|dynamodb|redis|zookeeper)\/|fencing\/(?:postgres|etcd|redis)\.)/.test(
+  return !/^test\/(?:supervisor\/|keeper\/|stonith\/devices\/(?!watchdog)|election\/keeper\/killed|(?:stores|clients)\/(?:postgres|etcd|dynamodb|redis|zookeeper)\/|fencing\/(?:postgres|etcd|redis)\.)/.test(
     test,
   );
 }

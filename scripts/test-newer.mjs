@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { fetchPackages } from "./servers/private-apt.mjs";
 
 /** @typedef {{ name: string, files: readonly string[], env?: Readonly<Record<string, string>> }} Run */
-/** @typedef {{ suite: string, packages: readonly string[], env(folder: string): Record<string, string>, version(folder: string): string, runs: readonly Run[] }} Newer */
+/** @typedef {{ suite: string, packages: readonly string[], dependencies?: boolean, env(folder: string): Record<string, string>, version(folder: string): string, runs: readonly Run[] }} Newer */
 
 const servers = fileURLToPath(new URL("servers", import.meta.url));
 const only = process.argv.slice(2);

@@ -1,6 +1,6 @@
 // The public face of conclave. Stores, the testing kit and the simulator have subpaths of their own.
 export { ConclaveError, type ErrorCode, isConclaveError, type LossReason, TermLostError } from "./base/errors.ts";
-export { createCandidate, elect } from "./election/candidate.ts";
+export { createCandidate, elect, semaphore } from "./election/candidate.ts";
 export type {
   CampaignOptions,
   Candidate,
@@ -15,8 +15,13 @@ export type {
   LockOptions,
   LookOptions,
   TermOf,
+  Transfer,
+  TransferAnswer,
+  TransferOptions,
 } from "./election/face.ts";
+export type { Ban } from "./election/bans.ts";
 export type { Memo } from "./election/memo.ts";
+export type { Permit, PermitHolder, Semaphore, SemaphoreOptions } from "./election/permit.ts";
 export { type ShutdownOptions, shutdownSignal } from "./election/shutdown.ts";
 export type { Term, UnfencedTerm } from "./election/term.ts";
 export { type Fenced, type FencingToken, formatToken, parseToken } from "./fencing/token.ts";

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ConclaveEvent } from "conclave";
+import { createFailoverMetrics } from "conclave/failover";
 import { createMetrics } from "conclave/telemetry";
 import ts from "ts59";
 import { describe, expect, it } from "vitest";
@@ -156,7 +157,7 @@ describe("a metric that a page, an alert rule or the dashboard names", () => {
 
   it("is exported", () => {
     const known = new Set(
-      families.flatMap(({ name, type }) =>
+      [...families, ...createFailoverMetrics("orders").collect()].flatMap(({ name, type }) =>
         type === "histogram" ? [name, `${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
       ),
     );

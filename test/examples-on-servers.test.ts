@@ -1,6 +1,6 @@
 // The examples that need a server, on one.
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -109,10 +109,10 @@ it("postgres-writer: writes with its token until SIGTERM, then gives back and en
   expect(rows[0]).toEqual({ entry: "entry 1 of term 1" });
 });
 
-describe("bullmq", () => {
+describe("on Redis", () => {
   const redis = useServers(redisServer);
 
-  it("one replica has the worker; the other takes over after SIGTERM, and every job is done once", async () => {
+  it("bullmq: one replica has the worker; the other takes over after SIGTERM, and every job is done once", async () => {
     const folder = mkdtempSync(path.join(tmpdir(), "conclave-example-"));
     const env = { CONCLAVE_STORE: `sqlite:${folder}/bullmq.db`, REDIS_URL: redis().urls[0] };
     // Each adds three jobs. The first to lead leaves with its second job; the other has the rest, and is told to leave when it has done its last.
@@ -128,5 +128,28 @@ describe("bullmq", () => {
     const made = both.flatMap(({ lines }) => lines.filter((line) => line.startsWith("report")));
     expect(made.toSorted()).toEqual([1, 2, 3, 4, 5, 6].map((id) => `report ${id} is made`));
     expect(both.every(({ lines }) => lines.length > 1)).toBe(true);
+  });
+
+  it("redis-lock: one of three replicas warms the cache", async () => {
+    const { code, lines, trouble } = await runExample("redis-lock", { env: { REDIS_URL: redis().urls[0] } });
+    expect([code, trouble]).toEqual([0, ""]);
+    expect(lines).toEqual([expect.stringMatching(/warmed it.*it was warmed once$/)]);
+  });
+
+  it("fenced-redis: corrupts without a fence, and not with one", async () => {
+    const { code, lines, trouble } = await runExample("fenced-redis", { env: { REDIS_URL: redis().urls[0] } });
+    expect([code, trouble]).toEqual([0, ""]);
+    expect(lines).toEqual(["without a fence: old leader", "with a fence:    successor; the late write: TOKEN_STALE"]);
+  });
+
+  it("the README's program about Redis works when it is pasted", () => {
+    const readme = readFileSync(path.join(root, "README.md"), "utf8");
+    const program = /^```ts\n((?:(?!^```)[\s\S])*?conclave\/stores\/redis[\s\S]*?)^```/m.exec(readme)?.[1] ?? "";
+    const { status, stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
+      cwd: root,
+      encoding: "utf8",
+      env: { ...process.env, REDIS_URL: redis().urls[0] },
+    });
+    expect([status, stdout, stderr]).toEqual([0, "warming, alone: true\n", ""]);
   });
 });

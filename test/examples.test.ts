@@ -29,6 +29,13 @@ describe("an example that runs today", () => {
     expect(new Set(turns.map((line) => line.slice(0, "web-1".length))).size).toBe(3);
   });
 
+  it("semaphore: six replicas call in turns, two at a time and never three", async () => {
+    await import("../examples/semaphore/main.mjs");
+    expect(printed).toHaveLength(6);
+    expect(new Set(printed.map((line) => line.replace(/^.*; /, "")))).toEqual(new Set(["1 at once", "2 at once"]));
+    expect(new Set(printed.map((line) => line.split(" ")[0])).size).toBe(6);
+  });
+
   it("lock: no addition is lost under the lock, and nine are without it", async () => {
     await import("../examples/lock/main.mjs");
     expect(printed).toEqual(["with the lock: 10 of 10", "without it:    1 of 10"]);
@@ -99,6 +106,7 @@ describe("an example that goes on until SIGTERM ends by itself then, with everyt
     ["operator", /has started/, "the controller has stopped"],
     ["shutdown", /at work/, "the seat is given back"],
     ["cron", /billed \d+\n/, undefined],
+    ["partitions", /(?:leads \d\n[\s\S]*){8}took an order/, undefined],
   ])("%s", async (name, stopAt, last) => {
     const folder = mkdtempSync(path.join(tmpdir(), "conclave-example-"));
     const { code, lines, trouble } = await run(name, { stopAt, env: { CONCLAVE_STORE: "memory:", FOLDER: folder } });

@@ -16,15 +16,15 @@ export function canSupervise() {
   return existsSync(cli) && spawnSync(process.execPath, [cli, "run", "--help"]).status === 0;
 }
 
-/** @param {string} store @param {number} rounds @param {string} [ttl] @returns {Promise<number[]>} ms */
-export async function supervised(store, rounds, ttl = "60s") {
+/** @param {string} store @param {number} rounds @param {string} [ttl] @param {readonly string[]} [flags] @returns {Promise<number[]>} ms */
+export async function supervised(store, rounds, ttl = "60s", flags = []) {
   const folder = mkdtempSync(path.join(tmpdir(), "conclave-supervised-"));
   const samples = [];
-  let leader = start(folder, store, 0, ttl);
+  let leader = start(folder, store, 0, ttl, flags);
   try {
     await appears(leader.mark);
     for (let round = 1; round <= rounds; round++) {
-      const next = start(folder, store, round, ttl);
+      const next = start(folder, store, round, ttl, flags);
       await next.until(/"keeper","state":"started"/);
       await next.until(/"session","state":"opened"/);
       await sleep(1000); // until it waits, and is told
@@ -41,11 +41,11 @@ export async function supervised(store, rounds, ttl = "60s") {
   }
 }
 
-/** @param {string} folder @param {string} store @param {number} round @param {string} ttl */
-function start(folder, store, round, ttl) {
+/** @param {string} folder @param {string} store @param {number} round @param {string} ttl @param {readonly string[]} flags */
+function start(folder, store, round, ttl, flags) {
   const mark = path.join(folder, `began-${round}`);
   const work = `echo $CONCLAVE_TOKEN > ${mark}.part; mv ${mark}.part ${mark}; exec sleep 1000`;
-  const args = ["run", "supervised", "--store", store, "--ttl", ttl, "--json", "--", "sh", "-c", work];
+  const args = ["run", "supervised", "--store", store, "--ttl", ttl, "--json", ...flags, "--", "sh", "-c", work];
   const run = spawn(process.execPath, [cli, ...args], { stdio: ["ignore", "ignore", "pipe"] });
   let told = "";
   run.stderr.on("data", (text) => (told += text));

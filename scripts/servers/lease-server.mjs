@@ -10,6 +10,7 @@ import { createServer as createPlainServer } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { fileURLToPath } from "node:url";
 import { LeaseShelf, REQUEST_BYTES, StatusError } from "./lease-shelf.mjs";
+import { discovered, tableOf, wantsTable } from "./lease-views.mjs";
 
 /**
  * @typedef {object} Settings
@@ -104,6 +105,8 @@ class LeaseServer {
       return { code: 200, object: { major, minor, gitVersion, platform: "conclave/lease-server" } };
     }
     const user = this.#userOf(request);
+    const view = request.method === "GET" ? discovered(url.pathname) : undefined;
+    if (view !== undefined) return { code: 200, object: view };
     const [, ofNamespace] = NAMESPACE.exec(url.pathname) ?? [];
     if (ofNamespace !== undefined && request.method === "GET") {
       this.#mustBeAllowed(user, "get", "namespaces", ofNamespace);
@@ -113,20 +116,21 @@ class LeaseServer {
     if (namespace === undefined)
       throw new StatusError(404, "NotFound", "the server could not find the requested resource");
     this.#mustBeAllowed(user, verb, "leases", namespace);
-    return this.#ofLeases(
-      response,
-      url,
-      verb,
-      namespace,
-      name === undefined ? undefined : decodeURIComponent(name),
-      body,
-    );
+    const asked = name === undefined ? undefined : decodeURIComponent(name);
+    const answered = this.#ofLeases(response, url, verb, namespace, asked, body);
+    return wantsTable(request.headers.accept) && answered !== undefined ? this.#asTable(answered) : answered;
+  }
+
+  /** @param {{ code: number, object: any }} answered */
+  #asTable({ code, object }) {
+    const leases = object.kind === "LeaseList" ? object.items : object.kind === "Status" ? undefined : [object];
+    return { code, object: leases === undefined ? object : tableOf(leases, `${this.#shelf.version}`) };
   }
 
   /** @param {Response} response @param {URL} url @param {string} verb @param {string} namespace @param {string | undefined} name @param {string} body */
   #ofLeases(response, url, verb, namespace, name, body) {
     const shelf = this.#shelf;
-    const json = body === "" ? {} : JSON.parse(body);
+    const json = readJson(body);
     if (name === undefined) {
       if (verb === "watch") return this.#watch(response, url, namespace);
       if (verb === "create") return { code: 201, object: shelf.create(namespace, json) };
@@ -262,6 +266,16 @@ async function readBody(request) {
     if (text.length > REQUEST_BYTES) throw new Error("the body is too large");
   }
   return text;
+}
+
+/** A real one also reads protobuf, and says the same of what it cannot read. @param {string} body */
+function readJson(body) {
+  try {
+    return body === "" ? {} : JSON.parse(body);
+  } catch {
+    const message = "the body of the request was in an unknown format - accepted media types include: application/json";
+    throw new StatusError(415, "UnsupportedMediaType", message);
+  }
 }
 
 /** @param {Response} response @param {number} code @param {unknown} object */

@@ -58,6 +58,29 @@ export async function start({ nodes: count = 1, folder, settings = {}, tls = fal
   };
 }
 
+/**
+ * Data folders of servers that are not started, all of one cluster: for those who start them themselves, as standbys of each other.
+ * @param {string} base @param {readonly string[]} names @param {Readonly<Record<string, string>>} settings @param {string} network whose hosts may come in, as pg_hba.conf writes it
+ */
+export async function makeCopies(base, names, settings, network = "127.0.0.1/32") {
+  mkdirSync(base, { recursive: true });
+  if (isRoot) chownSync(base, NOBODY, NOBODY);
+  const [first = "", ...others] = names.map((name) => path.join(base, name));
+  await initialise(first, base, settings, false);
+  const rules = [
+    "local all all trust",
+    `host all postgres ${network} trust`,
+    `host replication postgres ${network} trust`,
+  ];
+  writeFileSync(path.join(first, "pg_hba.conf"), `${rules.join("\n")}\n`);
+  for (const other of others) runCommand("cp", ["-a", first, other]);
+}
+
+/** The command that starts one of them. @param {string} data @param {number} port @returns {string[]} */
+export function serverCommand(data, port) {
+  return asNobody(`${BIN}/postgres`, ["-D", data, "-p", `${port}`]);
+}
+
 /** @param {string} data @param {string} base @param {Readonly<Record<string, string>>} settings @param {boolean} tls */
 async function initialise(data, base, settings, tls) {
   runCommand("cp", ["-a", path.join(await template(), "data"), data]);

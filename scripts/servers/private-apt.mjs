@@ -16,7 +16,7 @@ import os from "node:os";
 import path from "node:path";
 import { cacheFolder as sharedCache } from "../cached.mjs";
 
-/** @typedef {{ suite: string, packages: readonly string[] }} Wanted */
+/** @typedef {{ suite: string, packages: readonly string[], dependencies?: boolean }} Wanted `dependencies`: with everything that they depend on */
 
 /** Where it is all kept between runs. Deleting it makes the next run fetch anew. */
 export function cacheFolder() {
@@ -27,7 +27,11 @@ export function cacheFolder() {
  * The folder into which these packages are unpacked (usr/bin and so on are below it). Downloads them unless they are there.
  * @param {string} name @param {Wanted} wanted @param {(line: string) => void} [say]
  */
-export function fetchPackages(name, { suite, packages }, say = (line) => process.stderr.write(`${line}\n`)) {
+export function fetchPackages(
+  name,
+  { suite, packages, dependencies = false },
+  say = (line) => process.stderr.write(`${line}\n`),
+) {
   const folder = path.join(cacheFolder(), `${name}-${suite}`);
   if (existsSync(folder)) return folder;
   say(`fetching Debian packages of ${suite} into ${folder}: ${packages.join(" ")}`);
@@ -36,16 +40,30 @@ export function fetchPackages(name, { suite, packages }, say = (line) => process
   try {
     const apt = privateRoot(scratch, suite);
     run("apt-get", [...apt, "-q", "update"], scratch);
-    const downloads = path.join(scratch, "downloads");
-    mkdirSync(downloads);
-    run("apt-get", [...apt, "-q", "download", ...packages], downloads);
+    const downloads = download(apt, packages, dependencies, scratch);
     const unpacked = path.join(scratch, "unpacked");
-    for (const file of readdirSync(downloads)) run("dpkg", ["-x", file, unpacked], downloads);
+    for (const file of readdirSync(downloads))
+      if (file.endsWith(".deb")) run("dpkg", ["-x", file, unpacked], downloads);
     moveTo(unpacked, folder);
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
   return folder;
+}
+
+/**
+ * The folder with the packages. To apt-get, nothing is installed in the private root: so what they depend on is all that there is.
+ * @param {readonly string[]} apt @param {readonly string[]} packages @param {boolean} dependencies @param {string} scratch
+ */
+function download(apt, packages, dependencies, scratch) {
+  if (dependencies) {
+    run("apt-get", [...apt, "-q", "-y", "--no-install-recommends", "--download-only", "install", ...packages], scratch);
+    return path.join(scratch, "cache/archives");
+  }
+  const downloads = path.join(scratch, "downloads");
+  mkdirSync(downloads);
+  run("apt-get", [...apt, "-q", "download", ...packages], downloads);
+  return downloads;
 }
 
 /** Two runs may fetch at once; the first to be ready is taken. @param {string} unpacked @param {string} folder */

@@ -1,13 +1,51 @@
 // @ts-check
-// Redis: one server on loopback, or several that know nothing of each other, in memory only unless `args` say otherwise.
+// Redis: one server on loopback, or several that know nothing of each other, in memory only unless `args` say otherwise. CONCLAVE_REDIS_SERVER names another program than redis-server:
+// that of Valkey, or of another version.
+import { spawnSync } from "node:child_process";
 import { createConnection } from "node:net";
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { freePorts, launch, privateFolder } from "./process.mjs";
 
 export const packages = ["redis-server"];
 
 const ANSWERS_WITHIN_MS = 2_000;
+const PROGRAM = process.env["CONCLAVE_REDIS_SERVER"] ?? "redis-server";
+/** Those that say what a server does. Not `problems`: other servers than this one do not start with a clock that can be set. */
+const TESTS = ["conformance", "scripts", "redlock", "hints", "interop", "errors"].map(
+  (name) => `test/stores/redis/${name}.test.ts`,
+);
+
+/**
+ * Another server than Debian stable has, for `npm run test:newer`.
+ * @param {string} name @param {string} suite @param {readonly string[]} packages @param {string} program
+ * @returns {import("../test-newer.mjs").Newer}
+ */
+export function another(name, suite, packages, program) {
+  const at = (/** @type {string} */ folder) => path.join(folder, "usr/bin", program);
+  return {
+    suite,
+    packages,
+    env: (folder) => ({ CONCLAVE_REDIS_SERVER: at(folder), ...librariesIn(folder) }),
+    version: (folder) => {
+      const env = { ...process.env, ...librariesIn(folder) };
+      const { stdout } = spawnSync(at(folder), ["--version"], { encoding: "utf8", env });
+      const version = /v=(\S+)/.exec(stdout ?? "")?.[1];
+      if (version === undefined) throw new Error(`the ${name} that was fetched does not run here`);
+      return version;
+    },
+    runs: [{ name, files: [...TESTS, "test/fencing/redis.test.ts"] }],
+  };
+}
+
+/** Where the server finds those that were fetched with it. @param {string} folder @returns {Record<string, string>} */
+function librariesIn(folder) {
+  const top = path.join(folder, "usr/lib");
+  const name = existsSync(top) ? readdirSync(top).find((each) => each.endsWith("-linux-gnu")) : undefined;
+  if (name === undefined) return {};
+  const libraries = path.join(top, name);
+  return { LD_LIBRARY_PATH: libraries, LUA_CPATH: path.join(libraries, "lua/5.1/?.so") };
+}
 
 /**
  * @param {object} [options]
@@ -27,7 +65,7 @@ export async function start({ folder, nodes: count = 1, args = [], env = {}, pas
   return {
     urls: nodes.map(({ url }) => url),
     nodes,
-    version: async () => /^redis_version:(\S+)/m.exec(await ask(ports[0] ?? 0, "INFO server"))?.[1] ?? "",
+    version: async () => versionIn(await ask(ports[0] ?? 0, "INFO server")),
     stop: async () => {
       await Promise.all(nodes.map((node) => node.kill()));
       own?.remove();
@@ -58,7 +96,7 @@ function serverAt(port, base, { args, env, password, tls }) {
   const secret = password === undefined ? [] : ["--requirepass", password];
   return {
     url: `${tls === undefined ? "redis" : "rediss"}://127.0.0.1:${port}`,
-    command: "redis-server",
+    command: PROGRAM,
     args: ["--bind", "127.0.0.1", ...(secure ?? plain), ...trust, ...memoryOnly, ...secret, ...args],
     env,
     log: path.join(folder, "redis.log"),
@@ -67,6 +105,12 @@ function serverAt(port, base, { args, env, password, tls }) {
       return /^\+PONG|NOAUTH/.test(await ask(port, "PING"));
     },
   };
+}
+
+/** Valkey also says which Redis it is like. @param {string} info */
+function versionIn(info) {
+  const valkey = /^valkey_version:(\S+)/m.exec(info)?.[1];
+  return valkey === undefined ? (/^redis_version:(\S+)/m.exec(info)?.[1] ?? "") : `(Valkey) ${valkey}`;
 }
 
 /** @param {number} port @returns {Promise<boolean>} */

@@ -20,10 +20,13 @@ export type ErrorCode =
   | "STORE_FOREIGN_DATA"
   | "STORE_UNSUPPORTED"
   | "STORE_FULL"
+  | "NODE_BANNED"
+  | "NODE_DUPLICATE"
   | "THREAD_LOST"
   | "KEEPER_LOST"
   | "SCHEDULE_FAILED"
   | "SCHEDULE_AHEAD"
+  | "PARTITION_FAILED"
   | "CONFIG_INVALID"
   | "LOCK_TIMEOUT"
   | "CLOSED";
@@ -60,6 +63,10 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, boolean>> = {
   STORE_UNSUPPORTED: false,
   /** The session carries as many holds as the store allows. */
   STORE_FULL: false,
+  /** This node is to be powered off, or was: nothing is granted to it until the ban is lifted. */
+  NODE_BANNED: true,
+  /** Another machine has a live session under the name of this node. */
+  NODE_DUPLICATE: true,
   /** The renewal thread has ended or does not answer; renewals go on in the main loop. */
   THREAD_LOST: false,
   /** The keeper beside this process has ended, or could not be started; it is started again. */
@@ -68,6 +75,8 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, boolean>> = {
   SCHEDULE_FAILED: false,
   /** The mark of a schedule is later than the next slot of this clock: a clock is wrong by more than a period. */
   SCHEDULE_AHEAD: true,
+  /** The work of a partition rejected while it was led. It begins again after a pause. */
+  PARTITION_FAILED: true,
   /** Options that cannot work; the message lists every problem. */
   CONFIG_INVALID: false,
   /** The lock was not free within `waitMs`. */
@@ -86,6 +95,10 @@ export type LossReason =
   | "resigned"
   /** Given up because somebody asked this leader for it: `conclave resign`. */
   | "asked"
+  /** Given up because it had been led for `maxTenureMs`. */
+  | "tenure"
+  /** Given up for a candidate with a greater `priority`. */
+  | "outranked"
   /** The store no longer knows the session. */
   | "session-lost"
   /** The host slept past the deadline: boot time passed it, the monotonic clock did not. */
@@ -95,7 +108,7 @@ export type LossReason =
 
 /** Whether a term has ended because somebody wanted it to, and not by a fault. */
 export function isWished(reason: LossReason | undefined): boolean {
-  return reason === "resigned" || reason === "asked";
+  return reason === "resigned" || reason === "asked" || reason === "tenure" || reason === "outranked";
 }
 
 const brand = Symbol.for("conclave.error");
@@ -160,7 +173,11 @@ const LOSS_SENTENCES: Record<LossReason, string> = {
     "the store names another holder, or the record was deleted. Stop this work now; another process may lead already.",
   resigned: "the term was given up on purpose. Finish this work; the store is told when it has settled.",
   asked:
-    "this leader was asked to hand over (conclave resign). Finish this work; the store is told when it has settled.",
+    "this leader was asked to hand over (conclave resign, or a transfer). Finish this work; the store is told when it has settled.",
+  outranked:
+    "a candidate with a greater priority waits. Finish this work; the store is told when it has settled, and then that candidate leads.",
+  tenure:
+    "this term has been led for maxTenureMs, and others get their turn. Finish this work; the store is told when it has settled.",
   "session-lost": "the store no longer knows this session. Stop this work now; another process may lead already.",
   suspended: "this host slept past the deadline. Stop this work now; another process may lead already.",
   stalled:

@@ -9,7 +9,7 @@ export interface Unknown {
 
 /**
  * Definitely not applied, and not because of a rival: wrong password, quota, foreign data under the key, read-only, wrong version.
- * `code` is one of the STORE_ codes of errors.ts; `message` says what, why and what next.
+ * `code` is one of the STORE_ or NODE_ codes of errors.ts; `message` says what, why and what next.
  */
 export interface Refused {
   readonly kind: "refused";
@@ -25,7 +25,9 @@ export type RefusalCode =
   | "STORE_DENIED"
   | "STORE_FOREIGN_DATA"
   | "STORE_UNSUPPORTED"
-  | "STORE_FULL";
+  | "STORE_FULL"
+  | "NODE_BANNED"
+  | "NODE_DUPLICATE";
 
 /** How the message of a refusal ends that a candidate answers by asking again. */
 const TRIED_AGAIN = " It is tried again.";

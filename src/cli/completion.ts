@@ -38,6 +38,7 @@ async function everyCommand(): Promise<readonly Completed[]> {
   const names = Object.keys(COMMANDS);
   const words: Readonly<Record<string, readonly string[]>> = {
     fence: ["adopt", "lower"],
+    stonith: ["run", "status", "fence", "confirm", "history"],
     schema: ["postgres", "dynamodb", "kubernetes"],
     completion: Object.keys(SHELLS),
   };

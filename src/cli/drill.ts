@@ -14,7 +14,7 @@ import { progressOf } from "./drill/progress.ts";
 import { type Outcome, summarize, tell } from "./drill/report.ts";
 import { type DrillFault, FAULTS, play } from "./drill/rounds.ts";
 import { readCount, readDuration, readFlags } from "./flags.ts";
-import { chooseStore, STORE_HELP } from "./store.ts";
+import { chooseStore, onlyLooking, STORE_HELP } from "./store.ts";
 
 export const help: string = `usage: conclave drill [--store URL] [--rounds N] [--faults LIST] [options]
 
@@ -142,7 +142,7 @@ function readFaults(list: string | undefined, whyNotCut: string | undefined): re
 
 /** Two drills in one election would judge each other's candidates. */
 async function refuseCompany({ store, election }: Asked, signal: AbortSignal): Promise<void> {
-  const leader = await elect(election, { store, unfenced: true }).leader();
+  const leader = await elect(election, onlyLooking(store)).leader();
   if (leader === undefined) return;
   if (store.guarantee.judge === "taker" && (await isSilent(store, election, signal))) return;
   throw new Error(

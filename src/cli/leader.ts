@@ -2,7 +2,7 @@
 import { elect, type Leader } from "../index.ts";
 import { NO, YES } from "./command.ts";
 import { onlyName, readFlags } from "./flags.ts";
-import { chooseStore, missingFile, STORE_HELP } from "./store.ts";
+import { chooseStore, missingFile, onlyLooking, STORE_HELP } from "./store.ts";
 
 export const help: string = `usage: conclave leader NAME [--store URL] [--json]
 
@@ -20,7 +20,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const { values, positionals } = readFlags({ args: [...args], options, allowPositionals: true });
   const name = onlyName(positionals, "NAME");
   const store = await chooseStore(values.store);
-  const election = elect(name, { store, unfenced: true });
+  const election = elect(name, onlyLooking(store));
   const missing = missingFile(store);
   if (missing !== undefined) process.stderr.write(`conclave leader: there is no file ${missing} yet\n`);
   try {

@@ -5,19 +5,23 @@ import { type MarkedSchedule, schedulesOf } from "../schedule/admin.ts";
 import { NO, YES } from "./command.ts";
 import { readCount, readFlags } from "./flags.ts";
 import { leaderJson, say } from "./leader.ts";
-import { chooseStore, missingFile, STORE_HELP } from "./store.ts";
+import { chooseStore, missingFile, onlyLooking, STORE_HELP } from "./store.ts";
 
 export const help: string = `usage: conclave list [--schedules] [--store URL] [--most N] [--json]
 
 Prints the elections of a store, and who leads each: hints and not proofs, as with conclave leader.
-etcd keeps nothing of an election for which nobody stands; the other stores list what was ever led.
+etcd and ZooKeeper keep nothing of an election for which nobody stands, and Redis not for long; the other stores
+list what was ever led.
 
 ${STORE_HELP}
   --most N      so many at most (default 1000), in the order of their names
   --schedules   instead, their schedules: the last slot that was had, what became of it, and the next one
                 ({"schedules": [{"election", "key", "slot", "state", "at", "next", "token"}], "isWhole"})
   --json        one JSON object: {"elections": [{"election", "leader": {"id", "token", "value"} |
-                null}], "isWhole"}; isWhole is false if there are more
+                null}], "semaphores": [{"semaphore", "holders": [{"seat", "id", "value"}]}],
+                "isWhole"}; isWhole is false if there are more
+
+The seats of a semaphore are elections named semaphores/NAME/SEAT. They are shown together, by the name of the semaphore.
 
 Exit codes: 0 there are some, 1 there are none, 2 the command line was not understood, 3 the store did not answer or refused (the reason is on stderr).
 `;
@@ -40,11 +44,14 @@ export async function run(args: readonly string[]): Promise<number> {
     const { names, isWhole } = await namesOf(store, most);
     if (values.schedules === true) return await listSchedules(store, names, isWhole, values.json === true);
     const elections = await leadersOf(store, names);
+    const semaphores = semaphoresOf(elections);
+    const others = elections.filter(([name]) => seatOf(name) === undefined);
     if (values.json === true) {
-      const shown = elections.map(([election, leader]) => ({ election, leader: leaderJson(leader) }));
-      process.stdout.write(`${JSON.stringify({ elections: shown, isWhole })}\n`);
+      const shown = others.map(([election, leader]) => ({ election, leader: leaderJson(leader) }));
+      process.stdout.write(`${JSON.stringify({ elections: shown, semaphores, isWhole })}\n`);
     } else {
-      for (const [name, leader] of elections) process.stdout.write(`${say(name, leader)}\n`);
+      for (const [name, leader] of others) process.stdout.write(`${say(name, leader)}\n`);
+      for (const found of semaphores) process.stdout.write(`${saySemaphore(found)}\n`);
       if (names.length === 0) process.stdout.write("no elections\n");
       if (!isWhole) process.stderr.write(`conclave list: there are more than ${most}: --most lists them\n`);
     }
@@ -52,6 +59,44 @@ export async function run(args: readonly string[]): Promise<number> {
   } finally {
     await store.close();
   }
+}
+
+type Led = readonly (readonly [name: string, leader: Leader | undefined])[];
+
+interface FoundSemaphore {
+  readonly semaphore: string;
+  readonly holders: readonly { readonly seat: number; readonly id: string; readonly value: string | null }[];
+}
+
+/** docs/SEMAPHORE.md says how the seats are named. Undefined: it is another election. */
+function seatOf(name: string): { readonly semaphore: string; readonly seat: number } | undefined {
+  const [, semaphore, seat] = /^semaphores\/(.+)\/(0|[1-9]\d{0,3})$/su.exec(name) ?? [];
+  return semaphore === undefined ? undefined : { semaphore, seat: Number(seat) };
+}
+
+/** The seats that belong together; without their tokens, of which none says anything about another. */
+function semaphoresOf(elections: Led): readonly FoundSemaphore[] {
+  const found = new Map<string, FoundSemaphore["holders"][number][]>();
+  for (const [name, leader] of elections) {
+    const { semaphore, seat } = seatOf(name) ?? {};
+    if (semaphore === undefined || seat === undefined) continue;
+    const holders = found.get(semaphore) ?? [];
+    found.set(semaphore, holders);
+    if (leader !== undefined) holders.push({ seat, id: leader.id, value: leader.value ?? null });
+  }
+  return [...found].map(([semaphore, holders]) => ({
+    semaphore,
+    holders: holders.toSorted((a, b) => a.seat - b.seat),
+  }));
+}
+
+function saySemaphore({ semaphore, holders }: FoundSemaphore): string {
+  if (holders.length === 0) return `nobody holds a permit of the semaphore "${semaphore}"`;
+  const each = holders.map(({ seat, id, value }) => {
+    const announced = value === null ? "" : ` and announces ${JSON.stringify(value)}`;
+    return `${id} (seat ${seat}${announced})`;
+  });
+  return `${holders.length} hold a permit of the semaphore "${semaphore}": ${each.join(", ")}`;
 }
 
 async function listSchedules(
@@ -120,11 +165,8 @@ function reasonOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }
 
-async function leadersOf(
-  store: Store,
-  names: readonly string[],
-): Promise<readonly (readonly [string, Leader | undefined])[]> {
-  const watcher = createCandidate({ store, unfenced: true }); // which never stands
+async function leadersOf(store: Store, names: readonly string[]): Promise<Led> {
+  const watcher = createCandidate(onlyLooking(store)); // which never stands
   const found: (readonly [string, Leader | undefined])[] = [];
   for (let index = 0; index < names.length; index += WIDTH) {
     const piece = names.slice(index, index + WIDTH);

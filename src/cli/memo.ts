@@ -5,7 +5,7 @@ import { readAllMemos } from "../stores/memos.ts";
 import { NO, UsageError, YES } from "./command.ts";
 import { readFlags } from "./flags.ts";
 import { follow } from "./follow.ts";
-import { chooseStore, missingFile, STORE_HELP } from "./store.ts";
+import { chooseStore, missingFile, onlyLooking, STORE_HELP } from "./store.ts";
 
 export const help: string = `usage: conclave memo NAME [KEY] [--watch] [--store URL] [--json]
 
@@ -46,7 +46,7 @@ export async function run(args: readonly string[]): Promise<number> {
 }
 
 async function all(store: Store, name: string, isJson: boolean): Promise<number> {
-  elect(name, { store, unfenced: true }); // refuses what is no name
+  elect(name, onlyLooking(store)); // refuses what is no name
   const call = { signal: AbortSignal.timeout(WITHIN_MS), sentAtMs: 0 };
   const memos = isMissing(store) ? [] : await readAllMemos(store, name, call);
   if (isJson) process.stdout.write(`${JSON.stringify({ election: name, memos: memos.map(memoJson) })}\n`);
@@ -56,7 +56,7 @@ async function all(store: Store, name: string, isJson: boolean): Promise<number>
 }
 
 async function one(store: Store, name: string, key: string, isJson: boolean): Promise<number> {
-  const election = elect(name, { store, unfenced: true });
+  const election = elect(name, onlyLooking(store));
   const memo = isMissing(store) ? undefined : await election.memo(key);
   process.stdout.write(
     `${isJson ? JSON.stringify({ election: name, key, memo: memoJson(memo) }) : say(name, key, memo)}\n`,

@@ -5,7 +5,7 @@ import type { AsksToLeave, Call, Holder, Refused, Token, Unknown } from "../stor
 import { NO, UsageError, YES } from "./command.ts";
 import { onlyName, readDuration, readFlags } from "./flags.ts";
 import { leaderJson, say } from "./leader.ts";
-import { chooseStore, missingFile, STORE_HELP } from "./store.ts";
+import { chooseStore, missingFile, onlyLooking, STORE_HELP } from "./store.ts";
 
 export const help: string = `usage: conclave resign NAME [--store URL] [--token N] [--timeout 30s] [--json]
 
@@ -97,7 +97,7 @@ class Request {
     this.#store = store;
     this.#name = name;
     this.#until = performance.now() + timeoutMs;
-    const watcher = createCandidate({ store, unfenced: true }); // which never stands
+    const watcher = createCandidate(onlyLooking(store)); // which never stands
     this.#election = watcher.election(name) as unknown as Election;
   }
 

@@ -42,6 +42,8 @@ ends by itself, this process resigns and exits with its code.
 ${STORE_HELP}
   --ttl 10s     how long silence is waited for before another leads
   --drain 2s    from SIGTERM to SIGKILL at most (default: a fifth of --ttl)
+  --max-tenure 1h  hand over to another after so long, at least --ttl (default: never for that)
+  --priority 1  a leader with a smaller one makes way for this candidate, from 0 to 1000 (default: 0)
   --id ID       name of this candidate (default: the host's)
   --restart     when the command ends by itself, stand again
 ${PASS_HELP}  --with-parent end, as by SIGTERM, when the process that started this one has ended (npx, a script)
@@ -63,6 +65,8 @@ const OPTIONS = {
   store: { type: "string" },
   ttl: { type: "string", default: "10s" },
   drain: { type: "string" },
+  "max-tenure": { type: "string" },
+  priority: { type: "string" },
   id: { type: "string" },
   restart: { type: "boolean", default: false },
   ...PASS_OPTIONS,
@@ -81,6 +85,8 @@ interface Asked {
   readonly command: readonly [string, ...string[]];
   readonly ttlMs: number;
   readonly drainMs: number | undefined;
+  readonly maxTenureMs: number | undefined;
+  readonly priority: number | undefined;
   readonly port: number | undefined;
   readonly pass: Pass | undefined;
   readonly values: Values;
@@ -112,13 +118,16 @@ function understand(args: readonly string[]): Asked {
     command: [command, ...rest],
     ttlMs: readDuration("--ttl", values.ttl),
     drainMs: values.drain === undefined ? undefined : readDuration("--drain", values.drain),
+    maxTenureMs: values["max-tenure"] === undefined ? undefined : readDuration("--max-tenure", values["max-tenure"]),
+    priority: values.priority === undefined ? undefined : readCount("--priority", values.priority, 0),
     port,
     pass: readPass(values),
     values,
   };
 }
 
-async function supervise({ name, command, ttlMs, drainMs, port, pass, values }: Asked): Promise<number> {
+async function supervise(asked: Asked): Promise<number> {
+  const { name, command, ttlMs, drainMs, maxTenureMs, priority, port, pass, values } = asked;
   const events = openEvents(values);
   const stopping = listenForSignals(values["with-parent"]);
   let endpoints: Endpoints | undefined;
@@ -131,6 +140,8 @@ async function supervise({ name, command, ttlMs, drainMs, port, pass, values }: 
       store,
       ttlMs,
       drainMs,
+      maxTenureMs,
+      priority,
       id: values.id,
       restart: values.restart,
       pass,

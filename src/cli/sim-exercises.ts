@@ -1,4 +1,4 @@
-// `conclave sim exercise 1|3|4`: the exercises of the seed document, run and told. With --json the numbers alone.
+// `conclave sim exercise 1|3|4|5`: the exercises of the seed document, run and told. With --json the numbers alone.
 import {
   bullyFailure,
   formatEvent,
@@ -7,6 +7,7 @@ import {
   type SplitBrain,
   splitBrain,
 } from "../simulator/index.ts";
+import { stonithExercise } from "./sim-stonith.ts";
 
 export interface Exercise {
   readonly text: string;
@@ -16,6 +17,7 @@ export interface Exercise {
 export function runExercise(number: string, seed: number): Exercise | undefined {
   if (number === "1") return bullyExercise(seed);
   if (number === "3") return splitBrainExercise(seed);
+  if (number === "5") return stonithExercise(seed);
   return number === "4" ? leaseExercise(seed) : undefined;
 }
 

@@ -28,7 +28,7 @@ import { progressOf, shareOut } from "./sim-pool.ts";
 import { tellTrace } from "./sim-report.ts";
 
 export const HUNT_HELP: string = `hunting: conclave sim --hunt [NAME…] [options]
-  NAME                 lease, schedule, a protocol, "protocols", or "all" (default)
+  NAME                 lease, schedule, failover, partitions, stonith, a protocol, "protocols", or "all" (default)
   --seed S             this seed alone, told event by event; a failing one with only those faults that it needs
   --faults 3,7         with --seed: only these faults of its schedule; "none" for none
   --seeds N            so many seeds from S on (S is 1 unless told), on all cores

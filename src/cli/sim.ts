@@ -16,6 +16,7 @@ import {
 import { HUNT_HELP, runHunt } from "./sim-hunt.ts";
 import type { Context } from "./command.ts";
 import { runExercise } from "./sim-exercises.ts";
+import { KAFKA_HELP, runKafka } from "./sim-kafka.ts";
 import { LEASE_HELP, runLease } from "./sim-lease.ts";
 import { flagOf, readRequest, type SimRequest, wholeNumber } from "./sim-options.ts";
 import { tellRun } from "./sim-report.ts";
@@ -24,7 +25,8 @@ import { tellSamples } from "./sim-swarm.ts";
 export const help: string = `usage: conclave sim PROTOCOL [options]
        conclave sim --hunt [NAME…] [--seed S] [--seeds N]
        conclave sim --scenario FILE [--json]
-       conclave sim exercise 1|2|3|4 [--seed S] [--store URL] [--json]
+       conclave sim exercise 1|2|3|4|5 [--seed S] [--store URL] [--json]
+       conclave sim kafka [--brokers N] [--partitions N] [--json]
 
 PROTOCOL is one of: ${protocolNames()}.
 
@@ -48,6 +50,7 @@ PROTOCOL is one of: ${protocolNames()}.
 ${SUBJECTS.map(describeSubject).join("\n\n")}
 
 ${LEASE_HELP}
+${KAFKA_HELP}
 ${HUNT_HELP}
 Exit: 0 nothing was broken, 1 an invariant was, or an expectation of the scenario is not true, 2 the command line was not understood.
 `;
@@ -74,6 +77,7 @@ export async function run(args: readonly string[], context: Context): Promise<nu
     if (args.includes("--hunt")) return await runHunt(args);
     if (name === "exercise") return await exercise(rest, context);
     if (name === "lease") return await runLease(rest);
+    if (name === "kafka") return runKafka(rest);
     const scenario = readScenarioFlag(args);
     if (scenario !== undefined) return playFile(scenario.file, scenario.isJson);
     if (rest.includes("--help") || rest.includes("-h")) return tellHelp(0);
@@ -105,7 +109,7 @@ function isUsage(error: Error & { readonly code?: unknown }): boolean {
 }
 
 function unknownProtocol(name: string): string {
-  return `there is no protocol ${name}: ${protocolNames()}; or exercise, or --hunt`;
+  return `there is no protocol ${name}: ${protocolNames()}; or exercise, or kafka, or --hunt`;
 }
 
 function tellHelp(code: number): number {
@@ -164,6 +168,7 @@ const EXERCISES = `conclave sim exercise N, with --seed S and --json:
   2   ZooKeeper's recipe on a real server (--store URL): the leader is killed, and how long nobody leads
   3   split brain: two leaders write during a partition, and what a fencing token changes
   4   lease duration: how long nobody leads after a crash, and how often a healthy leader is lost
+  5   STONITH: three nodes, and a cloud API that stops machines, fails, hangs, lies, or comes late
 `;
 
 async function exercise(args: readonly string[], context: Context): Promise<number> {
@@ -183,7 +188,7 @@ async function exercise(args: readonly string[], context: Context): Promise<numb
   }
   const done = runExercise(positionals[0] ?? "", wholeNumber("seed", values.seed, 0));
   if (done === undefined || positionals.length > 1)
-    throw new RangeError("exercise 1 (Bully), 2 (ZooKeeper), 3 (split brain) or 4 (lease duration)");
+    throw new RangeError("exercise 1 (Bully), 2 (ZooKeeper), 3 (split brain), 4 (lease duration) or 5 (STONITH)");
   process.stdout.write(values.json ? `${JSON.stringify(done.json)}\n` : done.text);
   return 0;
 }

@@ -35,6 +35,14 @@ async function open(url: string, from: string): Promise<Store> {
   }
 }
 
+const USUAL_TTL_MS = 15_000;
+
+/** For a candidate that only looks and never stands: its ttl is never used, and must be one that the store would grant. */
+export function onlyLooking(store: Store): { readonly store: Store; readonly unfenced: true; readonly ttlMs: number } {
+  const { minMs, maxMs } = store.guarantee.ttl;
+  return { store, unfenced: true, ttlMs: Math.max(minMs, Math.min(USUAL_TTL_MS, maxMs)) };
+}
+
 /** The start line, and a warning where the store reaches less far than its users are likely to think. */
 export function sayStore(store: Store, url: string): void {
   const { scope } = store.guarantee;

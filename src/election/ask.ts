@@ -9,7 +9,7 @@ import type { Claimed, Memo, Met, Seat } from "../lease/exchange.ts";
 import type { Guarantee } from "../lease/guarantee.ts";
 import type { Answer, Request } from "../lease/state.ts";
 import { LazyCall } from "../stores/call.ts";
-import { type Call, cannotKeepMemos, keepsMemos, type Store } from "../stores/contract.ts";
+import { type Call, cannotKeepMemos, keepsMemos, passesInvitations, type Store } from "../stores/contract.ts";
 
 export interface Exchange {
   /** Nobody waits for the answer any more. */
@@ -18,7 +18,7 @@ export interface Exchange {
 
 export function exchange(
   store: Store,
-  clock: Clock,
+  clock: Pick<Clock, "timer">,
   request: Request,
   timeoutMs: number,
   sentAt: Reading,
@@ -49,7 +49,8 @@ export function exchange(
   };
 }
 
-function invoke(store: Store, request: Request, call: Call): Promise<Answer> {
+/** Never throws: a driver that does is a promise that rejects. */
+export function invoke(store: Store, request: Request, call: Call): Promise<Answer> {
   try {
     return Promise.resolve(sent(store, request, call));
   } catch (error) {
@@ -71,8 +72,15 @@ function sent(store: Store, request: Request, call: Call): Promise<Answer> {
       return keepsMemos(store) ? store.writeMemo(request.write, call) : Promise.resolve(noMemos(store));
     case "readMemos":
       return keepsMemos(store) ? store.readMemos(request.name, request.key, call) : Promise.resolve(noMemos(store));
+    case "askToLeave":
+      return passesInvitations(store) ? store.askToLeave(request.name, request.token, call) : NO_WORDS;
+    case "invite":
+      return passesInvitations(store) ? store.invite(request.name, request.invitation, call) : NO_WORDS;
   }
 }
+
+/** Hints with an invitation come only from a store that passes them on. */
+const NO_WORDS: Promise<Answer> = Promise.resolve(unknown("the store passes no invitations on"));
 
 function noMemos(store: Store): Refused {
   const { code, message, retryable } = cannotKeepMemos(store);
@@ -120,6 +128,11 @@ function isAnswer(request: Request, answer: Answer): boolean {
       return request.method === "writeMemo";
     case "memos":
       return request.method === "readMemos" && Array.isArray(answer.memos) && answer.memos.every(isMemo);
+    case "asked":
+    case "not-leading":
+      return request.method === "askToLeave";
+    case "told":
+      return request.method === "invite";
     case "claimed": // of the wrong length, or to another request
     default:
       return false;
@@ -129,8 +142,9 @@ function isAnswer(request: Request, answer: Answer): boolean {
 /** A margin that is no number, or is below nothing, would move deadlines to where no law puts them. */
 function isMet(met: Met | undefined): boolean {
   if (met === undefined) return true;
-  const { server, extraMarginMs = 0, earlyEnds = [] } = met;
-  return typeof server === "string" && extraMarginMs >= 0 && extraMarginMs < Infinity && Array.isArray(earlyEnds);
+  const { server, extraMarginMs = 0, proofWithinMs = Infinity, proofApartMs = 0, earlyEnds = [] } = met;
+  const areNumbers = [extraMarginMs, proofApartMs].every((ms) => ms >= 0 && ms < Infinity) && proofWithinMs > 0;
+  return typeof server === "string" && areNumbers && Array.isArray(earlyEnds);
 }
 
 function isSeat(seat: Seat): boolean {

@@ -10,12 +10,13 @@ import { hasControlCharacter, type Settings } from "../lease/settings.ts";
 import type { Store } from "../stores/contract.ts";
 import { hostClockOf } from "../stores/host-clock.ts";
 import { onAbort } from "./abort.ts";
+import { BoundStore, isBound } from "./bound-store.ts";
 import { type KeptStore, keptStore } from "./kept-store.ts";
 import { quietMsOf } from "./keeper-options.ts";
 import { callUser } from "./callbacks.ts";
 import { nodeClock } from "./clock.ts";
 import { type Arena, type Contest, WorkContest } from "./contest.ts";
-import { asWork, checkedDrain, checkWork, closedError, type Ends, NamedElection, signalOf } from "./election.ts";
+import { asWork, checkedDrain, checkWork, closedError, type Home, NamedElection, signalOf } from "./election.ts";
 import type {
   Candidate,
   CandidateOptions,
@@ -30,8 +31,10 @@ import { Narrator } from "./narrator.ts";
 import { nextCandidateNonce, randomSeed } from "./nonce.ts";
 import type { Lookout } from "./observe.ts";
 import { resolveOptions, urlForThread } from "./options.ts";
+import { type Semaphore, type SemaphoreOptions, seatName } from "./permit.ts";
 import { Runner } from "./runner.ts";
 import { labelOf } from "./store-label.ts";
+import { PERMITS_MAX, problemsOfPermits, SeatedSemaphore } from "./semaphore.ts";
 import { borrowStore } from "./store-use.ts";
 import type { UnfencedTerm } from "./term.ts";
 import { Turns } from "./turns.ts";
@@ -53,6 +56,18 @@ export function elect<S extends Store>(name: string, options: ElectOptions<S>): 
   return new StoreCandidate<TermOf<S>>(options.store, settings, clock, options).onlyElection(name);
 }
 
+/** n leaders: up to `permits` processes hold a permit of this name at once. A permit has no token, on any store: docs/SEMAPHORE.md. */
+export function semaphore(name: string, options: SemaphoreOptions): Semaphore {
+  checkName(name);
+  const { permits, ...rest } = options ?? {};
+  checkName(seatName(name, 2 * PERMITS_MAX));
+  const call = `semaphore(${JSON.stringify(name)})`;
+  const clock = hostClockOf(rest.store) ?? nodeClock();
+  const besides = { keys: ["permits"], problems: problemsOfPermits(permits, rest.unfenced) };
+  const settings = resolveOptions<Store>(options, clock, call, besides);
+  return new StoreCandidate<UnfencedTerm>(rest.store, settings, clock, rest).onlySemaphore(name, permits);
+}
+
 class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
   readonly #store: Store;
   readonly #settings: Settings;
@@ -61,7 +76,9 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
   readonly #quietMs: number | undefined;
   #kept: KeptStore | undefined;
   readonly #onOverstay: NonNullable<CandidateSettings["onOverstay"]>;
-  readonly #lookout: Lookout;
+  readonly #home: Home;
+  /** The election of `elect`. */
+  #only: string | undefined;
   #giveBackStore: (() => Promise<void>) | undefined;
   readonly #voice: Voice;
   readonly #narrator: Narrator;
@@ -96,14 +113,15 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
       isDelivered,
       tell: (event) => this.#tell(event),
     });
-    this.#lookout = {
+    this.#home = this.#homeOf({
+      node: settings.node?.name,
       store,
       clock,
       requestTimeoutMs: settings.pace.requestTimeoutMs,
       pollMs: settings.pollMs,
       report: (error, election) => this.#narrator.hear({ type: "error", error, election, during: "observe" }),
       sees: (election) => this.#narrator.observed(election),
-    };
+    });
   }
 
   get id(): string {
@@ -112,7 +130,13 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
   }
 
   election(name: string): Election<T> {
-    return this.#election(name, { whenIdle: () => {}, whenClosed: () => Promise.resolve() });
+    checkName(name);
+    if (this.#closed !== undefined) throw closedError(this.#settings.candidate);
+    const present = this.#elections.get(name);
+    if (present !== undefined) return present;
+    const election = new NamedElection<T>(name, this.#home);
+    this.#elections.set(name, election);
+    return election;
   }
 
   /**
@@ -120,34 +144,32 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
    * back, so that `await elect(…).lead(…)` leaves nothing open; the next call begins anew.
    */
   onlyElection(name: string): Election<T> {
-    return this.#election(name, { whenIdle: () => this.#restUnheard(name), whenClosed: () => this.#end() });
+    this.#only = name;
+    return this.election(name);
   }
 
-  #election(name: string, ends: Pick<Ends, "whenIdle" | "whenClosed">): NamedElection<T> {
-    checkName(name);
-    if (this.#closed !== undefined) throw closedError(this.#settings.candidate);
-    const present = this.#elections.get(name);
-    if (present !== undefined) return present;
-    const arena = (): Arena => this.#arena();
-    let leave = (): void => {};
-    const election = new NamedElection<T>(name, arena, this.#lookout, {
-      whenBusy: () => {
-        leave = noteElection(name, this.#store, (warning) => this.#tell(warning));
+  /** The semaphore of `semaphore`, likewise. Its first seat stands for it where a name is asked for. */
+  onlySemaphore(name: string, permits: number): Semaphore {
+    this.#only = seatName(name, 0);
+    return new SeatedSemaphore(name, permits, this.#settings, this.#home);
+  }
+
+  #homeOf(lookout: Lookout): Home {
+    const tell: Home["tell"] = (event) => this.#tell(event);
+    return {
+      lookout,
+      arena: () => this.#arena(),
+      whenBusy: (name) => noteElection(name, this.#store, tell),
+      whenIdle: (name) => {
+        if (name === this.#only) this.#restUnheard(name);
       },
-      whenIdle: () => {
-        leave();
-        ends.whenIdle();
-      },
-      whenClosed: () => {
-        leave();
+      whenClosed: async (name) => {
         this.#elections.delete(name);
-        return ends.whenClosed();
+        if (name === this.#only) await this.#end();
       },
       subscribe: (listener) => this.subscribe(listener),
-      tell: (event) => this.#tell(event),
-    });
-    this.#elections.set(name, election);
-    return election;
+      tell,
+    };
   }
 
   withLock<R>(name: string, work: (term: T) => Promise<R>, options: LockOptions = {}): Promise<R> {
@@ -242,17 +264,21 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
     const { id } = this;
     this.#speaker = id;
     this.#giveBackStore = borrowStore(this.#store);
+    const url = this.#settings.renewal === "thread" ? urlForThread(this.#store) : undefined;
+    const bound = url !== undefined && isBound(this.#store.guarantee) ? new BoundStore(this.#store) : undefined;
+    const store = bound?.store ?? this.#store;
     if (this.#quietMs !== undefined)
-      this.#kept = keptStore(this.#store, this.#quietMs, (error) => this.#tell({ type: "error", error }));
+      this.#kept = keptStore(store, this.#quietMs, (error) => this.#tell({ type: "error", error }));
     const runner = new Runner({
-      store: this.#kept?.store ?? this.#store,
+      store: this.#kept?.store ?? store,
+      bound,
       beats: this.#kept?.beats,
       settings: { ...this.#settings, candidate: id },
       clock: this.#clock,
       nonce: this.#nonce ?? nextCandidateNonce(),
       seed: randomSeed(),
       narrator: this.#narrator,
-      url: this.#settings.renewal === "thread" ? urlForThread(this.#store) : undefined,
+      url,
     });
     const report: Arena["report"] = (error, election) => this.#report(error, election);
     const warning = noteMemory(this.#store);

@@ -3,35 +3,48 @@ import { ConclaveError, invalidConfig } from "../base/errors.ts";
 import { problemsOfKeys } from "../base/option-keys.ts";
 import { show } from "../base/show.ts";
 import { onAbort, untilAborted } from "./abort.ts";
+import { type Ban, readBans } from "./bans.ts";
 import { type Arena, type Contest, WorkContest } from "./contest.ts";
-import type { CampaignOptions, CloseOptions, Election, Leader, LeadOptions, LookOptions } from "./face.ts";
+import type {
+  CampaignOptions,
+  CloseOptions,
+  Election,
+  Leader,
+  LeadOptions,
+  LookOptions,
+  Transfer,
+  TransferOptions,
+} from "./face.ts";
 import type { HeldTerm } from "./held-term.ts";
 import { HoldContest } from "./hold-contest.ts";
 import { checkKey, type Memo, readMemo } from "./memo.ts";
 import { type Lookout, lookUp, observeLeader, observeMemo } from "./observe.ts";
 import type { Inside } from "./inside.ts";
 import type { UnfencedTerm } from "./term.ts";
+import { checkTarget, transferFromOutside, withinOf } from "./transfer.ts";
 import { type Listener, sameMark } from "./voice.ts";
 
-/** Who makes an election is told when something is first asked of it, and when nothing is any more. */
-export interface Ends {
-  readonly whenBusy: () => void;
-  readonly whenIdle: () => void;
-  readonly whenClosed: () => Promise<void>;
+/** What all elections of a candidate share. One object for ten thousand of them: functions of its own would be a sixth of what an election takes. */
+export interface Home {
+  readonly lookout: Lookout;
+  /** Made when something is first asked of the store, not before. */
+  readonly arena: () => Arena;
+  /** Something is first asked of the election. Returns how to say that nothing is any more; saying so twice is no harm. */
+  readonly whenBusy: (name: string) => () => void;
+  /** Nothing is asked of it any more. */
+  readonly whenIdle: (name: string) => void;
+  readonly whenClosed: (name: string) => Promise<void>;
   readonly subscribe: (listener: Listener) => () => void;
   readonly tell: Inside["tell"];
 }
 
+const nothing = (): void => {};
+
 export class NamedElection<T extends UnfencedTerm> implements Election<T> {
   readonly name: string;
-  /** Made when something is first asked of the store, not before. */
-  readonly #arena: () => Arena;
-  readonly #lookout: Lookout;
-  readonly #whenBusy: () => void;
-  readonly #whenIdle: () => void;
-  readonly #whenClosed: () => Promise<void>;
-  readonly #subscribe: Ends["subscribe"];
-  readonly #tell: Inside["tell"];
+  readonly node: string | undefined;
+  readonly #home: Home;
+  #leave: () => void = nothing;
   /** Few at a time, and ten thousand elections: an array is a tenth of a set. */
   #contests: readonly Contest[] = [];
   /** For those who observe; made for the first of them. */
@@ -42,15 +55,10 @@ export class NamedElection<T extends UnfencedTerm> implements Election<T> {
   #started: HoldContest | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(name: string, arena: () => Arena, lookout: Lookout, ends: Ends) {
+  constructor(name: string, home: Home) {
     this.name = name;
-    this.#arena = arena;
-    this.#lookout = lookout;
-    this.#whenBusy = ends.whenBusy;
-    this.#whenIdle = ends.whenIdle;
-    this.#whenClosed = ends.whenClosed;
-    this.#subscribe = ends.subscribe;
-    this.#tell = ends.tell;
+    this.node = home.lookout.node;
+    this.#home = home;
   }
 
   lead<R>(work: (term: T) => Promise<R>, options: LeadOptions = {}): Promise<R | undefined> {
@@ -61,7 +69,7 @@ export class NamedElection<T extends UnfencedTerm> implements Election<T> {
       if (signal?.aborted === true) return resolve(undefined);
       this.#warnOfStart("lead");
       this.#warnOfWaiting();
-      const contest = new WorkContest<R>(this.#arena(), this.name, asWork<T, R>(work), true, { resolve, reject });
+      const contest = new WorkContest<R>(this.#home.arena(), this.name, asWork<T, R>(work), true, { resolve, reject });
       this.#enter(contest, signal, () => contest.stop());
       contest.begin();
     });
@@ -83,14 +91,14 @@ export class NamedElection<T extends UnfencedTerm> implements Election<T> {
     const call = first === this.#started ? "start" : first instanceof WorkContest ? "lead" : "campaign";
     const end = first === this.#started ? "the election is closed" : "that has ended";
     const message = `"${this.name}": this ${waiting}() waits for an earlier ${call}() of the same candidate, and does not begin before ${end}. End the earlier one first, or work inside its term with ifLeading().`;
-    this.#tell({ type: "warning", code: "WAITS_FOR_ITSELF", election: this.name, message });
+    this.#home.tell({ type: "warning", code: "WAITS_FOR_ITSELF", election: this.name, message });
   }
 
   start(): void {
     this.#throwIfClosed();
     if (this.#started !== undefined) return;
     const nobodyWaits = { resolve: () => {}, reject: () => {} };
-    this.#started = new HoldContest(this.#arena(), this.name, "always", nobodyWaits);
+    this.#started = new HoldContest(this.#home.arena(), this.name, "always", nobodyWaits);
     this.#enter(this.#started, undefined, () => {});
     this.#started.begin();
   }
@@ -135,7 +143,7 @@ export class NamedElection<T extends UnfencedTerm> implements Election<T> {
       signal?.throwIfAborted();
       if (mode === "once") this.#warnOfStart("campaign");
       const promised = { resolve: (term: HeldTerm | undefined) => resolve(term && asTerm<T>(term)), reject };
-      const contest = new HoldContest(this.#arena(), this.name, mode, promised);
+      const contest = new HoldContest(this.#home.arena(), this.name, mode, promised);
       const giveUp = (): void => {
         // The signal is about the waiting; a term that was won belongs to the caller.
         if (contest.term === undefined) contest.fail(signal?.reason);
@@ -149,25 +157,40 @@ export class NamedElection<T extends UnfencedTerm> implements Election<T> {
   async leader(options: LookOptions = {}): Promise<Leader | undefined> {
     const signal = signalOf(options, "leader");
     signal?.throwIfAborted();
-    const looked = lookUp(this.#lookout, this.name);
+    const looked = lookUp(this.#home.lookout, this.name);
     return signal === undefined ? looked : untilAborted(looked, signal);
   }
 
+  async transfer(to: string, options: TransferOptions = {}): Promise<Transfer> {
+    const call = `"${this.name}": election.transfer`;
+    checkTarget(to, call);
+    checkKeys(options, ["withinMs", "token"], call);
+    withinOf(options, call);
+    return await transferFromOutside(this.#home.lookout, this.name, to, options);
+  }
+
   observe(options: LookOptions = {}): AsyncIterable<Leader | undefined> {
-    return observeLeader(this.#lookout, this.name, [this.#untilClosed(), signalOf(options, "observe")]);
+    return observeLeader(this.#home.lookout, this.name, [this.#untilClosed(), signalOf(options, "observe")]);
   }
 
   async memo(key: string, options: LookOptions = {}): Promise<Memo | undefined> {
     const signal = signalOf(options, "memo");
     checkKey(key, "memo");
     signal?.throwIfAborted();
-    const read = readMemo(this.#lookout, this.name, key);
+    const read = readMemo(this.#home.lookout, this.name, key);
+    return signal === undefined ? read : untilAborted(read, signal);
+  }
+
+  async bans(options: LookOptions = {}): Promise<readonly Ban[]> {
+    const signal = signalOf(options, "bans");
+    signal?.throwIfAborted();
+    const read = readBans(this.#home.lookout, this.name);
     return signal === undefined ? read : untilAborted(read, signal);
   }
 
   observeMemo(key: string, options: LookOptions = {}): AsyncIterable<Memo | undefined> {
     checkKey(key, "observeMemo");
-    return observeMemo(this.#lookout, this.name, key, [this.#untilClosed(), signalOf(options, "observeMemo")]);
+    return observeMemo(this.#home.lookout, this.name, key, [this.#untilClosed(), signalOf(options, "observeMemo")]);
   }
 
   #untilClosed(): AbortSignal {
@@ -181,13 +204,13 @@ export class NamedElection<T extends UnfencedTerm> implements Election<T> {
       const election = "election" in event ? event.election : undefined;
       return election === undefined || election === this.name ? listener(event) : undefined;
     };
-    return this.#subscribe(sameMark(own, listener));
+    return this.#home.subscribe(sameMark(own, listener));
   }
 
   /** Not on the type of an election: for parts of this package (inside.ts). */
   inside(): Inside {
-    const { store, clock } = this.#lookout;
-    return { store, clock, tell: this.#tell };
+    const { store, clock } = this.#home.lookout;
+    return { store, clock, tell: this.#home.tell };
   }
 
   close(options: CloseOptions = {}): Promise<void> {
@@ -209,7 +232,8 @@ export class NamedElection<T extends UnfencedTerm> implements Election<T> {
       return contest.over;
     });
     await Promise.all(ends);
-    await this.#whenClosed();
+    this.#leave();
+    await this.#home.whenClosed(this.name);
   }
 
   /** LAW 11: calls of one name take turns, and that of `start` lasts until `close`. */
@@ -224,7 +248,7 @@ export class NamedElection<T extends UnfencedTerm> implements Election<T> {
   #warnOnce(code: "NOT_STARTED" | "STARTED_ALREADY", message: string): void {
     if (this.#hasWarned) return;
     this.#hasWarned = true;
-    this.#tell({ type: "warning", code, election: this.name, message: `"${this.name}": ${message}` });
+    this.#home.tell({ type: "warning", code, election: this.name, message: `"${this.name}": ${message}` });
   }
 
   #throwIfClosed(): void {
@@ -233,13 +257,15 @@ export class NamedElection<T extends UnfencedTerm> implements Election<T> {
 
   #enter(contest: Contest, signal: AbortSignal | undefined, whenAborted: () => void): void {
     this.#hasStood = true;
-    if (this.#contests.length === 0) this.#whenBusy();
+    if (this.#contests.length === 0) this.#leave = this.#home.whenBusy(this.name);
     this.#contests = [...this.#contests, contest];
     const stopWaiting = onAbort(signal, whenAborted);
     void contest.over.then(() => {
       this.#contests = this.#contests.filter((other) => other !== contest);
       stopWaiting();
-      if (this.#contests.length === 0 && !this.#closing) this.#whenIdle();
+      if (this.#contests.length > 0 || this.#closing) return;
+      this.#leave();
+      this.#home.whenIdle(this.name);
     });
   }
 }

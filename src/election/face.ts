@@ -2,6 +2,7 @@
 //
 // A candidate is this process's standing at one store: one identity, one session, one deadline, any number of elections and locks.
 import type { FencedStore, Store } from "../stores/contract.ts";
+import type { Ban } from "./bans.ts";
 import type { Memo } from "./memo.ts";
 import type { Term, UnfencedTerm } from "./term.ts";
 import type { Listener, Logger } from "./voice.ts";
@@ -38,6 +39,16 @@ export interface CandidateSettings {
   /** The signal aborts this long before the deadline, so that work can stop while nobody else may lead yet. @default a fifth of ttlMs */
   readonly drainMs?: number | undefined;
   /**
+   * A term that has been led for so long is given up: its signal aborts with the reason `tenure`, its work drains, and another candidate gets its turn. If there is no
+   * other, this one leads again after a pause (at most one ttl), with a new token. Not for locks. At least ttlMs. See docs/HANDING-OVER.md. @default no limit
+   */
+  readonly maxTenureMs?: number | undefined;
+  /**
+   * A leader makes way for a candidate with a greater priority that waits, once it has led for two ttls; and of several that wait, those with a smaller one let it go first. A preference
+   * and no promise: see docs/HANDING-OVER.md. From 0 to 1000. Only on stores that pass invitations on. @default 0
+   */
+  readonly priority?: number | undefined;
+  /**
    * - "loop" renews by timers of this process: work that blocks the event loop for longer than about half a ttl loses the term.
    * - "thread" renews from a worker thread, also while the event loop is blocked, until it has not turned for `stallAfterMs`. The thread opens the store
    *   again, so it needs one that was opened from a URL. If it is lost, an error event says so (`THREAD_LOST`), and renewals go on as with "loop".
@@ -57,6 +68,11 @@ export interface CandidateSettings {
    * error event says so (`KEEPER_LOST`), and another one is started. @default none: after a crash the ttl has to pass, except on stores that notice by themselves
    */
   readonly keeper?: KeeperOptions | undefined;
+  /**
+   * The machine that this process runs on, as `conclave stonith` knows it: its name, or name and machine id. Recorded with the session; while the node is banned nothing is
+   * granted to it. Only on stores that keep bans. @default none: this candidate cannot be banned. The machine id is that of the system
+   */
+  readonly node?: string | { readonly name: string; readonly machine?: string | undefined } | undefined;
   /** What happens when work still runs although its term is lost. @default "report": an event, and no new term here until the work has settled */
   readonly onOverstay?: "report" | "exit" | ((election: string) => void) | undefined;
   /** Called with every event, in order: docs/EVENTS.md. As `subscribe`, from the beginning. What it throws or rejects with does no harm. */
@@ -88,10 +104,42 @@ export interface CampaignOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Options of `leader`, `observe`, `memo` and `observeMemo`. */
+/** Options of `leader`, `observe`, `memo`, `bans` and `observeMemo`. */
 export interface LookOptions {
   /** Stop looking. */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** Options of `transfer`. */
+export interface TransferOptions {
+  /** How long the candidate has to answer, and the term to end. @default 30_000 */
+  readonly withinMs?: number | undefined;
+  /** Of `election.transfer`: only after the term with this token. @default the term that leads now */
+  readonly token?: bigint | undefined;
+}
+
+/** The answer of `term.transfer`. Not accepted: nothing was given up, and this term leads on. */
+export type TransferAnswer = { readonly accepted: true } | { readonly accepted: false; readonly why: string };
+
+/**
+ * The answer of `election.transfer`.
+ * - `transferred`: that candidate leads now, with a token of its own
+ * - `another-leads`: the term was given up, and another candidate was quicker
+ * - `given-up`: the term was given up, and nobody leads yet
+ * - `stays`: the term leads on. The candidate has not answered, or the work of the leader still drains
+ * - `leads-already`, `nobody-leads`, `not-that-term`: nothing was asked
+ */
+export interface Transfer {
+  readonly outcome:
+    | "transferred"
+    | "another-leads"
+    | "given-up"
+    | "stays"
+    | "leads-already"
+    | "nobody-leads"
+    | "not-that-term";
+  /** Who leads, as the store shows it. */
+  readonly leader?: Leader | undefined;
 }
 
 /** Options of `withLock`. */
@@ -144,6 +192,8 @@ export interface Candidate<T extends UnfencedTerm = Term> extends AsyncDisposabl
 /** The election of one name, as one candidate sees it. */
 export interface Election<T extends UnfencedTerm = Term> extends AsyncDisposable {
   readonly name: string;
+  /** Of its candidate, if it was given one. */
+  readonly node: string | undefined;
   /**
    * Leads while `work` runs, each time this process is elected.
    * - `work` resolves before the term's signal aborts: resign; resolves with its value.
@@ -178,6 +228,11 @@ export interface Election<T extends UnfencedTerm = Term> extends AsyncDisposable
   tryCampaign(options?: CampaignOptions): Promise<T | undefined>;
   /** A hint for routing and dashboards; never a proof. */
   leader(options?: LookOptions): Promise<Leader | undefined>;
+  /**
+   * Asks for a transfer to the candidate with the id `to`, from any process, whoever leads: that candidate is invited, and asks the leader to leave. Resolves with what has become of it.
+   * If the candidate is not there, nothing is given up. Rejects with `STORE_UNSUPPORTED` where the store cannot do it. See docs/HANDING-OVER.md.
+   */
+  transfer(to: string, options?: TransferOptions): Promise<Transfer>;
   /** The events of this election, and those of its candidate as a whole: its session, its renewals, the store. Returns how to stop. */
   subscribe(listener: Listener): () => void;
   /** The present leader first, then each change; a slow reader sees the latest. Ends when `signal` aborts or `close()` is called. */
@@ -186,6 +241,8 @@ export interface Election<T extends UnfencedTerm = Term> extends AsyncDisposable
    * What a leader has left under `key` with `term.memo`, or undefined. Anybody may read; a leader that reads sees everything that its predecessors were told is written.
    */
   memo(key: string, options?: LookOptions): Promise<Memo | undefined>;
+  /** The bans of this election that stand: of nodes that are to be powered off, or were, and to which nothing is granted until that is settled. By one linearizable read. */
+  bans(options?: LookOptions): Promise<readonly Ban[]>;
   /** The present memo first, then each change; a slow reader sees the latest. Ends when `signal` aborts or `close()` is called. */
   observeMemo(key: string, options?: LookOptions): AsyncIterable<Memo | undefined>;
   /** Stops campaigning, waits for the work of a held term, releases it. At once where nothing is at work. */

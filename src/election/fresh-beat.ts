@@ -4,7 +4,6 @@
 //     the same kernel shares nothing with it in any case;
 //   - both hands of the clock at this moment, as finely as they are read: two copies run on by themselves.
 // Assumption: one of these differs. If none did, the second copy would still be refused as long as its keeps are answered (lease/beat-rule.ts).
-import { createHash, randomBytes } from "node:crypto";
 import { closeSync, openSync, readSync } from "node:fs";
 import type { Clock } from "../base/clock.ts";
 import { stampKeep } from "../lease/beats.ts";
@@ -20,6 +19,7 @@ export function stamped(machine: Machine, errand: number, request: Request, cloc
 }
 
 export function freshBeat(clock: Clock): string {
+  const { createHash, randomBytes } = process.getBuiltinModule("node:crypto"); // at first use: it takes 3 ms to load
   const { mono, boot } = clock.now();
   const digest = createHash("sha256")
     .update(fromKernel() ?? "")

@@ -1,14 +1,17 @@
 // A term as the user holds it: a thin view on the machine's books, by the clock. The abort signal and the promises are made only when asked for: ten
 // thousand held terms must stay cheap.
-import { ConclaveError, type LossReason, TermLostError } from "../base/errors.ts";
+import { ConclaveError, invalidConfig, type LossReason, TermLostError } from "../base/errors.ts";
 import { show } from "../base/show.ts";
 import { flawOf } from "../base/text.ts";
 import { type FencingToken, makeToken } from "../fencing/token.ts";
 import type { TermState } from "../lease/events.ts";
 import type { Bid, Token } from "../lease/exchange.ts";
+import { banKey, banValue, checkBan } from "./bans.ts";
 import { checkKey, checkUnreserved, checkValue } from "./memo.ts";
 import type { Runner } from "./runner.ts";
+import type { TransferAnswer, TransferOptions } from "./face.ts";
 import type { UnfencedTerm } from "./term.ts";
+import { checkTarget, transferTerm, withinOf } from "./transfer.ts";
 
 export class HeldTerm implements UnfencedTerm {
   readonly election: string;
@@ -119,6 +122,34 @@ export class HeldTerm implements UnfencedTerm {
     checkValue(this.#runner.store, value, `"${this.election}": term.memo`);
     if (!this.isHeld()) throw new TermLostError(this.election, this.#reason ?? "expired");
     await this.#runner.memo(this.election, this.#bid, key, value);
+  }
+
+  ban(node: string, why: string): Promise<void> {
+    return this.#changeBan(node, why, true);
+  }
+
+  lift(node: string): Promise<void> {
+    return this.#changeBan(node, "", false);
+  }
+
+  async #changeBan(node: string, why: string, stands: boolean): Promise<void> {
+    const call = `"${this.election}": term.${stands ? "ban" : "lift"}`;
+    checkBan(this.#runner.store, node, why, call);
+    if (stands && node === this.#runner.node)
+      throw invalidConfig(call, [`${show(node)} is the node of this very term`]);
+    const key = banKey(node);
+    checkKey(key, call);
+    if (!this.isHeld()) throw new TermLostError(this.election, this.#reason ?? "expired");
+    await this.#runner.memo(this.election, this.#bid, key, banValue(why, stands), { node, stands });
+  }
+
+  async transfer(to: string, options?: TransferOptions): Promise<TransferAnswer> {
+    const call = `"${this.election}": term.transfer`;
+    checkTarget(to, call);
+    const withinMs = withinOf(options, call);
+    this.throwIfNotLeading();
+    const clock = { timer: this.#runner.timer.bind(this.#runner) };
+    return await transferTerm(this, { store: this.#runner.store, clock }, to, withinMs, () => this.resign());
   }
 
   resign(): Promise<void> {

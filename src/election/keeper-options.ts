@@ -1,5 +1,4 @@
 // The option `keeper`, checked: whether a process beside this one can give its seats back, and what the user has to say for that.
-import { isMainThread } from "node:worker_threads";
 import { show } from "../base/show.ts";
 import { markThisProcess } from "../keeper/mark.ts";
 import type { Reopenable, Store } from "../stores/contract.ts";
@@ -63,7 +62,8 @@ function problemsOfStore(store: unknown, keeper: object): string[] {
 }
 
 function problemsHere(keeper: object, platform: string): string[] {
-  if (!isMainThread) return ["keeper belongs to the process: make this candidate in the main thread"];
+  if (!process.getBuiltinModule("node:worker_threads").isMainThread)
+    return ["keeper belongs to the process: make this candidate in the main thread"];
   if (platform === "win32")
     return [
       "keeper cannot work on Windows, which does not say when a process was started. Leave it out: the ttl decides",

@@ -4,6 +4,7 @@
 // exported from the package, writes them.
 import { ConclaveError, invalidConfig } from "../base/errors.ts";
 import { withJson } from "../base/json.ts";
+import { askedOnce } from "../base/outcome.ts";
 import { show } from "../base/show.ts";
 import { bytesOf, flawOf } from "../base/text.ts";
 import { type FencingToken, makeToken } from "../fencing/token.ts";
@@ -54,19 +55,49 @@ export function checkValue(store: Store, value: unknown, call: string): asserts 
 }
 
 /** One linearizable read. */
-export function readMemo(lookout: Lookout, name: Name, key: string): Promise<Memo | undefined> {
+export async function readMemo(lookout: Lookout, name: Name, key: string): Promise<Memo | undefined> {
+  const memos = await readMemos(lookout, { name, key, what: `the memo "${key}" of "${name}"` });
+  return publicMemo(memos.find((memo) => memo.key === key));
+}
+
+interface MemoQuestion {
+  readonly name: Name;
+  /** None: all keys of the election. */
+  readonly key: string | undefined;
+  /** What is read, for the error of a read that got no answer. */
+  readonly what: string;
+}
+
+/** A read that the store was too busy for is sent again after so long. */
+const AGAIN_MS = 25;
+/** Short terms have short requests. A read belongs to no term, so that it may take longer. */
+const PATIENCE_MIN_MS = 2000;
+
+/**
+ * One linearizable read. A refusal that may pass, such as a file that another process has locked, is no answer yet: the read is sent again, for as long as a
+ * request may take, and for 2 s at least. A read changes nothing, so that sending it twice does no harm.
+ */
+export function readMemos(lookout: Lookout, { name, key, what }: MemoQuestion): Promise<readonly StoredMemo[]> {
   const { store, clock, requestTimeoutMs } = lookout;
+  const endMs = clock.now().mono + Math.max(requestTimeoutMs, PATIENCE_MIN_MS);
   return new Promise((resolve, reject) => {
-    exchange(store, clock, { method: "readMemos", name, key }, requestTimeoutMs, clock.now(), (answer) => {
-      if (answer.kind === "memos") return resolve(publicMemo(answer.memos.find((memo) => memo.key === key)));
-      if (answer.kind === "refused") {
-        const { code, message, retryable, cause } = answer;
-        return reject(new ConclaveError(code, message, { retryable, cause }));
-      }
-      const cause = answer.kind === "unknown" ? answer.cause : undefined;
-      const message = `${store.guarantee.store}: no answer to a read of the memo "${key}" of "${name}". Try again.`;
-      return reject(new ConclaveError("STORE_TIMEOUT", message, { cause }));
-    });
+    const send = (): void => {
+      const now = clock.now();
+      exchange(store, clock, { method: "readMemos", name, key }, requestTimeoutMs, now, (answer) => {
+        if (answer.kind === "memos") return resolve(answer.memos);
+        if (answer.kind === "refused") {
+          const { code, message, retryable, cause } = answer;
+          const isLate = clock.now().mono + AGAIN_MS >= endMs;
+          return retryable && !isLate
+            ? void clock.timer(AGAIN_MS, send)
+            : reject(new ConclaveError(code, askedOnce(message), { retryable, cause }));
+        }
+        const cause = answer.kind === "unknown" ? answer.cause : undefined;
+        const message = `${store.guarantee.store}: no answer to a read of ${what}. Try again.`;
+        return reject(new ConclaveError("STORE_TIMEOUT", message, { cause }));
+      });
+    };
+    send();
   });
 }
 

@@ -13,6 +13,8 @@ import { type Memo, readMemo } from "./memo.ts";
 import { Watches } from "./watches.ts";
 
 export interface Lookout {
+  /** Of the candidate. */
+  readonly node?: string | undefined;
   readonly store: Store;
   readonly clock: Clock;
   readonly requestTimeoutMs: number;
@@ -34,30 +36,44 @@ export async function lookUp(lookout: Lookout, name: Name): Promise<Leader | und
   }
 }
 
-function look(lookout: Lookout, name: Name): Promise<Leader | undefined> {
+async function look(lookout: Lookout, name: Name): Promise<Leader | undefined> {
+  const [seat] = await lookAtAll(lookout, [name]);
+  return leaderOf(seat, lookout.clock.now().mono);
+}
+
+/** One look at several names. */
+export function lookAtAll(lookout: Lookout, names: readonly Name[]): Promise<readonly Seat[]> {
   const { store, clock, requestTimeoutMs } = lookout;
   return new Promise((resolve, reject) => {
-    const request = { method: "look", questions: [{ name }] } as const;
+    const request = { method: "look", questions: names.map((name) => ({ name })) } as const;
     exchange(store, clock, request, requestTimeoutMs, clock.now(), (answer) => {
-      if (answer.kind === "seen") return resolve(leaderOf(answer.seats[0], clock.now().mono));
+      if (answer.kind === "seen") return resolve(answer.seats);
       if (answer.kind === "refused")
         return reject(
           new ConclaveError(answer.code, answer.message, { retryable: answer.retryable, cause: answer.cause }),
         );
       const cause = answer.kind === "unknown" ? answer.cause : undefined;
       return reject(
-        new ConclaveError("STORE_TIMEOUT", `${store.guarantee.store}: no answer to a look at "${name}". Try again.`, {
-          cause,
-        }),
+        new ConclaveError(
+          "STORE_TIMEOUT",
+          `${store.guarantee.store}: no answer to a look at "${names.join('", "')}". Try again.`,
+          {
+            cause,
+          },
+        ),
       );
     });
   });
 }
 
-/** Nobody, if the holder is proven dead, or its time is known to have run out and no rival has come yet. */
+/** Not, if the holder is proven dead, or its time is known to have run out and no rival has come yet. */
+export function isTaken(seat: Seat | undefined, nowMs: number): boolean {
+  if (seat?.holder === undefined || seat.state === "abandoned") return false;
+  return seat.heldUntilMs === undefined || seat.heldUntilMs >= nowMs;
+}
+
 function leaderOf(seat: Seat | undefined, nowMs: number): Leader | undefined {
-  if (seat?.holder === undefined || seat.state === "abandoned") return undefined;
-  if (seat.heldUntilMs !== undefined && seat.heldUntilMs < nowMs) return undefined;
+  if (seat?.holder === undefined || !isTaken(seat, nowMs)) return undefined;
   const { candidate, token, value } = seat.holder;
   return withJson({ id: candidate, token, value: value === "" ? undefined : value });
 }

@@ -3,10 +3,12 @@ import { hostname } from "node:os";
 import type { Clock } from "../base/clock.ts";
 import { problemsOfKeys } from "../base/option-keys.ts";
 import { show } from "../base/show.ts";
+import type { NodeIdentity } from "../lease/exchange.ts";
 import { resolveSettings, type Settings } from "../lease/settings.ts";
 import { cannotFence, type Reopenable, type Store } from "../stores/contract.ts";
 import type { CandidateOptions, CandidateSettings } from "./face.ts";
 import { helperPath } from "./helper-path.ts";
+import { machineId } from "./machine-id.ts";
 import { problemsOfKeeper } from "./keeper-options.ts";
 import type { Logger } from "./voice.ts";
 
@@ -18,20 +20,37 @@ const KNOWN: readonly (keyof CandidateSettings | "store" | "unfenced")[] = [
   "id",
   "ttlMs",
   "drainMs",
+  "maxTenureMs",
+  "priority",
   "renewal",
   "stallAfterMs",
   "keeper",
+  "node",
   "onOverstay",
   "onEvent",
   "logger",
 ];
 
-export function resolveOptions<S extends Store>(given: CandidateOptions<S>, clock: Clock, call: string): Settings {
+/** What else a caller of `resolveOptions` accepts, and what is wrong with it. */
+export interface Besides {
+  readonly keys: readonly string[];
+  readonly problems: readonly string[];
+}
+
+const NOTHING: Besides = { keys: [], problems: [] };
+
+export function resolveOptions<S extends Store>(
+  given: CandidateOptions<S>,
+  clock: Clock,
+  call: string,
+  besides: Besides = NOTHING,
+): Settings {
   const options = given ?? {};
   const { store } = options;
   const problems = [
     ...problemsOfStore(store),
-    ...problemsOfKeys(given, KNOWN),
+    ...problemsOfKeys(given, [...KNOWN, ...besides.keys]),
+    ...besides.problems,
     ...problemsOfOverstay(options.onOverstay),
     ...problemsOfEars(options),
     ...(options.renewal === "thread" ? problemsOfThread(store) : []),
@@ -45,8 +64,17 @@ export function resolveOptions<S extends Store>(given: CandidateOptions<S>, cloc
     drainMs: options.drainMs,
     renewal: options.renewal,
     stallAfterMs: options.stallAfterMs,
+    node: nodeOf(options.node),
+    maxTenureMs: options.maxTenureMs,
+    priority: options.priority,
   };
   return resolveSettings(input, guarantee, clock.grain, call, problems);
+}
+
+function nodeOf(node: CandidateSettings["node"]): NodeIdentity | undefined {
+  if (node === undefined) return undefined;
+  const { name, machine } = typeof node === "object" && node !== null ? node : { name: node, machine: undefined };
+  return { name, machine: machine ?? machineId() };
 }
 
 function problemsOfStore(store: unknown): string[] {

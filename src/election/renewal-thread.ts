@@ -1,7 +1,7 @@
 // The renewal thread: a worker that opens the candidate's store once more, from its URL, and carries out its keeps there. What to send and when is decided by
-// the deputy (lease/deputy.ts); this hands it readings and carries out what it asks for, as runner.ts does for the machine. It claims nothing, looks at nothing and
-// releases nothing. If it cannot go on it throws: the main loop hears of its end and renews by itself.
-import { inspect } from "node:util";
+// the deputy (lease/deputy.ts); this hands it readings and carries out what it asks for, as runner.ts does for the machine. By itself it claims nothing, looks at
+// nothing and releases nothing; where a session belongs to one connection, it also carries out what the main loop asks of the store (store-desk.ts). If it cannot go on
+// it throws: the main loop hears of its end and renews by itself.
 import { type MessagePort, workerData } from "node:worker_threads";
 import type { Clock, Timer } from "../base/clock.ts";
 import {
@@ -24,6 +24,7 @@ import { openStore } from "../drivers/open-store.ts";
 import { nodeClock } from "./clock.ts";
 import { exchange } from "./ask.ts";
 import { freshBeat } from "./fresh-beat.ts";
+import { plain, serveAt } from "./store-desk.ts";
 import { SharedMemory, type ThreadData, type ToThread } from "./thread-words.ts";
 
 class RenewalThread {
@@ -99,22 +100,18 @@ class RenewalThread {
   }
 }
 
-/** A cause may be anything, and only plain things can be sent. */
 function portable(word: Word): Word {
   const { input } = word;
-  if (input.type === "answer") return { ...word, input: { ...input, answer: withPlainCause(input.answer) } };
-  if (input.type === "repeated") return { ...word, input: { ...input, kept: withPlainCause(input.kept) } };
+  if (input.type === "answer") return { ...word, input: { ...input, answer: plain(input.answer) } };
+  if (input.type === "repeated") return { ...word, input: { ...input, kept: plain(input.kept) } };
   return word;
-}
-
-function withPlainCause<A extends { readonly kind: string }>(answer: A): A {
-  if (!("cause" in answer) || answer.cause === undefined) return answer;
-  return { ...answer, cause: new Error(inspect(answer.cause)) };
 }
 
 /** What is said before the store is open waits in the port. */
 async function main(data: ThreadData): Promise<void> {
-  const thread = new RenewalThread(await openStore(data.url), data);
+  const store = await openStore(data.url);
+  if (data.desk !== undefined) serveAt(data.desk, store);
+  const thread = new RenewalThread(store, data);
   data.port.on("message", (said: ToThread) => thread.hear(said));
   new SharedMemory(data.memory).listen();
 }

@@ -2,6 +2,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Settings } from "../lease/settings.ts";
 import type { Store } from "../stores/contract.ts";
+import type { BoundStore } from "./bound-store.ts";
 import type { BeatNotes } from "./kept-store.ts";
 import type { Narrator } from "./narrator.ts";
 
@@ -14,6 +15,8 @@ export interface RunnerOptions {
   readonly narrator: Pick<Narrator, "hear" | "answered" | "forget">;
   /** With a renewal thread: what it opens. */
   readonly url?: string | undefined;
+  /** With a renewal thread, where a session belongs to one connection: `store` goes through the thread. */
+  readonly bound?: BoundStore | undefined;
   /** With a renewal thread and a keeper. */
   readonly beats?: BeatNotes | undefined;
 }

@@ -15,7 +15,7 @@ import { type ConclaveError, type LossReason, TermLostError } from "../base/erro
 import { unknown } from "../base/outcome.ts";
 import { chargeOf, keptSession, type Order, orderOf } from "../lease/deputy.ts";
 import type { ConclaveEvent, Doing, TermState } from "../lease/events.ts";
-import type { Bid, Name } from "../lease/exchange.ts";
+import type { BanChange, Bid, Name } from "../lease/exchange.ts";
 import {
   createMachine,
   isBehindClock,
@@ -50,6 +50,7 @@ const HINDERS: ReadonlySet<Doing | undefined> = new Set<Doing>(["open", "claim",
 
 export class Runner {
   readonly store: Store;
+  readonly node: string | undefined;
   readonly #clock: Clock;
   readonly #reader: ClockReader;
   readonly #machine: Machine;
@@ -75,15 +76,17 @@ export class Runner {
 
   constructor(options: RunnerOptions) {
     this.store = options.store;
+    this.node = options.settings.node?.name;
     this.#clock = options.clock;
     this.#reader = new ClockReader(options.clock);
     this.#machine = createMachine(options.settings, options.nonce, options.seed);
     this.#narrator = options.narrator;
     this.#watches = new Watches(options.store, options.clock, (hint) => this.input({ type: "hint", hint }));
-    const { url, settings, clock, beats } = options;
+    const { url, settings, clock, beats, bound } = options;
     if (url === undefined) return;
     const news = (): void => this.#hearThread();
-    this.#thread = new ThreadLink({ url, settings, clock, beats, news, lost: (error) => this.#loseThread(error) });
+    const lost = (error: ConclaveError): void => (this.#loseThread(error), bound?.lose(error));
+    this.#thread = new ThreadLink({ url, settings, clock, beats, desk: bound?.theirs, news, lost });
   }
 
   // ---- what contenders say
@@ -155,8 +158,8 @@ export class Runner {
   }
 
   /** Written, or the term is over, or the store refuses for good. */
-  memo(name: Name, bid: Bid, key: string, value: string): Promise<void> {
-    return this.#wishes.make(name, (id) => this.input({ type: "memo", id, name, bid, key, value }));
+  memo(name: Name, bid: Bid, key: string, value: string, ban?: BanChange): Promise<void> {
+    return this.#wishes.make(name, (id) => this.input({ type: "memo", id, name, bid, key, value, ban }));
   }
 
   /** Resolves when every term has settled, been released, and the session has ended. */

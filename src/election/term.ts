@@ -6,6 +6,7 @@
 import type { LossReason } from "../base/errors.ts";
 import type { Fenced } from "../fencing/token.ts";
 import type { TermState } from "../lease/events.ts";
+import type { TransferAnswer, TransferOptions } from "./face.ts";
 
 /** A term of a store without tokens: all of a `Term` but its token. Nothing can refuse a late write of it. */
 export interface UnfencedTerm extends AsyncDisposable {
@@ -46,4 +47,20 @@ export interface UnfencedTerm extends AsyncDisposable {
 }
 
 /** What a leader holds: with a token that a resource can compare. Only stores with a durable, growing counter give one. */
-export interface Term extends UnfencedTerm, Fenced {}
+export interface Term extends UnfencedTerm, Fenced {
+  /**
+   * Bans a node: from the step at the store that writes it, nothing is granted to a session of that node, until the ban is lifted. It ends nothing early: what the node holds
+   * runs out by its ttl. Written as a memo is, only while the seat shows this term; it outlives the term. Rejects with `CONFIG_INVALID` for the own node, and with
+   * `STORE_UNSUPPORTED` where the store keeps no bans. See docs/STONITH.md.
+   */
+  ban(node: string, why: string): Promise<void>;
+  /**
+   * Hands this term over to the candidate with the id `to`, if that one waits: it is invited, and asks this leader to leave. Then this term ends with the reason `asked` as if
+   * by `conclave resign`, and that candidate claims, with a token of its own. Resolves when this term begins to end; inside `lead` do not wait for more. Resolves with `accepted: false`
+   * if nobody has answered within `withinMs`: then nothing was given up. On a store with a queue it must be the next in it. Rejects with `STORE_UNSUPPORTED` where the store
+   * cannot do it. See docs/HANDING-OVER.md.
+   */
+  transfer(to: string, options?: Pick<TransferOptions, "withinMs">): Promise<TransferAnswer>;
+  /** Lifts the ban of this election against the node. Only when no shot at it can come any more: docs/STONITH.md says when that is. */
+  lift(node: string): Promise<void>;
+}

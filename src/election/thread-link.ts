@@ -3,7 +3,7 @@
 // Words are read without a turn of the loop (`take`), so that isHeld() in the midst of work that never yields knows what the thread knows. The loop's
 // turns are shown by a timer, and by nothing else: code that asks isHeld() for ever, or promises that resolve each other for ever, turn no loop.
 // A thread that ends, or does not answer, is not replaced: `lost` says so once, and renewals are the main loop's from then on.
-import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
+import type { MessagePort, Worker } from "node:worker_threads";
 import type { Clock } from "../base/clock.ts";
 import { ConclaveError } from "../base/errors.ts";
 import type { Word } from "../lease/deputy.ts";
@@ -26,6 +26,8 @@ export interface ThreadLinkOptions {
   readonly settings: Settings;
   readonly clock: Clock;
   readonly beats?: BeatNotes | undefined;
+  /** The thread's end of a bound store. */
+  readonly desk?: MessagePort | undefined;
   /** There is something to `take`. */
   readonly news: () => void;
   readonly lost: (error: ConclaveError) => void;
@@ -35,6 +37,8 @@ export class ThreadLink {
   readonly #options: ThreadLinkOptions;
   readonly #memory = new SharedMemory();
   readonly #port: MessagePort;
+  /** Loaded here, because most candidates have no thread, and it takes a tenth of the time in which conclave is imported. */
+  readonly #threads = process.getBuiltinModule("node:worker_threads");
   readonly #worker: Worker;
   readonly #turns: NodeJS.Timeout;
   readonly #start: NodeJS.Timeout;
@@ -47,7 +51,8 @@ export class ThreadLink {
 
   constructor(options: ThreadLinkOptions) {
     this.#options = options;
-    const { url, settings, clock } = options;
+    const { url, settings, clock, desk } = options;
+    const { MessageChannel, Worker } = this.#threads;
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
     const turn = (): void => this.#memory.turn(clock.now());
@@ -57,10 +62,10 @@ export class ThreadLink {
     this.#start = setTimeout(() => {
       if (!this.listens) this.giveUp(`it did not start within ${START_WITHIN_MS / 1000} s`);
     }, START_WITHIN_MS).unref();
-    const data: ThreadData = { url, settings, seed: randomSeed(), memory: this.#memory.buffer, port: port2 };
+    const data: ThreadData = { url, settings, seed: randomSeed(), memory: this.#memory.buffer, port: port2, desk };
     this.#worker = new Worker(helperPath("election", "renewal-thread") ?? "renewal-thread.js", {
       workerData: data,
-      transferList: [port2],
+      transferList: desk === undefined ? [port2] : [port2, desk],
       execArgv: [],
       name: "conclave renewal",
     });
@@ -96,7 +101,7 @@ export class ThreadLink {
 
   #receive(): Word | undefined {
     if (this.#memory.words() === this.#taken) return undefined;
-    const received: { message: Word } | undefined = receiveMessageOnPort(this.#port);
+    const received: { message: Word } | undefined = this.#threads.receiveMessageOnPort(this.#port);
     return received?.message;
   }
 

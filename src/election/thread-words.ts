@@ -16,6 +16,8 @@ export interface ThreadData {
   readonly seed: number;
   readonly memory: SharedArrayBuffer;
   readonly port: MessagePort;
+  /** Of a store whose sessions belong to one connection: where the main loop asks for what it wants of the store (bound-store.ts). */
+  readonly desk?: MessagePort | undefined;
 }
 
 /** To the thread. Back come the words of its deputy (lease/deputy.ts). */

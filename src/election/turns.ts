@@ -6,6 +6,8 @@ export interface Turn {
   done(): void;
 }
 
+const nothing = (): void => {};
+
 export class Turns {
   /** name → those who wait; the one whose turn it is has left the list. */
   readonly #waiting = new Map<string, ((turn: Turn) => void)[]>();
@@ -22,7 +24,7 @@ export class Turns {
     const turn = this.tryTake(name);
     if (turn !== undefined) {
       begin(turn);
-      return () => {};
+      return nothing; // one for all: a function of its own would keep `begin`
     }
     this.#waiting.get(name)?.push(begin);
     return () => {

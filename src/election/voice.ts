@@ -2,7 +2,7 @@
 // a warning of the process, so that a wrong URL is never silent. LAW 16: what a listener throws or rejects with harms nobody.
 import { channel } from "node:diagnostics_channel";
 import { debuglog } from "node:util";
-import { type ConclaveError, TermLostError } from "../base/errors.ts";
+import { type ConclaveError, type LossReason, TermLostError } from "../base/errors.ts";
 import { askedOnce } from "../base/outcome.ts";
 import type { ConclaveEvent } from "../lease/events.ts";
 import { levelOf, logLine } from "../telemetry/log.ts";
@@ -28,6 +28,9 @@ export interface VoiceOptions {
   /** The error was thrown at a caller: nobody needs a warning. */
   readonly isDelivered: (error: ConclaveError) => boolean;
 }
+
+/** Turns that were wished for: nobody needs a warning of these. */
+const SILENT: ReadonlySet<LossReason | undefined> = new Set<LossReason>(["resigned", "tenure", "outranked"]);
 
 /** Every event of every candidate of this process, as `{ candidate, event }`. */
 const events = channel("conclave");
@@ -94,7 +97,7 @@ export class Voice {
       this.#emit("RECOVERED", `${named}${store} works again, ${inSeconds(afterMs)} and ${requests} after ${code}.`);
     }
     // Every loss begins so; what follows depends on whether work is under way.
-    if (event.type === "state" && event.state === "ending" && event.reason !== "resigned")
+    if (event.type === "state" && event.state === "ending" && !SILENT.has(event.reason))
       this.#emit(
         "TERM_LOST",
         `${new TermLostError(event.election, event.reason ?? "expired").message} Store: ${store}.`,

@@ -5,7 +5,7 @@
 // when it has said that it is ready: at every instant from the first claim on, some keeper holds the descriptor of every session.
 //
 // The keeper keeps no app alive: its handles are not counted by the event loop.
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { fstatSync } from "node:fs";
 import { strike } from "./estates.ts";
 import { readLines } from "./lines.ts";
@@ -151,6 +151,7 @@ export class KeeperLink {
   #spawn(): Keeper {
     const lives = this.#livesOpen();
     const { program, app, mark } = this.#options;
+    const { spawn } = process.getBuiltinModule("node:child_process"); // at first use: most programs have no keeper
     const child = spawn(process.execPath, [...SMALL, program, `of ${app.pid}`], {
       detached: true,
       stdio: ["pipe", "pipe", "inherit", ...lives.map(({ descriptor }) => descriptor)],

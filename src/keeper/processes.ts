@@ -5,7 +5,6 @@
 // Linux reads /proc; elsewhere `ps` is asked, which is slower and shows no environment.
 //
 // What could not be read is no answer: where this process has no descriptor left, or the system none, everything here throws, and nobody is taken for gone.
-import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 export interface ProcessId {
@@ -202,6 +201,7 @@ function ofProcess<T, O = undefined>(read: () => T, otherwise?: O): T | O | unde
 }
 
 function fromPs(which: readonly string[]): readonly Listed[] {
+  const { spawnSync } = process.getBuiltinModule("node:child_process"); // at first use: most hosts have /proc
   const { stdout } = spawnSync("ps", ["-o", "pid=,ppid=,pgid=,stat=,lstart=", ...which], { encoding: "utf8" });
   return (stdout ?? "").split("\n").flatMap((line) => {
     const match = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S.*?)\s*$/.exec(line);

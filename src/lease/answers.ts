@@ -25,6 +25,7 @@ import { makeRoom } from "./crowd.ts";
 import type { Claimed, Hold, Kept, Looked, Name, Released } from "./exchange.ts";
 import { earlierOf } from "./deadline.ts";
 import { endSession, expire } from "./expiry.ts";
+import { plead } from "./invited.ts";
 import { extend } from "./lifeline.ts";
 import { handleLapsed, hastenLapsed } from "./lapsed.ts";
 import { handleLineSeat, handleWaiting } from "./line.ts";
@@ -68,6 +69,8 @@ export function handleAnswer(machine: Machine, id: number, answer: Answer, now: 
       return handleReleased(machine, errand, answer as Released, now, effects);
     case "look":
       return handleLooked(machine, id, errand, answer as Looked, now, effects);
+    case "word":
+      return;
   }
 }
 
@@ -352,7 +355,9 @@ function handleLooked(
     campaign.answered = true;
     const seat = looked.seats[index];
     if (seat === undefined) return failPursuit(machine, campaign, "a look", MISSING, now, effects);
-    if (pursuit.shape === "race") handleRaceSeat(machine, campaign, pursuit, seat, now, effects);
-    else handleLineSeat(machine, campaign, pursuit, seat, now, effects);
+    if (pursuit.shape === "race") {
+      handleRaceSeat(machine, campaign, pursuit, seat, now, effects);
+      plead(machine, campaign, seat, now, effects);
+    } else handleLineSeat(machine, campaign, pursuit, seat, now, effects);
   });
 }

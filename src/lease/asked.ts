@@ -18,6 +18,6 @@ export function obeyAll(machine: Machine, asked: readonly Hold[] | undefined, ef
   }
 }
 
-function isSameTerm(mine: Token | undefined, asked: Token | undefined): boolean {
+export function isSameTerm(mine: Token | undefined, asked: Token | undefined): boolean {
   return mine !== undefined && mine.domain === asked?.domain && mine.value === asked.value && mine.bid === asked.bid;
 }

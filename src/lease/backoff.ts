@@ -1,5 +1,5 @@
 // Pauses between tries: they grow, have jitter so that many candidates do not beat in step, and take the machine's own randomness.
-import { nextBetween } from "../base/rng.ts";
+import { nextBetween, nextFraction } from "../base/rng.ts";
 import type { Machine } from "./state.ts";
 
 const FIRST_RETRY_MS = 20;
@@ -17,7 +17,18 @@ export function coolDownAfterMs(machine: Machine, shortTerms: number): number {
 }
 
 /**
- * After a term that was given up on request. In a race the first claim wins, so the old leader stays away until every candidate with its settings has
+ * Before a claim for a seat whose vacancy everybody was told of at once (`guarantee.wakesAll`). If all claimed at once, all but one would be beaten, each with a write for the store to refuse.
+ * So a claim that was beaten makes the next one wait for longer, up to the cool-down, somewhere from nothing on: of many who wait somebody is early, and the
+ * others hear that the seat is taken before they have asked for it. A candidate without rivals is never beaten, and never waits.
+ */
+export function spreadMs(machine: Machine, lostRaces: number): number {
+  if (lostRaces === 0) return 0;
+  const longest = Math.min(machine.settings.coolDownMs, FIRST_RETRY_MS * 2 ** Math.min(lostRaces, 10));
+  return longest * nextFraction(machine.rng);
+}
+
+/**
+ * After a term that was given up on request, or because it had had its time. In a race the first claim wins, so the old leader stays away until every candidate with its settings has
  * looked once and had time to claim; in a line the others stand before it anyway. If nobody else stands, it leads again after this.
  */
 export function yieldMs({ settings: { guarantee, pollMs, ttlMs } }: Machine): number {

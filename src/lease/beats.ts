@@ -54,7 +54,7 @@ export function stampKeep(machine: Machine, errandId: number, request: Request, 
   if (session.kind === "none" || session.opened !== errand.opened) return request;
   if (session.kind === "opening") return { ...request, session: stampOpening(machine, session, fresh) };
   errand.beat = fresh;
-  return { ...request, session: { ...(request.session as Session), beats: leave(session, fresh).beats } };
+  return { ...request, session: leave(session, fresh) };
 }
 
 /** All tries are one opening, so they leave one beat. */
@@ -85,7 +85,9 @@ export function learnBeats(open: Open, beats: readonly string[] | undefined): vo
 /** The answer to a keep of `open`: takes note of the beat that it names, and gives back what else it says. */
 export function hearBeat(open: Open, { beat }: { readonly beat?: string | undefined }, kept: Kept): Kept {
   if (kept.kind === "session-lost" && isOvertaken(open, beat)) return OVERTAKEN;
-  if (kept.kind === "kept") open.session = { ...open.session, beats: stillKnown(open.session, kept.session) };
+  if (kept.kind !== "kept") return kept;
+  const beats = stillKnown(open.session, kept.session);
+  if (beats !== open.session.beats) open.session = { ...open.session, beats };
   return kept;
 }
 

@@ -12,6 +12,8 @@
 //   leading   signal instant       → ending(expired)
 //   leading   resign, withdraw     → ending(resigned)
 //   leading   asked to hand over   → ending(asked)               asked.ts; then as if it had resigned
+//   leading   led for maxTenureMs  → ending(tenure)              tenure.ts; likewise
+//   leading   a higher priority    → ending(outranked)           invited.ts; likewise
 //   leading   work settles         → ending(resigned) → settling(release)
 //   ending    work settles         → settling(release)           law 8: drain, then release; not held from here on
 //   leading, ending  deadline, or the store says so → settling(work)     law 5: abort and loss at once
@@ -90,9 +92,12 @@ export function createCampaign(
     stage,
     askedBy: 0,
     shortTerms: 0,
+    lostRaces: 0,
     greatest: [],
     answered: false,
     reported: undefined,
+    courtesy: undefined,
+    pleadAt: 0,
     dueAt: 0,
     place: -1,
   };
@@ -197,9 +202,11 @@ export function grant(
   if (hold.token !== undefined) campaign.greatest = noted(campaign.greatest, hold.token);
   const claimedAt = campaign.stage.pursuit.firstSentAt ?? open.lifeline.provenAt;
   campaign.askedBy = open.keepsSent;
+  campaign.lostRaces = 0;
   const carriedFrom = carry(machine, open, hold, effects);
   const term = { hold, opened: open.opened, claimedAt, carriedFrom, lifeline, electedAt: now.mono };
   enter(campaign, { kind: "leading", term });
+  machine.tenureDueAt = Math.min(machine.tenureDueAt, tenureEndsAt(machine, campaign));
   strike(machine.agenda, campaign);
   if (open.hearsay && open.errand === 0) open.renewAt = Math.min(open.renewAt, nextProofAt(open, now));
   if (!campaign.brief) watchOwn(machine, open, hold, effects);
@@ -219,6 +226,11 @@ function carry(machine: Machine, open: Open, hold: Hold, effects: Effect[]): num
   const keep = ++open.keepsSent;
   effects.push({ type: "carry", opened: open.opened, keep, hold });
   return keep;
+}
+
+/** When the term has been led for `maxTenureMs` (tenure.ts); Infinity: never, or it is not led. */
+export function tenureEndsAt({ settings }: Machine, campaign: Campaign): number {
+  return isIn(campaign, "leading") && !campaign.brief ? campaign.stage.term.electedAt + settings.maxTenureMs : Infinity;
 }
 
 /** Learns of a deletion before the next keep does. */
@@ -341,14 +353,20 @@ function finish(machine: Machine, campaign: Campaign, now: Reading, effects: Eff
     const short =
       campaign.stage.kind === "settling" && now.mono - campaign.stage.term.electedAt < machine.settings.ttlMs;
     campaign.shortTerms = short ? campaign.shortTerms + 1 : 0;
-    const wasAsked = campaign.stage.kind === "settling" && campaign.stage.reason === "asked";
-    const pauseMs = Math.max(coolDownAfterMs(machine, campaign.shortTerms), wasAsked ? yieldMs(machine) : 0);
+    const pauseMs = Math.max(coolDownAfterMs(machine, campaign.shortTerms), makesWay(campaign) ? yieldMs(machine) : 0);
     becomeStanding(machine, campaign, now.mono + pauseMs, effects);
     return;
   }
   strike(machine.agenda, campaign);
   machine.campaigns.delete(campaign.name);
   effects.push({ type: "unwatch", name: campaign.name }, { type: "free", name: campaign.name });
+}
+
+const MADE_WAY: ReadonlySet<LossReason> = new Set<LossReason>(["asked", "tenure", "outranked"]);
+
+/** It was given up so that another gets its turn. */
+function makesWay({ stage }: Campaign): boolean {
+  return stage.kind === "settling" && MADE_WAY.has(stage.reason);
 }
 
 // ---- what others show ----------------------------------------------------------------------------------------------------------------

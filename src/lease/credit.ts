@@ -24,7 +24,7 @@ import type { Effect, Heard, Machine, Open, Pursuit, Standing } from "./state.ts
 export function hasCredit(machine: Machine, open: Open, pursuit: Pursuit, now: Reading): boolean {
   const { heard } = open;
   if (heard === undefined || pursuit.shape !== "line" || pursuit.place === undefined) return false;
-  if (machine.settings.renewal === "manual" || !isInTime(machine, heard, now)) return false;
+  if (machine.settings.renewal === "manual" || !isInTime(machine, open, heard, now)) return false;
   return stateOf(createLifeline(heard.sentAt, open.session.ttlMs, open.pace, open.bounds), now) === "safe";
 }
 
@@ -53,7 +53,7 @@ function redeem(
   now: Reading,
   effects: Effect[],
 ): boolean {
-  if (confirms === true && heard !== undefined && isInTime(machine, heard, now)) {
+  if (confirms === true && heard !== undefined && isInTime(machine, open, heard, now)) {
     extend(open.lifeline, heard.sentAt, open.session.ttlMs, open.pace, open.bounds);
     open.keepProven = Math.max(open.keepProven, heard.keep);
     machine.barren = 0;
@@ -75,6 +75,6 @@ function proveFirst(machine: Machine, open: Open, campaign: CampaignIn<Standing>
 }
 
 /** Where an answer that comes late proves nothing, this one does not either (session.ts, `prove`). */
-function isInTime({ settings: { guarantee } }: Machine, heard: Heard, now: Reading): boolean {
-  return guarantee.keepProves === "this-send" && elapsedMs(heard.sentAt, now) <= guarantee.proofWithinMs;
+function isInTime({ settings }: Machine, { proof }: Open, heard: Heard, now: Reading): boolean {
+  return settings.guarantee.keepProves === "this-send" && elapsedMs(heard.sentAt, now) <= proof.withinMs;
 }

@@ -26,7 +26,7 @@ import { hearBeat, learnBeats, leave } from "./beats.ts";
 import type { Hold, Kept, Session } from "./exchange.ts";
 import { stateOf } from "./lifeline.ts";
 import { createMachine } from "./machine.ts";
-import { disprove, hearSay, prove } from "./session.ts";
+import { disprove, hearSay, pairSoon, prove } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import type { Input, Machine, Open, Request } from "./state.ts";
 
@@ -193,8 +193,10 @@ export function landed(deputy: Deputy, flight: number, kept: Kept, now: Reading,
   if (heard.kind === "session-lost") return rest(deputy);
   // What these say is said by the machine itself, when it is told.
   if (heard.kind === "kept" && heard.proves === false) hearSay(machine, session, keep, sentAt, heard.witness, now);
-  else if (heard.kind === "kept") prove(machine, session, keep, sentAt, heard.road, now, []);
-  else disprove(machine, session, keep, heard, now, []);
+  else if (heard.kind === "kept") {
+    const proven = prove(machine, session, keep, sentAt, heard.road, now, []);
+    if (proven === undefined && (deputy.charge?.holds.length ?? 0) > 0) pairSoon(machine, session, sentAt, now);
+  } else disprove(machine, session, keep, heard, now, []);
 }
 
 /** `turnedAt`: when the main loop last turned. `fresh`: the beat of the repeat, if one is sent, where the store refuses clones. */

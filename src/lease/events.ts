@@ -77,12 +77,14 @@ export type ConclaveEvent =
  * WAITS_FOR_ITSELF      a `lead` or `withLock` waits behind a term that this candidate holds or stands for by another call: it does not begin before that one has ended
  * MEMORY_IN_PRODUCTION  a store inside this process, with NODE_ENV=production: every process elects its own leader
  * NOT_STARTED           `ifLeading` was called of an election that was never started in this process: its work does not run
+ * PERMITS_DIFFER        another process was told a greater number of permits of this semaphore: more may hold one at once than this process was told
  * STARTED_ALREADY       `lead` or `campaign` of an election that was started: it waits until that is closed
  */
 export type WarningCode =
   | "TWO_STORES"
   | "MEMORY_IN_PRODUCTION"
   | "NOT_STARTED"
+  | "PERMITS_DIFFER"
   | "STARTED_ALREADY"
   | "WAITS_FOR_ITSELF";
 

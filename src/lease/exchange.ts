@@ -36,6 +36,14 @@ export interface Token {
   readonly bid: Bid;
 }
 
+/** The machine that a session speaks for, as STONITH knows it. */
+export interface NodeIdentity {
+  /** As the operator calls it: what is banned, and what is powered off. */
+  readonly name: string;
+  /** Of the machine itself. Two live sessions of one name and different machines would make a shot hit the wrong one: the second is refused. */
+  readonly machine: string;
+}
+
 /** What a session is to be opened with. */
 export interface SessionSpec {
   /** Unique for ever; opening again with the same nonce is the same opening. */
@@ -45,6 +53,8 @@ export interface SessionSpec {
   readonly ttlMs: number;
   /** The first beat (see `Session.beats`): what the opening leaves in the session's record. An opening that finds another one there is not this opening. */
   readonly beat?: string | undefined;
+  /** Recorded with the session, where `guarantee.bans` says so. Refused with NODE_BANNED while that node is banned, and with NODE_DUPLICATE if another machine has its name. */
+  readonly node?: NodeIdentity | undefined;
 }
 
 /** A candidate's session at the store. */
@@ -63,6 +73,11 @@ export interface Session {
    * Without beats a request is carried out as ever. In an answer `kept`: the one beat that stands there now, if it was given one.
    */
   readonly beats?: readonly string[] | undefined;
+  /**
+   * The name of the node that it was opened for; a request carries it as the opening did. While that node is banned nothing is granted to the session: its claims, keeps
+   * and memos are answered `session-lost`, in the step that would have granted them. That ends nothing: its seats are held until its ttl has run out.
+   */
+  readonly node?: string | undefined;
 }
 
 /** My place at a name. In a line: my entry, token known since joining. In a race: the record I wrote. */
@@ -122,6 +137,9 @@ export interface Met {
   readonly server: string;
   /** The deadlines of this session are so much earlier. */
   readonly extraMarginMs?: number | undefined;
+  /** As the guarantee's, where that had to assume something of the server (a tick). */
+  readonly proofWithinMs?: number | undefined;
+  readonly proofApartMs?: number | undefined;
   /** Ways in which this session may end before its ttl. */
   readonly earlyEnds?: readonly string[] | undefined;
 }
@@ -214,6 +232,36 @@ export interface Question {
 /** The answer to a look. */
 export type Looked = { readonly kind: "seen"; readonly seats: readonly Seat[] } | Unknown | Refused;
 
+/** The answer of `askToLeave`. `not-leading`: that term holds the name no longer, or never did; nothing was written. `seat`: what stands there. */
+export type AskedToLeave =
+  | { readonly kind: "asked" }
+  | { readonly kind: "not-leading"; readonly seat: Seat }
+  | Unknown
+  | Refused;
+
+/**
+ * Word for everybody who watches a name: `to` is to lead next. It proves nothing, grants nothing and ends nothing, and it names a term, so that one that comes late is
+ * for nobody (lease/invited.ts).
+ */
+export interface Invitation {
+  /** The term after which it is to lead. */
+  readonly token: Token;
+  /** The id of a candidate, with the nonce of its process or without. */
+  readonly to: string;
+  /** Given if `to` invites itself, because it has this priority. Absent: somebody else wants it to lead, and it is to answer by asking the leader to leave. */
+  readonly priority?: number | undefined;
+}
+
+/** The answer of `invite`. `told`: those who watch are told, as far as hints go. */
+export type Invited = { readonly kind: "told" } | Unknown | Refused;
+
+/** Who stands directly behind an entry of a line. `not-leading`: that term is not the first. */
+export type ShownNext =
+  | { readonly kind: "next"; readonly candidate: string | undefined }
+  | { readonly kind: "not-leading" }
+  | Unknown
+  | Refused;
+
 /** Says that a look is worth while; one that shows the seat vacant (race), or nobody before me (line), that a claim is. May be late, doubled, lost. */
 export interface Hint {
   readonly name: Name;
@@ -222,6 +270,8 @@ export interface Hint {
   readonly seat?: Seat | undefined;
   /** The holder was asked to hand over: its next keep tells whether that is so, and is sent at once. */
   readonly asked?: true | undefined;
+  /** Somebody is invited to lead next: nothing else is known to have changed. */
+  readonly invited?: Invitation | undefined;
 }
 
 /** A small value at a name that only the term in the seat can write. It outlives terms. */
@@ -250,6 +300,14 @@ export interface MemoWrite {
   readonly n: number;
   /** What stands there, as last read or written; undefined: nothing. */
   readonly over: Version | undefined;
+  /** In the same step the ban of this node by this election begins or ends. Only where `guarantee.bans` says so. Refused with STORE_DENIED for the writer's own node. */
+  readonly ban?: BanChange | undefined;
+}
+
+/** A ban stands from the step that writes its memo with `stands` until the step that writes it without, and outlives the term that wrote it. A node is banned while a ban of any election stands. */
+export interface BanChange {
+  readonly node: string;
+  readonly stands: boolean;
 }
 
 /** The answer to a write of a memo. */

@@ -9,9 +9,15 @@ import { type Lifeline, nextInstant, stateOf } from "./lifeline.ts";
 import { emit } from "./report.ts";
 import { countBarren, hasTerms } from "./session.ts";
 import type { Campaign, Effect, Machine, Open } from "./state.ts";
+import { endTenures, isTenureDue } from "./tenure.ts";
 
 /** Brings books and clock together. */
 export function expire(machine: Machine, now: Reading, effects: Effect[]): void {
+  expireLifelines(machine, now, effects);
+  endTenures(machine, now, effects);
+}
+
+function expireLifelines(machine: Machine, now: Reading, effects: Effect[]): void {
   const { session } = machine;
   if (session.kind !== "open") return;
   if (machine.settings.guarantee.keep === "per-hold")
@@ -32,7 +38,7 @@ export function expire(machine: Machine, now: Reading, effects: Effect[]): void 
 export function isBehindClock(machine: Machine, now: Reading): boolean {
   const { session } = machine;
   if (session.kind !== "open") return false;
-  if (stateOf(session.lifeline, now) !== session.lifeline.announced) return true;
+  if (stateOf(session.lifeline, now) !== session.lifeline.announced || isTenureDue(machine, now)) return true;
   if (machine.settings.guarantee.keep === "one-request") return false;
   for (const campaign of machine.campaigns.values()) {
     const term = heldTerm(campaign);
@@ -107,5 +113,5 @@ export function nextExpiry(machine: Machine, now: Reading): number {
       const term = heldTerm(campaign);
       if (term !== undefined) next = Math.min(next, nextInstant(term.lifeline, now));
     }
-  return next;
+  return Math.min(next, machine.tenureDueAt);
 }

@@ -34,8 +34,12 @@ export interface Guarantee<F extends Fencing = Fencing> {
   readonly ttl: { readonly minMs: number; readonly maxMs: number; readonly stepMs: number; readonly why: string };
   /** Whether `watch` says something, or waiters must look from time to time. */
   readonly wakes: "watch" | "poll";
+  /** With `wakes` "poll": how often waiters look. They look ten times in a ttl at least. @default 1000 */
+  readonly lookMs?: number | undefined;
   /** A watch that has not ended has told everything: waiters look for themselves once a minute, or in eight ttls if that is longer. */
   readonly hintsUntilEnd?: boolean;
+  /** In a race: a hint that the seat is vacant reaches everybody who waits, at once. Then claims are spread by how often they were in vain (`spreadMs` of lease/backoff.ts). */
+  readonly wakesAll?: boolean;
   /** CP or AP, and the use it is fit for, in a sentence. */
   readonly cap: string;
   readonly fencing: F;
@@ -71,6 +75,13 @@ export interface Guarantee<F extends Fencing = Fencing> {
   readonly refusesClones?: boolean;
   /** The store keeps memos (`KeepsMemos`), so many and so large. Absent: it has none. */
   readonly memos?: MemoBounds | undefined;
+  /**
+   * The store records the node of a session and keeps bans (`SessionSpec.node`, `MemoWrite.ban`): from the commit of a ban on, nothing is granted to a session of that
+   * node. Needs memos. Absent: it keeps none, and STONITH refuses to run on it.
+   */
+  readonly bans?: true | undefined;
+  /** The store passes invitations on (`PassesInvitations`), so that a term can be transferred and candidates can have priorities. Absent: it does not. Only races have it. */
+  readonly invites?: true | undefined;
   /** A sentence per fault that a tired operator understands. */
   readonly under: Readonly<Record<Hazard, string>>;
 }

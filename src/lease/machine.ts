@@ -37,12 +37,13 @@ import { remainingMs } from "./deadline.ts";
 import type { TermState } from "./events.ts";
 import type { Bid, Claim, Hint, Name, Question } from "./exchange.ts";
 import { expire, nextExpiry } from "./expiry.ts";
+import { hearInvitation, holdsBack } from "./invited.ts";
 import { endLapsed, nextLapsedAt } from "./lapsed.ts";
 import { nextLineMove } from "./line.ts";
 import { stateOf } from "./lifeline.ts";
 import { resendMemos } from "./memo-book.ts";
 import { handleMemo } from "./memos.ts";
-import { nextOver, nextRaceMove } from "./race.ts";
+import { hearWithAll, nextOver, nextRaceMove } from "./race.ts";
 import { doubtHold, rotaOf } from "./rota.ts";
 import { send } from "./report.ts";
 import { askRenewal, openSession, sendFarewell, sendKeep, sendLeftovers } from "./session.ts";
@@ -64,6 +65,7 @@ export function createMachine(settings: Settings, nonce: string, seed: number): 
     agenda: [],
     memos: new Map(),
     memosDueAt: Infinity,
+    tenureDueAt: Infinity,
     errands: new Map(),
     errandsSent: 0,
     claimsUnderWay: 0,
@@ -90,17 +92,13 @@ export function step(machine: Machine, input: Input, now: Reading, effects: Effe
     case "stalled":
       return noteStall(machine, input.opened);
     case "hint":
-      return handleHint(machine, input.hint, now);
+      return handleHint(machine, input.hint, now, effects);
     case "stand":
       return handleStand(machine, input, now, effects);
     case "withdraw":
-      return withCampaign(machine, input.name, (campaign) => withdraw(machine, campaign, now, effects));
     case "settle":
-      return withCampaign(machine, input.name, (campaign) => settle(machine, campaign, now, effects));
     case "resign":
-      return withCampaign(machine, input.name, (campaign) => {
-        if (isIn(campaign, "leading")) becomeEnding(campaign, "resigned", effects);
-      });
+      return handleUser(machine, input, now, effects);
     case "renew":
       return machine.session.kind === "open" ? askRenewal(machine.session, now) : undefined;
     case "announce":
@@ -166,9 +164,14 @@ type InputOf<T extends Input["type"]> = Extract<Input, { type: T }>;
 
 // ---- inputs --------------------------------------------------------------------------------------------------------------------------
 
-function withCampaign(machine: Machine, name: Name, then: (campaign: Campaign) => void): void {
+type Told = InputOf<"withdraw" | "settle" | "resign">;
+
+function handleUser(machine: Machine, { type, name }: Told, now: Reading, effects: Effect[]): void {
   const campaign = machine.campaigns.get(name);
-  if (campaign !== undefined) then(campaign);
+  if (campaign === undefined) return;
+  if (type === "withdraw") withdraw(machine, campaign, now, effects);
+  else if (type === "settle") settle(machine, campaign, now, effects);
+  else if (isIn(campaign, "leading")) becomeEnding(campaign, "resigned", effects);
 }
 
 function handleStand(machine: Machine, input: InputOf<"stand">, now: Reading, effects: Effect[]): void {
@@ -192,10 +195,11 @@ function refuseFull(machine: Machine, name: Name, effects: Effect[]): void {
 }
 
 /** A hint proves nothing. It makes a waiting candidate look or claim, and a leading one whose seat shows another, or that was asked to leave, ask by a keep. */
-function handleHint(machine: Machine, hint: Hint, now: Reading): void {
+function handleHint(machine: Machine, hint: Hint, now: Reading, effects: Effect[]): void {
   const campaign = machine.campaigns.get(hint.name);
   if (campaign === undefined || hint.memo !== undefined) return;
-  if (isIn(campaign, "standing")) return hearOfSeat(machine, campaign, hint, now);
+  if (hint.invited !== undefined) return hearInvitation(machine, campaign, hint.invited, now, effects);
+  if (isIn(campaign, "standing")) return hearOfSeat(machine, campaign, hint, now, effects);
   const term = heldTerm(campaign);
   const { session } = machine;
   const holder = hint.seat?.holder;
@@ -207,8 +211,16 @@ function handleHint(machine: Machine, hint: Hint, now: Reading): void {
   askRenewal(session, now);
 }
 
-function hearOfSeat(machine: Machine, campaign: CampaignIn<Standing>, { seat }: Hint, now: Reading): void {
+function hearOfSeat(
+  machine: Machine,
+  campaign: CampaignIn<Standing>,
+  { seat }: Hint,
+  now: Reading,
+  effects: Effect[],
+): void {
   const { pursuit } = campaign.stage;
+  if (pursuit.shape === "race" && seat !== undefined && machine.settings.guarantee.wakesAll === true)
+    return hearWithAll(machine, campaign, pursuit, seat, now, effects);
   const isFirst = seat?.place?.present === true && seat.place.ahead === 0;
   if (pursuit.shape === "race") pursuit.hopeful ||= seat?.state === "vacant";
   if (pursuit.errand !== 0) {
@@ -259,7 +271,7 @@ function act(machine: Machine, now: Reading, effects: Effect[]): void {
 function renewIfDue(machine: Machine, now: Reading, effects: Effect[]): void {
   const { session } = machine;
   if (session.kind === "open" && session.errand === 0 && now.mono >= session.renewAt && machine.campaigns.size > 0)
-    sendKeep(machine, session, (looksForStrays) => rotaOf(machine, session, looksForStrays), now, effects);
+    sendKeep(machine, session, rotaOf, now, effects);
 }
 
 /** Many thousand terms that are lost together settle one by one, without a session: all are looked at once, not once for each. */
@@ -272,6 +284,7 @@ function needsSession(machine: Machine): boolean {
 
 /** All due campaigns at once: one batch of claims, one batch of looks. */
 function actOnAgenda(machine: Machine, now: Reading, effects: Effect[]): void {
+  if (earliest(machine.agenda) > now.mono) return;
   const claims: Claim[] = [];
   const questions: Question[] = [];
   for (
@@ -336,6 +349,7 @@ function pursue(
     );
     return;
   }
+  if (holdsBack(machine, campaign, now)) return;
   // A claim granted now could not be announced, or (manual renewal) proves nothing in this invocation: first a keep, or a claim that confirms the last one.
   pursuit.onCredit = !canWin && hasCredit(machine, session, pursuit, now);
   pursuit.awaitsProof = !canWin && !pursuit.onCredit;
@@ -361,10 +375,13 @@ function claimOf(machine: Machine, open: Open, campaign: Campaign, pursuit: Purs
     pursuit.firstSentAt = now;
     if (pursuit.shape === "race") pursuit.over = nextOver(pursuit);
   }
-  const claim = { session: open.session, name: campaign.name, bid: pursuit.bid, value: campaign.value };
-  if (pursuit.shape === "race") return { ...claim, over: pursuit.over };
-  if (pursuit.place === undefined) return claim;
-  return pursuit.onCredit ? { ...claim, stands: true, witness: open.heard?.witness } : { ...claim, stands: true };
+  const { session } = open;
+  const { name, value } = campaign;
+  const { bid } = pursuit;
+  if (pursuit.shape === "race") return { session, name, bid, value, over: pursuit.over };
+  if (pursuit.place === undefined) return { session, name, bid, value };
+  if (!pursuit.onCredit) return { session, name, bid, value, stands: true };
+  return { session, name, bid, value, stands: true, witness: open.heard?.witness };
 }
 
 /** Everything has settled: end the session at the store, and be done. */

@@ -55,7 +55,8 @@ export function advance(machine: Machine, open: Open, { hold }: TermMemos, memo:
 function writeOf(open: Open, hold: Hold, memo: MemoKey, wish: MemoWish): MemoWrite {
   if (!memo.isSent) memo.n++;
   memo.isSent = true;
-  return { session: open.session, hold, key: memo.key, value: wish.value, n: memo.n, over: memo.over };
+  const { value, ban } = wish;
+  return { session: open.session, hold, key: memo.key, value, n: memo.n, over: memo.over, ban };
 }
 
 /** The first of those that wait has its outcome. */

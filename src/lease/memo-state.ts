@@ -1,5 +1,5 @@
 // What the machine remembers of the memos of a term. Plain data, as all of its state (state.ts).
-import type { Hold, Version } from "./exchange.ts";
+import type { BanChange, Hold, Version } from "./exchange.ts";
 
 /** INVARIANT: there only while the term of `hold` is held. */
 export interface TermMemos {
@@ -28,4 +28,5 @@ export interface MemoKey {
 export interface MemoWish {
   readonly id: number;
   readonly value: string;
+  readonly ban?: BanChange | undefined;
 }

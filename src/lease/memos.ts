@@ -14,7 +14,7 @@ import type { Answer, Effect, Errand, Input, Machine, Open } from "./state.ts";
 type MemoErrand = Extract<Errand, { kind: "memo" }>;
 
 export function handleMemo(machine: Machine, input: Extract<Input, { type: "memo" }>, effects: Effect[]): void {
-  const { id, name, bid, key, value } = input;
+  const { id, name, bid, key, value, ban } = input;
   const campaign = machine.campaigns.get(name);
   const term = campaign && heldTerm(campaign);
   const { session } = machine;
@@ -25,7 +25,7 @@ export function handleMemo(machine: Machine, input: Extract<Input, { type: "memo
     return;
   }
   const memo = keyOf(machine, term.hold, key);
-  memo.waiting.push({ id, value });
+  memo.waiting.push({ id, value, ban });
   const memos = machine.memos.get(name);
   if (memos !== undefined && memo.retryAt === Infinity) advance(machine, session, memos, memo, effects);
 }

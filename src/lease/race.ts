@@ -19,7 +19,7 @@
 //   may be granted after its term has ended: an entry of this session that nobody believes in, and that the next keep shows as a stray.
 import { schedule } from "../base/agenda.ts";
 import type { Reading } from "../base/clock.ts";
-import { nextPollAt } from "./backoff.ts";
+import { nextPollAt, spreadMs } from "./backoff.ts";
 import { prefixOf } from "./beats.ts";
 import { type CampaignIn, noteSeat } from "./campaign.ts";
 import { silenceMs } from "./deadline.ts";
@@ -50,8 +50,34 @@ export function handleBeaten(
   effects: Effect[],
 ): void {
   const isNotYet = pursuit.over === seat.version;
+  if (machine.settings.guarantee.wakesAll === true) campaign.lostRaces++;
   handleRaceSeat(machine, campaign, pursuit, seat, now, effects);
   if (isNotYet) schedule(machine.agenda, campaign, nextPollAt(machine, now.mono));
+}
+
+/**
+ * A hint that shows the seat, of a store that tells everybody at once (`guarantee.wakesAll`): claims are spread (`spreadMs`), and a seat that is held is not looked at,
+ * because the hint has shown it. A hint proves nothing: what it saves is only a request, and the next poll looks in any case.
+ */
+export function hearWithAll(
+  machine: Machine,
+  campaign: CampaignIn<Standing>,
+  pursuit: RacePursuit,
+  seat: Seat,
+  now: Reading,
+  effects: Effect[],
+): void {
+  const isVacant = seat.state === "vacant";
+  if (pursuit.errand !== 0) {
+    pursuit.hopeful ||= isVacant;
+    pursuit.hinted ||= isVacant;
+    return;
+  }
+  if (pursuit.bid !== undefined || pursuit.failures > 0) return; // an attempt without an answer is sent again when its pause is over
+  noteSeat(campaign, seat, effects);
+  pursuit.hopeful = isVacant;
+  const next = isVacant ? now.mono + spreadMs(machine, campaign.lostRaces) : nextPollAt(machine, now.mono);
+  schedule(machine.agenda, campaign, Math.max(next, campaign.stage.notBefore));
 }
 
 /** A look, or a lost swap, showed this seat; the answer has just been received. */

@@ -47,6 +47,8 @@ export function openSession(machine: Machine, now: Reading, effects: Effect[]): 
             nonce: `${prefixOf(machine)}.s${session.opened + 1}`,
             candidate: settings.candidate,
             ttlMs: settings.ttlMs,
+            beat: undefined,
+            ...(settings.node === undefined ? {} : { node: settings.node }),
           },
           firstSentAt: now,
           errand: 0,
@@ -94,9 +96,13 @@ export function establish(
   machine.session = {
     kind: "open",
     opened: opening.opened,
-    session,
+    session: { beats: undefined, ...session, node: settings.node?.name ?? session.node },
     pace,
     bounds,
+    proof: {
+      withinMs: met?.proofWithinMs ?? settings.guarantee.proofWithinMs,
+      apartMs: met?.proofApartMs ?? settings.guarantee.proofApartMs ?? 0,
+    },
     lifeline,
     errand: 0,
     keepsSent: 0,
@@ -139,15 +145,14 @@ export function askRenewal(open: Open, now: Reading): void {
 export function sendKeep(
   machine: Machine,
   open: Open,
-  carriedBy: (looksForStrays: boolean) => Carried,
+  carriedBy: (machine: Machine, open: Open, looksForStrays: boolean) => Carried,
   now: Reading,
   effects: Effect[],
 ): void {
   const keep = ++open.keepsSent;
-  const wished = wishOf(machine, open, keep);
-  const looked = wished?.strays !== false;
-  const carried = carriedBy(looked);
-  const wish: KeepWish | undefined = carried.all ? wished : { ...wished, part: true };
+  const looked = looksForStrays(open, keep);
+  const carried = carriedBy(machine, open, looked);
+  const wish = wishOf(needsProof(machine, open), looked, carried.all);
   open.renewAt = Infinity;
   const errand = { kind: "keep", opened: open.opened, keep, sentAt: now, looked, carried } as const;
   open.errand = send(
@@ -164,15 +169,27 @@ export function doubt(open: Open): void {
   open.doubtedAt = open.keepsSent;
 }
 
+/** A proof is wanted while something is held, and where a keep was asked for beyond the rhythm. */
+function needsProof(machine: Machine, open: Open): boolean {
+  return hasTerms(machine) || open.renewalAsked > open.keepProven;
+}
+
 /**
- * A proof is wanted while something is held, and where a keep was asked for beyond the rhythm. Strays are looked for until enough keeps that were sent after the last
- * doubt have found none; and now and then, because what was in doubt may be applied very late, and would then stand in the way for as long as the session lives.
+ * Strays are looked for until enough keeps that were sent after the last doubt have found none; and now and then, because what was in doubt may be applied very late, and would
+ * then stand in the way for as long as the session lives.
  */
-function wishOf(machine: Machine, open: Open, keep: number): KeepWish | undefined {
-  const needsProof = hasTerms(machine) || open.renewalAsked > open.keepProven;
-  const looksForStrays = open.doubtedAt >= 0 || keep % STRAYS_EVERY === 0;
-  if (needsProof && looksForStrays) return undefined;
-  return { ...(needsProof ? {} : { proof: false as const }), ...(looksForStrays ? {} : { strays: false as const }) };
+function looksForStrays(open: Open, keep: number): boolean {
+  return open.doubtedAt >= 0 || keep % STRAYS_EVERY === 0;
+}
+
+/** What need not be done for a keep; undefined: all of it is wanted. */
+function wishOf(proof: boolean, strays: boolean, carriesAll: boolean): KeepWish | undefined {
+  if (proof && strays && carriesAll) return undefined;
+  const wish: { -readonly [Part in keyof KeepWish]: KeepWish[Part] } = {};
+  if (!proof) wish.proof = false;
+  if (!strays) wish.strays = false;
+  if (!carriesAll) wish.part = true;
+  return wish;
 }
 
 /** Whether anything hangs on the session's deadline. */
@@ -224,7 +241,7 @@ export function prove(
   effects: Effect[],
 ): Reading | undefined {
   const { settings } = machine;
-  const inTime = elapsedMs(sentAt, now) <= settings.guarantee.proofWithinMs;
+  const inTime = elapsedMs(sentAt, now) <= open.proof.withinMs;
   const proven = inTime ? provenBy(open, settings, sentAt, road) : open.lifeline.provenAt;
   open.failures = 0;
   if (proven === undefined) return waitForPair(machine, open, sentAt, now);
@@ -252,7 +269,7 @@ function provenBy(open: Open, { guarantee }: Settings, sentAt: Reading, road: st
   const before = open.answeredSentAt;
   const isOneRoad = road === open.answeredRoad;
   // The hand that counts no sleep: a relay that slept has sent nothing.
-  if (isOneRoad && sentAt.mono - before.mono < (guarantee.proofApartMs ?? 0)) return undefined;
+  if (isOneRoad && sentAt.mono - before.mono < open.proof.apartMs) return undefined;
   open.answeredSentAt = sentAt;
   open.answeredRoad = road;
   return isOneRoad ? before : undefined;
@@ -260,13 +277,19 @@ function provenBy(open: Open, { guarantee }: Settings, sentAt: Reading, road: st
 
 /** The session lives, and nothing new is proven: the next keep is sent as soon as it can make a pair. */
 function waitForPair(machine: Machine, open: Open, sentAt: Reading, now: Reading): undefined {
-  const { renewal, guarantee } = machine.settings;
+  const { renewal } = machine.settings;
   const isWanted = open.renewalAsked > open.keepProven;
   const rhythm = renewal === "manual" ? Infinity : sentAt.mono + open.pace.renewEveryMs;
-  const pairedAt = open.answeredSentAt.mono + (guarantee.proofApartMs ?? 0);
+  const pairedAt = open.answeredSentAt.mono + open.proof.apartMs;
   const needsPair = isWanted || (renewal !== "manual" && hasTerms(machine));
   open.renewAt = Math.max(now.mono, needsPair ? Math.min(rhythm, pairedAt) : rhythm);
   return undefined;
+}
+
+/** For the deputy, which knows of holds and not of campaigns: a keep that was answered in time has proven nothing, and the next is sent as soon as it can make a pair. */
+export function pairSoon({ settings }: Machine, open: Open, sentAt: Reading, now: Reading): void {
+  if (settings.guarantee.keepProves === "this-send" || elapsedMs(sentAt, now) > open.proof.withinMs) return;
+  open.renewAt = Math.max(now.mono, Math.min(open.renewAt, open.answeredSentAt.mono + open.proof.apartMs));
 }
 
 /** A keep was not answered, or refused: nothing is proven; it is tried again soon. */

@@ -5,6 +5,7 @@ import { invalidConfig } from "../base/errors.ts";
 import { show } from "../base/show.ts";
 import { flawOf } from "../base/text.ts";
 import { type Margins, shortestBeliefMs } from "./deadline.ts";
+import type { NodeIdentity } from "./exchange.ts";
 import type { Guarantee } from "./guarantee.ts";
 
 /** Bound on the rate error of a running clock. Quartz is good to 0.01 %, a virtual machine under load to 0.1 %. */
@@ -15,8 +16,11 @@ const LEAST_REQUEST_MS = 10;
 const LONGEST_REQUEST_MS = 10_000;
 /** A leader that hangs for good is kept in office for so many ttls at most. */
 const MOST_STALL_TTLS = 100;
+const GREATEST_PRIORITY = 1000;
 /** With a watch, polling only covers hints that got lost. */
 const LONGEST_POLL_MS = 15_000;
+/** Without a watch a look is all that tells of a leader who has left. */
+const LONGEST_LOOK_MS = 1_000;
 /** Where a watch tells everything until it ends, and is then begun anew: so seldom, and more seldom with a long ttl, or most of what is sent would be looks. */
 const SAFETY_POLL_MS = 60_000;
 const SAFETY_POLL_TTLS = 8;
@@ -28,6 +32,10 @@ export interface Settings {
   readonly renewal: "loop" | "thread" | "manual";
   /** Renewal by a thread: it stops once the main loop has not turned for so long. Otherwise Infinity. */
   readonly stallAfterMs: number;
+  /** A term is given up when it has been led for so long. Infinity: never for that. */
+  readonly maxTenureMs: number;
+  /** A leader makes way for a candidate with a greater one (invited.ts). 0: it has none. */
+  readonly priority: number;
   readonly margins: Margins;
   /** For the ttl that was asked for; a session granted another has its own (`paceOf`). */
   readonly pace: Pace;
@@ -38,6 +46,8 @@ export interface Settings {
   /** First pause after a lost term; doubles while terms stay short. */
   readonly coolDownMs: number;
   readonly guarantee: Guarantee;
+  /** The machine that this candidate runs on, as STONITH knows it. */
+  readonly node?: NodeIdentity | undefined;
 }
 
 /** The rhythm of a session of a given ttl. INVARIANT  renewEveryMs + requestTimeoutMs ≤ overdueAfterMs < belief − drainMs */
@@ -74,7 +84,10 @@ export interface SettingsInput {
   readonly drainMs?: number | undefined;
   readonly renewal?: "loop" | "thread" | "manual" | undefined;
   readonly stallAfterMs?: number | undefined;
+  readonly maxTenureMs?: number | undefined;
+  readonly priority?: number | undefined;
   readonly rho?: number | undefined;
+  readonly node?: NodeIdentity | undefined;
 }
 
 /** `found`: what the caller has found already. With any of those, `guarantee` is not looked at: there may be none. */
@@ -103,6 +116,9 @@ export function resolveSettings(
     ...problemsOfDrain(ttlMs, drainMs, pace),
     ...problemsOfRenewal(renewal, guarantee),
     ...problemsOfStall(input, ttlMs, pace),
+    ...problemsOfNode(input.node, guarantee),
+    ...problemsOfTenure(input.maxTenureMs, ttlMs),
+    ...problemsOfPriority(input.priority, guarantee),
     ...(margins.rho >= 0 && margins.rho < 0.5 ? [] : [`rho ${margins.rho} is not a rate error: between 0 and 0.5`]),
   ];
   if (problems.length > 0 || pace === undefined) throw invalidConfig(call, problems);
@@ -112,6 +128,8 @@ export function resolveSettings(
     drainMs,
     renewal,
     stallAfterMs: renewal === "thread" ? (input.stallAfterMs ?? 2 * ttlMs) : Infinity,
+    maxTenureMs: input.maxTenureMs ?? Infinity,
+    priority: input.priority ?? 0,
     margins,
     pace,
     pollMs:
@@ -119,11 +137,27 @@ export function resolveSettings(
         ? guarantee.hintsUntilEnd === true
           ? Math.max(SAFETY_POLL_MS, SAFETY_POLL_TTLS * ttlMs)
           : Math.min(pace.renewEveryMs, LONGEST_POLL_MS)
-        : Math.min(1000, Math.max(LEAST_REQUEST_MS, ttlMs / 10)),
+        : Math.min(guarantee.lookMs ?? LONGEST_LOOK_MS, Math.max(LEAST_REQUEST_MS, ttlMs / 10)),
     quietMs: ttlMs,
     coolDownMs: Math.min(500, ttlMs / 20),
     guarantee,
+    ...(input.node === undefined ? {} : { node: input.node }),
   });
+}
+
+/** A candidate that believes it can be banned, and cannot be, is worse than none. */
+function problemsOfNode(node: NodeIdentity | undefined, { store, bans }: Guarantee): string[] {
+  if (node === undefined) return [];
+  const isText = (text: unknown): boolean =>
+    typeof text === "string" && text.length > 0 && text.length <= 150 && !hasControlCharacter(text);
+  const flaw = isText(node.name) ? flawOf(node.name) : "1 to 150 characters, no control characters";
+  return [
+    ...(flaw === undefined ? [] : [`node ${show(node.name)} is not a name: ${flaw}`]),
+    ...(isText(node.machine) ? [] : [`node.machine ${show(node.machine)} is not an id: 1 to 150 characters`]),
+    ...(bans === true
+      ? []
+      : [`node: ${store} keeps no bans (docs/STONITH.md lists the stores that do). Leave node out`]),
+  ];
 }
 
 function problemsOfId(id: unknown): string[] {
@@ -136,17 +170,20 @@ function problemsOfTtl(ttlMs: unknown, guarantee: Guarantee): string[] {
   const { minMs, maxMs, stepMs, why } = guarantee.ttl;
   if (typeof ttlMs !== "number" || !Number.isFinite(ttlMs))
     return [`ttlMs ${show(ttlMs)} is not a number of milliseconds`];
-  if (ttlMs < minMs) return [`ttlMs ${ttlMs} is below what ${guarantee.store} grants (${why}, at least ${minMs})`];
-  if (ttlMs > maxMs) return [`ttlMs ${ttlMs} is above what ${guarantee.store} grants (${why}, at most ${maxMs})`];
+  if (ttlMs < minMs) return [`ttlMs ${ttlMs} is too short for ${guarantee.store}: take at least ${minMs} (${why})`];
+  if (ttlMs > maxMs) return [`ttlMs ${ttlMs} is too long for ${guarantee.store}: take at most ${maxMs} (${why})`];
   if (ttlMs % stepMs !== 0)
-    return [`ttlMs ${ttlMs} is not what ${guarantee.store} can grant (${why}, multiples of ${stepMs})`];
+    return [`ttlMs ${ttlMs} is not what ${guarantee.store} can grant: take a multiple of ${stepMs} (${why})`];
   return [];
 }
 
 /** What a driver written without a compiler may get wrong, and what no driver needs yet and nothing has tried. */
 function problemsOfGuarantee(guarantee: Guarantee): string[] {
-  const { store, extraMarginMs, proofWithinMs, proofApartMs = 0, keep, keepProves, shape } = guarantee;
+  const { store, extraMarginMs, proofWithinMs, proofApartMs = 0, keep, keepProves, shape, lookMs = 1 } = guarantee;
   return [
+    ...(lookMs > 0 && lookMs < Infinity
+      ? []
+      : [`guarantee.lookMs ${String(lookMs)} of ${store} is not a number of milliseconds`]),
     ...(proofApartMs >= 0 && proofApartMs < Infinity
       ? []
       : [`guarantee.proofApartMs ${String(proofApartMs)} of ${store} is not a number of milliseconds`]),
@@ -162,7 +199,7 @@ function problemsOfGuarantee(guarantee: Guarantee): string[] {
   ];
 }
 
-function problemsOfRenewal(renewal: unknown, { store, scope, keepProves }: Guarantee): string[] {
+function problemsOfRenewal(renewal: unknown, { store, scope }: Guarantee): string[] {
   if (renewal === "loop" || renewal === "manual") return [];
   if (renewal !== "thread")
     return [
@@ -170,11 +207,6 @@ function problemsOfRenewal(renewal: unknown, { store, scope, keepProves }: Guara
     ];
   if (scope === "process")
     return [`renewal "thread" cannot work with ${store}: it lives in one thread. Use renewal: "loop"`];
-  // An answer there speaks of the keep before it on the same connection, and its session belongs to one connection.
-  if (keepProves === "previous-send")
-    return [
-      `renewal "thread" cannot work with ${store}: a session of it belongs to one connection. Use renewal: "loop"`,
-    ];
   return [];
 }
 
@@ -193,6 +225,31 @@ function problemsOfStall({ renewal, stallAfterMs }: SettingsInput, ttlMs: number
       `stallAfterMs ${stallAfterMs} keeps a hung leader in office for more than ${MOST_STALL_TTLS} ttls: at ttlMs ${ttlMs} at most ${MOST_STALL_TTLS * ttlMs}`,
     ];
   return [];
+}
+
+/** A term that is shorter than a ttl counts as a short one, after which a candidate waits longer and longer. */
+function problemsOfTenure(maxTenureMs: unknown, ttlMs: number): string[] {
+  if (maxTenureMs === undefined) return [];
+  if (typeof maxTenureMs !== "number" || Number.isNaN(maxTenureMs))
+    return [`maxTenureMs ${show(maxTenureMs)} is not a number of milliseconds`];
+  if (maxTenureMs < ttlMs)
+    return [`maxTenureMs ${maxTenureMs} is shorter than one lease: at ttlMs ${ttlMs} at least ${ttlMs}`];
+  return [];
+}
+
+/** A candidate that believes it is preferred, and of which nobody hears, is worse than one without a preference. */
+function problemsOfPriority(priority: unknown, { store, shape, wakes, invites }: Guarantee): string[] {
+  if (priority === undefined || priority === 0) return [];
+  if (typeof priority !== "number" || !Number.isInteger(priority) || priority < 0 || priority > GREATEST_PRIORITY)
+    return [`priority ${show(priority)} is not a whole number from 0 to ${GREATEST_PRIORITY}`];
+  if (invites === true) return [];
+  const why =
+    shape === "line"
+      ? "its queue says who leads next"
+      : wakes === "poll"
+        ? "its candidates look from time to time and hear nothing between two looks"
+        : "it passes no invitations on";
+  return [`priority: ${store} cannot prefer a candidate, because ${why} (docs/HANDING-OVER.md). Leave priority out`];
 }
 
 function problemsOfDrain(ttlMs: number, drainMs: unknown, pace: Pace | undefined): string[] {

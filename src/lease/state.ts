@@ -4,13 +4,18 @@ import type { Agenda, Entry } from "../base/agenda.ts";
 import type { Reading } from "../base/clock.ts";
 import type { ConclaveError, LossReason } from "../base/errors.ts";
 import type { Rng } from "../base/rng.ts";
+import type { Courtesy } from "./courtesy.ts";
 import type { ConclaveEvent } from "./events.ts";
 import type {
+  AskedToLeave,
+  BanChange,
   Bid,
   Claim,
   Claimed,
   Hint,
   Hold,
+  Invitation,
+  Invited,
   KeepWish,
   Kept,
   Looked,
@@ -22,6 +27,7 @@ import type {
   Released,
   Session,
   SessionSpec,
+  Token,
   Version,
   Will,
 } from "./exchange.ts";
@@ -52,6 +58,8 @@ export interface Machine {
   readonly memos: Map<Name, TermMemos>;
   /** No memo is to be sent again before. */
   memosDueAt: number;
+  /** No term has been led for `maxTenureMs` before (tenure.ts). */
+  tenureDueAt: number;
   /** Requests without an answer. */
   readonly errands: Map<number, Errand>;
   errandsSent: number;
@@ -97,6 +105,8 @@ export interface Open {
   readonly pace: Pace;
   /** The settings' own, but for what its opening has shown of the server. */
   readonly bounds: Bounds;
+  /** What an answer must be to prove anything: the guarantee's own, but for the same. */
+  readonly proof: { readonly withinMs: number; readonly apartMs: number };
   readonly lifeline: Lifeline;
   /** The keep in flight, 0 for none: one at a time. */
   errand: number;
@@ -161,12 +171,18 @@ export interface Campaign extends Entry {
   askedBy: number;
   /** Terms in a row that ended sooner than one ttl: the cool-down doubles with each. */
   shortTerms: number;
+  /** Claims in a row that were beaten: the more, the more rivals there are (only where `guarantee.wakesAll`). */
+  lostRaces: number;
   /** The greatest token of each domain seen at this name, as granted or looked at. */
   greatest: readonly Greatest[];
   /** The store has answered for this name: from then on nothing rejects, everything is retried and reported. */
   answered: boolean;
   /** The bid of the leader that was reported last. */
   reported: Bid | string | undefined;
+  /** Another was invited to lead next (invited.ts). */
+  courtesy: Courtesy | undefined;
+  /** With a priority: not before then it is said again that this candidate waits. */
+  pleadAt: number;
 }
 
 export type Stage = Standing | Leading | Ending | Settling;
@@ -277,6 +293,7 @@ export type Input =
       readonly bid: Bid;
       readonly key: string;
       readonly value: string;
+      readonly ban?: BanChange | undefined;
     }
   | { readonly type: "hint"; readonly hint: Hint }
   | { readonly type: "answer"; readonly errand: number; readonly answer: Answer }
@@ -301,6 +318,8 @@ export type Answer =
   | Looked
   | MemoWritten
   | MemosRead
+  | AskedToLeave
+  | Invited
   | { readonly kind: "claimed"; readonly claimed: readonly Claimed[] };
 
 export type Request =
@@ -314,7 +333,9 @@ export type Request =
   | { readonly method: "release"; readonly will: Will }
   | { readonly method: "look"; readonly questions: readonly Question[] }
   | { readonly method: "writeMemo"; readonly write: MemoWrite }
-  | { readonly method: "readMemos"; readonly name: Name; readonly key: string | undefined };
+  | { readonly method: "readMemos"; readonly name: Name; readonly key: string | undefined }
+  | { readonly method: "askToLeave"; readonly name: Name; readonly token: Token }
+  | { readonly method: "invite"; readonly name: Name; readonly invitation: Invitation };
 
 export type Effect =
   /** Send this to the store; answer exactly once, `unknown` after `timeoutMs`. */
@@ -365,6 +386,8 @@ export type Errand =
   | { readonly kind: "announce"; readonly id: number; readonly opened: number; readonly hold: Hold }
   | { readonly kind: "release"; readonly opened: number; readonly holds: readonly Hold[]; readonly last: boolean }
   | { readonly kind: "look"; readonly names: readonly Name[] }
+  /** A request or an invitation, whose answer changes nothing here. */
+  | { readonly kind: "word" }
   | {
       readonly kind: "memo";
       readonly does: "read" | "write";

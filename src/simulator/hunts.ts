@@ -1,16 +1,18 @@
-// Everything that can be hunted, by name: the lease machine before its store, schedules, and each protocol. Portions of seeds are plain data, so that threads can
+// Everything that can be hunted, by name: the lease machine before its store, schedules, failovers, partitions, STONITH, and each protocol. Portions of seeds are plain data, so that threads can
 // share the work.
 import type { Hunted, HuntOptions } from "./kernel/hunt.ts";
+import { addTallies, type Tallies } from "./kernel/tallies.ts";
+import { FAILOVER_HUNT } from "./failover/hunt.ts";
 import { addCounts, type Counts, emptyCounts } from "./lease/counts.ts";
 import { describeFault } from "./lease/faults.ts";
 import { runSeed } from "./lease/hunt.ts";
 import { drawWorld } from "./lease/swarm.ts";
+import { PARTITIONS_HUNT } from "./partitions/hunt.ts";
 import { formatAction } from "./protocols/actions.ts";
 import { drawHuntedWorld, huntProtocol } from "./protocols/hunt.ts";
 import { SUBJECTS } from "./protocols/subjects/index.ts";
-import { huntSchedule } from "./schedule/hunt.ts";
-import { describeScheduleFault, drawScheduleWorld } from "./schedule/spec.ts";
-import { SCHEDULE_MINIMA } from "./schedule/tallies.ts";
+import { SCHEDULE_HUNT } from "./schedule/hunt.ts";
+import { STONITH_HUNT } from "./stonith/hunt.ts";
 import type { TraceEvent } from "./trace-event.ts";
 
 /** How one seed of any hunt is run. */
@@ -27,9 +29,6 @@ export interface AnyHunted extends Hunted {
   /** The same of other worlds, by names of their own. */
   readonly tallies?: Tallies | undefined;
 }
-
-/** How often each thing happened, by names that a world has chosen. */
-export type Tallies = Readonly<Record<string, number>>;
 
 /** Something that is hunted: how a seed is run, and which faults it draws. */
 export interface Hunt {
@@ -51,27 +50,21 @@ const LEASE: Hunt = {
     new Map(drawWorld(seed, options).faults.map((fault) => [fault.index, describeFault(fault)])),
 };
 
-const SCHEDULE: Hunt = {
-  name: "schedule",
-  hasControl: false,
-  minima: SCHEDULE_MINIMA,
-  run: huntSchedule,
-  faultsOf: (seed) =>
-    new Map(drawScheduleWorld(seed).faults.map((fault) => [fault.index, describeScheduleFault(fault)])),
-};
-
 /** Hunts that are not of a protocol. */
-export const OWN_HUNTS: readonly string[] = [LEASE.name, SCHEDULE.name];
+const OWN: readonly Hunt[] = [LEASE, SCHEDULE_HUNT, FAILOVER_HUNT, PARTITIONS_HUNT, STONITH_HUNT];
 
-/** The names of all hunts: leases, schedules and every protocol. */
+/** The names of those. */
+export const OWN_HUNTS: readonly string[] = OWN.map(({ name }) => name);
+
+/** The names of all hunts: leases, schedules, failovers, partitions, STONITH and every protocol. */
 export function huntNames(): readonly string[] {
   return [...OWN_HUNTS, ...SUBJECTS.map(({ node }) => node.name)];
 }
 
 /** The hunt of that name. Running it throws a RangeError that lists the protocols if there is none. */
 export function huntNamed(name: string): Hunt {
-  if (name === LEASE.name) return LEASE;
-  if (name === SCHEDULE.name) return SCHEDULE;
+  const own = OWN.find((hunt) => hunt.name === name);
+  if (own !== undefined) return own;
   return {
     name,
     hasControl: false,
@@ -138,19 +131,4 @@ export function huntSeeds({ name, fromSeed, count, isControl, judgedBy, stopsAtF
     if (stopsAtFirst === true) break;
   }
   return { seeds: hashes.length, events, counts, tallies, hashes, findings };
-}
-
-/** Adds `more` to `total`, name by name. */
-export function addTallies(total: Record<string, number>, more: Tallies): void {
-  for (const [name, count] of Object.entries(more)) total[name] = (total[name] ?? 0) + count;
-}
-
-/** Of fewer than a thousand seeds nothing is expected. */
-export function missedTallies({ minima = {} }: Hunt, tallies: Tallies, seeds: number): readonly string[] {
-  if (seeds < 1000) return [];
-  return Object.entries(minima)
-    .filter(([name, least]) => (tallies[name] ?? 0) < (least * seeds) / 1000)
-    .map(
-      ([name, least]) => `${name}: ${tallies[name] ?? 0} in ${seeds} seeds, at least ${least} in 1000 were expected`,
-    );
 }

@@ -10,6 +10,9 @@ export {
   type SplitBrain,
   splitBrain,
 } from "./exercises.ts";
+export { type KafkaRow, kafkaStories } from "./kafka/kafka.ts";
+export { type Cost, KAFKA_PLAN, type KafkaPlan } from "./kafka/plan.ts";
+export { CLOUD_CASES, type CloudCase, type CloudPlay, playCloud } from "./stonith/exercise.ts";
 export { describeFault, type Fault, type FaultKind } from "./lease/faults.ts";
 export { type RunOptions, type RunResult, runSeed, runWorld } from "./lease/hunt.ts";
 export { electByLease, type LeaseChoices, type LeaseElection } from "./lease/election.ts";
@@ -61,8 +64,8 @@ export type { LeaseEvent } from "./lease/trace.ts";
 export type { ProtocolEvent } from "./protocols/trace.ts";
 export { eventAsJson, formatEvent, type TraceEvent } from "./trace-event.ts";
 export { ProtocolWorld, type WorldOptions } from "./protocols/world.ts";
+export { addTallies, missedTallies, type Tallies } from "./kernel/tallies.ts";
 export {
-  addTallies,
   type AnyHunted,
   type AnyHuntOptions,
   type Finding,
@@ -72,9 +75,7 @@ export {
   type HuntOrder,
   type HuntReport,
   huntSeeds,
-  missedTallies,
   OWN_HUNTS,
-  type Tallies,
 } from "./hunts.ts";
 export type {
   AnySubject,

@@ -1,10 +1,13 @@
 // One typed union of what happens in all worlds; text and JSON are made from it.
+import { type FailoverEvent, formatFailoverEvent } from "./failover/trace.ts";
 import { formatLeaseEvent, type LeaseEvent } from "./lease/trace.ts";
+import { formatPartitionEvent, type PartitionEvent } from "./partitions/trace.ts";
 import { formatProtocolEvent, type ProtocolEvent } from "./protocols/trace.ts";
+import { formatStonithEvent, type StonithEvent } from "./stonith/trace.ts";
 import { formatScheduleEvent, type ScheduleEvent } from "./schedule/trace.ts";
 
 /** What happened in a world of any kind. */
-export type TraceEvent = LeaseEvent | ProtocolEvent | ScheduleEvent;
+export type TraceEvent = LeaseEvent | ProtocolEvent | ScheduleEvent | FailoverEvent | PartitionEvent | StonithEvent;
 
 const OF_LEASES: ReadonlySet<string> = new Set<LeaseEvent["type"]>([
   "request",
@@ -20,6 +23,9 @@ const OF_LEASES: ReadonlySet<string> = new Set<LeaseEvent["type"]>([
 /** One line to read; undefined for what a reader has just typed: an action. */
 export function formatEvent(event: TraceEvent): string | undefined {
   if (event.type === "schedule" || event.type === "slots") return formatScheduleEvent(event);
+  if (event.type === "failover") return formatFailoverEvent(event);
+  if (event.type === "stonith") return formatStonithEvent(event);
+  if (event.type === "partitions") return formatPartitionEvent(event);
   return isOfLeases(event) ? formatLeaseEvent(event) : formatProtocolEvent(event);
 }
 

@@ -8,11 +8,14 @@
 // throws or rejects counts as unknown. Everything a driver names is exported here (conclave/stores/contract). Prove a driver with `storeConformance` of conclave/testing.
 import { ConclaveError } from "../base/errors.ts";
 import type {
+  AskedToLeave,
   Bid,
   Claim,
   Claimed,
   Hint,
   Hold,
+  Invitation,
+  Invited,
   KeepWish,
   Kept,
   Looked,
@@ -22,9 +25,9 @@ import type {
   Name,
   Question,
   Released,
-  Seat,
   Session,
   SessionSpec,
+  ShownNext,
   Token,
   Version,
   Will,
@@ -118,13 +121,6 @@ export interface ListsNames {
   listNames(most: number, call: Call): Promise<ListedNames>;
 }
 
-/** The answer of `askToLeave`. `not-leading`: that term holds the name no longer, or never did; nothing was written. `seat`: what stands there. */
-export type AskedToLeave =
-  | { readonly kind: "asked" }
-  | { readonly kind: "not-leading"; readonly seat: Seat }
-  | Unknown
-  | Refused;
-
 /**
  * A store that can ask the leader of a term to hand over. In one step: if the seat is held with exactly this token (domain, value and bid), the request is kept beside it,
  * and every keep that carries this hold shows it (`Kept.asked`) until the name is granted anew; otherwise nothing is written. It ends nothing by itself, moves no
@@ -132,6 +128,24 @@ export type AskedToLeave =
  */
 export interface AsksToLeave {
   askToLeave(name: Name, token: Token, call: Call): Promise<AskedToLeave>;
+}
+
+/**
+ * A store that passes invitations on: it has this method, and `askToLeave`, exactly if its guarantee says so (`guarantee.invites`). Everybody who watches the name gets a hint with
+ * the invitation, unless that is lost. Nothing else changes: no version, no seat, no request. It may be sent again. Whether the term that it names leads is not the store's affair.
+ */
+export interface PassesInvitations extends AsksToLeave {
+  invite(name: Name, invitation: Invitation, call: Call): Promise<Invited>;
+}
+
+/** Whether a store passes invitations on. Narrows its type. */
+export function passesInvitations<S extends Store>(store: S): store is S & PassesInvitations {
+  return store.guarantee.invites === true && "invite" in store && "askToLeave" in store;
+}
+
+/** A store with a line that can say who is the second in it: who leads next, if the first gives its entry back and the second stays. For a decision of the first; it proves nothing. */
+export interface ShowsNext {
+  showNext(name: Name, token: Token, call: Call): Promise<ShownNext>;
 }
 
 /**
@@ -156,6 +170,17 @@ export function keepsMemos<S extends Store>(store: S): store is S & KeepsMemos {
 /** The error for a store that keeps no memos. */
 export function cannotKeepMemos(store: Store): ConclaveError {
   const message = `${store.guarantee.store} keeps no memos. Use a store that does (docs/MEMOS.md lists them), or keep what is to be remembered in a database of your own, fenced by the token.`;
+  return new ConclaveError("STORE_UNSUPPORTED", message);
+}
+
+/** Whether a store keeps bans: it keeps memos, records the node of a session, and takes notice of `MemoWrite.ban`. */
+export function keepsBans<S extends Store>(store: S): store is S & KeepsMemos {
+  return store.guarantee.bans === true && keepsMemos(store);
+}
+
+/** The error for a store that keeps no bans. */
+export function cannotKeepBans(store: Store): ConclaveError {
+  const message = `${store.guarantee.store} keeps no bans: it cannot refuse a node that is to be powered off. Use a store that does (docs/STONITH.md lists them).`;
   return new ConclaveError("STORE_UNSUPPORTED", message);
 }
 

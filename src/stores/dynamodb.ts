@@ -24,6 +24,8 @@ export type { DynamoClient } from "../clients/dynamodb/client.ts";
 export interface DynamoOptions {
   /** The name of the table. `conclave schema dynamodb` prints how it is made. */
   readonly table: string;
+  /** How often a candidate that waits looks, from 20 up: each look is a request. @default 1000, and ten times in a ttl at least */
+  readonly lookMs?: number | undefined;
 }
 
 /** Options of `lockClient`. */
@@ -32,6 +34,8 @@ export interface LockClientOptions {
   readonly table?: string | undefined;
   /** The attribute that is the table's key, as the Java candidates have it. @default "key" */
   readonly partitionKey?: string | undefined;
+  /** How often a candidate that waits looks, from 20 up: each look is a request. @default 1000, and ten times in a ttl at least */
+  readonly lookMs?: number | undefined;
 }
 
 /**
@@ -42,8 +46,9 @@ export function dynamodb(url: string): FencedStore & Reopenable;
 export function dynamodb(client: DynamoClient, options: DynamoOptions): FencedStore;
 export function dynamodb(source: string | DynamoClient, options?: DynamoOptions): FencedStore {
   if (typeof source !== "string") {
-    const table = tableFor("dynamodb", source, options ?? {}, ["table"]);
-    return new DynamoStore(new DynamoTable(table, KEY, source), { table, isBorrowed: true });
+    const table = tableFor("dynamodb", source, options ?? {}, ["table", "lookMs"]);
+    const lookMs = looksFor("dynamodb", options?.lookMs);
+    return new DynamoStore(new DynamoTable(table, KEY, source), { table, isBorrowed: true }, { lookMs });
   }
   const { table, connection, settings } = urlFor("dynamodb", source);
   const layout = settings.get("layout") ?? NATIVE;
@@ -55,7 +60,8 @@ export function dynamodb(source: string | DynamoClient, options?: DynamoOptions)
     ]);
   const { region, endpoint } = connection;
   const where = { table, region, endpoint, isBorrowed: false };
-  return new UrlStore(source, new DynamoTable(table, KEY, connection), where);
+  const lookMs = looksFor("dynamodb", settings.get("lookMs"));
+  return new UrlStore(source, new DynamoTable(table, KEY, connection), where, { lookMs });
 }
 
 /**
@@ -66,17 +72,20 @@ export function lockClient(url: string, options?: LockClientOptions): UnfencedSt
 export function lockClient(client: DynamoClient, options: LockClientOptions): UnfencedStore;
 export function lockClient(source: string | DynamoClient, options: LockClientOptions = {}): UnfencedStore {
   if (typeof source !== "string") {
-    const table = tableFor("lockClient", source, options, ["table", "partitionKey"]);
+    const table = tableFor("lockClient", source, options, ["table", "partitionKey", "lookMs"]);
     const keyName = keyFor(options.partitionKey);
-    return new LockClientStore(new DynamoTable(table, keyName, source), { table, isBorrowed: true });
+    const lookMs = looksFor("lockClient", options.lookMs);
+    return new LockClientStore(new DynamoTable(table, keyName, source), { table, isBorrowed: true }, lookMs);
   }
-  const problems = problemsOfKeys(options, ["partitionKey"]);
+  const problems = problemsOfKeys(options, ["partitionKey", "lookMs"]);
   if (problems.length > 0) throw invalidConfig("lockClient", problems);
   const { table, connection, settings } = urlFor("lockClient", source);
   const keyName = keyFor(options.partitionKey ?? settings.get("partitionKey"));
   const { region, endpoint } = connection;
   const where = { table, region, endpoint, isBorrowed: false };
-  return new UrlLocks(reopeningUrl(source, keyName), new DynamoTable(table, keyName, connection), where);
+  const lookMs = looksFor("lockClient", options.lookMs ?? settings.get("lookMs"));
+  const again = reopeningUrl(source, { layout: LOCK_CLIENT, partitionKey: keyName, lookMs });
+  return new UrlLocks(again, new DynamoTable(table, keyName, connection), where, lookMs);
 }
 
 function tableFor(
@@ -98,7 +107,7 @@ function tableFor(
 }
 
 function urlFor(call: string, url: string): TableUrl {
-  const read = readUrl(url, ["layout", "partitionKey"]);
+  const read = readUrl(url, ["layout", "partitionKey", "lookMs"]);
   if (typeof read === "string") throw invalidConfig(call, [read]);
   return read;
 }
@@ -108,12 +117,23 @@ function keyFor(partitionKey: string = KEY): string {
   throw invalidConfig("lockClient", [`partitionKey ${show(partitionKey)} is not the name of an attribute`]);
 }
 
-/** With the layout and the key in it, so that opening it again gives the same store. */
-function reopeningUrl(url: string, keyName: string): string {
+const QUICKEST_LOOK_MS = 20;
+const SLOWEST_LOOK_MS = 60_000;
+
+function looksFor(call: string, asked: number | string | undefined): number | undefined {
+  const lookMs = typeof asked === "string" && /^\d{1,6}$/.test(asked) ? Number(asked) : asked;
+  if (lookMs === undefined) return undefined;
+  if (typeof lookMs === "number" && lookMs >= QUICKEST_LOOK_MS && lookMs <= SLOWEST_LOOK_MS) return lookMs;
+  throw invalidConfig(call, [
+    `lookMs ${show(lookMs)} is not a number of milliseconds from ${QUICKEST_LOOK_MS} to ${SLOWEST_LOOK_MS}`,
+  ]);
+}
+
+/** With all settings in it, so that opening it again gives the same store. */
+function reopeningUrl(url: string, given: Readonly<Record<string, string | number | undefined>>): string {
   const [base = "", query = ""] = (url.split("#")[0] ?? "").split("?", 2);
   const settings = new URLSearchParams(query);
-  settings.set("layout", LOCK_CLIENT);
-  if (keyName !== KEY) settings.set("partitionKey", keyName);
+  for (const [key, value] of Object.entries(given)) if (value !== undefined) settings.set(key, `${value}`);
   return `${base}?${settings.toString()}`;
 }
 

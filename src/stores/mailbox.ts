@@ -1,15 +1,16 @@
 // Hints on their way from a store to its watchers, the same for every store. A watch lasts until its signal aborts, its source breaks, its reader has
 // enough, or the store is closed.
 //
-// INVARIANT  a mailbox holds at most one hint a name, the latest: a slow reader costs no memory
+// INVARIANT  a mailbox holds at most three hints a name, the latest of each kind: a slow reader costs no memory. What is said of a memo or of an invitation
+//            says nothing of the seat, and must not take the place of a hint that does
 // INVARIANT  a source is stopped once, when its mailbox ends, for whatever reason
-import type { Hint, Name } from "../lease/exchange.ts";
+import type { Hint } from "../lease/exchange.ts";
 
 const END: IteratorResult<Hint> = { done: true, value: undefined };
 
 /** Hints on their way to one reader. Ends by `end`, or when the reader stops; both are final. */
 export class Mailbox implements AsyncIterator<Hint> {
-  readonly #hints = new Map<Name, Hint>();
+  readonly #hints = new Map<string, Hint>();
   readonly #readers: ((result: IteratorResult<Hint>) => void)[] = [];
   readonly #whenEnded: () => void;
   #ended = false;
@@ -21,7 +22,7 @@ export class Mailbox implements AsyncIterator<Hint> {
   put(hint: Hint): void {
     if (this.#ended) return;
     const reader = this.#readers.shift();
-    if (reader === undefined) this.#hints.set(hint.name, hint);
+    if (reader === undefined) this.#hints.set(slotOf(hint), hint);
     else reader({ done: false, value: hint });
   }
 
@@ -35,8 +36,8 @@ export class Mailbox implements AsyncIterator<Hint> {
 
   next(): Promise<IteratorResult<Hint>> {
     if (this.#ended) return Promise.resolve(END);
-    for (const [name, hint] of this.#hints) {
-      this.#hints.delete(name);
+    for (const [slot, hint] of this.#hints) {
+      this.#hints.delete(slot);
       return Promise.resolve({ done: false, value: hint });
     }
     return new Promise((resolve) => this.#readers.push(resolve));
@@ -46,6 +47,11 @@ export class Mailbox implements AsyncIterator<Hint> {
     this.end();
     return Promise.resolve(END);
   }
+}
+
+function slotOf({ name, memo, invited }: Hint): string {
+  if (invited !== undefined) return `${name}\ninvited`;
+  return memo === undefined ? name : `${name}\nmemo`;
 }
 
 /** The watches of one store. */

@@ -66,6 +66,8 @@ function swapMemory({ layout, name, shape = "race", judge = "taker", clock }: Me
     ...guaranteeOf("race", "taker", `memory-${randomUUID()}`),
     wakes: "poll" as const,
     memos: undefined,
+    bans: undefined,
+    invites: undefined,
   };
   const store = Object.assign(new SwapStore(new MemoryPort(), guarantee), { url: "memory:?layout=swap" });
   return clock === undefined ? store : Object.assign(store, { [hostClock]: clock });

@@ -1,7 +1,7 @@
 // Which mailboxes watch which names, the same for stores that hear of changes by themselves.
 //
 // INVARIANT  a name is here exactly while somebody watches it
-import type { Name, Seat } from "../lease/exchange.ts";
+import type { Invitation, Name, Seat } from "../lease/exchange.ts";
 import type { Mailbox } from "./mailbox.ts";
 
 /** The watches of one store, by name. */
@@ -38,6 +38,11 @@ export class Watched {
   /** The holder was asked to hand over. */
   tellAsked(name: Name): void {
     for (const mailbox of this.#mailboxes.get(name) ?? []) mailbox.put({ name, asked: true });
+  }
+
+  /** Somebody is invited to lead next. */
+  tellInvited(name: Name, invited: Invitation): void {
+    for (const mailbox of this.#mailboxes.get(name) ?? []) mailbox.put({ name, invited });
   }
 
   /** A memo was written. */

@@ -12,19 +12,32 @@ import { CREATOR_ACL, OPEN_ACL } from "../clients/zookeeper/messages.ts";
 import type { FencedStore, Reopenable } from "./contract.ts";
 import { DEFAULT_TICK_MS } from "./zookeeper/guarantee.ts";
 import { type LayoutName, LAYOUTS } from "./zookeeper/layout.ts";
+import { type ShapeName, SHAPES } from "./zookeeper/place.ts";
 import { ZooKeeperStore } from "./zookeeper/zookeeper-store.ts";
 
 /** Options of `zookeeper`. Each can also stand in the URL, as `?tickMs=2000&layout=latch&acl=open`; where both say something, they must say the same. */
 export interface ZooKeeperOptions {
-  /** The server's `tickTime`. ZooKeeper does not tell its clients; a wrong one is noticed only where the server allows the word `conf`. 2000 if not given. */
+  /**
+   * The server's `tickTime`, 2000 if not given. Where the server allows the word `conf`, what that says counts in its place; elsewhere nobody can tell that it is wrong. The
+   * shortest ttl is four of these, so a server with a shorter tick is worth an option.
+   */
   readonly tickMs?: number | undefined;
   /** Whose candidates stand in the same line: Curator's LeaderLatch (`latch`, the default), its LeaderSelector (`selector`), or kazoo's Election (`kazoo`). */
   readonly layout?: LayoutName | undefined;
+  /**
+   * `line` (the default): candidates lead in the order in which they came, and one that leaves wakes one. `race`: one node that whoever is first holds, as Kafka's controllers
+   * had it; one that leaves wakes them all. Every candidate of a name must have the same.
+   */
+  readonly shape?: ShapeName | undefined;
   /** Who may do what with the nodes that are made: everybody (`open`, the default without a user), or only this user (`creator`, the default with one). */
   readonly acl?: "open" | "creator" | undefined;
 }
 
-const SETTINGS = ["tickMs", "layout", "acl"] as const;
+/** docs/adr/0057 has the reasons. */
+const NO_CLIENT =
+  "a client object cannot be used: a renewal is proven by two writes over one connection, and the clients of npm do not tell over which connection an answer came. Pass the URL of the same ensemble, zookeeper://host:2181/CHROOT; conclave opens a connection of its own";
+
+const SETTINGS = ["tickMs", "shape", "layout", "acl"] as const;
 const ACLS: readonly string[] = ["open", "creator"];
 const LONGEST_TICK_MS = 600_000;
 
@@ -33,6 +46,7 @@ const LONGEST_TICK_MS = 600_000;
  * Nothing is opened before the first call; needs no client library.
  */
 export function zookeeper(url: string, options: ZooKeeperOptions = {}): FencedStore & Reopenable {
+  if (typeof url === "object" && url !== null) throw invalidConfig("zookeeper", [NO_CLIENT]);
   const parsed = parseAddress(url, SETTINGS);
   const said = new Map(parsed.settings);
   const problems: string[] = [];
@@ -45,20 +59,27 @@ export function zookeeper(url: string, options: ZooKeeperOptions = {}): FencedSt
     said.set(key, `${value}`);
   }
   const tickMs = Number(said.get("tickMs") ?? DEFAULT_TICK_MS);
+  const shape = said.get("shape") ?? "line";
   const layout = said.get("layout") ?? "latch";
   const acl = said.get("acl") ?? (parsed.user === undefined ? "open" : "creator");
   if (!(tickMs >= 1 && tickMs <= LONGEST_TICK_MS))
     problems.push(`tickMs ${show(said.get("tickMs"))} is not a number of milliseconds`);
   if (!isLayout(layout)) problems.push(`layout ${show(layout)} is not known: ${LAYOUTS.join(", ")} are`);
+  if (!isShape(shape)) problems.push(`shape ${show(shape)} is not known: ${SHAPES.join(", ")} are`);
+  if (shape === "race" && said.has("layout")) problems.push("layout is of a line: leave it out, or shape race");
   if (!ACLS.includes(acl)) problems.push(`acl ${show(acl)} is not known: ${ACLS.join(", ")} are`);
   if (acl === "creator" && parsed.user === undefined) problems.push("acl creator needs user:password@ in the URL");
-  if (problems.length > 0 || !isLayout(layout)) throw invalidConfig("zookeeper", problems);
+  if (problems.length > 0 || !isLayout(layout) || !isShape(shape)) throw invalidConfig("zookeeper", problems);
   const address = { ...parsed, url: urlWith(url, said) };
-  return new ZooKeeperStore({ address, tickMs, layout, acl: acl === "open" ? OPEN_ACL : CREATOR_ACL });
+  return new ZooKeeperStore({ address, tickMs, shape, layout, acl: acl === "open" ? OPEN_ACL : CREATOR_ACL });
 }
 
 function isLayout(layout: string): layout is LayoutName {
   return LAYOUTS.some((known) => known === layout);
+}
+
+function isShape(shape: string): shape is ShapeName {
+  return SHAPES.some((known) => known === shape);
 }
 
 /** Another process opens the same. */

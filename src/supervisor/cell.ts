@@ -6,7 +6,7 @@
 //
 // SIGKILL reaches stopped processes too. Only one in uninterruptible I/O survives it: the cell is not empty then, and nothing may be released.
 // Nothing here throws: killing does as much as can be done, and what could not be found out is not taken for gone.
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { isPopulated } from "./cgroup.ts";
 import { type Family, findKin, follow, isNumberOfStrangers } from "../keeper/kin.ts";
@@ -93,4 +93,15 @@ function attempt<T>(act: () => T): T | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Whether that process is one of the cell's. What could not be found out is not. */
+export function isMember(cell: Cell, pid: number): boolean {
+  const { cgroup } = cell;
+  const members = attempt(() =>
+    cgroup === undefined
+      ? findKin(cell).ours.map((each) => each.pid)
+      : readFileSync(path.join(cgroup, "cgroup.procs"), "latin1").split("\n").map(Number),
+  );
+  return members?.includes(pid) === true;
 }

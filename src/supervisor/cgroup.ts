@@ -51,6 +51,32 @@ export function isPopulated(cgroup: string | undefined): boolean {
   }
 }
 
+/** A cgroup of that kind in which somebody lives, be it of another process: what it was named, and who is in it. */
+export interface Enclosure {
+  readonly folder: string;
+  readonly name: string;
+  readonly pids: readonly number[];
+}
+
+/** Those beside the ones that this process makes. */
+export function enclosuresOf(kind: string): readonly Enclosure[] {
+  const parent = ownCgroup();
+  if (parent === undefined) return [];
+  const common = `conclave-${kind}-`;
+  return foldersIn(parent)
+    .filter((folder) => folder.startsWith(common) && isPopulated(path.join(parent, folder)))
+    .map((found) => {
+      const folder = path.join(parent, found);
+      const pids = readFileSync(path.join(folder, "cgroup.procs"), "latin1").split("\n").filter(Boolean).map(Number);
+      return { folder, name: found.slice(common.length), pids };
+    });
+}
+
+/** SIGKILL to everybody in it, and below. */
+export function killEnclosure({ folder }: Enclosure): void {
+  writeFileSync(path.join(folder, "cgroup.kill"), "1");
+}
+
 function foldersIn(cgroup: string): readonly string[] {
   try {
     return readdirSync(cgroup, { withFileTypes: true })

@@ -1,7 +1,7 @@
 // A child that begins only when it is told to. What is started first is a gate: a shell that waits for one line and then becomes the command. In between
 // the keeper hears of it, and a cgroup is made around it. If the supervisor dies before it opens the gate, the line never comes, and the gate ends.
 //
-// The child leads a process group (and a session) of its own; stdin, stdout and stderr are those of the supervisor. Descriptor 4 is what waiters watch,
+// The child leads a process group (and a session) of its own; stdin, stdout and stderr are those of the supervisor, or pipes to it. Descriptor 4 is what waiters watch,
 // where the store has such a thing: a child that outlives everybody is then known to live (src/stores/sqlite/beacon.ts).
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Writable } from "node:stream";
@@ -46,10 +46,11 @@ export class Child {
     env: Readonly<Record<string, string | undefined>>,
     mark: string,
     life: number | undefined,
+    streams: "inherit" | "pipe" = "inherit",
   ): Promise<Child> {
     const gate = spawn("/bin/sh", ["-c", gateFor(command, env), "conclave", ...command], {
       detached: true,
-      stdio: ["inherit", "inherit", "inherit", "pipe", ...(life === undefined ? [] : [life])],
+      stdio: [streams, streams, streams, "pipe", ...(life === undefined ? [] : [life])],
       env: { ...env, ...carried(env) },
     });
     await new Promise((resolve, reject) => gate.once("spawn", () => resolve(undefined)).once("error", reject));
@@ -67,6 +68,11 @@ export class Child {
 
   get pid(): number {
     return this.cell.child.pid;
+  }
+
+  /** stdin, stdout and stderr, where they are pipes; each null where they are the supervisor's. */
+  get streams(): Pick<ChildProcess, "stdin" | "stdout" | "stderr"> {
+    return this.#process;
   }
 
   get hasExited(): boolean {
@@ -88,9 +94,9 @@ export class Child {
     return this.#wasEnded;
   }
 
-  terminate(): void {
+  terminate(signal: NodeJS.Signals = "SIGTERM"): void {
     this.#wasEnded ||= this.#runs();
-    terminateCell(this.cell, "SIGTERM");
+    terminateCell(this.cell, signal);
   }
 
   kill(): void {

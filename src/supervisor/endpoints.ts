@@ -1,4 +1,4 @@
-// HTTP for load balancers, orchestrators and Prometheus, on loopback only.
+// HTTP for load balancers, orchestrators and Prometheus. `conclave run` serves it on loopback only.
 //
 //   /leader    {"election", "leader": {"id", "token", "value"} | null}    as the store shows it: a hint
 //   /leading   200 while this process leads, by the clock, else 503
@@ -14,11 +14,15 @@ export interface Endpoints {
   close(): Promise<void>;
 }
 
-interface Answer {
+/** What is answered to a request. */
+export interface Answer {
   readonly status: number;
   readonly type: string;
   readonly body: string;
 }
+
+/** Answers by the path of a request; undefined: there is no such path. */
+export type Paths = Readonly<Record<string, () => Answer | Promise<Answer>>>;
 
 /** Rejects if the port is taken. Port 0 takes any. */
 export function serveEndpoints(
@@ -27,6 +31,16 @@ export function serveEndpoints(
   supervisor: Supervisor,
   metrics: () => string,
 ): Promise<Endpoints> {
+  return servePaths(port, "127.0.0.1", {
+    "/leader": () => leader(election, supervisor),
+    "/leading": () => (supervisor.isLeading() ? text(200, "leading\n") : text(503, "not leading\n")),
+    "/healthz": () => (supervisor.isOverstaying() ? text(503, "overstaying\n") : text(200, "ok\n")),
+    "/metrics": () => metricsText(metrics()),
+  });
+}
+
+/** GET and HEAD only. Rejects if the port is taken. Port 0 takes any. */
+export function servePaths(port: number, host: string, paths: Paths): Promise<Endpoints> {
   // Nothing that is asked here may end the process: with it would end the command.
   const server = createServer((request, response) => {
     respond(request, response).catch(() => response.destroy());
@@ -36,28 +50,24 @@ export function serveEndpoints(
     response.writeHead(status, { "content-type": type, "cache-control": "no-store" });
     response.end(request.method === "HEAD" ? undefined : body);
   };
-  const answer = async (request: IncomingMessage): Promise<Answer> => {
+  const answer = (request: IncomingMessage): Answer | Promise<Answer> => {
     if (request.method !== "GET" && request.method !== "HEAD") return text(405, "GET or HEAD\n");
-    switch ((request.url ?? "/").replace(/[?#].*$/s, "")) {
-      case "/leader":
-        return await leader(election, supervisor);
-      case "/leading":
-        return supervisor.isLeading() ? text(200, "leading\n") : text(503, "not leading\n");
-      case "/healthz":
-        return supervisor.isOverstaying() ? text(503, "overstaying\n") : text(200, "ok\n");
-      case "/metrics":
-        return { status: 200, type: "text/plain; version=0.0.4; charset=utf-8", body: metrics() };
-      default:
-        return text(404, "/leader, /leading, /healthz, /metrics\n");
-    }
+    const path = (request.url ?? "/").replace(/[?#].*$/s, "");
+    return Object.hasOwn(paths, path)
+      ? (paths[path] as () => Answer)()
+      : text(404, `${Object.keys(paths).join(", ")}\n`);
   };
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ port, host: "127.0.0.1" }, () => {
+    server.listen({ port, host }, () => {
       server.removeListener("error", reject).on("error", () => {});
       resolve({ port: (server.address() as AddressInfo).port, close: () => closed(server) });
     });
   });
+}
+
+export function metricsText(body: string): Answer {
+  return { status: 200, type: "text/plain; version=0.0.4; charset=utf-8", body };
 }
 
 async function leader(election: string, supervisor: Supervisor): Promise<Answer> {
@@ -71,7 +81,7 @@ async function leader(election: string, supervisor: Supervisor): Promise<Answer>
   }
 }
 
-function text(status: number, body: string): Answer {
+export function text(status: number, body: string): Answer {
   return { status, type: "text/plain; charset=utf-8", body };
 }
 

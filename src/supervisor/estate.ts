@@ -9,6 +9,8 @@ import {
   keepsMemos,
   type KeepWish,
   type Name,
+  type PassesInvitations,
+  passesInvitations,
   type Session,
   type SessionSpec,
   type Store,
@@ -60,6 +62,7 @@ export function witness<S extends Store>(store: S, changed: () => void): Witness
     watch: (questions, call) => store.watch(questions, call),
     close: () => store.close(),
     ...(keepsMemos(store) ? memosOf(store) : {}),
+    ...(passesInvitations(store) ? wordsOf(store) : {}),
   };
   return {
     store: Object.defineProperty(calls, "guarantee", { get: () => store.guarantee, enumerable: true }) as unknown as S,
@@ -67,6 +70,14 @@ export function witness<S extends Store>(store: S, changed: () => void): Witness
       session === undefined
         ? undefined
         : { url, session: { ...session }, holds: [...holds].map(([name, bid]) => ({ name, bid })) },
+  };
+}
+
+/** Nor does a word to other candidates. */
+function wordsOf(store: PassesInvitations): PassesInvitations {
+  return {
+    askToLeave: (name, token, call) => store.askToLeave(name, token, call),
+    invite: (name, invitation, call) => store.invite(name, invitation, call),
   };
 }
 

@@ -12,7 +12,6 @@
 // Assumption: what can act for the term is in the cell (cell.ts says what escapes).
 //
 // In a session of its own; SIGHUP, SIGINT and SIGTERM are for the supervisor, not for this. As a container's PID 1 dies, the kernel kills this too.
-import { spawn } from "node:child_process";
 import { closeSync } from "node:fs";
 import type { Reading } from "../base/clock.ts";
 import { nodeClock } from "../election/clock.ts";
@@ -23,6 +22,7 @@ import { readLines } from "../keeper/lines.ts";
 import { isGone, type ProcessId } from "../keeper/processes.ts";
 import { type Instants, isPast, later, msUntil } from "./schedule.ts";
 import { shareStderr } from "../keeper/stderr.ts";
+import { Standby } from "./standby.ts";
 
 /** Where the supervisor put the descriptor that waiters watch. */
 const LIFE = 3;
@@ -35,10 +35,9 @@ const TRIES_MOST = 2;
 const NEVER: Reading = { mono: Infinity, boot: Infinity };
 /** How long a descendant of the command may live unseen. */
 const FOLLOW_EVERY_MS = 500;
-/** How long the will may take: later nobody gains by it. */
-const RELEASE_WITHIN_MS = 10_000;
 
 const clock = nodeClock();
+const standby = new Standby();
 
 let supervisor: ProcessId | undefined;
 let hasLife = false;
@@ -74,6 +73,7 @@ function hear(word: ToKeeper): void {
   }
   say({ word: "heard", number: word.number });
   look();
+  if (guarded !== undefined && !hasLife && estate !== undefined) standby.prepare(releaser, estate.url);
 }
 
 function say(word: FromKeeper): void {
@@ -180,18 +180,8 @@ async function empty(cell: Cell, deadline: Reading): Promise<boolean> {
 }
 
 /** In a process of its own: only there is a store's client loaded. */
-function release(will: Estate): Promise<void> {
-  return new Promise((resolve) => {
-    const child = spawn(process.execPath, [releaser], { stdio: ["pipe", "ignore", "inherit"] });
-    const timer = setTimeout(() => child.kill("SIGKILL"), RELEASE_WITHIN_MS);
-    const done = (): void => {
-      clearTimeout(timer);
-      resolve();
-    };
-    child.once("error", done).once("close", done);
-    child.stdin.on("error", () => {});
-    child.stdin.end(JSON.stringify(will));
-  });
+async function release(will: Estate): Promise<void> {
+  await standby.execute(releaser, will);
 }
 
 /** Once, until it is something else: what fails is tried again and again. */

@@ -1,16 +1,18 @@
 // Executes the will of a dead supervisor: opens its store again and ends its session, so that others need not wait for the ttl. Started by the keeper,
-// after the child is gone. Reads the will from stdin. Exits 0 if the store said that nothing of it stands any more.
+// after the child is gone, or while it runs: then it is told the URL in a line of its own, and stands by (standby.ts). Reads the will from the rest of stdin. Exits 0 if the store said that
+// nothing of it stands any more, or if there was no will. Signals that are meant for the supervisor are not for this.
 //
 // src/keeper/will.ts says why that ends nothing else. A store that keeps record by record has no session to end: there the will is executed
 // again after a request's time, for the renewal that was under way.
-import { text } from "node:stream/consumers";
 import { asBid, type Store, type Will } from "../stores/contract.ts";
 import { openStore } from "../drivers/open-store.ts";
 import { executeWill, WILL_TIMEOUT_MS } from "../keeper/will.ts";
 import type { Estate } from "./keeper-words.ts";
 
 async function main(): Promise<number> {
-  const { url, session, holds } = JSON.parse(await text(process.stdin)) as Estate;
+  const said = await heard();
+  if (said === "") return 0;
+  const { url, session, holds } = JSON.parse(said) as Estate;
   const store = await openStore(url);
   const will = { session, holds: holds.map(({ name, bid }) => ({ name, bid: asBid(bid) })), endSession: true };
   const isDone = await execute(store, will);
@@ -19,6 +21,20 @@ async function main(): Promise<number> {
     await execute(store, will);
   }
   return isDone ? 0 : 1;
+}
+
+/** What comes last; a line before it is read as soon as it is there, and its store is loaded. That opens nothing, and is not needed: whatever fails here fails again when it counts. */
+async function heard(): Promise<string> {
+  let said = "";
+  for await (const part of process.stdin.setEncoding("utf8")) {
+    said += String(part);
+    const end = said.indexOf("\n");
+    if (end < 0) continue;
+    const { url } = JSON.parse(said.slice(0, end)) as Pick<Estate, "url">;
+    said = said.slice(end + 1);
+    openStore(url).catch(() => {});
+  }
+  return said;
 }
 
 async function execute(store: Store, will: Will): Promise<boolean> {
@@ -31,6 +47,7 @@ function report(why: string): void {
   process.stderr.write(`conclave keeper: the term could not be given back (${why}); it ends with its ttl\n`);
 }
 
+for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"] as const) process.on(signal, () => {});
 main().then(
   (code) => process.exit(code),
   (error: unknown) => {

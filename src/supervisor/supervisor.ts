@@ -34,6 +34,10 @@ export interface SupervisorOptions {
   readonly ttlMs: number;
   /** From SIGTERM to SIGKILL at most. @default a fifth of ttlMs */
   readonly drainMs?: number | undefined;
+  /** Hand over to another after so long. @default never for that */
+  readonly maxTenureMs?: number | undefined;
+  /** As of a candidate. */
+  readonly priority?: number | undefined;
   /** When the command has ended by itself: stand again, rather than return. */
   readonly restart?: boolean | undefined;
   /** When the command may begin. @default whenever this process is elected */
@@ -92,11 +96,13 @@ export class Supervisor {
     this.#tell = (event) => callUser("the listener of a supervisor", options.tell, () => options.tell(event));
     const seen = witness(options.store, () => this.#leaveEstate());
     this.#estate = (url) => seen.estate(url);
-    const { id, ttlMs, unfenced } = options;
+    const { id, ttlMs, maxTenureMs, priority, unfenced } = options;
     this.#candidate = createCandidate({
       store: seen.store,
       ttlMs,
       drainMs: warningMs(this.#drainMs),
+      maxTenureMs,
+      priority,
       id,
       ...(unfenced === true ? { unfenced } : {}),
     } as CandidateOptions<Store>);

@@ -7,9 +7,11 @@
 // Not checked: what only the outside can see (a restart, a failover, a deleted record), and how a store behaves under concurrent load.
 import type { Store } from "../stores/contract.ts";
 import { Bench, type Case } from "./conformance/bench.ts";
+import { banCases } from "./conformance/bans.ts";
 import { claimCases } from "./conformance/claims.ts";
 import { cloneCases } from "./conformance/clones.ts";
 import { guaranteeCases } from "./conformance/guarantee.ts";
+import { invitationCases } from "./conformance/invitations.ts";
 import { lookCases } from "./conformance/looks.ts";
 import { memoCases } from "./conformance/memos.ts";
 import { orderCases } from "./conformance/order.ts";
@@ -47,6 +49,8 @@ const CASES: readonly Case[] = [
   ...lookCases,
   ...watchCases,
   ...memoCases,
+  ...banCases,
+  ...invitationCases,
 ];
 
 /** The cases for the store that `open` opens; each run opens one. Names and nonces are new in every run, so that a store may be used again. */

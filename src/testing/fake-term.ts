@@ -1,6 +1,8 @@
 // A term for unit tests: held until `lose()`; no store, no timers, no deadline. For code that is given a term and must stop when it is lost.
 import { type LossReason, TermLostError } from "../base/errors.ts";
+import { banKey, banValue } from "../election/bans.ts";
 import { checkKey, checkUnreserved } from "../election/memo.ts";
+import type { TransferAnswer } from "../election/face.ts";
 import type { Term } from "../election/term.ts";
 import { type FencingToken, makeToken } from "../fencing/token.ts";
 import type { TermState } from "../lease/events.ts";
@@ -97,6 +99,21 @@ class HeldUntilLost implements FakeTerm {
     checkKey(key, "fakeTerm");
     this.throwIfNotLeading();
     this.memos.set(key, value);
+  }
+
+  async ban(node: string, why: string): Promise<void> {
+    await this.anyMemo(banKey(node), banValue(why, true));
+  }
+
+  async lift(node: string): Promise<void> {
+    await this.anyMemo(banKey(node), banValue("", false));
+  }
+
+  /** Everybody is there, and answers at once. */
+  async transfer(): Promise<TransferAnswer> {
+    this.throwIfNotLeading();
+    this.lose("asked");
+    return { accepted: true };
   }
 
   async resign(): Promise<void> {

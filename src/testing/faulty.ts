@@ -24,11 +24,12 @@ import type {
 } from "../lease/exchange.ts";
 import type { Fencing, Guarantee } from "../lease/guarantee.ts";
 import {
-  type AsksToLeave,
   type Call,
   cannotKeepMemos,
   type KeepsMemos,
   keepsMemos,
+  type PassesInvitations,
+  type ShowsNext,
   type Store,
 } from "../stores/contract.ts";
 import { hostClock, hostClockOf, type WithClock } from "../stores/host-clock.ts";
@@ -53,9 +54,11 @@ export interface FaultyStore<F extends Fencing> extends Store<F>, Partial<WithCl
 export function faulty<F extends Fencing>(store: Store<F>, plan: FaultPlan = {}): FaultyStore<F> {
   const clock = plan.clock ?? hostClockOf(store);
   const front = new Front(store, plan, clock ?? processClock);
-  const { askToLeave } = store as Partial<AsksToLeave>;
-  // Asked by somebody else than a candidate, on a way of their own: it meets no fault here.
+  const { askToLeave, invite, showNext } = store as Partial<PassesInvitations & ShowsNext>;
+  // Words between candidates, or of somebody who is none: they meet no fault here, and may be lost anyway.
   if (askToLeave !== undefined) Object.assign(front, { askToLeave: askToLeave.bind(store) });
+  if (invite !== undefined) Object.assign(front, { invite: invite.bind(store) });
+  if (showNext !== undefined) Object.assign(front, { showNext: showNext.bind(store) });
   return clock === undefined ? front : Object.assign(front, { [hostClock]: clock });
 }
 

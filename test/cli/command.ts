@@ -6,7 +6,14 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { bundle, root } from "../support/bundle.ts";
 
-const ENTRIES = ["cli/main", "cli/demo/candidate", "cli/drill/candidate", "supervisor/keeper", "supervisor/releaser"];
+const ENTRIES = [
+  "cli/main",
+  "cli/demo/candidate",
+  "cli/partitions/member",
+  "cli/drill/candidate",
+  "supervisor/keeper",
+  "supervisor/releaser",
+];
 
 export interface Ended {
   readonly code: number | null;
@@ -26,7 +33,13 @@ export class CommandLine {
     return path.join(this.folder, name);
   }
 
-  async start(args: readonly string[], environment: Environment = {}, uid?: number): Promise<Running> {
+  /** `under`: what the command is run through. */
+  async start(
+    args: readonly string[],
+    environment: Environment = {},
+    uid?: number,
+    under: readonly string[] = [],
+  ): Promise<Running> {
     const input = Object.fromEntries(ENTRIES.map((name) => [name, `src/${name}.ts`]));
     this.#built ??= bundle(input, { dir: this.file("modules"), entryFileNames: "[name].js" });
     await this.#built;
@@ -38,7 +51,7 @@ export class CommandLine {
       NODE_PATH: path.join(root, "node_modules"),
       ...environment,
     };
-    const running = new Running([this.file("modules/cli/main.js"), ...args], env, uid);
+    const running = new Running([...under, process.execPath, this.file("modules/cli/main.js"), ...args], env, uid);
     this.#running.add(running);
     return running;
   }
@@ -61,9 +74,9 @@ export class Running {
   stdout = "";
   stderr = "";
 
-  constructor(args: readonly string[], env: NodeJS.ProcessEnv, uid: number | undefined) {
+  constructor([command = "", ...args]: readonly string[], env: NodeJS.ProcessEnv, uid: number | undefined) {
     const identity = uid === undefined ? {} : { uid };
-    this.#child = spawn(process.execPath, args, { stdio: "pipe", env, ...identity });
+    this.#child = spawn(command, args, { stdio: "pipe", env, ...identity });
     this.#child.stdout?.on("data", (text: Buffer) => this.#hear(() => (this.stdout += text.toString())));
     this.#child.stderr?.on("data", (text: Buffer) => this.#hear(() => (this.stderr += text.toString())));
     this.ended = new Promise((resolve) => {

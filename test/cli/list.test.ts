@@ -1,6 +1,6 @@
 // `conclave list` on every store that can list: elections that were led, and what is none.
 import { afterAll, describe, expect, it } from "vitest";
-import { createCandidate, openStore } from "conclave";
+import { createCandidate, openStore, semaphore } from "conclave";
 import { memory } from "conclave/stores/memory";
 import { postgresSchema } from "conclave/stores/postgres";
 import * as etcdServer from "../../scripts/servers/etcd.mjs";
@@ -58,6 +58,32 @@ describe.each(STORES)("%s", (name, url) => {
         : `nobody leads "a b"\nnobody leads "b/c"\nnobody leads "ä"\n`,
     );
   });
+});
+
+it("shows the seats of a semaphore together, without their tokens", PATIENT, async () => {
+  const url = `sqlite:${cli.file("semaphores.db")}`;
+  const open = async (id: string) =>
+    semaphore("import/ers", { store: await openStore(url), id, permits: 3, ttlMs: 60_000, unfenced: true });
+  const [one, two] = [await open("web-1"), await open("web-2")];
+  const permits = [await one.campaign(), await two.campaign()];
+  await permits[0]?.announce("10.0.0.1");
+  const { stdout } = await cli.run(["list", "--store", url, "--json"]);
+  const holders = permits
+    .map(({ seat, candidate }, place) => ({ seat, id: candidate, value: place === 0 ? "10.0.0.1" : null }))
+    .toSorted((a, b) => a.seat - b.seat);
+  expect(JSON.parse(stdout)).toEqual({
+    elections: [],
+    semaphores: [{ semaphore: "import/ers", holders }],
+    isWhole: true,
+  });
+  const said = await cli.run(["list", "--store", url]);
+  expect(said.stdout).toMatch(
+    /^2 hold a permit of the semaphore "import\/ers": web-\S+ \(seat \d.*\), web-\S+ \(seat \d.*\)\n$/,
+  );
+  await Promise.all([one.close({ drainMs: 0 }), two.close({ drainMs: 0 })]);
+  expect((await cli.run(["list", "--store", url])).stdout).toBe(
+    `nobody holds a permit of the semaphore "import/ers"\n`,
+  );
 });
 
 it("makes no file where there is none", PATIENT, async () => {

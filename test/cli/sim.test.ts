@@ -215,7 +215,7 @@ describe("conclave sim", () => {
     ["lease --crash 9", "there is no member 9"],
     ["exercise 1 3", "exercise 1"],
     ["--scenario nowhere.txt --nodes 3", "--nodes"],
-    ["exercise 5", "exercise 1"],
+    ["exercise 6", "exercise 1"],
     ["--scenario nowhere.txt", "nowhere.txt"],
   ])("refuses %s", async (line, sentence) => {
     const { code, out, err } = await sim(line);
@@ -279,9 +279,43 @@ it("sim exercise 2 says how to get a server where there is none", async () => {
   expect((await sim("exercise 2 --store memory:")).code).toBe(3);
 });
 
+it("sim exercise 5 plays STONITH with a cloud that fails, hangs, lies and comes late, and nobody ever acts twice", async () => {
+  type Play = Record<"what" | "permittedBy", string> & Record<"takeoverMs" | "shots" | "lies" | "lateShots", number>;
+  const { plays } = JSON.parse((await sim("exercise 5 --json")).out) as { plays: (Play & { violation?: unknown })[] };
+  const by = Object.fromEntries(plays.map((play) => [play.what, play]));
+  expect(plays.map(({ violation }) => violation)).toEqual([undefined, undefined, undefined, undefined, undefined]);
+  expect(by["works"]).toMatchObject({ permittedBy: "device", shots: 1 });
+  for (const what of ["fails", "hangs"]) expect(by[what]).toMatchObject({ permittedBy: "human" });
+  for (const what of ["fails", "hangs", "lies"]) expect(by[what]?.takeoverMs).toBeGreaterThan(11_000);
+  expect(by["lies"]?.lies).toBeGreaterThan(2);
+  expect(by["late"]?.lateShots).toBe(1);
+  const { out } = await sim("exercise 5");
+  expect(out).toContain("no takeover");
+  expect(out).toContain("is banned still");
+});
+
 it("sim exercise lists what the exercises are", async () => {
   const { code, out } = await sim("exercise");
   expect(code).toBe(0);
   expect(out).toMatch(/^ {2}1 {3}Bully/m);
   expect(out).toMatch(/^ {2}4 {3}lease duration/m);
+});
+
+it("sim kafka tells the story of the controller as a table, as JSON, and refuses what cannot be played", async () => {
+  const small = "kafka --brokers 5 --partitions 100 --cuts 2";
+  const { code, out } = await sim(small);
+  expect(code).toBe(0);
+  expect(out).toMatch(/^5 brokers, 100 partitions\./);
+  expect(out.match(/^ {2}(?:race|the same|KRaft|conclave)/gm)).toHaveLength(10);
+  const { plan, rows } = JSON.parse((await sim(`${small} --json`)).out) as {
+    readonly plan: { readonly brokers: number };
+    readonly rows: readonly { readonly story: string; readonly crash: { readonly messages: number } }[];
+  };
+  expect(plan.brokers).toBe(5);
+  expect(rows.map(({ story }) => story)).toEqual(["race", "race-async", "line", "kraft", "conclave"]);
+  expect(rows.every(({ crash }) => crash.messages > 0)).toBe(true);
+  const refused = await sim("kafka --brokers 1 --partitions 0");
+  expect(refused.code).toBe(2);
+  expect(refused.err).toMatch(/brokers 1.*partitions 0/);
+  expect((await sim("kafka --broker 5")).code).toBe(2);
 });

@@ -88,6 +88,18 @@ describe("a memo", () => {
     expect(await election.memo("k")).toMatchObject({ value: "2", n: 2 });
   });
 
+  it("is read again while the store refuses for a moment, and the refusal is told when that lasts", async () => {
+    const store = faulty(memory());
+    const election = electionOn(store);
+    await (await election.campaign()).memo("k", "1");
+    for (let time = 0; time < 3; time++) store.faults.next("readMemos", { error: "refused" });
+    expect(await election.memo("k")).toMatchObject({ value: "1" });
+    expect(store.faults.injected).toHaveLength(3);
+    for (let time = 0; time < 1000; time++) store.faults.next("readMemos", { error: "refused" });
+    await expect(election.memo("k")).rejects.toMatchObject({ code: "STORE_UNREACHABLE", retryable: true });
+    expect(store.faults.injected.length).toBeGreaterThan(4);
+  });
+
   it("says what is wrong with a key or a value before anything is sent", async () => {
     const store = memory();
     const election = electionOn(store);

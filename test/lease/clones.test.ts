@@ -114,6 +114,9 @@ class Lab {
         return this.shelf.writeMemo(request.write);
       case "readMemos":
         return { kind: "memos", memos: this.shelf.readMemos(request.name, request.key) };
+      case "askToLeave":
+      case "invite":
+        return { kind: "told" };
     }
   }
 

@@ -30,8 +30,8 @@ class Blocked extends Rig {
   readonly sent: { readonly flight: number; readonly request: Keep; readonly sentAt: Reading }[] = [];
   turnedAt: Reading = this.now;
 
-  constructor(stallAfterMs = 20_000) {
-    super({ scope: "host" }, { renewal: "thread", stallAfterMs });
+  constructor(stallAfterMs = 20_000, guarantee: ConstructorParameters<typeof Rig>[0] = {}) {
+    super({ scope: "host", ...guarantee }, { renewal: "thread", stallAfterMs });
   }
 
   /** From nothing to leading; the deputy is told as the host would tell it. */
@@ -107,6 +107,30 @@ describe("a deputy", () => {
     expect(table.deadline - before).toBeCloseTo(table.sent.at(-1)!.sentAt.mono - 1000, 3);
     expect(table.isHeld(bid)).toBe(true);
     expect(table.events.filter(({ type }) => type === "state")).toEqual([]);
+  });
+
+  it("extends by the keep before it, where the store relays touches, and by nothing when the session has moved", () => {
+    const table = new Blocked(20_000, { keepProves: "previous-send", proofApartMs: 1000 });
+    const bid = table.lead();
+    table.away(9000, {});
+    table.hear();
+    const [before] = table.sent.slice(-2);
+    const ttlMs = table.deadline - before!.sentAt.mono;
+    expect(ttlMs).toBeGreaterThan(9000);
+    expect(ttlMs).toBeLessThan(10_000);
+    const count = table.sent.length;
+    const deadline = table.deadline;
+    // The first one by another road proves nothing, and the next one follows as soon as the two can make a pair.
+    table.away(nextDuty(table.deputy, table.now) - table.now.mono, { road: "another" });
+    table.hear();
+    expect(table.deadline).toBe(deadline);
+    const first = table.sent.at(-1)!.sentAt.mono;
+    table.away(1000, { road: "another" });
+    table.hear();
+    expect(table.sent.length).toBe(count + 2);
+    expect(table.sent.at(-1)!.sentAt.mono - first).toBe(1000);
+    expect(table.deadline).toBeCloseTo(first + ttlMs, 3);
+    expect(table.isHeld(bid)).toBe(true);
   });
 
   it("sends along every hold that was won, and what it sends is dated at its send", () => {
@@ -311,7 +335,6 @@ describe("settings", () => {
 
   it("refuse a thread where it cannot work, and a stall that makes no sense", () => {
     expect(refused({ renewal: "thread" }, { scope: "process" })).toMatch(/lives in one thread/);
-    expect(refused({ renewal: "thread" }, { keepProves: "previous-send", shape: "line" })).toMatch(/one connection/);
     expect(refused({ renewal: "loop", stallAfterMs: 9000 })).toMatch(/of renewal: "thread" only/);
     expect(refused({ renewal: "thread", stallAfterMs: "1" })).toMatch(/is not a number/);
     expect(refused({ renewal: "thread", stallAfterMs: 1000 })).toMatch(

@@ -324,6 +324,39 @@ describe("law 6, proof", () => {
     expect(rig.deadline).toBeGreaterThan(opening);
   });
 
+  it("goes by the tick that the server has told with the opening, in place of the declared one", () => {
+    const rig = new Rig({ keepProves: "previous-send", proofApartMs: 0, proofWithinMs: Infinity });
+    rig.input({ type: "stand", name: "x", value: "" });
+    rig.pass(0);
+    rig.keep(rig.next("keep"), { met: { server: "table 1", proofApartMs: 2000, proofWithinMs: 100 } });
+    rig.pass(0);
+    rig.grant();
+    const opening = rig.deadline;
+    rig.input({ type: "renew" });
+    rig.pass(0);
+    rig.keep();
+    rig.pass(1500);
+    rig.input({ type: "renew" });
+    rig.pass(0);
+    rig.keep();
+    // Too soon after the opening to make a pair with it: so the next one does, and proves only the opening.
+    rig.jump(600);
+    rig.input({ type: "renew" });
+    rig.pass(0);
+    rig.keep();
+    expect(rig.deadline).toBe(opening);
+    rig.jump(2000);
+    rig.input({ type: "renew" });
+    rig.pass(0);
+    const late = rig.next("keep");
+    rig.jump(200);
+    rig.keep(late);
+    expect(rig.deadline).toBe(opening);
+    while (!rig.has("keep")) rig.pass(10);
+    rig.keep();
+    expect(rig.deadline).toBeGreaterThan(opening);
+  });
+
   it("is not given by an answer that took longer than the store allows for", () => {
     const rig = new Rig({ proofWithinMs: 250 });
     rig.lead();

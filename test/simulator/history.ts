@@ -4,8 +4,8 @@ import type { Bid, Session, Token } from "conclave/stores/contract";
 import type { Request } from "../../src/lease/state.ts";
 import type { Judgement, Listener, Observation, Promises, Who } from "../../src/simulator/lease/observation.ts";
 
-export const ANN: Who = { slot: 0, life: 1, label: "ann" };
-export const BOB: Who = { slot: 1, life: 1, label: "bob" };
+export const ANN: Who = { number: 0, slot: 0, life: 1, label: "ann" };
+export const BOB: Who = { number: 1, slot: 1, life: 1, label: "bob" };
 export const ELECTION = "billing";
 
 export const PROMISES: Promises = {
@@ -18,8 +18,8 @@ export const PROMISES: Promises = {
   rho: 0.005,
   ttlMaxMs: 1000,
   candidates: [
-    { drainMs: 100, monoGrainMs: 5, bootGrainMs: 5 },
-    { drainMs: 100, monoGrainMs: 5, bootGrainMs: 5 },
+    { ttlMs: 10_000, drainMs: 100, monoGrainMs: 5, bootGrainMs: 5 },
+    { ttlMs: 10_000, drainMs: 100, monoGrainMs: 5, bootGrainMs: 5 },
   ],
 };
 

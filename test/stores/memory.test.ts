@@ -1,5 +1,5 @@
 // The in-memory store: that it keeps the contract in each of its shapes, shares by name, tells whom it should, and costs little.
-import type { Bid, Hint, Store } from "conclave/stores/contract";
+import type { Bid, Hint, PassesInvitations, Store, Token } from "conclave/stores/contract";
 import { memory, type MemoryOptions } from "conclave/stores/memory";
 import { ManualClock, storeConformance } from "conclave/testing";
 import { describe, expect, it } from "vitest";
@@ -245,3 +245,15 @@ function listen(
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
+
+it("tells a slow reader of the seat and of an invitation: the one does not take the place of the other", async () => {
+  const store = memory() as unknown as Store & PassesInvitations;
+  const session = await open(store);
+  const held = await hold(store, session, "x");
+  const hints = store.watch([{ name: "x" }], call())[Symbol.asyncIterator]();
+  const invitation = { token: held.token as Token, to: "b" };
+  await store.release({ session, holds: [held], endSession: false }, call());
+  await store.invite("x", invitation, call());
+  expect(await hints.next()).toMatchObject({ value: { name: "x", seat: { state: "vacant" } } });
+  expect(await hints.next()).toMatchObject({ value: { name: "x", invited: invitation } });
+});

@@ -1,7 +1,7 @@
 // The keeper alone, told what a supervisor would tell it: what it does at its instants, at the end of its stdin, and what it lets go of, and when. Its clocks
 // are driven by the test (driven-clock.mjs), and it is stopped at the very line that is meant.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
@@ -216,8 +216,55 @@ it(
     expect(await happens(() => existsSync(executed), A_WHILE_MS)).toBe(false);
     set(false);
     expect(await happens(() => existsSync(executed))).toBe(true);
-    expect(JSON.parse(readFileSync(executed, "utf8"))).toEqual(estate);
+    expect(JSON.parse(readFileSync(executed, "utf8").split("\n").at(-1) ?? "")).toEqual(estate);
     expect(await happens(() => keeper.process.exitCode === 0)).toBe(true);
+  },
+);
+
+it(
+  "a releaser stands by while the command runs, has no will before it is needed, and is replaced if it is gone",
+  PATIENT,
+  async () => {
+    const child = sh("exec sleep 1000");
+    const [started, executed, releaser] = [stage.file("started"), stage.file("by"), stage.file("standing.mjs")];
+    writeFileSync(
+      releaser,
+      `import { appendFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+     appendFileSync("${started}", process.pid + " ");
+     const said = readFileSync(0, "utf8").split("\\n");
+     if (said.at(-1) === "") process.exit(0);
+     writeFileSync("${executed}.new", JSON.stringify({ by: process.pid, said })); renameSync("${executed}.new", "${executed}");`,
+    );
+    const estate: Estate = { url: "x:", session: { id: "1", candidate: "a", ttlMs: 1 }, holds: [] };
+    const pids = (): readonly number[] => readFileSync(started, "utf8").trim().split(" ").map(Number);
+    const play = async (supervisor: ProcessId): Promise<Keeper> => {
+      writeFileSync(started, "");
+      const keeper = new Keeper(await stage.program("supervisor/keeper"));
+      await keeper.tell({ word: "hello", supervisor, hasLife: false, releaser });
+      await keeper.tell({ word: "estate", estate });
+      const guard = { cell: cellOf(child, undefined), instants: instants(FAR_MS, FAR_MS), isTold: false };
+      await keeper.tell({ word: "guard", ...guard });
+      expect(await happens(() => readFileSync(started, "utf8") !== "")).toBe(true);
+      return keeper;
+    };
+    const told = await play(own);
+    await told.tell({ word: "farewell" }).catch(() => {});
+    expect(await happens(() => isGone(pids()[0] ?? 0))).toBe(true);
+    expect(existsSync(executed)).toBe(false);
+
+    (await play(aDead)).cut();
+    expect(await happens(() => existsSync(executed))).toBe(true);
+    const { by, said } = JSON.parse(readFileSync(executed, "utf8")) as { by: number; said: string[] };
+    expect([by]).toEqual(pids());
+    expect(said.map((line) => JSON.parse(line) as unknown)).toEqual([{ url: "x:" }, estate]);
+    rmSync(executed);
+
+    const keeper = await play(aDead);
+    process.kill(pids()[0] ?? 0, "SIGKILL");
+    expect(await happens(() => isGone(pids()[0] ?? 0))).toBe(true);
+    keeper.cut();
+    expect(await happens(() => existsSync(executed))).toBe(true);
+    expect(JSON.parse(readFileSync(executed, "utf8"))).toMatchObject({ by: pids()[1], said: [JSON.stringify(estate)] });
   },
 );
 

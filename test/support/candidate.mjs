@@ -7,7 +7,7 @@
 //                holdMs     resigns by itself after that long, and stands again
 //                busyMs     its work begins with so long a stretch in which the loop does not turn
 //                stubborn   its work never ends, whatever the signal says
-//                unfenced   the store is taken for one that has no tokens
+//                unfenced   the store is taken for one that has no tokens, or has none; the log then has the microsecond of a term's beginning in the place of a token
 //                child      its work begins by starting a process that appends the time to this file every few milliseconds, for as long as it lives
 //   stdin      resign · stand (again) · close · block MS (the event loop, in the midst of the work) · spin MS (the same, asking all the time whether it
 //              leads) · write (once more) · time (of the wall clock)
@@ -23,10 +23,12 @@ const load = (/** @type {string} */ name) => import(pathToFileURL(path.join(opti
 const { createCandidate, formatToken, openStore } = await load("index");
 const { sqliteFence } = await load("fencing");
 
+/** @type {WeakMap<object, number>} */
+const numbers = new WeakMap();
 const log = options.log === undefined ? undefined : openSync(options.log, "a");
 const ledger = options.ledger === undefined ? undefined : openLedger(options.ledger);
 const opened = await openStore(options.store ?? `sqlite:${encodeURI(options.path)}`);
-const store = options.unfenced === true ? withoutTokens(opened) : opened;
+const store = options.unfenced === true && opened.guarantee.fencing === "fenced" ? withoutTokens(opened) : opened;
 const candidate = createCandidate({
   store,
   id: options.id,
@@ -43,7 +45,7 @@ candidate.subscribe((/** @type {any} */ event) => {
     say(event.type, { leader: event.leader?.candidate, reason: event.reason });
   if (event.type === "error") say("error", { code: event.error.code, message: event.error.message });
 });
-const election = candidate.election("x");
+const election = candidate.election(options.name ?? "x");
 let resign = () => {};
 let stand = () => {};
 /** @type {any} the present term */
@@ -105,7 +107,14 @@ async function work(term) {
 function note(/** @type {string} */ what, /** @type {any} */ term) {
   const at = nowMs();
   if (log !== undefined && term.isHeld())
-    writeSync(log, `${at} ${options.id}/${process.pid} ${what} ${term.token.value}\n`);
+    writeSync(log, `${at} ${options.id}/${process.pid} ${what} ${term.token?.value ?? numberOf(term)}\n`);
+}
+
+/** @param {object} term */
+function numberOf(term) {
+  const number = numbers.get(term) ?? Math.round(nowMs() * 1000);
+  numbers.set(term, number);
+  return number;
 }
 
 /** No timer and no I/O comes between the end of the blockade and the question. */

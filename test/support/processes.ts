@@ -31,6 +31,8 @@ export interface CandidateOptions {
   readonly path?: string;
   readonly store?: string;
   readonly id: string;
+  /** Of the election; "x" if not given. */
+  readonly name?: string;
   readonly ttlMs: number;
   readonly drainMs?: number;
   readonly renewal?: "loop" | "thread";

@@ -2,6 +2,7 @@
 import type { Store } from "conclave/stores/contract";
 import { memory } from "conclave/stores/memory";
 import { change } from "./broken/change.ts";
+import * as invitations from "./broken/invitations.ts";
 import * as memos from "./broken/memos.ts";
 import * as requests from "./broken/requests.ts";
 import * as seats from "./broken/seats.ts";
@@ -244,6 +245,31 @@ export const BREAKERS: readonly Breaker[] = [
     flaw: "a request to hand over looks like a sign of life",
     make: () => requests.requestsMoveVersions(race()),
     caughtBy: "a request to hand over moves no version",
+  },
+  {
+    flaw: "invitations are declared and there is no method for them",
+    make: () => change(race(), {}),
+    caughtBy: "a store that passes invitations on is a fenced race that is watched",
+  },
+  ...[invitations.invitationsLost, invitations.invitationsWithoutPriority].map((broken) => ({
+    flaw: `invitations do not arrive as they were sent (${broken.name})`,
+    make: () => broken(race()),
+    caughtBy: "an invitation reaches those who watch the name, and changes nothing else",
+  })),
+  {
+    flaw: "an invitation asks the leader to leave",
+    make: () => invitations.invitationsAsk(race()),
+    caughtBy: "an invitation reaches those who watch the name, and changes nothing else",
+  },
+  {
+    flaw: "an invitation looks like a sign of life",
+    make: () => invitations.invitationsMoveVersions(race()),
+    caughtBy: "an invitation reaches those who watch the name, and changes nothing else",
+  },
+  {
+    flaw: "the first of a line is shown itself as the next",
+    make: () => invitations.nextIsFirst(line()),
+    caughtBy: "the second of a line is shown to the first, and to nobody else",
   },
   {
     flaw: "memos are declared and there is no method for them",

@@ -37,7 +37,7 @@ function compile(compiler: string, base: string): Promise<readonly string[]> {
   });
 }
 
-/** A copy of what misuse.ts needs, with `token` moved up from Term to UnfencedTerm. */
+/** A copy of what misuse.ts needs, with `token`, and the bans and transfers that need one, moved up from Term to UnfencedTerm. */
 function patchedCopy(): string {
   const base = path.join(folder, "patched");
   for (const part of ["src", "test/types/misuse.ts", "package.json", "tsconfig.json", "tsconfig.base.json"])
@@ -47,7 +47,10 @@ function patchedCopy(): string {
   const head = "export interface UnfencedTerm extends AsyncDisposable {";
   expect(text).toContain(head);
   const token = `readonly token: import("../fencing/token.ts").FencingToken;`;
-  writeFileSync(file, text.replace(head, `${head}\n  ${token}`));
+  const bans = "ban(node: string, why: string): Promise<void>; lift(node: string): Promise<void>;";
+  const transfer = `transfer(to: string, options?: Pick<TransferOptions, "withinMs">): Promise<TransferAnswer>;`;
+  expect(text).toContain(transfer);
+  writeFileSync(file, text.replace(head, `${head}\n  ${token}\n  ${bans}\n  ${transfer}`));
   return base;
 }
 

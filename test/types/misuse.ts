@@ -15,7 +15,9 @@ import {
   formatToken,
   isConclaveError,
   openStore,
+  type Permit,
   requireFenced,
+  semaphore,
   type Store,
   type UnfencedTerm,
   type TermOf,
@@ -73,6 +75,8 @@ await candidate.withLock("x", async () => {}, { timeoutMs: 100 });
 await unfenced.lead(async (term) => {
   // @ts-expect-error an unfenced term has no token
   void term.token;
+  // @ts-expect-error so nobody can say that another is to lead after it
+  await term.transfer("web-2");
   // @ts-expect-error so it does not enter a fenced write
   await ledger.append("row", term);
   // @ts-expect-error nor does it pass for a term that has one
@@ -91,6 +95,33 @@ const election: Election = unfenced;
 const standing: Candidate = weakCandidate;
 // @ts-expect-error and a wrapper cannot lose the word on the way
 forRoot({ store: noTokens });
+
+// ---- a permit of a semaphore ---------------------------------------------------------------------------------------------------------
+
+const workers = semaphore("x", { store: tokens, permits: 3, unfenced: true });
+// @ts-expect-error that a permit fences nothing is said on a store with tokens too
+semaphore("x", { store: tokens, permits: 3 });
+// @ts-expect-error how many may hold one has no default
+semaphore("x", { store: tokens, unfenced: true });
+await workers.lead(async (permit) => {
+  // @ts-expect-error a permit has no token, whatever the store gives
+  void permit.token;
+  // @ts-expect-error so a guard does not accept it
+  await ledger.append("row", permit);
+  // @ts-expect-error and it does not pass for a term that has a token
+  const better: Term = permit;
+  void better;
+  // @ts-expect-error what one of n has written is nothing that the next of n could go on from
+  await permit.memo("done", "1");
+  await fetch("http://127.0.0.1", { signal: permit.signal });
+});
+// @ts-expect-error a helper that needs a token cannot be given to a semaphore
+await workers.lead(async (term: Term) => ledger.append("row", term));
+// @ts-expect-error n leaders are not one election
+const oneOfThem: Election = workers;
+// @ts-expect-error who holds a permit is shown without a number that could be taken for a token
+void (await workers.holders())[0]?.token;
+const oneOfMany: Permit = await workers.campaign();
 
 // ---- tokens --------------------------------------------------------------------------------------------------------------------------
 
@@ -258,5 +289,7 @@ export {
   five,
   forgetsToCall,
   fromEnvironment,
+  oneOfMany,
+  oneOfThem,
 };
 export { locked, noSeat, oneClaim, plainVersion, promoted, standing, thinKeep, weaker, weakerCandidate };

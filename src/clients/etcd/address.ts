@@ -1,33 +1,27 @@
 // Where etcd is and who we are there: a URL, several, or an object. A URL may carry a password: no message repeats one.
 //
 //   etcd://[user:password@]host[:port][,host[:port]…][/PREFIX][?ca=FILE&cert=FILE&key=FILE&servername=NAME]      etcds:// with TLS
-import { readFileSync } from "node:fs";
 import { type ConclaveError, invalidConfig } from "../../base/errors.ts";
 import { show } from "../../base/show.ts";
 import { looksUnset } from "../../base/url.ts";
+import {
+  decode,
+  type Endpoint,
+  endpointOf,
+  TLS_SETTINGS,
+  tlsOf,
+  type TlsSettings,
+  type User,
+  userOf,
+} from "../url-parts.ts";
 
 const DEFAULT_PORT = 2379;
-const SETTINGS = ["ca", "cert", "key", "servername"] as const;
-
-export interface Endpoint {
-  readonly host: string;
-  readonly port: number;
-}
-
-/** PEM text, as `node:tls` takes it. */
-export interface EtcdTls {
-  readonly ca?: string | Buffer | undefined;
-  /** With `key`: who we are, where etcd asks for client certificates. */
-  readonly cert?: string | Buffer | undefined;
-  readonly key?: string | Buffer | undefined;
-  /** The name to find in etcd's certificate, if not the host of the URL. */
-  readonly servername?: string | undefined;
-}
+const STORE = "etcd";
 
 export interface EtcdAddress {
   readonly endpoints: readonly Endpoint[];
-  readonly tls: EtcdTls | undefined;
-  readonly user: { readonly name: string; readonly password: string } | undefined;
+  readonly tls: TlsSettings | undefined;
+  readonly user: User | undefined;
   /** What every key begins with. */
   readonly prefix: string;
   /** All of it as one URL, with the password: what another process needs. Never for a message. */
@@ -42,12 +36,12 @@ export function parseAddress(urls: string | readonly string[]): EtcdAddress {
   if (first === undefined) throw invalid("pass a URL: etcd://host:2379, or etcd://a:2379,b:2379,c:2379");
   if (parts.some(({ scheme }) => scheme !== first.scheme)) throw invalid("etcd:// and etcds:// do not go together");
   const hosts = parts.flatMap(({ hosts }) => hosts);
-  const endpoints = hosts.map(endpointOf);
+  const endpoints = hosts.map((host) => endpointOf(STORE, host, DEFAULT_PORT));
   return {
     endpoints,
-    tls: first.scheme === "etcds" ? tlsOf(first.query) : undefined,
-    user: userOf(first.credentials),
-    prefix: decode(first.path),
+    tls: first.scheme === "etcds" ? tlsOf(STORE, new URLSearchParams(first.query)) : undefined,
+    user: userOf(STORE, first.credentials),
+    prefix: decode(STORE, first.path),
     url: `${first.scheme}://${first.credentials}${hosts.join(",")}${first.path === "" ? "" : `/${first.path}`}${first.query === "" ? "" : `?${first.query}`}`,
   };
 }
@@ -73,9 +67,9 @@ function partsOf(url: unknown): UrlParts {
     );
   const [, scheme = "", credentials = "", hosts = "", path = "", query = ""] = match;
   const settings = [...new URLSearchParams(query).keys()];
-  const unknown = settings.filter((key) => !SETTINGS.some((known) => known === key));
+  const unknown = settings.filter((key) => !TLS_SETTINGS.some((known) => known === key));
   if (unknown.length > 0)
-    throw invalid(`${unknown.map(show).join(", ")} is not a setting of it: ${SETTINGS.join(", ")} are`);
+    throw invalid(`${unknown.map(show).join(", ")} is not a setting of it: ${TLS_SETTINGS.join(", ")} are`);
   if (scheme.toLowerCase() === "etcd" && settings.length > 0)
     throw invalid(`${settings.join(", ")} belongs to TLS: write etcds://`);
   return {
@@ -87,54 +81,6 @@ function partsOf(url: unknown): UrlParts {
   };
 }
 
-function endpointOf(host: string): Endpoint {
-  const match = /^(\[[0-9a-f:.%]+\]|[^:[\]\s]+)(?::([0-9]{1,5}))?$/i.exec(host);
-  const port = Number(match?.[2] ?? DEFAULT_PORT);
-  if (match === null || port < 1 || port > 65_535) throw invalid(`${show(host)} is not host:port`);
-  return { host: (match[1] ?? "").replace(/^\[|\]$/g, ""), port };
-}
-
-function userOf(credentials: string): EtcdAddress["user"] {
-  if (credentials === "") return undefined;
-  const text = credentials.slice(0, -1);
-  const colon = text.indexOf(":");
-  if (colon < 1) throw invalid("before the @ stands user:password");
-  return { name: decode(text.slice(0, colon)), password: decode(text.slice(colon + 1)) };
-}
-
-function tlsOf(query: string): EtcdTls {
-  const settings = new URLSearchParams(query);
-  const file = (key: string): Buffer | undefined => {
-    const path = settings.get(key);
-    return path === null ? undefined : readPem(key, path);
-  };
-  const tls = {
-    ca: file("ca"),
-    cert: file("cert"),
-    key: file("key"),
-    servername: settings.get("servername") ?? undefined,
-  };
-  if ((tls.cert === undefined) !== (tls.key === undefined)) throw invalid("cert and key go together");
-  return tls;
-}
-
-function readPem(key: string, path: string): Buffer {
-  try {
-    return readFileSync(path);
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw invalid(`${key} cannot be read: ${why}`, cause);
-  }
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw invalid("a % in a URL begins an escape of two hexadecimal digits; write %25 for the sign itself");
-  }
-}
-
-function invalid(problem: string, cause?: unknown): ConclaveError {
-  return invalidConfig("etcd", [problem], cause);
+function invalid(problem: string): ConclaveError {
+  return invalidConfig(STORE, [problem]);
 }

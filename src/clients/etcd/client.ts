@@ -3,12 +3,12 @@
 // HTTP/2, accepts who we are, has a leader, is 3.4 or newer, and belongs to the same cluster as the one before.
 //
 // Opening a connection is no request, so trying many endpoints is not trying a request twice. A request is sent once.
-import { type Endpoint, type EtcdAddress } from "./address.ts";
+import { type Endpoint, nameOf } from "../url-parts.ts";
+import type { EtcdAddress } from "./address.ts";
 import { Connection } from "./connection.ts";
 import { EtcdError, isPermissionDenied } from "./errors.ts";
 import { Link } from "./link.ts";
 import type { Status } from "./messages.ts";
-import { nameOf } from "./reasons.ts";
 import { atLeast, older } from "./version.ts";
 
 const NEXT_ENDPOINT_AFTER_MS = 250;

@@ -8,10 +8,10 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
 import { connect as connectPlain, type Socket } from "node:net";
 import { connect as connectSecure } from "node:tls";
-import type { Endpoint, EtcdTls } from "./address.ts";
+import { type Endpoint, nameOf, type TlsSettings } from "../url-parts.ts";
 import { EtcdError, errorOfStatus, unreadable } from "./errors.ts";
 import { Frames } from "./frames.ts";
-import { connectionError, nameOf } from "./reasons.ts";
+import { connectionError } from "./reasons.ts";
 
 const PING_EVERY_MS = 10_000;
 const PONG_WITHIN_MS = 3_000;
@@ -52,7 +52,7 @@ export class Connection {
   /** Rejects with an EtcdError, `not-applied`, that says what is wrong at this endpoint. */
   static async open(
     endpoint: Endpoint,
-    tls: EtcdTls | undefined,
+    tls: TlsSettings | undefined,
     signal: AbortSignal,
     whenClosed: (connection: Connection) => void,
   ): Promise<Connection> {
@@ -214,7 +214,7 @@ export class Connection {
   }
 }
 
-function openSocket({ host, port }: Endpoint, tls: EtcdTls | undefined): Socket {
+function openSocket({ host, port }: Endpoint, tls: TlsSettings | undefined): Socket {
   if (tls === undefined) return connectPlain({ host, port, noDelay: true, keepAlive: true });
   const servername = tls.servername ?? (/^[\d.]+$|:/.test(host) ? undefined : host);
   const { ca, cert, key } = tls;

@@ -43,6 +43,8 @@ export interface PutRequest {
 
 export type Compare = { readonly key: Uint8Array } & (
   | { readonly createRevision: bigint }
+  /** No key is there from `key` to the end of the range, which is not in it. */
+  | { readonly noneUntil: Uint8Array }
   | { readonly modRevision: bigint }
   /** How often it was written since it was made; a key that is not there has version 0. */
   | { readonly versionBelow: bigint }
@@ -111,6 +113,13 @@ function compareOf(compare: Compare): Buffer {
       [2, TARGET.version],
       [3, compare.key],
       [4, compare.versionBelow],
+    ]);
+  if ("noneUntil" in compare)
+    return encode([
+      [2, TARGET.create],
+      [3, compare.key],
+      [5, 0n],
+      [64, compare.noneUntil],
     ]);
   if ("createRevision" in compare)
     return encode([

@@ -4,8 +4,9 @@
 // A server that says 429 is left alone for as long as it asks, three seconds at most: until then requests are refused here, and do not leave. A leader's renewals are
 // among them, so that the pause must be short beside a ttl.
 // Keeps the process alive only while a request waits for its answer.
-import { Agent as PlainAgent, type ClientRequest, type IncomingMessage, request as requestPlain } from "node:http";
-import { Agent as SecureAgent, request as requestSecurely, type RequestOptions } from "node:https";
+import type * as NodeHttp from "node:http";
+import type { Agent, ClientRequest, IncomingMessage } from "node:http";
+import type { RequestOptions } from "node:https";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { Access, Shown } from "./access.ts";
@@ -29,11 +30,15 @@ export interface Query {
   readonly [key: string]: string;
 }
 
+/** node:http or node:https. It is loaded with the first request, because that takes longer than loading everything else here. */
+type Web = Pick<typeof NodeHttp, "Agent" | "request">;
+
 export class KubernetesClient {
   readonly access: Access;
   /** Of the server. */
   readonly #place: Readonly<Record<"protocol" | "hostname" | "port" | "prefix", string>>;
-  #agent: { readonly key: string; readonly agent: PlainAgent | SecureAgent } | undefined;
+  #web: Web | undefined;
+  #agent: { readonly key: string; readonly agent: Agent } | undefined;
   readonly #streams = new Set<EventStream>();
   #isPausing = false;
 
@@ -47,14 +52,15 @@ export class KubernetesClient {
   async send(method: string, path: string, body: unknown, signal: AbortSignal): Promise<Answer> {
     if (this.#isPausing)
       throw new KubernetesError("busy", "not-applied", `${this.access.server} has asked for a pause (429)`);
+    const web = this.#web ?? (await this.#load());
     const shown = await this.access.credentials.get(false);
     try {
-      return await this.#exchange(method, path, body, shown, signal);
+      return await this.#exchange(web, method, path, body, shown, signal);
     } catch (error) {
       if (!(error instanceof KubernetesError) || error.problem !== "unknown-user") throw error;
       const newer = await this.access.credentials.get(true);
       if (isSame(newer, shown)) throw error;
-      return await this.#exchange(method, path, body, newer, signal);
+      return await this.#exchange(web, method, path, body, newer, signal);
     }
   }
 
@@ -79,9 +85,8 @@ export class KubernetesClient {
   }
 
   async #open(path: string, stream: EventStream): Promise<void> {
-    const shown = await this.access.credentials.get(false);
-    const { options } = this.#optionsFor("GET", path, shown);
-    const sent = this.#begin({ ...options, agent: false });
+    const [web, shown] = await Promise.all([this.#load(), this.access.credentials.get(false)]);
+    const sent = web.request({ ...this.#optionsFor(web, "GET", path, shown), agent: false });
     stream.follow(sent);
     sent.on("error", (error) => stream.end(connectionError(this.access.server, error)));
     sent.on("response", (response) => {
@@ -95,13 +100,18 @@ export class KubernetesClient {
     sent.end();
   }
 
-  #exchange(method: string, path: string, body: unknown, shown: Shown, signal: AbortSignal): Promise<Answer> {
+  async #load(): Promise<Web> {
+    this.#web ??= this.#place.protocol === "http:" ? await import("node:http") : await import("node:https");
+    return this.#web;
+  }
+
+  #exchange(web: Web, method: string, path: string, body: unknown, shown: Shown, signal: AbortSignal): Promise<Answer> {
     const text = body === undefined ? undefined : JSON.stringify(body);
-    const { options } = this.#optionsFor(method, path, shown, text);
+    const options = this.#optionsFor(web, method, path, shown, text);
     return new Promise((resolve, reject) => {
       if (signal.aborted)
         return reject(new KubernetesError("other", "not-applied", "given up before it was sent", signal.reason));
-      const sent = this.#begin(options);
+      const sent = web.request(options);
       const hasLeft = noteLeaving(sent);
       const giveUp = (): void => {
         sent.destroy(new Error("given up before an answer came"));
@@ -156,11 +166,7 @@ export class KubernetesClient {
     setTimeout(() => (this.#isPausing = false), Math.min(LONGEST_PAUSE_MS, seconds * 1000)).unref();
   }
 
-  #begin(options: RequestOptions): ClientRequest {
-    return options.protocol === "http:" ? requestPlain(options) : requestSecurely(options);
-  }
-
-  #optionsFor(method: string, path: string, shown: Shown, body?: string): { readonly options: RequestOptions } {
+  #optionsFor(web: Web, method: string, path: string, shown: Shown, body?: string): RequestOptions {
     const { servername, skipsVerification } = this.access;
     const { protocol, hostname, port, prefix } = this.#place;
     const { token, password, cert, key } = shown;
@@ -177,13 +183,13 @@ export class KubernetesClient {
           ...(cert === undefined || key === undefined ? {} : { cert, key }),
           ...(servername === undefined ? {} : { servername }),
         };
-    const options = {
+    return {
       method,
       protocol,
       hostname,
       port,
       path: `${prefix}${path}`,
-      agent: this.#agentFor(isPlain, `${ca}\n${cert}\n${key}`),
+      agent: this.#agentFor(web, `${ca}\n${cert}\n${key}`),
       headers: {
         accept: "application/json",
         "user-agent": "conclave",
@@ -194,11 +200,10 @@ export class KubernetesClient {
       },
       ...secure,
     };
-    return { options };
   }
 
   /** Connections are shared by those who show the same certificate, and trust the same authority. */
-  #agentFor(isPlain: boolean, key: string): PlainAgent | SecureAgent {
+  #agentFor(web: Web, key: string): Agent {
     if (this.#agent?.key === key) return this.#agent.agent;
     this.#agent?.agent.destroy();
     const settings = {
@@ -207,7 +212,7 @@ export class KubernetesClient {
       timeout: IDLE_CONNECTION_MS,
       scheduling: "lifo" as const,
     };
-    const agent = isPlain ? new PlainAgent(settings) : new SecureAgent(settings);
+    const agent = new web.Agent(settings);
     this.#agent = { key, agent };
     return agent;
   }

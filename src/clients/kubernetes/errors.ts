@@ -1,5 +1,6 @@
 // What can go wrong between here and an API server, and what is then known of the request. `not-applied`: the server said so before it did anything, or the request never
 // left. `unknown`: anything else, every 5xx among it: the server may have lost the answer of its own database.
+import { UNREACHED } from "../connect-reasons.ts";
 
 export type KubernetesProblem =
   /** No connection. */
@@ -54,15 +55,6 @@ export function errorOfStatus(status: number, place: string, said: string): Kube
   }
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "refuses connections: nothing listens there",
-  ENOTFOUND: "is not a name that can be found",
-  EAI_AGAIN: "is a name that cannot be looked up now",
-  ETIMEDOUT: "did not answer",
-  EHOSTUNREACH: "is on no route",
-  ENETUNREACH: "is on no route",
-};
-
 /** The request did not leave, because there was no connection. */
 export function connectionError(place: string, cause: unknown): KubernetesError {
   const said = (cause as { readonly code?: unknown } | undefined)?.code;
@@ -70,7 +62,7 @@ export function connectionError(place: string, cause: unknown): KubernetesError 
   const text = cause instanceof Error ? cause.message : String(cause);
   const lasting = secureReason(code, text);
   if (lasting !== undefined) return new KubernetesError("tls", "not-applied", `${place} ${lasting}`, cause);
-  const what = REASONS[code] ?? `could not be reached (${text})`;
+  const what = UNREACHED[code] ?? `could not be reached (${text})`;
   return new KubernetesError("unreachable", "not-applied", `${place} ${what}`, cause);
 }
 

@@ -1,10 +1,9 @@
 // A program that says who we are, as kubeconfig files of the big clouds name one (client-go's credential plugins): it is run, and prints an ExecCredential. What it printed is
 // shown until it expires by its own word, or is refused. One run serves all requests that wait for it.
-import { execFile } from "node:child_process";
 import path from "node:path";
 import type { Credentials, Shown } from "./access.ts";
 import { KubernetesError } from "./errors.ts";
-import { wallClock } from "./wall-clock.ts";
+import { wallClock } from "../wall-clock.ts";
 
 const RUNS_AT_MOST_MS = 30_000;
 /** Before it expires: a request takes time. */
@@ -51,6 +50,7 @@ export class ExecCredentials implements Credentials {
     const spec = { interactive: false, ...(cluster === undefined ? {} : { cluster }) };
     const info = JSON.stringify({ apiVersion, kind: "ExecCredential", spec });
     const program = command.includes("/") ? path.resolve(folder, command) : command;
+    const { execFile } = await import("node:child_process"); // few kubeconfigs name a program
     const printed = await new Promise<string>((resolve, reject) => {
       const options = {
         env: { ...process.env, ...env, KUBERNETES_EXEC_INFO: info },

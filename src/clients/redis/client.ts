@@ -43,6 +43,10 @@ export class UrlPort implements RedisPort {
     this.#withClient = withClient;
   }
 
+  get database(): number {
+    return this.#server.database;
+  }
+
   async run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     return await (await this.#connected()).run(script, keys, args);
   }

@@ -31,6 +31,11 @@ export class IoredisPort implements RedisPort {
     this.#client = client;
   }
 
+  get database(): number {
+    const { options } = this.#client as { readonly options?: { readonly db?: unknown } };
+    return Number(options?.db ?? 0);
+  }
+
   async run({ sha, text }: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     const client = this.#client;
     if (client.status === "end")
@@ -94,7 +99,7 @@ export function ioredisOpener(): ((server: Server, connectWithinMs: number) => P
 }
 
 /** A connection that we made. */
-export interface OwnPort extends Omit<RedisPort, "doubt" | "close"> {
+export interface OwnPort extends Omit<RedisPort, "database" | "doubt" | "close"> {
   readonly isOpen: boolean;
   end(): void;
 }

@@ -27,6 +27,11 @@ export class NodeRedisPort implements RedisPort {
     this.#client = client;
   }
 
+  get database(): number {
+    const { options } = this.#client as { readonly options?: { readonly database?: unknown } };
+    return Number(options?.database ?? 0);
+  }
+
   async run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     if (!this.#client.isOpen)
       throw new NotSent(

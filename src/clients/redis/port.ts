@@ -29,6 +29,8 @@ export interface Listening {
 }
 
 export interface RedisPort {
+  /** The number of the database, as far as the client says it. */
+  readonly database: number;
   /** One request. Never sent twice by us; a script that the server does not know yet was not run, and is sent with its text. */
   run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   /** Rejects where there is no way to listen. */

@@ -2,7 +2,8 @@
 // session. Not several at once: a session moves to whoever accepted it last.
 //
 // Opening a connection is no request, so trying many servers is not trying a request twice.
-import type { Endpoint, ZooKeeperAddress } from "./address.ts";
+import type { Endpoint } from "../url-parts.ts";
+import type { ZooKeeperAddress } from "./address.ts";
 import { Connection } from "./connection.ts";
 import { ZooKeeperError } from "./errors.ts";
 import type { Connect, Connected } from "./messages.ts";

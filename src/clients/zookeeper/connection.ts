@@ -4,7 +4,8 @@
 // A connection without an answer: since answers come in order, a request that its caller gives up stands before all later ones. So the connection is closed then, what
 // is under way on it has an unknown outcome, and the session may go on with the next connection. Keeps the process alive only while an answer is awaited.
 import type { Socket } from "node:net";
-import type { Endpoint, ZooKeeperAddress } from "./address.ts";
+import { type Endpoint, nameOf } from "../url-parts.ts";
+import type { ZooKeeperAddress } from "./address.ts";
 import { errorOfCode, CODE, ZooKeeperError } from "./errors.ts";
 import { Frames } from "./frames.ts";
 import { JuteReader } from "./jute.ts";
@@ -22,7 +23,7 @@ import {
   type WatchedEvent,
   XID,
 } from "./messages.ts";
-import { connectionError, nameOf } from "./reasons.ts";
+import { connectionError } from "./reasons.ts";
 import { startSocket } from "./socket.ts";
 
 /** As a reason of a signal: nobody wants the answer any more, and the connection is not to blame. */

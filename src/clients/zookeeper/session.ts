@@ -2,7 +2,9 @@
 // if ZooKeeper has not ended it. It goes on by requests alone: nothing here sends anything by itself, unless it is told to (`stayAlive`). So a session whose owner
 // has forgotten it runs out.
 //
-// `road` names the connection: two answers of the same road came over one connection.
+// `road` names the connection: two answers of the same road came over one connection. A session that moves to another thread or process is another object there, which
+// counts its connections from one again: so a road has a mark of the object, too.
+import { randomBytes } from "node:crypto";
 import { type Connection, NOT_WANTED, type Reply } from "./connection.ts";
 import { ZooKeeperError } from "./errors.ts";
 import type { JuteReader } from "./jute.ts";
@@ -23,6 +25,7 @@ export class ZooKeeperSession {
   #lastZxid = 0n;
   readonly #roads = new WeakMap<Connection, number>();
   #count = 0;
+  readonly #mark = randomBytes(8).toString("hex");
   #isOver = false;
   #isLeft = false;
   #beating: NodeJS.Timeout | undefined;
@@ -88,7 +91,7 @@ export class ZooKeeperSession {
   road(connection: Connection): string {
     const known = this.#roads.get(connection) ?? ++this.#count;
     this.#roads.set(connection, known);
-    return `${this.id.toString(16)}/${known}`;
+    return `${this.#mark}/${known}`;
   }
 
   /** Ends it at ZooKeeper, with every node that is bound to it. */

@@ -1,6 +1,6 @@
 // ZooKeeper's words of four letters: each on a connection of its own, answered with text, and closed. `srvr` is allowed unless somebody has forbidden it, `conf` only
 // if somebody has allowed it. Nothing depends on an answer: what is not answered is not known.
-import type { Endpoint, ZooKeeperTls } from "./address.ts";
+import type { Endpoint, TlsSettings } from "../url-parts.ts";
 import { startSocket } from "./socket.ts";
 
 const ANSWER_WITHIN_MS = 1_000;
@@ -8,7 +8,7 @@ const LONGEST = 65_536;
 
 export function askWord(
   endpoint: Endpoint,
-  tls: ZooKeeperTls | undefined,
+  tls: TlsSettings | undefined,
   word: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {

@@ -25,6 +25,9 @@ export class VirtualClock {
   #wallOffsetMs = 0;
   #suspended = 0;
   #frozen = 0;
+  /** The last reading. Everybody who asks at that instant gets the same one: whatever is done to a clock, its hands show the same until time passes. */
+  #readAtMs = -1;
+  #reading: Reading = { mono: 0, boot: 0 };
 
   constructor(spec: ClockSpec) {
     this.#spec = spec;
@@ -34,8 +37,11 @@ export class VirtualClock {
   }
 
   read(trueMs: number): Reading {
+    if (trueMs === this.#readAtMs) return this.#reading;
     const { monoQuantumMs, bootQuantumMs } = this.#spec;
-    return { mono: shown(this.#mono(trueMs), monoQuantumMs), boot: shown(this.#boot(trueMs), bootQuantumMs) };
+    this.#readAtMs = trueMs;
+    this.#reading = { mono: shown(this.#mono(trueMs), monoQuantumMs), boot: shown(this.#boot(trueMs), bootQuantumMs) };
+    return this.#reading;
   }
 
   /** The wall hand: counts as boot does, and jumps. */

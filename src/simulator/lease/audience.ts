@@ -1,6 +1,6 @@
 // Who watches which names of the modelled store. A hint goes over the network, which may lose it; half of them show the seat.
 import { nextChance, type Rng } from "../../base/rng.ts";
-import type { Name, Question, Seat } from "../../lease/exchange.ts";
+import type { Invitation, Name, Question, Seat } from "../../lease/exchange.ts";
 import type { Network } from "../kernel/network.ts";
 import { addressOf, type HintMessage, STORE_ADDRESS } from "./messages.ts";
 import type { Who } from "./observation.ts";
@@ -40,5 +40,11 @@ export class Audience {
         const message: HintMessage = { kind: "hint", who, hint: { name, seat, asked } };
         network.send(STORE_ADDRESS, addressOf(who.slot), message);
       }
+  }
+  invite(name: Name, invited: Invitation): void {
+    for (const who of this.#watchers.get(name)?.keys() ?? []) {
+      const message: HintMessage = { kind: "hint", who, hint: { name, invited } };
+      this.#world.network.send(STORE_ADDRESS, addressOf(who.slot), message);
+    }
   }
 }

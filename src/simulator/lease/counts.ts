@@ -50,6 +50,7 @@ export const COUNT_NAMES = [
   "blocksAcrossDeadline",
   "blocksSurvived",
   "unprovenKeeps",
+  "movedRoads",
   "unfencedTerms",
   "foreignWritesRefused",
   "leftWritesRefused",
@@ -66,6 +67,11 @@ export const COUNT_NAMES = [
   "requests",
   "requestsTooLate",
   "requestsObeyed",
+  "tenuresEnded",
+  "invitations",
+  "invitationsAnswered",
+  "pleas",
+  "outranked",
   "oneHoldLostOfMany",
   "announcements",
   "memosWanted",
@@ -73,6 +79,10 @@ export const COUNT_NAMES = [
   "memosSentAgain",
   "memosReordered",
   "memosTooLate",
+  "bansWritten",
+  "bansLifted",
+  "bannedOpenings",
+  "bannedClaims",
   "successions",
 ] as const;
 
@@ -95,6 +105,8 @@ export function addCounts(total: Counts, more: Readonly<Counts>): void {
 export function countEvent(counts: Counts, event: ConclaveEvent): void {
   if (event.type === "state" && event.state === "jeopardy") counts.jeopardies++;
   if (event.type === "state" && event.reason === "asked") counts.requestsObeyed++;
+  if (event.type === "state" && event.reason === "tenure") counts.tenuresEnded++;
+  if (event.type === "state" && event.reason === "outranked") counts.outranked++;
   if (event.type === "overstayed") counts.overstays++;
   if (event.type === "released") counts.releases++;
   if (event.type === "lost")

@@ -14,7 +14,7 @@ export function createShelf(store: StoreSpec, rng: Rng): Shelf {
     refusesClones: store.refusesClones,
     grant: (askedMs: number) => grantedMs(store, askedMs),
   };
-  return store.shape === "line" ? new LineShelf(options) : new RaceShelf({ ...options, layout: store.layout });
+  return store.shape === "line" ? new LineShelf(options) : new RaceShelf({ layout: store.layout, ...options });
 }
 
 export function grantedMs({ grantFactor, grantStepMs }: StoreSpec, askedMs: number): number {

@@ -183,7 +183,7 @@ export class DeputyHost implements Actor {
       if (effect.type === "call") this.#call(effect, ordered);
       else {
         if (effect.word.input.type === "stalled") counts.stalls++;
-        this.words.push({ ...effect.word, errand: answered });
+        this.words.push({ input: effect.word.input, at: effect.word.at, errand: answered });
         this.changed();
         this.#parts.news();
       }

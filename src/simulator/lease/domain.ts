@@ -22,8 +22,11 @@ export class Domain {
   put(claimed: Claimed): Claimed {
     const token = claimed.kind === "granted" || claimed.kind === "waiting" ? claimed.hold.token : undefined;
     if (this.#moves === 0 || token === undefined) return claimed;
-    const { kind, hold, ...rest } = claimed as Extract<Claimed, { kind: "granted" | "waiting" }>;
-    return { ...rest, kind, hold: { ...hold, token: { ...token, domain: this.name } } } as Claimed;
+    const moved = { ...token, domain: this.name };
+    if (claimed.kind === "granted") return { kind: "granted", hold: { ...claimed.hold, token: moved } };
+    if (claimed.kind === "waiting")
+      return { ahead: claimed.ahead, kind: "waiting", hold: { ...claimed.hold, token: moved } };
+    return claimed;
   }
 }
 

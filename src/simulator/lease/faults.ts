@@ -26,6 +26,7 @@ export const FAULT_KINDS = [
   "clone", // a copy of the process goes on beside it, for the duration
   "close", // the candidate closes, and a new life begins after the duration
   "ask", // somebody asks the leader of a term to hand over; the request arrives after the duration, or at once
+  "invite", // somebody wants a candidate to lead after a term; the invitation arrives after the duration, or at once
   "replace", // an empty store takes the place of this one, with tokens of another domain
 ] as const;
 

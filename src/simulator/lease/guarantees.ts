@@ -27,6 +27,8 @@ export function guaranteeOf(store: StoreSpec): Guarantee {
     holdsPerSession: Infinity,
     holdsPerKeep: store.holdsPerKeep,
     refusesClones: store.refusesClones ?? false,
+    bans: true,
+    ...(store.shape === "race" && store.wakes === "watch" && store.isFenced ? { invites: true } : {}),
     under: {
       processPause: sentence,
       partition: sentence,

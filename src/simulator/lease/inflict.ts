@@ -117,6 +117,7 @@ const BLOWS: Readonly<Record<FaultKind, (blow: Blow) => Undo>> = {
   "delete-record": ({ stage, election }) => once(() => stage.store.deleteRecord(election)),
   "end-session": ({ stage, election }) => once(() => stage.store.endHolder(election)),
   ask,
+  invite,
   resign: ({ victim, election }) => once(() => victim.tell({ type: "resign", name: election })),
   finish: ({ victim, election }) => once(() => victim.finish(election)),
   withdraw: ({ victim, election }) => {
@@ -195,8 +196,14 @@ function close({ stage, victim }: Blow): Undo {
 
 /** Whose term it is is decided now, and the store hears of it later: by then another may lead. */
 function ask({ stage: { store }, election, amountMs }: Blow): Undo {
-  const request = store.requestToLeave(election);
+  const request = store.requests.ask(election);
   return amountMs < 0 ? request : once(() => request?.());
+}
+
+/** Likewise. Whom it names may lead already, or be dead. */
+function invite({ stage: { store }, election, amountMs }: Blow): Undo {
+  const invitation = store.requests.invite(election);
+  return amountMs < 0 ? invitation : once(() => invitation?.());
 }
 
 /** The copy ends as a machine that is switched off. */

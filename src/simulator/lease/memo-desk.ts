@@ -12,15 +12,18 @@ export function memoAnswer(
   shelf: Shelf,
   request: MemoRequest,
   nowMs: number,
+  isCalm: boolean,
   world: Pick<Surroundings, "counts" | "kernel" | "observe">,
 ): Answer {
   if (request.method === "readMemos") return { kind: "memos", memos: shelf.readMemos(request.name, request.key) };
   const { hold, key } = request.write;
+  // When all is calm everybody must be able to lead: what was sent before bans nobody any more.
+  const write = isCalm ? { ...request.write, ban: undefined } : request.write;
   const before = shelf.readMemos(hold.name, key)[0]?.version;
-  const written = shelf.writeMemo(request.write, nowMs);
+  const written = shelf.writeMemo(write, nowMs);
   const after = shelf.readMemos(hold.name, key)[0]?.version;
   count(world.counts, written, before !== after);
-  if (before !== after) world.observe({ type: "noted", atMs: world.kernel.nowMs, write: request.write });
+  if (before !== after) world.observe({ type: "noted", atMs: world.kernel.nowMs, write });
   return written;
 }
 

@@ -2,11 +2,13 @@
 // that it may ask at any time (`Probes`); it never looks into a machine's books.
 import type { Reading } from "../../base/clock.ts";
 import type { LossReason } from "../../base/errors.ts";
-import type { Bid, MemoWrite, Name, Token } from "../../lease/exchange.ts";
+import type { Bid, Invitation, MemoWrite, Name, Token } from "../../lease/exchange.ts";
 import type { Answer, Request } from "../../lease/state.ts";
 
 /** One life of one process: a restart makes a new one. Compared by identity. */
 export interface Who {
+  /** Counts the lives of a world from 0. */
+  readonly number: number;
   readonly slot: number;
   readonly life: number;
   readonly label: string;
@@ -82,6 +84,8 @@ export type Observation =
   | { readonly type: "noted"; readonly atMs: number; readonly write: MemoWrite }
   /** Somebody has sent a request that the leader of this term hand over. */
   | { readonly type: "asked"; readonly atMs: number; readonly election: Name; readonly token: Token }
+  /** A store has heard an invitation, and passes it on. */
+  | { readonly type: "invited"; readonly atMs: number; readonly election: Name; readonly invitation: Invitation }
   /** Somebody went past the rules of the store: what was granted before may end early. */
   | { readonly type: "meddled"; readonly atMs: number; readonly act: Meddling; readonly election: Name | undefined }
   /** Its machine has closed: nothing is wanted or held any more. */
@@ -135,6 +139,9 @@ export interface Promises {
     readonly monoGrainMs: number;
     readonly bootGrainMs: number;
     readonly stallAfterMs?: number | undefined;
+    readonly maxTenureMs?: number | undefined;
+    readonly ttlMs: number;
+    readonly priority?: number | undefined;
   }[];
 }
 

@@ -4,7 +4,7 @@ import type { Reading } from "../../base/clock.ts";
 import { cloneGraph } from "../../base/clone.ts";
 import { unknown } from "../../base/outcome.ts";
 import { nextBetween, nextChance, nextUint32, type Rng } from "../../base/rng.ts";
-import type { Bid, Name, Question, Token } from "../../lease/exchange.ts";
+import type { Bid, Name, Token } from "../../lease/exchange.ts";
 import { createMachine, isHeld, nextWake, step } from "../../lease/machine.ts";
 import type { Settings } from "../../lease/settings.ts";
 import type { Answer, Effect, Input, Machine } from "../../lease/state.ts";
@@ -21,6 +21,7 @@ import type { CandidateSpec } from "./spec.ts";
 import { Stamps } from "./stamps.ts";
 import { streamOfBeats } from "./streams.ts";
 import { type Loop, ThreadEnd } from "./thread-end.ts";
+import { Watches } from "./watches.ts";
 import { type Desk, type Shift, Work, type WorkEvent } from "./work.ts";
 
 /** A timer fires this much after its instant, so that rounding never makes it early. */
@@ -28,6 +29,7 @@ const AFTER_MS = 1e-6;
 
 export class Process implements Actor, Node, Desk {
   readonly who: Who;
+  readonly label: string;
   readonly #self: { readonly who: string; readonly slot: number };
   readonly clock: VirtualClock;
   readonly #world: ProcessWorld;
@@ -38,9 +40,10 @@ export class Process implements Actor, Node, Desk {
   readonly #stamps: Stamps;
   readonly #work: Work;
   readonly #reports: Reports;
-  readonly #awaited = new Map<number, Awaited>();
+  /** Requests without an answer: never more than a few. */
+  readonly #awaited: Awaited[] = [];
   readonly #backlog = new Backlog();
-  readonly #watched = new Map<Name, Question>();
+  readonly #watches: Watches;
   readonly #wants = new Map<Name, Input>();
   isClosing = false;
   #isAlive = true;
@@ -53,12 +56,14 @@ export class Process implements Actor, Node, Desk {
     this.#world = world;
     this.#self = { who: who.label, slot: who.slot };
     this.who = who;
+    this.label = who.label;
     this.#spec = spec;
     this.#settings = settings;
     this.clock = clock;
     this.#rng = rng;
     this.#machine = machine ?? createMachine(settings, who.label, nextUint32(rng));
     this.#stamps = new Stamps(this.#machine, streamOfBeats(who));
+    this.#watches = new Watches(world, who);
     this.#work = new Work(this, spec.work, spec.drainMs, rng);
     this.#reports = new Reports(world, who, spec, settings.margins.rho, this.#work);
     if (spec.renewal === "manual") this.#remindOfRenewal();
@@ -67,14 +72,8 @@ export class Process implements Actor, Node, Desk {
 
   #startThread(): void {
     const [lateMs, beat] = [(): number => this.#lateMs(), (): string | undefined => this.#stamps.fresh()];
-    const parts = {
-      who: this.who,
-      settings: this.#settings,
-      clock: this.clock,
-      seed: nextUint32(this.#rng),
-      lateMs,
-      beat,
-    };
+    const seed = nextUint32(this.#rng);
+    const parts = { who: this.who, settings: this.#settings, clock: this.clock, seed, lateMs, beat };
     const { kernel } = this.#world;
     const loop: Loop = {
       machine: this.#machine,
@@ -82,10 +81,6 @@ export class Process implements Actor, Node, Desk {
       soon: (act, afterMs) => void kernel.schedule(kernel.nowMs + afterMs, this, "thread", 0, act),
     };
     this.#thread = new ThreadEnd(this.#world, parts, loop);
-  }
-
-  get label(): string {
-    return this.who.label;
   }
 
   // ---- what happens to it --------------------------------------------------------------------------------------------------------------
@@ -212,19 +207,27 @@ export class Process implements Actor, Node, Desk {
   }
 
   #carryOut(effect: Effect, now: Reading): void {
-    const { store } = this.#world;
-    if (effect.type === "call") this.#call(effect, now);
-    else if (effect.type === "event") this.#reports.hear(effect.event, now);
-    else if (effect.type === "carry") this.#thread?.carry(effect);
-    else if (effect.type === "failed" || (effect.type === "free" && effect.error !== undefined)) this.#failed();
-    else if (effect.type === "closed")
-      this.#world.observe({ type: "closed", atMs: this.#world.kernel.nowMs, who: this.who });
-    else if (effect.type === "watch") {
-      this.#watched.set(effect.question.name, effect.question);
-      store.watch(effect.question, this.who);
-    } else if (effect.type === "unwatch") {
-      this.#watched.delete(effect.name);
-      store.unwatch(effect.name, this.who);
+    switch (effect.type) {
+      case "call":
+        return this.#call(effect, now);
+      case "event":
+        return this.#reports.hear(effect.event, now);
+      case "carry":
+        return this.#thread?.carry(effect);
+      case "free":
+      case "failed":
+        return effect.error === undefined ? undefined : this.#failed();
+      case "closed":
+        return this.#world.observe({ type: "closed", atMs: this.#world.kernel.nowMs, who: this.who });
+      case "watch":
+        return this.#watches.watch(effect.question);
+      case "unwatch":
+        return this.#watches.unwatch(effect.name);
+      case "contested":
+      case "done":
+      case "kept":
+      case "unkept":
+        return undefined; // these are for users
     }
   }
 
@@ -248,14 +251,14 @@ export class Process implements Actor, Node, Desk {
     const isUnderWay = network.send(addressOf(this.who.slot), STORE_ADDRESS, message);
     const dueAt = now.mono + timeoutMs;
     const timer = kernel.schedule(this.clock.trueTimeOf(dueAt) + AFTER_MS + this.#lateMs(), this, "timeout", errand);
-    this.#awaited.set(errand, { message, dueAt, timer });
+    this.#awaited.push({ message, dueAt, timer });
     // Some losses are noticed at once: a connection is reset.
     if (!isUnderWay && nextChance(this.#rng, 0.3))
       kernel.schedule(kernel.nowMs + this.#lateMs(), this, "reset", errand);
   }
 
   #timedOut(errand: number): void {
-    const awaited = this.#awaited.get(errand);
+    const awaited = this.#awaited.find(({ message }) => message.errand === errand);
     if (awaited === undefined) return;
     const { kernel } = this.#world;
     if (this.clock.read(kernel.nowMs).mono < awaited.dueAt) {
@@ -268,10 +271,10 @@ export class Process implements Actor, Node, Desk {
   /** Exactly once: an answer that comes after the first is dropped. */
   #answered(errand: number, answer: Answer): void {
     this.#thread?.hear();
-    const awaited = this.#awaited.get(errand);
+    const awaited = this.#awaited.find(({ message }) => message.errand === errand);
     if (awaited === undefined) return;
     const { kernel, counts, trace } = this.#world;
-    this.#awaited.delete(errand);
+    this.#awaited.splice(this.#awaited.indexOf(awaited), 1);
     kernel.cancel(awaited.timer);
     if (answer.kind === "unknown") {
       awaited.message.isGivenUp = true;
@@ -362,7 +365,7 @@ export class Process implements Actor, Node, Desk {
     this.#isAlive = false;
     kernel.cancel(this.#wake);
     this.#thread?.end();
-    for (const name of this.#watched.keys()) store.unwatch(name, this.who);
+    this.#watches.end();
     store.died(this.who);
     this.#world.observe({ type: "died", atMs: kernel.nowMs, who: this.who });
   }
@@ -376,15 +379,12 @@ export class Process implements Actor, Node, Desk {
   }
 
   #goOn(original: Process): void {
-    const { kernel, store } = this.#world;
+    const { kernel } = this.#world;
     for (const [name, input] of original.#wants) this.#wants.set(name, input);
-    for (const [name, question] of original.#watched) {
-      this.#watched.set(name, question);
-      store.watch(question, this.who);
-    }
-    for (const [errand, { message, dueAt }] of original.#awaited) {
-      const timer = kernel.schedule(this.clock.trueTimeOf(dueAt) + AFTER_MS, this, "timeout", errand);
-      this.#awaited.set(errand, { message: { ...message, who: this.who }, dueAt, timer });
+    this.#watches.follow(original.#watches);
+    for (const { message, dueAt } of original.#awaited) {
+      const timer = kernel.schedule(this.clock.trueTimeOf(dueAt) + AFTER_MS, this, "timeout", message.errand);
+      this.#awaited.push({ message: { ...message, who: this.who }, dueAt, timer });
     }
     for (const shift of original.#work.shifts()) this.#work.goOn(shift);
     kernel.schedule(kernel.nowMs, this, "wake");

@@ -2,9 +2,11 @@
 // one is the shelf's affair. A store may keep requests where a grant does not reach them (`showsOldRequests`): then it shows the last one to the present
 // holder, and the holder must find out by itself that it is not meant.
 import { nextChance, nextOf, type Rng } from "../../base/rng.ts";
-import type { Hold, Kept, Name, Token } from "../../lease/exchange.ts";
+import type { Hold, Kept, Name, Session, SessionSpec, Token } from "../../lease/exchange.ts";
+import type { Answer, Request } from "../../lease/state.ts";
 import type { Shelf } from "../models/shelf.ts";
 import type { Kernel } from "../kernel/kernel.ts";
+import type { Audience } from "./audience.ts";
 import type { Counts } from "./counts.ts";
 import { TOKEN_DOMAIN } from "./guarantees.ts";
 import type { Observation } from "./observation.ts";
@@ -16,14 +18,26 @@ interface Surroundings {
   observe(observation: Observation): void;
 }
 
+/** Where they arrive. `domain`: of the tokens that the store gives now. */
+interface Place {
+  readonly shelf: Shelf;
+  readonly domain: string;
+  readonly audience: Audience;
+}
+
+type Words = Extract<Request, { method: "askToLeave" | "invite" }>;
+
 export class Requests {
   readonly #world: Surroundings;
   readonly #showsOld: boolean;
+  readonly #place: () => Place;
+  readonly #candidates = new Set<string>();
   readonly #granted = new Map<Name, Token[]>();
   readonly #last = new Map<Name, Token>();
 
-  constructor(world: Surroundings, showsOld: boolean) {
+  constructor(world: Surroundings, showsOld: boolean, place: () => Place) {
     this.#world = world;
+    this.#place = place;
     this.#showsOld = showsOld;
   }
 
@@ -31,23 +45,60 @@ export class Requests {
     this.#granted.set(name, [...(this.#granted.get(name) ?? []), token]);
   }
 
-  /** Somebody has seen the latest term of `name`, or one of those before it. What comes back lets the request arrive; undefined if there was none. */
-  draw(name: Name, arrive: (token: Token) => void): (() => void) | undefined {
-    const { counts, kernel, rng } = this.#world;
-    const tokens = this.#granted.get(name) ?? [];
-    const token = tokens.length > 1 && nextChance(rng, 0.4) ? nextOf(rng, tokens.slice(0, -1)) : tokens.at(-1);
-    if (token === undefined) return undefined;
-    counts.requests++;
-    this.#world.observe({ type: "asked", atMs: kernel.nowMs, election: name, token });
-    return () => arrive(token);
+  /** A candidate that has opened a session. */
+  met(session: Session | SessionSpec): void {
+    if ("nonce" in session) this.#candidates.add(session.candidate);
   }
 
-  /** Whether the store keeps it. `domain`: of the tokens that it gives now; its shelf knows only the first one. */
-  arrive(name: Name, token: Token, shelf: Shelf, domain: string): boolean {
+  /** Somebody has seen the latest term of `name`, or one of those before it. What comes back lets the request arrive; undefined if there was none. */
+  ask(name: Name): (() => void) | undefined {
+    const token = this.#draw(name, 0.4);
+    if (token === undefined) return undefined;
+    this.#world.counts.requests++;
+    this.#world.observe({ type: "asked", atMs: this.#world.kernel.nowMs, election: name, token });
+    return () => void this.#arrive(name, token);
+  }
+
+  /** Likewise: somebody wants a candidate to lead after that term, or says in its name that it has a priority. */
+  invite(name: Name): (() => void) | undefined {
+    const token = this.#draw(name, 0.4);
+    if (token === undefined) return undefined;
+    this.#world.counts.invitations++;
+    const to = nextOf(this.#world.rng, [...this.#candidates]);
+    const priority = nextChance(this.#world.rng, 0.5) ? 3 : undefined;
+    return () => void this.hear({ method: "invite", name, invitation: { token, to, priority } });
+  }
+
+  #draw(name: Name, oldChance: number): Token | undefined {
+    const { rng } = this.#world;
+    const tokens = this.#granted.get(name) ?? [];
+    return tokens.length > 1 && nextChance(rng, oldChance) ? nextOf(rng, tokens.slice(0, -1)) : tokens.at(-1);
+  }
+
+  /** What a machine says to others through the store. An answer changes nothing for it. */
+  hear(request: Words): Answer {
+    const { counts, kernel } = this.#world;
+    const { name } = request;
+    if (request.method === "askToLeave") {
+      counts.invitationsAnswered++;
+      this.#world.observe({ type: "asked", atMs: kernel.nowMs, election: name, token: request.token });
+      return this.#arrive(name, request.token);
+    }
+    const { invitation } = request;
+    if (invitation.priority !== undefined) counts.pleas++;
+    this.#world.observe({ type: "invited", atMs: kernel.nowMs, election: name, invitation });
+    this.#place().audience.invite(name, invitation);
+    return { kind: "told" };
+  }
+
+  /** The store keeps it, or finds that it is too late. Its shelf knows only the first domain. */
+  #arrive(name: Name, token: Token): Answer {
+    const { shelf, domain, audience } = this.#place();
     this.#last.set(name, token);
     const isKept = token.domain === domain && shelf.askToLeave(name, { ...token, domain: TOKEN_DOMAIN });
-    if (!isKept) this.#world.counts.requestsTooLate++;
-    return isKept;
+    if (isKept) audience.tell([name], true);
+    else this.#world.counts.requestsTooLate++;
+    return { kind: "asked" };
   }
 
   /** What a keep is answered, with the requests that its holds are shown. */

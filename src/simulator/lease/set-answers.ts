@@ -13,8 +13,10 @@ export const NOT_READY: Refused = {
 /** No more than was wished. */
 export function asWished(kept: Kept, wish: KeepWish): Kept {
   if (kept.kind !== "kept") return kept;
+  const { kind, session, unsure, asked, witness, met, road } = kept;
   const strays = wish.strays === false ? [] : kept.strays;
-  return wish.proof === false ? { ...kept, lost: [], strays, proves: false } : { ...kept, strays };
+  if (wish.proof !== false) return { ...kept, strays };
+  return { kind, session, lost: [], unsure, strays, asked, proves: false, witness, met, road };
 }
 
 /** The answer to an opening tells how early this store may judge, where it has not declared that before. */

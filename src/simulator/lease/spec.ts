@@ -32,6 +32,10 @@ export interface CandidateSpec {
   readonly renewal: "loop" | "thread" | "manual";
   /** Renewal by a thread only. */
   readonly stallAfterMs?: number | undefined;
+  /** Gives a term up when it has been led for so long. */
+  readonly maxTenureMs?: number | undefined;
+  /** Greater is preferred. */
+  readonly priority?: number | undefined;
   readonly clock: ClockSpec;
   /** As declared to the machine: the clock's quanta are within. */
   readonly monoGrainMs: number;
@@ -39,8 +43,10 @@ export interface CandidateSpec {
   /** Timers are late by up to this. */
   readonly timerLateMs: number;
   readonly work: WorkSpec;
+  /** The machine that it runs on. */
+  readonly node?: string | undefined;
   /** Nobody starts here: the slot is kept for a copy of the process in that slot. */
-  readonly spareOf?: number;
+  readonly spareOf?: number | undefined;
 }
 
 /** How the simulated user behaves while leading. */
@@ -53,6 +59,8 @@ export interface WorkSpec {
   readonly overstayMaxMs: number;
   /** Of each write: memos are written beside it. */
   readonly memoChance?: number | undefined;
+  /** Of each write: one of these nodes is banned beside it, or the ban of one is lifted. */
+  readonly bans?: { readonly chance: number; readonly nodes: readonly string[] } | undefined;
 }
 
 /** The modelled store of a world of leases. */
@@ -62,12 +70,14 @@ export interface StoreSpec {
   readonly judge: "store-monotonic" | "store-wall" | "taker" | "kernel";
   readonly layout: "session" | "record";
   readonly keepProves: "this-send" | "previous-send";
+  /** With "previous-send": the chance that a keep comes by another connection than the one before it. */
+  readonly movesRoads?: number | undefined;
   readonly wakes: "watch" | "poll";
   readonly clock: ClockSpec;
   /** Judges up to this much too early; declared, so that candidates take it off. */
   readonly extraMarginMs: number;
   /** It declares that only when a session is opened, and nothing before. */
-  readonly declaresWhenMet?: boolean;
+  readonly declaresWhenMet?: boolean | undefined;
   /** Ends sessions up to this much too late. */
   readonly lateMaxMs: number;
   /** What it grants: the asked ttl times this, rounded up to a multiple of the step. */
@@ -80,9 +90,9 @@ export interface StoreSpec {
   /** Layout "record": a keep may leave some records unrenewed, and says so. */
   readonly unsureChance: number;
   /** A line: a keep for which no proof was wished proves nothing, and strays are shown only where they were wished. */
-  readonly weakKeeps?: boolean;
+  readonly weakKeeps?: boolean | undefined;
   /** Declared: so many holds are enough for one keep, and the others take turns. */
-  readonly holdsPerKeep?: number;
+  readonly holdsPerKeep?: number | undefined;
   /** Refuses a request without applying it. */
   readonly refuseChance: number;
   /** Refuses a request without applying it, as what trying again cannot help. */
@@ -98,9 +108,9 @@ export interface StoreSpec {
   /** Ends what has run out before it serves a request, or only when its own timer comes. */
   readonly isPunctual: boolean;
   /** Shows a request to hand over to the present holder of the name. */
-  readonly showsOldRequests?: boolean;
+  readonly showsOldRequests?: boolean | undefined;
   /** Keeps swap over the beat that they know. */
-  readonly refusesClones?: boolean;
+  readonly refusesClones?: boolean | undefined;
 }
 
 /** A race without weaknesses, as `sqlite:` and `postgres:` keep it; whose clock it reads is the world's affair. */

@@ -2,7 +2,7 @@
 // spite of them is declared in `guaranteeOf` (guarantees.ts); it keeps that, except when somebody meddles, which it reports.
 //
 //   late        ends sessions later than their ttl, within `lateMaxMs`; never earlier than `extraMarginMs` before it
-//   relays      answers a keep before the judge has heard of it: the judge counts from the keep before (`previous-send`)
+//   relays      answers a keep before the judge has heard of it: the judge counts from the keep before (`previous-send`), if that came by the same road
 //   stale       answers looks from an old copy; never anything else
 //   forgetful   a failover goes back to an old copy
 //   unsure      leaves some records unrenewed, and says so
@@ -36,6 +36,7 @@ import { memoAnswer } from "./memo-desk.ts";
 import { addressOf, type AnswerMessage, type RequestMessage, STORE_ADDRESS } from "./messages.ts";
 import type { Shelf } from "../models/shelf.ts";
 import { Requests } from "./requests.ts";
+import { Roads } from "./roads.ts";
 import type { Node } from "../kernel/network.ts";
 import type { Meddling, Who } from "./observation.ts";
 import type { StoreSpec } from "./spec.ts";
@@ -70,13 +71,19 @@ export class StoreHost implements Actor, Node {
   readonly #domain = new Domain();
   readonly #stale = new StaleCopy();
   readonly #backups: Backups;
-  readonly #requests: Requests;
+  readonly #roads: Roads;
+  readonly requests: Requests;
   readonly #witnesses: Witnesses;
 
   constructor(world: Surroundings, spec: StoreSpec, clock: VirtualClock, elections: readonly Name[]) {
     this.#elections = elections;
     this.#backups = new Backups(spec.forgetMs);
-    this.#requests = new Requests(world, spec.showsOldRequests === true);
+    this.#roads = new Roads(world, spec);
+    this.requests = new Requests(world, spec.showsOldRequests === true, () => ({
+      shelf: this.#shelf,
+      domain: this.#domain.name,
+      audience: this.#audience,
+    }));
     this.#audience = new Audience(world, spec.wakes, (question) => this.#seen(this.#shelf.look(question, this.#now())));
     this.#witnesses = new Witnesses(world);
     this.#world = world;
@@ -96,6 +103,7 @@ export class StoreHost implements Actor, Node {
   #serve(message: RequestMessage): void {
     const { counts, network, trace, kernel } = this.#world;
     const { who, errand, request } = message;
+    const { method } = request;
     if (message.isGivenUp) counts.lateCommits++;
     // Those of a renewal thread's own keeps are negative, and have no order with the others.
     if (errand > 0 && (this.#lastErrand.get(who) ?? 0) > errand) counts.overtakenCommits++;
@@ -103,12 +111,9 @@ export class StoreHost implements Actor, Node {
     if (this.#spec.isPunctual) this.#expire();
     if (!this.#isCalm) this.#backups.backUp(this.#shelf, kernel.nowMs);
     const answer = this.#answer(message);
-    if (trace.isRecorded) {
-      const { method } = request;
+    if (trace.isRecorded)
       trace.record(kernel.nowMs, { type: "served", who: who.label, slot: who.slot, errand, method, answer });
-    }
-    const reply: AnswerMessage = { kind: "answer", who, errand, answer };
-    network.send(STORE_ADDRESS, addressOf(who.slot), reply);
+    network.send(STORE_ADDRESS, addressOf(who.slot), { kind: "answer", who, errand, answer } satisfies AnswerMessage);
     this.#armExpiry();
   }
 
@@ -122,9 +127,10 @@ export class StoreHost implements Actor, Node {
     switch (request.method) {
       case "keep":
         if (!("id" in request.session)) this.#ownerOf.set(request.session.nonce, who);
+        this.requests.met(request.session);
         return this.#isUnproven(request, sentAtMs)
           ? pretended(request.session as Session)
-          : withMet(this.#keepAsWished(request), request.session, this.#spec);
+          : withMet(this.#roads.named(this.#keepAsWished(request)), request.session, this.#spec);
       case "claim":
         return { kind: "claimed", claimed: request.claims.map((claim) => this.#claim(claim)) };
       case "release":
@@ -133,7 +139,10 @@ export class StoreHost implements Actor, Node {
         return { kind: "seen", seats: request.questions.map((question) => this.#look(question)) };
       case "writeMemo":
       case "readMemos":
-        return memoAnswer(this.#shelf, request, this.#now(), this.#world);
+        return memoAnswer(this.#shelf, request, this.#now(), this.#isCalm, this.#world);
+      case "askToLeave":
+      case "invite":
+        return this.requests.hear(request);
     }
   }
 
@@ -158,13 +167,12 @@ export class StoreHost implements Actor, Node {
 
   #keep(session: Session | SessionSpec, holds: readonly Hold[]): Kept {
     const id = "id" in session ? session.id : session.nonce;
-    const touchedAt = this.#touchedAt.get(id);
+    const touchedAt = "id" in session ? this.#touchedAt.get(id) : undefined;
     this.#touchedAt.set(id, this.#now());
-    const isRelayed = this.#spec.keepProves === "previous-send" && "id" in session && touchedAt !== undefined;
-    const heardAt = isRelayed ? Math.min(touchedAt, this.#heardAt()) : this.#heardAt();
+    const heardAt = this.#roads.hear(id, touchedAt, this.#heardAt(), this.#isCalm);
     const unsure = this.#isCalm ? [] : holds.filter(() => nextChance(this.#world.rng, this.#spec.unsureChance));
     if (unsure.length === 0)
-      return this.#requests.shown(this.#shelf.keep(session, holds, heardAt), holds, this.#domain.name);
+      return this.requests.shown(this.#shelf.keep(session, holds, heardAt), holds, this.#domain.name);
     this.#world.counts.unsureKeeps++;
     const sure = holds.filter((hold) => !unsure.includes(hold));
     const kept = this.#shelf.keep(session, sure, heardAt);
@@ -180,6 +188,7 @@ export class StoreHost implements Actor, Node {
       this.#world.counts.lockDelays++;
       return { kind: "beaten", seat };
     }
+    if (this.#shelf.isBanned(claim.session.id)) this.#world.counts.bannedClaims++;
     const claimed = this.#witnesses.confirm(claim, this.#domain.put(this.#shelf.claim(claim, this.#heardAt())));
     this.#sessionOf.set(claim.bid, claim.session.id);
     if (claimed.kind === "granted" && claimed.hold.token !== undefined) this.#grant(claim, claimed.hold.token);
@@ -193,7 +202,7 @@ export class StoreHost implements Actor, Node {
     if (this.#domain.hasMoved && this.#spec.shape === "line") this.#world.counts.movedLineGrants++;
     this.#quietUntil.delete(claim.name);
     this.#tokens.set(token.bid, token);
-    this.#requests.granted(claim.name, token);
+    this.requests.granted(claim.name, token);
     this.#world.observe({ type: "granted", atMs: this.#world.kernel.nowMs, election: claim.name, token });
     if (this.#spec.shape === "race") this.#audience.tell([claim.name]);
   }
@@ -264,9 +273,8 @@ export class StoreHost implements Actor, Node {
 
   /** From when the judge counts what has just arrived: as early as it may, half of the time. */
   #heardAt(): number {
-    const { extraMarginMs } = this.#spec;
+    const [{ extraMarginMs }, { rng }] = [this.#spec, this.#world];
     if (extraMarginMs === 0) return this.#now();
-    const { rng } = this.#world;
     return this.#now() - (nextChance(rng, 0.5) ? extraMarginMs : nextBetween(rng, 0, extraMarginMs));
   }
 
@@ -312,6 +320,7 @@ export class StoreHost implements Actor, Node {
   /** The world has become calm: no more weaknesses beyond what is declared. */
   calm(): void {
     this.#isCalm = true;
+    this.#shelf.liftBans();
   }
 
   jump(byMs: number): void {
@@ -348,14 +357,6 @@ export class StoreHost implements Actor, Node {
     this.#shelf.endSession(session);
     this.#audience.tell();
     this.#armExpiry();
-  }
-
-  /** Whose term is asked is decided now; what comes back sends the request. undefined: nobody has led yet. */
-  requestToLeave(name: Name): (() => void) | undefined {
-    return this.#requests.draw(name, (token) => {
-      const isKept = this.#requests.arrive(name, token, this.#shelf, this.#domain.name);
-      if (isKept) this.#audience.tell([name], true);
-    });
   }
 
   forget(): void {

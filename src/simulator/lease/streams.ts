@@ -18,6 +18,10 @@ const STREAMS = {
   clones: 12,
   requests: 15,
   memos: 16,
+  bans: 17,
+  tenures: 18,
+  roads: 19,
+  invitations: 20,
 } as const;
 
 export function streamOf(seed: number, part: keyof typeof STREAMS): Rng {

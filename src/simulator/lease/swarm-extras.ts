@@ -9,7 +9,10 @@
 //   denials    requests are refused for good, also before the first one has succeeded
 //   closes     candidates are closed in the midst of everything
 //   asks       leaders are asked to hand over, some of them too late: the request names an older term
+//   tenures    candidates give a term up when they have led for a while
+//   invites    candidates are invited to lead next, some of them too late; some have a priority, and invite themselves
 //   memos      leaders leave memos, several at once
+//   bans       leaders ban the nodes of others, and lift bans
 //   replaced   an empty store takes the place of the one that candidates know
 import { nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../../base/rng.ts";
 import { drawFaults, type FaultPlan, withMore } from "./faults.ts";
@@ -26,7 +29,8 @@ export function withExtras(world: WorldSpec, plan: Plan): WorldSpec {
     declaresWhenMet: onKernel.store.extraMarginMs > 0 && nextChance(streamOf(world.seed, "met"), 0.5),
   };
   const closing = nextChance(rng, 0.15) ? withCloses(onKernel, plan, rng) : onKernel;
-  return withMemos(withReplacements(withRequests({ ...closing, store }, plan), plan));
+  const asked = withTenures(withBans(withMemos(withReplacements(withRequests({ ...closing, store }, plan), plan))));
+  return withInvitations(asked, plan);
 }
 
 function drawExtras(store: StoreSpec, ttlMs: number, rng: Rng): StoreSpec {
@@ -83,6 +87,40 @@ function withMemos(world: WorldSpec): WorldSpec {
   const memoChance = nextOf(rng, [0.2, 0.5, 0.8]);
   const candidates = world.candidates.map((each) => ({ ...each, work: { ...each.work, memoChance } }));
   return { ...world, label: `${world.label} memos`, candidates };
+}
+
+/** Two processes may run on one node. A leader may try to ban its own, which is refused. */
+function withBans(world: WorldSpec): WorldSpec {
+  const rng = streamOf(world.seed, "bans");
+  if (!nextChance(rng, 0.15) || !world.store.isFenced) return world;
+  const nodes = world.candidates.map((_, slot) => `node-${nextChance(rng, 0.2) ? 0 : slot}`);
+  const bans = { chance: nextOf(rng, [0.05, 0.2, 0.4]), nodes: [...new Set(nodes)] };
+  const candidates = world.candidates.map((each, slot) => ({
+    ...each,
+    node: nodes[slot],
+    work: { ...each.work, bans },
+  }));
+  return { ...world, label: `${world.label} bans`, candidates };
+}
+
+/** Some candidates have a tenure and some have none; the longest may be that of a world without faults. */
+function withTenures(world: WorldSpec): WorldSpec {
+  const rng = streamOf(world.seed, "tenures");
+  if (!nextChance(rng, 0.15)) return world;
+  const candidates = world.candidates.map((each) =>
+    nextChance(rng, 0.8) ? { ...each, maxTenureMs: each.ttlMs * nextOf(rng, [1, 1.5, 3]) } : each,
+  );
+  return { ...world, label: `${world.label} tenures`, candidates };
+}
+
+/** Only where the store can pass them on. */
+function withInvitations(world: WorldSpec, plan: Plan): WorldSpec {
+  const { shape, wakes, isFenced } = world.store;
+  const rng = streamOf(world.seed, "invitations");
+  if (!nextChance(rng, 0.35) || shape !== "race" || wakes !== "watch" || !isFenced) return world;
+  const invitations = drawFaults(rng, { ...plan, kinds: ["invite"], count: nextInteger(rng, 2, 8) });
+  const candidates = world.candidates.map((each) => ({ ...each, priority: nextOf(rng, [0, 0, 1, 2]) }));
+  return { ...world, label: `${world.label} invites`, candidates, faults: withMore(world.faults, invitations) };
 }
 
 /** After a replacement exclusion is not judged any more in a race, where versions may come again. So it is drawn mostly for lines. */

@@ -9,7 +9,15 @@ import type { Ears, ObservationOf, Who } from "./observation.ts";
 const CLOSE_MS = 25;
 
 export class Tally {
-  readonly hears: Ears = { elected: (observation) => this.#elected(observation) };
+  readonly hears: Ears = {
+    elected: (observation) => this.#elected(observation),
+    noted: ({ write: { ban } }) => {
+      if (ban !== undefined) this.#counts[ban.stands ? "bansWritten" : "bansLifted"]++;
+    },
+    answer: ({ answer }) => {
+      if (answer.kind === "refused" && answer.code === "NODE_BANNED") this.#counts.bannedOpenings++;
+    },
+  };
   readonly #counts: Counts;
   readonly #proofs: Proofs;
   readonly #read: (who: Who) => Reading;

@@ -30,7 +30,7 @@ export class ThreadEnd {
     this.#world = world;
     this.#parts = parts;
     this.#loop = loop;
-    this.#host = new DeputyHost(world, { ...parts, news: () => loop.soon(() => this.hear(), 0) });
+    this.#host = new DeputyHost(world, { news: () => loop.soon(() => this.hear(), 0), ...parts });
     this.#turn();
   }
 

@@ -29,7 +29,7 @@ export class Witnesses {
     const { rng, counts } = this.#world;
     const confirms = this.#heard.has(witness) && !nextChance(rng, WITHHELD);
     counts[confirms ? "confirmedKeeps" : "unconfirmedGrants"]++;
-    return confirms ? { ...claimed, confirms } : claimed;
+    return confirms ? { kind: claimed.kind, hold: claimed.hold, confirms } : claimed;
   }
 
   forget(): void {

@@ -1,6 +1,6 @@
 // The simulated user of one process: what it does with a term. Starts work when elected, writes to the fenced resource now and then, stops
 // when the signal aborts, after a drain of its own length; sometimes it overstays, sometimes it writes without asking.
-import { nextBetween, nextChance, type Rng } from "../../base/rng.ts";
+import { nextBetween, nextChance, nextOf, type Rng } from "../../base/rng.ts";
 import type { Bid, Name, Token } from "../../lease/exchange.ts";
 import type { Input } from "../../lease/state.ts";
 import { NO_DOMAIN } from "./guarantees.ts";
@@ -92,7 +92,20 @@ export class Work {
     const { label } = this.#desk;
     if (nextChance(this.#rng, 0.1)) this.#desk.say({ type: "announce", id: 0, name: election, value: label });
     if (this.#spec.memoChance !== undefined) this.#leaveMemos(shift, this.#spec.memoChance);
+    if (this.#spec.bans !== undefined) this.#banSomebody(shift, this.#spec.bans);
     this.#desk.remind(this.#spec.writeEveryMs, "write", shift);
+  }
+
+  /** Or lets somebody in again, at once or much later, in this term or in another. */
+  #banSomebody({ election, token }: Shift, { chance, nodes }: NonNullable<WorkSpec["bans"]>): void {
+    if (token.domain === NO_DOMAIN) return;
+    while (nextChance(this.#rng, chance)) {
+      const node = nextOf(this.#rng, nodes);
+      const stands = nextChance(this.#rng, 0.5);
+      const value = `${stands} ${++this.#memos}`;
+      const ban = { node, stands };
+      this.#desk.say({ type: "memo", id: this.#memos, name: election, bid: token.bid, key: node, value, ban });
+    }
   }
 
   /** Several at once, of two keys: they wait for each other, or overtake each other. */

@@ -47,7 +47,8 @@ export class World implements Actor {
   readonly #lives: number[] = [];
   readonly #settings: readonly Settings[];
   readonly #clocks: VirtualClock[];
-  readonly #byWho = new Map<Who, Process>();
+  /** By the number of each life. */
+  readonly #byNumber: Process[] = [];
   readonly #ears: ReadonlyMap<Observation["type"], readonly Ear[]>;
   readonly #judgedBy: readonly string[] | undefined;
   readonly #succession: { readonly isComplete: boolean };
@@ -70,12 +71,12 @@ export class World implements Actor {
     this.network = new Network(this.kernel, streamOf(spec.seed, "network"), spec.network);
     const rng = streamOf(spec.seed, "store");
     this.store = new StoreHost(
-      { ...this.#surroundings(), rng },
+      { rng, ...this.#surroundings() },
       spec.store,
       new VirtualClock(spec.store.clock),
       spec.elections,
     );
-    this.writes = new Writes({ ...this.#surroundings(), rng: streamOf(spec.seed, "resource") }, spec.resource);
+    this.writes = new Writes({ rng: streamOf(spec.seed, "resource"), ...this.#surroundings() }, spec.resource);
     this.network.attach(STORE_ADDRESS, this.store);
     this.#settings = spec.candidates.map((candidate) => settingsOf(spec, candidate));
     this.#clocks = spec.candidates.map(({ clock }) => new VirtualClock(clock));
@@ -108,6 +109,8 @@ export class World implements Actor {
     hash.mixText(event.kind);
     hash.mix(event.subject);
     event.actor?.handle(event);
+    // A message is in its event for as long as it travels; other events are kept by those who may cancel them.
+    if (event.actor === this.network) this.kernel.recycle(event);
     if (this.#isAwaiting && this.#succession.isComplete) this.#advance();
     this.counts.events = this.kernel.handled;
     if (this.kernel.handled > EVENTS_MAX) this.#giveUp();
@@ -155,7 +158,7 @@ export class World implements Actor {
     const clock = this.#clocks[slot];
     assert(candidate !== undefined && settings !== undefined && clock !== undefined, "a slot has a candidate");
     const who = this.#newLife(slot);
-    const surroundings = { ...this.#surroundings(), store: this.store, writes: this.writes };
+    const surroundings = { store: this.store, writes: this.writes, ...this.#surroundings() };
     const rng = streamOfLife(this.spec.seed, slot, who.life);
     const process = new Process(surroundings, { who, spec: candidate, settings, clock, rng });
     this.#settleIn(process);
@@ -165,13 +168,13 @@ export class World implements Actor {
   #newLife(slot: number): Who {
     const life = (this.#lives[slot] ?? 0) + 1;
     this.#lives[slot] = life;
-    return { slot, life, label: `c${slot}.${life}` };
+    return { number: this.#byNumber.length, slot, life, label: `c${slot}.${life}` };
   }
 
   #settleIn(process: Process): void {
     const { who } = process;
     this.processes[who.slot] = process;
-    this.#byWho.set(who, process);
+    this.#byNumber[who.number] = process;
     this.network.attach(addressOf(who.slot), process);
   }
 
@@ -236,7 +239,7 @@ export class World implements Actor {
 
   #judgement(): Judgement {
     const probes: Probes = {
-      isHeld: (who, election, bid) => this.#byWho.get(who)?.isHeld(election, bid) ?? false,
+      isHeld: (who, election, bid) => this.#byNumber[who.number]?.isHeld(election, bid) ?? false,
       stands: (election, bid, session) => this.store.stands(election, bid, session),
     };
     return { promises: promisesOf(this.spec), probes, violate: (invariant, story) => this.#violate(invariant, story) };
@@ -255,10 +258,22 @@ export class World implements Actor {
 
 function settingsOf(
   spec: WorldSpec,
-  { id, ttlMs, drainMs, renewal, stallAfterMs, monoGrainMs, bootGrainMs }: CandidateSpec,
+  {
+    id,
+    ttlMs,
+    drainMs,
+    renewal,
+    stallAfterMs,
+    maxTenureMs,
+    priority,
+    monoGrainMs,
+    bootGrainMs,
+    node: name,
+  }: CandidateSpec,
 ): Settings {
   const grain = { monoMs: monoGrainMs, bootMs: bootGrainMs };
-  const input = { id, ttlMs, drainMs, renewal, stallAfterMs, rho: spec.rho };
+  const node = name === undefined ? undefined : { name, machine: `machine of ${name}` };
+  const input = { id, ttlMs, drainMs, renewal, stallAfterMs, maxTenureMs, priority, rho: spec.rho, node };
   return resolveSettings(input, guaranteeOf(spec.store), grain, "simulator");
 }
 

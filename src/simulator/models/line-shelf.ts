@@ -21,9 +21,11 @@ import type {
   Version,
   Will,
 } from "../../lease/exchange.ts";
-import { isSameOpening, mayEnd, mayKeep, withBeat } from "../../lease/beat-rule.ts";
+import { isSameOpening, mayEnd, mayKeep } from "../../lease/beat-rule.ts";
+import { ownNode } from "../../lease/ban-rule.ts";
+import { BanRack } from "./ban-rack.ts";
 import { MemoRack } from "./memo-rack.ts";
-import type { Shelf, ShelfOptions } from "./shelf.ts";
+import { grantedSession, type Shelf, type ShelfOptions } from "./shelf.ts";
 
 interface SessionRow {
   readonly candidate: string;
@@ -53,6 +55,7 @@ export class LineShelf implements Shelf {
   /** Somebody was, at some name. */
   #wasAsked = false;
   #memos = new MemoRack();
+  #bans = new BanRack();
 
   constructor(options: ShelfOptions) {
     this.#options = options;
@@ -62,6 +65,8 @@ export class LineShelf implements Shelf {
     const id = "id" in session ? session.id : session.nonce;
     let row = this.#sessions.get(id);
     if ("nonce" in session && row === undefined) {
+      const refused = this.#bans.admit(session, (other) => this.#isLive(other, nowMs));
+      if (refused !== undefined) return refused;
       const ttlMs = this.#options.grant?.(session.ttlMs) ?? session.ttlMs;
       row = {
         candidate: session.candidate,
@@ -72,7 +77,7 @@ export class LineShelf implements Shelf {
       };
       this.#sessions.set(id, row);
     }
-    if (row === undefined || row.over) return { kind: "session-lost" };
+    if (row === undefined || row.over || this.#bans.isBanned(id)) return { kind: "session-lost" };
     const isKnown = "id" in session ? mayKeep(session, row.mark) : isSameOpening(session, row.mark);
     if (!isKnown) return { kind: "session-lost" };
     if ("id" in session) {
@@ -80,9 +85,20 @@ export class LineShelf implements Shelf {
       row.mark = this.#markOf(session.beats?.at(-1));
     }
     const lost = holds.filter((hold) => !this.#line(hold.name).some((entry) => isSame(entry, hold)));
-    const granted = withBeat({ id, candidate: row.candidate, ttlMs: row.ttlMs }, row.mark);
+    const granted = grantedSession(id, row);
     const strays = this.#strays(id, holds);
-    return { kind: "kept", session: granted, lost, unsure: [], strays, asked: this.#asked(id, holds) };
+    const asked = this.#asked(id, holds);
+    return {
+      kind: "kept",
+      session: granted,
+      lost,
+      unsure: [],
+      strays,
+      asked,
+      witness: undefined,
+      met: undefined,
+      road: undefined,
+    };
   }
 
   #markOf(beat: string | undefined): string | undefined {
@@ -111,7 +127,8 @@ export class LineShelf implements Shelf {
 
   claim(claim: Claim): Claimed {
     const mine = this.#sessions.get(claim.session.id);
-    if (mine === undefined || mine.over) return { kind: "session-lost" };
+    // Also of an entry that has come to the front: this is the step that grants it.
+    if (mine === undefined || mine.over || this.#bans.isBanned(claim.session.id)) return { kind: "session-lost" };
     const line = this.#line(claim.name);
     let entry = line.find(({ session }) => session === claim.session.id);
     if (entry !== undefined && entry.bid !== claim.bid) return { kind: "leftover", bid: entry.bid };
@@ -150,7 +167,7 @@ export class LineShelf implements Shelf {
     const version = `${first?.revision ?? `gone@${this.#revision}`}` as Version;
     const index = line.findIndex((entry) => entry.bid === bid && entry.session === session?.id);
     const place = bid === undefined ? undefined : { present: index >= 0, ahead: Math.max(0, index) };
-    if (first === undefined) return { name, version, state: "vacant", place };
+    if (first === undefined) return { name, version, state: "vacant", holder: undefined, ttlMs: undefined, place };
     const { candidate, revision: token, value } = first;
     const holder = { candidate, bid: first.bid, token, domain: this.#options.domain, value };
     return { name, version, state: "held", holder, ttlMs: first.ttlMs, place };
@@ -165,16 +182,34 @@ export class LineShelf implements Shelf {
     return true;
   }
 
+  showNext(name: Name, { domain, value, bid }: Token): ReturnType<Shelf["showNext"]> {
+    const [first, second] = this.#line(name);
+    if (first?.revision !== value || first.bid !== bid || domain !== this.#options.domain)
+      return { kind: "not-leading" };
+    return { kind: "next", candidate: second?.candidate };
+  }
+
   writeMemo(write: MemoWrite): MemoWritten {
     const { session, hold } = write;
-    if (this.#sessions.get(session.id)?.over !== false) return { kind: "session-lost" };
+    if (this.#sessions.get(session.id)?.over !== false || this.#bans.isBanned(session.id))
+      return { kind: "session-lost" };
     const first = this.#line(hold.name)[0];
     if (first?.session !== session.id || hold.token === undefined || !isSame(first, hold)) return { kind: "seat-lost" };
-    return this.#memos.write(write);
+    const written = ownNode("the store", session, write.ban) ?? this.#memos.write(write);
+    if (written.kind === "written" && write.ban !== undefined) this.#bans.change(write.ban, hold.name);
+    return written;
   }
 
   readMemos(name: Name, key: string | undefined): readonly Memo[] {
     return this.#memos.read(name, key);
+  }
+
+  isBanned(session: string): boolean {
+    return this.#bans.isBanned(session);
+  }
+
+  liftBans(): void {
+    this.#bans.clear();
   }
 
   deleteRecord(name: Name, _nowMs: number, ahead = 0): void {
@@ -210,6 +245,7 @@ export class LineShelf implements Shelf {
     twin.#revision = this.#revision;
     twin.#wasAsked = this.#wasAsked;
     twin.#memos = this.#memos.copy();
+    twin.#bans = this.#bans.copy();
     for (const [id, row] of this.#sessions) twin.#sessions.set(id, { ...row });
     for (const [name, line] of this.#lines)
       twin.#lines.set(
@@ -217,6 +253,11 @@ export class LineShelf implements Shelf {
         line.map((entry) => ({ ...entry })),
       );
     return twin;
+  }
+
+  #isLive(id: string, nowMs: number): boolean {
+    const row = this.#sessions.get(id);
+    return row !== undefined && !row.over && row.expiresAt > nowMs;
   }
 
   #line(name: Name): EntryRow[] {

@@ -4,7 +4,7 @@
 // INVARIANT  versions of a name never repeat: a version is drawn from one counter for the whole shelf, absence included.
 // INVARIANT  counter[name] ≥ every token ever granted for name, and the grant takes it in the same step.
 // INVARIANT  dead is stable: once a session is dead, no keep and no claim of it succeeds.
-import { isSameOpening, mayEnd, mayKeep, withBeat } from "../../lease/beat-rule.ts";
+import { isSameOpening, mayEnd, mayKeep } from "../../lease/beat-rule.ts";
 import {
   type Bid,
   type Claim,
@@ -24,8 +24,10 @@ import {
   type Version,
   type Will,
 } from "../../lease/exchange.ts";
+import { ownNode } from "../../lease/ban-rule.ts";
+import { BanRack } from "./ban-rack.ts";
 import { MemoRack } from "./memo-rack.ts";
-import type { Shelf, ShelfOptions } from "./shelf.ts";
+import { grantedSession, type Shelf, type ShelfOptions } from "./shelf.ts";
 
 interface SessionRow {
   readonly candidate: string;
@@ -71,6 +73,7 @@ export class RaceShelf implements Shelf {
   #counters = new Map<Name, CounterRow>();
   /** With the counters: deleting a seat deletes none. */
   #memos = new MemoRack();
+  #bans = new BanRack();
   #beats = 0;
   /** Somebody was, at some name. */
   #wasAsked = false;
@@ -82,8 +85,9 @@ export class RaceShelf implements Shelf {
   keep(session: Session | SessionSpec, holds: readonly Hold[], nowMs: number): Kept {
     const id = "id" in session ? session.id : session.nonce;
     const row = this.#sessions.get(id);
-    if ("nonce" in session && row === undefined) return kept(id, this.#open(session, nowMs));
-    if (row === undefined || row.dead) return { kind: "session-lost" };
+    if ("nonce" in session && row === undefined)
+      return this.#bans.admit(session, (other) => this.#isLive(other, nowMs)) ?? kept(id, this.#open(session, nowMs));
+    if (row === undefined || row.dead || this.#bans.isBanned(id)) return { kind: "session-lost" };
     if ("nonce" in session) return isSameOpening(session, row.mark) ? kept(id, row) : { kind: "session-lost" };
     if (!mayKeep(session, row.mark)) return { kind: "session-lost" };
     row.beat = ++this.#beats;
@@ -147,7 +151,7 @@ export class RaceShelf implements Shelf {
   claim(claim: Claim, nowMs: number): Claimed {
     const mine = this.#sessions.get(claim.session.id);
     const seat = this.#seats.get(claim.name);
-    if (mine === undefined || mine.dead) return { kind: "session-lost" };
+    if (mine === undefined || mine.dead || this.#bans.isBanned(claim.session.id)) return { kind: "session-lost" };
     if (seat !== undefined && !seat.vacant && seat.bid === claim.bid && seat.session === claim.session.id) {
       seat.value = claim.value;
       return { kind: "granted", hold: this.#hold(claim.name, seat) };
@@ -196,13 +200,18 @@ export class RaceShelf implements Shelf {
     const counter = this.#counters.get(name);
     if (seat === undefined)
       return counter === undefined
-        ? { name, version, state: "vacant" }
-        : { name, version, state: "missing", ttlMs: counter.ttlMs };
+        ? vacant(name, version)
+        : { name, version, state: "missing", holder: undefined, ttlMs: counter.ttlMs, heldUntilMs: undefined };
     const row = this.#sessions.get(seat.session);
-    if (seat.vacant || (row?.dead ?? true)) return { name, version, state: "vacant" };
+    if (seat.vacant || (row?.dead ?? true)) return vacant(name, version);
     const { candidate, bid, token, value } = seat;
     const holder = { candidate, bid, token, domain: this.#options.domain, value };
-    return { name, version, state: "held", holder, ttlMs: seat.ttlMs };
+    return { name, version, state: "held", holder, ttlMs: seat.ttlMs, heldUntilMs: undefined };
+  }
+
+  /** A race has no order. */
+  showNext(): ReturnType<Shelf["showNext"]> {
+    return { kind: "next", candidate: undefined };
   }
 
   askToLeave(name: Name, token: Token): boolean {
@@ -216,15 +225,26 @@ export class RaceShelf implements Shelf {
 
   writeMemo(write: MemoWrite): MemoWritten {
     const { session, hold } = write;
-    if (this.#sessions.get(session.id)?.dead !== false) return { kind: "session-lost" };
+    if (this.#sessions.get(session.id)?.dead !== false || this.#bans.isBanned(session.id))
+      return { kind: "session-lost" };
     const seat = this.#seats.get(hold.name);
     const isMine = seat !== undefined && !seat.vacant && seat.session === session.id && seat.bid === hold.bid;
     if (!isMine || seat.token !== hold.token?.value) return { kind: "seat-lost" };
-    return this.#memos.write(write);
+    const written = ownNode("the store", session, write.ban) ?? this.#memos.write(write);
+    if (written.kind === "written" && write.ban !== undefined) this.#bans.change(write.ban, hold.name);
+    return written;
   }
 
   readMemos(name: Name, key: string | undefined): readonly Memo[] {
     return this.#memos.read(name, key);
+  }
+
+  isBanned(session: string): boolean {
+    return this.#bans.isBanned(session);
+  }
+
+  liftBans(): void {
+    this.#bans.clear();
   }
 
   deleteRecord(name: Name): void {
@@ -271,10 +291,16 @@ export class RaceShelf implements Shelf {
     twin.#beats = this.#beats;
     twin.#wasAsked = this.#wasAsked;
     twin.#memos = this.#memos.copy();
+    twin.#bans = this.#bans.copy();
     for (const [id, row] of this.#sessions) twin.#sessions.set(id, { ...row });
     for (const [name, seat] of this.#seats) twin.#seats.set(name, { ...seat });
     for (const [name, counter] of this.#counters) twin.#counters.set(name, { ...counter });
     return twin;
+  }
+
+  #isLive(id: string, nowMs: number): boolean {
+    const row = this.#sessions.get(id);
+    return row !== undefined && !row.dead && row.expiresAt > nowMs;
   }
 
   #version(name: Name): Version {
@@ -301,12 +327,20 @@ export class RaceShelf implements Shelf {
   }
 }
 
+function vacant(name: Name, version: Version): Seat {
+  return { name, version, state: "vacant", holder: undefined, ttlMs: undefined, heldUntilMs: undefined };
+}
+
 function kept(id: string, row: SessionRow): Extract<Kept, { kind: "kept" }> {
   return {
     kind: "kept",
-    session: withBeat({ id, candidate: row.candidate, ttlMs: row.ttlMs }, row.mark),
+    session: grantedSession(id, row),
     lost: [],
     unsure: [],
     strays: [],
+    asked: undefined,
+    witness: undefined,
+    met: undefined,
+    road: undefined,
   };
 }

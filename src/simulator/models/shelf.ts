@@ -13,6 +13,7 @@ import type {
   Seat,
   Session,
   SessionSpec,
+  ShownNext,
   Token,
   Will,
 } from "../../lease/exchange.ts";
@@ -24,8 +25,14 @@ export interface Shelf {
   look(question: Question, nowMs: number): Seat;
   /** Somebody asks the term of `token` to hand over. False, and nothing is kept of it: that term does not hold the name. */
   askToLeave(name: Name, token: Token): boolean;
+  /** Line: who stands behind the first, if that is the term of `token`. */
+  showNext(name: Name, token: Token): Extract<ShownNext, { kind: "next" | "not-leading" }>;
   writeMemo(write: MemoWrite, nowMs: number): MemoWritten;
   readMemos(name: Name, key: string | undefined): readonly Memo[];
+  /** Whether a ban stands against the node of this session. */
+  isBanned(session: string): boolean;
+  /** An operator lifts every ban. */
+  liftBans(): void;
   /** An operator deletes what stands at `name`; of a line, the entry with so many before it. */
   deleteRecord(name: Name, nowMs: number, ahead?: number): void;
   /** An operator ends a session: every hold of it falls. */
@@ -49,4 +56,12 @@ export interface ShelfOptions {
   readonly refusesClones?: boolean | undefined;
   /** What it grants for what is asked. */
   readonly grant?: ((askedMs: number) => number) | undefined;
+}
+
+/** A session as its keep is answered: with the beat that stands there now, if it has one. */
+export function grantedSession(
+  id: string,
+  { candidate, ttlMs, mark }: { readonly candidate: string; readonly ttlMs: number; readonly mark: string | undefined },
+): Session {
+  return { id, candidate, ttlMs, beats: mark === undefined ? undefined : [mark] };
 }

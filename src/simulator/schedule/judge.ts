@@ -1,6 +1,6 @@
 // What judges a world of schedules: the two promises of src/schedule/machine.ts, said once more without knowing how they are kept. It sees the marks that the store applied, the works that began and
 // ended, and the ends of terms, all in true time; and it writes down which slots ran, were lost, were repeated.
-import type { Violation } from "../kernel/hunt.ts";
+import { Judge } from "../kernel/judge.ts";
 import type { Plan } from "../../schedule/machine.ts";
 import type { Mark } from "../../schedule/mark.ts";
 
@@ -29,19 +29,17 @@ export interface SlotLists {
   readonly repeated: readonly number[];
 }
 
-export class Judge {
+export class ScheduleJudge extends Judge {
   readonly #plan: Plan;
-  readonly #judgedBy: readonly string[] | undefined;
   readonly runs: Map<number, Run[]> = new Map();
   /** Slots that a term has marked before their work, by token: the last one. */
   readonly #marked = new Map<number, number>();
   /** Every slot that was marked before its work. */
   readonly #taken = new Set<number>();
-  violation: Violation | undefined;
 
   constructor(plan: Plan, judgedBy: readonly string[] | undefined) {
+    super(judgedBy);
     this.#plan = plan;
-    this.#judgedBy = judgedBy;
   }
 
   applied(old: Mark | undefined, mark: Mark, token: number, atMs: number): void {
@@ -93,10 +91,6 @@ export class Judge {
     if (markAtGrant !== undefined && markAtGrant.slotMs >= slotMs)
       this.find("repeat-excused", story(`when the term was granted, ${said(markAtGrant)} stood`), atMs);
     return run;
-  }
-
-  find(invariant: string, story: string, atMs: number): void {
-    if (this.#judgedBy?.includes(invariant) ?? true) this.violation ??= { invariant, story, atMs };
   }
 
   /** Lost: begun or marked, and never brought to an end. Repeated: begun more than once. */

@@ -1,6 +1,8 @@
 // One process of a world of schedules: hosts the real machine (src/schedule/machine.ts) as src/schedule/attendant.ts does, with simulated time, requests and works. A process that is paused hears
 // nothing until it goes on, and then everything at once, in any order; one that was killed begins with nothing.
 import { nextBetween, nextChance } from "../../base/rng.ts";
+import { Process } from "../kernel/process.ts";
+import { journeyOver, send } from "../kernel/request.ts";
 import {
   AWAY,
   type News,
@@ -34,16 +36,11 @@ const TIMEOUT_MS = 300;
 /** As the real host: the wall clock is looked at again after a while, because it may have been set. */
 const LONGEST_WAIT_MS = 1500;
 
-export class SimProcess {
+export class ScheduleProcess extends Process {
   readonly who: number;
   readonly #world: ScheduleWorld;
   wallOffsetMs: number;
-  incarnation = 0;
-  isAlive = true;
-  pauses = 0;
-  cuts = 0;
   term: SimTerm | undefined;
-  readonly deferred: (() => void)[] = [];
   state: ScheduleState = AWAY;
   #run: Run | undefined;
   #isDeaf = false;
@@ -53,6 +50,7 @@ export class SimProcess {
   #isStepping = false;
 
   constructor(world: ScheduleWorld, who: number, wallOffsetMs: number) {
+    super(who);
     this.#world = world;
     this.who = who;
     this.wallOffsetMs = wallOffsetMs;
@@ -95,20 +93,14 @@ export class SimProcess {
     if (this.term !== undefined && !this.term.hasLeft) this.input({ type: "leave" });
   }
 
-  kill(): void {
-    this.isAlive = false;
-    this.incarnation++;
+  override kill(): void {
+    super.kill();
     if (this.#run !== undefined) this.#run.outcome = "died";
     this.#run = undefined;
     this.state = AWAY;
     this.term = undefined;
     this.#pending = 0;
     this.#inputs = [];
-    this.deferred.length = 0;
-  }
-
-  restart(): void {
-    this.isAlive = true;
   }
 
   input(input: ScheduleInput): void {
@@ -145,7 +137,7 @@ export class SimProcess {
           () => this.#world.seat.memo,
           (memo) => {
             term.over = memo?.version;
-            this.input({ type: "read", mark: memo?.mark });
+            this.input({ type: "read", mark: memo?.value });
           },
         );
       case "write":
@@ -172,7 +164,7 @@ export class SimProcess {
     term.lastSent = mark;
     const { token, n, over } = term;
     this.#ask(
-      () => this.#world.write({ token, n, over, mark }),
+      () => this.#world.write({ token, n, over, value: mark }),
       (answer) => {
         if (answer.is !== "written") return this.leave();
         if (!answer.isApplied) this.#world.count("marks sent again and found written");
@@ -183,31 +175,22 @@ export class SimProcess {
   }
 
   #ask<A>(atStore: () => A, onAnswer: (answer: A) => void): void {
-    const { rng, links } = this.#world;
+    const { rng, links, spec } = this.#world;
     this.#pending++;
-    let isOpen = true;
     const close = (then: () => void): void => {
-      if (!isOpen) return;
-      isOpen = false;
       this.#pending--;
       then();
       this.conclude();
     };
-    const isLost = this.cuts > 0 || nextChance(rng, links.lossChance);
-    const isLate = isLost && nextChance(rng, links.lateChance);
-    const travel = (): number => nextBetween(rng, 0, links.latencyMaxMs);
-    if (!isLost || isLate)
-      this.#world.later(travel() + (isLate ? nextBetween(rng, 0, 2 * this.#world.spec.ttlMs) : 0), undefined, () => {
-        const answer = atStore();
-        if (!isLost && !nextChance(rng, links.lossChance))
-          this.#world.later(travel(), this, () => close(() => onAnswer(answer)));
-      });
-    this.#world.later(TIMEOUT_MS, this, () =>
-      close(() => {
-        this.#world.count("marks unanswered");
-        if (this.term?.hasLeft === false) this.input({ type: "unanswered" });
-      }),
-    );
+    send(this.#world, this, journeyOver(links, this.cuts > 0, 2 * spec.ttlMs, TIMEOUT_MS, rng), {
+      atStore,
+      onAnswer: (answer) => close(() => onAnswer(answer)),
+      onTimeout: () =>
+        close(() => {
+          this.#world.count("marks unanswered");
+          if (this.term?.hasLeft === false) this.input({ type: "unanswered" });
+        }),
+    });
   }
 
   // ---- works

@@ -2,38 +2,29 @@
 import { createRng, nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../../base/rng.ts";
 import type { Plan } from "../../schedule/machine.ts";
 import { everyInterval } from "../../schedule/slots.ts";
+import type { Links } from "../kernel/request.ts";
+import type { TaskFault, TaskSpec } from "../kernel/task-world.ts";
 
 export const EVERY_MS = 1000;
 /** The wall clock that is right shows this at the beginning. Not a slot. */
 export const START_WALL_MS = 1_000_000_300;
 
-export interface ScheduleWorldSpec {
-  readonly seed: number;
+export interface ScheduleWorldSpec extends TaskSpec, Links {
   readonly plan: Plan;
   /** How far the wall clock of each process is from the right time at first. */
   readonly wallOffsetsMs: readonly number[];
   readonly ttlMs: number;
   readonly drainMs: number;
-  readonly latencyMaxMs: number;
-  /** Of a request, and of an answer. */
-  readonly lossChance: number;
-  /** A request that was lost for its sender arrives long after. */
-  readonly lateChance: number;
   readonly workMaxMs: number;
   readonly failChance: number;
   /** Work that goes on although its signal has aborted. */
   readonly deafChance: number;
   readonly faults: readonly ScheduleFault[];
-  /** Everything is mended, clocks are set, works are short. */
-  readonly calmAtMs: number;
-  readonly endMs: number;
 }
 
 export type ScheduleFaultKind = "kill" | "pause" | "cut" | "resign" | "set-clock";
 
-export interface ScheduleFault {
-  readonly index: number;
-  readonly atMs: number;
+export interface ScheduleFault extends TaskFault {
   readonly kind: ScheduleFaultKind;
   /** Undefined: the process that leads then. */
   readonly who: number | undefined;

@@ -1,26 +1,7 @@
 // What a hunt for schedules has exercised. A hunt in which nothing was lost, repeated or left unanswered has tested nothing.
 
-export type ScheduleTally =
-  | "begun"
-  | "ran"
-  | "lost"
-  | "repeated"
-  | "catch-ups"
-  | "left out"
-  | "unfinished found"
-  | "marks unanswered"
-  | "marks sent again and found written"
-  | "marks refused to a replaced term"
-  | "not begun after the mark"
-  | "done in the drain"
-  | "terms"
-  | "deaths"
-  | "marks ahead of the clock";
-
-export type ScheduleTallies = Record<ScheduleTally, number>;
-
 /** In a thousand seeds, at least. */
-export const SCHEDULE_MINIMA: Readonly<ScheduleTallies> = {
+export const SCHEDULE_MINIMA = {
   begun: 10_000,
   ran: 10_000,
   lost: 100,
@@ -36,8 +17,6 @@ export const SCHEDULE_MINIMA: Readonly<ScheduleTallies> = {
   terms: 3000,
   deaths: 1000,
   "marks ahead of the clock": 20,
-};
+} as const;
 
-export function emptyScheduleTallies(): ScheduleTallies {
-  return Object.fromEntries(Object.keys(SCHEDULE_MINIMA).map((name) => [name, 0])) as ScheduleTallies;
-}
+export type ScheduleTally = keyof typeof SCHEDULE_MINIMA;

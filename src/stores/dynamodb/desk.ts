@@ -25,6 +25,11 @@ export interface Swap {
   readonly atFirst?: Item | undefined;
 }
 
+/** `stamp`: what the item carries now. */
+export type Swapped =
+  | { readonly kind: "written"; readonly stamp: string }
+  | Extract<Written, { readonly kind: "conflict" }>;
+
 export class Desk {
   readonly table: DynamoTable;
   readonly where: Whereabouts;
@@ -42,17 +47,16 @@ export class Desk {
     return (await this.table.read([key], call.signal))[0];
   }
 
-  /** With a new stamp. `written` also if an earlier try of this very write was applied. */
-  async swap(swap: Swap, call: Call): Promise<Written> {
+  /** With a new stamp, which is told. `written` also if an earlier try of this very write was applied. */
+  async swap(swap: Swap, call: Call): Promise<Swapped> {
     if (isGivenUp(call)) call.signal.throwIfAborted();
     const stamp = `${randomUUID({ disableEntropyCache: true })}${swap.sign === undefined ? "" : `/${swap.sign}`}`;
     const written = await this.table.change(
       changeOf({ ...swap, set: { ...swap.set, stamp: text(stamp) } }),
       call.signal,
     );
-    return written.kind === "conflict" && !this.table.isOwn && written.item?.["stamp"]?.S === stamp
-      ? { kind: "written" }
-      : written;
+    if (written.kind === "written") return { ...written, stamp };
+    return !this.table.isOwn && written.item?.["stamp"]?.S === stamp ? { kind: "written", stamp } : written;
   }
 
   /** Without a stamp: for what is no sign of life. */

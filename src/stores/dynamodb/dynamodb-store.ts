@@ -1,4 +1,5 @@
-// The six methods of the contract on one table of DynamoDB, in the native layout. What they mean stands in shelf.ts. Nothing is remembered between calls.
+// The six methods of the contract on one table of DynamoDB, in the native layout. What they mean stands in shelf.ts. What is remembered between calls saves requests, and
+// decides nothing: which seats were given back here (free-seats.ts), and whose session to read beside a seat.
 import type { Refused, Unknown } from "../../base/outcome.ts";
 import type {
   AskedToLeave,
@@ -26,6 +27,7 @@ import type {
   Token,
   Will,
 } from "../contract.ts";
+import { wallClock } from "../../clients/wall-clock.ts";
 import { grantedMs } from "../granted-ttl.ts";
 import { Mailboxes } from "../mailbox.ts";
 import type { DynamoTable } from "../../clients/dynamodb/client.ts";
@@ -39,15 +41,23 @@ import { foreignTable, globalTable, outcomeOf, type Whereabouts } from "./refusa
 import { KEY } from "./schema.ts";
 import { DynamoShelf, seatOf } from "./shelf.ts";
 
+export interface DynamoSettings {
+  /** How often waiters look. */
+  readonly lookMs?: number | undefined;
+  /** For the time to live of sessions. */
+  readonly now?: (() => Date) | undefined;
+}
+
 export class DynamoStore implements FencedStore, AsksToLeave, KeepsMemos, ListsNames {
-  readonly guarantee: typeof GUARANTEE = GUARANTEE;
+  readonly guarantee: typeof GUARANTEE;
   readonly #desk: Desk;
   readonly #shelf: DynamoShelf;
   readonly #mailboxes = new Mailboxes();
 
-  constructor(table: DynamoTable, where: Whereabouts) {
+  constructor(table: DynamoTable, where: Whereabouts, { lookMs, now = wallClock }: DynamoSettings = {}) {
+    this.guarantee = lookMs === undefined ? GUARANTEE : { ...GUARANTEE, lookMs };
     this.#desk = new Desk(table, where);
-    this.#shelf = new DynamoShelf(this.#desk);
+    this.#shelf = new DynamoShelf(this.#desk, now);
   }
 
   keep(session: Session | SessionSpec, holds: readonly Hold[], call: Call, wish: KeepWish = {}): Promise<Kept> {
@@ -74,6 +84,14 @@ export class DynamoStore implements FencedStore, AsksToLeave, KeepsMemos, ListsN
   }
 
   async claim(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]> {
+    const retaken = await inTurns(claims, (claim) => this.#outcome(() => this.#shelf.retake(claim, call)));
+    const others = claims.filter((_, index) => retaken[index] === undefined);
+    if (others.length === claims.length) return await this.#claimByReading(claims, call);
+    const answers = (await this.#claimByReading(others, call)).values();
+    return retaken.flatMap((each) => each ?? answers.next().value ?? []);
+  }
+
+  async #claimByReading(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]> {
     const read = await this.#outcome(async () => ({
       kind: "read" as const,
       surveys: await this.#shelf.survey(claims, call),

@@ -36,12 +36,13 @@ const RELEASED: Item = { ":released": { S: "1" } };
 const IS_MINE = "#ownerName = :owner AND attribute_not_exists(#isReleased)";
 
 export class LockClientStore implements UnfencedStore {
-  readonly guarantee: typeof LOCK_CLIENT_GUARANTEE = LOCK_CLIENT_GUARANTEE;
+  readonly guarantee: typeof LOCK_CLIENT_GUARANTEE;
   readonly #table: DynamoTable;
   readonly #where: Whereabouts;
   readonly #mailboxes = new Mailboxes();
 
-  constructor(table: DynamoTable, where: Whereabouts) {
+  constructor(table: DynamoTable, where: Whereabouts, lookMs: number | undefined) {
+    this.guarantee = lookMs === undefined ? LOCK_CLIENT_GUARANTEE : { ...LOCK_CLIENT_GUARANTEE, lookMs };
     this.#table = table;
     this.#where = where;
   }

@@ -1,13 +1,15 @@
 // The table of `dynamodb:` as an owner makes it: one text as the key, and an index of seats by the session that holds them. As CloudFormation, and as a command
 // of the aws tool. Reads and writes of an election cost the same whatever else is in the table.
 //
-// No attribute of a seat may be the table's time-to-live attribute, because a deleted seat forgets its token. So the table is made without one.
+// The table's time-to-live attribute is one that sessions have and no seat ever gets: a deleted seat would forget its token, a deleted session forgets nothing (shelf.ts, 5).
 
 /** The table's key. The AWS lock client has the same by default. */
 export const KEY = "key";
 /** Seats by the session that holds them: finds what a lost answer has left behind. */
 export const HELD_INDEX = "conclave-held";
 export const HELD_BY = "heldBy";
+/** Of sessions alone: from when on AWS may remove the item, in seconds since 1970. */
+export const GONE_AT = "goneAt";
 
 export interface TablePlace {
   readonly table: string;
@@ -26,11 +28,18 @@ export function makingCommand({ table, region, endpoint }: TablePlace): string {
   ].join(" ");
 }
 
+/** AWS then removes the items of sessions that have been silent for a day, at no charge. It can be given once the table is there. */
+export function removingCommand({ table }: TablePlace): string {
+  return `aws dynamodb update-time-to-live --table-name ${table} --time-to-live-specification Enabled=true,AttributeName=${GONE_AT}`;
+}
+
 /** YAML, with the command as a comment before it, so that either can be taken. */
 export function templateText(table: string, policy: object): string {
-  return `# The table of conclave's elections. As a command:
+  return `# The table of conclave's elections. As commands:
 #
 #   ${makingCommand({ table })}
+#   aws dynamodb wait table-exists --table-name ${table}
+#   ${removingCommand({ table })}
 #
 # or as CloudFormation:
 #
@@ -41,7 +50,7 @@ export function templateText(table: string, policy: object): string {
 #
 #   ${JSON.stringify(policy)}
 #
-# Never give this table replicas in other regions (a global table), and never enable time to live on an attribute of it.
+# Never give this table replicas in other regions (a global table). Time to live is for ${GONE_AT} alone, which only sessions have: on another attribute it would remove seats.
 AWSTemplateFormatVersion: "2010-09-09"
 Description: The table of conclave's elections
 Resources:
@@ -63,6 +72,7 @@ Resources:
           KeySchema:
             - { AttributeName: ${HELD_BY}, KeyType: HASH }
           Projection: { ProjectionType: KEYS_ONLY }
+      TimeToLiveSpecification: { AttributeName: ${GONE_AT}, Enabled: true }
 Outputs:
   Table:
     Value: !Ref ConclaveTable

@@ -12,11 +12,16 @@
 //    era once more: if that has moved, another claim was on its way, and this one gives back what it made. A seat of an older era than its name's, which
 //    such a claim may leave behind, is never continued: its next grant raises the era too.
 //    Who claims such a name waits as if it were held, for the longest ttl that anybody has held it with. Meanwhile the old holder's keep finds its seat gone.
+// 5. The item of a session may be removed at any instant, by the table's time to live or by hand. No keep makes an item, so that a session without one is over. Its seats are
+//    waited for as if they were held, for the ttl that they carry; its holder's last keep was applied before that, so that its deadline passes first. Tokens stand in seats: none
+//    is lost. What is removed after a day cannot be made anew by an opening that comes late: AWS refuses a request that was signed more than some minutes ago.
 import type { Claim, Claimed, Hold, Kept, Name, Seat, Session, SessionSpec, Version } from "../contract.ts";
 import { asVersion, type Call, VACANT } from "../contract.ts";
+import { Recent } from "../../base/recent.ts";
 import { isSameOpening, withBeat } from "../../lease/beat-rule.ts";
 import type { Attribute, Item } from "../../clients/dynamodb/client.ts";
 import type { Desk } from "./desk.ts";
+import { FreeSeats, type Sitting } from "./free-seats.ts";
 import {
   firstToken,
   flag,
@@ -33,7 +38,7 @@ import {
   whole,
 } from "./items.ts";
 import { overtaken } from "./refusals.ts";
-import { HELD_BY } from "./schema.ts";
+import { GONE_AT, HELD_BY } from "./schema.ts";
 
 /** What stands at a name. */
 export interface Place {
@@ -47,12 +52,26 @@ export interface Place {
 
 const OVER_STAMP = "#stamp = :over";
 const NOT_THERE = "attribute_not_exists(#key)";
+/** So long the item of a session stays after its ttl has run out: far longer than a request can be late. */
+const KEPT_SECONDS = 86_400;
+/** More names than one process waits for. */
+const NAMES = 10_000;
 
 export class DynamoShelf {
   readonly #desk: Desk;
+  readonly #now: () => Date;
+  readonly #free = new FreeSeats();
+  /** Which session a look has last seen at a name: it is read beside the seat. If it is another by now, that one is read, too. */
+  readonly #seen = new Recent<Name, string | undefined>(NAMES);
 
-  constructor(desk: Desk) {
+  /** `now` is for the time to live alone: nothing here is decided by it. */
+  constructor(desk: Desk, now: () => Date) {
     this.#desk = desk;
+    this.#now = now;
+  }
+
+  #goneAt(ttlMs: number): { readonly [GONE_AT]: Attribute } {
+    return { [GONE_AT]: whole(Math.ceil((this.#now().getTime() + ttlMs) / 1000) + KEPT_SECONDS) };
   }
 
   // ---- sessions
@@ -61,7 +80,8 @@ export class DynamoShelf {
   async open(spec: SessionSpec, ttlMs: number, domain: string, call: Call): Promise<Kept> {
     const { nonce, candidate, beat } = spec;
     const mark = beat === undefined ? {} : { mark: text(beat) };
-    const set = { candidate: text(candidate), ttlMs: whole(ttlMs), ended: flag(false), domain: text(domain), ...mark };
+    const session = { candidate: text(candidate), ttlMs: whole(ttlMs), ended: flag(false), domain: text(domain) };
+    const set = { ...session, ...mark, ...this.#goneAt(ttlMs) };
     const opened = await this.#desk.swap({ key: sessionKey(nonce), condition: NOT_THERE, set }, call);
     if (opened.kind === "written") return kept({ id: nonce, candidate, ttlMs }, beat);
     const known = readSession(opened.item, this.#desk.where);
@@ -75,9 +95,11 @@ export class DynamoShelf {
     const known = standing(beats.slice(0, -1));
     const condition = `#ended = :false${beats.length < 2 ? "" : ` AND (attribute_not_exists(#mark) OR ${known.condition})`}`;
     const values = { ":false": flag(false), ...(beats.length < 2 ? {} : known.values) };
-    const set = { mark: beat === undefined ? undefined : text(beat) };
+    const set = { mark: beat === undefined ? undefined : text(beat), ...this.#goneAt(ttlMs) };
     const written = await this.#desk.swap({ key: sessionKey(id), condition, values, set, sign: beat }, call);
-    return written.kind === "written" ? kept({ id, candidate, ttlMs }, beat) : { kind: "session-lost" };
+    if (written.kind === "written") return kept({ id, candidate, ttlMs }, beat);
+    this.#free.forget(id);
+    return { kind: "session-lost" };
   }
 
   /**
@@ -85,16 +107,30 @@ export class DynamoShelf {
    * recorded as ended, so that an opening still on its way finds it spent.
    */
   async end({ id, candidate, ttlMs, beats }: Session, call: Call): Promise<void> {
+    this.#free.forget(id);
     const known = beats === undefined ? undefined : standing(beats);
     const isMine = known === undefined ? "" : ` AND (attribute_not_exists(#mark) OR ${known.condition})`;
     const condition = `(attribute_not_exists(#ended) OR #ended = :false)${isMine}`;
     const values = { ":false": flag(false), ...known?.values };
-    const set = { ended: flag(true) };
+    const set = { ended: flag(true), ...this.#goneAt(ttlMs) };
     const atFirst = { candidate: text(candidate), ttlMs: whole(ttlMs), domain: text("-") };
     await this.#desk.swap({ key: sessionKey(id), condition, values, set, atFirst }, call);
   }
 
   // ---- claim
+
+  /** A claim for a seat that this handle has given back: one write. undefined if that is not known, or not so any more: then the claim has to read. */
+  async retake(claim: Claim, call: Call): Promise<Claimed | undefined> {
+    const { name, bid, value } = claim;
+    const free = this.#free.take(claim, ({ stamp }) => freeVersion(stamp));
+    if (free === undefined) return undefined;
+    const next = { ...free, bid, value, token: free.token + 1n };
+    // The rest of the seat is what this session wrote there before.
+    const written = await this.#desk.swap({ key: seatKey(name), ...overStamp(free), set: ofTerm(next) }, call);
+    if (written.kind === "conflict") return undefined;
+    this.#free.granted(name, next);
+    return { kind: "granted", hold: holdOf(name, next) };
+  }
 
   /** What a claim has to know, read for many at once: the sessions that claim, and what stands at the names. */
   async survey(claims: readonly Claim[], call: Call): Promise<readonly Survey[]> {
@@ -131,22 +167,18 @@ export class DynamoShelf {
     if (!(await this.#sit(name, seat, next, call))) return await this.#beaten(name, call);
     if (seat === undefined && !(await orUnknown(this.#confirm(claim, era, call))))
       return await this.#beaten(name, call);
-    return { kind: "granted", hold: holdOf(name, { bid, token, domain: mine.domain }) };
+    this.#free.granted(name, next);
+    return { kind: "granted", hold: holdOf(name, next) };
   }
 
   async #sit(name: Name, over: SeatItem | undefined, next: Sitting, call: Call): Promise<boolean> {
-    const set: Record<string, Attribute | undefined> = {
+    const set = {
+      ...ofTerm(next),
       session: text(next.session),
-      [HELD_BY]: text(next.session),
       candidate: text(next.candidate),
-      bid: text(next.bid),
-      token: whole(next.token),
       domain: text(next.domain),
       ttlMs: whole(next.ttlMs),
-      value: text(next.value),
-      vacant: flag(false),
       era: whole(next.era),
-      asked: undefined,
     };
     const atFirst = { memos: { M: {} } };
     const written = await this.#desk.swap({ key: seatKey(name), ...overStamp(over), set, atFirst }, call);
@@ -165,7 +197,7 @@ export class DynamoShelf {
   async #endRival(claim: Claim, { seat, holder }: Place, call: Call): Promise<boolean> {
     if (seat === undefined || seat.vacant || holder === undefined || holder.ended) return true;
     if (seat.session === claim.session.id) return true;
-    const set = { ended: flag(true) };
+    const set = { ended: flag(true), ...this.#goneAt(holder.ttlMs) };
     return (
       (await this.#desk.swap({ key: sessionKey(seat.session), ...overStamp(holder), set }, call)).kind === "written"
     );
@@ -207,7 +239,8 @@ export class DynamoShelf {
     const condition = "#session = :session AND #bid = :bid AND #vacant = :false";
     const values = { ":session": text(id), ":bid": text(bid), ":false": flag(false) };
     const set = { vacant: flag(true), [HELD_BY]: undefined };
-    await this.#desk.swap({ key: seatKey(name), condition, values, set }, call);
+    const written = await this.#desk.swap({ key: seatKey(name), condition, values, set }, call);
+    if (written.kind === "written") this.#free.vacated(id, { name, bid }, written.stamp);
   }
 
   // ---- look
@@ -216,27 +249,50 @@ export class DynamoShelf {
     return (await this.places(names, call)).map(seatOf);
   }
 
-  /** The sessions are read after the seats. If a seat changes between, its stamp is an old one, and a claim over it is refused. */
+  /**
+   * Seats and sessions are read one by one, in any order. If one changes between, its stamp here is an old one, and a claim over it is refused: the claim reads again, and writes
+   * over exactly what it has read.
+   */
   async places(names: readonly Name[], call: Call): Promise<readonly Place[]> {
     const { where } = this.#desk;
-    const seats = (await this.#desk.read(names.map(seatKey), call)).map((item) => readSeat(item, where));
+    const guesses = [...new Set(names.flatMap((name) => this.#seen.get(name) ?? []))];
+    const items = await this.#desk.read([...names.map(seatKey), ...guesses.map(sessionKey)], call);
+    const seats = names.map((_, index) => readSeat(items[index], where));
+    const beside = new Map(guesses.map((id, index) => [id, readSession(items[names.length + index], where)]));
+    for (const [index, name] of names.entries())
+      this.#seen.set(name, seats[index]?.vacant === false ? seats[index].session : undefined);
     const gone = names.filter((_, index) => seats[index] === undefined);
-    const [holders, known] = await Promise.all([this.#holders(seats, call), this.#desk.read(gone.map(nameKey), call)]);
+    const [holders, known] = await Promise.all([
+      this.#holders(seats, call, beside),
+      this.#desk.read(gone.map(nameKey), call),
+    ]);
     const named = new Map(gone.map((name, index) => [name, readName(known[index], where)]));
     return names.map((name, index) => {
       return { name, seat: seats[index], named: named.get(name), holder: holders(seats[index]) };
     });
   }
 
+  /** `known`: sessions that were read already. */
   async #holders(
     seats: readonly (SeatItem | undefined)[],
     call: Call,
+    known: ReadonlyMap<string, SessionItem | undefined> = new Map(),
   ): Promise<(seat: SeatItem | undefined) => SessionItem | undefined> {
-    const ids = [...new Set(seats.flatMap((seat) => (seat === undefined || seat.vacant ? [] : [seat.session])))];
+    const named = seats.flatMap((seat) => (seat === undefined || seat.vacant ? [] : [seat.session]));
+    const ids = [...new Set(named)].filter((id) => known.get(id) === undefined);
     const items = await this.#desk.read(ids.map(sessionKey), call);
-    const found = new Map(ids.map((id, index) => [id, readSession(items[index], this.#desk.where)]));
+    const found = new Map([
+      ...known,
+      ...ids.map((id, index) => [id, readSession(items[index], this.#desk.where)] as const),
+    ]);
     return (seat) => (seat === undefined ? undefined : found.get(seat.session));
   }
+}
+
+/** What is another with every term, also of the same session. */
+function ofTerm({ session, bid, token, value }: Sitting): Record<string, Attribute | undefined> {
+  const mine = { bid: text(bid), token: whole(token), value: text(value) };
+  return { ...mine, [HELD_BY]: text(session), vacant: flag(false), asked: undefined };
 }
 
 /** The seat is written: whatever goes wrong from here on, it must not be said that nothing was. */
@@ -253,8 +309,6 @@ export interface Survey {
   readonly mine: SessionItem | undefined;
   readonly place: Place;
 }
-
-type Sitting = Pick<SeatItem, "session" | "candidate" | "bid" | "token" | "domain" | "ttlMs" | "value" | "era">;
 
 function overStamp(over: { readonly stamp: string } | undefined): {
   readonly condition: string;
@@ -289,7 +343,11 @@ function stateOf({ seat, named, holder }: Place): "vacant" | "held" | "missing" 
 /** It changes with every grant and every giving back (the seat's stamp), with every keep and the end of the holder (the session's). */
 function versionOf({ seat, named, holder }: Place): Version {
   if (seat === undefined) return asVersion(`none:${named?.stamp ?? ""}`);
-  return asVersion(seat.vacant ? `free:${seat.stamp}` : `held:${seat.stamp}:${holder?.stamp ?? ""}`);
+  return seat.vacant ? freeVersion(seat.stamp) : asVersion(`held:${seat.stamp}:${holder?.stamp ?? ""}`);
+}
+
+function freeVersion(stamp: string): Version {
+  return asVersion(`free:${stamp}`);
 }
 
 export function seatOf(place: Place): Seat {

@@ -30,6 +30,9 @@ import type {
   Reopenable,
   Session,
   SessionSpec,
+  ShownNext,
+  ShowsNext,
+  Token,
   Unknown,
   Will,
   ListedNames,
@@ -39,7 +42,7 @@ import { type Mailbox, Mailboxes } from "../mailbox.ts";
 import { anyVersion, metAt } from "./guarantee.ts";
 import { listNames } from "./list.ts";
 import { endLease, keepLease, openLease } from "./keep.ts";
-import { lookAt } from "./look.ts";
+import { lookAt, showNext } from "./look.ts";
 import { countKey, memoRoot, readMemos, writeMemo } from "./memos.ts";
 import { outcomeOf } from "./refusals.ts";
 import { standSentries } from "./sentry.ts";
@@ -48,7 +51,7 @@ import { joinAll, leaveAll } from "./stand.ts";
 /** More sessions than one process opens while the answer to an opening can still matter. */
 const NONCES_REMEMBERED = 1000;
 
-export class EtcdStore implements FencedStore, KeepsMemos, ListsNames, Reopenable {
+export class EtcdStore implements FencedStore, KeepsMemos, ListsNames, ShowsNext, Reopenable {
   readonly url: string;
   /** Of any version that is supported; what the one at hand promises comes with an opened session. */
   readonly guarantee: Guarantee<"fenced"> = anyVersion();
@@ -67,7 +70,9 @@ export class EtcdStore implements FencedStore, KeepsMemos, ListsNames, Reopenabl
     if ("id" in session)
       return await this.#with(call, (link, signal) => keepLease(link, this.#prefix, session, holds, wish, signal));
     const { nonce } = session;
-    const kept = await this.#with(call, (link, signal) => openLease(link, session, this.#granted.has(nonce), signal));
+    const kept = await this.#with(call, (link, signal) =>
+      openLease(link, this.#prefix, session, this.#granted.has(nonce), signal),
+    );
     if (kept.kind !== "kept") return kept;
     this.#granted.set(nonce, true);
     return { ...kept, met: metAt(this.#client.oldestSeen) };
@@ -97,6 +102,12 @@ export class EtcdStore implements FencedStore, KeepsMemos, ListsNames, Reopenabl
       seats: await lookAt(link, this.#prefix, questions, signal),
     });
     return await this.#with(call, ask, keys);
+  }
+
+  async showNext(name: Name, token: Token, call: Call): Promise<ShownNext> {
+    const ask = (link: Link, signal: AbortSignal): Promise<ShownNext> =>
+      showNext(link, this.#prefix, name, token, signal);
+    return await this.#with(call, ask, `${this.#prefix}${name}/`);
   }
 
   async writeMemo(write: MemoWrite, call: Call): Promise<MemoWritten> {

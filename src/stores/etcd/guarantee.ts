@@ -62,6 +62,7 @@ export function anyVersion(): Guarantee<"fenced"> {
     holdsPerSession: Infinity,
     holdsPerKeep: READS_PER_TXN,
     memos: MEMOS,
+    bans: true,
     under: faults(),
   };
 }

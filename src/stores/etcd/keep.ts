@@ -13,6 +13,7 @@ import { EtcdError, isLeaseNotFound, isPermissionDenied } from "../../clients/et
 import type { Link } from "../../clients/etcd/link.ts";
 import type { Header, KeyValue, Operation } from "../../clients/etcd/messages.ts";
 import type { Hold, KeepWish, Kept, Session, SessionSpec } from "../contract.ts";
+import { Banned, isNodeKey, noBan, recordNode, throwIfBanned } from "./bans.ts";
 import { keyOf, leaseOfNonce, leaseOfSession, nameOfKey, readRecord, sessionOfLease } from "./entry.ts";
 import { inTurns, piecesOf } from "../turns.ts";
 
@@ -22,6 +23,7 @@ export const READS_PER_TXN = 128;
 /** `wasGranted`: this nonce was answered before, so that its lease is over if it is not there. */
 export async function openLease(
   link: Link,
+  prefix: string,
   spec: SessionSpec,
   wasGranted: boolean,
   signal: AbortSignal,
@@ -31,6 +33,8 @@ export async function openLease(
     ? await grantedSeconds(link, lease, signal)
     : await grantOrFind(link, lease, Math.ceil(spec.ttlMs / 1000), signal);
   if (seconds === undefined) return { kind: "session-lost" };
+  const refused = spec.node && (await recordNode(link, prefix, spec.node, lease, signal));
+  if (refused !== undefined) return refused;
   const session = { id: sessionOfLease(lease), candidate: spec.candidate, ttlMs: seconds * 1000 };
   return { kind: "kept", session, lost: [], unsure: [], strays: [] };
 }
@@ -72,11 +76,21 @@ export async function keepLease(
   const unproven = { proves: false, witness: witnessOf(renewed.header) } as const;
   if (wish.proof === false && wish.strays === false) return { ...kept, ...unproven };
   const [lost, strays] = await Promise.all([
-    wish.proof === false ? [] : readConfirmed(link, prefix, session, holds, renewed.header, signal),
+    wish.proof === false ? [] : orBanned(readConfirmed(link, prefix, session, holds, renewed.header, signal)),
     wish.strays === false ? [] : findStrays(link, prefix, session, holds, signal),
   ]);
-  if (strays === "session-lost") return { kind: "session-lost" };
+  if (strays === "session-lost" || lost === "session-lost") return { kind: "session-lost" };
   return wish.proof === false ? { ...kept, strays, ...unproven } : { ...kept, lost, strays };
+}
+
+/** The read that confirms a renewal also shows a ban. The lease was renewed all the same, and runs out by itself. */
+async function orBanned(lost: Promise<readonly Hold[]>): Promise<readonly Hold[] | "session-lost"> {
+  try {
+    return await lost;
+  } catch (error) {
+    if (error instanceof Banned) return "session-lost";
+    throw error;
+  }
 }
 
 /** Of a renewal, and of the linearizable read that confirms it: the two are equal if one member answered both in one raft term of one cluster. */
@@ -95,7 +109,7 @@ async function findStrays(
   const carried = await link.timeToLive(leaseOfSession(session.id), true, signal);
   if (carried.ttlSeconds < 0) return "session-lost";
   const known = new Set(holds.map(({ name }) => keyOf(prefix, name, session.id).toString("latin1")));
-  const unknown = carried.keys.filter((key) => !known.has(key.toString("latin1")));
+  const unknown = carried.keys.filter((key) => !known.has(key.toString("latin1")) && !isNodeKey(prefix, key));
   return unknown.length === 0 ? [] : await readStrays(link, prefix, unknown, signal);
 }
 
@@ -110,7 +124,7 @@ async function readConfirmed(
 ): Promise<readonly Hold[]> {
   const read =
     holds.length === 0
-      ? [{ header: await readNothing(link, prefix, signal), lost: [] }]
+      ? [{ header: await readNothing(link, prefix, session, signal), lost: [] }]
       : await inTurns(piecesOf(holds, READS_PER_TXN), (some) => findLost(link, prefix, session, some, signal));
   // Of one member, whose term only grows: all were read in the renewal's term if none was read in a later one.
   if (read.some(({ header }) => header.memberId !== renewal.memberId || header.raftTerm !== renewal.raftTerm))
@@ -144,9 +158,11 @@ async function findLost(
   );
   if (compare.length === holds.length) {
     const reads: Operation[] = [{ range: { key: keys[0] ?? prefixKey(prefix), keysOnly: true } }];
-    const { header, succeeded } = await link.txn({ compare, success: reads, failure: reads }, signal);
+    const all = [...compare, ...noBan(prefix, session)];
+    const { header, succeeded } = await link.txn({ compare: all, success: reads, failure: reads }, signal);
     if (succeeded) return { header, lost: [] };
   }
+  await throwIfBanned(link, prefix, session, signal);
   const { header, entries } = await readKeys(link, keys, signal);
   return { header, lost: holds.filter((hold, index) => !isSame(entries[index], hold)) };
 }
@@ -176,8 +192,9 @@ function prefixKey(prefix: string): Buffer {
 }
 
 /** A session without holds is confirmed by a read of nothing. Rights are checked after the read was confirmed, so that a refusal confirms it too. */
-async function readNothing(link: Link, prefix: string, signal: AbortSignal): Promise<Header> {
+async function readNothing(link: Link, prefix: string, session: Session, signal: AbortSignal): Promise<Header> {
   try {
+    await throwIfBanned(link, prefix, session, signal);
     return (await link.range({ key: prefixKey(prefix), limit: 1, keysOnly: true }, signal)).header;
   } catch (error) {
     if (!isPermissionDenied(error)) throw error;

@@ -2,7 +2,7 @@
 // others are before me, or in whose keys something else is mixed.
 import type { Link } from "../../clients/etcd/link.ts";
 import type { KeyValue, Operation, RangeResponse } from "../../clients/etcd/messages.ts";
-import type { Question, Seat } from "../contract.ts";
+import type { Name, Question, Seat, ShownNext, Token } from "../contract.ts";
 import { domainOf, holderOf, keyOf, kindOf, type Line, lineOf, readRecord, versionOf } from "./entry.ts";
 import { entriesBefore, firstOfLine } from "./stand.ts";
 import { inTurns, piecesOf } from "../turns.ts";
@@ -96,4 +96,27 @@ export async function firstEntry(
   const range = { key: line.start, rangeEnd: line.end, order: "oldest first", keysOnly: true } as const;
   const entry = (await link.range(range, signal)).kvs.find((kv) => kindOf(line, kv) === "entry");
   return entry && (await link.range({ key: entry.key }, signal)).kvs[0];
+}
+
+/** The first few of a line are enough, unless keys of longer names are mixed in: then all of it is read. */
+const FIRST_FEW = 16;
+
+/** Who stands behind the entry that was made at revision `token.value`, if that is the first. One linearizable read. */
+export async function showNext(
+  link: Link,
+  prefix: string,
+  name: Name,
+  token: Token,
+  signal: AbortSignal,
+): Promise<ShownNext> {
+  const line = lineOf(prefix, name);
+  const read = async (limit?: number): Promise<RangeResponse> =>
+    await link.range({ key: line.start, rangeEnd: line.end, order: "oldest first", limit }, signal);
+  const few = await read(FIRST_FEW);
+  const entriesOf = ({ kvs }: RangeResponse): readonly KeyValue[] => kvs.filter((kv) => kindOf(line, kv) === "entry");
+  const whole = entriesOf(few).length < 2 && few.more ? await read() : few;
+  const [first, second] = entriesOf(whole);
+  const domain = domainOf(whole.header.clusterId);
+  if (first?.createRevision !== token.value || domain !== token.domain) return { kind: "not-leading" };
+  return { kind: "next", candidate: second && holderOf(line, second, domain).candidate };
 }

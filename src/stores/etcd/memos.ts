@@ -22,6 +22,8 @@ import {
   type Name,
 } from "../contract.ts";
 import { MEMOS, tooLarge, tooMany } from "../memos.ts";
+import { ownNode } from "../../lease/ban-rule.ts";
+import { banEffect, noBan, readBan } from "./bans.ts";
 import { keyOf, ROOT } from "./entry.ts";
 
 export function memoRoot(prefix: string, name: Name): string {
@@ -42,27 +44,29 @@ export async function writeMemo(
   write: MemoWrite,
   signal: AbortSignal,
 ): Promise<MemoWritten> {
-  const { session, hold, over } = write;
+  const { session, hold, over, ban } = write;
   const { name, token } = hold;
   if (token === undefined) return { kind: "seat-lost" };
-  const large = tooLarge("etcd", write, MEMOS);
-  if (large !== undefined) return large;
+  const refused = ownNode("etcd", session, ban) ?? tooLarge("etcd", write, MEMOS);
+  if (refused !== undefined) return refused;
   const key = memoKey(prefix, name, write.key);
   const count = Buffer.from(countKey(prefix, name));
   const entry = keyOf(prefix, name, session.id);
   const stands: Compare = over === undefined ? { key, createRevision: 0n } : { key, modRevision: BigInt(over) };
   const isNew: readonly Compare[] = over === undefined ? [{ key: count, versionBelow: BigInt(MEMOS.keys) }] : [];
   const counted: readonly Operation[] = over === undefined ? [{ put: { key: count, value: Buffer.alloc(0) } }] : [];
+  const banned = session.node === undefined ? [] : [readBan(prefix, session.node)];
   const { header, succeeded, responses } = await link.txn(
     {
-      compare: [{ key: entry, createRevision: token.value }, stands, ...isNew],
-      success: [{ put: { key, value: valueOf(write) } }, ...counted],
-      failure: [{ range: { key: entry, keysOnly: true } }, { range: { key } }],
+      compare: [{ key: entry, createRevision: token.value }, stands, ...isNew, ...noBan(prefix, session)],
+      success: [{ put: { key, value: valueOf(write) } }, ...counted, ...banEffect(prefix, name, ban)],
+      failure: [{ range: { key: entry, keysOnly: true } }, { range: { key } }, ...banned],
     },
     signal,
   );
   if (succeeded) return { kind: "written", version: asVersion(`${header.revision}`) };
   if (responses[0]?.kvs[0]?.createRevision !== token.value) return { kind: "seat-lost" };
+  if ((responses[2]?.kvs.length ?? 0) > 0) return { kind: "session-lost" };
   return notWritten(write, responses[1]?.kvs[0]);
 }
 

@@ -9,9 +9,10 @@
 // confirms the keep of which the claim names the witness, if the same member has answered both in the same raft term.
 import { EtcdError, isLeaseNotFound } from "../../clients/etcd/errors.ts";
 import type { Link } from "../../clients/etcd/link.ts";
-import type { Header, KeyValue, Operation, TxnRequest, TxnResponse } from "../../clients/etcd/messages.ts";
+import type { Compare, Header, KeyValue, Operation, TxnRequest, TxnResponse } from "../../clients/etcd/messages.ts";
 import { unknown } from "../../base/outcome.ts";
 import type { Bid, Claim, Claimed, Hold, Session } from "../contract.ts";
+import { Banned, noBan } from "./bans.ts";
 import {
   domainOf,
   holdOf,
@@ -66,10 +67,10 @@ async function joinTogether(
       claims.map((claim, index) => readJoin(link, prefix, claim, header, each[index], signal)),
     );
     const behind = joined.filter((each) => each.kind === "behind");
-    const places = behind.length === 0 ? [] : await findPlaces(link, behind, signal);
+    const places = behind.length === 0 ? [] : await findPlaces(link, behind, guardOf(prefix, claims), signal);
     return joined.map((each) => (each.kind === "behind" ? (places[behind.indexOf(each)] ?? NO_ANSWER) : each));
   } catch (error) {
-    if (isLeaseNotFound(error)) return claims.map(() => ({ kind: "session-lost" }));
+    if (isLeaseNotFound(error) || error instanceof Banned) return claims.map(() => ({ kind: "session-lost" }));
     // Nothing of it was applied because of one of them: each for itself, then.
     if (
       claims.length > 1 &&
@@ -101,7 +102,13 @@ function join(link: Link, prefix: string, claims: readonly Claim[], signal: Abor
     link,
     claims.map((claim) => joinRequest(prefix, claim)),
     signal,
+    guardOf(prefix, claims),
   );
+}
+
+/** Claims that go together are of one session. */
+function guardOf(prefix: string, [claim]: readonly Claim[]): readonly Compare[] {
+  return claim === undefined ? [] : noBan(prefix, claim.session);
 }
 
 /** What a join finds that is not the first try. An entry that is gone joins anew, at the end. */
@@ -112,7 +119,9 @@ async function readStanding(
   signal: AbortSignal,
 ): Promise<Together> {
   const success = claims.flatMap((claim) => joinRequest(prefix, claim).failure);
-  const { header, responses } = await link.txn({ compare: [], success, failure: [] }, signal);
+  const compare = guardOf(prefix, claims);
+  const { header, succeeded, responses } = await link.txn({ compare, success, failure: [] }, signal);
+  if (!succeeded) throw new Banned();
   const each = claims.map((_, index) => ({ succeeded: false, responses: responses.slice(2 * index, 2 * index + 2) }));
   const isThere = each.every(({ responses: [own] }) => own?.kvs[0] !== undefined);
   return isThere ? { header, each } : await join(link, prefix, claims, signal);
@@ -179,8 +188,13 @@ async function announce(
 }
 
 /** Somebody or something is before each of these. */
-async function findPlaces(link: Link, behind: readonly Behind[], signal: AbortSignal): Promise<readonly Claimed[]> {
-  const before = await entriesBefore(link, behind, signal);
+async function findPlaces(
+  link: Link,
+  behind: readonly Behind[],
+  guard: readonly Compare[],
+  signal: AbortSignal,
+): Promise<readonly Claimed[]> {
+  const before = await entriesBefore(link, behind, signal, guard);
   return await Promise.all(behind.map((place, index) => placeAmong(link, place, before[index], signal)));
 }
 
@@ -214,10 +228,11 @@ export async function entriesBefore(
   link: Link,
   places: readonly Place[],
   signal: AbortSignal,
+  guard: readonly Compare[] = [],
 ): Promise<readonly (readonly KeyValue[] | undefined)[]> {
   const { each } = await txnTogether(
     link,
-    places.map((place) => beforeRequest(place, COUNT_UP_TO)),
+    places.map((place) => beforeRequest(place, COUNT_UP_TO, guard)),
     signal,
   );
   return await Promise.all(
@@ -227,15 +242,19 @@ export async function entriesBefore(
       const { kvs = [], more = false } = responses[0] ?? {};
       if (!more || kvs.some((kv) => kindOf(place.line, kv) !== "other election")) return kvs;
       // Nothing but keys of longer names among the first thousand: all of them, then.
-      const whole = await link.txn(beforeRequest(place, undefined), signal);
+      const whole = await link.txn(beforeRequest(place, undefined, guard), signal);
       return whole.succeeded ? whole.responses[0]?.kvs : undefined;
     }),
   );
 }
 
-function beforeRequest({ line, key, revision }: Place, limit: number | undefined): TxnRequest {
+function beforeRequest(
+  { line, key, revision }: Place,
+  limit: number | undefined,
+  guard: readonly Compare[],
+): TxnRequest {
   const range = { key: line.start, rangeEnd: line.end, keysOnly: true, maxCreateRevision: revision - 1n, limit };
-  return { compare: [{ key, createRevision: revision }], success: [{ range }], failure: [] };
+  return { compare: [{ key, createRevision: revision }, ...guard], success: [{ range }], failure: [] };
 }
 
 /** Conditioned on session and bid. By the token in one request for all; where there is none, or another entry of that bid stands, by looking first. */
@@ -287,14 +306,20 @@ async function finishLeaving(
 type TxnBody = Omit<TxnResponse, "header">;
 
 /** Transactions inside one, each with its own comparison: one request and one commit for all. */
-async function txnTogether(link: Link, requests: readonly TxnRequest[], signal: AbortSignal): Promise<Together> {
+async function txnTogether(
+  link: Link,
+  requests: readonly TxnRequest[],
+  signal: AbortSignal,
+  guard: readonly Compare[] = [],
+): Promise<Together> {
   const [only] = requests;
-  if (only !== undefined && requests.length === 1) {
+  if (only !== undefined && requests.length === 1 && guard.length === 0) {
     const answer = await link.txn(only, signal);
     return { header: answer.header, each: [answer] };
   }
   const success = requests.map((txn): Operation => ({ txn }));
-  const { header, responses } = await link.txn({ compare: [], success, failure: [] }, signal);
+  const { header, succeeded, responses } = await link.txn({ compare: guard, success, failure: [] }, signal);
+  if (!succeeded) throw new Banned();
   return { header, each: responses.map(({ txn }) => txn) };
 }
 

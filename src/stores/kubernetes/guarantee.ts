@@ -34,6 +34,7 @@ export const KUBERNETES: Guarantee<"fenced"> = {
   keep: "per-hold",
   holdsPerSession: Infinity,
   memos: LEASE_MEMOS,
+  invites: true,
   under: {
     processPause:
       "A stopped leader is replaced after its ttl of silence; when it wakes it finds its term over. A write that was under way is stopped by the token only.",

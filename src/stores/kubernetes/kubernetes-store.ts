@@ -10,17 +10,18 @@ import { setMaxListeners } from "node:events";
 import { unknown } from "../../base/outcome.ts";
 import { Recent } from "../../base/recent.ts";
 import type { KubernetesClient } from "../../clients/kubernetes/client.ts";
-import { wallClock } from "../../clients/kubernetes/wall-clock.ts";
+import { wallClock } from "../../clients/wall-clock.ts";
 import type { Guarantee } from "../../lease/guarantee.ts";
 import type {
   AskedToLeave,
-  AsksToLeave,
   Call,
   Claim,
   Claimed,
   FencedStore,
   Hint,
   Hold,
+  Invitation,
+  Invited,
   KeepsMemos,
   KeepWish,
   Kept,
@@ -31,6 +32,7 @@ import type {
   MemoWrite,
   MemoWritten,
   Name,
+  PassesInvitations,
   Question,
   Refused,
   Released,
@@ -52,7 +54,7 @@ import { currentNote, type Lease, NAME, SESSION } from "./lease.ts";
 import { memosOf, memoStep } from "./memos.ts";
 import { labelOfSession, leaseNameOf } from "./names.ts";
 import { outcomeOf } from "./refusals.ts";
-import { askedOf, asking, claiming, heldIn, releasing, renewing } from "./steps.ts";
+import { askedOf, asking, inviting, claiming, heldIn, releasing, renewing } from "./steps.ts";
 import { Watcher } from "./watcher.ts";
 
 /** More sessions than one process ends while requests of them can still be under way. */
@@ -68,7 +70,7 @@ export interface StoreParts {
   readonly silenceMs?: number | undefined;
 }
 
-export class KubernetesStore implements FencedStore, KeepsMemos, ListsNames, AsksToLeave {
+export class KubernetesStore implements FencedStore, KeepsMemos, ListsNames, PassesInvitations {
   readonly guarantee: Guarantee<"fenced"> = KUBERNETES;
   readonly #client: KubernetesClient;
   readonly #namespace: string;
@@ -227,6 +229,13 @@ export class KubernetesStore implements FencedStore, KeepsMemos, ListsNames, Ask
       const asked = await this.#book.write(name, asking(token), signal);
       if (asked !== "not leading") return { kind: "asked" };
       return { kind: "not-leading", seat: this.#known.seat(name, this.#known.get(name)) };
+    });
+  }
+
+  async invite(name: Name, invitation: Invitation, call: Call): Promise<Invited> {
+    return await this.#with(call, async (signal): Promise<Invited> => {
+      await this.#book.write(name, inviting(invitation), signal);
+      return { kind: "told" };
     });
   }
 

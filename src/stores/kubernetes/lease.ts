@@ -5,6 +5,7 @@
 //   conclave/term     JSON: the holder of the spec that this is about, candidate, session, bid, and from the first renewal on the token
 //   conclave/value    what the leader announces
 //   conclave/asked    JSON: the token whose term was asked to hand over
+//   conclave/invited  JSON: the last invitation, and a number that tells it from the one before
 //   conclave/memo-…   memos (memos.ts)
 //
 // and the label conclave/session, by which the Leases of one session are found.
@@ -14,7 +15,7 @@
 //   ARGUMENT: client-go compares what it has seen as JSON in which a time has whole seconds. Two renewals within one second look the same to it, so that its silence would
 //   begin up to a second before our last renewal, and end before our deadline. A second that only grows makes each renewal a change, whatever the wall clock does.
 import { createHash } from "node:crypto";
-import { microTime } from "../../clients/kubernetes/wall-clock.ts";
+import { microTime } from "../../clients/kubernetes/micro-time.ts";
 import { Refusal } from "../../base/refusal.ts";
 import {
   asBid,
@@ -66,6 +67,7 @@ export const NAME = "conclave/name";
 export const TERM = "conclave/term";
 export const VALUE = "conclave/value";
 export const ASKED = "conclave/asked";
+export const INVITED = "conclave/invited";
 export const SESSION = "conclave/session";
 
 /** Throws a refusal for what is no Lease. */
@@ -182,7 +184,7 @@ export function granted(
   const holder = holderName(session.candidate, bid);
   const at = microTime(now);
   const note: TermNote = { holder, candidate: session.candidate, session: session.id, bid, domain };
-  const { [ASKED]: _asked, ...annotations } = lease?.metadata.annotations ?? {};
+  const { [ASKED]: _asked, [INVITED]: _invited, ...annotations } = lease?.metadata.annotations ?? {};
   return {
     ...lease,
     metadata: {

@@ -3,12 +3,14 @@ import {
   type Claim,
   type Claimed,
   type Hold,
+  type Invitation,
   type Name,
   type Seat,
   type Session,
   type Token,
   VACANT,
 } from "../contract.ts";
+import { readInvitation, writeInvitation } from "../invitations.ts";
 import type { Step } from "./book.ts";
 import {
   annotated,
@@ -16,6 +18,7 @@ import {
   currentNote,
   granted,
   holderOf,
+  INVITED,
   isHeldBy,
   type Lease,
   noteOf,
@@ -85,16 +88,42 @@ export function heldIn(lease: Lease, name: Name): Hold {
 /** Asks the term of this token to hand over. */
 export function asking(token: Token): Step<"asked" | "not leading"> {
   return (lease) => {
-    const note = lease === undefined ? undefined : currentNote(lease);
-    if (lease === undefined || note === undefined) return "not leading";
-    const stands = tokenOf(lease, note);
-    if (stands.domain !== token.domain || stands.value !== token.value || stands.bid !== token.bid)
-      return "not leading";
+    if (lease === undefined || !isLedBy(lease, token)) return "not leading";
     const text = JSON.stringify({ domain: token.domain, value: `${token.value}`, bid: token.bid });
     return lease.metadata.annotations?.[ASKED] === text
       ? "asked"
       : { next: annotated(lease, undefined, { [ASKED]: text }) };
   };
+}
+
+function isLedBy(lease: Lease, { domain, value, bid }: Token): boolean {
+  const note = currentNote(lease);
+  const stands = note && tokenOf(lease, note);
+  return stands?.domain === domain && stands.value === value && stands.bid === bid;
+}
+
+/** Tells those who watch the Lease. An invitation after a term that is over is for nobody: then nothing is written. */
+export function inviting(invitation: Invitation): Step<"not leading"> {
+  return (lease) => {
+    if (lease === undefined || !isLedBy(lease, invitation.token)) return "not leading";
+    const { n = 0 } = invitedOf(lease) ?? {};
+    const text = JSON.stringify({ n: n + 1, invitation: writeInvitation(invitation) });
+    return { next: annotated(lease, undefined, { [INVITED]: text }) };
+  };
+}
+
+/** The last invitation at a Lease. */
+export function invitedOf(
+  lease: Lease,
+): { readonly n: number; readonly invitation: Invitation | undefined } | undefined {
+  const text = lease.metadata.annotations?.[INVITED];
+  if (text === undefined) return undefined;
+  try {
+    const { n, invitation } = JSON.parse(text) as { readonly [field: string]: unknown };
+    return { n: Number(n), invitation: readInvitation(String(invitation)) };
+  } catch {
+    return undefined;
+  }
 }
 
 /** The request that stands at a Lease, as a hold of the term that was asked. */

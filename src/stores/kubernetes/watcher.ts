@@ -13,10 +13,11 @@ import type { Hint, Name, Question, Seat } from "../contract.ts";
 import type { Mailbox } from "../mailbox.ts";
 import { Watched } from "../watched.ts";
 import type { LeaseDesk } from "./desk.ts";
-import { ASKED, type Lease, readLease, versionNumber } from "./lease.ts";
+import { ASKED, INVITED, type Lease, readLease, versionNumber } from "./lease.ts";
 import type { Known } from "./known.ts";
 import { memoAnnotation } from "./memos.ts";
 import { leaseNameOf } from "./names.ts";
+import { invitedOf } from "./steps.ts";
 
 /** Servers send a bookmark about once a minute. */
 const SILENCE_MS = 100_000;
@@ -48,6 +49,8 @@ export class Watcher {
   readonly #memos = new Set<MemoWatch>();
   /** Which names are watched, by the names of their Leases. */
   readonly #names = new Map<string, Set<Name>>();
+  /** What was last told of each, while it is watched. */
+  readonly #invited = new Map<Name, string | undefined>();
   #round: Round | undefined;
 
   constructor(parts: WatcherParts) {
@@ -98,6 +101,7 @@ export class Watcher {
   #forget(name: Name): void {
     const isWatched = this.#watched.has(name) || [...this.#memos].some(({ hint }) => hint.name === name);
     if (isWatched) return;
+    this.#invited.delete(name);
     this.#names.delete(leaseNameOf(name));
     if (this.#names.size > 0) return;
     this.#round?.end();
@@ -128,10 +132,20 @@ export class Watcher {
       for (const name of names) {
         if (lease === undefined) known.miss(name);
         else known.see(name, lease);
+        this.#invited.set(name, textAt(lease, INVITED));
         this.#watched.tell(name, this.#seat(name));
       }
     }
     for (const { hint, mailbox } of this.#memos) mailbox.put(hint);
+  }
+
+  /** By what the watch itself has told: an answer to a request of this process may have shown it before. What stood there before the watch began is told to nobody. */
+  #tellInvited(name: Name, lease: Lease): void {
+    const text = textAt(lease, INVITED);
+    if (!this.#invited.has(name) || this.#invited.get(name) === text) return;
+    this.#invited.set(name, text);
+    const invitation = invitedOf(lease)?.invitation;
+    if (invitation !== undefined) this.#watched.tellInvited(name, invitation);
   }
 
   #hear(lease: Lease, isGone: boolean): void {
@@ -144,6 +158,7 @@ export class Watcher {
       if (before === undefined || known.seat(name, before).version !== seat.version) this.#watched.tell(name, seat);
       else if (textAt(before, ASKED) !== textAt(lease, ASKED) && textAt(lease, ASKED) !== undefined)
         this.#watched.tellAsked(name);
+      this.#tellInvited(name, lease);
       for (const { hint, annotation, mailbox } of this.#memos)
         if (hint.name === name && textAt(before, annotation) !== textAt(lease, annotation)) mailbox.put(hint);
     }

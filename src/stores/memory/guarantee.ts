@@ -36,6 +36,8 @@ export function guaranteeOf(shape: Shape, judge: Judge, domain: string): Guarant
     holdsPerSession: Infinity,
     refusesClones: true,
     memos: MODEL_MEMOS,
+    bans: true,
+    ...(shape === "race" ? { invites: true } : {}),
     under: {
       processPause:
         judge === "store"

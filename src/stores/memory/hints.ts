@@ -2,7 +2,7 @@
 // keeps, which move the version only. An entry of a line is woken when it becomes the first, or ceases to be; everybody else when anything changes.
 //
 // INVARIANT  a name has a post exactly while somebody watches it
-import type { Bid, Name, Question, Seat } from "../../lease/exchange.ts";
+import type { Bid, Invitation, Name, Question, Seat } from "../../lease/exchange.ts";
 import type { Mailbox } from "../mailbox.ts";
 
 interface Post {
@@ -54,6 +54,11 @@ export class Hints {
 
   tellAsked(name: Name): void {
     for (const { mailbox } of this.#posts.get(name)?.watchers ?? []) mailbox.put({ name, asked: true });
+  }
+
+  tellInvited(name: Name, invited: Invitation): void {
+    for (const { memo, mailbox } of this.#posts.get(name)?.watchers ?? [])
+      if (memo === undefined) mailbox.put({ name, invited });
   }
 
   /** Returns how to stop. */

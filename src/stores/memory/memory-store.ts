@@ -6,6 +6,8 @@ import type {
   Claimed,
   Hint,
   Hold,
+  Invitation,
+  Invited,
   Kept,
   Looked,
   MemosRead,
@@ -22,18 +24,20 @@ import type {
 import type { Guarantee } from "../../lease/guarantee.ts";
 import type {
   AskedToLeave,
-  AsksToLeave,
   Call,
   FencedStore,
   KeepsMemos,
   ListedNames,
   ListsNames,
+  PassesInvitations,
   Reopenable,
+  ShownNext,
+  ShowsNext,
 } from "../contract.ts";
 import { Mailboxes } from "../mailbox.ts";
 import type { SharedShelf } from "./shared-shelf.ts";
 
-export class MemoryStore implements FencedStore, AsksToLeave, KeepsMemos, ListsNames, Reopenable {
+export class MemoryStore implements FencedStore, PassesInvitations, ShowsNext, KeepsMemos, ListsNames, Reopenable {
   readonly url: string;
   readonly guarantee: Guarantee<"fenced">;
   readonly #shared: SharedShelf;
@@ -89,6 +93,17 @@ export class MemoryStore implements FencedStore, AsksToLeave, KeepsMemos, ListsN
       this.#shared.tellAsked(name);
       return { kind: "asked" };
     });
+  }
+
+  async invite(name: Name, invitation: Invitation, call: Call): Promise<Invited> {
+    if (call.signal.aborted) return unknown(call.signal.reason);
+    this.#shared.tellInvited(name, invitation);
+    return { kind: "told" };
+  }
+
+  async showNext(name: Name, token: Token, call: Call): Promise<ShownNext> {
+    if (call.signal.aborted) return unknown(call.signal.reason);
+    return this.#shared.access((shelf) => shelf.showNext(name, token));
   }
 
   async writeMemo(write: MemoWrite, call: Call): Promise<MemoWritten> {

@@ -3,7 +3,7 @@
 //
 // INVARIANT  dueAt ≤ the earliest instant at which a session runs out: keeps only move that instant further on, openings lower dueAt
 import type { Clock, Timer } from "../../base/clock.ts";
-import type { Name, Question } from "../../lease/exchange.ts";
+import type { Invitation, Name, Question } from "../../lease/exchange.ts";
 import type { Guarantee } from "../../lease/guarantee.ts";
 import type { Shelf } from "../../simulator/models/shelf.ts";
 import type { Mailbox } from "../mailbox.ts";
@@ -48,6 +48,11 @@ export class SharedShelf {
   /** The holder of this name was asked to hand over. */
   tellAsked(name: Name): void {
     this.#hints.tellAsked(name);
+  }
+
+  /** Somebody is invited to lead next. */
+  tellInvited(name: Name, invitation: Invitation): void {
+    this.#hints.tellInvited(name, invitation);
   }
 
   tellMemo(name: Name, memo: string): void {

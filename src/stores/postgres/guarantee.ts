@@ -39,6 +39,8 @@ export function guaranteeOf(expiry: Expiry): Guarantee<"fenced"> {
     holdsPerSession: Infinity,
     refusesClones: true,
     memos: MEMOS,
+    bans: true,
+    invites: true,
     under: { ...FAULTS, ...(byClock ? BY_CLOCK : {}) },
   };
 }

@@ -5,9 +5,9 @@ import { type Answer, readText, readToken } from "./answers.ts";
 import { edited, type Whereabouts } from "./refusals.ts";
 
 /** As the function `write_memo` is asked for it. */
-export function wishOf({ session, hold, key, value, n, over }: MemoWrite): object {
+export function wishOf({ session, hold, key, value, n, over, ban }: MemoWrite): object {
   const { name, bid, token } = hold;
-  return { name, session: session.id, bid, token: `${token?.value}`, key, value, n, over, keys: MEMOS.keys };
+  return { name, session: session.id, bid, token: `${token?.value}`, key, value, n, over, ban, keys: MEMOS.keys };
 }
 
 export function readWritten({ hold, n }: MemoWrite, answer: Answer, where: Whereabouts): MemoWritten {

@@ -6,7 +6,17 @@
 import { type Refused, unknown, type Unknown } from "../../base/outcome.ts";
 import { sqlLiteral } from "../../base/sql-literal.ts";
 import type { Guarantee } from "../../lease/guarantee.ts";
-import type { AskedToLeave, AsksToLeave, Call, FencedStore, KeepsMemos, ListedNames, ListsNames } from "../contract.ts";
+import type {
+  AskedToLeave,
+  Call,
+  FencedStore,
+  Invitation,
+  Invited,
+  KeepsMemos,
+  ListedNames,
+  ListsNames,
+  PassesInvitations,
+} from "../contract.ts";
 import type {
   Claim,
   Claimed,
@@ -28,15 +38,17 @@ import type {
 import { isGivenUp, whenGivenUp } from "../call.ts";
 import { grantedMs } from "../granted-ttl.ts";
 import { markOf } from "../mark.ts";
+import { ownNode } from "../../lease/ban-rule.ts";
+import { nodeRefused } from "./bans.ts";
 import { MEMOS, tooLarge } from "../memos.ts";
 import { Mailboxes } from "../mailbox.ts";
 import { type Answer, readAsked, readAudit, readSeat, readSeats, readSession, readText, readToken } from "./answers.ts";
 import type { Database } from "../../clients/postgres/database.ts";
 import { edited, insideTransaction, knowsNo, otherLayout, outcomeOf, type Whereabouts } from "./refusals.ts";
 import { readMemos, readWritten, wishOf } from "./memos.ts";
-import { LAYOUT, listNamesSql } from "./schema.ts";
+import { LAYOUT, listNamesSql, notifySql } from "./schema.ts";
 import { Tables } from "./tables.ts";
-import { Watcher } from "./watcher.ts";
+import { invitedWord, Watcher } from "./watcher.ts";
 
 export interface StoreParts {
   readonly database: Database;
@@ -44,6 +56,14 @@ export interface StoreParts {
   readonly guarantee: Guarantee<"fenced">;
   /** Whether tables are made where there are none. */
   readonly createTables: boolean;
+}
+
+/** Of a notification: PostgreSQL takes 8000 bytes. */
+const LONGEST_WORD = 7900;
+
+function tooLong(name: Name): Refused {
+  const message = `postgres: the name "${name.slice(0, 40)}…" is too long for a notification. Nobody was told.`;
+  return { kind: "refused", code: "STORE_UNSUPPORTED", message, retryable: false };
 }
 
 const REQUESTS = "requests to hand over";
@@ -56,7 +76,7 @@ const LAST_PATIENCE_MS = 1_000;
 
 type Reader<A> = (answer: Answer) => A;
 
-export class PostgresStore implements ListsNames, AsksToLeave, KeepsMemos, FencedStore {
+export class PostgresStore implements ListsNames, PassesInvitations, KeepsMemos, FencedStore {
   readonly guarantee: Guarantee<"fenced">;
   readonly #database: Database;
   readonly #where: Whereabouts;
@@ -106,10 +126,12 @@ export class PostgresStore implements ListsNames, AsksToLeave, KeepsMemos, Fence
     });
   }
 
-  async #askToOpen({ nonce, candidate, ttlMs, beat }: SessionSpec, call: Call): Promise<Kept> {
+  async #askToOpen({ nonce, candidate, ttlMs, beat, node }: SessionSpec, call: Call): Promise<Kept> {
     const ttl = grantedMs(ttlMs, this.guarantee.ttl);
-    return await this.#ask("open", { session: nonce, candidate, ttl, beat }, ttl, call, (answer): Kept => {
+    return await this.#ask("open", { session: nonce, candidate, ttl, beat, node }, ttl, call, (answer): Kept => {
       if (answer["kind"] === "session-lost") return { kind: "session-lost" };
+      const refused = node && nodeRefused(node, answer, this.#where);
+      if (refused !== undefined) return refused;
       const session = readSession(nonce, answer, this.#where);
       this.#tables.met(beat !== undefined && session.beats === undefined);
       return { kind: "kept", session, lost: [], unsure: [], strays: [] };
@@ -212,13 +234,33 @@ export class PostgresStore implements ListsNames, AsksToLeave, KeepsMemos, Fence
       : outcome;
   }
 
+  /** Nothing is written: those who listen are told. Where a pooler keeps NOTIFY from them, nobody hears of it. */
+  async invite(name: Name, invitation: Invitation, call: Call): Promise<Invited> {
+    if (isGivenUp(call)) return unknown(call.signal.reason);
+    const word = invitedWord(name, invitation);
+    if (word.length > LONGEST_WORD) return tooLong(name);
+    try {
+      await this.#database.run(notifySql(this.#where.schema, word), LONGEST_MS);
+      return { kind: "told" };
+    } catch (error) {
+      return outcomeOf(error, this.#where);
+    }
+  }
+
   async writeMemo(write: MemoWrite, call: Call): Promise<MemoWritten> {
     const { session } = write;
     const outcome =
+      ownNode("postgres", session, write.ban) ??
       tooLarge("postgres", write, MEMOS) ??
-      (await this.#ask("write_memo", wishOf(write), session.ttlMs, call, (answer): MemoWritten => {
-        return readWritten(write, answer, this.#where);
-      }));
+      (await this.#ask(
+        write.ban === undefined ? "write_memo" : "write_ban",
+        wishOf(write),
+        session.ttlMs,
+        call,
+        (answer): MemoWritten => {
+          return readWritten(write, answer, this.#where);
+        },
+      ));
     return this.#orWithoutMemos(outcome);
   }
 

@@ -2,6 +2,7 @@
 // sql/*.sql; here its parts are put together. Run once by an owner; running it again changes nothing.
 import { assert } from "../../base/assert.ts";
 import { filled, statementsOf } from "../../base/sql-text.ts";
+import { sql as BANS } from "./sql/bans.sql";
 import { sql as FUNCTIONS } from "./sql/functions.sql";
 import { sql as GRANTS } from "./sql/grants.sql";
 import { sql as LOCK } from "./sql/lock.sql";
@@ -44,7 +45,7 @@ export function schemaSql(schema: string, role?: string, served: Served = SERVED
 /** `domain`: of the tokens, as it is written in a statement. */
 function bodySql(schema: string, domain: string, { layout, oldest }: Served): string {
   const values = { layout: `${layout}`, oldest: `${oldest}`, domain };
-  return [TABLES, RULES, FUNCTIONS, MEMOS, NOTICES].map((part) => within(schema, part, values)).join("\n");
+  return [TABLES, RULES, FUNCTIONS, MEMOS, BANS, NOTICES].map((part) => within(schema, part, values)).join("\n");
 }
 
 /** The same as one statement, which does nothing unless the schema is empty. `domain`: of the tokens; so that the maker knows that it was the one. */

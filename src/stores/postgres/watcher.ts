@@ -2,7 +2,8 @@
 // transaction mode accepts LISTEN and forgets it. So we send a word to ourselves, from another connection, and look until we have heard it.
 // Hints are not needed for safety; what goes wrong here is said by the machine's own requests.
 import { randomUUID } from "node:crypto";
-import { asBid, asVersion, type Hint, type Name, type Question, type Seat } from "../contract.ts";
+import { asBid, asVersion, type Hint, type Invitation, type Name, type Question, type Seat } from "../contract.ts";
+import { readInvitation, writeInvitation } from "../invitations.ts";
 import type { Mailbox } from "../mailbox.ts";
 import { Watched } from "../watched.ts";
 import type { Database, Ears } from "../../clients/postgres/database.ts";
@@ -15,6 +16,25 @@ const ECHO = "echo ";
 const ASKED = "asked ";
 /** The same, with its key behind it: a memo was written. */
 const MEMO = "memo ";
+/** Somebody is invited to lead next. Name and invitation follow as one text, and the place of the name is empty: what earlier versions hear is for no name of theirs. */
+const INVITED = "invited ";
+
+/** As base64, so that nothing of it needs quotes in a statement. */
+export function invitedWord(name: Name, invitation: Invitation): string {
+  const text = JSON.stringify([name, writeInvitation(invitation)]);
+  return `${INVITED}${Buffer.from(text).toString("base64url")}\n`;
+}
+
+function readInvitedWord(
+  word: string,
+): { readonly name: Name; readonly invitation: Invitation | undefined } | undefined {
+  try {
+    const [name, text] = JSON.parse(Buffer.from(word, "base64url").toString()) as readonly unknown[];
+    return { name: String(name), invitation: readInvitation(String(text)) };
+  } catch {
+    return undefined;
+  }
+}
 
 export interface WatcherParts {
   readonly database: Database;
@@ -63,8 +83,14 @@ export class Watcher {
   /** `word`: the bid that holds the seat, nothing, or what else has happened there. */
   #heard(word: string, name: Name): void {
     if (word === ASKED) this.#watched.tellAsked(name);
+    else if (word.startsWith(INVITED)) this.#heardInvitation(word.slice(INVITED.length));
     else if (word.startsWith(MEMO)) this.#watched.tellMemo(name, word.slice(MEMO.length));
     else this.#watched.tell(name, hintedSeat(name, word));
+  }
+
+  #heardInvitation(text: string): void {
+    const { name, invitation } = readInvitedWord(text) ?? {};
+    if (name !== undefined && invitation !== undefined) this.#watched.tellInvited(name, invitation);
   }
 
   /** Where nothing was heard. A look at the seats shows no memo, so each reader of one reads it again. */

@@ -37,12 +37,14 @@ export function decideKept(votes: Votes<Kept>, holds: readonly Hold[]): Kept | u
   const mayChange = votes.includes(undefined);
   if (mayChange && standings.some((standing) => standing !== "renewed")) return undefined;
   const [{ session }] = kept as [KeptVote];
+  const met = kept.find((vote) => vote.met !== undefined)?.met;
   return {
     kind: "kept",
     session,
     lost: holds.filter((_, index) => standings[index] === "lost"),
     unsure: holds.filter((_, index) => standings[index] === "unsure"),
     strays: straysOf(kept),
+    ...(met === undefined ? {} : { met }),
   };
 }
 

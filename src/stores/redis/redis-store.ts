@@ -14,6 +14,8 @@ import type {
   Hold,
   KeepWish,
   Kept,
+  ListedNames,
+  ListsNames,
   Looked,
   Name,
   Question,
@@ -28,7 +30,8 @@ import { grantedMs } from "../granted-ttl.ts";
 import { Mailboxes } from "../mailbox.ts";
 import { type Answer, holdsAt, leftMsOf, listOf, parseAnswer, seatOf, sessionOf, straysOf } from "./answers.ts";
 import type { Layout } from "./guarantee.ts";
-import { SCRIPTS, type Verb } from "./scripts.ts";
+import { Keyspace } from "./keyspace.ts";
+import { PROBE, SCRIPTS, type Verb } from "./scripts.ts";
 import { Watcher } from "./watcher.ts";
 
 export interface StoreParts {
@@ -44,7 +47,7 @@ export interface StoreParts {
   readonly votes?: boolean | undefined;
 }
 
-export class RedisStore implements UnfencedStore {
+export class RedisStore implements UnfencedStore, ListsNames {
   readonly guarantee: Guarantee<"unfenced">;
   readonly #parts: StoreParts;
   readonly #watcher: Watcher;
@@ -56,7 +59,7 @@ export class RedisStore implements UnfencedStore {
     this.#watcher = new Watcher({
       port: parts.port,
       channel: (name) => `${parts.prefix}:told:${name}`,
-      hearsAll: parts.layout === "ours",
+      keyspace: parts.layout === "ours" ? undefined : keyspaceOf(parts),
       look: (names) => this.#glance(names),
     });
   }
@@ -159,6 +162,20 @@ export class RedisStore implements UnfencedStore {
     return names.map((name, index) => seatOf(name, seats[index] ?? {}, this.place));
   }
 
+  /** Page by page, until the server has shown all of its keys. */
+  async listNames(most: number, call: Call): Promise<ListedNames> {
+    const names = new Set<Name>();
+    for (let cursor = "0"; ;) {
+      const page = await this.#ask("list", [], { cursor }, call, (answer) => ({ kind: "page" as const, answer }));
+      if (page.kind !== "page") return page;
+      for (const name of listOf<Name>(page.answer["names"])) names.add(name);
+      cursor = String(page.answer["cursor"]);
+      if (cursor === "0") break;
+    }
+    const sorted = [...names].toSorted();
+    return { kind: "listed", names: sorted.slice(0, most), isWhole: sorted.length <= most };
+  }
+
   watch(questions: readonly Question[], call: Call): AsyncIterable<Hint> {
     return this.#mailboxes.watch(call.signal, (mailbox) => this.#watcher.add(namesOf(questions), mailbox));
   }
@@ -210,6 +227,11 @@ export class RedisStore implements UnfencedStore {
         .finally(stop);
     });
   }
+}
+
+function keyspaceOf({ port, prefix }: StoreParts): Keyspace {
+  const probeKey = `${prefix}:probe`;
+  return new Keyspace({ database: port.database, probeKey, probe: () => port.run(PROBE, [probeKey], []) });
 }
 
 function namesOf(of: readonly { readonly name: Name }[]): Name[] {

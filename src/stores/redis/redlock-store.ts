@@ -14,6 +14,8 @@ import {
   type Hold,
   type KeepWish,
   type Kept,
+  type ListedNames,
+  type ListsNames,
   type Looked,
   type Question,
   type Released,
@@ -40,14 +42,16 @@ import {
 /** By the caller's clock: a server that owes an answer for longer than this when it is asked again is asked anew, on another connection. */
 const ANSWER_WITHIN_MS = 10_000;
 
-export class RedlockStore implements UnfencedStore {
+type OneStore = UnfencedStore & ListsNames;
+
+export class RedlockStore implements UnfencedStore, ListsNames {
   readonly guarantee: Guarantee<"unfenced">;
-  readonly #stores: readonly UnfencedStore[];
+  readonly #stores: readonly OneStore[];
   readonly #mailboxes = new Mailboxes();
   /** What each server has not answered yet, and when that was sent. */
   readonly #unanswered: readonly Map<AbortController, number>[];
 
-  constructor(stores: readonly UnfencedStore[], guarantee: Guarantee<"unfenced">) {
+  constructor(stores: readonly OneStore[], guarantee: Guarantee<"unfenced">) {
     this.guarantee = guarantee;
     this.#stores = stores;
     this.#unanswered = stores.map(() => new Map());
@@ -153,6 +157,23 @@ export class RedlockStore implements UnfencedStore {
     );
   }
 
+  /** What any of a majority knows of. */
+  listNames(most: number, call: Call): Promise<ListedNames> {
+    return this.#poll<ListedNames, ListedNames>(
+      manyEars(call),
+      (store, _, own) => store.listNames(most, own),
+      unknown,
+      (votes) => {
+        const listed = votes.flatMap((vote) => (vote?.kind === "listed" ? [vote] : []));
+        if (listed.length < majorityOf(votes.length))
+          return decideFailure(votes, (vote) => vote.kind === "listed") as Refused | Unknown | undefined;
+        const names = [...new Set(listed.flatMap((each) => each.names))].toSorted();
+        const isWhole = names.length <= most && listed.every((each) => each.isWhole);
+        return { kind: "listed", names: names.slice(0, most), isWhole };
+      },
+    );
+  }
+
   /** What one server hints at is worth a look at all. */
   watch(questions: readonly Question[], call: Call): AsyncIterable<Hint> {
     return this.#mailboxes.watch(call.signal, (mailbox) => {
@@ -176,7 +197,7 @@ export class RedlockStore implements UnfencedStore {
   /** Asks every server at once, and answers as soon as `decide` does. It is asked after each answer, and must have decided when all have answered. */
   #poll<A extends object, D>(
     call: Call,
-    ask: (store: UnfencedStore, server: number, own: Call) => Promise<A>,
+    ask: (store: OneStore, server: number, own: Call) => Promise<A>,
     failed: (error: unknown) => A,
     decide: (votes: Votes<A>) => D | undefined,
   ): Promise<D> {

@@ -17,6 +17,7 @@ const COMMANDS = [
   "hmget",
   "hgetall",
   "hdel",
+  "scan",
   "publish",
   "subscribe",
   "unsubscribe",
@@ -25,7 +26,8 @@ const COMMANDS = [
 /** To be run by an administrator. With layout "redlock" the names of elections are keys themselves. */
 export function grantOf(prefix: string, layout: Layout): string {
   const keys = layout === "redlock" ? "~*" : `~${globOf(prefix)} ~${globOf(prefix)}:*`;
-  return `ACL SETUSER NAME on >PASSWORD ${keys} &${globOf(prefix)}:* ${COMMANDS.map((each) => `+${each}`).join(" ")}`;
+  const channels = layout === "redlock" ? `&${globOf(prefix)}:* &__keyspace@*` : `&${globOf(prefix)}:*`;
+  return `ACL SETUSER NAME on >PASSWORD ${keys} ${channels} ${COMMANDS.map((each) => `+${each}`).join(" ")}`;
 }
 
 function globOf(text: string): string {

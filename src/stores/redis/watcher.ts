@@ -1,11 +1,14 @@
-// Hints, for as long as somebody watches. Our scripts publish every grant and release to a channel of its name. A lease that runs out publishes nothing: the look
-// that is made anyway says how long it lasts at least, and the next look is made when that is over. Where nothing can be heard (no right to subscribe, a client that cannot), and where
-// others write who do not publish (layout redlock), we look twice a second.
+// Hints, for as long as somebody watches, in the quickest way that there is:
+//   published   our scripts publish every grant and release to a channel of its name
+//   keyspace    where others write who do not publish (layout redlock), the server tells of their changes, if its keyspace events are on (keyspace.ts)
+//   looks       where nothing can be heard (no right to subscribe, a client that cannot), or not everything, twice a second
+// A lease that runs out is told by nobody in time: the look that is made anyway says how long it lasts at least, and the next look is made when that is over.
 // Hints are not needed for safety; what goes wrong here is said by the machine's own requests.
 import type { Listening, RedisPort } from "../../clients/redis/port.ts";
 import type { Name, Seat } from "../contract.ts";
 import type { Mailbox } from "../mailbox.ts";
 import { Watched } from "../watched.ts";
+import type { Keyspace } from "./keyspace.ts";
 
 const LOOK_EVERY_MS = 500;
 /** Not earlier, so that a seat that is renewed just in time is not looked at all the time. */
@@ -21,8 +24,8 @@ export interface Glance {
 export interface WatcherParts {
   readonly port: RedisPort;
   readonly channel: (name: Name) => string;
-  /** Whoever writes there publishes it. */
-  readonly hearsAll: boolean;
+  /** Where a name is a key that others write, too. Undefined: all who write publish it. */
+  readonly keyspace: Keyspace | undefined;
   /** undefined: could not be seen now. */
   readonly look: (names: readonly Name[]) => Promise<readonly Glance[] | undefined>;
 }
@@ -58,24 +61,32 @@ export class Watcher {
   }
 
   async #listenTo(name: Name): Promise<void> {
-    const channel = this.#parts.channel(name);
+    const { channel, keyspace } = this.#parts;
     try {
-      await (await (this.#listening ??= this.#listen())).add(channel);
+      const listening = await (this.#listening ??= this.#listen());
+      await listening.add(channel(name));
+      const events = keyspace?.channelOf(name);
+      const canHear = events === undefined || (await canAdd(listening, events));
       if (!this.#watched.has(name)) return;
-      this.#names.set(channel, name);
-      this.#heard.add(name);
+      this.#names.set(channel(name), name);
+      if (events !== undefined) this.#names.set(events, name);
+      if (canHear) this.#heard.add(name);
     } catch {
       this.#stopListening(); // looks do, until somebody else begins to watch
     }
   }
 
   #listen(): Promise<Listening> {
-    const listening: Promise<Listening> = this.#parts.port.listen({
-      heard: (from) => this.#told(from),
+    const { port, keyspace } = this.#parts;
+    const listening: Promise<Listening> = port.listen({
+      heard: (from, message) => {
+        if (keyspace?.isChange(from, message) !== false) this.#told(from);
+      },
       broken: () => {
         if (this.#listening === listening) this.#broken(); // and not one that was stopped before
       },
     });
+    void listening.then((each) => keyspace?.begin(each)).catch(() => {}); // there is none
     return listening;
   }
 
@@ -110,7 +121,8 @@ export class Watcher {
 
   #lookLater(name: Name, glance: Glance | undefined): void {
     const leftMs = glance?.seat.state === "held" ? glance.leftMs : undefined;
-    const isHeard = this.#heard.has(name) && this.#parts.hearsAll && glance !== undefined;
+    const hearsAll = this.#parts.keyspace?.isOn !== false;
+    const isHeard = this.#heard.has(name) && hearsAll && glance !== undefined;
     const most = isHeard ? LOOK_AT_LATEST_MS : LOOK_EVERY_MS;
     clearTimeout(this.#timers.get(name));
     const timer = setTimeout(
@@ -126,10 +138,10 @@ export class Watcher {
     this.#timers.delete(name);
     this.#seen.delete(name);
     this.#heard.delete(name);
-    const channel = this.#parts.channel(name);
-    this.#names.delete(channel);
+    const channels = [this.#parts.channel(name), this.#parts.keyspace?.channelOf(name) ?? []].flat();
+    for (const channel of channels) this.#names.delete(channel);
     if (this.#watched.size === 0) this.#stopListening();
-    else void this.#listening?.then((listening) => listening.remove(channel)).catch(() => {}); // it was never heard
+    else void this.#listening?.then((each) => channels.forEach((channel) => each.remove(channel))).catch(() => {}); // it was never heard
   }
 
   #stopListening(): void {
@@ -137,6 +149,17 @@ export class Watcher {
     this.#listening = undefined;
     this.#heard = new Set();
     this.#names.clear();
+    this.#parts.keyspace?.end();
     void listening?.then((each) => each.stop()).catch(() => {}); // there was none
+  }
+}
+
+/** A user may have the right to listen to our channels, and not to those of the server. */
+async function canAdd(listening: Listening, channel: string): Promise<boolean> {
+  try {
+    await listening.add(channel);
+    return true;
+  } catch {
+    return false;
   }
 }

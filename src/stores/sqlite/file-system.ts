@@ -2,7 +2,7 @@
 //
 // SQLite does not notice that its file was deleted or replaced: processes that have it open go on in the old one, others meet in the new one, and there
 //   are two leaders for ever. The same if only -wal or -shm is replaced. So the identity of all three (device and inode) is taken at opening and
-//   compared at every call; an inode that is open is not given to another file, so equal means the same.
+//   compared at every call (identity.ts); an inode that is open is not given to another file, so equal means the same.
 // SQLite needs file locks and memory that is shared between all openers. Network, FUSE and 9p file systems give one or both only in appearance.
 //
 // The database file itself is never opened here: closing any descriptor of it would drop the locks that SQLite holds on it in this process (POSIX).
@@ -110,11 +110,6 @@ function unescape(text: string): string {
 /** Beside the database, for the sockets of its processes (beacon.ts). */
 export function lifeFolderOf(file: string): string {
   return `${file}-life`;
-}
-
-/** Device and inode of the file, its -wal and its -shm, as they are found by their names now. */
-export function identityOf(file: string): string {
-  return ["", "-wal", "-shm"].map((suffix) => idOf(file + suffix) ?? "none").join(" ");
 }
 
 /** Device and inode; undefined if there is none. */

@@ -38,6 +38,8 @@ export function guaranteeOf(evidence: Evidence): Guarantee<"fenced"> {
     holdsPerSession: Infinity,
     refusesClones: true,
     memos: MEMOS,
+    bans: true,
+    invites: true,
     under: faults(evidence),
   };
 }

@@ -3,6 +3,8 @@
 import type { Connection, Row } from "../../clients/sqlite/binding.ts";
 import { transact } from "../../clients/sqlite/transaction.ts";
 import { asBid, type Memo, type MemoWrite, type MemoWritten, type Name } from "../contract.ts";
+import { ownNode } from "../../lease/ban-rule.ts";
+import type { SqliteBans } from "./bans.ts";
 import { MEMOS, memoVersion, tooLarge, tooMany } from "../memos.ts";
 import { isTrue, readNumber, readText, readWhole } from "./place.ts";
 import * as sql from "./schema.ts";
@@ -10,21 +12,27 @@ import * as sql from "./schema.ts";
 export class SqliteMemos {
   readonly #connection: Connection;
   readonly #domain: string;
+  readonly #bans: SqliteBans;
   #isThere = false;
 
-  constructor(connection: Connection, domain: string) {
+  constructor(connection: Connection, domain: string, bans: SqliteBans) {
+    this.#bans = bans;
     this.#connection = connection;
     this.#domain = domain;
   }
 
   write(write: MemoWrite): MemoWritten {
-    return tooLarge("sqlite", write, MEMOS) ?? transact(this.#connection, "lasting", () => this.#write(write));
+    return (
+      ownNode("sqlite", write.session, write.ban) ??
+      tooLarge("sqlite", write, MEMOS) ??
+      transact(this.#connection, "lasting", () => this.#write(write))
+    );
   }
 
-  #write({ session, hold, key, value, n, over }: MemoWrite): MemoWritten {
+  #write({ session, hold, key, value, n, over, ban }: MemoWrite): MemoWritten {
     const { name, bid, token } = hold;
     const known = this.#connection.all(sql.READ_SESSION, session.id)[0];
-    if (known === undefined || isTrue(known["ended"])) return { kind: "session-lost" };
+    if (known === undefined || isTrue(known["ended"]) || this.#bans.isBanned(session)) return { kind: "session-lost" };
     if (token === undefined || this.#connection.all(sql.IS_HELD, name, session.id, bid, `${token.value}`).length === 0)
       return { kind: "seat-lost" };
     if (!this.#hasTable()) this.#connection.exec(sql.CREATE_MEMOS);
@@ -34,6 +42,7 @@ export class SqliteMemos {
     if (stands?.version !== over) return { kind: "conflict", memo: stands };
     if (stands === undefined && this.#count(name) >= MEMOS.keys) return tooMany("sqlite", name, MEMOS);
     this.#connection.run(sql.WRITE_MEMO, name, key, value, `${token.value}`, bid, n);
+    if (ban !== undefined) this.#bans.change(ban, name);
     return { kind: "written", version };
   }
 

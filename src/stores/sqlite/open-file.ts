@@ -4,7 +4,8 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, realpathSync } from "node:fs";
 import path from "node:path";
 import { type BindingName, Connection, openDatabase, type SqliteDatabase } from "../../clients/sqlite/binding.ts";
-import { checkPlace, identityOf, idOf, isOpenHere, lifeFolderOf } from "./file-system.ts";
+import { checkPlace, idOf, isOpenHere, lifeFolderOf } from "./file-system.ts";
+import { identify } from "./identity.ts";
 import type { Kernel } from "./kernel.ts";
 import { readNumber, readText } from "./place.ts";
 import { Refusal } from "../../base/refusal.ts";
@@ -100,13 +101,18 @@ function fileAt(
   close: () => void,
 ): OpenFile {
   if (place === undefined) return { path: undefined, shelf, isSame: () => true, close };
-  const identity = identityOf(place);
+  const identity = identify(place);
   const id = idOf(place);
   if (id === undefined || (before !== undefined && before !== id) || !isOpenHere(id)) {
+    identity.close();
     const message = `sqlite: ${place} was replaced or deleted while it was being opened. It is tried again.`;
     throw new Refusal("STORE_UNREACHABLE", message, { retryable: true });
   }
-  return { path: place, shelf, isSame: () => identityOf(place) === identity, close };
+  const closeAll = (): void => {
+    close();
+    identity.close();
+  };
+  return { path: place, shelf, isSame: () => identity.isSame(), close: closeAll };
 }
 
 /** Own file: it must be ours or empty. Nothing is written before that is known. */
@@ -165,8 +171,12 @@ function create(connection: Connection): string {
   return domain;
 }
 
-/** A file that an earlier version has made has no table for requests to hand over. That version goes on in the file as before. */
+/** A file that an earlier version has made has no table for requests to hand over, or for invitations. That version goes on in the file as before. */
 function makeAsked(connection: Connection): void {
-  const hasTable = connection.all(sql.TABLES).some(({ name }) => name === "conclave_asked");
-  if (!hasTable) transact(connection, "lasting", () => connection.exec(sql.CREATE_ASKED));
+  const tables = connection.all(sql.TABLES).map(({ name }) => name);
+  if (tables.includes("conclave_asked") && tables.includes("conclave_invited")) return;
+  transact(connection, "lasting", () => {
+    connection.exec(sql.CREATE_ASKED);
+    connection.exec(sql.CREATE_INVITED);
+  });
 }

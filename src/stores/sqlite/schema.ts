@@ -1,10 +1,11 @@
 // The SQL of `sqlite:`, by its names. What each statement needs and answers stands above it in sql/statements.sql, the tables in sql/tables.sql.
 import { statementsOf } from "../../base/sql-text.ts";
 import { sql as CREATE } from "./sql/tables.sql";
+import { sql as CREATE_BANS } from "./sql/bans.sql";
 import { sql as CREATE_MEMOS } from "./sql/memos.sql";
 import { sql as STATEMENTS } from "./sql/statements.sql";
 
-export { CREATE, CREATE_MEMOS };
+export { CREATE, CREATE_BANS, CREATE_MEMOS };
 
 export const SCHEMA_VERSION = 1;
 
@@ -24,6 +25,7 @@ export const KEEP_SESSION: string = statement("KEEP_SESSION");
 export const AUDIT: string = statement("AUDIT");
 export const SEATS_OF: string = statement("SEATS_OF");
 export const NEXT_TOKEN: string = statement("NEXT_TOKEN");
+export const NEXT_TOKEN_IF_FREE: string = statement("NEXT_TOKEN_IF_FREE");
 export const TAKE_SEAT: string = statement("TAKE_SEAT");
 export const SET_VALUE: string = statement("SET_VALUE");
 export const VACATE: string = statement("VACATE");
@@ -37,9 +39,19 @@ export const ASK_TO_LEAVE: string = statement("ASK_TO_LEAVE");
 export const ASKED_OF: string = statement("ASKED_OF");
 export const FORGET_ASKED: string = statement("FORGET_ASKED");
 export const ALL_ASKED: string = statement("ALL_ASKED");
+export const CREATE_INVITED: string = statement("CREATE_INVITED");
+export const INVITE: string = statement("INVITE");
+export const ALL_INVITED: string = statement("ALL_INVITED");
 export const HAS_MEMOS: string = statement("HAS_MEMOS");
 export const IS_HELD: string = statement("IS_HELD");
 export const READ_MEMO: string = statement("READ_MEMO");
 export const READ_MEMOS: string = statement("READ_MEMOS");
 export const COUNT_MEMOS: string = statement("COUNT_MEMOS");
 export const WRITE_MEMO: string = statement("WRITE_MEMO");
+export const HAS_BANS: string = statement("HAS_BANS");
+export const BANS_OF: string = statement("BANS_OF");
+export const TWINS_OF: string = statement("TWINS_OF");
+export const RECORD_NODE: string = statement("RECORD_NODE");
+export const FORGET_NODES: string = statement("FORGET_NODES");
+export const BAN: string = statement("BAN");
+export const LIFT: string = statement("LIFT");

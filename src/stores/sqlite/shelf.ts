@@ -4,13 +4,27 @@
 // Why at most one holds a name: a claim reads and swaps inside BEGIN IMMEDIATE, so no keep and no claim comes between; it succeeds only over exactly the
 // version that the machine vouches for, or over a seat that it finds vacant; in the same transaction it takes the next token and ends the session it
 // replaces. Ended is for ever: every keep and claim asks for a session that is not ended, in the same way.
-import type { Bid, Claim, Claimed, Hold, Kept, Name, Session, SessionSpec, Token, Will } from "../contract.ts";
+import type {
+  Bid,
+  Claim,
+  Claimed,
+  Hold,
+  Invitation,
+  Kept,
+  Name,
+  Session,
+  SessionSpec,
+  Token,
+  Will,
+} from "../contract.ts";
 import { asBid, VACANT } from "../contract.ts";
 import { withBeat } from "../../lease/beat-rule.ts";
+import { writeInvitation } from "../invitations.ts";
 import { markOf } from "../mark.ts";
 import { checkTexts, type Connection, type Row } from "../../clients/sqlite/binding.ts";
 import { numberOf } from "./beat.ts";
 import type { Kernel } from "./kernel.ts";
+import { SqliteBans } from "./bans.ts";
 import { SqliteMemos } from "./memos.ts";
 import {
   isTrue,
@@ -33,6 +47,7 @@ import { transact } from "../../clients/sqlite/transaction.ts";
 export class SqliteShelf {
   readonly domain: string;
   readonly memos: SqliteMemos;
+  readonly #bans: SqliteBans;
   readonly #connection: Connection;
   readonly #kernel: Kernel | undefined;
 
@@ -43,7 +58,8 @@ export class SqliteShelf {
 
   constructor(connection: Connection, domain: string, kernel: Kernel | undefined, lifeFolder: string) {
     this.domain = domain;
-    this.memos = new SqliteMemos(connection, domain);
+    this.#bans = new SqliteBans(connection, kernel);
+    this.memos = new SqliteMemos(connection, domain, this.#bans);
     this.#lifeFolder = lifeFolder;
     this.#connection = connection;
     this.#kernel = kernel;
@@ -56,10 +72,12 @@ export class SqliteShelf {
     return transact(this.#connection, "passing", () => {
       const known = this.#connection.all(sql.READ_SESSION, spec.nonce)[0];
       if (known !== undefined)
-        return isTrue(known["ended"]) || !isSameOpening(spec, known)
+        return isTrue(known["ended"]) || !isSameOpening(spec, known) || this.#bans.isBanned({ node: spec.node?.name })
           ? { kind: "session-lost" }
           : this.#kept(spec.nonce, known, spec.beat);
       this.#tidyUp(sentAtMs);
+      const refused = this.#bans.admit(spec, sentAtMs);
+      if (refused !== undefined) return refused;
       const { boot = null, clock = null } = this.#kernel ?? {};
       const path = socket === undefined ? null : recordedSocket(socket.path, this.#lifeFolder);
       const expires = this.#expires(sentAtMs, ttlMs);
@@ -86,6 +104,7 @@ export class SqliteShelf {
       const expires = this.#expires(sentAtMs, session.ttlMs);
       const { id, beats } = session;
       const { beat, over } = swapOf(session);
+      if (this.#bans.isBanned(session)) return { kind: "session-lost" };
       const clocks = [boot, clock, expires, expires, boot, clock] as const;
       const row = this.#connection.all(sql.KEEP_SESSION, beat, ...clocks, id, over, over)[0];
       if (row === undefined) return { kind: "session-lost" };
@@ -164,9 +183,25 @@ export class SqliteShelf {
   }
 
   #claim(claim: Claim): Claimed {
+    return this.#grantIfFree(claim) ?? this.#decide(claim);
+  }
+
+  /**
+   * The quick way of a lock that nobody else wants: two statements, and one value to read. It grants only what #decide would grant: over a seat that is there and vacant,
+   * to a bid that was not the last to hold it, of a session that lives and that no ban can concern. Everything else is undefined here, and decided there.
+   */
+  #grantIfFree(claim: Claim): Claimed | undefined {
+    const { name, bid, session, over } = claim;
+    if (over !== VACANT || session.node !== undefined) return undefined;
+    const next = this.#connection.all(sql.NEXT_TOKEN_IF_FREE, session.ttlMs, name, bid, session.id)[0];
+    return next === undefined ? undefined : this.#takeSeat(claim, next);
+  }
+
+  #decide(claim: Claim): Claimed {
     const { name, bid, value } = claim;
     const mine = this.#connection.all(sql.READ_SESSION, claim.session.id)[0];
-    if (mine === undefined || isTrue(mine["ended"])) return { kind: "session-lost" };
+    if (mine === undefined || isTrue(mine["ended"]) || this.#bans.isBanned(claim.session))
+      return { kind: "session-lost" };
     const place = this.#look(name);
     const { sitter } = place;
     if (sitter !== undefined && isBy(claim, sitter)) {
@@ -180,9 +215,14 @@ export class SqliteShelf {
     const ttlMs = readTtl(mine["ttl"], `session ${claim.session.id}`);
     const next = this.#connection.all(sql.NEXT_TOKEN, name, ttlMs)[0];
     if (next === undefined) throw exhausted(name);
-    const token = readWhole(next["token"], `the counter of "${name}"`);
     this.#connection.run(sql.FORGET_ASKED, name); // it was for a term that is over
-    this.#connection.run(sql.TAKE_SEAT, name, claim.session.id, bid, token, markOf(claim), value);
+    return this.#takeSeat(claim, next);
+  }
+
+  #takeSeat(claim: Claim, next: Row): Claimed {
+    const { name, bid, value, session } = claim;
+    const token = readWhole(next["token"], `the counter of "${name}"`);
+    this.#connection.run(sql.TAKE_SEAT, name, session.id, bid, token, markOf(claim), value);
     return { kind: "granted", hold: this.#hold(name, bid, BigInt(token)) };
   }
 
@@ -261,6 +301,22 @@ export class SqliteShelf {
     for (const { name, token } of this.#connection.all(sql.ALL_ASKED))
       asked.set(readText(name, "a request's name"), readWhole(token, "a request's token"));
     return asked;
+  }
+
+  /** Only told, and kept for nothing else: it need not outlast a power cut. */
+  invite(name: Name, invitation: Invitation): void {
+    transact(this.#connection, "passing", () => this.#connection.run(sql.INVITE, name, writeInvitation(invitation)));
+  }
+
+  /** The last invitation of each name, and its number. */
+  allInvited(): ReadonlyMap<Name, { readonly text: string; readonly n: number }> {
+    const invited = new Map<Name, { readonly text: string; readonly n: number }>();
+    for (const { name, invitation, n } of this.#connection.all(sql.ALL_INVITED))
+      invited.set(readText(name, "an invitation's name"), {
+        text: readText(invitation, "an invitation"),
+        n: readNumber(n, "an invitation's number"),
+      });
+    return invited;
   }
 
   /** Sockets of the sessions that live. */

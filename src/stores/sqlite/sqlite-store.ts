@@ -7,12 +7,14 @@ import { type Refused, unknown, type Unknown } from "../../base/outcome.ts";
 import { Recent } from "../../base/recent.ts";
 import type {
   AskedToLeave,
-  AsksToLeave,
   Call,
   FencedStore,
+  Invitation,
+  Invited,
   KeepsMemos,
   ListedNames,
   ListsNames,
+  PassesInvitations,
   Reopenable,
   ShowsLife,
 } from "../contract.ts";
@@ -66,7 +68,7 @@ interface Life {
 /** Each is a process, or one that has begun anew: far more than can still be heard of. */
 const SESSIONS_REMEMBERED = 1_000;
 
-export class SqliteStore implements ListsNames, AsksToLeave, FencedStore, KeepsMemos, Reopenable, ShowsLife {
+export class SqliteStore implements ListsNames, PassesInvitations, FencedStore, KeepsMemos, Reopenable, ShowsLife {
   readonly url: string;
   /** Two libraries with one file in one process lose each other's locks: POSIX gives them to the process. */
   readonly isBorrowed: boolean;
@@ -218,6 +220,16 @@ export class SqliteStore implements ListsNames, AsksToLeave, FencedStore, KeepsM
     const seat = looked.kind === "seen" ? looked.seats[0] : undefined;
     if (seat !== undefined) return { kind: "not-leading", seat };
     return looked.kind === "seen" ? unknown("a look answers every name") : looked;
+  }
+
+  async invite(name: Name, invitation: Invitation, call: Call): Promise<Invited> {
+    if (isGivenUp(call)) return unknown(call.signal.reason);
+    const answer = this.#answer((file): Invited => {
+      file.shelf.invite(name, invitation);
+      return { kind: "told" };
+    });
+    if (answer.kind === "told") this.#changed();
+    return answer;
   }
 
   watch(questions: readonly Question[], call: Call): AsyncIterable<Hint> {

@@ -10,6 +10,7 @@
 // Hints are not needed for safety; what goes wrong here is said by the machine's own requests.
 import { asVersion, type Hint, type Name, type Question } from "../contract.ts";
 import type { Mailbox } from "../mailbox.ts";
+import { readInvitation } from "../invitations.ts";
 import { Watched } from "../watched.ts";
 import type { Kernel } from "./kernel.ts";
 import type { OpenFile } from "./open-file.ts";
@@ -40,6 +41,7 @@ export class Watcher {
   #dataVersion = -1;
   #lastChange = "0";
   #asked: ReadonlyMap<Name, string> = new Map();
+  #invited: ReturnType<OpenFile["shelf"]["allInvited"]> = new Map();
   /** This process has committed: its own connection's data_version does not show that. */
   #isStale = false;
 
@@ -56,6 +58,7 @@ export class Watcher {
     if (this.#watched.size === 0) {
       this.#seen = file;
       this.#lastChange = shelf.lastChange();
+      this.#invited = shelf.allInvited();
     }
     const names = questions.map(({ name }) => name);
     const memos = questions.flatMap(({ name, memo }) =>
@@ -135,6 +138,7 @@ export class Watcher {
     const change = dataVersion === this.#dataVersion && !this.#isStale ? this.#lastChange : file.shelf.lastChange();
     if (dataVersion !== this.#dataVersion || this.#isStale) this.#tellAsked(file);
     if (dataVersion !== this.#dataVersion || this.#isStale) this.#tellMemos();
+    if (dataVersion !== this.#dataVersion || this.#isStale) this.#tellInvited(file);
     this.#dataVersion = dataVersion;
     this.#isStale = false;
     if (change === this.#lastChange) return;
@@ -151,6 +155,16 @@ export class Watcher {
     const asked = shelf.allAsked();
     for (const [name, token] of asked) if (this.#asked.get(name) !== token) this.#watched.tellAsked(name);
     this.#asked = asked;
+  }
+
+  /** Each is told once, and none that stood before somebody watched. */
+  #tellInvited({ shelf }: OpenFile): void {
+    const invited = shelf.allInvited();
+    for (const [name, { text, n }] of invited) {
+      const invitation = this.#invited.get(name)?.n === n ? undefined : readInvitation(text);
+      if (invitation !== undefined) this.#watched.tellInvited(name, invitation);
+    }
+    this.#invited = invited;
   }
 
   /** Any commit may have written a memo: it must not move a seat's change number, because a rival would take that for a sign of life. */

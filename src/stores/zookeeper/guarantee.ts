@@ -1,5 +1,5 @@
-// What `zookeeper:` promises, as data. Everything that is reckoned in ticks follows from `tickMs`, which a client is never told: it is an option, and where the
-// server allows `conf` it is compared with what that says.
+// What `zookeeper:` promises, as data. Everything that is reckoned in ticks follows from `tickMs`, which a client is not told: it is an option, and where the
+// server allows the word `conf`, what that says takes its place with the opening of a session (`Met`).
 //
 // LAW 6, proof. A follower answers pings by itself, and tells the leader of the ensemble, who judges, which sessions it has heard from: with its answer to the leader's own
 //   ping, every half tick. So a keep here is a write to which a majority has agreed, and it proves the touch of the keep BEFORE it (`previous-send`).
@@ -9,8 +9,11 @@
 //   What this assumes of the ensemble: while it answers a write within half a tick (`proofWithinMs`), a ping inside it takes no longer than that.
 import type { Guarantee } from "../../lease/guarantee.ts";
 import { MEMOS } from "../memos.ts";
+import type { ShapeName } from "./place.ts";
 
 export const DEFAULT_TICK_MS = 2000;
+/** So that the usual rhythm of renewals is no shorter than a tick. */
+export const LEAST_TICKS = 4;
 /** A server lowers what it does not grant, and the session goes by what was granted. */
 const TTL_MAX_MS = 86_400_000;
 /** A keep names so many holds; one of ten thousand stays within what ZooKeeper takes in a request. */
@@ -19,32 +22,32 @@ const HOLDS_PER_KEEP = 512;
 const STALLED_LEADER =
   "the leader of the ensemble stands still for longer than the session's timeout, or twice within one, while its connections stay open: when it goes on, it ends sessions whose pings it has not read yet";
 
-export function guaranteeOf(tickMs: number): Guarantee<"fenced"> {
+export function guaranteeOf(tickMs: number, shape: ShapeName = "line"): Guarantee<"fenced"> {
   return {
     store: "zookeeper",
     scope: "network",
     quorum: true,
     ttl: {
-      minMs: 4 * tickMs,
+      minMs: LEAST_TICKS * tickMs,
       maxMs: TTL_MAX_MS,
       stepMs: 1,
-      why: `at least 4 ticks of ${tickMs} ms, the server's tickTime and ?tickMs= in the URL; a server grants no more than its maxSessionTimeout, 20 ticks if nobody has set it`,
+      why: `at least ${LEAST_TICKS} ticks of ${tickMs} ms, the server's tickTime and ?tickMs= in the URL; a server grants no more than its maxSessionTimeout, 20 ticks if nobody has set it`,
     },
     wakes: "watch",
     hintsUntilEnd: true,
     cap: "CP: with a majority of its servers one candidate leads, without one nobody does. Fit for whatever must not run twice.",
     fencing: "fenced",
     token: {
-      source: "the number of the write that made the entry in the line (czxid)",
+      source: "the number of the write that made the entry in the line, or the seat (czxid)",
       domain: "a random id in a node, made once below the chroot",
       survivesDeletion: true,
       survivesRestore: false,
     },
-    shape: "line",
+    shape,
+    ...(shape === "race" ? { wakesAll: true } : {}),
     judge: "store-monotonic",
     keepProves: "previous-send",
-    proofWithinMs: tickMs / 2,
-    proofApartMs: tickMs,
+    ...proofOf(tickMs),
     extraMarginMs: 0,
     earlyEnds: [STALLED_LEADER],
     keep: "one-request",
@@ -53,6 +56,10 @@ export function guaranteeOf(tickMs: number): Guarantee<"fenced"> {
     memos: MEMOS,
     under: faults(),
   };
+}
+
+export function proofOf(tickMs: number): { readonly proofWithinMs: number; readonly proofApartMs: number } {
+  return { proofWithinMs: tickMs / 2, proofApartMs: tickMs };
 }
 
 function faults(): Guarantee["under"] {

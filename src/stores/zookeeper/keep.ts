@@ -1,5 +1,11 @@
 // A keep: one write that names every hold and changes nothing (guarantee.ts says what it proves). Since it asks of each entry whether it is there, all of it is
 // refused if one is missing; but a majority has agreed to the refusal too, so it proves as much. Then the entries are looked at one by one.
+//
+// A check asks whether a path exists, not whose node it is: ZooKeeper has no check of the owner, and a look at each entry would cost as many reads as there are holds. In a line
+// that is enough. The path has a GUID and a number that ZooKeeper has drawn, so that nobody makes it by accident. Somebody who deletes an entry and makes the same path by hand
+// stands in its owner's place: nobody behind it leads, until that node goes too, which the owner's watch and its next keep show. So it is a record that was deleted
+// (guarantee.ts, `recordDeleted`), and no more. A claim does look at the owner: it would otherwise begin a term on somebody else's entry. In a race the path is
+// everybody's, and the epoch is checked with it.
 import { CODE } from "../../clients/zookeeper/errors.ts";
 import { ANY, type Part } from "../../clients/zookeeper/messages.ts";
 import type { Hold, KeepWish, Kept, Session } from "../contract.ts";
@@ -7,9 +13,10 @@ import { inTurns } from "../turns.ts";
 import { domainPath } from "./domain.ts";
 import { entryPrefix, parentOf, partsOfPath } from "./layout.ts";
 import type { Link } from "./link.ts";
+import type { Place } from "./place.ts";
 import { readRecord } from "./record.ts";
-import type { HeldSession } from "./sessions.ts";
-import type { Place } from "./stand.ts";
+import { pathsOf } from "./seat.ts";
+import type { HeldSession, OwnEntry } from "./sessions.ts";
 
 export async function keep(
   link: Link,
@@ -34,11 +41,9 @@ async function renew(
   session: Session,
   holds: readonly Hold[],
 ): Promise<readonly Hold[]> {
-  const known = holds.flatMap((hold) => pathOf(held, hold) ?? []);
-  const parts = (known.length === 0 ? [domainPath(place.chroot)] : known).map((path): Part => ({
-    check: path,
-    version: ANY,
-  }));
+  const known = holds.flatMap((hold) => knownEntry(held, hold) ?? []);
+  const nothing: readonly Part[] = [{ check: domainPath(place.chroot), version: ANY }];
+  const parts = known.length === 0 ? nothing : known.flatMap(({ checks }) => checks);
   const { answers } = await link.multi("keep", parts);
   const isWhole = answers.every(({ code }) => code === CODE.ok);
   if (isWhole && known.length === holds.length) return [];
@@ -49,26 +54,34 @@ async function renew(
 }
 
 /** Not by the bid alone: an entry that was deleted and joined again has another token. */
-function pathOf(held: HeldSession, { name, bid, token }: Hold): string | undefined {
+function knownEntry(held: HeldSession, { name, bid, token }: Hold): OwnEntry | undefined {
   const entry = held.entry(name);
   if (entry === undefined || entry.bid !== bid) return undefined;
-  return token === undefined || token.value === entry.czxid ? entry.path : undefined;
+  return token === undefined || token.value === entry.czxid ? entry : undefined;
 }
 
+/** By the write that made the entry, which is the token; in a race the path is the same for everybody. */
 async function stands(link: Link, held: HeldSession, place: Place, session: Session, hold: Hold): Promise<boolean> {
-  const path = pathOf(held, hold) ?? (await findPath(link, place, session, hold));
-  const stat = path === undefined ? undefined : await link.exists(path);
+  const { token, bid } = hold;
+  const path = knownEntry(held, hold)?.path ?? (await findPath(link, place, session, hold));
+  if (path === undefined) return false;
+  if (token === undefined && place.shape === "race") {
+    const found = await link.data(path);
+    return found?.stat.ephemeralOwner === held.session.id && readRecord(found.data)?.bid === bid;
+  }
+  const stat = await link.exists(path);
   if (stat === undefined) return false;
-  return stat.ephemeralOwner === held.session.id && (hold.token === undefined || stat.czxid === hold.token.value);
+  return stat.ephemeralOwner === held.session.id && (token === undefined || stat.czxid === token.value);
 }
 
 /** Of a hold that this process has not claimed. */
 async function findPath(
   link: Link,
-  { chroot, layout }: Place,
+  { chroot, shape, layout }: Place,
   session: Session,
   { name, bid }: Hold,
 ): Promise<string | undefined> {
+  if (shape === "race") return pathsOf(chroot, name).seat;
   const parent = parentOf(chroot, name);
   const { found } = await link.children(parent);
   const node = found?.names.find((each) => each.startsWith(entryPrefix(layout, session.id, bid)));
@@ -82,17 +95,21 @@ async function findStrays(
   session: Session,
   holds: readonly Hold[],
 ): Promise<readonly Hold[]> {
-  const known = new Map(holds.map((hold) => [hold.name, entryPrefix(place.layout, session.id, hold.bid)]));
+  const sent = new Map(holds.map((hold) => [hold.name, hold.bid]));
   const paths = await link.ephemerals(place.chroot === "" ? "/" : place.chroot);
   const others = paths.flatMap((path) => {
     const parts = partsOfPath(place.chroot, path);
-    const prefix = parts && known.get(parts.name);
-    return parts === undefined || (prefix !== undefined && parts.node.startsWith(prefix)) ? [] : [{ path, ...parts }];
+    return parts === undefined || isSent(place, session, parts.node, sent.get(parts.name)) ? [] : [{ path, ...parts }];
   });
   const strays = await inTurns(others, async ({ path, name }) => {
     const found = await link.data(path);
     const record = found && readRecord(found.data);
-    return record === undefined ? [] : [{ name, bid: record.bid }];
+    return record === undefined || record.bid === sent.get(name) ? [] : [{ name, bid: record.bid }];
   });
   return strays.flat();
+}
+
+/** By the name of the node, in a line. That of a seat says nothing: its record has to be read. */
+function isSent({ shape, layout }: Place, session: Session, node: string, bid: Hold["bid"] | undefined): boolean {
+  return shape === "line" && bid !== undefined && node.startsWith(entryPrefix(layout, session.id, bid));
 }

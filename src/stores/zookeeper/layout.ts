@@ -25,6 +25,10 @@ const FORMS: Readonly<Record<LayoutName, RegExp>> = {
   selector: /lock-(-?\d{9,10})$/,
   kazoo: /__lock__(-?\d{9,10})$/,
 };
+/** The two nodes of a race (seat.ts). */
+export const SEAT = "seat";
+export const EPOCH = "epoch";
+
 const READ_LOCK = /__rlock__-?\d{9,10}$/;
 
 /** What is kept beside the lines lies below it. */
@@ -76,14 +80,21 @@ export function wrappedCounter(parent: string, node: string): Refusal {
   return new Refusal("STORE_UNSUPPORTED", message);
 }
 
+/** The line in which a node of this name would stand; undefined: in none. */
+export function layoutOf(node: string): LayoutName | undefined {
+  return LAYOUTS.find((each) => FORMS[each].test(node));
+}
+
 function foreignChild(layout: LayoutName, parent: string, node: string): Refusal {
-  const other = LAYOUTS.find((each) => FORMS[each].test(node));
+  const other = layoutOf(node);
   const what =
-    other !== undefined
-      ? `it is of the layout "${other}", and this store has "${layout}". Each would sort the other's children wrongly. Write ?layout=${other}, or use another name.`
-      : READ_LOCK.test(node)
-        ? "it is a reader's lock of kazoo, which is no candidate. Use another name."
-        : "it is no candidate of any known recipe. Use another name, or move that node away.";
+    node === SEAT || node === EPOCH
+      ? "it belongs to a race, and this store has a line. Write ?shape=race, or use another name."
+      : other !== undefined
+        ? `it is of the layout "${other}", and this store has "${layout}". Each would sort the other's children wrongly. Write ?layout=${other}, or use another name.`
+        : READ_LOCK.test(node)
+          ? "it is a reader's lock of kazoo, which is no candidate. Use another name."
+          : "it is no candidate of any known recipe. Use another name, or move that node away.";
   return new Refusal(
     "STORE_FOREIGN_DATA",
     `zookeeper: ${parent} has the child ${show(node)}: ${what} Nothing was written.`,

@@ -1,12 +1,13 @@
-// The elections below a chroot: its children that have candidates of the layout below them. Curator's and kazoo's are among them.
+// The elections below a chroot: its children that have candidates of the layout below them, or a seat. Curator's and kazoo's are among them.
 import { Refusal } from "../../base/refusal.ts";
 import type { ListedNames } from "../contract.ts";
 import { inTurns } from "../turns.ts";
-import { decodeName, readLine, ROOT } from "./layout.ts";
+import { decodeName, EPOCH, readLine, ROOT, SEAT } from "./layout.ts";
 import type { Link } from "./link.ts";
-import type { Place } from "./stand.ts";
+import type { Place } from "./place.ts";
 
-export async function listNames(link: Link, { chroot, layout }: Place, most: number): Promise<ListedNames> {
+export async function listNames(link: Link, place: Place, most: number): Promise<ListedNames> {
+  const { chroot } = place;
   const top = chroot === "" ? "/" : chroot;
   await link.sync(top);
   const { found } = await link.children(top);
@@ -15,13 +16,14 @@ export async function listNames(link: Link, { chroot, layout }: Place, most: num
     const parent = `${chroot}/${node}`;
     const name = decodeName(node);
     const children = (await link.children(parent)).found?.names ?? [];
-    return name !== undefined && children.length > 0 && isLine(layout, parent, children) ? [name] : [];
+    return name !== undefined && children.length > 0 && isElection(place, parent, children) ? [name] : [];
   });
   const sorted = names.flat().toSorted();
   return { kind: "listed", names: sorted.slice(0, most), isWhole: sorted.length <= most };
 }
 
-function isLine(layout: Place["layout"], parent: string, children: readonly string[]): boolean {
+function isElection({ shape, layout }: Place, parent: string, children: readonly string[]): boolean {
+  if (shape === "race") return children.every((child) => child === SEAT || child === EPOCH);
   try {
     return readLine(layout, parent, children).length > 0;
   } catch (error) {

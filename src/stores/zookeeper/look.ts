@@ -1,11 +1,11 @@
-// What stands at names: the first entry of each line, and where one's own is. Over the driver's own connection, so that a look extends no session; each after a
+// What stands in lines: the first entry of each line, and where one's own is. Over the driver's own connection, so that a look extends no session; each after a
 // `sync`, so that it is no older than what the leader of the ensemble knew when it was asked.
 import { unknown, type Unknown } from "../../base/outcome.ts";
-import type { Question, Seat } from "../contract.ts";
+import type { Name, Question, Seat, ShownNext, Token } from "../contract.ts";
 import { type Entry, entryPrefix, parentOf, readLine } from "./layout.ts";
 import type { Link } from "./link.ts";
 import { holderOf, readRecord, versionOf } from "./record.ts";
-import type { Place } from "./stand.ts";
+import type { Place } from "./place.ts";
 
 /** The first of a line may leave between its listing and its reading. */
 const TRIES = 5;
@@ -54,4 +54,15 @@ function placeOf({ layout }: Place, { bid, session }: Question, entries: readonl
   if (bid === undefined) return undefined;
   const ahead = entries.findIndex(({ node }) => node.startsWith(entryPrefix(layout, session?.id ?? "", bid)));
   return ahead < 0 ? { present: false, ahead: 0 } : { present: true, ahead };
+}
+
+/** Who stands behind the entry that was made by write `token.value`, if that is the first. */
+export async function showNext(link: Link, place: Place, name: Name, token: Token): Promise<ShownNext> {
+  const { parent, entries } = await seeLine(link, place, name);
+  const [first, second] = await Promise.all(entries.slice(0, 2).map(({ node }) => link.data(`${parent}/${node}`)));
+  if (first?.stat.czxid !== token.value || place.domain !== token.domain) return { kind: "not-leading" };
+  const candidate = second && holderOf(entries[1]?.node ?? "", second, place.domain).candidate;
+  return entries.length > 1 && candidate === undefined
+    ? unknown("the second of the line went away while it was read")
+    : { kind: "next", candidate };
 }

@@ -2,9 +2,9 @@
 //
 //   CHROOT/.conclave/memo/NAME/KEY     the memo, as JSON
 //
-// ARGUMENT: one multi checks that the term's own entry is there, and writes over the version that was read. The path of the entry has the parent's counter in it, and
-// this process made it at the write that is the token. If it is gone, because it was given back, deleted, or its session ran out, nothing is written. An entry that was granted
-// is the first, and stays the first while it is there.
+// ARGUMENT: one multi checks that the term's own entry is there, and writes over the version that was read. In a line the path of the entry has the parent's counter in it, and
+// this process made it at the write that is the token; in a race the check of the epoch says that nobody was granted since. If the entry is gone, because it was given back,
+// deleted, or its session ran out, nothing is written. An entry that was granted is the first, and stays the first while it is there.
 import type { Refused } from "../../base/outcome.ts";
 import { CODE } from "../../clients/zookeeper/errors.ts";
 import { ANY, type NodeData, type Part, PERSISTENT, type Stat } from "../../clients/zookeeper/messages.ts";
@@ -44,12 +44,12 @@ export async function writeMemo(link: Link, held: HeldSession, chroot: string, w
     const stands = await link.data(path);
     return stands === undefined ? tooMany("zookeeper", hold.name, MEMOS) : notWritten(write, path, stands);
   }
-  const parts: readonly Part[] = [{ check: own.path, version: ANY }, partOf(write, path, link)];
-  const { answers, zxid } = await link.multi(path, parts);
-  const [seat, memo] = answers;
-  if (seat?.code === CODE.ok && memo?.code === CODE.ok)
-    return { kind: "written", version: versionOf(memo.stat ?? { czxid: zxid, version: 0 }) };
-  if (seat?.code === CODE.noNode) return { kind: "seat-lost" };
+  const { answers, zxid } = await link.multi(path, [...own.checks, partOf(write, path, link)]);
+  const memo = answers.at(-1);
+  if (answers.every(({ code }) => code === CODE.ok))
+    return { kind: "written", version: versionOf(memo?.stat ?? { czxid: zxid, version: 0 }) };
+  if (answers.slice(0, -1).some(({ code }) => code === CODE.noNode || code === CODE.badVersion))
+    return { kind: "seat-lost" };
   return notWritten(write, path, await link.data(path));
 }
 

@@ -1,6 +1,6 @@
 // Hints for one name. A candidate in the line watches its own entry, and the one right before it: when that goes, the next one before is looked for, and a hint is
 // given when there is none. So a leader that leaves wakes one candidate and not all. An onlooker watches the first entry, or an empty line for somebody who comes.
-// A watch of ZooKeeper fires once, and is set by the very request that reads what is watched, so that nothing falls between the two.
+// In a race all watch the seat. A watch of ZooKeeper fires once, and is set by the very request that reads what is watched, so that nothing falls between the two.
 import type { WatchedEvent } from "../../clients/zookeeper/messages.ts";
 import type { Hint, Name, Question } from "../contract.ts";
 import { inTurns } from "../turns.ts";
@@ -9,7 +9,8 @@ import type { Link } from "./link.ts";
 import { seeLine } from "./look.ts";
 import { memoPath } from "./memos.ts";
 import { versionOf } from "./record.ts";
-import type { Place } from "./stand.ts";
+import { heldSeat, pathsOf } from "./seat.ts";
+import type { Place } from "./place.ts";
 
 type Listener = (event: WatchedEvent) => void;
 
@@ -33,6 +34,7 @@ export class Post {
     await inTurns(questions, async (question) => {
       const { name, memo, bid } = question;
       if (memo !== undefined) await this.#watchMemo(name, memo);
+      else if (this.place.shape === "race") await this.#watchSeat(name);
       else if (bid === undefined) await this.#watchFirst(name);
       else await this.#watchOwn(question, bid);
     });
@@ -117,6 +119,28 @@ export class Post {
     });
     await this.link.exists(path, true);
     this.#hint({ name, memo });
+  }
+
+  // ---- a race
+
+  /** Everybody who wants the seat watches the seat: who leaves it wakes them all. Also hints once at the beginning. */
+  async #watchSeat(name: Name): Promise<void> {
+    const { chroot, domain } = this.place;
+    const { seat: path } = pathsOf(chroot, name);
+    const tell = async (): Promise<void> => {
+      for (;;) {
+        const found = await this.link.data(path, true);
+        if (found !== undefined) return this.#hint({ name, seat: heldSeat(name, path, found, domain) });
+        if ((await this.link.exists(path, true)) === undefined) break;
+      }
+      const version = versionOf(undefined, this.link.connection.lastZxid);
+      this.#hint({ name, seat: { name, version, state: "vacant" } });
+    };
+    this.#follow(path, () => {
+      this.#again(tell);
+      return undefined;
+    });
+    await tell();
   }
 
   // ---- looking on

@@ -8,11 +8,12 @@ import { Refusal } from "../../base/refusal.ts";
 import { Recent } from "../../base/recent.ts";
 import type { ZooKeeperAddress } from "../../clients/zookeeper/address.ts";
 import { ZooKeeperClient } from "../../clients/zookeeper/client.ts";
-import type { Acl } from "../../clients/zookeeper/messages.ts";
+import type { Acl, Part } from "../../clients/zookeeper/messages.ts";
 import type { ZooKeeperSession } from "../../clients/zookeeper/session.ts";
 import { tickMsIn, versionIn } from "../../clients/zookeeper/words.ts";
-import type { Bid, Name, Session, SessionSpec } from "../contract.ts";
+import type { Bid, Met, Name, Session, SessionSpec } from "../contract.ts";
 import { findDomain } from "./domain.ts";
+import { LEAST_TICKS, proofOf } from "./guarantee.ts";
 import { Link } from "./link.ts";
 import { idOfSession, sessionOfId } from "./record.ts";
 
@@ -22,7 +23,12 @@ export interface OwnEntry {
   readonly czxid: bigint;
   /** As last written. */
   readonly value: string | undefined;
+  /** Parts of a multi that are accepted exactly while it stands. */
+  readonly checks: readonly Part[];
 }
+
+/** For locks that are taken again and again. */
+const LINES_REMEMBERED = 10_000;
 
 /** A candidate's session, and what it has in lines. */
 export class HeldSession {
@@ -32,9 +38,20 @@ export class HeldSession {
   readonly doubted: Set<Name> = new Set();
 
   #pathBytes = 0;
+  readonly #listed = new Recent<Name, true>(LINES_REMEMBERED);
 
   constructor(session: ZooKeeperSession) {
     this.session = session;
+  }
+
+  /** It has seen what stands at this name, and that it could be judged. */
+  noteListed(name: Name): void {
+    this.#listed.set(name, true);
+  }
+
+  /** It has listed the line before, and nothing of it stands there, or could. */
+  isClear(name: Name): boolean {
+    return this.#listed.has(name) && !this.doubted.has(name) && !this.#entries.has(name);
   }
 
   /** Of all its paths: a server writes them into one record when the session ends. */
@@ -64,6 +81,16 @@ export class HeldSession {
   }
 }
 
+/** A server writes the paths of a session's entries into one record when it ends, and cannot write more than 1 MB: one that had more took the ensemble's leader down. */
+const MOST_PATH_BYTES = 900_000;
+
+/** Throws a Refusal if the session can have no entry more. */
+export function checkRoom(held: HeldSession, path: string): void {
+  if (held.pathBytes + Buffer.byteLength(path) <= MOST_PATH_BYTES) return;
+  const message = `zookeeper: the session has ${held.count} entries, and their paths together are as long as a server can remove at once. Nothing was written. Use shorter names, or several candidates: each has a session of its own.`;
+  throw new Refusal("STORE_FULL", message);
+}
+
 /** With its length before it, as it is written. */
 function bytesOf({ path }: OwnEntry): number {
   return Buffer.byteLength(path) + 4;
@@ -83,6 +110,7 @@ export class Sessions {
   #onlooker: Promise<ZooKeeperSession> | undefined;
   #domain: string | undefined;
   #server: string | undefined;
+  #toldTickMs: number | undefined;
 
   constructor(address: ZooKeeperAddress, acl: readonly Acl[], tickMs: number) {
     this.#address = address;
@@ -157,24 +185,29 @@ export class Sessions {
     return (this.#domain ??= await findDomain(link, this.#address.chroot));
   }
 
-  /** As the one at hand has said it. */
-  get server(): string {
-    return this.#server ?? "ZooKeeper";
+  /** What the server at hand has said of itself. Its tick, if it tells that, counts in place of the one that was given. */
+  get met(): Met {
+    return { server: this.#server ?? "ZooKeeper", ...proofOf(this.#toldTickMs ?? this.#tickMs) };
   }
 
-  /** Whether the server of this session is fit. Asked once; one that does not say is taken as it is. */
+  /** Whether the server of this session is fit. Asked once; one that does not say is taken as it is. The servers of an ensemble have one tick. */
   async #examine(client: ZooKeeperClient, session: ZooKeeperSession, signal: AbortSignal): Promise<void> {
-    if (this.#server !== undefined) return;
+    if (this.#server !== undefined) return this.#checkTicks(session);
     const { endpoint } = await session.connection(signal);
     const [srvr, conf] = await Promise.all([
       client.word(endpoint, "srvr", signal),
       client.word(endpoint, "conf", signal),
     ]);
     const version = versionIn(srvr);
-    const tickMs = tickMsIn(conf);
     if (version !== undefined && isOlder(version)) throw tooOld(version);
-    if (tickMs !== undefined && tickMs !== this.#tickMs) throw otherTick(tickMs, this.#tickMs);
+    this.#toldTickMs = tickMsIn(conf);
+    this.#checkTicks(session);
     this.#server = version === undefined ? "ZooKeeper" : `ZooKeeper ${version}`;
+  }
+
+  #checkTicks({ timeoutMs }: ZooKeeperSession): void {
+    const told = this.#toldTickMs;
+    if (told !== undefined && timeoutMs < LEAST_TICKS * told) throw tooFewTicks(timeoutMs, told);
   }
 
   /** Closes connections. Sessions run out by themselves, or are ended by a release. */
@@ -212,7 +245,7 @@ function tooOld(version: string): Refusal {
   return new Refusal("STORE_UNSUPPORTED", `zookeeper: ZooKeeper ${version} is older than 3.6, which is needed.`);
 }
 
-function otherTick(isMs: number, saidMs: number): Refusal {
-  const message = `zookeeper: the server's tickTime is ${isMs} ms, and this store reckons with ${saidMs}. Write ?tickMs=${isMs} into the URL, for every candidate.`;
+function tooFewTicks(ttlMs: number, tickMs: number): Refusal {
+  const message = `zookeeper: the server's tickTime is ${tickMs} ms, as it says itself, and a ttl has at least ${LEAST_TICKS} ticks: the ${ttlMs} ms that it has granted are too few. Set ttlMs to ${LEAST_TICKS * tickMs} or more, and write ?tickMs=${tickMs} into the URL.`;
   return new Refusal("STORE_UNSUPPORTED", message);
 }

@@ -5,11 +5,14 @@
 // smaller number had been made by then, and one that the list does not show is gone for good. A session that goes on at another server is refused there until that server
 // has seen all that the session has (lastZxid). So an old copy can show an entry before me that is gone, and never hide one that is there.
 //
+// Before it makes an entry, a claim lists the line: to find one whose answer was lost, and to write nothing where there are foreign children. A session that has listed that line before,
+// and has neither an entry nor an unanswered try there, need not: the list that comes with the entry shows the same, and takes the entry back.
+//
 // My entry is known by its GUID, made from session and bid, and believed only if it is bound to this very session (ephemeralOwner).
 import { unknown } from "../../base/outcome.ts";
 import { Refusal } from "../../base/refusal.ts";
 import { isProblem } from "../../clients/zookeeper/errors.ts";
-import { EPHEMERAL_SEQUENTIAL, type NodeData } from "../../clients/zookeeper/messages.ts";
+import { ANY, EPHEMERAL_SEQUENTIAL, type NodeData } from "../../clients/zookeeper/messages.ts";
 import type { Claim, Claimed, Hold } from "../contract.ts";
 import { createIfMissing, ensureNodes } from "./domain.ts";
 import {
@@ -24,27 +27,24 @@ import {
   wrappedCounter,
 } from "./layout.ts";
 import type { Link } from "./link.ts";
+import type { Place } from "./place.ts";
 import { holdOf, idOfSession, readRecord, recordOf } from "./record.ts";
-import type { HeldSession, OwnEntry } from "./sessions.ts";
+import { checkRoom, type HeldSession, type OwnEntry } from "./sessions.ts";
 
-/** A server writes the paths of a session's entries into one record when it ends, and cannot write more than 1 MB: one that had more took the ensemble's leader down. */
-export const MOST_PATH_BYTES = 900_000;
 /** A node that is empty may be removed by ZooKeeper between two requests. */
 const TRIES = 3;
-
-export interface Place {
-  readonly chroot: string;
-  readonly layout: LayoutName;
-  readonly domain: string;
-}
 
 export async function join(link: Link, held: HeldSession, place: Place, claim: Claim): Promise<Claimed> {
   const { name } = claim;
   const parent = parentOf(place.chroot, name);
   const known = held.entry(name);
+  const isClear = held.isClear(name);
   held.doubted.add(name);
+  const quick = isClear ? await makeEntry(link, held, place, claim, parent, true) : undefined;
+  if (quick !== undefined && !hasOthersOf(held, place, quick)) return stood(held, place, claim, parent, quick);
   // The hint that leads to a claim came from the server of another connection: this one must not be behind that, or the claim would wait for an entry that is gone.
   const [, line] = await Promise.all([link.sync(parent), listLine(link, place.layout, parent)]);
+  held.noteListed(name);
   const own = await findOwn(link, held, place, claim, parent, line ?? []);
   if ("kind" in own) return own;
   if (own.entry !== undefined) {
@@ -53,10 +53,19 @@ export async function join(link: Link, held: HeldSession, place: Place, claim: C
     if (!own.isDoubled) held.doubted.delete(name);
     return placeIn(parent, line ?? [], entry, claim, place.domain);
   }
-  const made = await makeEntry(link, held, place, claim, parent, line !== undefined);
-  held.doubted.delete(name);
-  held.note(name, made.entry);
-  return placeIn(parent, made.line, made.entry, claim, place.domain);
+  return stood(held, place, claim, parent, await makeEntry(link, held, place, claim, parent, line !== undefined));
+}
+
+function stood(held: HeldSession, { domain }: Place, claim: Claim, parent: string, { entry, line }: Made): Claimed {
+  held.doubted.delete(claim.name);
+  held.note(claim.name, entry);
+  return placeIn(parent, line, entry, claim, domain);
+}
+
+/** Something of this session that it did not know of stands there, too: then all of it is sorted out as after a lost answer. */
+function hasOthersOf({ session }: HeldSession, { layout }: Place, { entry, line }: Made): boolean {
+  const prefix = sessionPrefix(layout, idOfSession(session.id));
+  return line.some(({ node }) => node.startsWith(prefix) && !entry.path.endsWith(`/${node}`));
 }
 
 async function listLine(link: Link, layout: LayoutName, parent: string): Promise<readonly Entry[] | undefined> {
@@ -119,12 +128,17 @@ function readOwn(
   if (stat.ephemeralOwner !== session || record === undefined || (record.bid === bid) !== isThisBid)
     throw foreignEntry(path);
   if (!isThisBid) return { kind: "leftover", bid: record.bid };
-  return { entry: { bid, path, czxid: stat.czxid, value: record.value }, isDoubled };
+  return { entry: entryOf(bid, path, stat.czxid, record.value), isDoubled };
 }
 
 function foreignEntry(path: string): Refusal {
   const message = `zookeeper: ${path} has the name of this candidate's own entry, and is not bound to its session, or somebody else has written to it. Nothing was overwritten. Find out who writes there, or use another name.`;
   return new Refusal("STORE_FOREIGN_DATA", message);
+}
+
+/** Nobody else makes a node of this path: it has session, bid and number in it. */
+function entryOf(bid: Claim["bid"], path: string, czxid: bigint, value: string): OwnEntry {
+  return { bid, path, czxid, value, checks: [{ check: path, version: ANY }] };
 }
 
 /** A claim of a bid that stands already only changes what is announced. */
@@ -149,7 +163,7 @@ async function makeEntry(
   isThere: boolean,
 ): Promise<Made> {
   const prefix = `${parent}/${entryPrefix(place.layout, idOfSession(held.session.id), claim.bid)}`;
-  if (held.pathBytes + Buffer.byteLength(prefix) > MOST_PATH_BYTES) throw tooManyPaths(held.count);
+  checkRoom(held, prefix);
   for (let tried = isThere ? 0 : 1; ; tried++) {
     if (tried > 0) await makeParent(link, place, parent);
     try {
@@ -174,7 +188,7 @@ async function createAndList(
   ]);
   if (created.status === "rejected") throw created.reason;
   const { path, stat } = created.value;
-  const entry = { bid: claim.bid, path, czxid: stat.czxid, value: claim.value };
+  const entry = entryOf(claim.bid, path, stat.czxid, claim.value);
   if (sequenceOf(layout, parent, path) < 0) {
     await link.delete(path);
     throw wrappedCounter(parent, path.slice(parent.length + 1));
@@ -192,11 +206,6 @@ async function makeParent(link: Link, { chroot, layout }: Place, parent: string)
     await ensureNodes(link, chroot);
     await createIfMissing(link, parent, Buffer.alloc(0), parentFlags(layout));
   }
-}
-
-function tooManyPaths(count: number): Refusal {
-  const message = `zookeeper: the session stands in ${count} lines, and the paths of its entries together are as long as a server can remove at once. Nothing was written. Use shorter names, or several candidates: each has a session of its own.`;
-  return new Refusal("STORE_FULL", message);
 }
 
 function placeIn(parent: string, line: readonly Entry[], own: OwnEntry, { name, bid }: Claim, domain: string): Claimed {

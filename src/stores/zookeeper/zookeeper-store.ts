@@ -29,6 +29,9 @@ import type {
   Reopenable,
   Session,
   SessionSpec,
+  ShownNext,
+  ShowsNext,
+  Token,
   Unknown,
   Will,
 } from "../contract.ts";
@@ -39,34 +42,45 @@ import { keep } from "./keep.ts";
 import type { LayoutName } from "./layout.ts";
 import type { Link } from "./link.ts";
 import { listNames } from "./list.ts";
-import { lookAt } from "./look.ts";
+import { lookAt, showNext } from "./look.ts";
 import { readMemos, writeMemo } from "./memos.ts";
+import type { Place, ShapeName } from "./place.ts";
+import { giveBack, lookAtSeat, take } from "./race.ts";
 import { outcomeOf } from "./refusals.ts";
 import { Post } from "./sentry.ts";
 import { type HeldSession, Sessions } from "./sessions.ts";
-import { join, leave, type Place } from "./stand.ts";
+import { join, leave } from "./stand.ts";
 
 export interface StoreSettings {
   readonly address: ZooKeeperAddress;
   readonly tickMs: number;
+  readonly shape: ShapeName;
   readonly layout: LayoutName;
   readonly acl: readonly Acl[];
 }
 
+/** What differs between the two shapes. */
+const RECIPES = {
+  line: { claim: join, leave, look: lookAt },
+  race: { claim: take, leave: giveBack, look: lookAtSeat },
+} as const;
+
 const LOST = { kind: "session-lost" } as const;
 
-export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Reopenable {
+export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, ShowsNext, Reopenable {
   readonly url: string;
   readonly guarantee: Guarantee<"fenced">;
   readonly #chroot: string;
+  readonly #shape: ShapeName;
   readonly #layout: LayoutName;
   readonly #sessions: Sessions;
   readonly #mailboxes = new Mailboxes();
 
-  constructor({ address, tickMs, layout, acl }: StoreSettings) {
+  constructor({ address, tickMs, shape, layout, acl }: StoreSettings) {
     this.url = address.url;
-    this.guarantee = guaranteeOf(tickMs);
+    this.guarantee = guaranteeOf(tickMs, shape);
     this.#chroot = address.chroot;
+    this.#shape = shape;
     this.#layout = layout;
     this.#sessions = new Sessions(address, acl, tickMs);
   }
@@ -78,7 +92,9 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Reop
 
   async claim(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]> {
     return await inTurns(claims, (claim) =>
-      this.#ofSession<Claimed>(claim.session, call, (link, held, place) => join(link, held, place, claim)),
+      this.#ofSession<Claimed>(claim.session, call, (link, held, place) =>
+        RECIPES[this.#shape].claim(link, held, place, claim),
+      ),
     );
   }
 
@@ -92,10 +108,15 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Reop
 
   async look(questions: readonly Question[], call: Call): Promise<Looked> {
     return await this.#lookingOn<Looked>(call, async (link, place) => {
-      const seats = await inTurns(questions, (question) => lookAt(link, place, question));
+      const seats = await inTurns(questions, (question) => RECIPES[this.#shape].look(link, place, question));
       const [missed] = seats.filter((seat) => "kind" in seat);
       return missed ?? { kind: "seen", seats: seats.flatMap((seat) => ("kind" in seat ? [] : [seat])) };
     });
+  }
+
+  /** Only where this handle has a line. */
+  async showNext(name: Name, token: Token, call: Call): Promise<ShownNext> {
+    return await this.#lookingOn<ShownNext>(call, (link, place) => showNext(link, place, name, token));
   }
 
   async writeMemo(write: MemoWrite, call: Call): Promise<MemoWritten> {
@@ -144,7 +165,7 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Reop
       unsure: [],
       strays: [],
       road: link.road,
-      met: { server: this.#sessions.server },
+      met: this.#sessions.met,
     };
   }
 
@@ -160,7 +181,7 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Reop
     try {
       const link =
         held === undefined ? await this.#sessions.onlooker(signal) : await this.#sessions.link(held.session, signal);
-      await inTurns(holds, (hold) => leave(link, held, place, session.id, hold));
+      await inTurns(holds, (hold) => RECIPES[this.#shape].leave(link, held, place, session.id, hold));
     } catch (error) {
       // What is over has nothing left.
       if (held?.session.isOver !== true) throw error;
@@ -182,7 +203,12 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Reop
   }
 
   async #place(link: Link): Promise<Place> {
-    return { chroot: this.#chroot, layout: this.#layout, domain: await this.#sessions.domain(link) };
+    return {
+      chroot: this.#chroot,
+      shape: this.#shape,
+      layout: this.#layout,
+      domain: await this.#sessions.domain(link),
+    };
   }
 
   #ofSession<A>(

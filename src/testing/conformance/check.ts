@@ -1,8 +1,18 @@
 // How a case of the suite says that a store is wrong: what the contract asks, what was expected, what came.
-import type { AskedToLeave } from "../../stores/contract.ts";
-import type { Claimed, Hold, Kept, Looked, MemosRead, MemoWritten, Released } from "../../lease/exchange.ts";
+import type {
+  AskedToLeave,
+  Claimed,
+  Hold,
+  Invited,
+  Kept,
+  Looked,
+  MemosRead,
+  MemoWritten,
+  Released,
+  ShownNext,
+} from "../../lease/exchange.ts";
 
-type Outcome = Kept | Claimed | Released | Looked | MemoWritten | MemosRead | AskedToLeave;
+type Outcome = Kept | Claimed | Released | Looked | MemoWritten | MemosRead | AskedToLeave | Invited | ShownNext;
 
 export class NotConforming extends Error {
   override readonly name: string = "NotConforming";

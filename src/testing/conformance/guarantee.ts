@@ -68,8 +68,12 @@ async function tellsOfServer(bench: Bench): Promise<void> {
   const again = checkKind(await bench.keep(spec), "kept", line);
   checkEqual(again.met, met, "the same opening tells the same");
   if (met === undefined) return;
-  const { server, extraMarginMs = 0, earlyEnds = [] } = met;
+  const { server, extraMarginMs = 0, proofWithinMs = Infinity, proofApartMs = 0, earlyEnds = [] } = met;
   check(typeof server === "string" && server.trim() !== "", line, "the server's name and version", server);
   check(extraMarginMs >= 0 && extraMarginMs < bench.guarantee.ttl.maxMs, line, "a margin", extraMarginMs);
+  check(proofWithinMs > 0 && proofApartMs >= 0 && proofApartMs < Infinity, line, "times", [
+    proofWithinMs,
+    proofApartMs,
+  ]);
   for (const early of earlyEnds) check(early.trim() !== "", line, "each early end in words", early);
 }

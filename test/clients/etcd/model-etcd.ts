@@ -112,6 +112,7 @@ export class ModelEtcd {
 
   #isTrue(compare: Compare): boolean {
     const kv = this.#keys.get(Buffer.from(compare.key).toString("latin1"));
+    if ("noneUntil" in compare) return this.#range({ key: compare.key, rangeEnd: compare.noneUntil }).kvs.length === 0;
     if ("createRevision" in compare) return (kv?.createRevision ?? 0n) === compare.createRevision;
     if ("modRevision" in compare) return (kv?.modRevision ?? 0n) === compare.modRevision;
     if ("versionBelow" in compare) throw new Error("the model counts no versions");

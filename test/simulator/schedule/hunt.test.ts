@@ -1,7 +1,7 @@
 // The world of schedules: the real machine among kills, pauses, takeovers, marks without an answer and clocks that differ.
 import { formatEvent, huntNamed, huntSeeds, missedTallies } from "conclave/simulator";
 import { describe, expect, it } from "vitest";
-import { Seat } from "../../../src/simulator/schedule/seat.ts";
+import { ScheduleSeat } from "../../../src/simulator/schedule/seat.ts";
 
 const mark = { slotMs: 1000, state: "begun", atMs: 1000, nextMs: 2000 } as const;
 
@@ -35,15 +35,15 @@ describe("the hunt for schedules", () => {
 
 describe("the store of that world", () => {
   it("takes a mark that is sent again for the same, and refuses one of a term that was replaced, or over something else", () => {
-    const seat = new Seat();
+    const seat = new ScheduleSeat();
     const token = seat.grant();
-    const first = { token, n: 1, over: undefined, mark };
+    const first = { token, n: 1, over: undefined, value: mark };
     expect(seat.write(first)).toEqual({ is: "written", version: 1, isApplied: true });
     expect(seat.write(first)).toEqual({ is: "written", version: 1, isApplied: false });
-    expect(seat.write({ token, n: 2, over: undefined, mark })).toEqual({ is: "conflict" });
+    expect(seat.write({ token, n: 2, over: undefined, value: mark })).toEqual({ is: "conflict" });
     seat.free(token);
-    expect(seat.write({ token, n: 2, over: 1, mark })).toEqual({ is: "seat-lost" });
+    expect(seat.write({ token, n: 2, over: 1, value: mark })).toEqual({ is: "seat-lost" });
     seat.grant();
-    expect(seat.write({ token, n: 2, over: 1, mark })).toEqual({ is: "seat-lost" });
+    expect(seat.write({ token, n: 2, over: 1, value: mark })).toEqual({ is: "seat-lost" });
   });
 });

@@ -48,6 +48,8 @@ describe("a URL", () => {
     ["dynamodb://x", /names no table/],
     ["dynamodb://conclave?reigon=eu", /reigon is not an option.*region/],
     ["dynamodb://conclave?endpoint=127.0.0.1:1", /endpoint .* is not a URL/],
+    ["dynamodb://conclave?lookMs=5", /lookMs 5 is not a number of milliseconds from 20 to 60000/],
+    ["dynamodb://conclave?lookMs=soon", /lookMs "soon" is not a number/],
   ])("%s is refused with what to write", async (url, message) => {
     await expect(openStore(url)).rejects.toMatchObject({
       code: "CONFIG_INVALID",
@@ -201,7 +203,10 @@ describe("dynamodbSchema", () => {
     ])
       expect(text).toContain(part);
     expect(text).toContain('"dynamodb:UpdateItem"');
-    expect(text).not.toMatch(/TimeToLive/);
+    expect(text.match(/time-to-live-specification \S+|TimeToLiveSpecification: .*/g)).toEqual([
+      "time-to-live-specification Enabled=true,AttributeName=goneAt",
+      "TimeToLiveSpecification: { AttributeName: goneAt, Enabled: true }",
+    ]);
     expect(() => dynamodbSchema({ table: "a b" })).toThrow(/not the name of a table/);
   });
 });

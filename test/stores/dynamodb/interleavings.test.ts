@@ -1,5 +1,5 @@
 // The native layout of DynamoDB with every request of several candidates delayed, reordered, lost, tried twice and answered late, as a seed draws it; and with an operator
-// who deletes seats. The judge sits in the client: it sees each write at the instant at which it is applied.
+// who deletes seats, and a time to live that removes sessions at any instant. The judge sits in the client: it sees each write at the instant at which it is applied.
 import { describe, expect, it } from "vitest";
 import { createRng, type Rng } from "conclave/protocols";
 import { nextChance, nextInteger } from "../../../src/base/rng.ts";
@@ -95,27 +95,43 @@ class RestlessClient implements DynamoClient {
   }
 }
 
+interface Play {
+  readonly deletes?: boolean;
+  readonly removes?: boolean;
+}
+
 interface Told {
   grants: number;
   takeovers: number;
   deletions: number;
+  removals: number;
   greatest: bigint;
 }
 
-async function play(seed: number, deletes: boolean): Promise<Told & { readonly faults: readonly string[] }> {
+async function play(
+  seed: number,
+  { deletes = false, removes = false }: Play,
+): Promise<Told & { readonly faults: readonly string[] }> {
   const random = createRng(seed);
   const client = new RestlessClient(random);
   const store = dynamodb(client, { table: "model" });
-  const told: Told = { grants: 0, takeovers: 0, deletions: 0, greatest: 0n };
+  const told: Told = { grants: 0, takeovers: 0, deletions: 0, removals: 0, greatest: 0n };
   let isOver = false;
   const candidates = [1, 2, 3].map((number) => live(store, client, `c${number}`, random, told));
   void Promise.all(candidates).then(() => (isOver = true));
   for (let turns = 0; turns < 5_000; turns++) {
     await new Promise((resolve) => setImmediate(resolve));
     if (deletes && nextChance(random, 0.01) && client.inner.items.delete(SEAT)) told.deletions++;
+    if (removes && nextChance(random, 0.02) && removeSession(client.inner, random)) told.removals++;
     if (!client.step() && isOver) break;
   }
   return { ...told, faults: isOver ? client.faults : [...client.faults, "it never ended"] };
+}
+
+/** Whichever, ended or not. */
+function removeSession({ items }: ModelClient, random: Rng): boolean {
+  const keys = [...items.keys()].filter((key) => key.startsWith("session/"));
+  return keys.length > 0 && items.delete(keys[nextInteger(random, 0, keys.length - 1)] ?? "");
 }
 
 /** A candidate as hasty as the contract allows: it claims over whatever it has just seen, silent or not, since only the writes' own promise is judged here. */
@@ -168,19 +184,28 @@ async function once(
   return claimed;
 }
 
+const PLAYS: readonly [while_: string, play: Play][] = [
+  ["", {}],
+  [", while seats are deleted", { deletes: true }],
+  [", while sessions are removed", { removes: true }],
+  [", while both are", { deletes: true, removes: true }],
+];
+
 describe("in whatever order requests arrive", () => {
-  for (const deletes of [false, true])
-    it(`no seat is taken from a session that lives, and tokens grow${deletes ? ", while seats are deleted" : ""}`, async () => {
-      const total = { grants: 0, takeovers: 0, deletions: 0 };
+  for (const [meanwhile, how] of PLAYS)
+    it(`no seat is taken from a session that lives, and tokens grow${meanwhile}`, async () => {
+      const total = { grants: 0, takeovers: 0, deletions: 0, removals: 0 };
       for (let seed = 1; seed <= 300; seed++) {
-        const { grants, takeovers, deletions, faults } = await play(seed, deletes);
+        const { grants, takeovers, deletions, removals, faults } = await play(seed, how);
         expect(faults, `seed ${seed}`).toEqual([]);
         total.grants += grants;
         total.takeovers += takeovers;
         total.deletions += deletions;
+        total.removals += removals;
       }
       expect(total.grants).toBeGreaterThan(500);
       expect(total.takeovers).toBeGreaterThan(100);
-      if (deletes) expect(total.deletions).toBeGreaterThan(100);
+      if (how.deletes === true) expect(total.deletions).toBeGreaterThan(100);
+      if (how.removes === true) expect(total.removals).toBeGreaterThan(100);
     }, 60_000);
 });

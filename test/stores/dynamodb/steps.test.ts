@@ -275,9 +275,9 @@ describe("requests", () => {
   });
 
   it("are few: one for a renewal, two for a free seat, one to give it back, one to end all", async () => {
-    const session = await open(store);
-    const first = await hold(store, session, name);
-    await store.release({ session, holds: [first], endSession: false }, call());
+    const [session, other] = [await open(store), await open(store)];
+    const first = await hold(store, other, name);
+    await store.release({ session: other, holds: [first], endSession: false }, call());
     middleman.verbs();
     const claimed = await over(session, VACANT);
     expect(middleman.verbs()).toEqual(["BatchGetItem", "UpdateItem"]);

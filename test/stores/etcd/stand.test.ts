@@ -46,6 +46,8 @@ function found(key: string, createRevision: bigint): readonly [number, Buffer] {
 const FOUND_NOTHING = [3, encode([[1, encode([])]])] as const;
 const PUT = [3, encode([[2, encode([])]])] as const;
 
+const SUCCEEDED = [2, true] as const;
+
 /** Claims in the name of a candidate that stands, of a server that gives these answers. Returns what was asked of it, and what it all came to. */
 async function claimStanding(answers: readonly (readonly (readonly [number, Buffer | boolean])[])[]) {
   const fake = await FakeEtcd.start();
@@ -69,14 +71,14 @@ function onlyReads(txn: Message): boolean {
 }
 
 it("a candidate that stands and has become the first learns it by a read", async () => {
-  const { asked, claimed } = await claimStanding([[found("x/1f", 4n), found("x/1f", 4n)]]);
+  const { asked, claimed } = await claimStanding([[SUCCEEDED, found("x/1f", 4n), found("x/1f", 4n)]]);
   expect(claimed).toMatchObject({ kind: "granted", hold: { bid: "b1", token: { value: 4n } } });
   expect(asked.map(onlyReads)).toEqual([true]);
 });
 
 it("a candidate whose entry is gone is not the first, although nobody else stands there: it joins anew, with a new token", async () => {
-  const joinedFirst = [[2, true], PUT, found("x/1f", 10n)] as const;
-  const { asked, claimed } = await claimStanding([[FOUND_NOTHING, FOUND_NOTHING], joinedFirst]);
+  const joinedFirst = [SUCCEEDED, PUT, found("x/1f", 10n)] as const;
+  const { asked, claimed } = await claimStanding([[SUCCEEDED, FOUND_NOTHING, FOUND_NOTHING], joinedFirst]);
   expect(claimed).toMatchObject({ kind: "granted", hold: { token: { value: 10n } } });
   expect(asked.map(onlyReads)).toEqual([true, false]);
 });

@@ -288,7 +288,7 @@ describe("a renewal", () => {
 
 describe("a session", () => {
   const spec = { nonce: "n", candidate: "a", ttlMs: 9500 };
-  const open = (model: ModelEtcd, wasGranted: boolean) => openLease(model.link, spec, wasGranted, signal);
+  const open = (model: ModelEtcd, wasGranted: boolean) => openLease(model.link, "", spec, wasGranted, signal);
 
   it("has the seconds that etcd has granted, and opened twice is one", async () => {
     const { model } = stage();

@@ -69,8 +69,17 @@ const WAYS: readonly (readonly [name: string, open: () => Promise<Store>])[] = [
   ["the database's clock", async () => postgres(url(), { expiry: "database-clock" })],
 ];
 
-describe.each(WAYS)("%s", (_, open) => {
-  for (const { name, run } of storeConformance(open)) it(name, run);
+/** A pooler in transaction mode gives no connection to listen on: what is only notified is not heard there, and docs/HANDING-OVER.md says so. */
+const UNHEARD = [
+  {
+    name: "an invitation reaches those who watch the name, and changes nothing else",
+    reason: "behind a pooler in transaction mode notifications are not heard",
+  },
+];
+
+describe.each(WAYS)("%s", (way, open) => {
+  const skip = way.startsWith("pgbouncer") ? UNHEARD : [];
+  for (const { name, run } of storeConformance(open, { skip })) it(name, run);
 });
 
 it("closes no client that the user made", async () => {

@@ -23,6 +23,7 @@ const database = (schema = postgresSchema()): Promise<string> => newDatabase(ser
 /** As the script of the version before: no table, and no functions for it. */
 const BEFORE = postgresSchema()
   .replace(/CREATE TABLE IF NOT EXISTS conclave\.memo [\s\S]*?\) WITH \(fillfactor = 80\);\n/, "")
+  .replace(/CREATE OR REPLACE FUNCTION conclave\.write_ban\([\s\S]*?END \$write_ban\$;\n/, "")
   .replace(/CREATE OR REPLACE FUNCTION conclave\.shown\([\s\S]*?\$shown\$;\n/, "")
   .replace(/CREATE OR REPLACE FUNCTION conclave\.write_memo\([\s\S]*?END \$write_memo\$;\n/, "")
   .replace(/CREATE OR REPLACE FUNCTION conclave\.read_memos\([\s\S]*?END \$read_memos\$;\n/, "");

@@ -10,6 +10,7 @@ import { storeConformance } from "conclave/testing";
 import * as server from "../../../scripts/servers/redis.mjs";
 import type { Store } from "conclave/stores/contract";
 import { useServers } from "../../support/servers.ts";
+import { call } from "../moves.ts";
 import { severalUrl, untilItVotes } from "./stage.ts";
 
 const servers = useServers(server);
@@ -27,6 +28,11 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
 
 const io6 = once(async () => {
   const client = new Redis(url());
+  closing.push(() => client.disconnect());
+  return client;
+});
+const io6resp2 = once(async () => {
+  const client = new Redis(url(), { protocol: 2 });
   closing.push(() => client.disconnect());
   return client;
 });
@@ -57,7 +63,8 @@ const node5 = once(async () => {
 const WAYS: readonly (readonly [name: string, open: () => Promise<Store>])[] = [
   ["a URL", async () => redis(url())],
   ["a URL, by redis", async () => redis(url(), { client: "redis" })],
-  ["ioredis 6", async () => redis(await io6())],
+  ["ioredis 6, RESP3", async () => redis(await io6())],
+  ["ioredis 6, RESP2", async () => redis(await io6resp2())],
   ["ioredis 5", async () => redis(await io5())],
   ["redis 6, RESP3", async () => redis(await node6())],
   ["redis 6, RESP2", async () => redis(await node6resp2())],
@@ -98,6 +105,15 @@ describe.each(["ours", "redlock"] as const)("three servers, layout %s", (layout)
     await store.close();
   }, 30_000);
   for (const { name, run } of storeConformance(open, { skip: SKIP })) it(name, run);
+});
+
+it("tells of the server that it has met, by the server's own word", async () => {
+  const [store, version] = [redis(url()), await servers().version()];
+  const kept = await store.keep({ nonce: "met", candidate: "c", ttlMs: 1000 }, [], call());
+  const server = kept.kind === "kept" ? kept.met?.server : undefined;
+  process.stdout.write(`the tests of redis: run on ${server}\n`);
+  expect(server?.split(" ")[1]).toBe(version.split(" ").at(-1));
+  await store.close();
 });
 
 it("closes no client that the user made", async () => {

@@ -9,7 +9,7 @@ import { faketimeLibrary } from "../../support/faketime.ts";
 import type { Servers } from "../../support/servers.ts";
 import { call, open } from "../moves.ts";
 
-export function severalUrl({ urls }: Servers): string {
+export function severalUrl({ urls }: Pick<Servers, "urls">): string {
   return `redis://${urls.map((url) => new URL(url).host).join(",")}`;
 }
 
@@ -23,6 +23,11 @@ export async function byHand(url: string, command: string, ...args: readonly str
   } finally {
     client.disconnect();
   }
+}
+
+/** Redis 6.0 has rights to keys and commands, and none to channels. */
+export async function hasChannelRights(url: string): Promise<boolean> {
+  return !/^redis_version:6\.0\./m.test(String(await byHand(url, "INFO", "server")));
 }
 
 let tries = 0;

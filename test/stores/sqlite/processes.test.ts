@@ -116,7 +116,8 @@ describe("a takeover", () => {
 it("a takeover is as quick in a file that was made anew, after everything beside the path was removed", async () => {
   const { file, leader, waiter } = await pair("removed.db", 10_000);
   const removedAt = nowMs();
-  for (const suffix of ["", "-wal", "-shm", "-life"]) rmSync(`${file}${suffix}`, { recursive: true, force: true });
+  // The file last: what is made anew must not be removed, too.
+  for (const suffix of ["-life", "-wal", "-shm", ""]) rmSync(`${file}${suffix}`, { recursive: true, force: true });
   await leader.hears("lost", removedAt);
   const both = [leader, waiter];
   const holder = await Promise.any(

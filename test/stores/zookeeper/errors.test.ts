@@ -79,18 +79,35 @@ describe("users", () => {
   });
 });
 
-it("another tick than the server's is refused, with the one to write", async () => {
-  expect(await refusalOf(`zookeeper://${await plain()}`)).toMatch(
-    /^STORE_UNSUPPORTED: .*tickTime is 500 ms.*\?tickMs=500/,
-  );
+describe("the tick", () => {
+  const metAt = async (url: string, ttlMs: number): Promise<unknown> => {
+    const opened = zookeeper(url);
+    const spec = { nonce: `tick-${ttlMs}`, candidate: "c", ttlMs };
+    const kept = await opened.keep(spec, [], { signal: AbortSignal.timeout(5000), sentAtMs: 0 });
+    await opened.close();
+    return kept.kind === "kept" ? kept.met : kept;
+  };
+
+  it("is the one that the server tells, whatever was given", async () => {
+    for (const query of ["", "?tickMs=1000", "?tickMs=500"])
+      expect(await metAt(`zookeeper://${await plain()}${query}`, 8000)).toMatchObject({
+        proofWithinMs: 250,
+        proofApartMs: 500,
+      });
+  });
+
+  it("makes too short a ttl refused, with the shortest one", async () => {
+    expect(await metAt(`zookeeper://${await plain()}?tickMs=100`, 1500)).toMatchObject({
+      code: "STORE_UNSUPPORTED",
+      message: expect.stringMatching(
+        /tickTime is 500 ms.*the 1500 ms that it has granted.*ttlMs to 2000.*\?tickMs=500/,
+      ),
+    });
+  });
 });
 
 it("a server that is not there is tried again, and named", async () => {
   expect(await lookRefused("zookeeper://127.0.0.1:1")).toMatch(
     /^STORE_UNREACHABLE retryable: .*127\.0\.0\.1:1 refuses connections/,
   );
-});
-
-it("renewal by a thread is refused: a session belongs to one connection", () => {
-  expect(() => createCandidate({ store: zookeeper("zookeeper://h"), renewal: "thread" })).toThrow(/one connection/);
 });

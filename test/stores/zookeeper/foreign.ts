@@ -38,8 +38,9 @@ export class ForeignCandidate {
     this.#exited = new Promise((resolve) => this.#child.once("close", () => resolve()));
   }
 
-  static kazoo(hosts: string, node: string, id: string): ForeignCandidate {
-    return new ForeignCandidate("/usr/bin/python3", [path.join(here, "kazoo-candidate.py"), hosts, node, id]);
+  static kazoo(hosts: string, node: string, id: string, ...more: readonly "curator"[]): ForeignCandidate {
+    const script = path.join(here, "kazoo-candidate.py");
+    return new ForeignCandidate("/usr/bin/python3", [script, hosts, node, id, ...more]);
   }
 
   static curator(

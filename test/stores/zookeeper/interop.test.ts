@@ -5,6 +5,9 @@ import { createCandidate } from "conclave";
 import { zookeeper } from "conclave/stores/zookeeper";
 import * as server from "../../../scripts/servers/zookeeper.mjs";
 import { useServers } from "../../support/servers.ts";
+import { parseAddress } from "../../../src/clients/zookeeper/address.ts";
+import { ZooKeeperClient } from "../../../src/clients/zookeeper/client.ts";
+import { getChildrenRequest, readChildren } from "../../../src/clients/zookeeper/messages.ts";
 import { compileCurator, ForeignCandidate } from "./foreign.ts";
 import { urlOf } from "./zookeeper.ts";
 
@@ -36,6 +39,15 @@ function foreign(layout: Layout, name: string, id = "theirs"): ForeignCandidate 
 async function standing(candidate: ReturnType<typeof createCandidate>, name: string, ahead: number): Promise<void> {
   await expect.poll(async () => (await candidate.election(name).leader())?.id, { timeout: 20_000 }).toBeDefined();
   await new Promise((resolve) => setTimeout(resolve, 300 * ahead));
+}
+
+/** How many entries stand below this node. */
+async function childrenOf(host: string, node: string): Promise<number> {
+  const signal = AbortSignal.timeout(10_000);
+  const session = await new ZooKeeperClient(parseAddress(`zookeeper://${host}`, [])).begin(4000, signal);
+  const { answer } = await session.ask(getChildrenRequest(node, false), readChildren, signal);
+  await session.end(signal);
+  return answer.names.length;
 }
 
 describe.each(["latch", "selector", "kazoo"] as const)("layout %s", (layout) => {
@@ -74,6 +86,36 @@ describe.each(["latch", "selector", "kazoo"] as const)("layout %s", (layout) => 
     expect((await campaign).isHeld()).toBe(true);
   }, 60_000);
 });
+
+it("a Java, a Python and a Conclave candidate take turns at one path, in the order in which they came", async () => {
+  const { host } = new URL(servers().urls[0] ?? "");
+  const name = "turns";
+  const java = foreign("selector", name, "java");
+  await java.says("elected");
+  const python = ForeignCandidate.kazoo(host, `/app/${name}`, "python", "curator");
+  running.add(python);
+  await python.says("standing");
+  await using ours = createCandidate({ store: store("selector"), ttlMs: TTL_MS });
+  const election = ours.election(name);
+  const entries = async (): Promise<number> => await childrenOf(host, `/app/${name}`);
+  await expect.poll(entries, { timeout: 20_000 }).toBe(2);
+  const campaign = election.campaign();
+  await expect.poll(entries, { timeout: 20_000 }).toBe(3);
+  const again = foreign("selector", name, "java-2");
+  await expect.poll(entries, { timeout: 20_000 }).toBe(4);
+  expect([python.hasWon, again.hasWon]).toEqual([false, false]);
+  expect((await election.leader())?.id).toBe("java");
+  await java.leave();
+  await python.says("elected");
+  expect((await election.leader())?.id).toBe("python");
+  expect(again.hasWon).toBe(false);
+  await python.leave();
+  const term = await campaign;
+  expect(term.isHeld()).toBe(true);
+  expect(again.hasWon).toBe(false);
+  await term.resign();
+  await again.says("elected");
+}, 120_000);
 
 it("a line of another layout is refused, and nothing is written", async () => {
   const theirs = foreign("kazoo", "mixed");

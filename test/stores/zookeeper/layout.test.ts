@@ -76,6 +76,11 @@ describe("a URL", () => {
     expect(() => zookeeper(url)).toThrow(message);
   });
 
+  it("is needed: a client of npm is refused, with the reason and what to pass", () => {
+    const client = { connected: true, getSessionId: () => Buffer.alloc(8) };
+    expect(() => zookeeper(client as never)).toThrow(/do not tell over which connection.*zookeeper:\/\//);
+  });
+
   it("carries the options, so that another process opens the same", () => {
     const { url, guarantee } = zookeeper("zookeeper://a:1,b:2/app", { tickMs: 500, layout: "kazoo" });
     expect(url).toBe("zookeeper://a:1,b:2/app?tickMs=500&layout=kazoo");

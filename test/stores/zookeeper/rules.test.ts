@@ -20,9 +20,12 @@ import {
   readMulti,
 } from "../../../src/clients/zookeeper/messages.ts";
 import type { ZooKeeperSession } from "../../../src/clients/zookeeper/session.ts";
+import { Link } from "../../../src/stores/zookeeper/link.ts";
+import { HeldSession } from "../../../src/stores/zookeeper/sessions.ts";
+import { join } from "../../../src/stores/zookeeper/stand.ts";
 import * as server from "../../../scripts/servers/zookeeper.mjs";
 import { useServers } from "../../support/servers.ts";
-import { urlOf } from "./zookeeper.ts";
+import { urlOf, wordOf } from "./zookeeper.ts";
 
 const servers = useServers(server);
 let store: FencedStore;
@@ -112,6 +115,47 @@ it("a claim whose answer was lost finds its entry again by its GUID, and makes n
   await elsewhere.close();
 });
 
+it("a claim reads no older copy than the hint that led to it: it syncs before it lists", async () => {
+  const [leader, name] = [await open(), fresh()];
+  await claim(leader, name);
+  const own = await new ZooKeeperClient(parseAddress(servers().urls[0] ?? "", ["tickMs"])).begin(4000, signal());
+  const link = new Link(own, await own.connection(signal()), OPEN_ACL, signal());
+  const held = new HeldSession(own);
+  const place = { chroot: "", shape: "line", layout: "latch", domain: "d" } as const;
+  const session = { id: own.id.toString(16).padStart(16, "0"), candidate: "web-2", ttlMs: 4000 };
+  const again: Claim = { session, name, bid: asBid(fresh()), value: "" };
+  expect(await join(link, held, place, again)).toMatchObject({ kind: "waiting", ahead: 1 });
+  // From here on, a server that is behind: what it shows is from before the leader left, until it is asked to catch up.
+  const [list, sync] = [link.children.bind(link), link.sync.bind(link)];
+  const old = await list(`/${name}`);
+  let isBehind = true;
+  link.sync = async (path) => {
+    isBehind = false;
+    await sync(path);
+  };
+  link.children = async (path) => (isBehind ? old : await list(path));
+  await store.release({ session: leader, holds: [{ name, bid: asBid(`b-${name}`) }], endSession: false }, call());
+  expect(await join(link, held, place, again)).toMatchObject({ kind: "granted" });
+  await own.end(signal());
+});
+
+it("a line that was listed before is joined by one write and one list, and foreign children are found then, too", async () => {
+  const [session, name] = [await open(), fresh()];
+  const bid = asBid(`b-${name}`);
+  await claim(session, name);
+  await store.release({ session, holds: [{ name, bid }], endSession: false }, call());
+  const received = async (): Promise<number> =>
+    Number(/^Received: (\d+)$/m.exec(await wordOf(servers().urls[0] ?? "", "srvr"))?.[1]);
+  const before = await received();
+  expect(await claim(session, name, "another")).toMatchObject({ kind: "granted" });
+  // And the question itself, which is a connection and a word.
+  expect((await received()) - before).toBeLessThanOrEqual(3);
+  await store.release({ session, holds: [{ name, bid: asBid("another") }], endSession: false }, call());
+  await make(`/${name}/config`, EPHEMERAL);
+  expect(await claim(session, name)).toMatchObject({ kind: "refused", code: "STORE_FOREIGN_DATA" });
+  expect(await childrenOf(`/${name}`)).toEqual(["config"]);
+});
+
 it("a keep goes over one road while its connection lasts, and says so when it is another", async () => {
   const session = await open();
   const roadOf = async (): Promise<string | undefined> => {
@@ -127,6 +171,22 @@ it("a keep goes over one road while its connection lasts, and says so when it is
   let road = await roadOf();
   while (road === "unknown" || road === "refused") road = await roadOf();
   expect(road).not.toBe(first);
+  await elsewhere.close();
+});
+
+it("a session that goes on at another handle goes by another road there", async () => {
+  const session = await open();
+  const roadAt = async (handle: FencedStore): Promise<string | undefined> => {
+    const kept = await handle.keep(session, [], call());
+    return kept.kind === "kept" ? kept.road : kept.kind;
+  };
+  const first = await roadAt(store);
+  // As the main loop takes a session over from a renewal thread that is lost: both count their connections from one.
+  const elsewhere = zookeeper(urlOf(servers()));
+  const second = await roadAt(elsewhere);
+  expect(second).toMatch(/\/1$/);
+  expect(first).toMatch(/\/1$/);
+  expect(second).not.toBe(first);
   await elsewhere.close();
 });
 
@@ -156,4 +216,15 @@ it("a session is ended from another process by its id and password, and nobody e
   expect(await childrenOf(`/${name}`)).toEqual([]);
   expect(await store.keep(session, [], call())).toEqual({ kind: "session-lost" });
   await elsewhere.close();
+});
+
+it("the tick that was given counts where the server does not tell its own", async () => {
+  const kept = await store.keep({ nonce: fresh(), candidate: "web-1", ttlMs: 6000 }, [], call());
+  expect(kept).toMatchObject({
+    met: { server: expect.stringMatching(/^ZooKeeper \d/), proofWithinMs: 250, proofApartMs: 500 },
+  });
+  const other = zookeeper(urlOf(servers()).replace("tickMs=500", "tickMs=800"));
+  const told = await other.keep({ nonce: fresh(), candidate: "web-1", ttlMs: 6000 }, [], call());
+  expect(told).toMatchObject({ met: { proofWithinMs: 400, proofApartMs: 800 } });
+  await other.close();
 });

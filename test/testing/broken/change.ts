@@ -18,7 +18,13 @@ export function change(store: Store, changes: Changes): Store {
 
 /** `store` without tokens, and saying so. */
 export function unfenced(store: Store): Store {
-  const guarantee = { ...store.guarantee, fencing: "unfenced" as const, memos: undefined };
+  const guarantee = {
+    ...store.guarantee,
+    fencing: "unfenced" as const,
+    memos: undefined,
+    bans: undefined,
+    invites: undefined,
+  };
   const hide = (seat: Seat): Seat => ({ ...seat, holder: seat.holder && { ...seat.holder, token: undefined } });
   const strip = (claimed: Claimed): Claimed =>
     claimed.kind === "beaten" ? { ...claimed, seat: hide(claimed.seat) } : withToken(claimed, () => undefined);

@@ -1,36 +1,52 @@
-// What an invariant remembers of each life of a process, election by election: mostly its latest term.
+// What an invariant remembers of each life of a process, election by election: mostly its latest term. Invariants ask after every step, and a life stands for few elections: so both are short lists, which cost
+// nothing to go through.
 import type { Name } from "../../../lease/exchange.ts";
 import type { Who } from "../observation.ts";
 
-const NOTHING: ReadonlyMap<Name, never> = new Map<Name, never>();
+export interface Remembered<Value> {
+  readonly election: Name;
+  value: Value;
+}
+
+interface Life<Value> {
+  readonly who: Who;
+  readonly elections: Remembered<Value>[];
+}
+
+const NOTHING: readonly never[] = [];
 
 export class ByLife<Value> {
-  readonly #lives = new Map<Who, Map<Name, Value>>();
+  /** By the number of each life. */
+  readonly #lives: (Life<Value> | undefined)[] = [];
 
   set(who: Who, election: Name, value: Value): void {
-    const known = this.#lives.get(who);
-    if (known === undefined) this.#lives.set(who, new Map([[election, value]]));
-    else known.set(election, value);
+    const life = this.#lives[who.number] ?? { who, elections: [] };
+    this.#lives[who.number] = life;
+    const known = life.elections.find((each) => each.election === election);
+    if (known === undefined) life.elections.push({ election, value });
+    else known.value = value;
   }
 
   get(who: Who, election: Name): Value | undefined {
-    return this.#lives.get(who)?.get(election);
+    return this.of(who).find((each) => each.election === election)?.value;
   }
 
-  of(who: Who): ReadonlyMap<Name, Value> {
-    return this.#lives.get(who) ?? NOTHING;
+  of(who: Who): readonly Remembered<Value>[] {
+    return this.#lives[who.number]?.elections ?? NOTHING;
   }
 
-  all(): Iterable<readonly [Who, ReadonlyMap<Name, Value>]> {
-    return this.#lives;
+  all(): readonly Life<Value>[] {
+    return this.#lives.filter((life) => life !== undefined);
   }
 
   delete(who: Who, election: Name): void {
-    this.#lives.get(who)?.delete(election);
+    const elections = this.#lives[who.number]?.elections;
+    const place = elections?.findIndex((each) => each.election === election) ?? -1;
+    if (place >= 0) elections?.splice(place, 1);
   }
 
   /** That life is over. */
   forget(who: Who): void {
-    this.#lives.delete(who);
+    this.#lives[who.number] = undefined;
   }
 }

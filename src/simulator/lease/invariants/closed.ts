@@ -34,7 +34,7 @@ export class Closed implements Invariant {
 
   #close(who: Who): void {
     this.#closed.add(who);
-    for (const [election, bid] of this.#latest.of(who))
+    for (const { election, value: bid } of this.#latest.of(who))
       if (this.#judgement.probes.isHeld(who, election, bid))
         this.#judgement.violate(this.name, `${who.label} has closed and holds "${election}" (bid ${bid})`);
   }

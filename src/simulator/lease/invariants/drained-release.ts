@@ -26,7 +26,7 @@ export class DrainedRelease implements Invariant {
   }
 
   #released(who: Who, will: Will): void {
-    for (const [election, bid] of this.#working.of(who)) {
+    for (const { election, value: bid } of this.#working.of(who)) {
       const isGivenUp =
         will.holds.some((hold) => hold.name === election && hold.bid === bid) ||
         (will.endSession && this.#proofs.sessionOf(who, bid) === will.session.id);

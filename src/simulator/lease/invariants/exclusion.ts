@@ -42,11 +42,12 @@ export class Exclusion implements Invariant {
   #cloned(observation: ObservationOf<"cloned">): void {
     this.#excuses.cloned(observation);
     const { who, copy } = observation;
-    for (const [election, belief] of this.#latest.of(who)) this.#latest.set(copy, election, { ...belief, who: copy });
+    for (const { election, value: belief } of this.#latest.of(who))
+      this.#latest.set(copy, election, { ...belief, who: copy });
   }
 
   #stepped({ who, atMs }: ObservationOf<"stepped">): void {
-    for (const belief of this.#latest.of(who).values()) {
+    for (const { value: belief } of this.#latest.of(who)) {
       const isBeliever = this.#believers.get(belief.election)?.includes(belief) ?? false;
       if (isBeliever || !this.#isHeld(belief)) continue;
       const others = (this.#believers.get(belief.election) ?? []).filter((other) => this.#isHeld(other));

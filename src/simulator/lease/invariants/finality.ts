@@ -27,7 +27,7 @@ export class Finality implements Invariant {
   }
 
   #ask(who: Who): void {
-    for (const [election, term] of this.#terms.of(who)) {
+    for (const { election, value: term } of this.#terms.of(who)) {
       const isHeld = this.#judgement.probes.isHeld(who, election, term.bid);
       if (isHeld && term.isOver)
         this.#judgement.violate(

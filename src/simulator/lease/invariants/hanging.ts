@@ -32,7 +32,7 @@ export class Hanging implements Invariant {
     if (turnedAt === undefined || stallAfterMs === undefined) return;
     const hungMs = now.mono - turnedAt;
     if (hungMs < stallAfterMs + promises.ttlMaxMs) return;
-    for (const [election, bid] of this.#latest.of(who))
+    for (const { election, value: bid } of this.#latest.of(who))
       if (probes.isHeld(who, election, bid))
         this.#judgement.violate(
           this.name,

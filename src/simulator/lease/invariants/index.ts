@@ -1,6 +1,7 @@
 // Every invariant, in one list. Each is a file: its property, the law it comes from, and what it deliberately does not check.
 import type { Invariant, Judgement } from "../observation.ts";
 import { Asked } from "./asked.ts";
+import { Bans } from "./bans.ts";
 import { Closed } from "./closed.ts";
 import { DrainedRelease } from "./drained-release.ts";
 import { Exclusion } from "./exclusion.ts";
@@ -8,9 +9,11 @@ import { Fencing } from "./fencing.ts";
 import { Finality } from "./finality.ts";
 import { Hanging } from "./hanging.ts";
 import { Memos } from "./memos.ts";
+import { Outranked } from "./outranked.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
 import { Proofs } from "./proofs.ts";
 import { Succession } from "./succession.ts";
+import { Tenure } from "./tenure.ts";
 import { Tokens } from "./tokens.ts";
 import { TruthfulLoss } from "./truthful-loss.ts";
 import { TwoInstants } from "./two-instants.ts";
@@ -38,6 +41,9 @@ export function createInvariants(judgement: Judgement): InvariantSet {
     new Closed(judgement),
     new Asked(judgement),
     new Memos(judgement),
+    new Bans(judgement),
+    new Tenure(judgement),
+    new Outranked(judgement),
     succession,
   ];
   return { proofs, succession, listeners };

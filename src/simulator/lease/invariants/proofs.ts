@@ -12,10 +12,18 @@ interface SessionProof {
   readonly ttlMs: number;
   provenAt: Reading;
   answeredSentAt: Reading;
+  answeredRoad: string | undefined;
+}
+
+interface Sent {
+  readonly errand: number;
+  readonly request: Request;
+  readonly sentAt: Reading;
 }
 
 interface Life {
-  readonly requests: Map<number, { readonly request: Request; readonly sentAt: Reading }>;
+  /** What has not been answered yet: never more than a few. */
+  readonly requests: Sent[];
   /** Of each opening and each bid. */
   readonly firstSentAt: Map<string, Reading>;
   readonly sessions: Map<string, SessionProof>;
@@ -26,10 +34,15 @@ interface Life {
   pending: ObservationOf<"answer"> | undefined;
   /** Of sessions whose renewal the claim at hand has just confirmed: what was proven before. */
   readonly before: Map<string, Reading>;
+  /** Of each bid, as it was computed last: most questions are asked again before anything else is proven. */
+  readonly dues: Map<Bid, Due>;
 }
 
 /** What is due for a term, on both hands. */
 export interface Due {
+  /** What it follows from. */
+  readonly provenAt: Reading;
+  readonly ttlMs: number;
   readonly signalAt: Reading;
   readonly deadline: Reading;
 }
@@ -39,34 +52,39 @@ export class Proofs {
     sent: (observation) => this.#sent(observation),
     answer: (observation) => this.#answered(observation),
     stepped: ({ who }) => this.#digest(who),
-    died: ({ who }) => void this.#lives.delete(who),
-    cloned: ({ who, copy }) => void this.#lives.set(copy, copyOf(this.#lives.get(who))),
+    died: ({ who }) => {
+      this.#lives[who.number] = undefined;
+    },
+    cloned: ({ who, copy }) => {
+      this.#lives[copy.number] = copyOf(this.#lives[who.number]);
+    },
   };
   readonly #promises: Promises;
-  readonly #lives = new Map<Who, Life>();
+  /** By the number of each life. */
+  readonly #lives: (Life | undefined)[] = [];
 
   constructor(promises: Promises) {
     this.#promises = promises;
   }
 
   sessionOf(who: Who, bid: Bid): string | undefined {
-    return this.#lives.get(who)?.sessionOf.get(bid);
+    return this.#lives[who.number]?.sessionOf.get(bid);
   }
 
   /** Undefined: nothing was ever proven for this bid. */
   dueOf(who: Who, bid: Bid): Due | undefined {
-    const life = this.#lives.get(who);
+    const life = this.#lives[who.number];
     return this.#dueBy(who, bid, life?.sessions.get(life.sessionOf.get(bid) ?? "")?.provenAt);
   }
 
   /** The same without what the answer at hand confirms. */
   dueBefore(who: Who, bid: Bid): Due | undefined {
-    const before = this.#lives.get(who)?.before.get(this.sessionOf(who, bid) ?? "");
+    const before = this.#lives[who.number]?.before.get(this.sessionOf(who, bid) ?? "");
     return before === undefined ? this.dueOf(who, bid) : this.#dueBy(who, bid, before);
   }
 
   #dueBy(who: Who, bid: Bid, sessionProvenAt: Reading | undefined): Due | undefined {
-    const life = this.#lives.get(who);
+    const life = this.#lives[who.number];
     const session = life?.sessions.get(life.sessionOf.get(bid) ?? "");
     const candidate = this.#promises.candidates[who.slot];
     if (life === undefined || session === undefined || candidate === undefined) return undefined;
@@ -74,19 +92,24 @@ export class Proofs {
     if (record === undefined || sessionProvenAt === undefined) return undefined;
     // A record falls with its session: the one of the two that was proven earlier decides.
     const provenAt = isLater(sessionProvenAt, record) ? record : sessionProvenAt;
+    const known = life.dues.get(bid);
+    if (known?.provenAt === provenAt && known.ttlMs === session.ttlMs) return known;
     const { rho, extraMarginMs } = this.#promises;
     const beliefMs = (session.ttlMs * (1 - rho)) / (1 + rho) - extraMarginMs;
     const deadline = {
       mono: provenAt.mono + beliefMs - candidate.monoGrainMs,
       boot: provenAt.boot + beliefMs - candidate.bootGrainMs,
     };
-    return { deadline, signalAt: { mono: deadline.mono - candidate.drainMs, boot: deadline.boot - candidate.drainMs } };
+    const signalAt = { mono: deadline.mono - candidate.drainMs, boot: deadline.boot - candidate.drainMs };
+    const due = { provenAt, ttlMs: session.ttlMs, deadline, signalAt };
+    life.dues.set(bid, due);
+    return due;
   }
 
   #sent({ who, errand, request, now }: ObservationOf<"sent">): void {
-    const life = this.#lives.get(who) ?? newLife();
-    this.#lives.set(who, life);
-    life.requests.set(errand, { request, sentAt: now });
+    const life = this.#lives[who.number] ?? newLife();
+    this.#lives[who.number] = life;
+    life.requests.push({ errand, request, sentAt: now });
     const keys =
       request.method === "claim"
         ? request.claims.map(({ bid }) => bid)
@@ -97,11 +120,11 @@ export class Proofs {
   }
 
   #answered(observation: ObservationOf<"answer">): void {
-    const life = this.#lives.get(observation.who);
-    const asked = life?.requests.get(observation.errand);
+    const life = this.#lives[observation.who.number];
+    const asked = life?.requests.find(({ errand }) => errand === observation.errand);
     if (life === undefined || asked === undefined) return;
     if (asked.request.method === "claim") {
-      life.requests.delete(observation.errand);
+      strike(life.requests, asked);
       this.#claimed(life, asked.request, observation.answer, observation.now);
     } else life.pending = observation;
   }
@@ -128,13 +151,14 @@ export class Proofs {
   }
 
   #digest(who: Who): void {
-    const life = this.#lives.get(who);
-    life?.before.clear();
-    const pending = life?.pending;
-    if (life === undefined || pending === undefined) return;
+    const life = this.#lives[who.number];
+    if (life === undefined) return;
+    if (life.before.size > 0) life.before.clear();
+    const { pending } = life;
+    if (pending === undefined) return;
     life.pending = undefined;
-    const asked = life.requests.get(pending.errand);
-    life.requests.delete(pending.errand);
+    const asked = life.requests.find(({ errand }) => errand === pending.errand);
+    strike(life.requests, asked);
     if (asked?.request.method === "keep" && pending.answer.kind === "kept")
       this.#kept(life, asked.request, asked.sentAt, pending.now, pending.answer);
   }
@@ -152,6 +176,7 @@ export class Proofs {
         ttlMs: kept.session.ttlMs,
         provenAt: firstSentAt,
         answeredSentAt: firstSentAt,
+        answeredRoad: kept.road,
       });
       return;
     }
@@ -162,8 +187,8 @@ export class Proofs {
     if (request.wish?.part === true && kept.lost.length > 0) return;
     const tookMs = Math.max(now.mono - sentAt.mono, now.boot - sentAt.boot);
     if (tookMs > this.#promises.proofWithinMs) return;
-    const proven = this.#promises.keepProves === "this-send" ? sentAt : session.answeredSentAt;
-    session.answeredSentAt = sentAt;
+    const proven = this.#promises.keepProves === "this-send" ? sentAt : provenByPair(session, sentAt, kept.road);
+    if (proven === undefined) return;
     if (isLater(proven, session.provenAt)) session.provenAt = proven;
     const not = new Set([...kept.unsure, ...kept.lost].map(({ bid }) => bid));
     for (const { bid } of request.holds) {
@@ -173,8 +198,23 @@ export class Proofs {
   }
 }
 
+function strike(requests: Sent[], asked: Sent | undefined): void {
+  const place = asked === undefined ? -1 : requests.indexOf(asked);
+  if (place >= 0) requests.splice(place, 1);
+}
+
 function keyOf(session: Session | { readonly nonce: string }): string {
   return "id" in session ? session.id : session.nonce;
+}
+
+/** Where touches are relayed: the keep that was answered before this one, if both came by one road, and this one was sent later. */
+function provenByPair(session: SessionProof, sentAt: Reading, road: string | undefined): Reading | undefined {
+  const { answeredSentAt, answeredRoad } = session;
+  const isOneRoad = road === answeredRoad;
+  if (isOneRoad && sentAt.mono < answeredSentAt.mono) return undefined;
+  session.answeredSentAt = sentAt;
+  session.answeredRoad = road;
+  return isOneRoad ? answeredSentAt : undefined;
 }
 
 /** Of two readings of one clock. */
@@ -186,7 +226,7 @@ function isLater(a: Reading, b: Reading): boolean {
 function copyOf(life: Life = newLife()): Life {
   const sessions = [...life.sessions].map(([id, proof]) => [id, { ...proof }] as const);
   return {
-    requests: new Map(life.requests),
+    requests: life.requests.slice(),
     firstSentAt: new Map(life.firstSentAt),
     sessions: new Map(sessions),
     sessionOf: new Map(life.sessionOf),
@@ -194,12 +234,13 @@ function copyOf(life: Life = newLife()): Life {
     witnessed: new Map(life.witnessed),
     pending: undefined,
     before: new Map(),
+    dues: new Map(),
   };
 }
 
 function newLife(): Life {
   return {
-    requests: new Map(),
+    requests: [],
     firstSentAt: new Map(),
     sessions: new Map(),
     sessionOf: new Map(),
@@ -207,5 +248,6 @@ function newLife(): Life {
     witnessed: new Map(),
     pending: undefined,
     before: new Map(),
+    dues: new Map(),
   };
 }

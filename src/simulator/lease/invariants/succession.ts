@@ -46,9 +46,9 @@ export class Succession implements Invariant {
     this.#awaited = awaited;
     this.#missing.clear();
     for (const election of awaited.elections) this.#missing.add(election);
-    for (const [who, latest] of this.#latest.all()) {
+    for (const { who, elections } of this.#latest.all()) {
       if (awaited.slot !== undefined && awaited.slot !== who.slot) continue;
-      for (const [election, bid] of latest)
+      for (const { election, value: bid } of elections)
         if (this.#judgement.probes.isHeld(who, election, bid)) this.#missing.delete(election);
     }
   }

@@ -73,7 +73,7 @@ export class TwoInstants implements Invariant {
   }
 
   #stepped({ who, now, wakeAt }: ObservationOf<"stepped">): void {
-    for (const [election, term] of this.#terms.of(who)) {
+    for (const { election, value: term } of this.#terms.of(who)) {
       const due = this.#proofs.dueOf(who, term.bid);
       if (due === undefined) continue;
       const next = term.isEnding ? due.deadline : due.signalAt;

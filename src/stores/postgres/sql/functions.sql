@@ -68,18 +68,24 @@ RETURNS TABLE (ordinal bigint, name text, version text, seat json, session text,
   ORDER BY known.ordinal
 $places$;
 
--- ← {session, candidate, ttl, beat}. The same session with the same beat is the same opening, and extends nothing. Also sweeps up what was left long ago.
+-- ← {session, candidate, ttl, beat, node: {name, machine}}; node may be missing. The same session with the same beat is the same opening, and extends nothing. Also sweeps up what was left long ago.
 CREATE OR REPLACE FUNCTION $schema.open(asked json) RETURNS json LANGUAGE plpgsql AS $open$
 DECLARE
   patience integer := (asked->>'patience')::integer;
   objection json := $schema.objection((asked->>'layout')::integer, patience);
+  my_node text := asked->'node'->>'name';
   known record;
 BEGIN
   IF objection IS NOT NULL THEN RETURN objection; END IF;
-  INSERT INTO $schema.session (id, candidate, ttl, beat, kept)
-    VALUES (asked->>'session', asked->>'candidate', (asked->>'ttl')::integer, coalesce((asked->>'beat')::uuid, gen_random_uuid()), clock_timestamp()) ON CONFLICT DO NOTHING;
+  IF my_node IS NOT NULL THEN
+    objection := $schema.node_objection(asked->>'session', my_node, asked->'node'->>'machine');
+    IF objection IS NOT NULL THEN RETURN objection; END IF;
+  END IF;
+  INSERT INTO $schema.session (id, candidate, ttl, beat, kept, node, machine)
+    VALUES (asked->>'session', asked->>'candidate', (asked->>'ttl')::integer, coalesce((asked->>'beat')::uuid, gen_random_uuid()), clock_timestamp(), my_node, asked->'node'->>'machine')
+    ON CONFLICT DO NOTHING;
   SELECT * INTO known FROM $schema.session WHERE id = asked->>'session';
-  IF known.ended IS NOT NULL OR known.beat <> (asked->>'beat')::uuid OR ((asked->>'byClock')::boolean AND $schema.has_lapsed(known.kept, known.ttl)) THEN
+  IF known.ended IS NOT NULL OR known.banned IS NOT NULL OR known.beat <> (asked->>'beat')::uuid OR ((asked->>'byClock')::boolean AND $schema.has_lapsed(known.kept, known.ttl)) THEN
     RETURN json_build_object('kind', 'session-lost');
   END IF;
   -- Sessions that have been silent for more than a day and hold nothing. To whom they belong they are lost either way.
@@ -88,7 +94,7 @@ BEGIN
     WHERE old.kept + (2 * old.ttl) * interval '1 millisecond' < clock_timestamp() - interval '1 day'
       AND NOT EXISTS (SELECT FROM $schema.seat WHERE seat.last_session = old.id AND seat.session = old.id)
     LIMIT 20 FOR UPDATE SKIP LOCKED);
-  RETURN $schema.in_time(patience, json_build_object('kind', 'kept', 'candidate', known.candidate, 'ttl', known.ttl, 'beat', asked->'beat'));
+  RETURN $schema.in_time(patience, json_build_object('kind', 'kept', 'candidate', known.candidate, 'ttl', known.ttl, 'beat', asked->'beat', 'node', known.node));
 END $open$;
 
 -- ← {session, held, marks, beats}. Leaves the last of the beats, over one of those before it; a caller that names none leaves one of the server's, over any. One row is written, however many seats there are; they are counted, and named only if the count or their sum is another.
@@ -105,7 +111,7 @@ DECLARE
 BEGIN
   IF objection IS NOT NULL THEN RETURN objection; END IF;
   UPDATE $schema.session SET beat = coalesce(beats[known + 1], gen_random_uuid()), kept = clock_timestamp()
-    WHERE id = mine AND ended IS NULL AND (known < 1 OR session.beat = ANY (beats[1:known]))
+    WHERE id = mine AND ended IS NULL AND banned IS NULL AND (known < 1 OR session.beat = ANY (beats[1:known]))
       AND NOT ((asked->>'byClock')::boolean AND $schema.has_lapsed(session.kept, session.ttl))
     RETURNING session.candidate, session.ttl INTO kept;
   IF NOT FOUND THEN RETURN json_build_object('kind', 'session-lost'); END IF;
@@ -144,7 +150,7 @@ LANGUAGE sql STABLE AS $judge$
   FROM $schema.places(names, by_clock) AS place
   JOIN ROWS FROM (json_to_recordset(claims) AS (name text, session text, bid text, over text, mark bigint, value text))
     WITH ORDINALITY AS claim (name, session, bid, over, mark, value, ordinal) ON claim.ordinal = place.ordinal
-  LEFT JOIN $schema.session AS mine ON mine.id = claim.session AND mine.ended IS NULL
+  LEFT JOIN $schema.session AS mine ON mine.id = claim.session AND mine.ended IS NULL AND mine.banned IS NULL
     AND NOT (by_clock AND $schema.has_lapsed(mine.kept, mine.ttl))
 $judge$;
 
@@ -161,7 +167,7 @@ BEGIN
     WHERE counter.name = wanted AND seat.name = wanted AND seat.session IS NULL
       AND CASE over WHEN 'vacant' THEN seat.bid <> my_bid ELSE over = 'free ' || seat.change END
     FOR UPDATE OF counter, seat;
-  IF FOUND THEN SELECT ttl INTO my_ttl FROM $schema.session WHERE id = mine AND ended IS NULL FOR UPDATE; END IF;
+  IF FOUND THEN SELECT ttl INTO my_ttl FROM $schema.session WHERE id = mine AND ended IS NULL AND banned IS NULL FOR UPDATE; END IF;
   IF my_ttl IS NULL THEN -- the seat is not free, or the session is over; nothing was changed
     RETURN $schema.in_time(patience, $schema.claim_all(json_build_array(json_build_object(
       'name', wanted, 'session', mine, 'bid', my_bid, 'over', over, 'mark', my_mark, 'value', my_value)), false));

@@ -36,7 +36,7 @@ BEGIN
   IF objection IS NOT NULL THEN RETURN objection; END IF;
   PERFORM FROM $schema.counter WHERE name = wanted FOR UPDATE;
   PERFORM FROM $schema.seat WHERE name = wanted FOR UPDATE;
-  PERFORM FROM $schema.session WHERE id = mine AND ended IS NULL AND NOT (by_clock AND $schema.has_lapsed(kept, ttl)) FOR UPDATE;
+  PERFORM FROM $schema.session WHERE id = mine AND ended IS NULL AND banned IS NULL AND NOT (by_clock AND $schema.has_lapsed(kept, ttl)) FOR UPDATE;
   IF NOT FOUND THEN RETURN json_build_object('kind', 'session-lost'); END IF;
   PERFORM FROM $schema.seat WHERE name = wanted AND session = mine AND bid = asked->>'bid' AND token::text = asked->>'token';
   IF NOT FOUND THEN RETURN json_build_object('kind', 'seat-lost'); END IF;

@@ -63,6 +63,12 @@ DO $asked$ BEGIN
     ALTER TABLE $schema.seat ADD COLUMN asked_token bigint;
   END IF;
 END $asked$;
+-- The machine that a session speaks for, and whether a ban has stood against it (bans.sql).
+DO $node$ BEGIN
+  IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = '$schema.session'::regclass AND attname = 'banned' AND NOT attisdropped) THEN
+    ALTER TABLE $schema.session ADD COLUMN node text COLLATE "C", ADD COLUMN machine text, ADD COLUMN banned boolean;
+  END IF;
+END $node$;
 CREATE INDEX IF NOT EXISTS seat_last_session ON $schema.seat (last_session);
 
 -- What stands at each name that was ever claimed. SELECT name, state, candidate, token FROM $schema.place;

@@ -35,9 +35,12 @@ local function answer(index, claim)
   return { kind = 'granted' }
 end
 
-for index, claim in ipairs(asked.claims) do
-  living(claim.session)
-  seatAt(KEYS[1 + index], claim.name)
+-- One of several may fail when another has been written, so all is read before. A claim that is alone reads everything before it writes.
+if #asked.claims > 1 then
+  for index, claim in ipairs(asked.claims) do
+    living(claim.session)
+    seatAt(KEYS[1 + index], claim.name)
+  end
 end
 local answers = {}
 for index, claim in ipairs(asked.claims) do answers[index] = answer(index, claim) end

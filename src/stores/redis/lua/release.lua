@@ -10,9 +10,9 @@ end
 local leaving = {}
 for index, hold in ipairs(asked.holds) do leaving[index] = { name = hold.name, bid = hold.bid, key = KEYS[1 + index] } end
 if asked.ends then
+  living(id) -- it fails if that is not a record of ours
   for _, hold in ipairs(holdsOf(id)) do leaving[#leaving + 1] = hold end
 end
-living(id)
 for _, hold in ipairs(leaving) do hold.isMine = isOf(seatAt(hold.key, hold.name), id, hold.bid) end
 
 local done = {}

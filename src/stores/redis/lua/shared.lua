@@ -3,7 +3,7 @@
 --
 --   PREFIX:session:ID   hash: candidate, ttl, until (milliseconds of this server's wall clock), beat, ended
 --   PREFIX:holds:ID     hash: name -> bid, newline, key of the seat
---   the seat, ours      hash at PREFIX:seat:NAME: session, bid, value; after a release: was (the bid), at
+--   the seat, ours      hash at PREFIX:seat:NAME: session, bid, value; after a release: was (the bid), at. With a session, was and at are of before, and mean nothing
 --   the seat, redlock   a text with an expiry at the name itself; after a release a hash at PREFIX:was:NAME: was, at
 --
 -- INVARIANT  a session lives while now < until and nobody has ended it. `ended` is never taken back, so that a clock that is set back revives nobody
@@ -137,7 +137,6 @@ end
 local function occupy(key, name, holder, bid, value)
   if isOurs then
     redis.call('HSET', key, 'session', holder.id, 'bid', bid, 'value', value)
-    redis.call('HDEL', key, 'was', 'at')
     redis.call('PEXPIRE', key, seatLifeMs(holder.ttl))
   else
     redis.call('SET', key, seatText(holder, bid, value), 'PX', whole(holder.ends - now))

@@ -75,6 +75,16 @@ INSERT INTO conclave_counter (name, last, ttl, change) VALUES (?, 1, ?, 0)
 ON CONFLICT (name) DO UPDATE SET last = last + 1, ttl = excluded.ttl WHERE last < 9223372036854775807
 RETURNING CAST(last AS TEXT) AS token;
 
+-- NEXT_TOKEN_IF_FREE
+-- ← ttl, name, bid, session. → token (text): the name's next, if its seat is there and vacant, this bid was not the last to hold it, the session lives, and no request to hand over
+-- stands at the name. No row otherwise.
+UPDATE conclave_counter SET last = last + 1, ttl = ?
+WHERE name = ? AND last < 9223372036854775807
+  AND EXISTS (SELECT 1 FROM conclave_seat AS seat WHERE seat.name = conclave_counter.name AND seat.session IS NULL AND seat.bid <> ?)
+  AND EXISTS (SELECT 1 FROM conclave_session WHERE id = ? AND ended IS NULL)
+  AND NOT EXISTS (SELECT 1 FROM conclave_asked AS asked WHERE asked.name = conclave_counter.name)
+RETURNING CAST(last AS TEXT) AS token;
+
 -- TAKE_SEAT
 -- ← name, session, bid, token (text), mark, value.
 INSERT INTO conclave_seat (name, session, bid, token, mark, value) VALUES (?, ?, ?, CAST(? AS INTEGER), ?, ?)
@@ -141,6 +151,24 @@ DELETE FROM conclave_asked WHERE name = ?;
 -- ALL_ASKED
 -- → name, token (text) of every request.
 SELECT name, CAST(token AS TEXT) AS token FROM conclave_asked;
+
+-- CREATE_INVITED
+-- The last invitation of each name, so that those who look for changes of the file hear of it. Made where a file does not have it yet. Each invitation counts n up, also one with the same text.
+CREATE TABLE IF NOT EXISTS conclave_invited (
+  name TEXT PRIMARY KEY NOT NULL,
+  invitation TEXT NOT NULL,
+  n INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- INVITE
+-- ← name, invitation.
+INSERT INTO conclave_invited (name, invitation, n) VALUES (?, ?, 1)
+ON CONFLICT (name) DO UPDATE SET invitation = excluded.invitation, n = n + 1;
+
+-- ALL_INVITED
+-- → name, invitation, n of every name at which somebody was ever invited.
+SELECT name, invitation, n FROM conclave_invited;
+
 -- HAS_MEMOS
 -- → a row if the table of memos is there.
 SELECT 1 AS there FROM sqlite_master WHERE type = 'table' AND name = 'conclave_memo';
@@ -165,3 +193,33 @@ SELECT count(*) AS memos FROM conclave_memo WHERE name = ?;
 -- ← name, key, value, token (text), bid, n.
 INSERT INTO conclave_memo (name, key, value, token, bid, n) VALUES (?, ?, ?, CAST(? AS INTEGER), ?, ?)
 ON CONFLICT (name, key) DO UPDATE SET value = excluded.value, token = excluded.token, bid = excluded.bid, n = excluded.n;
+
+-- HAS_BANS
+-- → a row if the tables of bans are there.
+SELECT 1 AS there FROM sqlite_master WHERE type = 'table' AND name = 'conclave_ban';
+
+-- BANS_OF
+-- ← node. → name of each election whose ban of it stands.
+SELECT name FROM conclave_ban WHERE node = ? ORDER BY name;
+
+-- TWINS_OF
+-- ← node, machine, boot, clock, now on that clock. → a row for each session that lives under that name on another machine. One that has run out on this very clock does not.
+SELECT known.session AS session FROM conclave_node AS known JOIN conclave_session AS session ON session.id = known.session
+WHERE known.node = ? AND known.machine <> ? AND session.ended IS NULL
+  AND NOT (session.boot IS ? AND session.clock IS ? AND coalesce(session.expires, 9e15) < ?);
+
+-- RECORD_NODE
+-- ← session, node, machine.
+INSERT INTO conclave_node (session, node, machine) VALUES (?, ?, ?);
+
+-- FORGET_NODES
+-- Forgets the nodes of sessions that are not known any more.
+DELETE FROM conclave_node WHERE session NOT IN (SELECT id FROM conclave_session);
+
+-- BAN
+-- ← node, name.
+INSERT INTO conclave_ban (node, name) VALUES (?, ?) ON CONFLICT DO NOTHING;
+
+-- LIFT
+-- ← node, name.
+DELETE FROM conclave_ban WHERE node = ? AND name = ?;

@@ -1,0 +1,35 @@
+// @ts-check
+// What importing a driver of ours costs beyond what a program has loaded anyway: medians of fresh processes, taken in turns. Beyond its client alone, the core that it shares is in it.
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { percentile } from "../results/keep.mjs";
+
+const ROUNDS = 25;
+
+/** The core, for what is loaded before. */
+export const CORE = urlOf("index");
+
+/** @param {string} module of dist, such as "stores/redis" @param {readonly string[]} loaded before it @returns {number} ms */
+export function importBeyond(module, loaded) {
+  const before = loaded.map((name) => `await import(${JSON.stringify(name)});`).join(" ");
+  /** @type {[number[], number[]]} */
+  const [alone, both] = [[], []];
+  for (let round = 0; round < ROUNDS; round++) {
+    alone.push(tookMs(before));
+    both.push(tookMs(`${before} await import(${JSON.stringify(urlOf(module))});`));
+  }
+  return percentile(both, 0.5) - percentile(alone, 0.5);
+}
+
+/** @param {string} module */
+function urlOf(module) {
+  return new URL(`../../dist/${module}.js`, import.meta.url).href;
+}
+
+/** @param {string} code */
+function tookMs(code) {
+  const script = `const begun = performance.now(); ${code} process.stdout.write(String(performance.now() - begun)); process.exit();`;
+  const cwd = fileURLToPath(new URL("../..", import.meta.url));
+  const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8", cwd });
+  return Number(stdout);
+}

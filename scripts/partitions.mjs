@@ -1,0 +1,71 @@
+// @ts-check
+// Partitions between real processes on real servers: a store is started, many members share many partitions, one is killed, one is stopped past its ttl and goes on, one is cut off from the server and
+// comes back; judged from outside by what the members noted themselves (`conclave partitions demo`). Exit: 0 no partition was led twice on any store, 1 otherwise, 2 wrong usage.
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import * as etcd from "./servers/etcd.mjs";
+import * as postgres from "./servers/postgres.mjs";
+
+const HELP = `Many processes share many partitions on real servers; judged from outside.
+
+  npm run partitions -- [--members 20] [--partitions 10000] [--ttl 10s] [--store etcd|postgres|sqlite]
+
+Needs a build (npm run build). Exit: 0 no partition was led twice, 1 otherwise, 2 wrong usage.
+`;
+
+const command = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
+
+const STARTS = {
+  etcd: async () => {
+    const servers = await etcd.start();
+    return { url: `etcd://${new URL(servers.urls[0] ?? "").host}`, stop: () => servers.stop() };
+  },
+  postgres: async () => {
+    const servers = await postgres.start();
+    return { url: servers.urls[0] ?? "", stop: () => servers.stop() };
+  },
+  sqlite: async () => ({ url: undefined, stop: async () => {} }),
+};
+
+process.exitCode = await main();
+
+async function main() {
+  const text = /** @type {const} */ ({ type: "string" });
+  const { values } = parseArgs({
+    options: { members: text, partitions: text, ttl: text, store: text, help: { type: "boolean" } },
+  });
+  const { members = "20", partitions = "10000", ttl = "10s", store, help } = values;
+  if (help === true) return tell(process.stdout, 0);
+  const names = store === undefined ? Object.keys(STARTS) : [store];
+  let failed = false;
+  for (const name of names) {
+    const start = STARTS[/** @type {keyof typeof STARTS} */ (name)];
+    if (start === undefined) return tell(process.stderr, 2);
+    const { url, stop } = await start();
+    process.stdout.write(`${name}: `);
+    const where = url === undefined ? [] : ["--store", url];
+    const args = [
+      command,
+      "partitions",
+      "demo",
+      "--members",
+      members,
+      "--partitions",
+      partitions,
+      "--ttl",
+      ttl,
+      ...where,
+    ];
+    const { status } = spawnSync(process.execPath, args, { stdio: "inherit" });
+    failed ||= status !== 0;
+    await stop();
+  }
+  return failed ? 1 : 0;
+}
+
+/** @param {NodeJS.WriteStream} stream @param {number} code */
+function tell(stream, code) {
+  stream.write(HELP);
+  return code;
+}

@@ -1,0 +1,58 @@
+// `conclave failover …`: replaces a primary that is down, and never lets two take writes. Each verb is a file of its own; what happens is in src/failover.
+import { NOT_UNDERSTOOD, UsageError } from "./command.ts";
+import { guard } from "./failover/guard.ts";
+import { monitor } from "./failover/monitor.ts";
+import { order } from "./failover/order.ts";
+import { status } from "./failover/status.ts";
+
+export const help: string = `usage: conclave failover VERB --config FILE [options]
+
+Watches a primary and its replicas, and replaces the primary when it is down: fences it, reads the positions of the others, chooses, promotes, repoints. Never two
+servers take writes at once: a guard beside each server starts it, and kills it before another may be promoted.
+
+  monitor --as M       one of the configured monitors (three at least, on different hosts)
+    --sentinel PORT    speak as Redis Sentinel on this port, for Sentinel-aware clients; --sentinel-host H (default 127.0.0.1)
+    --dry-run          decide and tell, change nothing
+    --unfenced         there are no guards: promote as Sentinel does; two servers may take writes at once
+  guard --server S -- command…
+                       starts the command as a replica, and promotes it only in the seat; an enabled unit of systemd beside it is refused
+    --unit NAME        a unit to look for, beside the usual ones (may be given several times)
+    --ignore-unit NAME this unit serves something else (may be given several times)
+    --without-cgroup   go on where the service cannot have a cgroup of its own
+  status               the primary, the step, the monitors and their votes, every server
+  switchover           the primary hands over, and no write is lost
+    --to S             to this server (default: the best)
+    --force            whatever data it has: for a group in which nobody can be chosen
+    --dry-run          who would be chosen, and why
+  pause, resume        while it is paused, no failure starts a failover; orders are obeyed
+
+  --config FILE        JSON: docs/FAILOVER.md
+  --store URL          where monitors and guards meet (else "store" of the file, else CONCLAVE_STORE)
+  --wait 30s           how long an order may take
+  --http PORT          monitor and guard: /healthz, /status, /metrics, and of a guard /primary and /replica (200 or 503) on this port;
+                       0 takes any, and says which; --http-host H (default 127.0.0.1)
+  --json               one JSON object, or one a line for monitor and guard
+
+Exit codes: 0 done, 1 not done (an order was refused; nobody is the primary), 2 not understood, 3 no answer, 130 interrupted (SIGINT).
+`;
+
+export async function run(args: readonly string[]): Promise<number> {
+  const [verb, ...rest] = args;
+  switch (verb) {
+    case "monitor":
+      return await monitor(rest);
+    case "guard":
+      return await guard(rest);
+    case "status":
+      return await status(rest);
+    case "switchover":
+    case "pause":
+    case "resume":
+      return await order(verb, rest);
+    case undefined:
+      process.stderr.write(help);
+      return NOT_UNDERSTOOD;
+    default:
+      throw new UsageError(`conclave failover ${verb}: monitor, guard, status, switchover, pause or resume`);
+  }
+}

@@ -1,0 +1,26 @@
+// What commands share that run until they are stopped: the signals that stop them, and events as lines.
+
+/** SIGTERM and SIGINT stop it. */
+export function stopSignal(): { readonly signal: AbortSignal; readonly name: () => string | undefined } {
+  const controller = new AbortController();
+  let name: string | undefined;
+  for (const each of ["SIGTERM", "SIGINT"] as const)
+    process.once(each, () => {
+      name = each;
+      controller.abort();
+    });
+  return { signal: controller.signal, name: () => name };
+}
+
+/** One event as a line: for people, or as JSON. Token values as decimal text. */
+export function line(event: object, isJson: boolean): string {
+  const at = new Date().toISOString();
+  const plain = (_key: string, value: unknown): unknown => {
+    if (typeof value === "bigint") return `${value}`;
+    return value instanceof Error ? { message: value.message } : value;
+  };
+  if (isJson) return `${JSON.stringify({ at, ...event }, plain)}\n`;
+  const { type, ...facts } = event as { readonly type: string };
+  const words = Object.entries(facts).map(([key, value]) => `${key}=${JSON.stringify(value, plain)}`);
+  return `${at} ${[type, ...words].join(" ")}\n`;
+}

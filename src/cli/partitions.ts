@@ -1,0 +1,160 @@
+// `conclave partitions status|drain|undrain|transfer|demo`: what operators see of a group and ask of it (docs/PARTITIONS.md). Status is made of reads and looks, so hints. A wish is
+// written under the lock of the group's registry; the controller carries it out when it can.
+import { createCandidate, requireFenced, type Store } from "../index.ts";
+import { drainMember, groupStatus, type GroupStatus, transferPartition } from "../partitions/admin.ts";
+import { type Context, NO, UsageError, YES } from "./command.ts";
+import { readCount, readFlags } from "./flags.ts";
+import { runPartitionsDemo } from "./partitions/demo.ts";
+import { chooseStore, missingFile, STORE_HELP } from "./store.ts";
+
+export const help: string = `usage: conclave partitions status GROUP [--leads] [--store URL] [--json]
+       conclave partitions drain GROUP MEMBER
+       conclave partitions undrain GROUP MEMBER
+       conclave partitions transfer GROUP PARTITION [MEMBER]
+       conclave partitions demo [--members N] [--partitions N] [--ttl DURATION]
+
+status    who is in the group, who controls it, how many partitions each leads, and which nobody
+          leads; with --leads a line for each partition. Hints and not proofs.
+drain     everything that MEMBER leads moves to the others, as its work stops; nothing new comes
+          to MEMBER
+undrain   MEMBER may lead again
+transfer  MEMBER leads PARTITION while it is there; without MEMBER any may lead it again
+demo      real processes on a sqlite: store, or that of --store, share partitions; one is killed, one
+          is stopped past its ttl and goes on, one is cut off from a store at one network address.
+          Exits 0 only if by their own notes no partition was led by two at once
+
+${STORE_HELP}
+  --json        one JSON object; of status {"group", "partitions", "controller", "members", "unled",
+                "revoked", "transfers"}, with --leads also "leads"
+
+Exit codes: 0 it is so, or is asked for; 1 there is no such group or member, or the demo has shown
+what must not be; 2 not understood; 3 the store did not answer or cannot do it.
+`;
+
+const WITHIN_MS = 10_000;
+
+const OPTIONS = {
+  store: { type: "string" },
+  json: { type: "boolean", default: false },
+  leads: { type: "boolean", default: false },
+  members: { type: "string" },
+  partitions: { type: "string" },
+  ttl: { type: "string" },
+} as const;
+
+export async function run(args: readonly string[], { home }: Context): Promise<number> {
+  const { values, positionals } = readFlags({ args: [...args], options: OPTIONS, allowPositionals: true });
+  const [what, group, ...rest] = positionals;
+  if (what === "demo") return await runPartitionsDemo(values, group, new URL("./partitions/member.js", home));
+  if (group === undefined) throw new UsageError("conclave partitions status|drain|undrain|transfer GROUP, or demo");
+  const act = actOf(what, rest);
+  const store = await chooseStore(values.store);
+  try {
+    if (missingFile(store) !== undefined) return unknownGroup(group);
+    return act === "status" ? await status(store, group, values) : await ask(store, group, act, values.json);
+  } finally {
+    await store.close();
+  }
+}
+
+type Wish =
+  | { readonly drain: string; readonly isDraining: boolean }
+  | { readonly partition: number; readonly to: string | undefined };
+
+function actOf(what: string | undefined, rest: readonly string[]): "status" | Wish {
+  const [first, second] = rest;
+  if (what === "status" && rest.length === 0) return "status";
+  if ((what === "drain" || what === "undrain") && rest.length === 1 && first !== undefined)
+    return { drain: first, isDraining: what === "drain" };
+  if (what === "transfer" && first !== undefined && rest.length <= 2)
+    return { partition: readCount("PARTITION", first, 0), to: second };
+  throw new UsageError("conclave partitions status GROUP | drain GROUP MEMBER | transfer GROUP PARTITION [MEMBER]");
+}
+
+async function status(
+  store: Store,
+  group: string,
+  { json, leads }: { readonly json: boolean; readonly leads: boolean },
+): Promise<number> {
+  const seen = await groupStatus(store, group, { signal: AbortSignal.timeout(WITHIN_MS), sentAtMs: 0 });
+  if (seen === undefined) return unknownGroup(group);
+  process.stdout.write(json ? `${JSON.stringify(asJson(seen, leads))}\n` : say(seen, leads));
+  return YES;
+}
+
+function unknownGroup(group: string): number {
+  process.stderr.write(`conclave partitions: nobody has ever joined the group "${group}" here\n`);
+  return NO;
+}
+
+const partitionsIn = ({ leads }: GroupStatus, state: string): readonly number[] =>
+  leads.filter((lead) => lead.state === state).map(({ partition }) => partition);
+
+function asJson(seen: GroupStatus, isWhole: boolean): object {
+  const { group, partitions, controller, members, transfers, leads } = seen;
+  return {
+    group,
+    partitions,
+    controller: controller === undefined ? null : { id: controller.id, token: `${controller.token}` },
+    members: members.map(({ weight, zone, ...member }) => ({ ...member, weight: weight ?? null, zone: zone ?? null })),
+    unled: partitionsIn(seen, "unled"),
+    revoked: partitionsIn(seen, "revoked"),
+    transfers: Object.fromEntries(transfers),
+    ...(isWhole
+      ? { leads: leads.map((lead) => ({ ...lead, epoch: lead.epoch === undefined ? null : `${lead.epoch}` })) }
+      : {}),
+  };
+}
+
+function say(seen: GroupStatus, isWhole: boolean): string {
+  const { group, partitions, controller, members, transfers, leads } = seen;
+  const by = controller === undefined ? "nobody controls it" : `controlled by ${controller.id}`;
+  const lines = [`"${group}": ${partitions} partitions, ${by}`];
+  for (const { id, isThere, leads: has, revoked, isDraining, zone } of members) {
+    const notes = [isThere ? `leads ${has}` : "is not there", ...(revoked > 0 ? [`stops ${revoked}`] : [])];
+    if (isDraining) notes.push("drains");
+    if (zone !== undefined) notes.push(`zone ${zone}`);
+    lines.push(`  ${id}  ${notes.join(", ")}`);
+  }
+  const unled = partitionsIn(seen, "unled");
+  lines.push(unled.length === 0 ? "every partition is led" : `nobody leads ${shortened(unled)}`);
+  for (const [partition, to] of transfers) lines.push(`partition ${partition} is wished to be led by ${to}`);
+  if (isWhole)
+    for (const { partition, member, epoch, state } of leads)
+      lines.push(`${partition}  ${member ?? "-"}  ${state}${epoch === undefined ? "" : `  epoch ${epoch}`}`);
+  return `${lines.join("\n")}\n`;
+}
+
+function shortened(partitions: readonly number[]): string {
+  const shown = partitions.slice(0, 20).join(", ");
+  return partitions.length > 20 ? `${shown} and ${partitions.length - 20} more` : shown;
+}
+
+async function ask(store: Store, group: string, wish: Wish, isJson: boolean): Promise<number> {
+  const call = { signal: AbortSignal.timeout(WITHIN_MS), sentAtMs: 0 };
+  const seen = await groupStatus(store, group, call);
+  if (seen === undefined) return unknownGroup(group);
+  if ("partition" in wish && wish.partition >= seen.partitions)
+    throw new UsageError(`there is no partition ${wish.partition}: they count from 0 to ${seen.partitions - 1}`);
+  requireFenced(store);
+  const candidate = createCandidate({ store, id: "conclave-partitions" });
+  try {
+    const isKnown =
+      "drain" in wish
+        ? await drainMember(candidate, group, wish.drain, wish.isDraining)
+        : await transferPartition(candidate, group, wish.partition, wish.to);
+    if (!isKnown) {
+      const id = "drain" in wish ? wish.drain : wish.to;
+      process.stderr.write(`conclave partitions: no member "${id}" was ever in "${group}"\n`);
+      return NO;
+    }
+  } finally {
+    await candidate.close();
+  }
+  process.stdout.write(
+    isJson
+      ? `${JSON.stringify({ group, asked: wish })}\n`
+      : `asked of "${group}"; conclave partitions status ${group} shows how far it is\n`,
+  );
+  return YES;
+}

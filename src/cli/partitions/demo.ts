@@ -1,0 +1,245 @@
+// `conclave partitions demo`: real processes share partitions on a sqlite: store, or another one. One is killed, and the others lead what it led; one is stopped past its ttl, and wakes to find that
+// it leads nothing; one is cut off from its store, where that is reached over a network, and must stop by itself. Between these the group comes to rest: every partition is led, and the
+// loads are even. What is measured is the time until the partitions of the one that is gone are led by others. Exits 0 only if, by what the members noted themselves, no partition was held by two at one instant, epochs grew, and every partition was led again.
+import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { NO, UNKNOWN, UsageError, YES } from "../command.ts";
+import { readCount, readDuration } from "../flags.ts";
+import { Hand } from "./crew.ts";
+import { judgePartitions, type PartitionsVerdict } from "./judge.ts";
+import { Relay, whyNoRelay } from "./relay.ts";
+import { nowMs } from "./words.ts";
+
+const BLOCK_MS = 400;
+const WITHIN_MS = 120_000;
+/** Ten thousand partitions come to rest in about a minute on a busy machine. */
+const RESTS_WITHIN_MS = 300_000;
+/** Members whose way to the store leads through this process. Two, because one of them may be the controller. */
+const RELAYED = 2;
+/** Of an even load: when the group has come to rest. */
+const UNEVEN = 0.1;
+const TTL_LEAST_MS = 1000;
+
+export interface DemoFlags {
+  readonly json: boolean;
+  readonly members?: string | undefined;
+  readonly partitions?: string | undefined;
+  readonly ttl?: string | undefined;
+  readonly store?: string | undefined;
+}
+
+interface Act {
+  readonly what: "begun" | "killed" | "stopped" | "resumed" | "cut" | "mended";
+  readonly who: string;
+  /** How many it led. */
+  readonly led: number;
+  /** Until others led all of them; of those who come back, until they lead something. */
+  readonly ms: number;
+  /** Until the controller had a proof that it is over: the store's part of `ms`. */
+  readonly provenMs?: number | undefined;
+  /** Whether one member was the controller for all that time: then one ttl and one renewal interval are promised, else two ttls. */
+  readonly keptController: boolean;
+}
+
+export async function runPartitionsDemo(flags: DemoFlags, extra: string | undefined, program: URL): Promise<number> {
+  if (extra !== undefined) throw new UsageError(`conclave partitions demo takes no group: ${extra}`);
+  if (process.platform === "win32") {
+    process.stderr.write("conclave partitions demo: Windows cannot stop a process and let it go on\n");
+    return UNKNOWN;
+  }
+  const members = readCount("--members", flags.members ?? "5", 3);
+  const partitions = readCount("--partitions", flags.partitions ?? "100", 1);
+  const ttlMs = readDuration("--ttl", flags.ttl ?? "2s");
+  if (ttlMs < TTL_LEAST_MS) throw new UsageError(`--ttl ${flags.ttl}: at least 1s`);
+  const say = (line: string): void => void (flags.json || process.stdout.write(`${line}\n`));
+  const folder = mkdtempSync(path.join(tmpdir(), "conclave-partitions-"));
+  const store = flags.store ?? `sqlite:${path.join(folder, "store.db")}`;
+  const play = await Play.of(program, { members, partitions, ttlMs, store, folder }, say);
+  const stop = (): void => play.interrupt();
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(name, stop);
+  try {
+    await play.perform();
+  } catch (error) {
+    process.stderr.write(`conclave partitions demo: ${error instanceof Error ? error.message : String(error)}\n`);
+    return UNKNOWN;
+  } finally {
+    await play.end();
+  }
+  return conclude(play.acts, play.judge(), folder, flags.json, say);
+}
+
+function conclude(
+  acts: readonly Act[],
+  verdict: PartitionsVerdict,
+  folder: string,
+  isJson: boolean,
+  say: (line: string) => void,
+): number {
+  const { terms, overlaps, regressions, unread } = verdict;
+  const problems = [...overlaps, ...regressions, ...unread.map((line) => `this line cannot be read: ${line}`)];
+  const ok = problems.length === 0 && terms > 0;
+  const summary = `${overlaps.length} overlaps in ${terms} leaderships, judged from the members' own notes: ${folder}`;
+  if (isJson)
+    process.stdout.write(
+      `${JSON.stringify({ ok, acts, terms, overlaps: overlaps.length, problems, summary, folder })}\n`,
+    );
+  for (const problem of problems.slice(0, 10)) say(`NOT TRUE: ${problem}`);
+  say(summary);
+  return ok ? YES : NO;
+}
+
+interface PlayOptions {
+  readonly members: number;
+  readonly partitions: number;
+  readonly ttlMs: number;
+  readonly store: string;
+  readonly folder: string;
+}
+
+class Play {
+  readonly #options: PlayOptions;
+  readonly #say: (line: string) => void;
+  readonly #hands: readonly Hand[];
+  readonly #relays: readonly Relay[];
+  readonly acts: Act[] = [];
+  #wake: () => void = () => {};
+  #isInterrupted = false;
+  #hasChangedController = false;
+
+  private constructor(program: URL, options: PlayOptions, relays: readonly Relay[], say: (line: string) => void) {
+    this.#options = options;
+    this.#relays = relays;
+    this.#say = say;
+    const { members, partitions, ttlMs, store, folder } = options;
+    this.#hands = Array.from({ length: members }, (_, index) => {
+      const id = `m${index + 1}`;
+      const relay = relays[members - 1 - index];
+      const log = path.join(folder, `${id}.log`);
+      const member = { id, store: relay?.url ?? store, ttlMs, partitions, log };
+      return new Hand(program, member, relay, () => this.#wake());
+    });
+  }
+
+  static async of(program: URL, options: PlayOptions, say: (line: string) => void): Promise<Play> {
+    const whyNot = whyNoRelay(options.store);
+    if (whyNot !== undefined) say(`nobody is cut off: ${whyNot}`);
+    const count = whyNot === undefined ? RELAYED : 0;
+    const relays = await Promise.all(Array.from({ length: count }, () => Relay.to(options.store)));
+    return new Play(program, options, relays, say);
+  }
+
+  async perform(): Promise<void> {
+    const { members, partitions, ttlMs } = this.#options;
+    this.#say(`${members} processes share ${partitions} partitions, ttl ${ttlMs} ms`);
+    await this.#act("begun", undefined, (): void => {});
+    const killed = this.#victim();
+    await this.#act("killed", killed, () => void killed.kill());
+    const stopped = this.#victim();
+    stopped.block(BLOCK_MS);
+    await this.#until(`${stopped.id} to block`, () => stopped.isBlocked);
+    await this.#act("stopped", stopped, () => stopped.stop());
+    await this.#act("resumed", stopped, () => stopped.resume());
+    const cut = this.#relays.length === 0 ? undefined : this.#victim(({ relay }) => relay !== undefined);
+    if (cut === undefined) return;
+    await this.#act("cut", cut, () => cut.cut());
+    await this.#act("mended", cut, () => cut.mend());
+  }
+
+  /** One that leads something and does not control the group. */
+  #victim(isMeant: (hand: Hand) => boolean = ({ relay }) => relay === undefined): Hand {
+    const hand = this.#hands.find((each) => each.isThere && !each.controls && each.leads.size > 0 && isMeant(each));
+    if (hand === undefined) throw new Error("there is nobody to kill");
+    return hand;
+  }
+
+  async #act(what: Act["what"], hand: Hand | undefined, act: () => void): Promise<void> {
+    const startedMs = nowMs();
+    const wanted = [...(hand?.leads ?? [])];
+    const controller = this.#controller();
+    this.#hasChangedController = false;
+    act();
+    if (hand === undefined) await this.#until("every partition to be led", () => this.#isWhole(), RESTS_WITHIN_MS);
+    else if (hand.isThere && what !== "killed") await this.#until(`${hand.id} to lead`, () => hand.leads.size > 0);
+    else await this.#until(`the partitions of ${hand.id} to be led`, () => this.#areLed(wanted, hand));
+    const ms = Math.round(nowMs() - startedMs);
+    const led = hand?.isThere === true ? 0 : wanted.length;
+    const who = hand?.id ?? "all";
+    const keptController = !this.#hasChangedController && controller === this.#controller();
+    const provenMs = led === 0 ? undefined : this.#provenMs(who, startedMs);
+    this.acts.push({ what, who, led, ms, keptController, provenMs });
+    const outcome =
+      hand === undefined ? "every partition is led" : hand.isThere ? "it leads again" : "others lead all of them";
+    const proven = provenMs === undefined ? "" : `, its end was proven after ${provenMs} ms`;
+    const replaced = keptController || hand === undefined ? "" : ", with another controller";
+    const which = led > 0 ? ` with ${led} partitions` : "";
+    this.#say(`${who} ${what}${which}: ${outcome} after ${ms} ms${proven}${replaced}`);
+    await this.#until("the group to come to rest", () => this.#isAtRest(), RESTS_WITHIN_MS);
+    const loads = this.#hands.map((each) => `${each.id} ${stateOf(each)}`);
+    this.#say(`  at rest after ${Math.round(nowMs() - startedMs)} ms: ${loads.join("  ")}`);
+  }
+
+  #provenMs(id: string, startedMs: number): number | undefined {
+    const times = this.#hands.flatMap(({ proved }) => proved.get(id) ?? []).filter((atMs) => atMs >= startedMs);
+    return times.length === 0 ? undefined : Math.round(Math.min(...times) - startedMs);
+  }
+
+  #controller(): string | undefined {
+    return this.#hands.find(({ controls, isKilled }) => controls && !isKilled)?.id;
+  }
+
+  #areLed(partitions: readonly number[], gone: Hand): boolean {
+    const led = new Set(this.#hands.flatMap((hand) => (hand === gone ? [] : [...hand.leads])));
+    return partitions.every((partition) => led.has(partition));
+  }
+
+  /** Each once, as the members say. What they say arrives one by one: for a moment a partition that moves may be in two lists, or in none. */
+  #isWhole(): boolean {
+    const led = this.#hands.flatMap(({ leads }) => [...leads]);
+    return led.length === this.#options.partitions && new Set(led).size === led.length;
+  }
+
+  /** Every partition is led, and everybody who is there leads its share. */
+  #isAtRest(): boolean {
+    const there = this.#hands.filter(({ isThere }) => isThere);
+    const even = this.#options.partitions / there.length;
+    const most = Math.max(1, UNEVEN * even);
+    return this.#isWhole() && there.every(({ leads }) => Math.abs(leads.size - even) <= most);
+  }
+
+  async #until(what: string, isSo: () => boolean, withinMs = WITHIN_MS): Promise<void> {
+    const endMs = nowMs() + withinMs;
+    while (!isSo()) {
+      if (this.#controller() === undefined) this.#hasChangedController = true;
+      const dead = this.#hands.find(({ hasFailed }) => hasFailed);
+      if (dead !== undefined) throw new Error(`${dead.id} has ended: ${dead.errors.trim()}`);
+      if (this.#isInterrupted) throw new Error("interrupted");
+      if (nowMs() > endMs) throw new Error(`waited for ${what} in vain`);
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, 100);
+        this.#wake = () => (clearTimeout(timer), resolve());
+      });
+    }
+  }
+
+  interrupt(): void {
+    this.#isInterrupted = true;
+    this.#wake();
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.#hands.map((hand) => hand.kill()));
+    for (const relay of this.#relays) relay.end();
+  }
+
+  judge(): PartitionsVerdict {
+    const { folder } = this.#options;
+    const logs = readdirSync(folder).filter((name) => name.endsWith(".log"));
+    return judgePartitions(logs.map((name) => readFileSync(path.join(folder, name), "utf8")));
+  }
+}
+
+function stateOf({ isKilled, isStopped, isCut, leads }: Hand): string {
+  if (isKilled) return "†";
+  return isStopped ? "stopped" : isCut ? "cut" : `${leads.size}`;
+}

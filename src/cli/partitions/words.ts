@@ -1,0 +1,29 @@
+// What the demo of partitions and its members say to each other, a line of JSON each; and the clock that all processes of a host share.
+
+export interface DemoMember {
+  readonly id: string;
+  readonly store: string;
+  /** Where it notes what it holds: `PARTITION MILLISECONDS WHO begin|act|end EPOCH`. */
+  readonly log: string;
+  readonly ttlMs: number;
+  readonly partitions: number;
+}
+
+export type Said =
+  | { readonly event: "leads"; readonly partitions: readonly number[] }
+  | { readonly event: "controls"; readonly is: boolean }
+  /** This member controls the group, and was granted the seat of another: that one is over. */
+  | { readonly event: "proved"; readonly id: string }
+  | { readonly event: "blocked" }
+  | { readonly event: "trouble"; readonly message: string };
+
+/** How often a member notes what it holds. With very many partitions the notes themselves would otherwise be what keeps the machine busy. */
+export function noteEveryMs(partitions: number): number {
+  return Math.min(500, Math.max(20, partitions / 20));
+}
+
+/** CLOCK_MONOTONIC, the same in every process of this host. */
+export function nowMs(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1000 + nanoseconds / 1e6;
+}

@@ -1,0 +1,60 @@
+// `conclave stonith VERB`: which verb, and help. What happens is in src/stonith.
+import { NOT_UNDERSTOOD, UsageError } from "./command.ts";
+import { confirm } from "./stonith/confirm.ts";
+import { fence } from "./stonith/fence.ts";
+import { history } from "./stonith/history.ts";
+import { run as runCommand } from "./stonith/run.ts";
+import { status } from "./stonith/status.ts";
+
+export const help: string = `usage: conclave stonith VERB --config FILE [options]
+
+A guarded election: the next leader begins its work only when the machine of the one before is off for certain. Devices are asked, never believed. A shot
+that fails, or of which nobody knows what came of it, permits no takeover: then a human has to confirm.
+
+  run --node NODE -- command…
+                       one candidate, on the node NODE (default: the name of this host): the command runs while it leads, once
+                       everybody who acted before is off for certain
+    --drain 3s         from SIGTERM to SIGKILL at most (default: a fifth of the ttl)
+    --store-without-quorum-only-for-tests
+                       shoot through a store that is one server, and may forget a ban
+  status               who leads, who acts, which nodes are to be off, and what the devices say
+    --without-devices  ask only the store
+  fence NODE           asks the leader to power NODE off, and waits until that is verified. It has no power of its own
+    --why TEXT         for the record
+    --node NODE        if nobody leads: campaign from this node, one of the configured ones, and carry the order out from here
+    --dry-run          print whether NODE would be shot, and every reason; nothing is ordered
+  confirm NODE         you say what no device can: the leader believes you. It prints what that means first
+    --i-have-seen-that-it-is-off    NODE is off, or cut off from everything that the leader works on
+    --no-shot-can-come              every process that had begun to shoot at NODE is dead: its ban may be lifted
+    --it-is-on-again                NODE no longer counts as one of the nodes that are off
+  history              who was shot, why, by whom, and what came of it
+
+  --config FILE        JSON: docs/STONITH-DEVICES.md
+  --store URL          where candidates meet (else "store" of the file, else CONCLAVE_STORE)
+  --wait 2m            how long an order may take
+  --json               one JSON object, or one a line for run
+
+Exit codes: 0 done (status: nothing is open), 1 not done (refused, or not verified; status: a takeover waits, or nobody leads), 2 not understood,
+3 no answer: nobody knows, 130 interrupted (SIGINT). run: that of the command, if it ended by itself; 128+n if signal n ended it.
+`;
+
+export async function run(args: readonly string[]): Promise<number> {
+  const [verb, ...rest] = args;
+  switch (verb) {
+    case "run":
+      return await runCommand(rest);
+    case "status":
+      return await status(rest);
+    case "fence":
+      return await fence(rest);
+    case "confirm":
+      return await confirm(rest);
+    case "history":
+      return await history(rest);
+    case undefined:
+      process.stderr.write(help);
+      return NOT_UNDERSTOOD;
+    default:
+      throw new UsageError(`conclave stonith ${verb}: run, status, fence, confirm or history`);
+  }
+}

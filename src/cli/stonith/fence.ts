@@ -1,0 +1,96 @@
+// `conclave stonith fence NODE`: an order to the leader, which carries it out by its own rules or refuses it in words. This command has no power of its own.
+import {
+  decisionOf,
+  giveStonithOrder,
+  guardedElection,
+  openRunner,
+  type StonithStatus,
+  stonithStatus,
+  untilOff,
+} from "../../stonith/index.ts";
+import { NO, UNKNOWN, YES } from "../command.ts";
+import { onlyName, readDuration, readFlags } from "../flags.ts";
+import { asJson, checkNode, COMMON, operator, type Setup, withSetup } from "./setup.ts";
+import { powerOf } from "./status.ts";
+
+const OPTIONS = {
+  ...COMMON,
+  why: { type: "string", default: "no reason was given" },
+  wait: { type: "string", default: "2m" },
+  "dry-run": { type: "boolean", default: false },
+  node: { type: "string" },
+  "store-without-quorum-only-for-tests": { type: "boolean", default: false },
+} as const;
+
+export async function fence(args: readonly string[]): Promise<number> {
+  const { values, positionals } = readFlags({ args: [...args], options: OPTIONS, allowPositionals: true });
+  const node = onlyName(positionals, "NODE");
+  const signal = AbortSignal.timeout(readDuration("--wait", values.wait));
+  const { node: from } = values;
+  return await withSetup(values, { devices: values["dry-run"] || from !== undefined }, async (setup) => {
+    checkNode(setup, node);
+    const found = await stonithStatus(setup.candidate, setup.config.election);
+    if (values["dry-run"]) return await tellDecision(setup, found, node, values.json);
+    const give = (): Promise<number> => order(setup, { node, why: values.why, isJson: values.json }, signal);
+    if (from === undefined || found.leader !== undefined) return await give();
+    checkNode(setup, from);
+    return await asCandidate(setup, from, values["store-without-quorum-only-for-tests"], give);
+  });
+}
+
+/** While nobody leads: this process campaigns as a candidate of that node, obeys the order by the rules of a leader, and begins no work. */
+async function asCandidate(
+  setup: Setup,
+  node: string,
+  isForTests: boolean,
+  give: () => Promise<number>,
+): Promise<number> {
+  const { config, store } = setup;
+  const forTests = isForTests ? { storeWithoutQuorum: "only for tests" as const } : {};
+  const guarded = guardedElection({ config, node, store, shooter: openRunner(setup), ...forTests });
+  const given = new AbortController();
+  const obeying = guarded.obey(given.signal);
+  try {
+    return await Promise.race([give(), obeying.then(() => UNKNOWN)]);
+  } finally {
+    given.abort();
+    await guarded.close();
+  }
+}
+
+async function order(
+  { candidate, config: { election } }: Setup,
+  { node, why, isJson }: { readonly node: string; readonly why: string; readonly isJson: boolean },
+  signal: AbortSignal,
+): Promise<number> {
+  const answer = await giveStonithOrder(candidate, election, { kind: "fence", node, why, by: operator() }, signal);
+  if (answer === undefined) {
+    process.stderr.write(
+      "conclave stonith: no leader has answered in time. A leader that comes soon obeys the order still; --node NODE campaigns from here. conclave stonith status shows who leads.\n",
+    );
+    return UNKNOWN;
+  }
+  if (!answer.isDone) {
+    process.stdout.write(isJson ? asJson({ ...answer, off: null }) : `${node} is not shot: ${answer.said}\n`);
+    return NO;
+  }
+  if (!isJson) process.stderr.write(`${answer.said}\n`);
+  const off = await untilOff(candidate, election, node, signal);
+  process.stdout.write(isJson ? asJson({ ...answer, off: off ?? null }) : `${toldOf(node, off)}\n`);
+  return off === undefined ? NO : YES;
+}
+
+function toldOf(node: string, off: Awaited<ReturnType<typeof untilOff>>): string {
+  if (off !== undefined)
+    return `${node} is off: ${off.by === "human" ? "a human has confirmed it" : `its ${off.by} says so`}`;
+  return `${node} is not verified to be off. The leader goes on trying, and nothing is taken over until it is, or until a human says so: conclave stonith confirm ${node}`;
+}
+
+async function tellDecision(setup: Setup, found: StonithStatus, node: string, isJson: boolean): Promise<number> {
+  const power = (await powerOf(setup))[node];
+  const decision = decisionOf(setup.config, found, node, power);
+  const reasons = decision.reasons.map((reason) => `  - ${reason}`);
+  const said = [`${node} would ${decision.isAllowed ? "" : "NOT "}be shot:`, ...reasons, ""].join("\n");
+  process.stdout.write(isJson ? asJson({ ...decision, power }) : said);
+  return decision.isAllowed ? YES : NO;
+}

@@ -1,0 +1,83 @@
+// The parts of a URL that clients of several servers share: scheme://[user:password@]host[:port][,host[:port]…]…[?ca=FILE&cert=FILE&key=FILE&servername=NAME].
+// `store` is the name of the function that messages begin with. All throw `CONFIG_INVALID`, and no message repeats a password.
+import { readFileSync } from "node:fs";
+import { invalidConfig } from "../base/errors.ts";
+import { show } from "../base/show.ts";
+
+export interface Endpoint {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** PEM text, as `node:tls` takes it. */
+export interface TlsSettings {
+  readonly ca?: string | Buffer | undefined;
+  /** With `key`: who we are, where the server asks for client certificates. */
+  readonly cert?: string | Buffer | undefined;
+  readonly key?: string | Buffer | undefined;
+  /** The name to find in the server's certificate, if not the host of the URL. */
+  readonly servername?: string | undefined;
+}
+
+export interface User {
+  readonly name: string;
+  readonly password: string;
+}
+
+/** In the query of a URL with TLS. */
+export const TLS_SETTINGS = ["ca", "cert", "key", "servername"] as const;
+
+export function nameOf({ host, port }: Endpoint): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+export function endpointOf(store: string, host: string, defaultPort: number): Endpoint {
+  const match = /^(\[[0-9a-f:.%]+\]|[^:[\]\s]+)(?::([0-9]{1,5}))?$/i.exec(host);
+  const port = Number(match?.[2] ?? defaultPort);
+  if (match === null || port < 1 || port > 65_535) throw invalidConfig(store, [`${show(host)} is not host:port`]);
+  return { host: (match[1] ?? "").replace(/^\[|\]$/g, ""), port };
+}
+
+/** `credentials`: "" or "user:password@". */
+export function userOf(store: string, credentials: string): User | undefined {
+  if (credentials === "") return undefined;
+  const text = credentials.slice(0, -1);
+  const colon = text.indexOf(":");
+  if (colon < 1) throw invalidConfig(store, ["before the @ stands user:password"]);
+  return { name: decode(store, text.slice(0, colon)), password: decode(store, text.slice(colon + 1)) };
+}
+
+/** Reads the files at once. */
+export function tlsOf(store: string, settings: URLSearchParams): TlsSettings {
+  const file = (key: string): Buffer | undefined => {
+    const path = settings.get(key);
+    return path === null ? undefined : readPem(store, key, path);
+  };
+  const tls = {
+    ca: file("ca"),
+    cert: file("cert"),
+    key: file("key"),
+    servername: settings.get("servername") ?? undefined,
+  };
+  if ((tls.cert === undefined) !== (tls.key === undefined)) throw invalidConfig(store, ["cert and key go together"]);
+  return tls;
+}
+
+function readPem(store: string, key: string, path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw invalidConfig(store, [`${key} cannot be read: ${why}`], cause);
+  }
+}
+
+export function decode(store: string, text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw invalidConfig(store, [
+      "a % in a URL begins an escape of two hexadecimal digits; write %25 for the sign itself",
+    ]);
+  }
+}

@@ -1,0 +1,171 @@
+// One call that wants a permit of a semaphore, from the first seat that it asks for to the moment when nothing of it remains at any seat. Carries out what the search asks for (lease/seats.ts), and
+// tells it what the seats answer. It decides nothing.
+import type { LossReason } from "../base/errors.ts";
+import type { Name } from "../lease/exchange.ts";
+import { createSearch, type SeatEffect, type SeatInput, type SeatSearch, stepSearch } from "../lease/seats.ts";
+import type { Arena, Promised } from "./contest.ts";
+import type { HeldTerm } from "./held-term.ts";
+import { HoldContest } from "./hold-contest.ts";
+import { HeldPermit, seatName } from "./permit.ts";
+
+/** One seat's part of it. */
+class SeatContest extends HoldContest {
+  readonly #whenContested: () => void;
+  protected override readonly asksOnce: boolean;
+
+  constructor(
+    arena: Arena,
+    name: Name,
+    asksOnce: boolean,
+    promised: Promised<HeldTerm | undefined>,
+    whenContested: () => void,
+  ) {
+    super(arena, name, "once", promised);
+    this.asksOnce = asksOnce;
+    this.#whenContested = whenContested;
+  }
+
+  override contested(): void {
+    super.contested();
+    this.#whenContested();
+  }
+}
+
+/** Why a seat was left: its contest ends, and nobody is told. */
+const LEFT = Symbol("left");
+
+export interface PermitCallOptions {
+  readonly arena: Arena;
+  readonly semaphore: string;
+  readonly order: readonly number[];
+  /** Gives up when all permits are taken. */
+  readonly triesOnce: boolean;
+}
+
+export class PermitCall {
+  /** Undefined: all are taken, and this call does not wait. Rejects with the store's error, or with the reason why it was stopped. */
+  readonly permit: Promise<HeldPermit | undefined>;
+  /** Resolves when nothing of it remains; never rejects. */
+  readonly over: Promise<void>;
+  readonly #arena: Arena;
+  readonly #semaphore: string;
+  readonly #search: SeatSearch;
+  readonly #contests = new Map<number, SeatContest>();
+  #settle!: Promised<HeldPermit | undefined>;
+  #resolveOver!: () => void;
+  #isRunning = false;
+  #held: { readonly contest: SeatContest; readonly term: HeldTerm } | undefined;
+
+  constructor({ arena, semaphore, order, triesOnce }: PermitCallOptions) {
+    this.#arena = arena;
+    this.#semaphore = semaphore;
+    this.#search = createSearch(order, triesOnce);
+    this.permit = new Promise((resolve, reject) => (this.#settle = { resolve, reject }));
+    this.over = new Promise((resolve) => (this.#resolveOver = resolve));
+    this.permit.catch(() => {}); // the caller that awaits it hears of it
+  }
+
+  begin(): void {
+    this.#input({ type: "begin" });
+  }
+
+  get isHeld(): boolean {
+    return this.#held !== undefined;
+  }
+
+  /** Why the permit has begun to end. */
+  get reason(): LossReason | undefined {
+    return this.#held?.term.reason;
+  }
+
+  /** The permit is over, no work of ours runs in it, and only the store has still to answer. */
+  get isLeaving(): boolean {
+    return this.#held !== undefined && !this.#isRunning && !this.#held.term.isHeld();
+  }
+
+  /** Runs `work` as a part of the permit, which is not given back before it has settled (law 8). */
+  async run<R>(work: () => Promise<R>): Promise<R> {
+    const { contest, term } = this.#held!;
+    this.#isRunning = true;
+    try {
+      return await contest.accompany(term, work);
+    } finally {
+      this.#isRunning = false;
+    }
+  }
+
+  /** Stops waiting, with this reason; a permit that is held begins to end, and its user has `drainMs`. */
+  stop(reason: unknown, drainMs?: number): void {
+    if (this.#held !== undefined) return this.#held.contest.close(drainMs);
+    this.#fail(reason);
+  }
+
+  #fail(reason: unknown): void {
+    this.#settle.reject(reason);
+    this.#input({ type: "stop" });
+  }
+
+  #input(input: SeatInput): void {
+    for (const effect of stepSearch(this.#search, input)) this.#carryOut(effect);
+    this.#noteEnd();
+  }
+
+  #carryOut(effect: SeatEffect): void {
+    switch (effect.type) {
+      case "stand":
+        return this.#stand(effect.seat);
+      case "leave":
+        return this.#leave(effect.seat);
+      case "hold":
+        return this.#hold(effect.seat);
+      case "none-free":
+        return this.#settle.resolve(undefined);
+    }
+  }
+
+  #stand(seat: number): void {
+    const promised: Promised<HeldTerm | undefined> = {
+      resolve: (term) => term && this.#input({ type: "granted", seat }),
+      reject: (error) => error !== LEFT && !this.isHeld && this.#fail(error),
+    };
+    const contest = new SeatContest(
+      this.#arena,
+      seatName(this.#semaphore, seat),
+      this.#search.triesOnce,
+      promised,
+      () => this.#input({ type: "contested", seat }),
+    );
+    this.#contests.set(seat, contest);
+    void contest.over.then(() => {
+      this.#contests.delete(seat);
+      this.#noteEnd();
+    });
+    contest.begin();
+  }
+
+  /** What was granted has been shown to nobody, so that it is given back without a drain. */
+  #leave(seat: number): void {
+    const contest = this.#contests.get(seat);
+    if (contest?.term === undefined) contest?.fail(LEFT);
+    else void contest.term.resign();
+  }
+
+  #hold(seat: number): void {
+    const contest = this.#contests.get(seat);
+    const term = contest?.term;
+    if (contest === undefined || term === undefined) return;
+    this.#held = { contest, term };
+    this.#settle.resolve(new HeldPermit(this.#semaphore, seat, term));
+  }
+
+  #noteEnd(): void {
+    const { isOver, held } = this.#search;
+    if (this.#contests.size === 0 && (isOver || held !== undefined)) this.#resolveOver();
+  }
+}
+
+/** The work rejected after its permit had begun to end, and that was not just its way to stop. */
+export function isOwnError(error: unknown, signal: AbortSignal): boolean {
+  const isAbort = error instanceof Error && (error.name === "AbortError" || error.name === "TermLostError");
+  return error !== signal.reason && !isAbort;
+}

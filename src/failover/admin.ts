@@ -1,0 +1,133 @@
+// What operators ask of a group: how it stands, and orders. An order is a memo of an election of its own, which this process leads for a moment; the leader of the monitors answers in its record.
+import { randomBytes } from "node:crypto";
+import type { Candidate } from "../election/face.ts";
+import type { UnfencedTerm } from "../election/term.ts";
+import { RESERVED, writeReservedMemo } from "../election/memo.ts";
+import { choose, type Choice, type Views } from "./choice.ts";
+import { type FailoverConfig, planOf } from "./config.ts";
+import { nap } from "./naps.ts";
+import type { Order } from "./orders.ts";
+import {
+  formatOrder,
+  leaderOf,
+  monitorOf,
+  ORDER_KEY,
+  ordersOf,
+  parseRecord,
+  parseSeated,
+  parseVote,
+  RECORD_KEY,
+  type Seated,
+  seatOf,
+} from "./record-text.ts";
+import type { FailoverRecord } from "./record.ts";
+import type { Replication } from "./replication.ts";
+
+/** One configured monitor. */
+export interface MonitorStatus {
+  readonly monitor: string;
+  readonly isThere: boolean;
+  /** The server that it takes for down. */
+  readonly votes: string | undefined;
+}
+
+/** How a group stands. */
+export interface FailoverStatus {
+  readonly name: string;
+  readonly record: FailoverRecord | undefined;
+  /** The monitor that leads. */
+  readonly leader: string | undefined;
+  /** Who holds the seat, and says that its server is the primary. */
+  readonly seated: Seated | undefined;
+  readonly monitors: readonly MonitorStatus[];
+  readonly servers: Views;
+}
+
+/** How a group stands: reads the store, and asks every server. */
+export async function statusOf(
+  candidate: Candidate<UnfencedTerm>,
+  config: FailoverConfig,
+  replication: Replication,
+): Promise<FailoverStatus> {
+  const { name } = config;
+  const seatValue = async (election: string): Promise<string | undefined> =>
+    (await candidate.election(election).leader())?.value;
+  const monitors = config.monitors.map(async (monitor): Promise<MonitorStatus> => {
+    const holder = await candidate.election(monitorOf(name, monitor)).leader();
+    return { monitor, isThere: holder !== undefined, votes: parseVote(monitor, holder?.value)?.primary };
+  });
+  const [record, leader, seated, all, servers] = await Promise.all([
+    readRecord(candidate, name),
+    candidate.election(leaderOf(name)).leader(),
+    seatValue(seatOf(name)),
+    Promise.all(monitors),
+    viewsOf(replication),
+  ]);
+  return { name, record, leader: leader?.id, seated: parseSeated(seated), monitors: all, servers };
+}
+
+export async function readRecord(
+  candidate: Candidate<UnfencedTerm>,
+  name: string,
+): Promise<FailoverRecord | undefined> {
+  const memo = await candidate.election(leaderOf(name)).memo(RESERVED + RECORD_KEY);
+  return memo === undefined ? undefined : parseRecord(memo.value);
+}
+
+async function viewsOf(replication: Replication): Promise<Views> {
+  const looks = Object.values(replication.servers).map(async (server) => {
+    const link = await replication.connect(server).catch(() => undefined);
+    const view = (await link?.view()) ?? ({ is: "unknown" } as const);
+    link?.close();
+    return [server.name, view] as const;
+  });
+  return Object.fromEntries(await Promise.all(looks));
+}
+
+/** Whom the leader would choose if the primary were fenced now. Changes nothing. */
+export function choiceNow(config: FailoverConfig, { record, servers }: FailoverStatus): Choice {
+  if (record === undefined) return { is: "wait", reason: "no monitor has ever led this group" };
+  const plan = planOf(config, { hasGuards: true, hasDevice: false, isDryRun: true });
+  const others = Object.fromEntries(Object.entries(servers).filter(([server]) => server !== record.primary));
+  return choose(plan, record, others, true);
+}
+
+/** Of `Omit` for each kind of order. */
+type Unsigned<O> = O extends unknown ? Omit<O, "id"> : never;
+
+/** Resolves with the answer of the leader; undefined if none came before `signal` aborted. */
+export async function giveOrder(
+  candidate: Candidate<UnfencedTerm>,
+  name: string,
+  wanted: Unsigned<Order>,
+  signal: AbortSignal,
+): Promise<NonNullable<FailoverRecord["order"]> | undefined> {
+  const order = { ...wanted, id: randomBytes(8).toString("hex") } as Order;
+  const term = await candidate.election(ordersOf(name)).campaign({ signal });
+  try {
+    await writeReservedMemo(term, ORDER_KEY, formatOrder(order));
+  } finally {
+    await term.resign();
+  }
+  return await answerTo(candidate, name, order, signal);
+}
+
+/** For a switchover: when it is over, one way or the other. */
+async function answerTo(
+  candidate: Candidate<UnfencedTerm>,
+  name: string,
+  order: Order,
+  signal: AbortSignal,
+): Promise<NonNullable<FailoverRecord["order"]> | undefined> {
+  let answer: FailoverRecord["order"];
+  while (!signal.aborted) {
+    const record = await readRecord(candidate, name).catch(() => undefined);
+    if (record?.order?.id === order.id) answer = record.order;
+    if (answer !== undefined && (record?.step.at === "steady" || record?.step.at === "repointing")) {
+      if (order.kind !== "switchover" || !answer.isDone) return answer;
+      return { ...answer, said: `${record.primary ?? "nobody"} is the primary` };
+    }
+    await nap(100, signal);
+  }
+  return answer;
+}

@@ -1,0 +1,250 @@
+// The leader of the monitors, in one term: carries out what machine.ts asks for, and tells it what came of it. Decides nothing but how long to pause after a store that did not answer.
+import type { Clock, Timer } from "../base/clock.ts";
+import { isConclaveError } from "../base/errors.ts";
+import type { Election } from "../election/face.ts";
+import { RESERVED, writeReservedMemo } from "../election/memo.ts";
+import type { Term } from "../election/term.ts";
+import type { View } from "./choice.ts";
+import { AWAY, stepFailover, wakeAtMs } from "./machine.ts";
+import { nap } from "./naps.ts";
+import { formatRecord, parseRecord, RECORD_KEY } from "./record-text.ts";
+import type { FailoverRecord } from "./record.ts";
+import type { Fence, Promotion, Replication, ServerLink } from "./replication.ts";
+import type { FailoverEffect, FailoverInput, FailoverNews, FailoverPlan, FailoverState, Sight } from "./words.ts";
+
+export interface ConductorOptions {
+  readonly plan: FailoverPlan;
+  readonly clock: Clock;
+  readonly term: Term;
+  /** `failover/NAME`, whose memo the record is. */
+  readonly election: Election;
+  /** `primary/NAME`. */
+  readonly seat: Election;
+  readonly replication: Replication;
+  readonly fence: Fence | undefined;
+  readonly lookEveryMs: number;
+  readonly timeoutMs: number;
+  /** What is seen now. */
+  readonly sight: () => Sight;
+  readonly tell: (news: FailoverNews) => void;
+  readonly report: (what: string, error: unknown) => void;
+}
+
+const PAUSE_MS = 100;
+
+export class Conductor {
+  readonly #options: ConductorOptions;
+  readonly #inputs: FailoverInput[] = [];
+  /** Connections over which servers were surveyed: a promotion without guards goes to the very process that was looked at. */
+  readonly #links = new Map<string, ServerLink>();
+  #state: FailoverState = AWAY;
+  #isStepping = false;
+  #timer: Timer | undefined;
+  #standing: AbortController | undefined;
+  #seatTerm: Term | undefined;
+  #isWriting = false;
+
+  constructor(options: ConductorOptions) {
+    this.#options = options;
+  }
+
+  /** Until the term's signal aborts, and nothing of it is under way. */
+  async conduct(): Promise<void> {
+    const { term, lookEveryMs } = this.#options;
+    this.#input({ type: "lead" });
+    while (!term.signal.aborted) {
+      await nap(lookEveryMs, term.signal);
+      if (term.isLeading() && this.#state.at === "acting") this.#input({ type: "seen", sight: this.#options.sight() });
+    }
+    this.#input({ type: "leave" });
+    this.#timer?.cancel();
+    for (const link of this.#links.values()) link.close();
+    await this.#giveSeat();
+  }
+
+  /** Something has changed: looked at now rather than at the next turn. */
+  poke(): void {
+    if (this.#options.term.isLeading() && this.#state.at === "acting")
+      this.#input({ type: "seen", sight: this.#options.sight() });
+  }
+
+  #input(input: FailoverInput): void {
+    this.#inputs.push(input);
+    if (this.#isStepping) return;
+    this.#isStepping = true;
+    try {
+      for (let next = this.#inputs.shift(); next !== undefined; next = this.#inputs.shift()) this.#step(next);
+    } finally {
+      this.#isStepping = false;
+    }
+    this.#arrange();
+  }
+
+  #step(input: FailoverInput): void {
+    const { plan, clock, term } = this.#options;
+    if (input.type !== "leave" && !term.isLeading()) return;
+    const now = { nowMs: clock.now().mono, wallMs: Math.floor(clock.wall?.() ?? 0) };
+    const { state, effects } = stepFailover(plan, this.#state, input, now);
+    this.#state = state;
+    for (const effect of effects) this.#carryOut(effect);
+  }
+
+  #arrange(): void {
+    this.#timer?.cancel();
+    const wakeMs = wakeAtMs(this.#state);
+    const { clock, term } = this.#options;
+    if (wakeMs === Infinity || term.signal.aborted) return;
+    const leftMs = Math.max(0, wakeMs - clock.now().mono);
+    this.#timer = clock.timer(leftMs, () => this.#input({ type: "tick" }));
+  }
+
+  #carryOut(effect: FailoverEffect): void {
+    switch (effect.type) {
+      case "read":
+        return void this.#read();
+      case "write":
+        return void this.#write(effect.record);
+      case "take-seat":
+        return void this.#takeSeat(effect.errand);
+      case "give-seat":
+        return void this.#giveSeat();
+      case "fence":
+        return void this.#fence(effect.server, effect.errand);
+      case "survey":
+        return void this.#survey(effect.errand);
+      case "promote":
+        return void this.#promote(effect.server);
+      case "hand-over":
+        return void this.#handOver(effect.from, effect.to);
+      case "follow":
+        return void this.#follow(effect.server, effect.primary);
+      case "tell":
+        return this.#options.tell(effect.news);
+    }
+  }
+
+  // ---- the record
+
+  async #read(): Promise<void> {
+    await this.#answered("the record could not be read", async () => {
+      const memo = await this.#options.election.memo(RESERVED + RECORD_KEY);
+      return { type: "read", record: memo === undefined ? undefined : parseRecord(memo.value) };
+    });
+  }
+
+  /** One at a time: the term itself sends a write again that was not answered. */
+  async #write(record: FailoverRecord): Promise<void> {
+    if (this.#isWriting) return;
+    this.#isWriting = true;
+    await this.#answered("the record could not be written", async () => {
+      await writeReservedMemo(this.#options.term, RECORD_KEY, formatRecord(record));
+      return { type: "written" };
+    });
+  }
+
+  async #answered(what: string, ask: () => Promise<FailoverInput>): Promise<void> {
+    const { term, report } = this.#options;
+    let input: FailoverInput = { type: "unanswered" };
+    try {
+      input = await ask();
+    } catch (error) {
+      if (term.signal.aborted || (isConclaveError(error) && error.code === "TERM_LOST")) return;
+      report(what, error);
+      await nap(PAUSE_MS, term.signal);
+    }
+    this.#isWriting = false;
+    this.#input(input);
+  }
+
+  // ---- the seat, and the device
+
+  async #takeSeat(errand: number): Promise<void> {
+    await this.#giveSeat();
+    const standing = new AbortController();
+    this.#standing = standing;
+    while (!standing.signal.aborted && !this.#options.term.signal.aborted)
+      try {
+        const term = await this.#options.seat.campaign({ signal: standing.signal });
+        this.#seatTerm = term;
+        if (standing.signal.aborted) return await this.#giveSeat();
+        return this.#input({ type: "seat-taken", errand });
+      } catch (error) {
+        if (standing.signal.aborted) return;
+        this.#options.report("the seat could not be asked for", error);
+        await nap(PAUSE_MS, standing.signal);
+      }
+  }
+
+  async #giveSeat(): Promise<void> {
+    this.#standing?.abort();
+    const term = this.#seatTerm;
+    this.#seatTerm = undefined;
+    await term?.resign().catch(() => {}); // it runs out
+  }
+
+  async #fence(server: string, errand: number): Promise<void> {
+    const { fence, term, report } = this.#options;
+    const outcome = await (fence?.fence(server, term.signal) ?? Promise.resolve("failed" as const)).catch(
+      (error: unknown) => {
+        report(`${server} could not be fenced`, error);
+        return "unknown" as const;
+      },
+    );
+    this.#input({ type: "fenced", errand, outcome });
+  }
+
+  // ---- servers
+
+  /** Over connections that are opened now. */
+  async #survey(errand: number): Promise<void> {
+    const { replication, timeoutMs } = this.#options;
+    const views: Record<string, View> = {};
+    const looks = Object.values(replication.servers).map(async (server) => {
+      this.#links.get(server.name)?.close();
+      this.#links.delete(server.name);
+      const link = await replication.connect(server).catch(() => undefined);
+      if (link === undefined) return;
+      this.#links.set(server.name, link);
+      views[server.name] = await link.view();
+    });
+    const late = new AbortController();
+    await Promise.race([Promise.all(looks), nap(3 * timeoutMs, late.signal)]);
+    late.abort();
+    this.#input({ type: "surveyed", errand, views: { ...views } });
+  }
+
+  async #promote(server: string): Promise<void> {
+    const link = this.#links.get(server) ?? (await this.#connect(server));
+    if (this.#options.term.isLeading()) await link?.promote(this.#promotion(server));
+  }
+
+  #promotion(server: string): Promotion {
+    const record = this.#state.at === "acting" ? this.#state.record : undefined;
+    return {
+      generation: record?.generation ?? 0,
+      standbys: record?.sync?.sets.find(({ primary }) => primary === server),
+    };
+  }
+
+  async #handOver(from: string, to: string): Promise<void> {
+    const target = this.#options.replication.servers[to];
+    const [old, next] = [await this.#connect(from), await this.#connect(to)];
+    if (target === undefined || old === undefined) return;
+    const outcome = await old.retire(target, this.#options.plan.handOverWithinMs / 2);
+    if (outcome === "done" && this.#options.term.isLeading()) await next?.promote(this.#promotion(to));
+    old.close();
+    next?.close();
+  }
+
+  async #follow(server: string, primary: string): Promise<void> {
+    const spec = this.#options.replication.servers[primary];
+    const link = await this.#connect(server);
+    if (spec !== undefined && this.#options.term.isLeading()) await link?.follow(spec);
+    link?.close();
+  }
+
+  async #connect(server: string): Promise<ServerLink | undefined> {
+    const spec = this.#options.replication.servers[server];
+    return spec === undefined ? undefined : await this.#options.replication.connect(spec).catch(() => undefined);
+  }
+}

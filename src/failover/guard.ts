@@ -1,0 +1,360 @@
+// The guard beside one server: starts the service itself, always as a replica, holds the seat `primary/NAME` while the service may be writable, and kills everything of it before anybody else can be granted that
+// seat. A sibling of `conclave run` (src/supervisor): the same gate, cell and keeper. What it decides is in guard-machine.ts; here is what is done.
+//
+// Assumptions: those of `conclave run`. The service obeys SIGKILL, nobody else starts it (an enabled unit beside it is refused), and nobody promotes it by hand. A machine that is suspended as a whole stops the
+// keeper too: then only a device that powers it off is a fence.
+import { setMaxListeners } from "node:events";
+import type { Clock, Reading } from "../base/clock.ts";
+import { type ConclaveError, isConclaveError } from "../base/errors.ts";
+import { createCandidate } from "../election/candidate.ts";
+import { nodeClock } from "../election/clock.ts";
+import type { Candidate, CandidateOptions, Election } from "../election/face.ts";
+import { type Memo, RESERVED } from "../election/memo.ts";
+import type { Term } from "../election/term.ts";
+import type { ConclaveEvent } from "../lease/events.ts";
+import type { Reopenable, ShowsLife, Store } from "../stores/contract.ts";
+import { witness } from "../supervisor/estate.ts";
+import { type KeeperEvent, KeeperLink } from "../supervisor/keeper-link.ts";
+import { type Instants, instantsOf, later, warningMs } from "../supervisor/schedule.ts";
+import {
+  type GuardAt,
+  type GuardEffect,
+  type GuardInput,
+  guardOf,
+  type GuardState,
+  mayWrite,
+  stepGuard,
+} from "./guard-machine.ts";
+import { endLeftovers } from "./leftovers.ts";
+import { isLater } from "./memos.ts";
+import { nap, untilAborted } from "./naps.ts";
+import { Service, type ServiceEvent } from "./service.ts";
+import { formatSeated, leaderOf, parseRecord, RECORD_KEY, seatOf } from "./record-text.ts";
+import type { Replication, ServerSpec } from "./replication.ts";
+
+/** Options of `Guard`. */
+export interface GuardOptions {
+  /** Of the group. */
+  readonly name: string;
+  readonly server: ServerSpec;
+  readonly command: readonly [string, ...string[]];
+  readonly replication: Replication;
+  readonly store: Store & Partial<Reopenable & ShowsLife>;
+  readonly ttlMs: number;
+  readonly handOverWithinMs: number;
+  /** The service may run without a cgroup of its own: what leaves its group and cleans its environment is not found then. */
+  readonly withoutCgroup?: boolean | undefined;
+  readonly tell: (event: GuardEvent) => void;
+}
+
+/** What happens to a guard, its keeper and its service. */
+export type GuardEvent =
+  | ConclaveEvent
+  | KeeperEvent
+  | { readonly type: "guard"; readonly state: GuardAt; readonly server: string; readonly epoch: number | undefined }
+  | ServiceEvent
+  | { readonly type: "trouble"; readonly what: string };
+
+const PAUSE_MS = 500;
+const LOOK_EVERY_MS = 50;
+const PARTED_EVERY_MS = 500;
+/** While no seat is held the keeper has no instant to wait for; it kills only if this process dies. */
+const FAR_MS = 10 * 365 * 24 * 3600 * 1000;
+
+/** What `conclave failover guard` is made of. */
+export class Guard {
+  readonly #options: GuardOptions;
+  readonly #clock: Clock = nodeClock();
+  readonly #drainMs: number;
+  readonly #candidate: Candidate;
+  readonly #seat: Election;
+  readonly #records: Election;
+  readonly #keeper: KeeperLink;
+  readonly #service: Service;
+  readonly #stopping = new AbortController();
+  readonly #inputs: GuardInput[] = [];
+  #state: GuardState;
+  #isStepping = false;
+  #failure: ConclaveError | undefined;
+  #term: Term | undefined;
+  #standing: AbortController | undefined;
+  #latest: Memo | undefined;
+
+  /** Throws CONFIG_INVALID, STORE_UNSUPPORTED. Nothing is started yet. */
+  constructor(options: GuardOptions) {
+    this.#options = options;
+    setMaxListeners(0, this.#stopping.signal);
+    const { name, server, store, ttlMs, tell } = options;
+    this.#state = guardOf(server.name);
+    this.#drainMs = Math.floor(ttlMs / 5);
+    const seen = witness(store, () => this.#leaveEstate());
+    this.#estate = (url) => seen.estate(url);
+    const candidateOptions = { store: seen.store, ttlMs, drainMs: warningMs(this.#drainMs), id: server.name };
+    this.#candidate = createCandidate(candidateOptions as unknown as CandidateOptions<Store>) as Candidate;
+    this.#candidate.subscribe((event) => {
+      if (event.type === "renewed") this.#extend();
+      tell(event);
+    });
+    this.#seat = this.#candidate.election(seatOf(name));
+    this.#records = this.#candidate.election(leaderOf(name));
+    const patienceMs = Math.min(10_000, Math.max(2000, ttlMs / 3));
+    this.#keeper = new KeeperLink({ election: seatOf(name), life: undefined, patienceMs, tell });
+    this.#service = new Service({
+      ...options,
+      clock: this.#clock,
+      keeper: this.#keeper,
+      drainMs: this.#drainMs,
+      stopping: this.#stopping.signal,
+      instants: () => this.#instants(),
+      term: () => this.#term,
+      started: (life) => this.#input({ type: "started", life }),
+      emptied: (life) => this.#emptied(life),
+      failed: (error) => {
+        this.#failure = error;
+        this.#stopping.abort();
+      },
+      trouble: (what, error) => this.#trouble(what, error),
+    });
+  }
+
+  readonly #estate: ReturnType<typeof witness>["estate"];
+
+  get at(): GuardAt {
+    return this.#state.at;
+  }
+
+  /** The service takes writes, and the seat is held by the clock. */
+  get isPrimary(): boolean {
+    return this.#state.at === "primary" && this.#term?.isLeading() === true;
+  }
+
+  /** Until `signal` aborts; then the service is stopped, and only after that is the seat given back. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#keeper.start();
+    try {
+      const { name, server } = this.#options;
+      const left = await endLeftovers(name, server.name, signal);
+      if (left.length > 0) this.#options.tell({ type: "service", state: "leftovers", pids: left });
+      await this.#readOnce(signal);
+      void this.#watchRecord();
+      void this.#watchParting();
+      this.#input({ type: "begin" });
+      await untilAborted(AbortSignal.any([signal, this.#stopping.signal]));
+      if (this.#failure !== undefined) throw this.#failure;
+    } finally {
+      this.#stopping.abort();
+      await this.#service.stop();
+      this.#standing?.abort();
+      await this.#candidate.close();
+      await this.#keeper.end();
+    }
+  }
+
+  // ---- the record
+
+  /** So that the service follows the right one from its start. While the store does not answer, it follows nobody. */
+  async #readOnce(signal: AbortSignal): Promise<void> {
+    try {
+      this.#note(await this.#records.memo(RESERVED + RECORD_KEY, { signal }));
+    } catch (error) {
+      this.#trouble("the record could not be read", error);
+    }
+  }
+
+  async #watchRecord(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted)
+      try {
+        for await (const memo of this.#records.observeMemo(RESERVED + RECORD_KEY, { signal }))
+          if (this.#note(memo)) this.#input({ type: "record", record: this.#state.record });
+        return;
+      } catch (error) {
+        this.#trouble("the record could not be watched", error);
+        await nap(PAUSE_MS, signal);
+      }
+  }
+
+  /** An older record is never shown after a newer one. */
+  #note(memo: Memo | undefined): boolean {
+    if (memo === undefined || !isLater(memo, this.#latest)) return false;
+    const record = parseRecord(memo.value);
+    this.#latest = memo;
+    this.#state = { ...this.#state, record };
+    return true;
+  }
+
+  /** From time to time: whether a replica cannot follow because it has what its primary does not have. */
+  async #watchParting(): Promise<void> {
+    const { signal } = this.#stopping;
+    for (; !signal.aborted; await nap(PARTED_EVERY_MS, signal)) {
+      const { at, follows, life } = this.#state;
+      const primary = follows === undefined ? undefined : this.#options.replication.servers[follows];
+      if (at !== "replica" || primary === undefined) continue;
+      const hasParted = await this.#service.link?.hasParted(primary);
+      if (hasParted === true) this.#input({ type: "parted", life, primary: primary.name });
+    }
+  }
+
+  // ---- the machine
+
+  #input(input: GuardInput): void {
+    this.#inputs.push(input);
+    if (this.#isStepping) return;
+    this.#isStepping = true;
+    try {
+      for (let next = this.#inputs.shift(); next !== undefined; next = this.#inputs.shift()) this.#step(next);
+    } finally {
+      this.#isStepping = false;
+    }
+  }
+
+  #step(input: GuardInput): void {
+    const before = this.#state.at;
+    const { state, effects } = stepGuard(this.#state, input, { isLeading: this.#term?.isLeading() === true });
+    this.#state = state;
+    if (before !== state.at)
+      this.#options.tell({ type: "guard", state: state.at, server: state.server, epoch: state.record?.epoch });
+    for (const effect of effects) this.#carryOut(effect);
+  }
+
+  #carryOut(effect: GuardEffect): void {
+    switch (effect.type) {
+      case "start":
+        return void this.#service.start(effect.follows, effect.life, effect.mends);
+      case "kill":
+        return void this.#service.end(effect.life);
+      case "stop":
+        return void this.#service.endGently(effect.life);
+      case "stand":
+        return void this.#stand();
+      case "resign":
+        return void this.#resign();
+      case "reread":
+        return void this.#reread();
+      case "promote":
+        return void this.#promote();
+      case "announce":
+        return this.#announce(effect.epoch);
+      case "follow":
+        return void this.#follow(effect.primary);
+      case "retire":
+        return void this.#retire(effect.to);
+      case "unretire":
+        return void this.#service.link?.unretire();
+    }
+  }
+
+  /** What a lost term has left is given back only now. */
+  #emptied(life: number): void {
+    this.#input({ type: "emptied", life });
+    if (this.#term?.signal.aborted === true) void this.#resign();
+  }
+
+  // ---- the seat
+
+  async #stand(): Promise<void> {
+    const standing = new AbortController();
+    this.#standing = standing;
+    try {
+      const term = await this.#seat.campaign({ signal: standing.signal });
+      this.#term = term;
+      this.#input({ type: "seat-granted" });
+      const ended = (): void => this.#seatEnded(term);
+      term.signal.addEventListener("abort", ended, { once: true });
+      if (term.signal.aborted) ended();
+    } catch (error) {
+      if (!standing.signal.aborted) this.#trouble("the seat could not be asked for", error);
+      await nap(standing.signal.aborted ? 0 : PAUSE_MS, this.#stopping.signal);
+      this.#input({ type: "seat-ended" });
+    }
+  }
+
+  #seatEnded(term: Term): void {
+    if (this.#term !== term) return;
+    const isHarmless = !mayWrite(this.#state);
+    this.#input({ type: "seat-ended" });
+    if (isHarmless) void this.#resign();
+  }
+
+  /** SAFETY: the machine asks for this only when nothing can write any more. The keeper has no instant to wait for then. */
+  async #resign(): Promise<void> {
+    const term = this.#term;
+    this.#standing?.abort();
+    if (term === undefined) return; // who stood hears that it was given up
+    this.#term = undefined;
+    await term.resign().catch(() => {}); // it runs out
+    this.#input({ type: "seat-ended" });
+    if (this.#term === undefined && this.#service.child !== undefined)
+      void this.#keeper.guard(this.#service.child.cell, this.#instants());
+  }
+
+  async #reread(): Promise<void> {
+    try {
+      this.#note(await this.#records.memo(RESERVED + RECORD_KEY));
+      this.#input({ type: "reread", record: this.#state.record });
+    } catch (error) {
+      this.#trouble("the record could not be read", error);
+      await nap(LOOK_EVERY_MS, this.#stopping.signal);
+      this.#input({ type: "unread" });
+    }
+  }
+
+  /** SAFETY: the keeper has said that it knows when the service must be gone, and after that the seat is still held by the clock: the last look before it can be writable. */
+  async #promote(): Promise<void> {
+    const { child, link } = this.#service;
+    const term = this.#term;
+    if (child === undefined || link === undefined || term === undefined)
+      return this.#input({ type: "promoted", outcome: "not-done" });
+    const life = await this.#options.store.lifeDescriptor?.();
+    await Promise.race([this.#keeper.guard(child.cell, this.#instants()), term.ended]);
+    const { record } = this.#state;
+    const standbys = record?.sync?.sets.find(({ primary }) => primary === this.#options.server.name);
+    const promotion = { generation: record?.generation ?? 0, standbys };
+    const outcome = term.isLeading() && life === this.#service.life ? await link.promote(promotion) : "not-done";
+    this.#input({ type: "promoted", outcome });
+  }
+
+  #announce(epoch: number): void {
+    const value = formatSeated({ server: this.#options.server.name, epoch });
+    void this.#term?.announce(value).catch((error: unknown) => this.#trouble("the seat could not be announced", error));
+  }
+
+  async #follow(primary: string): Promise<void> {
+    const spec = this.#options.replication.servers[primary];
+    const outcome = spec === undefined ? "not-done" : await this.#service.link?.follow(spec);
+    if (outcome !== "done") this.#trouble(`the service does not follow ${primary} (${outcome})`);
+  }
+
+  async #retire(to: string): Promise<void> {
+    const spec = this.#options.replication.servers[to];
+    this.#input({ type: "retired", outcome: await this.#service.retire(spec, this.#options.handOverWithinMs / 2) });
+  }
+
+  // ---- the keeper
+
+  #instants(): Instants {
+    const now: Reading = this.#clock.now();
+    if (this.#term !== undefined) return instantsOf(now, this.#term.remainingMs(), this.#drainMs);
+    const far = later(now, FAR_MS);
+    return { termAt: far, killAt: far, deadline: far };
+  }
+
+  #extend(): void {
+    if (this.#term !== undefined && this.#service.child !== undefined) this.#keeper.extend(this.#instants(), true);
+  }
+
+  #leaveEstate(): void {
+    const { url } = this.#options.store;
+    if (url !== undefined) this.#keeper.leaveEstate(this.#estate(url));
+  }
+
+  #trouble(what: string, error?: unknown): void {
+    if (this.#stopping.signal.aborted) return;
+    const why = isConclaveError(error)
+      ? `${error.code}: ${error.message}`
+      : error instanceof Error
+        ? error.message
+        : "";
+    this.#options.tell({ type: "trouble", what: why === "" ? what : `${what}: ${why}` });
+  }
+}

@@ -1,0 +1,21 @@
+// conclave/failover: replaces a primary that is down, and never lets two take writes. What `conclave failover` is made of.
+export { choiceNow, type FailoverStatus, giveOrder, type MonitorStatus, statusOf } from "./admin.ts";
+export type { Choice, View, Views } from "./choice.ts";
+export {
+  type FailoverConfig,
+  type FailoverKind,
+  parseFailoverConfig,
+  readFailoverConfig,
+  replicationOf,
+} from "./config.ts";
+export { type FailoverEndpoints, serveGuard, serveMonitor } from "./endpoints.ts";
+export { Guard, type GuardEvent, type GuardOptions } from "./guard.ts";
+export { createFailoverMetrics, type FailoverMetricName, type FailoverMetrics, type MonitorSight } from "./metrics.ts";
+export { Monitor, type MonitorEvent, type MonitorOptions } from "./monitor.ts";
+export type { FailoverRecord, Step } from "./record.ts";
+export { postgresReplication, type PostgresReplicationOptions } from "./postgres.ts";
+export { redisReplication } from "./redis.ts";
+export type { Beginning, Fence, Prepared, Promotion, Replication, ServerLink, ServerSpec } from "./replication.ts";
+export { SentinelPort, sentinelViewOf } from "./sentinel.ts";
+export { type Address, type SentinelView, switchMessages } from "./sentinel-words.ts";
+export { enabledUnits, USUAL_UNITS } from "./units.ts";

@@ -1,0 +1,387 @@
+// The leader of the monitors, as a pure machine: what to do now, given the record, what was seen, and the answers. It reads no clock, sets no timer and speaks to nobody; a host (src/failover/conductor.ts, or
+// a simulated world) carries out its effects and tells it what came of them.
+//
+//   away       no term: nothing is known, nothing is done
+//   reading    the record was asked for; whatever an earlier term knew of it is forgotten
+//   writing    a record was sent. No answer: the same is sent again, and nothing else is done
+//   acting     the record stands; what is done now is what its step says
+//
+// Why there are never two writable primaries, given a fence (docs/FAILOVER.md): a server becomes writable only while the record says `promoting` and names it, and only in the seat (its guard sees to that) or,
+// without guards, by the effect `promote`. `promoting` is written only over `choosing`, `choosing` only on the answer to a fence that was asked for in this term after `fencing` was written: the seat was
+// granted to this leader, so that the term of the guard before is over, or a device has verified that the machine is off. A record of a leader that was replaced is refused by the store.
+// So between two servers that are writable there is always a fence of the first. A leader that dies between two steps leaves a record from which the next one goes on: each step can be done twice.
+//
+// Why positions are read after the fence: until then they move. The survey is an effect of entering `choosing`, and only an answer to that very survey counts.
+import { assert, unreachable } from "../base/assert.ts";
+import { choose, type Views } from "./choice.ts";
+import { decideOrder } from "./orders.ts";
+import { type FailoverRecord, type FencedBy, firstRecord, type Step, withHistory } from "./record.ts";
+import { afterVain, isUsed, withAttempt, withFirstHistory, withSet } from "./succession.ts";
+import type {
+  Acting,
+  FailoverEffect,
+  FailoverInput,
+  FailoverNews,
+  FailoverPlan,
+  FailoverState,
+  Moment,
+  Sight,
+  Stepped,
+  Vote,
+} from "./words.ts";
+
+export const AWAY: FailoverState = { at: "away" };
+
+/** When the machine wants a `tick`. */
+export function wakeAtMs(state: FailoverState): number {
+  return state.at === "acting" ? state.wakeMs : Infinity;
+}
+
+export function stepFailover(plan: FailoverPlan, state: FailoverState, input: FailoverInput, now: Moment): Stepped {
+  switch (input.type) {
+    case "lead":
+      return { state: { at: "reading" }, effects: [{ type: "read" }] };
+    case "leave":
+      return { state: AWAY, effects: [{ type: "give-seat" }] };
+    case "read":
+      if (state.at !== "reading") return ignored(state);
+      return input.record === undefined ? begin(plan) : enter(plan, input.record, 0, now);
+    case "written":
+      return state.at === "writing" ? enter(plan, state.record, state.errand, now) : ignored(state);
+    case "unanswered":
+      return { state, effects: askAgain(state) };
+    case "seat-taken":
+    case "fenced":
+    case "surveyed":
+    case "seen":
+    case "tick":
+      return state.at === "acting" ? act(plan, state, input, now) : ignored(state);
+    default:
+      return unreachable(input);
+  }
+}
+
+function ignored(state: FailoverState): Stepped {
+  return { state, effects: [] };
+}
+
+/** Unknown is not "no": the same again, until there is an answer or the term is over. The memo's guard takes the second of two for the first. */
+function askAgain(state: FailoverState): readonly FailoverEffect[] {
+  if (state.at === "reading") return [{ type: "read" }];
+  return state.at === "writing" ? [{ type: "write", record: state.record }] : [];
+}
+
+/** Nobody has led here before. */
+function begin(plan: FailoverPlan): Stepped {
+  return plan.isDryRun ? { state: AWAY, effects: [] } : write(firstRecord, 0);
+}
+
+function write(record: FailoverRecord, errand: number): Stepped {
+  return { state: { at: "writing", record, errand: errand + 1 }, effects: [{ type: "write", record }] };
+}
+
+/** The record stands: its step begins, or begins again. */
+function enter(plan: FailoverPlan, record: FailoverRecord, before: number, now: Moment): Stepped {
+  const errand = before + 1;
+  const acting: Acting = { at: "acting", record, sinceMs: now.nowMs, errand, wakeMs: Infinity, told: "" };
+  const told: FailoverEffect = { type: "tell", news: { is: "step", epoch: record.epoch, step: record.step } };
+  const { state, effects } = startStep(plan, acting, now);
+  return { state, effects: [told, ...effects] };
+}
+
+function startStep(plan: FailoverPlan, acting: Acting, now: Moment): Stepped {
+  const { record, errand } = acting;
+  const { step } = record;
+  if (plan.isDryRun) return ignored(acting);
+  switch (step.at) {
+    case "steady":
+      return ignored(acting);
+    case "fencing":
+      return startFence(plan, acting);
+    case "handing-over": {
+      const wakeMs = now.nowMs + plan.handOverWithinMs;
+      if (!plan.hasGuards)
+        return { state: { ...acting, wakeMs }, effects: [{ type: "hand-over", from: step.from, to: step.to }] };
+      return { state: { ...acting, wakeMs }, effects: [{ type: "take-seat", errand }] };
+    }
+    case "choosing":
+      // The seat was only the proof that nobody else has it. From here on nobody takes it before the record says who.
+      return { state: acting, effects: [{ type: "give-seat" }, { type: "survey", errand }] };
+    case "promoting": {
+      const wakeMs = now.nowMs + plan.promoteWithinMs;
+      const effects: readonly FailoverEffect[] = plan.hasGuards ? [] : [{ type: "promote", server: step.to }];
+      return { state: { ...acting, wakeMs }, effects: [{ type: "give-seat" }, ...effects] };
+    }
+    case "repointing":
+      return { state: { ...acting, wakeMs: now.nowMs + plan.repointWithinMs }, effects: [] };
+    default:
+      return unreachable(step);
+  }
+}
+
+function startFence(plan: FailoverPlan, acting: Acting): Stepped {
+  const { record, errand } = acting;
+  const { step } = record;
+  assert(step.at === "fencing", "only what is being fenced is fenced");
+  if (plan.hasDevice && step.from !== undefined)
+    return { state: acting, effects: [{ type: "fence", server: step.from, errand }] };
+  if (plan.hasGuards) return { state: acting, effects: [{ type: "take-seat", errand }] };
+  // Nobody was ever primary, or the operator has said --unfenced.
+  return write(chosenAfter(record, "nothing"), errand);
+}
+
+type WhileActing = Extract<FailoverInput, { type: "seat-taken" | "fenced" | "surveyed" | "seen" | "tick" }>;
+
+function act(plan: FailoverPlan, acting: Acting, input: WhileActing, now: Moment): Stepped {
+  switch (input.type) {
+    case "seat-taken":
+      return input.errand === acting.errand ? seatTaken(acting) : ignored(acting);
+    case "fenced":
+      return input.errand === acting.errand ? fenced(plan, acting, input.outcome, now) : ignored(acting);
+    case "surveyed":
+      return input.errand === acting.errand ? surveyed(plan, acting, input.views, now) : ignored(acting);
+    case "seen":
+      return see(plan, acting, input.sight, now);
+    case "tick":
+      return now.nowMs >= acting.wakeMs ? wake(plan, { ...acting, wakeMs: Infinity }) : ignored(acting);
+    default:
+      return unreachable(input);
+  }
+}
+
+// ---- fence, then read, then choose
+
+/** SAFETY: granted to this leader, in this term, after `fencing` was written: the term of whoever held the seat is over, and its service with it. */
+function seatTaken({ record, errand }: Acting): Stepped {
+  return write(chosenAfter(record, "seat"), errand);
+}
+
+function chosenAfter(record: FailoverRecord, fencedBy: FencedBy): FailoverRecord {
+  const { step } = record;
+  if (step.at === "handing-over") {
+    const wish = { server: step.to, isForced: false };
+    return { ...record, step: { at: "choosing", why: "order", from: step.from, wish, fencedBy } };
+  }
+  assert(step.at === "fencing", "a choice follows a fence");
+  return { ...record, step: { at: "choosing", why: step.why, from: step.from, wish: step.wish, fencedBy } };
+}
+
+/** SAFETY: what failed, and what nobody knows, is no fence. The seat alone is one, where guards hold it. */
+function fenced(plan: FailoverPlan, acting: Acting, outcome: "verified" | "failed" | "unknown", now: Moment): Stepped {
+  const { record } = acting;
+  if (record.step.at !== "fencing") return ignored(acting);
+  if (outcome === "verified" && !plan.hasGuards) return write(chosenAfter(record, "stonith"), acting.errand);
+  const errand = acting.errand + 1;
+  const news: FailoverNews | undefined =
+    outcome === "verified" ? undefined : { is: "not-fenced", server: record.step.from ?? "", outcome };
+  const next: Stepped = plan.hasGuards
+    ? { state: { ...acting, errand }, effects: [{ type: "take-seat", errand }] }
+    : { state: { ...acting, errand, wakeMs: now.nowMs + plan.retryMs }, effects: [] };
+  return news === undefined ? next : tell(next, news);
+}
+
+function surveyed(plan: FailoverPlan, acting: Acting, views: Views, now: Moment): Stepped {
+  const { record } = acting;
+  const { step } = record;
+  // Whoever has handed over answered a moment ago, and has everything: it is waited for, so that an order loses nothing.
+  const settleMs = step.at === "choosing" && step.why === "order" ? plan.handOverWithinMs : plan.settleMs;
+  const choice = choose(plan, record, views, now.nowMs - acting.sinceMs >= settleMs);
+  if (plan.isDryRun) {
+    const server = choice.is === "chosen" ? choice.server : undefined;
+    return tell(ignored(acting), { is: "would-choose", server, why: choice.reason });
+  }
+  if (step.at !== "choosing") return ignored(acting);
+  if (choice.is !== "chosen") {
+    const again: Acting = { ...acting, wakeMs: now.nowMs + plan.retryMs };
+    return tellOnce(again, { is: choice.is === "refused" ? "refused" : "waiting", why: choice.reason });
+  }
+  const { server: to, position, reason: why } = choice;
+  const { why: cause, from, fencedBy } = step;
+  const chosen: FailoverRecord = {
+    ...withAttempt(withSet(plan, withFirstHistory(record, choice.history), to), views),
+    step: { at: "promoting", why: cause, from, to, position, fencedBy },
+  };
+  return tell(write(chosen, acting.errand), { is: "chosen", server: to, position, why });
+}
+
+// ---- what is seen
+
+function see(plan: FailoverPlan, acting: Acting, sight: Sight, now: Moment): Stepped {
+  switch (acting.record.step.at) {
+    case "steady":
+      return watch(plan, acting, sight, now);
+    case "promoting":
+      return confirm(plan, acting, sight);
+    case "repointing":
+      return repoint(plan, acting, sight, now);
+    case "handing-over":
+      return plan.hasGuards ? ignored(acting) : confirm(plan, acting, sight);
+    case "choosing":
+      return heedForce(plan, acting, sight);
+    case "fencing":
+      return ignored(acting);
+    default:
+      return unreachable(acting.record.step);
+  }
+}
+
+/** Nobody could be chosen, and a human says who. */
+function heedForce(plan: FailoverPlan, acting: Acting, { order }: Sight): Stepped {
+  const { record, errand } = acting;
+  if (record.step.at !== "choosing" || order?.kind !== "switchover" || order.id === record.order?.id)
+    return ignored(acting);
+  if (!order.isForced || order.to === undefined || plan.servers[order.to] === undefined) return ignored(acting);
+  const wish = { server: order.to, isForced: true };
+  const answered = { id: order.id, said: `${order.to} is being promoted, as you have said`, isDone: true };
+  return write({ ...record, order: answered, step: { ...record.step, wish } }, errand);
+}
+
+function watch(plan: FailoverPlan, acting: Acting, sight: Sight, now: Moment): Stepped {
+  const { record, errand } = acting;
+  const { order } = sight;
+  if (order !== undefined && order.id !== record.order?.id && !plan.isDryRun)
+    return write(decideOrder(plan, record, order, sight.views), errand);
+  const voters = votersOf(plan, record, sight.votes);
+  if (record.primary !== undefined && voters.length >= plan.quorum) return down(plan, acting, voters, now);
+  const { primary } = record;
+  const view = primary === undefined ? undefined : sight.views[primary];
+  const isSeated = !plan.hasGuards || (sight.holder?.server === primary && sight.holder?.epoch === record.epoch);
+  if (
+    view?.is === "up" &&
+    view.role === "primary" &&
+    isSeated &&
+    view.history !== record.histories[0] &&
+    !plan.isDryRun
+  )
+    return write(withHistory(record, view.history), errand);
+  return plan.hasGuards || plan.isDryRun ? ignored(acting) : takeBack(acting, sight);
+}
+
+/** SAFETY: only configured monitors count, each once, and only for this primary in this epoch. */
+function votersOf(
+  { monitors }: FailoverPlan,
+  { primary, epoch }: FailoverRecord,
+  votes: readonly Vote[],
+): readonly string[] {
+  return monitors.filter((monitor) =>
+    votes.some((vote) => vote.monitor === monitor && vote.primary === primary && vote.epoch === epoch),
+  );
+}
+
+function down(plan: FailoverPlan, acting: Acting, votes: readonly string[], now: Moment): Stepped {
+  const { record, errand } = acting;
+  const server = record.primary ?? "";
+  if (plan.isDryRun) {
+    const asked: Acting = { ...acting, errand: errand + 1, sinceMs: -Infinity };
+    const told = tellOnce(asked, { is: "objectively-down", server, votes });
+    return told.effects.length === 0
+      ? told
+      : { ...told, effects: [...told.effects, { type: "survey", errand: errand + 1 }] };
+  }
+  if (record.isPaused) return tellOnce(acting, { is: "waiting", why: `${server} is down, and failover is paused` });
+  const recentMs = record.recentMs.filter((atMs) => Math.abs(now.wallMs - atMs) < plan.windowMs);
+  if (recentMs.length >= plan.failoversMax)
+    return tellOnce(acting, {
+      is: "refused",
+      why: `${server} is down, and there were ${recentMs.length} failovers already`,
+    });
+  const begun: FailoverRecord = {
+    ...record,
+    epoch: record.epoch + 1,
+    recentMs: [...recentMs, now.wallMs],
+    tried: [],
+    step: { at: "fencing", why: "down", from: server, wish: undefined },
+  };
+  return tell(write(begun, errand), { is: "objectively-down", server, votes });
+}
+
+/** Without guards: whoever follows another, or none, is told whom to follow. */
+function takeBack(acting: Acting, { views }: Sight): Stepped {
+  const { primary } = acting.record;
+  if (primary === undefined) return ignored(acting);
+  const stray = Object.entries(views).filter(
+    ([server, view]) => server !== primary && view.is === "up" && (view.role === "primary" || view.follows !== primary),
+  );
+  const isWritable = ([server, view]: (typeof stray)[number]): boolean =>
+    view.is === "up" && view.role === "primary" && server !== primary;
+  const writable = stray.filter(isWritable).map(([server]) => server);
+  const effects = stray.map(([server]): FailoverEffect => ({ type: "follow", server, primary }));
+  if (writable.length === 0) return { state: acting, effects };
+  const told = tellOnce(acting, { is: "two-writable", servers: [primary, ...writable] });
+  return { state: told.state, effects: [...told.effects, ...effects] };
+}
+
+/** The chosen one says itself that it is the primary, and its guard that it holds the seat for it. */
+function confirm(plan: FailoverPlan, acting: Acting, { views, holder }: Sight): Stepped {
+  const { record, errand } = acting;
+  const { step } = record;
+  if (step.at !== "promoting" && step.at !== "handing-over") return ignored(acting);
+  const view = views[step.to];
+  const isSeated = !plan.hasGuards || (holder?.server === step.to && holder.epoch === record.epoch);
+  // It was promoted, ended before anybody heard of that, and was started again: it is not waited for.
+  if (step.at === "promoting" && view?.is === "up" && view.role === "replica" && isUsed(record, view.generation))
+    return write(afterVain(record, step), errand);
+  if (view?.is !== "up" || view.role !== "primary" || !isSeated) return ignored(acting);
+  const sync = record.sync && { sets: record.sync.sets.filter(({ primary }) => primary === step.to) };
+  const confirmed: FailoverRecord = {
+    ...withHistory(record, view.history),
+    primary: step.to,
+    tried: [],
+    attempts: [],
+    sync,
+    step: { at: "repointing", from: step.from, to: step.to },
+  };
+  return write(confirmed, errand);
+}
+
+/** A primary that fails now is replaced at once: the others need not follow it first. */
+function repoint(plan: FailoverPlan, acting: Acting, sight: Sight, now: Moment): Stepped {
+  const { record, errand } = acting;
+  const voters = votersOf(plan, record, sight.votes);
+  if (voters.length >= plan.quorum) return down(plan, acting, voters, now);
+  const others = Object.entries(sight.views).filter(([server, view]) => server !== record.primary && view.is === "up");
+  const isDone = others.every(([, view]) => view.is === "up" && view.follows === record.primary && view.isLinked);
+  if (isDone && others.length > 0) return write({ ...record, step: { at: "steady" } }, errand);
+  return plan.hasGuards ? ignored(acting) : takeBack(acting, sight);
+}
+
+// ---- time
+
+function wake(plan: FailoverPlan, acting: Acting): Stepped {
+  const { record } = acting;
+  const errand = acting.errand + 1;
+  const { step } = record;
+  switch (step.at) {
+    case "steady":
+      return ignored(acting);
+    case "fencing":
+      return startFence(plan, { ...acting, errand });
+    case "choosing":
+      return { state: { ...acting, errand }, effects: [{ type: "survey", errand }] };
+    case "handing-over":
+      return giveUp(record, step, errand);
+    case "promoting":
+      return write(afterVain(record, step), errand);
+    case "repointing":
+      return write({ ...record, step: { at: "steady" } }, errand);
+    default:
+      return unreachable(step);
+  }
+}
+
+/** The old primary stays: it was not replaced. If it has stopped writing meanwhile, the monitors see that. */
+function giveUp(record: FailoverRecord, step: Extract<Step, { at: "handing-over" }>, errand: number): Stepped {
+  const said = `${step.from} did not hand over to ${step.to} in time, and stays the primary`;
+  const order = record.order && { ...record.order, said, isDone: false };
+  const { state, effects } = write({ ...record, order, step: { at: "steady" } }, errand);
+  return { state, effects: [{ type: "give-seat" }, ...effects] };
+}
+
+function tell({ state, effects }: Stepped, news: FailoverNews): Stepped {
+  return { state, effects: [{ type: "tell", news }, ...effects] };
+}
+
+function tellOnce(acting: Acting, news: FailoverNews): Stepped {
+  const told = JSON.stringify(news);
+  return told === acting.told ? ignored(acting) : tell({ state: { ...acting, told }, effects: [] }, news);
+}

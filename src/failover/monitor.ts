@@ -1,0 +1,287 @@
+// One monitor: looks at every server, votes when it sees the primary down, stands for the leadership of the monitors, and while it leads conducts what the record says (conductor.ts).
+//
+// Its vote is the value of its own seat, which it holds as long as its session lives. So a vote expires with the monitor, and nobody votes in another's name while that one is there.
+import { setMaxListeners } from "node:events";
+import type { Clock } from "../base/clock.ts";
+import { isConclaveError } from "../base/errors.ts";
+import { createCandidate } from "../election/candidate.ts";
+import { nodeClock } from "../election/clock.ts";
+import type { Candidate, CandidateOptions, Election } from "../election/face.ts";
+import { type Memo, RESERVED } from "../election/memo.ts";
+import type { Term } from "../election/term.ts";
+import type { ConclaveEvent } from "../lease/events.ts";
+import type { Store } from "../stores/contract.ts";
+import type { View, Views } from "./choice.ts";
+import { Conductor } from "./conductor.ts";
+import { type FailoverConfig, planOf } from "./config.ts";
+import { detect, type DetectorState, isDown, UNSEEN } from "./detector.ts";
+import { isLater } from "./memos.ts";
+import { nap } from "./naps.ts";
+import type { Order } from "./orders.ts";
+import {
+  formatVote,
+  leaderOf,
+  monitorOf,
+  ORDER_KEY,
+  ordersOf,
+  parseOrder,
+  parseRecord,
+  parseSeated,
+  parseVote,
+  RECORD_KEY,
+  type Seated,
+  seatOf,
+} from "./record-text.ts";
+import type { FailoverRecord } from "./record.ts";
+import type { Fence, Replication, ServerLink, ServerSpec } from "./replication.ts";
+import type { FailoverNews, Sight, Vote } from "./words.ts";
+
+/** Options of `Monitor`. */
+export interface MonitorOptions {
+  readonly config: FailoverConfig;
+  /** Which of the configured monitors this is. */
+  readonly monitor: string;
+  readonly store: Store;
+  readonly replication: Replication;
+  readonly fence?: Fence | undefined;
+  /** There are no guards: nothing is fenced, and two servers may take writes at once. */
+  readonly unfenced?: boolean | undefined;
+  readonly dryRun?: boolean | undefined;
+  readonly tell: (event: MonitorEvent) => void;
+}
+
+/** What a monitor sees and does. */
+export type MonitorEvent =
+  | ConclaveEvent
+  | { readonly type: "failover"; readonly monitor: string; readonly news: FailoverNews }
+  | { readonly type: "vote"; readonly monitor: string; readonly primary: string; readonly isDown: boolean }
+  /** The primary is another: it says so itself, and so does the record. */
+  | { readonly type: "switched"; readonly from: string | undefined; readonly to: string; readonly epoch: number }
+  | { readonly type: "trouble"; readonly what: string };
+
+/** What `conclave failover monitor` is made of. */
+export class Monitor {
+  readonly #options: MonitorOptions;
+  readonly #clock: Clock = nodeClock();
+  readonly #candidate: Candidate;
+  readonly #stopping = new AbortController();
+  readonly #links = new Map<string, ServerLink>();
+  readonly #views = new Map<string, View>();
+  readonly #votes = new Map<string, Vote>();
+  #detector: DetectorState = UNSEEN;
+  #record: FailoverRecord | undefined;
+  #latest: Memo | undefined;
+  #holder: Seated | undefined;
+  #order: Order | undefined;
+  #voted = "";
+  #conductor: Conductor | undefined;
+  #announced: string | undefined;
+
+  constructor(options: MonitorOptions) {
+    this.#options = options;
+    setMaxListeners(0, this.#stopping.signal);
+    const { config, store, monitor, tell } = options;
+    const candidateOptions = { store, ttlMs: config.ttlMs, id: monitor };
+    this.#candidate = createCandidate(candidateOptions as unknown as CandidateOptions<Store>) as Candidate;
+    this.#candidate.subscribe(tell);
+  }
+
+  get record(): FailoverRecord | undefined {
+    return this.#record;
+  }
+
+  get views(): Views {
+    return Object.fromEntries(this.#views);
+  }
+
+  /** The server that was announced as primary: the record named it, and it said itself that it is. */
+  get primary(): ServerSpec | undefined {
+    return this.#announced === undefined ? undefined : this.#options.config.servers[this.#announced];
+  }
+
+  /** Until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { config, monitor } = this.#options;
+    const stop = (): void => this.#stopping.abort();
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
+    const until = { signal: this.#stopping.signal };
+    const seat = this.#candidate.election(monitorOf(config.name, monitor));
+    const looks = Object.values(config.servers).map((server) => this.#look(server));
+    try {
+      if (this.#options.dryRun !== true) seat.start();
+      const leading = this.#candidate.election(leaderOf(config.name)).lead((term) => this.#lead(term), until);
+      await Promise.all([leading, this.#watchRecord(), this.#watchSight(), this.#voteOften(seat), ...looks]);
+    } finally {
+      stop();
+      for (const link of this.#links.values()) link.close();
+      await this.#candidate.close();
+    }
+  }
+
+  // ---- looking
+
+  async #look(server: ServerSpec): Promise<void> {
+    const { signal } = this.#stopping;
+    const { lookEveryMs, timeoutMs } = this.#options.config;
+    while (!signal.aborted) {
+      const askedAtMs = this.#clock.now().mono;
+      const view = await Promise.race([this.#viewOf(server), nap(2 * timeoutMs, signal)]);
+      this.#views.set(server.name, view ?? { is: "unknown" });
+      if (this.#record?.primary === server.name) this.#detect(view ?? { is: "unknown" }, askedAtMs);
+      this.#announce();
+      this.#conductor?.poke();
+      await nap(lookEveryMs, signal);
+    }
+  }
+
+  async #viewOf(server: ServerSpec): Promise<View> {
+    let link = this.#links.get(server.name);
+    if (link?.isOpen !== true) {
+      link = await this.#options.replication.connect(server).catch(() => undefined);
+      if (link === undefined) return { is: "unknown" };
+      this.#links.set(server.name, link);
+    }
+    return await link.view();
+  }
+
+  #detect(view: View, askedAtMs: number): void {
+    this.#detector = detect(this.#detector, this.#record, view, askedAtMs);
+  }
+
+  async #watchRecord(): Promise<void> {
+    const election = this.#candidate.election(leaderOf(this.#options.config.name));
+    await this.#watch("the record", election, RECORD_KEY, (memo) => {
+      if (memo === undefined || !isLater(memo, this.#latest)) return;
+      this.#record = parseRecord(memo.value);
+      this.#latest = memo;
+      this.#detector = detect(this.#detector, this.#record, undefined, this.#clock.now().mono);
+      this.#announce();
+    });
+  }
+
+  async #watch(what: string, election: Election, key: string, hear: (memo: Memo | undefined) => void): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted)
+      try {
+        for await (const memo of election.observeMemo(RESERVED + key, { signal })) hear(memo);
+      } catch (error) {
+        this.#trouble(`${what} could not be watched`, error);
+        await nap(this.#options.config.lookEveryMs, signal);
+      }
+  }
+
+  /** What only a leader needs; watched all the time, so that a new leader knows it. */
+  async #watchSight(): Promise<void> {
+    const { name, monitors } = this.#options.config;
+    const seats = monitors.map((monitor) =>
+      this.#observe(monitorOf(name, monitor), (value) => {
+        const vote = parseVote(monitor, value);
+        if (vote === undefined) this.#votes.delete(monitor);
+        else this.#votes.set(monitor, vote);
+      }),
+    );
+    const holder = this.#observe(seatOf(name), (value) => (this.#holder = parseSeated(value)));
+    const orders = this.#candidate.election(ordersOf(name));
+    const order = this.#watch("orders", orders, ORDER_KEY, (memo) => (this.#order = parseOrder(memo?.value)));
+    await Promise.all([...seats, holder, order]);
+  }
+
+  async #observe(name: string, hear: (value: string | undefined) => void): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted)
+      try {
+        for await (const leader of this.#candidate.election(name).observe({ signal })) {
+          hear(leader?.value);
+          this.#conductor?.poke();
+        }
+      } catch (error) {
+        hear(undefined);
+        this.#trouble(`"${name}" could not be watched`, error);
+        await nap(this.#options.config.lookEveryMs, signal);
+      }
+  }
+
+  // ---- voting
+
+  async #voteOften(seat: Election): Promise<void> {
+    const { signal } = this.#stopping;
+    const { downAfterMs, lookEveryMs } = this.#options.config;
+    while (!signal.aborted) {
+      const { primary, epoch } = this.#detector;
+      const isVoting = isDown(this.#detector, downAfterMs, this.#clock.now().mono);
+      const vote = isVoting && primary !== undefined ? { primary, epoch } : undefined;
+      await this.#say(seat, formatVote(vote), primary ?? "", isVoting);
+      await nap(Math.min(lookEveryMs, downAfterMs / 4), signal);
+    }
+  }
+
+  async #say(seat: Election, text: string, primary: string, isVoting: boolean): Promise<void> {
+    const term = seat.term();
+    const said = `${term === undefined ? "" : String(term.token.value)} ${text}`;
+    if (term === undefined || said === this.#voted) return;
+    try {
+      await term.announce(text);
+      const isNews = isVoting !== this.#voted.includes("primary");
+      this.#voted = said;
+      if (isNews) this.#options.tell({ type: "vote", monitor: this.#options.monitor, primary, isDown: isVoting });
+    } catch (error) {
+      this.#trouble("the vote could not be cast", error);
+    }
+  }
+
+  // ---- leading
+
+  async #lead(term: Term): Promise<void> {
+    const { config, monitor, replication, fence, unfenced, dryRun, tell } = this.#options;
+    const plan = planOf(config, {
+      hasGuards: unfenced !== true,
+      hasDevice: fence !== undefined,
+      isDryRun: dryRun === true,
+    });
+    const conductor = new Conductor({
+      plan,
+      clock: this.#clock,
+      term,
+      election: this.#candidate.election(leaderOf(config.name)),
+      seat: this.#candidate.election(seatOf(config.name)),
+      replication,
+      fence,
+      lookEveryMs: config.lookEveryMs,
+      timeoutMs: config.timeoutMs,
+      sight: () => this.#sight(),
+      tell: (news) => tell({ type: "failover", monitor, news }),
+      report: (what, error) => this.#trouble(what, error),
+    });
+    this.#conductor = conductor;
+    try {
+      await conductor.conduct();
+    } finally {
+      this.#conductor = undefined;
+    }
+  }
+
+  #sight(): Sight {
+    return { views: this.views, votes: [...this.#votes.values()], holder: this.#holder, order: this.#order };
+  }
+
+  /** SAFETY: clients are sent to a server only when the record names it and it says itself that it is the primary. */
+  #announce(): void {
+    const primary = this.#record?.primary;
+    const view = primary === undefined ? undefined : this.#views.get(primary);
+    if (primary === undefined || primary === this.#announced || view?.is !== "up" || view.role !== "primary") return;
+    const from = this.#announced;
+    this.#announced = primary;
+    this.#options.tell({ type: "switched", from, to: primary, epoch: this.#record?.epoch ?? 0 });
+  }
+
+  #trouble(what: string, error: unknown): void {
+    if (this.#stopping.signal.aborted) return;
+    const why = isConclaveError(error)
+      ? `${error.code}: ${error.message}`
+      : error instanceof Error
+        ? error.message
+        : "";
+    this.#options.tell({ type: "trouble", what: why === "" ? what : `${what}: ${why}` });
+  }
+}

@@ -1,0 +1,54 @@
+// Orders of operators: what the leader makes of one. Pure. An order comes by a memo of its own election (`failover/NAME/orders`), is dealt with once, and is answered in the record.
+import type { ChoiceRule, Views } from "./choice.ts";
+import type { FailoverRecord } from "./record.ts";
+
+export type Order =
+  | { readonly id: string; readonly kind: "pause" | "resume" }
+  | {
+      readonly id: string;
+      readonly kind: "switchover";
+      /** Undefined: whoever is best. */
+      readonly to: string | undefined;
+      /** Whatever its data is. */
+      readonly isForced: boolean;
+    };
+
+/** The record that answers it: refused in words, done, or begun. */
+export function decideOrder(rule: ChoiceRule, record: FailoverRecord, order: Order, views: Views): FailoverRecord {
+  if (order.kind !== "switchover") {
+    const isPaused = order.kind === "pause";
+    const said = isPaused ? "failover is paused: orders are obeyed, failures are not" : "failover goes on";
+    return { ...record, isPaused, order: { id: order.id, said, isDone: true } };
+  }
+  const refuse = (said: string): FailoverRecord => ({ ...record, order: { id: order.id, said, isDone: false } });
+  const from = record.primary;
+  const to = order.to ?? bestOf(rule, record, views);
+  if (to === undefined) return refuse("no server could take over: none follows the primary");
+  if (rule.servers[to] === undefined)
+    return refuse(`there is no server ${to}: ${Object.keys(rule.servers).join(", ")}`);
+  if (to === from) return refuse(`${to} is the primary`);
+  const flaw = flawOf(rule, record, views, to);
+  if (flaw !== undefined && !order.isForced) return refuse(flaw);
+  const begun = { ...record, epoch: record.epoch + 1, tried: [] };
+  const answer = { id: order.id, said: `${from ?? "nobody"} hands over to ${to}`, isDone: true };
+  if (from !== undefined && views[from]?.is === "up" && flaw === undefined)
+    return { ...begun, order: answer, step: { at: "handing-over", from, to } };
+  const wish = { server: to, isForced: order.isForced };
+  return { ...begun, order: answer, step: { at: "fencing", why: "order", from, wish } };
+}
+
+function flawOf({ servers }: ChoiceRule, record: FailoverRecord, views: Views, to: string): string | undefined {
+  const view = views[to];
+  if (view?.is !== "up") return `${to} does not answer`;
+  if ((servers[to] ?? 0) === 0) return `${to} has priority 0: it is never promoted`;
+  if (view.history !== record.histories[0]) return `${to} does not have the history of the primary`;
+  if (record.primary !== undefined && (view.follows !== record.primary || !view.isLinked))
+    return `${to} does not follow ${record.primary} now`;
+  return undefined;
+}
+
+function bestOf(rule: ChoiceRule, record: FailoverRecord, views: Views): string | undefined {
+  return Object.keys(rule.servers)
+    .filter((server) => server !== record.primary && flawOf(rule, record, views, server) === undefined)
+    .toSorted((a, b) => (rule.servers[b] ?? 0) - (rule.servers[a] ?? 0))[0];
+}

@@ -1,0 +1,249 @@
+// One server of PostgreSQL over SQL, through the peer `pg`. A connection that breaks is opened again, but only to the same server process: what is promoted must be what was looked at, and what the guard kills.
+import { Refusal } from "../base/refusal.ts";
+import { loadClient } from "../clients/postgres/database.ts";
+import type { View } from "./choice.ts";
+import type { GuardOutcome } from "./guard-machine.ts";
+import type { PostgresHome } from "./postgres-home.ts";
+import { readControl } from "./postgres-control.ts";
+import { conninfoTo, leftAt, LOOK, type Looked, standbyNames, STARTED, viewOf } from "./postgres-view.ts";
+import type { Promotion, ServerLink, ServerSpec } from "./replication.ts";
+
+/** What is used of a Client of pg. */
+interface PgClient {
+  connect(): Promise<unknown>;
+  query(query: {
+    readonly text: string;
+    readonly query_timeout: number;
+  }): Promise<{ readonly rows: readonly object[] }>;
+  end(): Promise<unknown>;
+  on(event: "error" | "end", listener: () => void): unknown;
+}
+
+/** The group, and what of it is on this host. */
+export interface PostgresPlace {
+  readonly servers: Readonly<Record<string, ServerSpec>>;
+  readonly options: { readonly timeoutMs: number; readonly promoteWithinMs: number };
+  readonly home: PostgresHome | undefined;
+  readonly canMend: boolean;
+}
+
+const LOOK_EVERY_MS = 20;
+const CHECKPOINT_WITHIN_MS = 60_000;
+
+export class PostgresServerLink implements ServerLink {
+  readonly #server: ServerSpec;
+  readonly #place: PostgresPlace;
+  #client: PgClient | undefined;
+  #connecting: Promise<PgClient> | undefined;
+  /** When the postmaster was started, by its own word. */
+  #started: string | undefined;
+  #isOpen = true;
+
+  private constructor(server: ServerSpec, place: PostgresPlace) {
+    this.#server = server;
+    this.#place = place;
+  }
+
+  static async open(server: ServerSpec, place: PostgresPlace): Promise<PostgresServerLink> {
+    const link = new PostgresServerLink(server, place);
+    await link.#look();
+    return link;
+  }
+
+  /** So that the control file says on which timeline it is. A failure is found out by who needs it. */
+  static async checkpoint(server: ServerSpec, place: PostgresPlace): Promise<void> {
+    const link = await PostgresServerLink.open(server, place).catch(() => undefined);
+    if (link === undefined) return;
+    await link.#ask("CHECKPOINT", CHECKPOINT_WITHIN_MS).catch(() => {});
+    link.close();
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  async view(): Promise<View> {
+    try {
+      return viewOf(await this.#look(), this.#place.servers);
+    } catch {
+      return { is: "unknown" };
+    }
+  }
+
+  async pid(): Promise<number | undefined> {
+    return (await this.#look()).pid;
+  }
+
+  /** SAFETY: its standbys are named before it can take a commit, and the timeline that it takes is its own: it is asked afterwards, and any other is as if nobody had answered. */
+  async promote({ generation, standbys }: Promotion): Promise<GuardOutcome> {
+    const { home, options } = this.#place;
+    const before = await this.#look().catch(() => undefined);
+    if (before === undefined || !before.standby) return "unknown";
+    // SAFETY: it has had this number already, in a promotion that nobody heard of. PostgreSQL would take the next one, which the record may give to another server.
+    if (home !== undefined && Number.parseInt(before.timeline ?? "", 16) >= generation) return "not-done";
+    try {
+      if (standbys !== undefined)
+        await this.#set("synchronous_standby_names", standbyNames(standbys.confirmations, standbys.promotable));
+      home?.reserveTimelines(generation);
+      const seconds = Math.max(1, Math.ceil(options.promoteWithinMs / 1000));
+      await this.#ask(`SELECT pg_promote(true, ${seconds})`, seconds * 1000 + options.timeoutMs);
+      const after = await this.#look();
+      const timeline = Number.parseInt(after.timeline ?? "", 16);
+      const isIts = home === undefined ? timeline >= generation : timeline === generation;
+      return !after.standby && isIts ? "done" : "unknown";
+    } catch {
+      return "unknown";
+    }
+  }
+
+  async follow(primary: ServerSpec): Promise<GuardOutcome> {
+    try {
+      const { standby } = await this.#look();
+      if (!standby) return "not-done";
+      await this.#set("primary_conninfo", conninfoTo(primary, { application_name: this.#server.name }));
+      return "done";
+    } catch {
+      return "unknown";
+    }
+  }
+
+  /**
+   * The target is close first, so that the stop is short. Then the server is told to stop: it ends its clients, writes a last checkpoint, and does not end before each standby that is connected has all of it. What was not
+   * acknowledged by then never will be.
+   */
+  async retire(to: ServerSpec, withinMs: number): Promise<GuardOutcome> {
+    const untilMs = performance.now() + withinMs;
+    const { home } = this.#place;
+    const target = await PostgresServerLink.open(to, this.#place).catch(() => undefined);
+    try {
+      const own = await this.view();
+      const isReady = own.is === "up" && own.role === "primary" && home !== undefined;
+      if (!isReady || target === undefined || !(await target.#reaches(own.history, own.position, untilMs, "received")))
+        return "not-done";
+      await this.#ask("CHECKPOINT", Math.max(1, untilMs - performance.now())).catch(() => {});
+      const postmaster = home.postmaster();
+      if (postmaster === undefined) return "not-done";
+      process.kill(postmaster, "SIGINT");
+      while (home.postmaster() !== undefined) {
+        if (performance.now() > untilMs) return "unknown";
+        await pause();
+      }
+      const control = await readControl(home);
+      if (control?.state !== "shut down") return "unknown";
+      return (await target.#reaches(own.history, control.checkpoint + 1, untilMs, "replayed")) ? "done" : "unknown";
+    } catch {
+      return "unknown";
+    } finally {
+      target?.close();
+    }
+  }
+
+  /** What was told to stop has stopped, or will. Who sees it down replaces it. */
+  async unretire(): Promise<void> {}
+
+  async hasParted(primary: ServerSpec): Promise<boolean> {
+    if (!this.#place.canMend) return false;
+    const own = await this.#look().catch(() => undefined);
+    if (own === undefined || !own.standby || own.receiver === "streaming") return false;
+    const link = await PostgresServerLink.open(primary, this.#place).catch(() => undefined);
+    if (link === undefined) return false;
+    try {
+      const other = await link.#look();
+      const timeline = Number.parseInt(own.timeline ?? "", 16);
+      const later = Number.parseInt(other.timeline ?? "", 16);
+      if (other.standby || other.system !== own.system || later === timeline || other.history === null) return false;
+      const left = leftAt(other.history, timeline);
+      return left === undefined || Number(own.position) > left;
+    } catch {
+      return false;
+    } finally {
+      link.close();
+    }
+  }
+
+  close(): void {
+    this.#isOpen = false;
+    void this.#client?.end().catch(() => {});
+    this.#client = undefined;
+  }
+
+  /** Within this history, until it has this much. */
+  async #reaches(history: string, position: number, untilMs: number, what: "received" | "replayed"): Promise<boolean> {
+    while (performance.now() < untilMs) {
+      const looked = await this.#look().catch(() => undefined);
+      const view = looked && viewOf(looked, this.#place.servers);
+      const has = what === "replayed" ? Number(looked?.position ?? 0) : view?.is === "up" ? view.position : 0;
+      if (view?.is === "up" && view.history === history && has >= position) return true;
+      await pause();
+    }
+    return false;
+  }
+
+  /** Heard of by every process of the server when this resolves, or soon after. */
+  async #set(name: string, value: string): Promise<void> {
+    await this.#ask(`ALTER SYSTEM SET ${name} = '${value.replaceAll("'", "''")}'`);
+    await this.#ask("SELECT pg_reload_conf()");
+  }
+
+  async #look(): Promise<Looked> {
+    const [row] = await this.#ask(LOOK);
+    if (row === undefined) throw new Error("it said nothing");
+    return row as Looked;
+  }
+
+  async #ask(text: string, withinMs: number = this.#place.options.timeoutMs): Promise<readonly object[]> {
+    const client = await this.#connected();
+    try {
+      return (await client.query({ text, query_timeout: withinMs })).rows;
+    } catch (error) {
+      if (!("severity" in (error as object))) this.#drop(client); // no word of the server: the connection is in doubt
+      throw error;
+    }
+  }
+
+  async #connected(): Promise<PgClient> {
+    if (!this.#isOpen) throw new Error("it is closed");
+    if (this.#client !== undefined) return this.#client;
+    this.#connecting ??= this.#connect().finally(() => (this.#connecting = undefined));
+    return await this.#connecting;
+  }
+
+  /** SAFETY: another postmaster at this address is another service. */
+  async #connect(): Promise<PgClient> {
+    const client = newClient(this.#server, this.#place.options.timeoutMs);
+    client.on("error", () => this.#drop(client));
+    client.on("end", () => this.#drop(client));
+    await client.connect();
+    const { rows } = await client.query({ text: STARTED, query_timeout: this.#place.options.timeoutMs });
+    const { started } = rows[0] as { readonly started: string };
+    this.#started ??= started;
+    if (this.#started !== started || !this.#isOpen) {
+      this.#drop(client);
+      this.#isOpen = false;
+      throw new Error("another server has its place");
+    }
+    this.#client = client;
+    return client;
+  }
+
+  #drop(client: PgClient): void {
+    if (this.#client === client) this.#client = undefined;
+    void client.end().catch(() => {});
+  }
+}
+
+function newClient({ url }: ServerSpec, timeoutMs: number): PgClient {
+  const module = loadClient("pg") as { readonly Client: new (options: object) => PgClient } | undefined;
+  if (module === undefined)
+    throw new Refusal("STORE_UNSUPPORTED", "failover of PostgreSQL needs the client pg. Run: npm install pg");
+  return new module.Client({
+    connectionString: url,
+    connectionTimeoutMillis: timeoutMs,
+    keepAlive: true,
+    application_name: "conclave failover",
+  });
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, LOOK_EVERY_MS));
+}

@@ -1,0 +1,100 @@
+// What a server of PostgreSQL says of itself, and how that becomes a view. Pure but for the text of the question.
+//
+// A history is SYSTEM/TIMELINE: the identifier that initdb gave the cluster, and the timeline of the last write that this server has. A position is a place in the log, in bytes.
+//
+//   of a primary    the timeline that it writes on, and how far it has written to its disk
+//   of a standby    the greater of what it has received and what it has replayed. After a start it may have more in its folder than it has replayed: until it has asked for what is not there (it waits, or has started to
+//                   receive), nobody knows how much it has, and the view is unknown. The timeline is that of the receiver, or of the latest file of the log in its folder: the control file lags behind
+import type { View } from "./choice.ts";
+import type { ServerSpec } from "./replication.ts";
+
+export const STARTED = "SELECT extract(epoch FROM pg_postmaster_start_time())::text AS started";
+
+export const LOOK = `SELECT pg_is_in_recovery() AS standby, system_identifier::text AS system, pg_backend_pid() AS pid,
+  current_setting('primary_conninfo', true) AS conninfo, coalesce(pg_stat_wal_receiver.status, '') AS receiver,
+  CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() - '0/0' ELSE pg_current_wal_flush_lsn() - '0/0' END::text AS position,
+  CASE WHEN pg_is_in_recovery() THEN pg_last_wal_receive_lsn() - '0/0' END::text AS received,
+  CASE WHEN pg_is_in_recovery() THEN (SELECT wait_event FROM pg_stat_activity WHERE backend_type = 'startup') END AS waits,
+  timeline, pg_read_file('pg_wal/' || timeline || '.history', 0, 100000, true) AS history
+  FROM pg_control_system() LEFT JOIN pg_stat_wal_receiver ON true,
+  LATERAL (SELECT CASE WHEN NOT pg_is_in_recovery() THEN substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
+    ELSE coalesce(lpad(upper(to_hex(received_tli)), 8, '0'),
+      (SELECT max(substr(name, 1, 8)) FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$')) END AS timeline) AS own`;
+
+/** The row of the answer. */
+export interface Looked {
+  readonly standby: boolean;
+  readonly system: string;
+  readonly pid: number;
+  readonly conninfo: string | null;
+  readonly position: string | null;
+  readonly received: string | null;
+  readonly waits: string | null;
+  readonly receiver: string;
+  readonly timeline: string | null;
+  /** The text of the history file of `timeline`. */
+  readonly history: string | null;
+}
+
+/** Nothing of the log is in the folder that was not replayed. */
+const EXHAUSTED = new Set(["RecoveryRetrieveRetryInterval", "RecoveryWalStream"]);
+
+export function viewOf(looked: Looked, servers: Readonly<Record<string, ServerSpec>>): View {
+  const { standby, system, position, received, waits, receiver } = looked;
+  const timeline = Number.parseInt(looked.timeline ?? "", 16);
+  if (!Number.isInteger(timeline) || position === null) return { is: "unknown" };
+  if (standby && received === null && !EXHAUSTED.has(waits ?? "")) return { is: "unknown" };
+  return {
+    is: "up",
+    role: standby ? "replica" : "primary",
+    history: historyOf(system, timeline),
+    ancestors: ancestorsIn(looked.history ?? "").map((ancestor) => historyOf(system, ancestor)),
+    generation: timeline,
+    position: Math.max(Number(position), standby ? Number(received ?? 0) : 0),
+    follows: standby ? followedBy(looked.conninfo ?? "", servers) : undefined,
+    isLinked: standby && receiver === "streaming",
+    isEmpty: false,
+  };
+}
+
+function historyOf(system: string, timeline: number): string {
+  return `${system}/${timeline}`;
+}
+
+/** The timelines before this one, the last one first: a line of its history file for each. */
+function ancestorsIn(historyFile: string): readonly number[] {
+  const lines = historyFile.split("\n").filter((line) => /^\s*\d+\s/.test(line));
+  return lines.map((line) => Number.parseInt(line, 10)).toReversed();
+}
+
+function followedBy(conninfo: string, servers: Readonly<Record<string, ServerSpec>>): string | undefined {
+  const [, host] = /(?:^|\s)host='?([^'\s]*)'?/.exec(conninfo) ?? [];
+  const [, port] = /(?:^|\s)port='?(\d+)'?/.exec(conninfo) ?? [];
+  return Object.values(servers).find((server) => server.host === host && `${server.port}` === port)?.name;
+}
+
+/** Where the server left `timeline` for the next one, by its history file; undefined: it has never been on it, or is still. */
+export function leftAt(historyFile: string, timeline: number): number | undefined {
+  const line = historyFile.split("\n").find((each) => Number(/^\s*(\d+)\s/.exec(each)?.[1]) === timeline);
+  const [, high = "", low = ""] = /\s([0-9A-F]+)\/([0-9A-F]+)/i.exec(line ?? "") ?? [];
+  return high === "" ? undefined : Number.parseInt(high, 16) * 2 ** 32 + Number.parseInt(low, 16);
+}
+
+/** As libpq reads it. The password stands in the settings of the standby, which only their owner reads. */
+export function conninfoTo({ url, host, port }: ServerSpec, extra: Readonly<Record<string, string>>): string {
+  const { username, password, searchParams } = new URL(url);
+  const parts: Record<string, string> = { host, port: `${port}`, user: decodeURIComponent(username) || "postgres" };
+  if (password !== "") parts["password"] = decodeURIComponent(password);
+  for (const name of ["sslmode", "sslrootcert"]) if (searchParams.has(name)) parts[name] = searchParams.get(name) ?? "";
+  const quoted = ([name, value]: readonly [string, string]): string =>
+    `${name}='${value.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+  return Object.entries({ ...parts, ...extra })
+    .map(quoted)
+    .join(" ");
+}
+
+/** For `synchronous_standby_names`. A name that no standby has makes every commit wait: so does a server that was not told yet. */
+export function standbyNames(confirmations: number, standbys: readonly string[]): string {
+  const names = standbys.length === 0 ? ["conclave nobody"] : standbys;
+  return `ANY ${confirmations} (${names.map((name) => `"${name}"`).join(", ")})`;
+}

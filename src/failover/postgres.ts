@@ -1,0 +1,151 @@
+// PostgreSQL 13 and newer: primary and standbys by streaming replication. A history is the cluster's identifier and the timeline, a position the place in the log (postgres-view.ts).
+//
+//   start      always with standby.signal; the guard starts `postgres` itself. No server starts as a primary, whatever its folder says
+//   promote    pg_promote, and then the server's own word: it is not in recovery, and its timeline is the one that the record gave this promotion (postgres-home.ts)
+//   follow     primary_conninfo in postgresql.auto.conf, and a reload
+//   hand over  a clean stop: PostgreSQL sends everything before it ends, and the last thing is the checkpoint of the stop. Done is it when the target has replayed that one
+//   mend       a server that has what its primary does not have is stopped cleanly, and pg_rewind takes it back to where the two parted. Where that cannot be done, a human is told to rebuild it
+//
+// Why no acknowledged commit is lost where commits wait for k standbys: which standbys may confirm a commit of a server stands in the record before that server becomes writable (machine.ts), and
+// `synchronous_standby_names` is made of the record's set, not of the file on this host. Until then it names a standby that does not exist, so that a setting that is heard of late makes commits wait, and none pass.
+//
+// Dead is this service when its postmaster and all backends are gone. A backend leaves the session of the postmaster and writes its title over its environment, and one was seen to commit two seconds after the postmaster
+// was killed. So only a cgroup finds all of them.
+import { spawn } from "node:child_process";
+import { ConclaveError } from "../base/errors.ts";
+import { problemOfUrl } from "../clients/postgres/url.ts";
+import { homeOf, type PostgresHome } from "./postgres-home.ts";
+import { PostgresServerLink, type PostgresPlace } from "./postgres-link.ts";
+import { conninfoTo, standbyNames } from "./postgres-view.ts";
+import type { Beginning, Prepared, Replication, ServerLink, ServerSpec } from "./replication.ts";
+
+/** Options of `postgresReplication`. */
+export interface PostgresReplicationOptions {
+  /** Of one command. */
+  readonly timeoutMs: number;
+  readonly promoteWithinMs: number;
+  /** Commits wait for so many standbys; 0: `synchronous_standby_names` is the user's. */
+  readonly confirmations: number;
+}
+
+/** A mending that failed is not tried again at once. */
+const MEND_AGAIN_AFTER_MS = 30_000;
+
+/** What is wrong with the URL of a server. */
+export function problemOfPostgres(url: string): string | undefined {
+  const problem = problemOfUrl(url);
+  if (problem !== undefined) return problem;
+  if (!URL.canParse(url)) return "the URL cannot be read";
+  return new URL(url).hostname === "" ? "the host is missing: clients and standbys reach it by this URL" : undefined;
+}
+
+/** Primary and standbys of PostgreSQL. */
+export function postgresReplication(
+  servers: Readonly<Record<string, ServerSpec>>,
+  options: PostgresReplicationOptions,
+): Replication {
+  return new PostgresReplication(servers, options);
+}
+
+class PostgresReplication implements Replication, PostgresPlace {
+  readonly kind = "postgres";
+  readonly needsCgroup = "a backend of PostgreSQL leaves the session of its server, and may commit after that is dead";
+  readonly stopSignal = "SIGINT";
+  readonly servers: Readonly<Record<string, ServerSpec>>;
+  readonly options: PostgresReplicationOptions;
+  /** Of the server beside which this process is the guard. */
+  home: PostgresHome | undefined;
+  #mendedAtMs = -Infinity;
+
+  constructor(servers: Readonly<Record<string, ServerSpec>>, options: PostgresReplicationOptions) {
+    this.servers = servers;
+    this.options = options;
+  }
+
+  connect(server: ServerSpec): Promise<ServerLink> {
+    return PostgresServerLink.open(server, this);
+  }
+
+  get canMend(): boolean {
+    return performance.now() - this.#mendedAtMs > MEND_AGAIN_AFTER_MS;
+  }
+
+  async prepare({ server, command, primary, mends, signal }: Beginning): Promise<Prepared> {
+    const home = homeOf(command, process.env);
+    this.home = home;
+    if (home.isMending) throw mustRebuild(home, "pg_rewind was begun on it and did not end", primary);
+    const trouble = mends && primary !== undefined ? await this.#mend(home, primary, signal) : undefined;
+    // A standby that was away for long asks for every number in between.
+    home.reserveTimelines(home.lastTimeline);
+    home.becomeStandby(this.#settings(server, primary));
+    return { command: [...command, "-c", "hot_standby=on", "-c", "wal_log_hints=on"], trouble };
+  }
+
+  #settings(server: ServerSpec, primary: ServerSpec | undefined): Readonly<Record<string, string>> {
+    const conninfo = primary === undefined ? "" : conninfoTo(primary, { application_name: server.name });
+    const { confirmations } = this.options;
+    const names = confirmations === 0 ? {} : { synchronous_standby_names: standbyNames(confirmations, []) };
+    return { primary_conninfo: conninfo, ...names };
+  }
+
+  /** The source writes a checkpoint first: before that its control file names the timeline that it has left. Undefined: it can follow now. */
+  async #mend(home: PostgresHome, primary: ServerSpec, signal: AbortSignal): Promise<string | undefined> {
+    this.#mendedAtMs = performance.now();
+    const source = conninfoTo(primary, { dbname: "postgres" });
+    const args = ["--target-pgdata", home.data, "--source-server", source];
+    await PostgresServerLink.checkpoint(primary, this);
+    const tried = await runAs(home, "pg_rewind", [...args, "--dry-run"], signal);
+    if (tried.code !== 0)
+      return `this server has what ${primary.name} does not have, and pg_rewind cannot take it back (${tried.said}). ${rebuildWith(home, primary)}`;
+    const restore = home.keepConfiguration();
+    home.noteMending(true);
+    const { code, said } = await runAs(home, "pg_rewind", args, signal);
+    if (code !== 0) throw mustRebuild(home, `pg_rewind failed (${said})`, primary);
+    restore();
+    home.noteMending(false);
+    this.#mendedAtMs = -Infinity;
+    return undefined;
+  }
+}
+
+function mustRebuild({ data }: PostgresHome, why: string, primary: ServerSpec | undefined): ConclaveError {
+  return new ConclaveError("CONFIG_INVALID", `${data} cannot be used: ${why}. ${rebuildWith({ data }, primary)}`);
+}
+
+function rebuildWith({ data }: { readonly data: string }, primary: ServerSpec | undefined): string {
+  const { host, port } = primary ?? { host: "PRIMARY", port: 5432 };
+  return `rebuild it: stop the guard, move ${data} away, pg_basebackup -h ${host} -p ${port} -D ${data} -X stream -c fast, start the guard`;
+}
+
+/** As the owner of the data: neither pg_rewind nor postgres runs as root. The password is in its environment, not among its arguments. */
+function runAs(
+  home: PostgresHome,
+  program: string,
+  args: readonly string[],
+  signal: AbortSignal,
+): Promise<{ readonly code: number; readonly said: string }> {
+  const { uid, gid } = home.owner;
+  const identity = process.getuid?.() === 0 ? { uid, gid } : {};
+  const [secret, rest] = withoutPassword(args);
+  return new Promise((resolve) => {
+    let said = "";
+    const child = spawn(home.program(program), rest, {
+      stdio: ["ignore", "pipe", "pipe"],
+      cwd: "/",
+      signal,
+      killSignal: "SIGTERM",
+      env: { ...process.env, ...(secret === undefined ? {} : { PGPASSWORD: secret }), LC_ALL: "C" },
+      ...identity,
+    });
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (text: Buffer) => (said = `${said}${text.toString()}`.slice(-2000)));
+    child.once("error", (error) => resolve({ code: 127, said: error.message }));
+    child.once("close", (code) => resolve({ code: code ?? 1, said: said.trim().split("\n").slice(-2).join(" ") }));
+  });
+}
+
+function withoutPassword(args: readonly string[]): readonly [string | undefined, readonly string[]] {
+  const word = /(?:^|\s)password='((?:[^'\\]|\\.)*)'/;
+  const secret = args.map((arg) => word.exec(arg)?.[1]).find((found) => found !== undefined);
+  return [secret?.replaceAll(/\\(.)/g, "$1"), args.map((arg) => arg.replace(word, ""))];
+}

@@ -1,0 +1,282 @@
+// Who should lead each partition: sticky, balanced by weight, with few moves. Pure; the same order gives the same answer. It only wishes: what may be taken from whom, and when, is decided by
+// the controller (controller.ts), and safety does not depend on this file.
+//
+//   sticky     A partition stays where it is, unless its owner is gone or drains, somebody asked for a transfer, or balance needs the move.
+//   crash      When a member is gone, only its partitions move: each goes to the member with the least load for its weight.
+//   balance    A member's share is its weight's part of the total. It has at most its share and 5 %, and at least its share less 5 %; or one partition more or less, where 5 % is
+//              less than that.
+//   movement   For balance, partitions move only from members above their share to members below it, and no partition moves twice. So after a join about as many move as the new member's share.
+//   zone       A partition with a zone goes to a member of that zone if one has room. It is not moved for the zone's sake.
+//   preferred  A partition goes to its preferred member while that is there and has room, and is moved for that; the other moves for balance leave it there if others will do.
+//
+// Cost: O((partitions + members) · log members).
+import { LoadHeap } from "./load-heap.ts";
+
+export interface AssignMember {
+  /** Above 0, relative to the others'. */
+  readonly weight: number;
+  readonly zone?: string | undefined;
+  /** Gives away what it has, and gets nothing. */
+  readonly isDraining?: boolean | undefined;
+}
+
+export interface AssignOrder {
+  readonly members: readonly AssignMember[];
+  /** For each partition: the place of its owner among the members; NOBODY; or FIXED, if it is with somebody whom it cannot be taken from yet. */
+  readonly owners: Int32Array;
+  /** Of each partition; 1 where there is none. */
+  readonly weights?: Float64Array | undefined;
+  readonly zoneOf?: ((partition: number) => string | undefined) | undefined;
+  /** For each partition: the place of its preferred member, or NOBODY. */
+  readonly preferred?: Int32Array | undefined;
+  /** Transfers that were asked for: partition → the place of a member. */
+  readonly pinned?: ReadonlyMap<number, number> | undefined;
+  /** At most so many partitions are taken from members that could keep them; transfers do not count. */
+  readonly movesMax?: number | undefined;
+}
+
+export const NOBODY = -1;
+export const FIXED = -2;
+
+const TOLERANCE = 0.05;
+/** Sums of weights are compared with so much room for rounding. */
+const DUST = 1e-9;
+
+/** For each partition the place of the member that should lead it; NOBODY if there is none; FIXED as it was given. */
+export function assign(order: AssignOrder): Int32Array {
+  const wanted = Int32Array.from(order.owners);
+  const takers = order.members.filter(({ isDraining }) => isDraining !== true).length;
+  if (takers === 0) return wanted;
+  const deal = new Deal(order, wanted);
+  deal.followPins();
+  deal.followPreferences();
+  deal.placeOrphans();
+  deal.shed();
+  deal.fill();
+  return wanted;
+}
+
+class Deal {
+  readonly #order: AssignOrder;
+  readonly #wanted: Int32Array;
+  readonly #loads: LoadHeap;
+  readonly #shares: Float64Array;
+  /** The most that a single partition weighs, of those that may move. */
+  readonly #grain: number;
+  readonly #moved: Uint8Array;
+  #movesLeft: number;
+  #lists: number[][] | undefined;
+
+  constructor(order: AssignOrder, wanted: Int32Array) {
+    const { members, weights, movesMax = Infinity } = order;
+    this.#order = order;
+    this.#wanted = wanted;
+    this.#movesLeft = movesMax;
+    this.#moved = new Uint8Array(wanted.length);
+    const loads = new Float64Array(members.length);
+    let total = 0;
+    let grain = 0;
+    for (let partition = 0; partition < wanted.length; partition++) {
+      const owner = wanted[partition] as number;
+      if (owner === FIXED) continue;
+      const weight = weights?.[partition] ?? 1;
+      total += weight;
+      if (weight > grain) grain = weight;
+      if (owner === NOBODY || members[owner]?.isDraining === true) wanted[partition] = NOBODY;
+      else loads[owner] = (loads[owner] as number) + weight;
+    }
+    this.#grain = grain;
+    this.#loads = new LoadHeap(members, loads);
+    const all = members.reduce((sum, { weight, isDraining }) => sum + (isDraining === true ? 0 : weight), 0);
+    this.#shares = Float64Array.from(members, ({ weight, isDraining }) =>
+      isDraining === true ? 0 : (total * weight) / all,
+    );
+  }
+
+  followPins(): void {
+    for (const [partition, to] of this.#order.pinned ?? []) {
+      if (this.#wanted[partition] === FIXED || this.#order.members[to] === undefined) continue;
+      this.#move(partition, to);
+      this.#moved[partition] = 1;
+    }
+  }
+
+  /** Up to what a member may have of those that prefer it, and those that are there already come first: so the same question has the same answer again. What is too much then, others give away. */
+  followPreferences(): void {
+    const { preferred, members } = this.#order;
+    if (preferred === undefined) return;
+    const home = new Float64Array(members.length);
+    for (let partition = 0; partition < preferred.length; partition++) {
+      const at = this.#wanted[partition] as number;
+      if (at >= 0 && at === preferred[partition]) home[at] = (home[at] as number) + this.#weight(partition);
+    }
+    for (let partition = 0; partition < preferred.length; partition++) {
+      const to = preferred[partition] as number;
+      const from = this.#wanted[partition] as number;
+      if (to < 0 || from === to || from === FIXED || this.#moved[partition] === 1) continue;
+      const load = (home[to] as number) + this.#weight(partition);
+      if (members[to]?.isDraining === true || load > this.#upper(to) + DUST) continue;
+      if (from !== NOBODY && !this.#spend()) continue;
+      home[to] = load;
+      this.#move(partition, to);
+    }
+  }
+
+  /** The heavy ones first, so that the light ones even out what is left. */
+  placeOrphans(): void {
+    const orphans: number[] = [];
+    for (let partition = 0; partition < this.#wanted.length; partition++)
+      if (this.#wanted[partition] === NOBODY) orphans.push(partition);
+    const { weights, zoneOf } = this.#order;
+    if (weights !== undefined) orphans.sort((a, b) => this.#weight(b) - this.#weight(a) || a - b);
+    for (const partition of orphans) {
+      const near = this.#loads.least(zoneOf?.(partition));
+      const to = near !== undefined && this.#hasRoom(near, partition) ? near : this.#loads.least();
+      if (to !== undefined) this.#move(partition, to);
+    }
+  }
+
+  /** Members above their bound give away, to those with the least load. */
+  shed(): void {
+    for (let from = 0; from < this.#shares.length; from++)
+      while (this.#loads.loadOf(from) > this.#upper(from) + DUST && this.#giveAway(from));
+  }
+
+  /** Members below their bound are given, by those with the most above their share. */
+  fill(): void {
+    const needy = Array.from(this.#shares.keys()).filter((member) => this.#isBelow(member));
+    if (needy.length === 0) return;
+    // Only the donor on top changes while it gives: the heap is exact.
+    const donors = new MaxHeap(
+      Array.from(this.#shares.keys()).filter((member) => this.#excess(member) > DUST),
+      (member) => this.#excess(member),
+    );
+    for (const to of needy)
+      while (this.#isBelow(to)) {
+        const from = donors.top;
+        if (from === undefined || this.#excess(from) <= DUST || this.#movesLeft <= 0) return;
+        if (this.#giveAway(from, to)) donors.sinkTop();
+        else donors.removeTop();
+      }
+  }
+
+  #isBelow(member: number): boolean {
+    return this.#order.members[member]?.isDraining !== true && this.#loads.loadOf(member) < this.#lower(member) - DUST;
+  }
+
+  /** Above its share, for its weight. */
+  #excess(member: number): number {
+    return (this.#loads.loadOf(member) - (this.#shares[member] as number)) / (this.#order.members[member]?.weight ?? 1);
+  }
+
+  /** One partition whose move makes the two more even. False: there is none, or no move is left. */
+  #giveAway(from: number, toward?: number): boolean {
+    this.#lists ??= this.#listAll();
+    const list = this.#lists[from] as number[];
+    while (list.length > 0) {
+      const partition = list.pop() as number;
+      const to = toward ?? this.#loads.least();
+      if (to === undefined || to === from) return false;
+      if (this.#excessWith(to, partition) >= this.#excess(from) - DUST) continue;
+      if (!this.#spend()) return false;
+      this.#move(partition, to);
+      this.#moved[partition] = 1;
+      return true;
+    }
+    return false;
+  }
+
+  #excessWith(member: number, partition: number): number {
+    const weight = this.#order.members[member]?.weight ?? 1;
+    return this.#excess(member) + this.#weight(partition) / weight;
+  }
+
+  /** What each has and may give, the best to give last: what prefers another or nobody before what prefers it; of these the heavy ones. */
+  #listAll(): number[][] {
+    const { preferred, weights, members } = this.#order;
+    const lists: number[][] = members.map(() => []);
+    for (let partition = 0; partition < this.#wanted.length; partition++)
+      if (this.#moved[partition] === 0) lists[this.#wanted[partition] as number]?.push(partition);
+    if (preferred === undefined && weights === undefined) return lists;
+    return lists.map((list, member) => {
+      const isAway = (partition: number): number => (preferred?.[partition] === member ? 0 : 1);
+      return list.toSorted((a, b) => isAway(a) - isAway(b) || this.#weight(a) - this.#weight(b) || a - b);
+    });
+  }
+
+  #move(partition: number, to: number): void {
+    const from = this.#wanted[partition] as number;
+    const weight = this.#weight(partition);
+    if (from >= 0) this.#loads.add(from, -weight);
+    this.#loads.add(to, weight);
+    this.#wanted[partition] = to;
+  }
+
+  #spend(): boolean {
+    if (this.#movesLeft <= 0) return false;
+    this.#movesLeft--;
+    return true;
+  }
+
+  #weight(partition: number): number {
+    return this.#order.weights?.[partition] ?? 1;
+  }
+
+  #hasRoom(member: number, partition: number): boolean {
+    if (this.#order.members[member]?.isDraining === true) return false;
+    return this.#loads.loadOf(member) + this.#weight(partition) <= this.#upper(member) + DUST;
+  }
+
+  #upper(member: number): number {
+    const share = this.#shares[member] as number;
+    return Math.max(share * (1 + TOLERANCE), Math.ceil(share / this.#grain - DUST) * this.#grain);
+  }
+
+  #lower(member: number): number {
+    const share = this.#shares[member] as number;
+    return Math.min(share * (1 - TOLERANCE), Math.floor(share / this.#grain + DUST) * this.#grain);
+  }
+}
+
+class MaxHeap {
+  readonly #items: number[];
+  readonly #keyOf: (item: number) => number;
+
+  constructor(items: readonly number[], keyOf: (item: number) => number) {
+    this.#items = items.toSorted((a, b) => keyOf(b) - keyOf(a) || a - b);
+    this.#keyOf = keyOf;
+  }
+
+  get top(): number | undefined {
+    return this.#items[0];
+  }
+
+  removeTop(): void {
+    const last = this.#items.pop();
+    if (last === undefined || this.#items.length === 0) return;
+    this.#items[0] = last;
+    this.sinkTop();
+  }
+
+  /** The key of the first has fallen. */
+  sinkTop(): void {
+    const items = this.#items;
+    const item = items[0] as number;
+    let place = 0;
+    for (;;) {
+      let child = 2 * place + 1;
+      if (child >= items.length) break;
+      if (child + 1 < items.length && this.#isBefore(items[child + 1] as number, items[child] as number)) child++;
+      const below = items[child] as number;
+      if (!this.#isBefore(below, item)) break;
+      items[place] = below;
+      place = child;
+    }
+    items[place] = item;
+  }
+
+  #isBefore(a: number, b: number): boolean {
+    const [left, right] = [this.#keyOf(a), this.#keyOf(b)];
+    return left === right ? a < b : left > right;
+  }
+}

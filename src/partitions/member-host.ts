@@ -1,0 +1,200 @@
+// One session of one member: carries out what the member's machine asks for, and tells it what came of it. It lives inside the term of the member's seat, so that the seat is not given back before
+// the work of every partition has settled (law 8), and no other session of this member begins before that.
+//
+// Before each input it asks the term (`isLeading`): once the session's signal has aborted, nothing is begun.
+import type { Clock } from "../base/clock.ts";
+import { ConclaveError, isConclaveError } from "../base/errors.ts";
+import { textOfError } from "../base/harmless.ts";
+import type { Election } from "../election/face.ts";
+import { writeReservedMemo } from "../election/memo.ts";
+import type { Term } from "../election/term.ts";
+import { parseChunk, sessionRef } from "./chunk.ts";
+import { type Ack, createMember, type MemberEffect, type MemberInput, type MemberState, stepMember } from "./member.ts";
+import { markOf } from "./mark.ts";
+import { chunkKey, INDEX_KEY, MEMBER_KEY, reserved } from "./names.ts";
+import { pause } from "./pause.ts";
+import { LedPartition, type PartitionTerm } from "./partition-term.ts";
+import { epochDomain, type Revision } from "./revision.ts";
+import { formatStatement, type Index, parseIndex } from "./texts.ts";
+
+/** The work of a partition while a member leads it. */
+export type PartitionWork = (partition: number, term: PartitionTerm) => Promise<unknown>;
+
+export interface MemberHostOptions {
+  readonly group: string;
+  readonly id: string;
+  readonly weight: number;
+  readonly zone: string | undefined;
+  readonly count: number;
+  readonly clock: Clock;
+  /** The term of this member's own seat. */
+  readonly term: Term;
+  readonly controller: Election;
+  readonly work: PartitionWork;
+  readonly report: (error: ConclaveError) => void;
+}
+
+const PAUSE_FIRST_MS = 1000;
+const PAUSE_LAST_MS = 60_000;
+const AGAIN_MS = 200;
+/** Chunks read at once. */
+const READS_MAX = 8;
+
+export class MemberHost {
+  readonly #options: MemberHostOptions;
+  #machine: MemberState | undefined;
+  #domain = "";
+  readonly #led = new Map<number, LedPartition>();
+  #acks: readonly Ack[] | undefined;
+  #isStating = false;
+  #done: (() => void) | undefined;
+
+  constructor(options: MemberHostOptions) {
+    this.#options = options;
+  }
+
+  get led(): readonly PartitionTerm[] {
+    return [...this.#led.values()];
+  }
+
+  /** Until the session's signal has aborted, and the work of every partition has settled. */
+  async run(): Promise<void> {
+    const { term } = this.#options;
+    const { signal } = term;
+    const over = new Promise<void>((resolve) => (this.#done = resolve));
+    signal.addEventListener("abort", () => this.#leave(), { once: true });
+    this.#state([]);
+    await this.#follow(signal);
+    if (signal.aborted) this.#leave();
+    await over;
+  }
+
+  /** Reads what the index says has changed. It only rings: what counts is what stands in the chunks. */
+  async #follow(signal: AbortSignal): Promise<void> {
+    const { controller, report } = this.#options;
+    while (!signal.aborted)
+      try {
+        for await (const memo of controller.observeMemo(reserved(INDEX_KEY), { signal }))
+          if (memo !== undefined) await this.#catchUp(parseIndex(memo.value), signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        report(asError(`the assignments of "${this.#options.group}" could not be read`, error));
+        await pause(this.#options.clock, AGAIN_MS, signal);
+      }
+  }
+
+  async #catchUp(index: Index, signal: AbortSignal): Promise<void> {
+    const machine = this.#machineFor(index);
+    const behind = index.revisions.flatMap((revision, chunk) => {
+      const seen = machine.seen.get(chunk);
+      const isNew = revision !== undefined && (seen === undefined || isBefore(seen, revision));
+      return isNew ? [chunk] : [];
+    });
+    for (let from = 0; from < behind.length && !signal.aborted; from += READS_MAX)
+      await Promise.all(behind.slice(from, from + READS_MAX).map((chunk) => this.#read(chunk)));
+  }
+
+  #machineFor({ count, chunkSize, domain }: Index): MemberState {
+    const { group, id, term, count: ours } = this.#options;
+    if (count !== ours) {
+      const message = `"${group}" has ${count} partitions, and this member was told ${ours}. The number of a group cannot be changed: use a group of another name.`;
+      throw new ConclaveError("CONFIG_INVALID", message);
+    }
+    this.#domain = epochDomain(domain, group);
+    this.#machine ??= createMember(sessionRef(id, term.token.value, markOf(term.token.bid)), chunkSize);
+    return this.#machine;
+  }
+
+  async #read(index: number): Promise<void> {
+    const memo = await this.#options.controller.memo(reserved(chunkKey(index)));
+    if (memo !== undefined) this.#input({ type: "chunk", index, chunk: parseChunk(memo.value) });
+  }
+
+  #leave(): void {
+    if (this.#machine === undefined) this.#done?.();
+    else if (!this.#machine.hasLeft) this.#input({ type: "leave" });
+  }
+
+  /** SAFETY: asks the clock before anything may begin. `isLeading` may abort the signal, which leaves, before it answers. */
+  #input(input: MemberInput): void {
+    const machine = this.#machine;
+    if (machine === undefined) return;
+    if (!this.#options.term.isLeading()) this.#leaveOnce(machine);
+    if (input.type !== "leave" || !machine.hasLeft) this.#carryOut(stepMember(machine, input));
+    if (machine.hasLeft && this.#led.size === 0) this.#done?.();
+  }
+
+  #leaveOnce(machine: MemberState): void {
+    if (!machine.hasLeft) this.#carryOut(stepMember(machine, { type: "leave" }));
+  }
+
+  #carryOut(effects: readonly MemberEffect[]): void {
+    for (const effect of effects)
+      if (effect.type === "begin") this.#begin(effect.partition, effect.epoch);
+      else if (effect.type === "stop") this.#led.get(effect.partition)?.stop();
+      else this.#state(effect.acks);
+  }
+
+  #begin(partition: number, epoch: Revision): void {
+    const { group, id, term } = this.#options;
+    const led = new LedPartition(group, partition, id, term, this.#domain, epoch);
+    this.#led.set(partition, led);
+    void this.#work(partition, led).then(() => {
+      led.end();
+      this.#led.delete(partition);
+      this.#input({ type: "settled", partition });
+    });
+  }
+
+  /** Never rejects, and does not settle before the signal has aborted: work that has ended early leads on without doing anything, work that failed begins again after a pause. */
+  async #work(partition: number, led: LedPartition): Promise<void> {
+    const { clock, work, report } = this.#options;
+    const stopped = new Promise<void>((resolve) =>
+      led.signal.addEventListener("abort", () => resolve(), { once: true }),
+    );
+    for (let waitMs = PAUSE_FIRST_MS; !led.signal.aborted; waitMs = Math.min(PAUSE_LAST_MS, 2 * waitMs))
+      try {
+        await work(partition, led);
+        return await stopped;
+      } catch (error) {
+        if (led.signal.aborted) return;
+        const message = `the work of partition ${partition} of "${led.group}" rejected: ${textOfError(error)}. It begins again in ${waitMs / 1000} s. Its error is the cause of this one.`;
+        report(new ConclaveError("PARTITION_FAILED", message, { cause: error }));
+        await pause(clock, waitMs, led.signal);
+      }
+  }
+
+  /** The latest acks, one write at a time: an ack stays true, so that those in between need not be written. */
+  #state(acks: readonly Ack[]): void {
+    this.#acks = acks;
+    if (this.#isStating) return;
+    this.#isStating = true;
+    void this.#stateAll().finally(() => (this.#isStating = false));
+  }
+
+  async #stateAll(): Promise<void> {
+    const { term, weight, zone, clock, report, group } = this.#options;
+    while (this.#acks !== undefined && term.isHeld()) {
+      const acks = this.#acks;
+      this.#acks = undefined;
+      try {
+        await writeReservedMemo(term, MEMBER_KEY, formatStatement({ weight, zone, acks }));
+      } catch (error) {
+        if (!term.isHeld()) return;
+        this.#acks ??= acks;
+        report(asError(`this member of "${group}" could not say what it leads`, error));
+        await pause(clock, AGAIN_MS, term.signal);
+      }
+    }
+  }
+}
+
+function isBefore({ term, n }: Revision, revision: { readonly token: bigint; readonly n: number }): boolean {
+  return term.token === revision.token ? n < revision.n : term.token < revision.token;
+}
+
+export function asError(what: string, cause: unknown): ConclaveError {
+  const code = isConclaveError(cause) ? cause.code : "STORE_UNREACHABLE";
+  const retryable = isConclaveError(cause) ? cause.retryable : true;
+  return new ConclaveError(code, `${what}: ${textOfError(cause)}. It is tried again.`, { retryable, cause });
+}

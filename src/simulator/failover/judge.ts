@@ -1,0 +1,64 @@
+// What judges a world of failovers, without knowing how its promises are kept. It sees in true time which services are writable, what they have, what clients were told, and which records the store applied.
+import type { FailoverPlan } from "../../failover/words.ts";
+import type { FailoverRecord } from "../../failover/record.ts";
+import { Judge } from "../kernel/judge.ts";
+import type { SimService } from "./service.ts";
+
+export class FailoverJudge extends Judge {
+  readonly #plan: FailoverPlan;
+  /** Writes that a client was told are done, in a world where that means something. */
+  readonly acknowledged: Set<number> = new Set();
+
+  constructor(plan: FailoverPlan, judgedBy: readonly string[] | undefined) {
+    super(judgedBy);
+    this.#plan = plan;
+  }
+
+  /** `seated`: the server whose guard holds the seat, by the store's word. */
+  becameWritable(service: SimService, all: readonly SimService[], seated: string | undefined, atMs: number): void {
+    const others = all.filter((other) => other !== service && other.isWritable).map(({ name }) => name);
+    if (others.length > 0)
+      this.find("one-writable", `${service.name} becomes writable while ${others.join(", ")} is`, atMs);
+    if (this.#plan.hasGuards && seated !== service.name)
+      this.find("writable-in-seat", `${service.name} becomes writable, and ${seated ?? "nobody"} is in the seat`, atMs);
+    const lost = [...this.acknowledged].filter((write) => !service.has(write));
+    if (this.#plan.confirmations > 0 && lost.length > 0)
+      this.find(
+        "acknowledged-kept",
+        `${service.name} becomes writable without ${lost.length} writes that were acknowledged`,
+        atMs,
+      );
+  }
+
+  /** What a replica has taken for writes of its primary is what its primary has written. */
+  copied(replica: SimService, primary: SimService, atMs: number): void {
+    if (!replica.isCopyOf(primary))
+      this.find("replicas-are-copies", `${replica.name} follows ${primary.name}, and has something else`, atMs);
+  }
+
+  /** A seat was freed: whoever held it is not writable any more. */
+  freed(holder: SimService | undefined, atMs: number): void {
+    if (holder?.isWritable === true)
+      this.find("seat-covers-writable", `the seat of ${holder.name} is free, and ${holder.name} is writable`, atMs);
+  }
+
+  applied(old: FailoverRecord | undefined, record: FailoverRecord, all: readonly SimService[], atMs: number): void {
+    const { step, epoch } = record;
+    if (old !== undefined && epoch < old.epoch) this.find("epochs-grow", `epoch ${epoch} over ${old.epoch}`, atMs);
+    if (step.at === "choosing" || step.at === "promoting") {
+      const writable = all.filter(({ isWritable }) => isWritable).map(({ name }) => name);
+      if (writable.length > 0)
+        this.find("fenced-before-choice", `${step.at} is written while ${writable.join(", ")} is writable`, atMs);
+    }
+    if (step.at !== "promoting") return;
+    if (old?.step.at !== "choosing")
+      this.find("promoting-follows-choosing", `it was written over ${old?.step.at ?? "nothing"}`, atMs);
+    const chosen = all.find(({ name }) => name === step.to);
+    if (chosen?.isAlive === true && chosen.incarnation === chosen.surveyed && chosen.log.length !== step.position)
+      this.find(
+        "positions-stand-still",
+        `${step.to} has ${chosen.log.length}, and was chosen for ${step.position}`,
+        atMs,
+      );
+  }
+}

@@ -1,0 +1,150 @@
+// One replicated service of a world of failovers: its writes, its history, whom it follows. It believes nobody and decides nothing: it does what its guard, or a leader without guards, tells it.
+//
+// With timelines it is like PostgreSQL: all begin as copies of one, a history is a number, and what a replica takes for its primary's writes is decided by numbers and positions alone, never by what was written. That
+// a replica is then really a copy is the judge's to see.
+import type { View } from "../../failover/choice.ts";
+
+export class SimService {
+  readonly name: string;
+  isAlive = false;
+  role: "primary" | "replica" = "replica";
+  log: number[] = [];
+  #had = new Set<number>();
+  /** The name of its history, without timelines. */
+  #name: string;
+  timeline = 1;
+  /** Where it, or whom it has copied, left each earlier timeline. */
+  #left = new Map<number, number>();
+  readonly hasTimelines: boolean;
+  follows: string | undefined;
+  isLinked = false;
+  /** Takes no writes: it hands over. */
+  isRefusing = false;
+  /** Answers nobody but its clients. */
+  mutes = 0;
+  /** Copies nothing. */
+  lags = 0;
+  /** Its machine is on. */
+  isPowered = true;
+  incarnation = 0;
+  /** It was the primary once, and has not followed anybody since. */
+  wasPrimary = false;
+  /** Those that may confirm its commits, as it was told when it was promoted. */
+  standbys: readonly string[] = [];
+  /** The incarnation that a leader has surveyed last: a connection to an earlier one is broken. */
+  surveyed = -1;
+
+  constructor(name: string, hasTimelines: boolean) {
+    this.name = name;
+    this.hasTimelines = hasTimelines;
+    this.#name = `empty-${name}`;
+  }
+
+  get history(): string {
+    return this.hasTimelines ? `t${this.timeline}` : this.#name;
+  }
+
+  get isWritable(): boolean {
+    return this.isAlive && this.role === "primary";
+  }
+
+  has(write: number): boolean {
+    return this.#had.has(write);
+  }
+
+  start(follows: string | undefined): void {
+    this.isAlive = true;
+    this.incarnation++;
+    this.role = "replica";
+    this.follows = follows;
+    this.isLinked = false;
+    this.isRefusing = false;
+  }
+
+  kill(forgets: boolean): void {
+    this.isAlive = false;
+    this.isLinked = false;
+    this.incarnation++;
+    if (forgets) this.#forget();
+  }
+
+  #forget(): void {
+    this.log = [];
+    this.#had = new Set();
+    this.#name = `empty-${this.name}-${this.incarnation}`;
+  }
+
+  promote(generation: number, name: string): void {
+    this.role = "primary";
+    this.wasPrimary = true;
+    this.isRefusing = false;
+    this.follows = undefined;
+    this.#left.set(this.timeline, this.log.length);
+    this.timeline = generation;
+    this.#name = name;
+  }
+
+  write(write: number): void {
+    this.log.push(write);
+    this.#had.add(write);
+  }
+
+  /** It has what `primary` does not have, by the numbers. */
+  hasParted(primary: SimService): boolean {
+    if (!this.hasTimelines || primary.timeline === this.timeline) return false;
+    const left = primary.#left.get(this.timeline);
+    return left === undefined || this.log.length > left;
+  }
+
+  /** As pg_rewind: back to the last place that both have, by the numbers. */
+  mend(primary: SimService): void {
+    const path = [...this.#left, [this.timeline, this.log.length] as const];
+    for (const [timeline, length] of path.toReversed()) {
+      const isOn = primary.timeline === timeline;
+      const left = isOn ? primary.log.length : primary.#left.get(timeline);
+      if (left === undefined) continue;
+      this.log = this.log.slice(0, Math.min(left, length));
+      this.#had = new Set(this.log);
+      this.timeline = timeline;
+      this.#left = new Map([...this.#left].filter(([earlier]) => earlier < timeline));
+      return;
+    }
+  }
+
+  /** By the numbers alone: it takes what comes after its own position. */
+  stream(primary: SimService, most: number): void {
+    if (this.hasParted(primary)) {
+      this.isLinked = false;
+      return;
+    }
+    this.isLinked = true;
+    this.timeline = primary.timeline;
+    this.#left = new Map(primary.#left);
+    for (const write of primary.log.slice(this.log.length, this.log.length + most)) this.write(write);
+  }
+
+  isCopyOf(primary: SimService): boolean {
+    return this.log.length <= primary.log.length && this.log.at(-1) === primary.log[this.log.length - 1];
+  }
+
+  /** As a replica of `primary`: some more of its writes, or all of them if the two have parted. */
+  copy(primary: SimService, most: number): void {
+    this.isLinked = true;
+    const hasParted = this.log.length > primary.log.length || this.log.at(-1) !== primary.log[this.log.length - 1];
+    if (hasParted) {
+      this.log = [...primary.log];
+      this.#had = new Set(this.log);
+    } else for (const write of primary.log.slice(this.log.length, this.log.length + most)) this.write(write);
+    this.#name = primary.#name;
+  }
+
+  view(): View {
+    if (!this.isAlive || this.mutes > 0) return { is: "unknown" };
+    const { role, history, follows, isLinked, log, hasTimelines } = this;
+    const isEmpty = log.length === 0 && !hasTimelines;
+    const view = { is: "up", role, history, position: log.length, follows, isLinked, isEmpty } as const;
+    if (!hasTimelines) return view;
+    const ancestors = [...this.#left.keys()].toReversed().map((timeline) => `t${timeline}`);
+    return { ...view, generation: this.timeline, ancestors };
+  }
+}

@@ -1,0 +1,139 @@
+// A world of failovers, drawn from one seed: how many monitors and servers, what fences, how the store and the network answer, and which faults befall them.
+import { createRng, nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../../base/rng.ts";
+import type { FailoverPlan } from "../../failover/words.ts";
+import type { Step } from "../../failover/record.ts";
+import type { TaskFault, TaskSpec } from "../kernel/task-world.ts";
+
+export interface FailoverWorldSpec extends TaskSpec {
+  readonly plan: FailoverPlan;
+  readonly ttlMs: number;
+  readonly drainMs: number;
+  readonly downAfterMs: number;
+  readonly pollMs: number;
+  readonly latencyMaxMs: number;
+  readonly lossChance: number;
+  /** Of a promotion or retirement that was carried out: nobody hears of it. */
+  readonly unknownChance: number;
+  /** As PostgreSQL: a history is a number, a promotion takes the one that it is given, and a replica that has parted is mended by its guard. Else as Redis: every history has a name of its own. */
+  readonly hasTimelines: boolean;
+  /** How many writes a replica may be behind, at most, when it copies. */
+  readonly copyMax: number;
+  /** A service that is killed has lost everything. */
+  readonly forgetsChance: number;
+  /** The leader of the monitors dies, or is paused, right after such a step was written and before it hears of that. */
+  readonly strikesAfter: readonly Step["at"][];
+  readonly strikeChance: number;
+  readonly faults: readonly FailoverFault[];
+}
+
+export type FailoverFaultKind =
+  | "kill-monitor"
+  | "pause-monitor"
+  | "cut-monitor"
+  | "blind-monitor"
+  | "kill-service"
+  | "mute-service"
+  | "lag-service"
+  | "kill-guard"
+  | "pause-guard"
+  | "cut-guard"
+  | "kill-machine"
+  | "store-down"
+  | "switchover"
+  | "pause-failover";
+
+export interface FailoverFault extends TaskFault {
+  readonly kind: FailoverFaultKind;
+  /** Undefined: the monitor that leads, or the primary. */
+  readonly who: number | undefined;
+  readonly lastsMs: number;
+}
+
+const KINDS: readonly FailoverFaultKind[] = [
+  "kill-monitor",
+  "pause-monitor",
+  "cut-monitor",
+  "blind-monitor",
+  "kill-service",
+  "kill-service",
+  "mute-service",
+  "mute-service",
+  "lag-service",
+  "kill-guard",
+  "pause-guard",
+  "pause-guard",
+  "cut-guard",
+  "cut-guard",
+  "kill-machine",
+  "store-down",
+  "switchover",
+  "switchover",
+  "pause-failover",
+];
+
+const STEPS: readonly Step["at"][] = ["fencing", "handing-over", "choosing", "promoting", "repointing", "steady"];
+
+export function drawFailoverWorld(seed: number): FailoverWorldSpec {
+  const rng = createRng(seed, 91);
+  const servers = nextInteger(rng, 2, 4);
+  const fence = nextOf(rng, ["seat", "seat", "seat", "both", "device"] as const);
+  const isSync = servers > 2 && fence !== "device" && nextChance(rng, 0.4);
+  const hasTimelines = isSync || (fence !== "device" && nextChance(rng, 0.3));
+  const ttlMs = nextOf(rng, [600, 1500, 3000]);
+  const calmAtMs = nextBetween(rng, 10_000, 30_000);
+  const hasOnlooker = servers > 2 && nextChance(rng, 0.2);
+  const priorities = Array.from({ length: servers }, (_, index) =>
+    hasOnlooker && index === servers - 1 ? 0 : nextOf(rng, [100, 100, 50]),
+  );
+  const plan: FailoverPlan = {
+    monitors: ["m0", "m1", "m2"],
+    quorum: 2,
+    servers: Object.fromEntries(priorities.map((priority, index) => [`s${index}`, priority])),
+    lagMax: isSync ? 0 : nextOf(rng, [0, 3]),
+    hasGuards: fence !== "device",
+    hasDevice: fence !== "seat",
+    confirmations: isSync ? nextInteger(rng, 1, servers - (hasOnlooker ? 2 : 1)) : 0,
+    failoversMax: 1000,
+    windowMs: 60_000,
+    settleMs: nextOf(rng, [200, 1000]),
+    promoteWithinMs: nextOf(rng, [500, 3000]),
+    repointWithinMs: 2000,
+    handOverWithinMs: nextOf(rng, [300, 2000]),
+    retryMs: 100,
+    isDryRun: false,
+  };
+  return {
+    seed,
+    plan,
+    hasTimelines,
+    ttlMs,
+    drainMs: ttlMs / 5,
+    downAfterMs: nextOf(rng, [300, 1000]),
+    pollMs: nextOf(rng, [40, 100]),
+    latencyMaxMs: nextOf(rng, [0, 2, 40, 150]),
+    lossChance: nextOf(rng, [0, 0.05, 0.25]),
+    unknownChance: nextOf(rng, [0, 0.3]),
+    copyMax: nextOf(rng, [1, 5, 1000]),
+    forgetsChance: nextOf(rng, [0, 0.3]),
+    strikesAfter: STEPS.filter(() => nextChance(rng, 0.5)),
+    strikeChance: nextOf(rng, [0, 0.3, 0.6]),
+    faults: drawFaults(calmAtMs, ttlMs, servers, rng),
+    calmAtMs,
+    endMs: calmAtMs + 15_000,
+  };
+}
+
+function drawFaults(untilMs: number, ttlMs: number, servers: number, rng: Rng): readonly FailoverFault[] {
+  return Array.from({ length: nextInteger(rng, 0, 14) }, (_, index) => ({
+    index,
+    atMs: nextBetween(rng, 1000, untilMs),
+    kind: nextOf(rng, KINDS),
+    who: nextChance(rng, 0.7) ? undefined : nextInteger(rng, 0, servers - 1),
+    lastsMs: nextChance(rng, 0.3) ? nextBetween(rng, 0, ttlMs) : nextBetween(rng, 0, 4 * ttlMs),
+  }));
+}
+
+export function describeFailoverFault({ index, atMs, kind, who, lastsMs }: FailoverFault): string {
+  const whom = who === undefined ? "the one in charge" : `number ${who}`;
+  return `fault ${index}: ${kind} (${whom}) for ${lastsMs.toFixed(0)} ms at ${atMs.toFixed(0)} ms`;
+}

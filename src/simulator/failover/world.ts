@@ -1,0 +1,317 @@
+// The world of failovers: monitors and guards that run the real machines, services with writes of clients, a store with two seats and a record, faults, and a calm at the end in which one primary must be there and
+// everybody follow it.
+import { nextBetween, nextChance, nextOf } from "../../base/rng.ts";
+import type { Order } from "../../failover/orders.ts";
+import type { FailoverRecord } from "../../failover/record.ts";
+import type { MemoAnswer, MemoWrite } from "../kernel/memo.ts";
+import { TaskWorld, type TaskWorldOptions } from "../kernel/task-world.ts";
+import { SimGuard } from "./guard.ts";
+import { FailoverJudge } from "./judge.ts";
+import { SimMonitor } from "./monitor.ts";
+import { inflict } from "./nemesis.ts";
+import type { FailoverProcess } from "./process.ts";
+import { RecordShelf, type SeatHolder, SimSeat, VoteBox } from "./seats.ts";
+import { SimService } from "./service.ts";
+import { replicate, writeEverywhere } from "./traffic.ts";
+import type { FailoverFault, FailoverWorldSpec } from "./spec.ts";
+import { FAILOVER_MINIMA, type FailoverTally } from "./tallies.ts";
+import type { FailoverEvent } from "./trace.ts";
+
+export type SeatName = "leader" | "primary";
+
+const WRITE_EVERY_MS = 60;
+const COPY_EVERY_MS = 30;
+const SEATS_EVERY_MS = 20;
+/** The keeper kills so long before the deadline. */
+const GRACE_MS = 30;
+const BOOT_MS = 500;
+
+export class FailoverWorld extends TaskWorld<FailoverWorldSpec, FailoverEvent, FailoverTally> {
+  readonly judge: FailoverJudge;
+  readonly seats: Readonly<Record<SeatName, SimSeat<FailoverProcess>>> = {
+    leader: new SimSeat(),
+    primary: new SimSeat(),
+  };
+  readonly shelf: RecordShelf = new RecordShelf();
+  readonly votes: VoteBox = new VoteBox();
+  readonly services: readonly SimService[];
+  readonly guards: readonly SimGuard[];
+  readonly monitors: readonly SimMonitor[];
+  order: Order | undefined;
+  storeOutages = 0;
+  lossChance: number;
+  /** Numbers that were given out. */
+  writes = 0;
+  #orders = 0;
+
+  constructor(spec: FailoverWorldSpec, options: TaskWorldOptions) {
+    super(spec, options, { stream: 92, minima: FAILOVER_MINIMA });
+    this.judge = new FailoverJudge(spec.plan, options.judgedBy);
+    this.lossChance = spec.lossChance;
+    this.services = Object.keys(spec.plan.servers).map((name) => new SimService(name, spec.hasTimelines));
+    this.guards = spec.plan.hasGuards ? this.services.map((service) => new SimGuard(this, service)) : [];
+    this.monitors = spec.plan.monitors.map((name) => new SimMonitor(this, name));
+    for (const process of [...this.monitors, ...this.guards])
+      this.later(nextBetween(this.rng, 0, 300), process, () => process.begin());
+    if (!spec.plan.hasGuards) for (const service of this.services) service.start(undefined);
+    this.arrangeFaults();
+    this.#every(WRITE_EVERY_MS, () => writeEverywhere(this));
+    this.#every(COPY_EVERY_MS, () => replicate(this));
+    this.#every(SEATS_EVERY_MS, () => this.#turnSeats());
+  }
+
+  get isStoreDown(): boolean {
+    return this.storeOutages > 0;
+  }
+
+  travel(): number {
+    return nextBetween(this.rng, 0, this.isCalm ? 2 : this.spec.latencyMaxMs);
+  }
+
+  service(name: string): SimService {
+    const found = this.services.find((service) => service.name === name);
+    if (found === undefined) throw new RangeError(`there is no service ${name}`);
+    return found;
+  }
+
+  guardOf(name: string): SimGuard | undefined {
+    return this.guards.find(({ service }) => service.name === name);
+  }
+
+  #every(ms: number, run: () => void): void {
+    this.again(undefined, () => nextBetween(this.rng, 0.5, 1.5) * ms, run);
+  }
+
+  note(who: string, what: string): void {
+    if (this.trace.isRecorded) this.trace.record(this.nowMs, { type: "failover", who, what });
+  }
+
+  // ---- the store
+
+  claim(seat: SeatName, process: FailoverProcess): void {
+    const { holder, claims } = this.seats[seat];
+    const isHeld = holder?.process === process && holder.incarnation === process.incarnation && !holder.isTold;
+    if (!isHeld) claims.add(process);
+  }
+
+  /** A release, or a claim given up. It needs the store; if that is away, the seat runs out. */
+  release(seat: SeatName, process: FailoverProcess): void {
+    const place = this.seats[seat];
+    place.claims.delete(process);
+    const { holder } = place;
+    if (holder?.process !== process || holder.incarnation !== process.incarnation) return;
+    if (process.isAble) this.#free(seat, holder);
+    else holder.isTold = true;
+  }
+
+  isLeading(seat: SeatName, process: FailoverProcess): boolean {
+    const { holder } = this.seats[seat];
+    return (
+      holder?.process === process &&
+      holder.incarnation === process.incarnation &&
+      !holder.isTold &&
+      this.nowMs < holder.deadlineMs - this.spec.drainMs
+    );
+  }
+
+  say(process: FailoverProcess, value: { readonly server: string; readonly epoch: number }): void {
+    const { holder } = this.seats.primary;
+    if (holder?.process === process && holder.incarnation === process.incarnation) holder.value = value;
+  }
+
+  writeRecord(monitor: SimMonitor, write: MemoWrite<FailoverRecord>): MemoAnswer {
+    const old = this.shelf.stored?.value;
+    const answer = this.shelf.write(this.seats.leader.holder?.token, write);
+    if (answer.is !== "written") this.count("records refused to a replaced leader");
+    if (answer.is !== "written" || !answer.isApplied) return answer;
+    const { value: record } = write;
+    this.note(monitor.name, `writes epoch ${record.epoch}: ${JSON.stringify(record.step)}`);
+    this.judge.applied(old, record, this.services, this.nowMs);
+    if (record.step.at === "fencing" && old?.epoch !== record.epoch && record.step.why === "down")
+      this.count("automatic failovers");
+    if (record.step.at === "handing-over") this.count("switchovers");
+    if (old?.step.at === "handing-over" && record.step.at === "steady") this.count("switchovers given up");
+    if (record.step.at === "repointing" && old?.primary === undefined) this.count("first primaries");
+    for (const guard of this.guards) guard.shown();
+    this.#strike(monitor, record.step.at);
+    return answer;
+  }
+
+  #strike(monitor: SimMonitor, step: FailoverWorldSpec["strikesAfter"][number]): void {
+    if (this.isCalm || !this.spec.strikesAfter.includes(step) || !nextChance(this.rng, this.spec.strikeChance)) return;
+    this.count("leaders struck between two steps");
+    const isKilled = nextChance(this.rng, 0.5);
+    const lastsMs = nextBetween(this.rng, 0, 3 * this.spec.ttlMs);
+    if (isKilled) this.kill(monitor, lastsMs);
+    else this.pause(monitor, lastsMs);
+  }
+
+  #free(seat: SeatName, holder: SeatHolder<FailoverProcess>): void {
+    const place = this.seats[seat];
+    if (place.holder !== holder) return;
+    place.holder = undefined;
+    if (seat === "primary" && holder.process instanceof SimGuard) this.judge.freed(holder.process.service, this.nowMs);
+  }
+
+  /** Renews, warns, kills in a keeper's stead, frees what has run out, and grants. */
+  #turnSeats(): void {
+    for (const seat of ["leader", "primary"] as const) {
+      const place = this.seats[seat];
+      const { holder } = place;
+      if (holder !== undefined) this.#turn(seat, holder);
+      if (place.holder !== undefined || this.isStoreDown) continue;
+      const able = [...place.claims].filter((process) => process.isAble);
+      if (able.length === 0) continue;
+      const process = nextOf(this.rng, able);
+      const granted = place.grant(process, process.incarnation, this.nowMs + this.spec.ttlMs);
+      this.later(this.travel(), process, () => {
+        if (place.holder === granted) process.granted(seat, granted);
+      });
+    }
+  }
+
+  #turn(seat: SeatName, holder: SeatHolder<FailoverProcess>): void {
+    const { process } = holder;
+    const lives = process.isAlive && process.incarnation === holder.incarnation;
+    if (lives && process.isAble && !holder.isTold && this.nowMs < holder.deadlineMs - this.spec.drainMs)
+      holder.deadlineMs = this.nowMs + this.spec.ttlMs;
+    if (lives && !holder.isTold && process.pauses === 0 && this.nowMs >= holder.deadlineMs - this.spec.drainMs) {
+      holder.isTold = true;
+      this.later(0, process, () => process.ended(seat));
+    }
+    if (process instanceof SimGuard && this.nowMs >= holder.deadlineMs - GRACE_MS) this.#keep(process);
+    if (this.nowMs < holder.deadlineMs) return;
+    this.#free(seat, holder);
+    if (lives && !holder.isTold) this.later(0, process, () => process.ended(seat));
+  }
+
+  /** The keeper's kill. The guard finds the cell empty when it looks again. */
+  #keep(guard: SimGuard): void {
+    if (!guard.service.isWritable) return;
+    this.count("services killed by their keeper");
+    this.killService(guard.service);
+  }
+
+  // ---- services
+
+  promote(service: SimService, generation: number): void {
+    // As src/failover/postgres-link.ts: a number is used once.
+    if (service.hasTimelines && service.timeline >= generation) return;
+    service.promote(generation, `h${++this.writes}`);
+    this.count("promotions");
+    const { holder } = this.seats.primary;
+    const seated = holder?.process instanceof SimGuard ? holder.process.service.name : undefined;
+    this.note(service.name, "is writable");
+    this.judge.becameWritable(service, this.services, seated, this.nowMs);
+    this.#countLosses(service);
+  }
+
+  #countLosses(service: SimService): void {
+    const { acknowledged } = this.judge;
+    const lost = [...acknowledged].filter((write) => !service.has(write));
+    if (lost.length > 0) this.count("acknowledged writes lost without synchrony", lost.length);
+    for (const write of lost) acknowledged.delete(write);
+  }
+
+  // ---- what befalls them
+
+  killService(service: SimService): void {
+    if (!service.isAlive) return;
+    this.end(service);
+    const guard = this.guardOf(service.name);
+    if (guard?.isAlive === true) guard.serviceEnded();
+  }
+
+  /** A disk keeps what was synced; without synchrony nothing may have been. */
+  end(service: SimService): void {
+    service.kill(!this.spec.hasTimelines && nextChance(this.rng, this.spec.forgetsChance));
+    this.note(service.name, "is dead");
+  }
+
+  protected override inflict(fault: FailoverFault): void {
+    inflict(this, fault);
+  }
+
+  protected override dying(process: FailoverProcess): void {
+    this.note(process.name, "is killed");
+    for (const seat of ["leader", "primary"] as const) this.seats[seat].claims.delete(process);
+    if (process instanceof SimGuard) this.#settleFor(process);
+  }
+
+  /** The keeper of a guard that has died: kills the service at once, and then gives the seat back. */
+  #settleFor(guard: SimGuard): void {
+    const { holder } = this.seats.primary;
+    const { incarnation } = guard.service;
+    this.later(nextBetween(this.rng, 0, 20), undefined, () => {
+      if (guard.service.incarnation === incarnation) this.killService(guard.service);
+      if (holder !== undefined && holder.process === guard && !this.isStoreDown) this.#free("primary", holder);
+    });
+  }
+
+  override pause(process: FailoverProcess, lastsMs: number): void {
+    this.note(process.name, "is paused");
+    super.pause(process, lastsMs);
+  }
+
+  /** Guard, keeper and service at once: only the ttl is left. */
+  powerOff(server: string): void {
+    const service = this.service(server);
+    if (!service.isPowered) return;
+    this.note(server, "is powered off");
+    service.isPowered = false;
+    const guard = this.guardOf(server);
+    service.kill(false);
+    if (guard !== undefined) {
+      guard.kill();
+      this.seats.primary.claims.delete(guard);
+    }
+    this.later(BOOT_MS + nextBetween(this.rng, 0, 2000), undefined, () => this.#boot(service, guard));
+  }
+
+  #boot(service: SimService, guard: SimGuard | undefined): void {
+    service.isPowered = true;
+    if (guard !== undefined) guard.begin();
+    else service.start(undefined);
+  }
+
+  command(to: string | undefined): void {
+    this.order = { id: `o${++this.#orders}`, kind: "switchover", to, isForced: false };
+  }
+
+  pauseFailover(isPaused: boolean): void {
+    this.order = { id: `o${++this.#orders}`, kind: isPaused ? "pause" : "resume" };
+  }
+
+  protected override calm(): void {
+    this.lossChance = 0;
+    for (const service of this.services) service.mutes = service.lags = 0;
+    for (const monitor of this.monitors) monitor.blind.clear();
+    this.pauseFailover(false);
+    this.note("world", "from now on nothing fails");
+  }
+
+  /** Nothing has failed for long: one primary, everybody follows it and has what it has. */
+  protected override judgeAtRest(): void {
+    const writable = this.services.filter(({ isWritable }) => isWritable).map(({ name }) => name);
+    const record = this.shelf.stored?.value;
+    const isStuck = this.#isExcused();
+    const fail = (story: string): void => this.judge.find("progress", story, this.nowMs);
+    if (isStuck) return;
+    if (writable.length !== 1)
+      return fail(`${writable.join(", ") || "nobody"} is writable; the record says ${JSON.stringify(record?.step)}`);
+    if (record?.step.at !== "steady" || record.primary !== writable[0])
+      return fail(`${writable[0]} is writable; the record says ${record?.primary}, ${JSON.stringify(record?.step)}`);
+    const stray = this.services.filter((service) => service.name !== writable[0] && service.follows !== writable[0]);
+    if (stray.length > 0) fail(`${stray.map(({ name }) => name).join(", ")} does not follow ${writable[0]}`);
+  }
+
+  /** Every server that could be chosen and had a history of a primary has lost it: then nobody may be chosen, and a human must say who. */
+  #isExcused(): boolean {
+    const record = this.shelf.stored?.value;
+    if (record?.step.at !== "choosing" || record.histories.length === 0) return false;
+    const mayBeChosen = ({ name }: SimService): boolean => (this.spec.plan.servers[name] ?? 0) > 0;
+    return !this.services.some(
+      (service) => service.isAlive && mayBeChosen(service) && record.histories.includes(service.history),
+    );
+  }
+}

@@ -1,0 +1,38 @@
+// A memo beside a seat, as docs/adr/0037-memos.md has it, in one step: only the term in the seat writes, each number of a term is written once, and only over the version that the writer has seen.
+
+export interface Memo<Value> {
+  readonly value: Value;
+  /** The term that has written it. */
+  readonly token: number;
+  /** Which write of that term it was. */
+  readonly n: number;
+  readonly version: number;
+}
+
+export interface MemoWrite<Value> {
+  readonly token: number;
+  readonly n: number;
+  /** The version that the writer has seen; undefined: none. */
+  readonly over: number | undefined;
+  readonly value: Value;
+}
+
+export type MemoAnswer =
+  /** `isApplied`: by this request, and not by an earlier try of it. */
+  | { readonly is: "written"; readonly version: number; readonly isApplied: boolean }
+  | { readonly is: "conflict" }
+  | { readonly is: "seat-lost" };
+
+/** `seatToken`: of the term in the seat, undefined if nobody is in it. What stands afterwards, and what the writer is told. */
+export function writeMemo<Value>(
+  stands: Memo<Value> | undefined,
+  seatToken: number | undefined,
+  { token, n, over, value }: MemoWrite<Value>,
+): { readonly memo: Memo<Value> | undefined; readonly answer: MemoAnswer } {
+  if (seatToken !== token) return { memo: stands, answer: { is: "seat-lost" } };
+  if (stands?.token === token && stands.n === n)
+    return { memo: stands, answer: { is: "written", version: stands.version, isApplied: false } };
+  if (stands?.version !== over) return { memo: stands, answer: { is: "conflict" } };
+  const version = (stands?.version ?? 0) + 1;
+  return { memo: { value, token, n, version }, answer: { is: "written", version, isApplied: true } };
+}

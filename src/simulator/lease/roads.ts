@@ -1,0 +1,44 @@
+// The connections by which sessions reach a store that relays touches (`previous-send`). The server at the other end of a connection tells the judge of a touch with the
+// next keep that comes the same way. A session that moves to another connection leaves its last touch behind: the judge never hears of it.
+import { nextChance } from "../../base/rng.ts";
+import type { Kept } from "../../lease/exchange.ts";
+import type { StoreSpec } from "./spec.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+interface Way {
+  readonly road: number;
+  /** From when the judge counts. */
+  readonly heardAt: number;
+}
+
+export class Roads {
+  readonly #world: Surroundings;
+  readonly #relays: boolean;
+  /** That a keep comes by another connection than the one before it. */
+  readonly #chance: number;
+  readonly #ways = new Map<string, Way>();
+
+  constructor(world: Surroundings, { keepProves, movesRoads = 0 }: StoreSpec) {
+    this.#world = world;
+    this.#relays = keepProves === "previous-send";
+    this.#chance = movesRoads;
+  }
+
+  /** From when the judge counts. `touchedAt`: when the keep before this one came. `nowAt`: from when it would count if it heard of this one now. */
+  hear(id: string, touchedAt: number | undefined, nowAt: number, isCalm: boolean): number {
+    const relayedAt = this.#relays && touchedAt !== undefined ? Math.min(touchedAt, nowAt) : nowAt;
+    if (this.#chance === 0 || isCalm) return relayedAt;
+    const way = this.#ways.get(id);
+    const moves = way !== undefined && nextChance(this.#world.rng, this.#chance);
+    if (moves) this.#world.counts.movedRoads++;
+    const heardAt = moves ? way.heardAt : relayedAt;
+    this.#ways.set(id, { road: (way?.road ?? 0) + (moves ? 1 : 0), heardAt });
+    return heardAt;
+  }
+
+  /** The answer says by which road it comes. */
+  named(kept: Kept): Kept {
+    const way = kept.kind === "kept" ? this.#ways.get(kept.session.id) : undefined;
+    return way === undefined ? kept : ({ ...kept, road: `${way.road}` } as Kept);
+  }
+}

@@ -1,0 +1,44 @@
+// The bans of a modelled store, and which node each session was opened for (lease/ban-rule.ts).
+import { bannedNode, twinNode } from "../../lease/ban-rule.ts";
+import type { BanChange, Name, NodeIdentity, SessionSpec } from "../../lease/exchange.ts";
+import type { Refused } from "../../base/outcome.ts";
+
+export class BanRack {
+  /** Node → the elections whose bans stand. */
+  readonly #bans = new Map<string, Set<Name>>();
+  readonly #nodes = new Map<string, NodeIdentity>();
+
+  /** Whether this session may be opened; if so, its node is recorded. `isLive`: of a session, by its id. */
+  admit({ nonce, node }: SessionSpec, isLive: (session: string) => boolean): Refused | undefined {
+    if (node === undefined) return undefined;
+    const by = this.#bans.get(node.name);
+    if (by !== undefined) return bannedNode("the store", node, [...by]);
+    for (const [session, { name, machine }] of this.#nodes)
+      if (name === node.name && machine !== node.machine && isLive(session)) return twinNode("the store", node);
+    this.#nodes.set(nonce, node);
+    return undefined;
+  }
+
+  /** Whether a ban stands against the node of this session. */
+  isBanned(session: string): boolean {
+    const node = this.#nodes.get(session);
+    return node !== undefined && this.#bans.has(node.name);
+  }
+
+  change({ node, stands }: BanChange, by: Name): void {
+    const bans = this.#bans.get(node) ?? new Set<Name>();
+    if (stands) this.#bans.set(node, bans.add(by));
+    else if (bans.delete(by) && bans.size === 0) this.#bans.delete(node);
+  }
+
+  clear(): void {
+    this.#bans.clear();
+  }
+
+  copy(): BanRack {
+    const twin = new BanRack();
+    for (const [node, bans] of this.#bans) twin.#bans.set(node, new Set(bans));
+    for (const [session, node] of this.#nodes) twin.#nodes.set(session, node);
+    return twin;
+  }
+}

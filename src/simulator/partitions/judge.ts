@@ -1,0 +1,104 @@
+// What judges a world of partitions: the promises of src/partitions, said once more without knowing how they are kept. It sees the works that begin and end, the chunks that the store has
+// applied, and the deadlines of all sessions, in true time.
+import type { Chunk, Entry } from "../../partitions/chunk.ts";
+import type { Layout } from "../../partitions/layout.ts";
+import { compareRevisions, type Revision } from "../../partitions/revision.ts";
+import { Judge } from "../kernel/judge.ts";
+import type { SimSession } from "./store.ts";
+
+/** A partition as one member leads it. */
+export interface Handle {
+  readonly partition: number;
+  readonly who: number;
+  readonly session: SimSession;
+  readonly sessionKey: string;
+  readonly epoch: Revision;
+  /** The work has settled, or the process is dead. */
+  isOver: boolean;
+}
+
+export class PartitionJudge extends Judge {
+  readonly #layout: Layout;
+  readonly #handles: Handle[][];
+  readonly #newest: (Revision | undefined)[];
+  /** `partition epoch` → the session that the store's chunk named. */
+  readonly #named = new Map<string, string>();
+  /** Somebody has come, or was wished for, since everything was led and nothing moved. */
+  isCaused = true;
+  #causedAtMs = 0;
+
+  constructor(layout: Layout, judgedBy: readonly string[] | undefined) {
+    super(judgedBy);
+    this.#layout = layout;
+    this.#handles = Array.from({ length: layout.count }, () => []);
+    this.#newest = Array.from({ length: layout.count });
+  }
+
+  cause(nowMs: number): void {
+    this.isCaused = true;
+    this.#causedAtMs = nowMs;
+  }
+
+  /** Everything is at rest. Writes of before may be on their way for so long. */
+  rest(nowMs: number, latestMs: number): void {
+    if (nowMs - this.#causedAtMs > latestMs) this.isCaused = false;
+  }
+
+  /** Believed by its process at this instant. A process that is stopped believes on. */
+  static isHeld({ session, isOver }: Handle, nowMs: number): boolean {
+    return !isOver && nowMs < session.deadlineMs;
+  }
+
+  heldBy(partition: number, nowMs: number): Handle | undefined {
+    return this.#handles[partition]?.find((handle) => PartitionJudge.isHeld(handle, nowMs));
+  }
+
+  begun(handle: Handle, nowMs: number): void {
+    const { partition, who, epoch, sessionKey, session } = handle;
+    const story = (what: string): string => `member ${who} begins partition ${partition} at ${said(epoch)}: ${what}`;
+    if (nowMs >= session.deadlineMs) this.find("begun-while-held", story("its session is not held"), nowMs);
+    const other = this.heldBy(partition, nowMs);
+    if (other !== undefined)
+      this.find("one-holder", story(`member ${other.who} holds it at ${said(other.epoch)}`), nowMs);
+    const newest = this.#newest[partition];
+    if (newest !== undefined && compareRevisions(epoch, newest) <= 0)
+      this.find("epochs-grow", story(`${said(newest)} was begun before`), nowMs);
+    this.#newest[partition] = epoch;
+    if (this.#named.get(keyOf(partition, epoch)) !== sessionKey)
+      this.find("named-session", story("the store has assigned that to another session"), nowMs);
+    const open = (this.#handles[partition] ?? []).filter(({ isOver }) => !isOver);
+    this.#handles[partition] = [...open, handle];
+  }
+
+  /** A chunk as the store has applied it. */
+  applied(index: number, old: Chunk | undefined, { revision, entries }: Chunk, nowMs: number): void {
+    if (old !== undefined && compareRevisions(revision, old.revision) <= 0)
+      this.find("revisions-grow", `${said(revision)} was written over ${said(old.revision)}`, nowMs);
+    for (const [place, entry] of entries.entries()) {
+      const partition = index * this.#layout.chunkSize + place;
+      if (entry.epoch === revision && entry.owner !== undefined)
+        this.#named.set(keyOf(partition, revision), entry.owner.key);
+      this.#judgeMove(partition, old?.entries[place], entry, nowMs);
+    }
+  }
+
+  /** A crash, and a change of the controller, move nothing of the living. */
+  #judgeMove(partition: number, old: Entry | undefined, entry: Entry, nowMs: number): void {
+    const isRevoked = entry.revokedAt !== undefined && old?.revokedAt === undefined;
+    if (isRevoked && !this.isCaused)
+      this.find("movement", `partition ${partition} is revoked, and nobody has come or was wished for`, nowMs);
+    if (old?.owner !== undefined && old.revokedAt === undefined && old.owner.key !== entry.owner?.key) {
+      const holder = this.heldBy(partition, nowMs);
+      if (holder?.sessionKey === old.owner.key)
+        this.find("taken-from-the-living", `partition ${partition} is written to another while it is held`, nowMs);
+    }
+  }
+}
+
+function keyOf(partition: number, { term, n }: Revision): string {
+  return `${partition} ${term.token} ${n}`;
+}
+
+function said({ term, n }: Revision): string {
+  return `epoch ${term.token}.${n}`;
+}

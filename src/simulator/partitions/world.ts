@@ -1,0 +1,205 @@
+// The world of partitions: processes that run the real machines, seats with their memos, faults, and a calm at the end in which everything must be led, and be led again after one more death.
+import { nextBetween, nextOf } from "../../base/rng.ts";
+import type { Chunk } from "../../partitions/chunk.ts";
+import { NO_WISHES, type SeenMember, type Wishes } from "../../partitions/controller.ts";
+import type { Ack } from "../../partitions/member.ts";
+import type { MemoAnswer, MemoWrite } from "../kernel/memo.ts";
+import { CALM_LINKS, type Links } from "../kernel/request.ts";
+import { TaskWorld, type TaskWorldOptions } from "../kernel/task-world.ts";
+import { PartitionJudge } from "./judge.ts";
+import { PartitionProcess } from "./process.ts";
+import { inflict } from "./inflict.ts";
+import { isAtRest, unledAt } from "./rest.ts";
+import type { PartitionFault, PartitionWorldSpec } from "./spec.ts";
+import { type SimSession, SimStore } from "./store.ts";
+import { PARTITION_MINIMA, type PartitionTally } from "./tallies.ts";
+import type { PartitionEvent } from "./trace.ts";
+
+export class PartitionWorld extends TaskWorld<PartitionWorldSpec, PartitionEvent, PartitionTally> {
+  readonly store: SimStore;
+  readonly judge: PartitionJudge;
+  readonly processes: readonly PartitionProcess[];
+  readonly #sessions = new Set<SimSession>();
+  wishes: Wishes = NO_WISHES;
+  links: Links;
+
+  constructor(spec: PartitionWorldSpec, options: TaskWorldOptions) {
+    super(spec, options, { stream: 92, minima: PARTITION_MINIMA });
+    this.store = new SimStore(spec.members);
+    this.judge = new PartitionJudge(spec.layout, options.judgedBy);
+    this.links = spec;
+    this.processes = Array.from({ length: spec.members }, (_, who) => new PartitionProcess(this, who));
+    this.arrangeFaults();
+    this.later(spec.killAtMs, undefined, () => this.#lastDeath());
+    for (const process of this.processes)
+      this.again(
+        undefined,
+        () => spec.ttlMs / 6,
+        () => this.#beat(process),
+      );
+    this.again(
+      undefined,
+      () => nextBetween(this.rng, 5, 30),
+      () => this.#turnSeats(),
+    );
+  }
+
+  protected override inflict(fault: PartitionFault): void {
+    inflict(this, fault);
+  }
+
+  protected override dying(): void {
+    this.count("deaths");
+  }
+
+  note(who: number | undefined, what: string): void {
+    if (this.trace.isRecorded) this.trace.record(this.nowMs, { type: "partitions", who, what });
+  }
+
+  // ---- the store
+
+  assign(index: number, write: MemoWrite<Chunk>): MemoAnswer {
+    const seat = this.store.controller;
+    const old = seat.memos.get(index)?.value;
+    const answer = seat.write(index, write);
+    this.note(undefined, `chunk ${index} of controller ${write.token}, n ${write.n}: ${answer.is}`);
+    if (answer.is === "seat-lost") this.count("writes refused to a replaced controller");
+    if (answer.is !== "written") return answer;
+    if (!answer.isApplied) this.count("writes sent again and found written");
+    else this.#applied(index, old, write.value);
+    return answer;
+  }
+
+  #applied(index: number, old: Chunk | undefined, chunk: Chunk): void {
+    this.judge.applied(index, old, chunk, this.nowMs);
+    for (const [place, entry] of chunk.entries.entries()) {
+      const before = old?.entries[place];
+      if (entry.revokedAt !== undefined && before?.revokedAt === undefined) this.count("revoked");
+      if (before?.owner === undefined || entry.epoch === before.epoch) continue;
+      this.count(before.revokedAt === undefined ? "taken from the dead" : "handed over by ack");
+    }
+    for (const process of this.processes) this.later(nextBetween(this.rng, 0, 5), process, () => process.readChunks());
+  }
+
+  state(who: number, write: MemoWrite<readonly Ack[]>): MemoAnswer {
+    const answer = this.store.members[who]?.write(0, write) ?? { is: "seat-lost" };
+    if (answer.is === "seat-lost") this.count("acks refused to a replaced session");
+    return answer;
+  }
+
+  /** What a look shows: those in their seats, with what this very term has said. */
+  seen(): readonly SeenMember[] {
+    return this.processes.flatMap((process) => {
+      const seat = this.store.members[process.who];
+      const memo = seat?.memos.get(0);
+      if (seat === undefined || !seat.isHeld || memo?.token !== seat.token) return [];
+      return process.standing?.token === seat.token ? (process.asSeen(memo.value) ?? []) : [];
+    });
+  }
+
+  release(session: SimSession, isTold: boolean): void {
+    if (!isTold || this.nowMs >= session.deadlineMs) return;
+    session.deadlineMs = this.nowMs;
+    this.#end(session);
+  }
+
+  #end(session: SimSession): void {
+    session.isEnded = true;
+    this.#sessions.delete(session);
+  }
+
+  // ---- time passes at the seats
+
+  #turnSeats(): void {
+    for (const session of this.#sessions)
+      if (this.nowMs >= session.deadlineMs + nextBetween(this.rng, 0, 20)) {
+        this.count("ended by somebody's own deadline");
+        this.#end(session);
+      }
+    for (const process of this.processes) this.#grantMember(process);
+    this.#grantController();
+    if (this.judge.isCaused && isAtRest(this)) this.judge.rest(this.nowMs, 3 * this.spec.ttlMs + 1000);
+  }
+
+  #sessionOf(process: PartitionProcess): SimSession {
+    if (process.session !== undefined && !process.session.isEnded) return process.session;
+    const session: SimSession = { who: process.who, deadlineMs: this.nowMs + this.spec.ttlMs, isEnded: false };
+    process.session = session;
+    this.#sessions.add(session);
+    return session;
+  }
+
+  /** To the member itself, or to the controller that stands there for the proof; it gives the seat back at once. */
+  #grantMember(process: PartitionProcess): void {
+    const seat = this.store.members[process.who];
+    if (seat === undefined || seat.isHeld) return;
+    const able = [
+      ...(process.isEligible && (process.session === undefined || process.isHeld()) ? [process] : []),
+      ...this.processes.filter((each) => each.isAble && each.isHeld() && each.watches(process.who)),
+    ];
+    if (able.length === 0) return;
+    const taker = nextOf(this.rng, able);
+    const token = seat.grant(this.#sessionOf(taker));
+    this.note(taker.who, `is granted seat ${process.who}, token ${token}`);
+    if (taker === process) {
+      this.count("sessions");
+      if (token > 1) this.count("members restarted into their seat");
+      this.judge.cause(this.nowMs);
+      return taker.join(token);
+    }
+    seat.free(token);
+    this.later(nextBetween(this.rng, 0, this.links.latencyMaxMs), taker, () => taker.hearOver(process.who, token));
+  }
+
+  #grantController(): void {
+    const seat = this.store.controller;
+    if (seat.isHeld) return;
+    const able = this.processes.filter(
+      (process) => process.isAble && process.isStaying && process.standing !== undefined && process.isLeading(),
+    );
+    if (able.length === 0) return;
+    const process = nextOf(this.rng, able);
+    const token = seat.grant(this.#sessionOf(process));
+    this.count("controllers");
+    this.note(process.who, `is the controller, token ${token}`);
+    process.office = undefined;
+    process.rule(token);
+  }
+
+  /** Renewals, looks and reads of one process. */
+  #beat(process: PartitionProcess): void {
+    const { session } = process;
+    if (session !== undefined && process.isAble && process.isHeld()) session.deadlineMs = this.nowMs + this.spec.ttlMs;
+    if (process.standing !== undefined && process.pauses === 0 && !process.isLeading()) process.leave();
+    if (process.pauses === 0 && process.isAlive) {
+      process.readChunks();
+      process.lookAround();
+    }
+  }
+
+  // ---- the calm
+
+  protected override calm(): void {
+    this.links = CALM_LINKS;
+    this.wishes = NO_WISHES;
+    this.judge.cause(this.nowMs);
+    this.note(undefined, "from now on nothing fails");
+  }
+
+  #lastDeath(): void {
+    const unled = unledAt(this);
+    if (unled.length > 0) this.judge.find("progress", `nobody leads ${unled.join(", ")} in the calm`, this.nowMs);
+    if (this.judge.isCaused) this.judge.find("balance", "the calm has not come to rest", this.nowMs);
+    const victim = this.processes.find(({ office, standing }) => office === undefined && standing !== undefined);
+    if (victim === undefined || this.spec.members === 1) return;
+    this.note(victim.who, "is killed in the calm");
+    victim.kill();
+    const { ttlMs } = this.spec;
+    // One ttl, one renewal interval (a third), and what a look and two requests take here.
+    this.later(ttlMs + ttlMs / 3 + 100, undefined, () => {
+      const left = unledAt(this);
+      if (left.length > 0)
+        this.judge.find("led-again", `nobody leads ${left.join(", ")} a ttl and a renewal after a death`, this.nowMs);
+    });
+  }
+}

@@ -1,0 +1,107 @@
+// Exercise 5 of the seed document: STONITH for three nodes whose machines are stopped by the API of a cloud. The leader's machine is paused, and wakes much later; what the others do depends on what the API does.
+// Played in the world of STONITH, by the real machine, and judged by its invariants.
+import type { Violation } from "../kernel/hunt.ts";
+import type { DeviceFate, StonithFault, StonithWorldSpec } from "./spec.ts";
+import type { StonithEvent } from "./trace.ts";
+import { StonithWorld } from "./world.ts";
+
+/** What the API of the cloud does in one case. */
+export type CloudCase = "works" | "fails" | "hangs" | "lies" | "late";
+
+/** One case, played. */
+export interface CloudPlay {
+  readonly what: CloudCase;
+  /** From the pause of the leader to the work of the next one; undefined: nobody took over before the leader itself was back. */
+  readonly takeoverMs: number | undefined;
+  /** What permitted it. */
+  readonly permittedBy: "device" | "human" | "settled" | undefined;
+  readonly shots: number;
+  /** Agents that said "done" while the machine was on: to believe them would have been two at work. */
+  readonly lies: number;
+  /** Shots that came when their term was over, and what stood in their way: the machine that they hit was banned. */
+  readonly lateShots: number;
+  readonly violation: Violation | undefined;
+  readonly events: readonly StonithEvent[];
+}
+
+const PAUSE_AT_MS = 3000;
+const HUMAN_AT_MS = 15_000;
+const END_MS = 30_000;
+
+/** What the cloud API of exercise 5 may do. */
+export const CLOUD_CASES: readonly CloudCase[] = ["works", "fails", "hangs", "lies", "late"];
+
+/** Plays one takeover of three nodes against a cloud API that behaves as `what` says. */
+export function playCloud(what: CloudCase, seed: number): CloudPlay {
+  const world = new StonithWorld(specOf(what, seed), { isRecorded: true, judgedBy: undefined });
+  world.run();
+  const { events } = world.trace;
+  const begun = events.filter(({ what: said }) => said.startsWith("begins the work"));
+  const second = begun.find(({ atMs }) => atMs > PAUSE_AT_MS);
+  const before = second === undefined ? [] : events.filter(({ atMs }) => atMs <= second.atMs);
+  return {
+    what,
+    takeoverMs: second === undefined ? undefined : Math.round(second.atMs - PAUSE_AT_MS),
+    permittedBy: permitted(before),
+    shots: world.tallies.shots,
+    lies: world.tallies["devices that lied"],
+    lateShots: world.tallies["shots of a term that was over"],
+    violation: world.judge.violation,
+    events,
+  };
+}
+
+function permitted(events: readonly StonithEvent[]): CloudPlay["permittedBy"] {
+  const last = events.findLast(({ what }) => /^(?:off|confirmed|cleared) /.test(what))?.what;
+  if (last === undefined) return undefined;
+  return last.startsWith("off ") ? "device" : last.startsWith("confirmed ") ? "human" : "settled";
+}
+
+function specOf(what: CloudCase, seed: number): StonithWorldSpec {
+  const nodes = ["n0", "n1", "n2"];
+  const fates: readonly DeviceFate[] = what === "late" ? ["works"] : [what];
+  const fault = (index: number, kind: StonithFault["kind"], atMs: number, lastsMs: number): StonithFault => ({
+    index,
+    atMs,
+    kind,
+    who: undefined,
+    lastsMs,
+  });
+  const pause = fault(0, "pause-node", PAUSE_AT_MS, END_MS);
+  return {
+    seed,
+    nodes,
+    plan: {
+      members: nodes,
+      storeMembers: [],
+      devices: nodes,
+      maxOff: 1,
+      shotsMax: 100,
+      windowMs: 60_000,
+      delayMs: 300,
+      spreadMs: 500,
+      retryMs: 1000,
+      retryMaxMs: 4000,
+      attemptsMax: 3,
+    },
+    watchdogs: {},
+    ttlMs: 2000,
+    drainMs: 400,
+    pollMs: 100,
+    latencyMaxMs: 5,
+    lossChance: 0,
+    fates,
+    // An API that cannot be reached, or hangs, answers no question either.
+    muteChance: what === "fails" || what === "hangs" ? 1 : 0,
+    agentMaxMs: what === "late" ? 5 : 400,
+    stubbornChance: 0,
+    survivesChance: 0,
+    workMaxMs: 1_000_000,
+    bootMaxMs: 4000,
+    strikeChance: 0,
+    pauseFirstShooterMs: what === "late" ? 9000 : undefined,
+    faults: what === "works" || what === "late" ? [pause] : [pause, fault(1, "human", HUMAN_AT_MS, 0)],
+    calmAtMs: END_MS,
+    endMs: END_MS,
+  };
+}

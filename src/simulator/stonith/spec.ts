@@ -1,0 +1,155 @@
+// A world of STONITH, drawn from one seed: how many nodes, which of them have a device, a watchdog or a server of the store, how devices behave, how the store answers, and which faults befall them.
+import { createRng, nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../../base/rng.ts";
+import { defaultMaxOff } from "../../stonith/limits.ts";
+import type { StonithPlan } from "../../stonith/words.ts";
+
+/** What becomes of an order to power a machine off. */
+export type DeviceFate =
+  /** It goes off, and the agent says so. */
+  | "works"
+  /** The agent says that it was done, and it was not. */
+  | "lies"
+  /** The agent never ends by itself, and nothing happens. */
+  | "hangs"
+  /** The agent says that it failed, and it did. */
+  | "fails"
+  /** It goes off, and the agent never ends by itself. */
+  | "works-and-hangs";
+
+export interface StonithWorldSpec {
+  readonly seed: number;
+  readonly nodes: readonly string[];
+  readonly plan: Omit<StonithPlan, "node" | "life" | "watchdog" | "isOnlyForOrders">;
+  /** Nodes with a hardware watchdog, and after how long it resets a machine. */
+  readonly watchdogs: Readonly<Record<string, number>>;
+  readonly ttlMs: number;
+  readonly drainMs: number;
+  readonly pollMs: number;
+  readonly latencyMaxMs: number;
+  readonly lossChance: number;
+  /** Drawn for each order, until the calm. */
+  readonly fates: readonly DeviceFate[];
+  /** Of a question to a device: nobody answers. */
+  readonly muteChance: number;
+  readonly agentMaxMs: number;
+  /** Work that does not stop when its term ends. */
+  readonly stubbornChance: number;
+  /** A part of the work goes on when its process is killed. */
+  readonly survivesChance: number;
+  readonly workMaxMs: number;
+  /** Somebody starts a machine that is off after so long, at most. */
+  readonly bootMaxMs: number;
+  /** A leader is killed or paused right after something of it was written, or right before an agent is started. */
+  readonly strikeChance: number;
+  /** The machine of the first shooter is paused for so long, between its decision and its shot; undefined: only by chance. */
+  readonly pauseFirstShooterMs: number | undefined;
+  readonly faults: readonly StonithFault[];
+  readonly calmAtMs: number;
+  readonly endMs: number;
+}
+
+export type StonithFaultKind =
+  | "kill-process"
+  | "pause-node"
+  | "cut-node"
+  | "power-failure"
+  | "store-down"
+  | "order-fence"
+  | "human";
+
+export interface StonithFault {
+  readonly index: number;
+  readonly atMs: number;
+  readonly kind: StonithFaultKind;
+  /** Undefined: the one that leads. */
+  readonly who: number | undefined;
+  readonly lastsMs: number;
+}
+
+const KINDS: readonly StonithFaultKind[] = [
+  "kill-process",
+  "kill-process",
+  "pause-node",
+  "pause-node",
+  "pause-node",
+  "cut-node",
+  "cut-node",
+  "power-failure",
+  "store-down",
+  "order-fence",
+  "order-fence",
+  "human",
+  "human",
+];
+
+const FATES: readonly (readonly DeviceFate[])[] = [
+  ["works"],
+  ["works", "works", "lies", "hangs", "fails", "works-and-hangs"],
+  ["works", "lies"],
+  ["works", "works-and-hangs"],
+  ["lies", "hangs", "fails"],
+];
+
+export function drawStonithWorld(seed: number): StonithWorldSpec {
+  const rng = createRng(seed, 101);
+  const count = nextOf(rng, [2, 3, 3, 4, 5]);
+  const nodes = Array.from({ length: count }, (_, index) => `n${index}`);
+  const hasAllDevices = nextChance(rng, 0.7);
+  const hasWatchdogs = nextChance(rng, 0.35);
+  const isStoreHere = count >= 3 && nextChance(rng, 0.3);
+  const ttlMs = nextOf(rng, [600, 1500, 3000]);
+  const calmAtMs = nextBetween(rng, 8000, 24_000);
+  const plan: StonithWorldSpec["plan"] = {
+    members: nodes,
+    storeMembers: isStoreHere ? nodes.slice(0, 3) : [],
+    devices: nodes.filter(() => nextChance(rng, hasWatchdogs ? 0.4 : hasAllDevices ? 1 : 0.5)),
+    maxOff: nextChance(rng, 0.7) ? defaultMaxOff(nodes) : 1,
+    shotsMax: nextOf(rng, [2, 1000]),
+    windowMs: nextOf(rng, [2000, 8000]),
+    delayMs: nextOf(rng, [0, 200]),
+    spreadMs: nextOf(rng, [0, 300]),
+    retryMs: 100,
+    retryMaxMs: 400,
+    attemptsMax: nextOf(rng, [1, 3]),
+  };
+  return {
+    seed,
+    nodes,
+    plan,
+    watchdogs: Object.fromEntries(
+      nodes.filter(() => hasWatchdogs && nextChance(rng, 0.7)).map((node) => [node, nextOf(rng, [300, 1000, 3000])]),
+    ),
+    ttlMs,
+    drainMs: ttlMs / 5,
+    pollMs: nextOf(rng, [60, 150]),
+    latencyMaxMs: nextOf(rng, [0, 2, 40, 150]),
+    lossChance: nextOf(rng, [0, 0.05, 0.25]),
+    fates: nextOf(rng, FATES),
+    muteChance: nextOf(rng, [0, 0.3]),
+    agentMaxMs: nextOf(rng, [50, 400]),
+    stubbornChance: nextOf(rng, [0.1, 0.6]),
+    survivesChance: nextOf(rng, [0, 0.5]),
+    workMaxMs: nextOf(rng, [2000, 20_000]),
+    bootMaxMs: nextOf(rng, [1000, 6000]),
+    strikeChance: nextOf(rng, [0, 0.1, 0.3]),
+    pauseFirstShooterMs: undefined,
+    faults: drawFaults(calmAtMs, ttlMs, count, rng),
+    calmAtMs,
+    endMs: calmAtMs + 18_000,
+  };
+}
+
+function drawFaults(untilMs: number, ttlMs: number, count: number, rng: Rng): readonly StonithFault[] {
+  return Array.from({ length: nextInteger(rng, 0, 16) }, (_, index) => ({
+    index,
+    atMs: nextBetween(rng, 1000, untilMs),
+    kind: nextOf(rng, KINDS),
+    who: nextChance(rng, 0.6) ? undefined : nextInteger(rng, 0, count - 1),
+    lastsMs: nextChance(rng, 0.3) ? nextBetween(rng, 0, ttlMs) : nextBetween(rng, 0, 6 * ttlMs),
+  }));
+}
+
+export function describeStonithFault({ index, atMs, kind, who, lastsMs }: StonithFault): string {
+  const whom = who === undefined ? "the one that leads" : `n${who}`;
+  return `fault ${index}: ${kind} (${whom}) for ${lastsMs.toFixed(0)} ms at ${atMs.toFixed(0)} ms`;
+}

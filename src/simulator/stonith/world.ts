@@ -1,0 +1,354 @@
+// The world of STONITH: machines with candidates that run the real machine, agents and devices, guarded work, a store with bans, humans, faults, and a calm at the end in which work must go on.
+import { nextBetween, nextChance, nextOf } from "../../base/rng.ts";
+import { isSameStint, type Stint, type StonithRecord } from "../../stonith/record.ts";
+import type { StonithOrder } from "../../stonith/orders.ts";
+import type { StonithSight } from "../../stonith/words.ts";
+import type { MemoAnswer, MemoWrite } from "../kernel/memo.ts";
+import { TaskWorld, type TaskWorldOptions } from "../kernel/task-world.ts";
+import { type Aim, StonithJudge } from "./judge.ts";
+import { SimMember } from "./member.ts";
+import { SimNode, type SimWork } from "./machine-room.ts";
+import { inflict } from "./nemesis.ts";
+import { Operator } from "./operator.ts";
+import type { StonithFault, StonithWorldSpec } from "./spec.ts";
+import { type Holder, StonithStore } from "./store.ts";
+import { STONITH_MINIMA, type StonithTally } from "./tallies.ts";
+import type { StonithEvent } from "./trace.ts";
+
+const TURN_MS = 25;
+/** Agents are killed so long before the deadline of their term. */
+const GRACE_MS = 30;
+/** Of a machine that a watchdog has reset. */
+const RESET_MS = 200;
+const OPERATOR_MS = 1000;
+/** In the calm something must be at work, or have been so recently. */
+const IDLE_MAX_MS = 6000;
+
+export class StonithWorld extends TaskWorld<StonithWorldSpec, StonithEvent, StonithTally> {
+  readonly judge: StonithJudge;
+  readonly store: StonithStore<SimMember> = new StonithStore();
+  readonly nodes: readonly SimNode[];
+  readonly operator: Operator = new Operator(this);
+  readonly works: SimWork[] = [];
+  order: StonithOrder | undefined;
+  storeOutages = 0;
+  lossChance: number;
+  #atWorkMs = 0;
+  #hasPaused = false;
+
+  constructor(spec: StonithWorldSpec, options: TaskWorldOptions) {
+    super(spec, options, { stream: 102, minima: STONITH_MINIMA });
+    this.judge = new StonithJudge(spec.plan, options.judgedBy);
+    this.lossChance = spec.lossChance;
+    this.nodes = spec.nodes.map((name) => new SimNode(name, new SimMember(this, name)));
+    for (const { member } of this.nodes) this.later(nextBetween(this.rng, 0, 300), member, () => member.begin());
+    this.arrangeFaults();
+    this.again(
+      undefined,
+      () => TURN_MS * nextBetween(this.rng, 0.5, 1.5),
+      () => this.#turn(),
+    );
+    this.again(
+      undefined,
+      () => OPERATOR_MS * nextBetween(this.rng, 0.5, 1.5),
+      () => this.isCalm && this.operator.help(),
+    );
+  }
+
+  get isStoreDown(): boolean {
+    return this.storeOutages > 0;
+  }
+
+  /** Whoever can still give an order, anywhere. */
+  get aims(): readonly Aim[] {
+    return this.nodes.flatMap(({ aims }) => aims);
+  }
+
+  get alive(): readonly Stint[] {
+    return this.works.filter(({ isAlive }) => isAlive).map(({ stint }) => stint);
+  }
+
+  get sight(): StonithSight {
+    return { notes: this.store.notes, order: this.order, foreign: [] };
+  }
+
+  node(name: string): SimNode {
+    const found = this.nodes.find((node) => node.name === name);
+    if (found === undefined) throw new RangeError(`there is no node ${name}`);
+    return found;
+  }
+
+  travel(): number {
+    return nextBetween(this.rng, 0, this.isCalm ? 2 : this.spec.latencyMaxMs);
+  }
+
+  note(who: string, what: string): void {
+    if (this.trace.isRecorded) this.trace.record(this.nowMs, { type: "stonith", who, what });
+  }
+
+  // ---- the store
+
+  claim(member: SimMember): void {
+    if (!this.#isHolder(member) || this.store.holder?.isTold === true) this.store.claims.add(member);
+  }
+
+  /** It needs the store; if that is away, the seat runs out. */
+  release(member: SimMember): void {
+    const { holder, claims } = this.store;
+    claims.delete(member);
+    if (holder === undefined || !this.#isHolder(member)) return;
+    if (member.isAble) this.store.holder = undefined;
+    else holder.isTold = true;
+  }
+
+  #isHolder(member: SimMember): boolean {
+    const { holder } = this.store;
+    return holder?.process === member && holder.incarnation === member.incarnation;
+  }
+
+  isHeld(member: SimMember): boolean {
+    return this.#isHolder(member) && this.nowMs < (this.store.holder?.deadlineMs ?? 0);
+  }
+
+  isLeading(member: SimMember): boolean {
+    const { holder } = this.store;
+    if (holder === undefined || !this.isHeld(member)) return false;
+    return !holder.isTold && this.nowMs < holder.deadlineMs - this.spec.drainMs;
+  }
+
+  writeRecord(member: SimMember, write: MemoWrite<StonithRecord>): MemoAnswer {
+    const old = this.store.record?.value;
+    const answer = this.store.writeRecord(member.name, write);
+    if (answer.is === "seat-lost") this.count("records refused to a replaced leader");
+    if (answer.is !== "written" || !answer.isApplied) return answer;
+    this.#countChanges(old, write.value);
+    this.judge.applied(old, write.value, this.alive, this.nowMs);
+    this.strike(member);
+    return answer;
+  }
+
+  #countChanges(old: StonithRecord | undefined, record: StonithRecord): void {
+    if (record.opened > (old?.opened ?? 0)) this.count("intents opened");
+    for (const { id, token, joined } of record.intents) {
+      const before = old?.intents.find((intent) => intent.id === id)?.joined ?? [];
+      const late = joined.filter((stint) => stint.token !== token && !before.some((each) => isSameStint(each, stint)));
+      this.count("intents joined by another term", late.length);
+    }
+    for (const intent of record.intents)
+      if (intent.off?.by === "watchdog" && old?.intents.find(({ id }) => id === intent.id)?.off === undefined)
+        this.count("fenced by a watchdog");
+    const answered = record.orders.filter(({ id }) => !(old?.orders ?? []).some((each) => each.id === id));
+    for (const { id, isDone } of answered)
+      if (id.startsWith("c")) this.count(isDone ? "confirmations by a human" : "confirmations refused");
+  }
+
+  writeBan(member: SimMember, target: string, write: MemoWrite<boolean>): MemoAnswer {
+    const wasBanned = this.store.isBanned(target);
+    const answer = this.store.writeBan(member.name, target, write);
+    if (answer.is !== "written" || !answer.isApplied) return answer;
+    this.note(member.name, `${write.value ? "bans" : "lifts the ban of"} ${target}`);
+    if (!write.value) {
+      if (wasBanned) this.count("bans lifted");
+      if (this.alive.length > 0) this.count("bans that outlasted the takeover");
+      this.judge.lifts(target, this.aims, this.nowMs);
+    }
+    this.strike(member);
+    return answer;
+  }
+
+  /** Right after something was written, and before its writer hears of it; or right before an agent is started. */
+  strike(member: SimMember, chance: number = this.spec.strikeChance): void {
+    if (this.isCalm || !nextChance(this.rng, chance)) return;
+    this.count("shooters struck between two steps");
+    const lastsMs = nextBetween(this.rng, 0, 5 * this.spec.ttlMs);
+    if (nextChance(this.rng, 0.4)) this.kill(member, lastsMs);
+    else this.pauseNode(this.node(member.name), lastsMs);
+  }
+
+  /** The last look is over, and the agent is about to be started. */
+  beforeAgent(member: SimMember): void {
+    const { pauseFirstShooterMs, strikeChance } = this.spec;
+    if (pauseFirstShooterMs === undefined || this.#hasPaused) return this.strike(member, 2 * strikeChance);
+    this.#hasPaused = true;
+    this.pauseNode(this.node(member.name), pauseFirstShooterMs);
+  }
+
+  /** Renews, warns, ends agents and watchdogs, frees what has run out, and grants. */
+  #turn(): void {
+    const { holder, claims } = this.store;
+    if (this.alive.length > 0) this.#atWorkMs = this.nowMs;
+    if (holder !== undefined) this.#turnSeat(holder);
+    for (const node of this.nodes) this.#keep(node);
+    if (this.store.holder !== undefined || this.isStoreDown) return;
+    const able = [...claims].filter((member) => member.isAble && !this.store.isBanned(member.name));
+    if (able.length === 0) return;
+    const member = nextOf(this.rng, able);
+    const granted = this.store.grant(member, member.incarnation, member.name, this.nowMs + this.spec.ttlMs);
+    this.note(member.name, `is granted term ${granted.token}`);
+    this.later(this.travel(), member, () => {
+      if (this.store.holder === granted) member.granted(granted);
+    });
+  }
+
+  #turnSeat(holder: Holder<SimMember>): void {
+    const { process: member } = holder;
+    const lives = member.isAlive && member.incarnation === holder.incarnation;
+    const isRenewed = lives && member.isAble && !holder.isTold && !this.store.isBanned(holder.node);
+    if (isRenewed && this.nowMs < holder.deadlineMs - this.spec.drainMs)
+      holder.deadlineMs = this.nowMs + this.spec.ttlMs;
+    if (lives && !holder.isTold && member.pauses === 0 && this.nowMs >= holder.deadlineMs - this.spec.drainMs) {
+      holder.isTold = true;
+      this.later(0, member, () => member.ended());
+    }
+    if (this.nowMs < holder.deadlineMs) return;
+    this.store.holder = undefined;
+    if (lives && !holder.isTold) this.later(0, member, () => member.ended());
+  }
+
+  /** The keeper of the agents, which a paused machine pauses with everything else; and the hardware watchdog, which it does not. */
+  #keep(node: SimNode): void {
+    const { holder } = this.store;
+    for (const agent of node.agents) {
+      const isInTime =
+        holder !== undefined &&
+        String(holder.token) === agent.aim.by.token &&
+        this.nowMs < holder.deadlineMs - GRACE_MS;
+      const isKept = node.member.isAlive && node.member.life === agent.aim.by.life && isInTime;
+      if (!isKept && agent.pauses === 0) agent.kill();
+    }
+    if (node.fedAtMs === undefined) return;
+    if (node.member.pauses === 0 && node.member.isAlive && this.isHeld(node.member)) node.fedAtMs = this.nowMs;
+    if (this.nowMs < node.fedAtMs + node.resetAfterMs) return;
+    this.note(node.name, "is reset by its watchdog");
+    this.powerOff(node, RESET_MS);
+  }
+
+  // ---- work
+
+  beginWork(member: SimMember, stint: Stint): SimWork {
+    const node = this.node(member.name);
+    this.count("works begun");
+    this.note(member.name, `begins the work of term ${stint.token}`);
+    this.judge.begins(stint, this.alive, this.store.record?.value, this.nowMs);
+    const work: SimWork = { stint, node, incarnation: member.incarnation, isAlive: true };
+    this.works.push(work);
+    const timeoutMs = this.spec.watchdogs[node.name];
+    if (timeoutMs !== undefined) {
+      node.fedAtMs = this.nowMs;
+      node.resetAfterMs = timeoutMs * nextBetween(this.rng, 1, 2);
+    }
+    return work;
+  }
+
+  endWork(work: SimWork): void {
+    work.isAlive = false;
+    work.node.fedAtMs = undefined;
+    this.works.splice(this.works.indexOf(work), 1);
+    this.#atWorkMs = this.nowMs;
+    this.note(work.stint.node, `the work of term ${work.stint.token} has ended`);
+  }
+
+  /** Of a process on a node, as one that runs there now can prove it. `life`: of the one that asks. */
+  isNothingLeft(stint: Stint, life: string): boolean {
+    const { member } = this.node(stint.node);
+    if (stint.life !== life && member.isAlive && member.life === stint.life) return false;
+    const acts = this.works.some((work) => work.isAlive && isSameStint(work.stint, stint));
+    return !acts && !this.aims.some(({ by }) => isSameStint(by, stint));
+  }
+
+  // ---- devices
+
+  /** Asked, a device says what is so, or nothing. */
+  askDevice(name: string): "on" | "off" | "unknown" {
+    if (!this.isCalm && nextChance(this.rng, this.spec.muteChance)) return "unknown";
+    return this.node(name).isOn ? "on" : "off";
+  }
+
+  /** An order takes effect. */
+  hit(aim: Aim): void {
+    const node = this.node(aim.node);
+    const { holder } = this.store;
+    const isHeld = holder !== undefined && this.nowMs < holder.deadlineMs;
+    const leader = isHeld ? holder.node : undefined;
+    if (String(holder?.token) !== aim.by.token) this.count("shots of a term that was over");
+    if (node.isOn) this.count("shots that hit");
+    const down = this.nodes.filter((each) => each.isShotDown || (each === node && node.isOn)).map(({ name }) => name);
+    const isBanned = this.store.isBanned(aim.node);
+    this.judge.hits({ aim, leader, isBanned, record: this.store.record?.value, shotDown: down }, this.nowMs);
+    if (!node.isOn) return;
+    node.isShotDown = true;
+    this.powerOff(node, nextBetween(this.rng, 300, this.spec.bootMaxMs));
+  }
+
+  /** Everything on the machine ends at once. The seat runs out. */
+  powerOff(node: SimNode, bootAfterMs: number): void {
+    if (!node.isOn) return;
+    this.note(node.name, "is off");
+    node.isOn = false;
+    node.fedAtMs = undefined;
+    node.pending.clear();
+    for (const agent of node.agents) agent.kill();
+    for (const work of this.works.filter((each) => each.node === node)) this.endWork(work);
+    this.store.claims.delete(node.member);
+    if (node.member.isAlive) node.member.kill();
+    this.later(bootAfterMs, undefined, () => this.#boot(node));
+  }
+
+  #boot(node: SimNode): void {
+    if (node.isOn) return;
+    node.isOn = true;
+    node.isShotDown = false;
+    node.boots++;
+    if (this.store.isBanned(node.name)) this.count("banned nodes that returned");
+    this.note(node.name, "is on again");
+    node.member.begin();
+  }
+
+  pauseNode(node: SimNode, lastsMs: number): void {
+    this.note(node.name, `is paused for ${lastsMs.toFixed(0)} ms`);
+    for (const process of [node.member, ...node.agents]) this.pause(process, lastsMs);
+  }
+
+  // ---- what befalls them
+
+  protected override inflict(fault: StonithFault): void {
+    inflict(this, fault);
+  }
+
+  /** A candidate is killed. What it has started may go on: its keeper ends the agents, and a part of its work may survive. */
+  protected override dying(member: SimMember): void {
+    const node = this.node(member.name);
+    this.note(member.name, "its process is killed");
+    this.store.claims.delete(member);
+    node.pending.clear();
+    const { work } = member;
+    if (work === undefined || !work.isAlive) return;
+    if (!nextChance(this.rng, this.spec.survivesChance)) return this.endWork(work);
+    this.count("works that survived their process");
+    this.later(nextBetween(this.rng, 0, 3 * this.spec.ttlMs), undefined, () => work.isAlive && this.endWork(work));
+  }
+
+  protected override calm(): void {
+    this.lossChance = 0;
+    this.note("world", "from now on nothing fails");
+  }
+
+  /** Nothing has failed for long: work goes on, and no ban is left over. */
+  protected override judgeAtRest(): void {
+    if (this.nowMs - this.spec.calmAtMs < IDLE_MAX_MS) return;
+    if (this.nowMs - this.#atWorkMs > IDLE_MAX_MS)
+      this.judge.find(
+        "progress",
+        `nothing was at work for long; the record: ${JSON.stringify(this.store.record?.value.acting)} ${JSON.stringify(this.store.record?.value.intents)}`,
+        this.nowMs,
+      );
+    const left = this.store.bans.filter((node) => !this.aims.some((aim) => aim.node === node));
+    const open = this.store.record?.value.intents ?? [];
+    if (left.length > 0 && open.length > 0 && this.#isOld(open[0]?.token))
+      this.judge.find("bans-end", `${left.join(", ")} is still banned: ${JSON.stringify(open)}`, this.nowMs);
+  }
+
+  #isOld(token: string | undefined): boolean {
+    return Number(token) < (this.store.holder?.token ?? 0) - 3;
+  }
+}

@@ -1,0 +1,265 @@
+// A guarded election: for work on something that compares no token. Its next leader begins only when the machine of the last one is off for certain, or its work has certainly ended (machine.ts says when that is,
+// and why). As `elect(…).lead(work)`, with a node, a configuration and devices.
+import { ConclaveError, invalidConfig } from "../base/errors.ts";
+import type { Clock } from "../base/clock.ts";
+import { createCandidate } from "../election/candidate.ts";
+import { nodeClock } from "../election/clock.ts";
+import type { Candidate, CandidateOptions, Election, LeadOptions } from "../election/face.ts";
+import { RESERVED } from "../election/memo.ts";
+import type { Term } from "../election/term.ts";
+import type { ConclaveEvent } from "../lease/events.ts";
+import { cannotKeepBans, keepsBans, type Store } from "../stores/contract.ts";
+import { type StonithConfig, stonithPlanOf } from "./config.ts";
+import { FedWatchdog, inspectWatchdog, type WatchdogFound } from "./devices/watchdog.ts";
+import { GuardedTerm } from "./guarded-term.ts";
+import { isLifeOver, ownLife } from "./life.ts";
+import { nap } from "./naps.ts";
+import { Notebook } from "./notebook.ts";
+import {
+  NOTES_KEY,
+  notesOf,
+  ORDER_KEY,
+  ordersOf,
+  parseNotes,
+  parseOrder,
+  parseRecord,
+  RECORD_KEY,
+} from "./record-text.ts";
+import { NO_RECORD, type Stint } from "./record.ts";
+import type { Shooter } from "./shooter.ts";
+import type { Notes, StonithNews, StonithPlan, StonithSight } from "./words.ts";
+
+/** Options of `guardedElection`. */
+export interface GuardedOptions {
+  /** Of `loadStonithConfig`: the same on every node. */
+  readonly config: StonithConfig;
+  /** Which of the configured nodes this is. */
+  readonly node: string | { readonly name: string; readonly machine?: string | undefined };
+  readonly store: Store;
+  /** Of `openRunner`. It is closed with the election. */
+  readonly shooter: Shooter;
+  /** The guarded work starts no other processes: then nothing is left of it when its process is dead. @default false */
+  readonly noChildren?: boolean | undefined;
+  /** Shoots through a store that may forget a ban. For tests: the loss of one server may let two act. @default false */
+  readonly storeWithoutQuorum?: "only for tests" | undefined;
+  readonly tell?: ((event: GuardedEvent) => void) | undefined;
+  /** Of notes and orders. @default 1000 */
+  readonly lookEveryMs?: number | undefined;
+}
+
+/** For notes that are due when the election is closed. Without them a shot may follow that was not needed. */
+const NOTES_WITHIN_MS = 3000;
+/** The ids of candidates of conclave end with the nonce of their process. */
+const OF_CONCLAVE = /_[0-9a-f]{16}-\d+$/;
+
+/** What a guarded election does, beside the events of its candidate. */
+export type GuardedEvent =
+  | ConclaveEvent
+  | { readonly type: "stonith"; readonly election: string; readonly node: string; readonly news: StonithNews }
+  | { readonly type: "trouble"; readonly what: string };
+
+/** An election whose next leader begins only when the last one is off for certain, or its work has ended. */
+export class GuardedElection implements AsyncDisposable {
+  readonly name: string;
+  readonly node: string;
+  readonly #options: GuardedOptions;
+  readonly #clock: Clock = nodeClock();
+  readonly #life: string = ownLife();
+  readonly #candidate: Candidate;
+  readonly #election: Election;
+  readonly #closing = new AbortController();
+  readonly #notebook: Notebook;
+  readonly #watchdog: WatchdogFound | undefined;
+  /** Terms of this process that are not over. */
+  readonly #open = new Set<string>();
+  readonly #foreign = new Set<string>();
+  #isWatching = false;
+
+  constructor(options: GuardedOptions) {
+    const { config, store, node } = options;
+    this.#options = options;
+    this.name = config.election;
+    this.node = typeof node === "string" ? node : node.name;
+    this.#watchdog = checked(options, this.node);
+    const candidateOptions = { store, node, ttlMs: config.ttlMs, onEvent: (event: ConclaveEvent) => this.#tell(event) };
+    this.#candidate = createCandidate(candidateOptions as unknown as CandidateOptions<Store>) as Candidate;
+    this.#election = this.#candidate.election(this.name);
+    const report = (what: string, error: unknown): void => this.#report(what, error);
+    const place = { election: this.name, node: this.node };
+    this.#notebook = new Notebook(this.#candidate, place, this.#clock, this.#closing.signal, report);
+  }
+
+  /**
+   * As `election.lead`: each time this node is elected, and everybody who acted before is off for certain, `work` runs once. `term.signal` says when it has to end. When it settles, nothing that it has
+   * started may act any more: then the next leader begins without a shot.
+   */
+  async lead<R>(work: (term: Term) => Promise<R>, { signal }: LeadOptions = {}): Promise<R | undefined> {
+    await this.#noteHome();
+    if (!this.#isWatching) void this.#watchLine();
+    this.#isWatching = true;
+    const leading = async (term: Term): Promise<R | undefined> => {
+      const outcome: { result?: { readonly value: R }; failure?: { readonly error: unknown } } = {};
+      const run = async (): Promise<void> => {
+        try {
+          outcome.result = { value: await this.#watched(term, () => work(term)) };
+        } catch (error) {
+          outcome.failure = { error };
+        }
+      };
+      const isGivenUp = await this.#term(term, run, false);
+      if (outcome.failure !== undefined) throw outcome.failure.error;
+      // The machine has given the term up: it is as if it had been lost, and this node stands again.
+      if (isGivenUp && !term.signal.aborted) await term.resign();
+      return outcome.result?.value;
+    };
+    return await this.#election.lead(leading, { signal });
+  }
+
+  /** Leads only to carry out orders, such as that of `conclave stonith fence` while nobody leads, until `signal` aborts. Begins no work. */
+  async obey(signal: AbortSignal): Promise<void> {
+    await this.#election.lead(async (term) => void (await this.#term(term, () => Promise.resolve(), true)), { signal });
+  }
+
+  async #term(term: Term, work: () => Promise<void>, isOnlyForOrders: boolean): Promise<boolean> {
+    const { shooter, lookEveryMs = 1000 } = this.#options;
+    const guarded = new GuardedTerm({
+      plan: this.#plan(isOnlyForOrders),
+      clock: this.#clock,
+      term,
+      election: this.#election,
+      shooter,
+      lookEveryMs,
+      sight: () => this.#sight(),
+      provedGone: (stints) => this.#provedGone(stints),
+      work,
+      tell: (news) => this.#tell({ type: "stonith", election: this.name, node: this.node, news }),
+      report: (what, error) => this.#report(what, error),
+    });
+    const { me } = guarded;
+    this.#open.add(me.token);
+    const { isUnreleased, joins, isGivenUp } = await guarded.run();
+    if (isUnreleased) this.#notebook.note({ settled: [me], gone: [] });
+    const quiet = joins.length === 0 ? Promise.resolve() : shooter.whenGone();
+    void quiet.then(() => {
+      this.#open.delete(me.token);
+      this.#notebook.note({ settled: [], gone: joins.map((intent) => ({ ...me, intent })) });
+    });
+    return isGivenUp;
+  }
+
+  #plan(isOnlyForOrders: boolean): StonithPlan {
+    const { config, shooter } = this.#options;
+    const watchdog = this.#watchdog && { timeoutMs: this.#watchdog.timeoutMs, ttlMs: config.ttlMs };
+    const plan = stonithPlanOf(config, { node: this.node, life: this.#life, watchdog, isOnlyForOrders });
+    return { ...plan, devices: plan.devices.filter((node) => shooter.nodes.includes(node)) };
+  }
+
+  /** SAFETY: it is armed before the work begins, fed only while the term is held, and disarmed when the work has settled. */
+  async #watched<R>(term: Term, work: () => Promise<R>): Promise<R> {
+    if (this.#watchdog === undefined) return await work();
+    const fed = FedWatchdog.arm(this.#watchdog, this.#clock, () => term.isHeld());
+    try {
+      return await work();
+    } finally {
+      fed.disarm();
+    }
+  }
+
+  // ---- what is seen
+
+  async #sight(): Promise<StonithSight> {
+    const { config } = this.#options;
+    const order = await this.#candidate.election(ordersOf(this.name)).memo(RESERVED + ORDER_KEY);
+    let notes: Notes = { settled: [], gone: [] };
+    for (const member of Object.keys(config.nodes)) {
+      const memo = await this.#candidate.election(notesOf(this.name, member)).memo(RESERVED + NOTES_KEY);
+      notes = all(notes, parseNotes(memo?.value));
+    }
+    return { notes, order: parseOrder(order?.value), foreign: [...this.#foreign] };
+  }
+
+  /** Leaders that are no candidates of conclave obey no ban, and write no list of who acts. */
+  async #watchLine(): Promise<void> {
+    const { signal } = this.#closing;
+    try {
+      for await (const leader of this.#election.observe({ signal }))
+        if (leader !== undefined && !OF_CONCLAVE.test(leader.id)) this.#foreign.add(leader.id);
+    } catch (error) {
+      if (!signal.aborted) this.#report("the line could not be watched", error);
+    }
+  }
+
+  // ---- this node
+
+  #provedGone(stints: readonly Stint[]): readonly Stint[] {
+    const { noChildren = false } = this.#options;
+    return stints.filter((stint) => {
+      if (stint.node !== this.node) return false;
+      return stint.life === this.#life ? !this.#open.has(stint.token) : isLifeOver(stint.life, noChildren);
+    });
+  }
+
+  /** What an earlier process of this node has left unsaid, as far as it can be proved. */
+  async #noteHome(): Promise<void> {
+    try {
+      const memo = await this.#election.memo(RESERVED + RECORD_KEY);
+      const { acting, intents } = memo === undefined ? NO_RECORD : parseRecord(memo.value);
+      const settled = this.#provedGone(acting).map(({ node, token, life }) => ({ node, token, life }));
+      const gone = intents.flatMap(({ id: intent, joined }) =>
+        this.#provedGone(joined).map((stint) => ({ ...stint, intent })),
+      );
+      this.#notebook.note({ settled, gone });
+    } catch (error) {
+      this.#report("the record could not be read", error);
+    }
+  }
+
+  #tell(event: GuardedEvent): void {
+    this.#options.tell?.(event);
+  }
+
+  #report(what: string, error: unknown): void {
+    this.#tell({ type: "trouble", what: `${what}: ${error instanceof Error ? error.message : String(error)}` });
+  }
+
+  /** Ends what is under way, as `candidate.close()` does, and waits a little for notes that are due. */
+  async close(): Promise<void> {
+    await this.#election.close();
+    await Promise.race([this.#notebook.flush(), nap(NOTES_WITHIN_MS, this.#closing.signal, this.#clock)]);
+    this.#closing.abort();
+    await this.#candidate.close();
+    await this.#options.shooter.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** An election whose next leader begins only when the last one is off for certain, or its work has ended. Throws CONFIG_INVALID or STORE_UNSUPPORTED before anything is asked. See docs/STONITH.md. */
+export function guardedElection(options: GuardedOptions): GuardedElection {
+  return new GuardedElection(options);
+}
+
+function checked({ config, store, storeWithoutQuorum }: GuardedOptions, node: string): WatchdogFound | undefined {
+  const call = `guardedElection("${config.election}")`;
+  if (!keepsBans(store)) throw cannotKeepBans(store);
+  if (!store.guarantee.quorum && storeWithoutQuorum !== "only for tests") {
+    const message = `${call}: ${store.guarantee.store} is one server, and may forget a ban when that is lost: a shot could hit the next leader. Use a store with a quorum (etcd). In tests: storeWithoutQuorum: "only for tests".`;
+    throw new ConclaveError("STORE_UNSUPPORTED", message);
+  }
+  const found = config.nodes[node];
+  if (found === undefined)
+    throw invalidConfig(call, [
+      `there is no node "${node}" in its configuration: ${Object.keys(config.nodes).join(", ")}`,
+    ]);
+  if (found.watchdog === undefined) return undefined;
+  const watchdog = inspectWatchdog(found.watchdog, config.ttlMs);
+  if ("problems" in watchdog) throw invalidConfig(call, watchdog.problems);
+  return watchdog;
+}
+
+/** Of every member: nothing is dropped. */
+function all(one: Notes, other: Notes): Notes {
+  return { settled: [...one.settled, ...other.settled], gone: [...one.gone, ...other.gone] };
+}

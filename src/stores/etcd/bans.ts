@@ -1,0 +1,96 @@
+// Nodes and bans in etcd (lease/ban-rule.ts): keys outside of every election's line, beside the memos.
+//
+//   PREFIX.conclave/node/NODE/MACHINE/LEASE   which machine a session runs on; bound to its lease, so that it lives as long as the session
+//   PREFIX.conclave/ban/NODE/NAME             the election NAME has banned the node; without a lease
+//
+// ARGUMENT. LeaseGrant and LeaseKeepAlive take no condition, so that a banned node can open a lease and keep it alive. Nothing is granted by that: every transaction that grants
+// something to a session with a node compares, besides, that no key is below `ban/NODE/`, at the revision at which it grants. So a grant comes before the ban in etcd's
+// order of all writes, or there is none. The read that confirms a keep makes the same comparison; where it fails the keep counts as `session-lost`, and the lease runs out by
+// itself, never earlier. The lease of an opening that was refused is not revoked either: a revocation that came late could end a later try of the same opening.
+import type { Link } from "../../clients/etcd/link.ts";
+import { type Compare, type Operation, rangeEndOf } from "../../clients/etcd/messages.ts";
+import { bannedNode, twinNode } from "../../lease/ban-rule.ts";
+import type { BanChange, Name, NodeIdentity, Refused, Session } from "../contract.ts";
+import { ROOT, sessionOfLease } from "./entry.ts";
+
+/** A session of a banned node has asked for something: it is answered `session-lost`. */
+export class Banned extends Error {}
+
+function banRoot(prefix: string, node: string): Buffer {
+  return Buffer.from(`${prefix}${ROOT}/ban/${encodeURIComponent(node)}/`);
+}
+
+function nodeRoot(prefix: string, node: string): string {
+  return `${prefix}${ROOT}/node/${encodeURIComponent(node)}/`;
+}
+
+function machineRoot(prefix: string, { name, machine }: NodeIdentity): string {
+  return `${nodeRoot(prefix, name)}${encodeURIComponent(machine)}/`;
+}
+
+/** What every transaction compares that grants something to a session. Empty for a session without a node. */
+export function noBan(prefix: string, { node }: Pick<Session, "node">): readonly Compare[] {
+  if (node === undefined) return [];
+  const key = banRoot(prefix, node);
+  return [{ key, noneUntil: rangeEndOf(key) }];
+}
+
+export function readBan(prefix: string, node: string): Operation {
+  const key = banRoot(prefix, node);
+  return { range: { key, rangeEnd: rangeEndOf(key), keysOnly: true } };
+}
+
+/** Throws if a ban stands: after a comparison has failed that may have failed for another reason. */
+export async function throwIfBanned(
+  link: Link,
+  prefix: string,
+  { node }: Pick<Session, "node">,
+  signal: AbortSignal,
+): Promise<void> {
+  if (node === undefined) return;
+  const { responses } = await link.txn({ compare: [], success: [readBan(prefix, node)], failure: [] }, signal);
+  if ((responses[0]?.kvs.length ?? 0) > 0) throw new Banned();
+}
+
+/** The effect of a ban or of its lift, in the transaction that writes its memo. */
+export function banEffect(prefix: string, name: Name, ban: BanChange | undefined): readonly Operation[] {
+  if (ban === undefined) return [];
+  const key = Buffer.concat([banRoot(prefix, ban.node), Buffer.from(encodeURIComponent(name))]);
+  return [ban.stands ? { put: { key, value: Buffer.alloc(0) } } : { delete: { key } }];
+}
+
+/** The key that stays with the lease, and is no entry of a line. */
+export function nodeKey(prefix: string, node: NodeIdentity, lease: bigint): Buffer {
+  return Buffer.from(`${machineRoot(prefix, node)}${sessionOfLease(lease)}`);
+}
+
+/** Records that this lease speaks for the node: in one step with looking whether it may. */
+export async function recordNode(
+  link: Link,
+  prefix: string,
+  node: NodeIdentity,
+  lease: bigint,
+  signal: AbortSignal,
+): Promise<Refused | undefined> {
+  const all = Buffer.from(nodeRoot(prefix, node.name));
+  const own = Buffer.from(machineRoot(prefix, node));
+  const noOther: readonly Compare[] = [
+    { key: all, noneUntil: own },
+    { key: rangeEndOf(own), noneUntil: rangeEndOf(all) },
+  ];
+  const put: Operation = { put: { key: nodeKey(prefix, node, lease), value: Buffer.alloc(0), lease } };
+  const compare = [...noBan(prefix, { node: node.name }), ...noOther];
+  const { succeeded, responses } = await link.txn(
+    { compare, success: [put], failure: [readBan(prefix, node.name)] },
+    signal,
+  );
+  if (succeeded) return undefined;
+  const root = banRoot(prefix, node.name);
+  const by = (responses[0]?.kvs ?? []).map(({ key }) => decodeURIComponent(key.subarray(root.length).toString("utf8")));
+  return by.length > 0 ? bannedNode("etcd", node, by) : twinNode("etcd", node);
+}
+
+/** Of a name that a lease carries: one of a node, and no entry. */
+export function isNodeKey(prefix: string, key: Buffer): boolean {
+  return key.toString("latin1").startsWith(`${prefix}${ROOT}/node/`);
+}

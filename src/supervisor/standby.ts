@@ -1,0 +1,59 @@
+// The releaser of a keeper, started beforehand: a program that executes a will takes longer to start than to execute it, and that is time in which nobody leads. While a
+// command runs, one stands by with the store's client loaded. It asks the store for nothing, and has no will before it is told one: if it is gone by then, another is started, and if its
+// keeper dies, its input ends and it does. Built-ins only, as in the keeper.
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import type { Writable } from "node:stream";
+import type { Estate } from "./keeper-words.ts";
+
+/** How long the will may take: later nobody gains by it. */
+const RELEASE_WITHIN_MS = 10_000;
+/** The command itself has precedence: it has just begun. */
+const PREPARE_AFTER_MS = 500;
+
+type Releaser = ChildProcessByStdio<Writable, null, null>;
+
+export class Standby {
+  #standing: Releaser | undefined;
+  #waiting: NodeJS.Timeout | undefined;
+
+  /** Soon, once. `url` is the one of the will that is to come. */
+  prepare(program: string, url: string): void {
+    this.#waiting ??= setTimeout(() => {
+      this.#standing = start(program);
+      this.#standing.stdin.write(`${JSON.stringify({ url })}\n`);
+    }, PREPARE_AFTER_MS);
+  }
+
+  /** Resolves when it was executed, or will not be. One that stood by may have died, and nobody has heard of it yet: then another begins. Twice is as good as once. */
+  async execute(program: string, will: Estate): Promise<void> {
+    clearTimeout(this.#waiting);
+    const standing = this.#standing;
+    if (standing === undefined || (await hand(standing, will)) === "died") await hand(start(program), will);
+  }
+}
+
+/** `died`: by somebody's signal, and not by its own end. */
+function hand(releaser: Releaser, will: Estate): Promise<"ended" | "died"> {
+  if (releaser.exitCode !== null || releaser.signalCode !== null) return Promise.resolve("died");
+  return new Promise((resolve) => {
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      releaser.kill("SIGKILL");
+    }, RELEASE_WITHIN_MS);
+    const done = (how: "ended" | "died"): void => {
+      clearTimeout(timer);
+      resolve(how);
+    };
+    releaser.once("error", () => done("ended"));
+    releaser.once("close", (_code, signal) => done(signal !== null && !isLate ? "died" : "ended"));
+    releaser.stdin.end(JSON.stringify(will));
+  });
+}
+
+function start(program: string): Releaser {
+  const releaser = spawn(process.execPath, [program], { stdio: ["pipe", "ignore", "inherit"] });
+  releaser.on("error", () => {});
+  releaser.stdin.on("error", () => {});
+  return releaser;
+}

@@ -1,0 +1,240 @@
+// Bans (lease/ban-rule.ts): from the step that writes one, nothing is granted to a session of that node. A store that keeps none declares none, and refuses nothing in their name.
+import type { Hold, MemoWrite, MemoWritten, Session, SessionSpec, Version } from "../../lease/exchange.ts";
+import { type KeepsMemos, keepsBans } from "../../stores/contract.ts";
+import type { Bench, Case } from "./bench.ts";
+import { check, checkEqual, checkKind } from "./check.ts";
+
+export const banCases: readonly Case[] = [
+  { name: "bans are kept only where memos are", run: declares },
+  { name: "a banned node is granted nothing: no opening, no claim, no keep, no memo", run: whereKept(grantsNothing) },
+  { name: "a ban ends nothing early", run: whereKept(endsNothing) },
+  { name: "a banned node that waits is not granted what becomes free", run: whereKept(passesOver) },
+  { name: "a ban is written only for the session, bid and token in the seat", run: whereKept(isGuarded) },
+  { name: "a ban that comes late, after its lift, changes nothing", run: whereKept(isOrdered) },
+  { name: "a node is banned while the ban of any election stands, and no longer", run: whereKept(isCounted) },
+  { name: "a ban is of one node, whatever is in its name", run: whereKept(areApart) },
+  { name: "a term cannot ban its own node", run: whereKept(sparesItself) },
+  { name: "two machines cannot have one node's name at once", run: whereKept(tellsTwins) },
+];
+
+async function declares({ guarantee, store }: Bench): Promise<void> {
+  if (guarantee.bans === undefined) return;
+  check(keepsBans(store), "a store that keeps bans keeps memos", "memos", guarantee.memos);
+}
+
+function whereKept(run: (range: Range) => Promise<void>): Case["run"] {
+  return async (bench) => {
+    const { store } = bench;
+    if (!keepsBans(store)) return;
+    const range = new Range(bench, store);
+    await run(range);
+  };
+}
+
+interface Term {
+  readonly session: Session;
+  readonly hold: Hold;
+}
+
+/** Where shooters and targets meet. */
+class Range {
+  readonly bench: Bench;
+  readonly store: KeepsMemos;
+  #last: Version | undefined;
+  #n = 0;
+
+  constructor(bench: Bench, store: KeepsMemos) {
+    this.bench = bench;
+    this.store = store;
+  }
+
+  node(label = "node"): string {
+    return this.bench.name(label).replaceAll(" ", "-");
+  }
+
+  spec(node: string, machine = "m1", ttlMs?: number): SessionSpec {
+    return { ...this.bench.spec(ttlMs), node: { name: node, machine } };
+  }
+
+  /** As the machine does it: the session carries its node. */
+  async open(node: string, machine = "m1", ttlMs?: number): Promise<Session> {
+    return { ...(await this.bench.open(this.spec(node, machine, ttlMs))), node };
+  }
+
+  async lead(session: Session, name = this.bench.name()): Promise<Term> {
+    return { session, hold: await this.bench.win(session, name) };
+  }
+
+  /** A leader on a node of its own. */
+  async shooter(): Promise<Term> {
+    return await this.lead(await this.open(this.node("shooter")));
+  }
+
+  write({ session, hold }: Term, node: string, stands: boolean, over: Partial<MemoWrite> = {}): Promise<MemoWritten> {
+    const value = JSON.stringify({ stands, why: "" });
+    const ban = { node, stands };
+    const write = { session, hold, key: `conclave/ban/${node}`, value, n: this.#n + 1, over: this.#last, ban, ...over };
+    return this.store.writeMemo(write, this.bench.call());
+  }
+
+  async ban(term: Term, node: string, stands = true): Promise<Version> {
+    const written = await this.write(term, node, stands);
+    this.#n++;
+    this.#last = checkKind(written, "written", "the term in the seat bans a node, and lifts its ban").version;
+    return this.#last;
+  }
+
+  /** Another key, or another election: nothing of ours stands there. */
+  anew(): void {
+    this.#n = 0;
+    this.#last = undefined;
+  }
+
+  async checkBanned(node: string, line: string): Promise<void> {
+    const kept = checkKind(await this.bench.keep(this.spec(node)), "refused", line);
+    checkEqual([kept.code, kept.retryable], ["NODE_BANNED", true], line);
+  }
+
+  async checkFree(node: string): Promise<void> {
+    const line = "to a node without a ban everything is granted";
+    const session = await this.open(node);
+    checkKind(await this.bench.stand(session, this.bench.name()), "granted", line);
+    checkKind(await this.bench.keep(session), "kept", line);
+  }
+}
+
+async function grantsNothing(range: Range): Promise<void> {
+  const { bench } = range;
+  const node = range.node();
+  const [idle, busy, shooter] = [
+    await range.open(node),
+    await range.lead(await range.open(node)),
+    await range.shooter(),
+  ];
+  const spec = range.spec(node);
+  await bench.open(spec);
+  await range.ban(shooter, node);
+  await range.checkBanned(node, "no session is opened for a banned node");
+  const again = (await bench.keep(spec)).kind;
+  check(again === "refused" || again === "session-lost", "nor is one opened again", "a refusal", again);
+  for (const session of [idle, busy.session]) {
+    const claimed = await bench.stand(session, bench.name());
+    checkKind(claimed, "session-lost", "a claim of a banned node is not granted");
+  }
+  const own = { ...busy, n: 1, over: undefined, key: "k", value: "v" };
+  const held = await bench.claim(busy.session, busy.hold.name, busy.hold.bid, undefined, "announced");
+  checkKind(held, "session-lost", "nor is a claim of what it holds already");
+  checkKind(await bench.keep(busy.session, [busy.hold]), "session-lost", "a keep of a banned node is session-lost");
+  checkKind(await range.store.writeMemo(own, bench.call()), "session-lost", "a memo of a banned node is session-lost");
+  await range.ban(shooter, node, false);
+  await range.checkFree(node);
+}
+
+async function endsNothing(range: Range): Promise<void> {
+  const { bench } = range;
+  const node = range.node();
+  const target = await range.lead(await range.open(node));
+  const before = await bench.seat(target.hold.name);
+  await range.ban(await range.shooter(), node);
+  const line = "a ban frees no seat: its holder may believe until its own deadline";
+  await bench.checkHeldBy(target.hold.name, target.session, line);
+  await bench.keep(target.session, [target.hold]);
+  await bench.checkHeldBy(target.hold.name, target.session, line);
+  const after = await bench.seat(target.hold.name);
+  checkEqual(after.version, before.version, "a ban, and a keep that it refuses, are no sign of life");
+}
+
+async function passesOver(range: Range): Promise<void> {
+  const { bench } = range;
+  const node = range.node();
+  const [waiter, shooter] = [await range.open(node), await range.shooter()];
+  const holder = await range.lead(await bench.open());
+  const bid = bench.bid();
+  if (bench.isLine)
+    checkKind(await bench.stand(waiter, holder.hold.name, bid), "waiting", "who comes second in a line waits");
+  await range.ban(shooter, node);
+  await bench.giveBack(holder.session, [holder.hold]);
+  const line = "the step that would grant what became free finds the ban";
+  const claimed = bench.isLine
+    ? (await bench.claims([{ session: waiter, name: holder.hold.name, bid, stands: true, value: "" }]))[0]
+    : await bench.stand(waiter, holder.hold.name, bench.bid());
+  checkEqual(claimed?.kind, "session-lost", line);
+}
+
+async function isGuarded(range: Range): Promise<void> {
+  const { bench } = range;
+  const node = range.node();
+  const shooter = await range.shooter();
+  const token = shooter.hold.token as NonNullable<Hold["token"]>;
+  const stale = { ...shooter, hold: { ...shooter.hold, token: { ...token, value: token.value - 1n } } };
+  checkKind(await range.write(stale, node, true), "seat-lost", "a ban of another token is not written");
+  const rival = { session: await bench.open(), hold: shooter.hold };
+  checkKind(await range.write(rival, node, true), "seat-lost", "a ban of another session is not written");
+  await bench.giveBack(shooter.session, [shooter.hold]);
+  checkKind(await range.write(shooter, node, true), "seat-lost", "a term that is over bans nobody");
+  await range.checkFree(node);
+}
+
+async function isOrdered(range: Range): Promise<void> {
+  const node = range.node();
+  const shooter = await range.shooter();
+  const first = { n: 1, over: undefined };
+  const banned = await range.ban(shooter, node);
+  checkEqual(
+    await range.write(shooter, node, true, first),
+    { kind: "written", version: banned },
+    "sent again, it is one",
+  );
+  await range.ban(shooter, node, false);
+  const late = await range.write(shooter, node, true, first);
+  checkKind(late, "conflict", "a ban that comes after its lift is not written");
+  await range.checkFree(node);
+}
+
+async function isCounted(range: Range): Promise<void> {
+  const node = range.node();
+  const [one, other] = [await range.shooter(), await range.shooter()];
+  const first = await range.ban(one, node);
+  range.anew();
+  await range.ban(other, node);
+  await range.ban(other, node, false);
+  await range.checkBanned(node, "the lift of one election leaves the ban of another");
+  const lift = await range.write(one, node, false, { n: 2, over: first });
+  checkKind(lift, "written", "its own term lifts it");
+  await range.checkFree(node);
+}
+
+async function areApart(range: Range): Promise<void> {
+  const base = range.node();
+  const names = [base, `${base}/`, `${base}/m1`, `${base}%2F`, `${base}'`, `${base}ä`, base.toUpperCase()];
+  const shooter = await range.shooter();
+  for (const name of names) {
+    range.anew();
+    await range.ban(shooter, name);
+    for (const other of names) if (other !== name) await range.open(other);
+    await range.checkBanned(name, "a ban holds for the name that it names");
+    await range.ban(shooter, name, false);
+  }
+}
+
+async function sparesItself(range: Range): Promise<void> {
+  const shooter = await range.shooter();
+  const own = shooter.session.node ?? "";
+  const refused = checkKind(await range.write(shooter, own, true), "refused", "a term cannot ban its own node");
+  checkEqual([refused.code, refused.retryable], ["STORE_DENIED", false], "that is denied");
+  checkKind(await range.bench.keep(shooter.session, [shooter.hold]), "kept", "and nothing has changed");
+}
+
+async function tellsTwins(range: Range): Promise<void> {
+  const { bench } = range;
+  const node = range.node();
+  const first = await range.open(node);
+  await range.open(node);
+  const twin = checkKind(await bench.keep(range.spec(node, "m2")), "refused", "another machine is refused the name");
+  checkEqual([twin.code, twin.retryable], ["NODE_DUPLICATE", true], "that is NODE_DUPLICATE");
+  const lone = range.node();
+  const gone = await range.open(lone);
+  await bench.giveBack(gone, [], true);
+  await range.open(lone, "m2");
+  checkKind(await bench.keep(first), "kept", "who was there first is not disturbed");
+}

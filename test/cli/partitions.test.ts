@@ -1,0 +1,112 @@
+// `conclave partitions` as a process: what it shows of a group, what it asks of it, and the demo, whose notes are judged again here.
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { joinPartitions, type PartitionGroup } from "conclave/partitions";
+import { sqlite } from "conclave/stores/sqlite";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { judgePartitions } from "../../src/cli/partitions/judge.ts";
+import { CommandLine } from "./command.ts";
+
+const cli = new CommandLine();
+const groups: PartitionGroup[] = [];
+const store = `sqlite:${cli.file("store.db")}`;
+
+beforeAll(async () => {
+  for (const id of ["a", "b"])
+    groups.push(
+      await joinPartitions("orders", {
+        store: sqlite(store),
+        id,
+        partitions: 6,
+        ttlMs: 3000,
+        gatherMs: 50,
+        onEvent: () => {},
+        onAssigned: async () => {},
+      }),
+    );
+  await vi.waitFor(() => expect(groups.map((group) => group.held().length)).toEqual([3, 3]), { timeout: 20_000 });
+}, 30_000);
+
+afterAll(async () => {
+  await Promise.all(groups.map((group) => group.close()));
+  await cli.end();
+});
+
+const run = (...args: readonly string[]): ReturnType<CommandLine["run"]> =>
+  cli.run(["partitions", ...args, "--store", store]);
+
+describe("conclave partitions", () => {
+  it("status: who is there, who leads how many, and that every partition is led", async () => {
+    const { code, stdout } = await run("status", "orders");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^"orders": 6 partitions, controlled by [ab]_\S+\n {2}a {2}leads 3\n {2}b {2}leads 3\nevery partition is led\n$/,
+    );
+    const json = await run("status", "orders", "--json", "--leads");
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      group: "orders",
+      partitions: 6,
+      unled: [],
+      revoked: [],
+      transfers: {},
+    });
+    const { leads } = JSON.parse(json.stdout) as {
+      readonly leads: readonly { readonly epoch: string; readonly state: string }[];
+    };
+    expect(leads.map(({ state }) => state)).toEqual(Array.from({ length: 6 }, () => "assigned"));
+    expect(leads.every(({ epoch }) => BigInt(epoch) > 2n ** 64n)).toBe(true);
+  });
+
+  it("drain, undrain and transfer ask the controller, which does it", async () => {
+    const held = (): readonly number[] => groups.map((group) => group.held().length);
+    expect((await run("drain", "orders", "a")).code).toBe(0);
+    await vi.waitFor(() => expect(held()).toEqual([0, 6]), { timeout: 20_000 });
+    expect((await run("status", "orders")).stdout).toContain("  a  leads 0, drains\n");
+    expect((await run("undrain", "orders", "a", "--json")).stdout).toBe(
+      `${JSON.stringify({ group: "orders", asked: { drain: "a", isDraining: false } })}\n`,
+    );
+    await vi.waitFor(() => expect(held()).toEqual([3, 3]), { timeout: 20_000 });
+    const partition = groups[1]?.held()[0]?.partition ?? -1;
+    expect((await run("transfer", "orders", `${partition}`, "a")).code).toBe(0);
+    const holds = (): boolean | undefined => groups[0]?.held().some((term) => term.partition === partition);
+    await vi.waitFor(() => expect(holds()).toBe(true), { timeout: 20_000 });
+  });
+
+  it("says what is not there, and what it does not understand", async () => {
+    expect(await run("status", "nothing")).toMatchObject({ code: 1, stdout: "" });
+    expect(await run("drain", "orders", "c")).toMatchObject({ code: 1 });
+    expect(await run("transfer", "orders", "6", "a")).toMatchObject({ code: 2 });
+    expect(await run("explode", "orders")).toMatchObject({ code: 2 });
+    expect((await cli.run(["partitions", "status", "orders", "--store", "memory:?layout=swap"])).code).toBe(3);
+  });
+});
+
+describe("conclave partitions demo", () => {
+  it("kills one and stops one of its processes, and no partition is led twice", { timeout: 120_000 }, async () => {
+    const { code, stdout, stderr } = await cli.run(["partitions", "demo", "--json"], { TMPDIR: cli.folder });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const shown = JSON.parse(stdout) as {
+      readonly folder: string;
+      readonly acts: readonly { readonly what: string; readonly led: number }[];
+    };
+    expect(shown).toMatchObject({ ok: true, overlaps: 0, problems: [] });
+    expect(shown.acts.map(({ what }) => what)).toEqual(["begun", "killed", "stopped", "resumed"]);
+    expect(shown.acts.every(({ what, led }) => led > 0 || what === "begun" || what === "resumed")).toBe(true);
+    const logs = readdirSync(shown.folder).filter((name) => name.endsWith(".log"));
+    const verdict = judgePartitions(logs.map((name) => readFileSync(path.join(shown.folder, name), "utf8")));
+    expect(verdict).toMatchObject({ overlaps: [], regressions: [], unread: [] });
+    expect(verdict.terms).toBeGreaterThan(140);
+  });
+});
+
+describe("the judge of partitions", () => {
+  it("finds two that held one partition at one instant, an epoch that fell, and what it cannot read", () => {
+    const a = "7 100.0 a begin 5\n7 200.0 a act 5\n8 100.0 a begin 5\n8 110.0 a end 5\n";
+    const b = "7 150.0 b begin 6\n8 120.0 b begin 4\nnonsense\n9 1";
+    const { overlaps, regressions, unread, terms } = judgePartitions([a, b]);
+    expect(terms).toBe(4);
+    expect(overlaps).toEqual([expect.stringMatching(/^partition 7: b \(token 6\) began 50\.000 ms before a/)]);
+    expect(regressions).toEqual([expect.stringMatching(/^partition 8: b has token 4 after a had 5/)]);
+    expect(unread).toContain("nonsense");
+  });
+});

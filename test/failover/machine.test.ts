@@ -1,0 +1,329 @@
+import { describe, expect, it } from "vitest";
+import type { FailoverRecord, View, Views } from "conclave/failover";
+import { detect, isDown, UNSEEN } from "../../src/failover/detector.ts";
+import { AWAY, stepFailover, wakeAtMs } from "../../src/failover/machine.ts";
+import { firstRecord } from "../../src/failover/record.ts";
+import type {
+  FailoverEffect,
+  FailoverInput,
+  FailoverPlan,
+  FailoverState,
+  Sight,
+  Vote,
+} from "../../src/failover/words.ts";
+
+const PLAN: FailoverPlan = {
+  monitors: ["m1", "m2", "m3"],
+  quorum: 2,
+  servers: { a: 100, b: 100, c: 100 },
+  lagMax: 0,
+  hasGuards: true,
+  hasDevice: false,
+  confirmations: 0,
+  failoversMax: 2,
+  windowMs: 60_000,
+  settleMs: 100,
+  promoteWithinMs: 1000,
+  repointWithinMs: 1000,
+  handOverWithinMs: 1000,
+  retryMs: 50,
+  isDryRun: false,
+};
+
+const STEADY: FailoverRecord = {
+  ...firstRecord,
+  epoch: 4,
+  primary: "a",
+  histories: ["h"],
+  step: { at: "steady" },
+};
+
+function up(role: "primary" | "replica", position = 7, more: Partial<Extract<View, { is: "up" }>> = {}): View {
+  const follows = role === "replica" ? "a" : undefined;
+  return { is: "up", role, history: "h", position, follows, isLinked: role === "replica", isEmpty: false, ...more };
+}
+
+const ALL_UP: Views = { a: up("primary"), b: up("replica"), c: up("replica") };
+const vote = (monitor: string, epoch = 4, primary = "a"): Vote => ({ monitor, primary, epoch });
+
+function inWords(effect: FailoverEffect): string {
+  if (effect.type === "tell") return `tell ${effect.news.is}`;
+  if (effect.type === "write") return `write ${effect.record.epoch} ${effect.record.step.at}`;
+  return [
+    effect.type,
+    ...Object.values(effect)
+      .slice(1)
+      .filter((value) => typeof value === "string"),
+  ].join(" ");
+}
+
+/** One leader, step by step. */
+class Desk {
+  state: FailoverState = AWAY;
+  readonly plan: FailoverPlan;
+  nowMs = 0;
+
+  constructor(plan: Partial<FailoverPlan> = {}) {
+    this.plan = { ...PLAN, ...plan };
+  }
+
+  on(input: FailoverInput, wallMs = 1_000_000): readonly string[] {
+    const { state, effects } = stepFailover(this.plan, this.state, input, { nowMs: this.nowMs, wallMs });
+    this.state = state;
+    return effects.map(inWords).filter((word) => !word.startsWith("tell step"));
+  }
+
+  see(sight: Partial<Sight>): readonly string[] {
+    return this.on({
+      type: "seen",
+      sight: { views: ALL_UP, votes: [], holder: undefined, order: undefined, ...sight },
+    });
+  }
+
+  get record(): FailoverRecord {
+    if (this.state.at !== "acting" && this.state.at !== "writing") throw new Error(`it is ${this.state.at}`);
+    return this.state.record;
+  }
+
+  get errand(): number {
+    return this.state.at === "acting" ? this.state.errand : -1;
+  }
+}
+
+/** Leads, and finds this record. */
+function leading(record: FailoverRecord | undefined, plan: Partial<FailoverPlan> = {}): Desk {
+  const desk = new Desk(plan);
+  desk.on({ type: "lead" });
+  desk.on({ type: "read", record });
+  return desk;
+}
+
+describe("a leader of the monitors", () => {
+  it("fences, then reads positions, then chooses, promotes and repoints, and writes each step before it is begun", () => {
+    const desk = leading(STEADY);
+    expect(desk.see({ votes: [vote("m1"), vote("m3")] })).toEqual(["tell objectively-down", "write 5 fencing"]);
+    expect(desk.on({ type: "written" })).toEqual(["take-seat"]);
+    expect(desk.on({ type: "seat-taken", errand: desk.errand })).toEqual(["write 5 choosing"]);
+    expect(desk.on({ type: "written" })).toEqual(["give-seat", "survey"]);
+    const views: Views = { a: { is: "unknown" }, b: up("replica", 7), c: up("replica", 9) };
+    desk.nowMs = 500;
+    expect(desk.on({ type: "surveyed", errand: desk.errand, views })).toEqual(["tell chosen", "write 5 promoting"]);
+    expect(desk.record.step).toMatchObject({ to: "c", position: 9, fencedBy: "seat" });
+    expect(desk.on({ type: "written" })).toEqual(["give-seat"]);
+    const promoted: Views = { b: up("replica", 7), c: up("primary", 9, { history: "h2" }) };
+    expect(desk.see({ views: promoted })).toEqual([]);
+    expect(desk.see({ views: promoted, holder: { server: "c", epoch: 4 } })).toEqual([]);
+    expect(desk.see({ views: promoted, holder: { server: "c", epoch: 5 } })).toEqual(["write 5 repointing"]);
+    expect(desk.record).toMatchObject({ primary: "c", histories: ["h2", "h"] });
+    desk.on({ type: "written" });
+    expect(desk.see({ views: { c: up("primary"), b: up("replica", 9) } })).toEqual([]);
+    expect(desk.see({ views: { c: up("primary"), b: up("replica", 9, { follows: "c" }) } })).toEqual([
+      "write 5 steady",
+    ]);
+  });
+
+  it("gives every promotion a number that nobody has had, confirmed or not", () => {
+    const choosing = { at: "choosing", why: "down", from: "a", wish: undefined, fencedBy: "seat" } as const;
+    const desk = leading({ ...STEADY, generation: 7, step: choosing });
+    desk.nowMs = 500;
+    const views: Views = { b: up("replica", 7, { generation: 5 }), c: up("replica", 6, { generation: 5 }) };
+    desk.on({ type: "surveyed", errand: desk.errand, views });
+    expect(desk.record.generation).toBe(8);
+    desk.on({ type: "written" });
+    expect(desk.see({ views })).toEqual([]);
+    // It has the number, and is a replica again: its promotion was in vain.
+    expect(desk.see({ views: { ...views, b: up("replica", 8, { generation: 8 }) } })).toEqual(["write 5 fencing"]);
+    expect(desk.record).toMatchObject({ generation: 8, attempts: [8], tried: ["b"], step: { at: "fencing" } });
+    const first = leading({ ...firstRecord, step: { ...choosing, why: "first", from: undefined } });
+    const all = up("replica", 3, { generation: 12, history: "s/12" });
+    first.on({ type: "surveyed", errand: first.errand, views: { a: all, b: all, c: all } });
+    expect(first.record).toMatchObject({ generation: 13, histories: ["s/12"] });
+  });
+
+  it("waits longer for a server that has handed over: it has everything", () => {
+    const choosing = {
+      at: "choosing",
+      why: "order",
+      from: "a",
+      wish: { server: "b", isForced: false },
+      fencedBy: "seat",
+    };
+    const desk = leading({ ...STEADY, step: choosing as FailoverRecord["step"] });
+    const views: Views = { b: up("replica", 7), c: up("replica", 6) };
+    desk.nowMs = PLAN.settleMs;
+    expect(desk.on({ type: "surveyed", errand: desk.errand, views })).toEqual(["tell waiting"]);
+    desk.nowMs = PLAN.handOverWithinMs;
+    desk.on({ type: "tick" });
+    expect(desk.on({ type: "surveyed", errand: desk.errand, views })).toEqual(["tell chosen", "write 4 promoting"]);
+  });
+
+  it("replaces a primary that fails before the others follow it", () => {
+    const desk = leading({ ...STEADY, step: { at: "repointing", from: "b", to: "a" } });
+    expect(desk.see({ votes: [vote("m1"), vote("m3")] })).toEqual(["tell objectively-down", "write 5 fencing"]);
+  });
+
+  it("counts only votes of configured monitors, each once, for this primary and this epoch", () => {
+    const desk = leading(STEADY);
+    for (const votes of [
+      [vote("m1")],
+      [vote("m1"), vote("m1")],
+      [vote("m1"), vote("stranger")],
+      [vote("m1"), vote("m2", 3)],
+      [vote("m1"), vote("m2", 4, "b")],
+    ])
+      expect(desk.see({ votes })).toEqual([]);
+  });
+
+  it("ignores answers to what it asked before", () => {
+    const desk = leading({ ...STEADY, step: { at: "fencing", why: "down", from: "a", wish: undefined } });
+    expect(desk.on({ type: "seat-taken", errand: desk.errand - 1 })).toEqual([]);
+    desk.on({ type: "seat-taken", errand: desk.errand });
+    desk.on({ type: "written" });
+    expect(desk.on({ type: "surveyed", errand: desk.errand - 1, views: ALL_UP })).toEqual([]);
+  });
+
+  it("goes on from where the leader before it died", () => {
+    const at = (step: FailoverRecord["step"]): readonly string[] => {
+      const desk = new Desk();
+      desk.on({ type: "lead" });
+      return desk.on({ type: "read", record: { ...STEADY, epoch: 5, step } });
+    };
+    expect(at({ at: "fencing", why: "down", from: "a", wish: undefined })).toEqual(["take-seat"]);
+    const choosing = { at: "choosing", why: "down", from: "a", wish: undefined, fencedBy: "seat" } as const;
+    expect(at(choosing)).toEqual(["give-seat", "survey"]);
+    const promoting = { at: "promoting", why: "down", from: "a", to: "b", position: 7, fencedBy: "seat" } as const;
+    expect(at(promoting)).toEqual(["give-seat"]);
+    expect(at({ at: "repointing", from: "a", to: "b" })).toEqual([]);
+  });
+
+  it("sends a record again that was not answered, and does nothing else meanwhile", () => {
+    const desk = leading(STEADY);
+    desk.see({ votes: [vote("m1"), vote("m2")] });
+    expect(desk.see({ votes: [vote("m1"), vote("m2")] })).toEqual([]);
+    expect(desk.on({ type: "unanswered" })).toEqual(["write 5 fencing"]);
+  });
+
+  it("fences whom it chose in vain before it chooses again", () => {
+    const promoting = { at: "promoting", why: "down", from: "a", to: "b", position: 7, fencedBy: "seat" } as const;
+    const desk = leading({ ...STEADY, epoch: 5, step: promoting });
+    expect(wakeAtMs(desk.state)).toBe(1000);
+    desk.nowMs = 1000;
+    expect(desk.on({ type: "tick" })).toEqual(["write 6 fencing"]);
+    expect(desk.record).toMatchObject({ tried: ["b"], step: { at: "fencing", from: "b" } });
+  });
+
+  it("remembers who may have confirmed commits of the old primary until the next one is seen in its seat", () => {
+    const sync = { sets: [{ primary: "a", confirmations: 1, promotable: ["b", "c"] }] };
+    const choosing = { at: "choosing", why: "down", from: "a", wish: undefined, fencedBy: "seat" } as const;
+    const desk = leading({ ...STEADY, epoch: 5, sync, step: choosing }, { confirmations: 1 });
+    const views: Views = { a: { is: "unknown" }, b: up("replica", 7), c: up("replica", 9) };
+    desk.nowMs = 500;
+    desk.on({ type: "surveyed", errand: desk.errand, views });
+    const ofC = { primary: "c", confirmations: 1, promotable: ["a", "b"] };
+    expect(desk.record.sync?.sets).toEqual([...sync.sets, ofC]);
+    desk.on({ type: "written" });
+    desk.see({ views: { ...views, c: up("primary", 9) }, holder: { server: "c", epoch: 5 } });
+    expect(desk.record).toMatchObject({ primary: "c", sync: { sets: [ofC] } });
+  });
+
+  it("does not fail over while it is paused, nor more often than allowed", () => {
+    const votes = [vote("m1"), vote("m2")];
+    const paused = leading({ ...STEADY, isPaused: true });
+    expect([paused.see({ votes }), paused.see({ votes })]).toEqual([["tell waiting"], []]);
+    const often = leading({ ...STEADY, recentMs: [990_000, 995_000] });
+    expect([often.see({ votes }), often.see({ votes })]).toEqual([["tell refused"], []]);
+    const later = leading({ ...STEADY, recentMs: [1_000, 995_000] });
+    expect(later.see({ votes })).toEqual(["tell objectively-down", "write 5 fencing"]);
+  });
+
+  it("only tells in a dry run whom it would choose", () => {
+    const desk = leading(STEADY, { isDryRun: true });
+    const votes = [vote("m1"), vote("m2")];
+    expect(desk.see({ votes })).toEqual(["tell objectively-down", "survey"]);
+    expect(desk.see({ votes })).toEqual([]);
+    const views: Views = { a: { is: "unknown" }, b: up("replica", 7), c: up("replica", 9) };
+    expect(desk.on({ type: "surveyed", errand: desk.errand, views })).toEqual(["tell would-choose"]);
+  });
+});
+
+describe("a device that powers machines off", () => {
+  const FENCING: FailoverRecord = { ...STEADY, step: { at: "fencing", why: "down", from: "a", wish: undefined } };
+
+  it("is a fence only if it was verified", () => {
+    const alone = { hasGuards: false, hasDevice: true };
+    for (const outcome of ["failed", "unknown"] as const) {
+      const desk = leading(FENCING, alone);
+      expect(desk.on({ type: "fenced", errand: desk.errand, outcome })).toEqual(["tell not-fenced"]);
+      desk.nowMs = 50;
+      expect(desk.on({ type: "tick" })).toEqual(["fence a"]);
+    }
+    const desk = leading(FENCING, alone);
+    expect(desk.on({ type: "fenced", errand: desk.errand, outcome: "verified" })).toEqual(["write 4 choosing"]);
+  });
+
+  it("does not stand in for the seat where guards hold it", () => {
+    const desk = leading(FENCING, { hasDevice: true });
+    expect(desk.on({ type: "fenced", errand: desk.errand, outcome: "verified" })).toEqual(["take-seat"]);
+  });
+});
+
+describe("orders", () => {
+  const order = { id: "o1", kind: "switchover", to: "b", isForced: false } as const;
+
+  it("a switchover asks the primary to hand over, and chooses after the seat was granted", () => {
+    const desk = leading(STEADY);
+    expect(desk.see({ order })).toEqual(["write 5 handing-over"]);
+    expect(desk.on({ type: "written" })).toEqual(["take-seat"]);
+    expect(desk.on({ type: "seat-taken", errand: desk.errand })).toEqual(["write 5 choosing"]);
+    expect(desk.record.step).toMatchObject({ why: "order", wish: { server: "b" } });
+  });
+
+  it("a switchover that takes too long is given up, and the primary stays", () => {
+    const desk = leading(STEADY);
+    desk.see({ order });
+    desk.on({ type: "written" });
+    desk.nowMs = 1000;
+    expect(desk.on({ type: "tick" })).toEqual(["give-seat", "write 5 steady"]);
+    expect(desk.record).toMatchObject({ primary: "a", order: { id: "o1", isDone: false } });
+  });
+
+  it("are dealt with once, and refused in words", () => {
+    const desk = leading(STEADY);
+    desk.see({ order: { ...order, to: "a" } });
+    expect(desk.record.order).toEqual({ id: "o1", said: "a is the primary", isDone: false });
+    desk.on({ type: "written" });
+    expect(desk.see({ order })).toEqual([]);
+    for (const [to, said] of [
+      ["z", "there is no server z"],
+      ["b", "b does not answer"],
+      ["c", "c does not follow a now"],
+    ] as const) {
+      const other = leading(STEADY);
+      const views: Views = { ...ALL_UP, b: { is: "unknown" }, c: up("replica", 7, { isLinked: false }) };
+      other.see({ order: { ...order, to }, views });
+      expect(other.record.order?.said).toContain(said);
+      expect(other.record.step.at).toBe("steady");
+    }
+  });
+
+  it("pause and resume are kept in the record", () => {
+    const desk = leading(STEADY);
+    desk.see({ order: { id: "o1", kind: "pause" } });
+    expect(desk.record.isPaused).toBe(true);
+    desk.on({ type: "written" });
+    desk.see({ order: { id: "o2", kind: "resume" } });
+    expect(desk.record).toMatchObject({ isPaused: false, order: { id: "o2", isDone: true } });
+  });
+});
+
+describe("a monitor", () => {
+  it("takes a primary for down that is silent, or says that it is a replica, for so long; anew for each epoch", () => {
+    let state = detect(UNSEEN, STEADY, up("primary"), 0);
+    state = detect(state, STEADY, { is: "unknown" }, 500);
+    expect([isDown(state, 1000, 999), isDown(state, 1000, 1000)]).toEqual([false, true]);
+    state = detect(state, STEADY, up("replica"), 1000);
+    expect(isDown(state, 1000, 1000)).toBe(true);
+    expect(isDown(detect(state, STEADY, up("primary"), 1100), 1000, 1100)).toBe(false);
+    expect(isDown(detect(state, { ...STEADY, epoch: 5 }, { is: "unknown" }, 1100), 1000, 1100)).toBe(false);
+  });
+});

@@ -1,0 +1,58 @@
+// The trio of Redis.
+import { mkdirSync } from "node:fs";
+import { RedisLink } from "../../src/clients/redis/link.ts";
+import { type Look, Trio } from "./trio.ts";
+
+const QUICK = [
+  "--save",
+  "",
+  "--appendonly",
+  "no",
+  "--repl-diskless-sync-delay",
+  "0",
+  "--repl-ping-replica-period",
+  "1",
+];
+
+export class RedisTrio extends Trio {
+  readonly kind = "redis";
+  protected readonly units = ["redis-server.service", "redis.service"];
+
+  urlOf(name: string): string {
+    return `redis://${this.addressOf(name)}:${this.ports.get(name)}`;
+  }
+
+  protected command(name: string): readonly string[] {
+    const dir = this.cli.file(`data-${name}`);
+    mkdirSync(dir, { recursive: true });
+    return [
+      "redis-server",
+      "--bind",
+      this.addressOf(name),
+      "--protected-mode",
+      "no",
+      "--port",
+      `${this.ports.get(name)}`,
+      "--dir",
+      dir,
+      ...QUICK,
+    ];
+  }
+
+  async look(name: string): Promise<Look> {
+    const server = { host: this.addressOf(name), port: this.ports.get(name) ?? 0, database: 0 };
+    const link = await RedisLink.open(server, 300);
+    try {
+      const info = String(await link.ask(["INFO"], 300));
+      const field = (key: string): string => new RegExp(`^${key}:(.*)\r$`, "m").exec(info)?.[1] ?? "";
+      const isLinked = field("master_link_status") === "up";
+      return {
+        isPrimary: field("role") === "master",
+        linkedTo: isLinked ? Number(field("master_port")) : undefined,
+        pid: Number(field("process_id")),
+      };
+    } finally {
+      link.close();
+    }
+  }
+}

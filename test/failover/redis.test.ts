@@ -1,0 +1,210 @@
+// Failover on a real trio of Redis: what is killed, stopped and cut here are processes, and the clients are those that people use. The store is etcd, so that it can be away for a while.
+import { Redis } from "ioredis";
+import { createSentinel } from "redis";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import * as etcd from "../../scripts/servers/etcd.mjs";
+import { statOf } from "../../scripts/servers/process.mjs";
+import { sleep } from "../support/processes.ts";
+import { useServers } from "../support/servers.ts";
+import { RedisTrio } from "./redis-trio.ts";
+import { Onlooker, SERVERS } from "./trio.ts";
+
+const store = useServers(etcd, { nodes: 1 });
+const trio = new RedisTrio();
+let onlooker: Onlooker;
+
+/** Writes one number after the other, and remembers those that were acknowledged. */
+class Writer {
+  readonly acknowledged: string[] = [];
+  readonly #client: { set(key: string, value: string): Promise<unknown> };
+  readonly #prefix: string;
+  #isOn = true;
+  readonly #done: Promise<void>;
+
+  constructor(prefix: string, client: { set(key: string, value: string): Promise<unknown> }) {
+    this.#prefix = prefix;
+    this.#client = client;
+    this.#done = this.#write();
+  }
+
+  async #write(): Promise<void> {
+    let n = 0;
+    while (this.#isOn) {
+      const key = `${this.#prefix}:${++n}`;
+      try {
+        await this.#client.set(key, "1");
+        this.acknowledged.push(key);
+      } catch {
+        await sleep(20);
+      }
+      await sleep(2);
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#isOn = false;
+    await this.#done;
+  }
+
+  /** Of those that were acknowledged, how many the primary does not have. */
+  async lost(primary: string): Promise<number> {
+    const client = new Redis({ port: trio.ports.get(primary) ?? 0, host: "127.0.0.1" });
+    const found = await Promise.all(this.acknowledged.map((key) => client.exists(key)));
+    client.disconnect();
+    return found.filter((count) => count === 0).length;
+  }
+
+  /** Until it was told of another write. */
+  async again(): Promise<void> {
+    const before = this.acknowledged.length;
+    await expect.poll(() => this.acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(before);
+  }
+}
+
+/** Gone, or a zombie that its stopped parent has not heard of. */
+function isGone(pid: number): boolean {
+  return /^[ZX]?$/.test(statOf(`${pid}`)[0] ?? "");
+}
+
+const sentinels = (): { host: string; port: number }[] =>
+  [...trio.sentinels.values()].map((port) => ({ host: "127.0.0.1", port }));
+
+function ioredis(): Redis {
+  const client = new Redis({
+    sentinels: sentinels(),
+    name: "orders",
+    failoverDetector: true,
+    maxRetriesPerRequest: 0,
+    sentinelRetryStrategy: () => 50,
+    retryStrategy: () => 50,
+    commandTimeout: 1000,
+  });
+  client.on("error", () => {});
+  return client;
+}
+
+beforeAll(async () => {
+  await trio.start((store().urls[0] ?? "").replace("http:", "etcd:"));
+  await trio.settled();
+  onlooker = new Onlooker(trio);
+}, 90_000);
+
+afterAll(async () => {
+  await onlooker?.stop();
+  await trio.end();
+}, 60_000);
+
+describe("failover of Redis", () => {
+  it("replaces a primary that was killed; clients of ioredis and node-redis follow; the old one comes back as a replica", async () => {
+    const old = await trio.settled();
+    const first = ioredis();
+    const second = createSentinel({ name: "orders", sentinelRootNodes: sentinels(), scanInterval: 500 });
+    second.on("error", () => {});
+    await second.connect();
+    const writers = [new Writer("io", first), new Writer("node", second)];
+    await Promise.all(writers.map((writer) => writer.again()));
+    process.kill(await trio.pidOf(old), "SIGKILL");
+    const next = await trio.settled(old);
+    await Promise.all(writers.map((writer) => writer.again()));
+    await Promise.all(writers.map((writer) => writer.stop()));
+    // Redis has no synchronous replication: what was acknowledged in the last moment may be lost, and not more.
+    const lost = await Promise.all(writers.map((writer) => writer.lost(next)));
+    expect(lost.every((count) => count <= 5)).toBe(true);
+    expect(await trio.role(old)).toBe("replica");
+    first.disconnect();
+    await second.close();
+  });
+
+  it("a switchover loses no acknowledged write", async () => {
+    const old = await trio.settled();
+    const to = SERVERS.find((name) => name !== old) ?? "";
+    const client = ioredis();
+    const writer = new Writer("switch", client);
+    await writer.again();
+    expect(await trio.order("switchover", "--to", to)).toMatchObject({ isDone: true, said: `${to} is the primary` });
+    expect(await trio.settled()).toBe(to);
+    await writer.again();
+    await writer.stop();
+    expect(await writer.lost(to)).toBe(0);
+    client.disconnect();
+  });
+
+  it("a guard that is stopped: its keeper kills the service before another is promoted, and its return is harmless", async () => {
+    const old = await trio.settled();
+    const pid = await trio.pidOf(old);
+    trio.guards.get(old)?.signal("SIGSTOP");
+    const next = await trio.settled(old);
+    expect(isGone(pid)).toBe(true);
+    trio.guards.get(old)?.signal("SIGCONT");
+    await expect.poll(() => trio.role(old)).toBe("replica");
+    expect(await trio.settled()).toBe(next);
+  });
+
+  it("a service that is stopped, not dead, is killed by its guard when the record says so", async () => {
+    const old = await trio.settled();
+    const pid = await trio.pidOf(old);
+    process.kill(pid, "SIGSTOP");
+    await trio.settled(old);
+    expect(isGone(pid)).toBe(true);
+  });
+
+  it.each(["fencing", "choosing", "promoting", "repointing"])(
+    "the leader of the monitors is killed when it has come to %s: the next one goes on",
+    async (step) => {
+      const old = await trio.settled();
+      const since = new Date().toISOString();
+      process.kill(await trio.pidOf(old), "SIGKILL");
+      const leader = await trio.atStep(step, since);
+      await trio.monitors.get(leader)?.kill();
+      const next = await trio.settled(old);
+      expect(next).not.toBe(old);
+      await trio.monitor(leader);
+    },
+  );
+
+  it("the store is away in the middle: nobody is primary without it, and everything goes on when it is back", async () => {
+    const old = await trio.settled();
+    const since = new Date().toISOString();
+    process.kill(await trio.pidOf(old), "SIGKILL");
+    await trio.atStep("fencing", since);
+    store().nodes[0]?.pause();
+    await sleep(3500);
+    store().nodes[0]?.resume();
+    await trio.settled(undefined, 40_000);
+  });
+
+  it("a guard that was killed together with its keeper leaves a service behind, which the next guard ends before it starts one", async () => {
+    const primary = await trio.settled();
+    const name = SERVERS.find((each) => each !== primary) ?? "";
+    const pid = await trio.pidOf(name);
+    const guard = trio.guards.get(name);
+    const keeper = Number(/"type":"keeper","state":"started","pid":(\d+)/.exec(guard?.stderr ?? "")?.[1]);
+    guard?.signal("SIGSTOP");
+    process.kill(keeper, "SIGKILL");
+    // Its end is heard only when the service has closed what it has of it.
+    guard?.signal("SIGKILL");
+    await expect.poll(() => isGone(guard?.pid ?? 0)).toBe(true);
+    expect(isGone(pid)).toBe(false);
+    const again = await trio.guard(name);
+    await expect.poll(() => again.stderr).toContain(`"state":"leftovers","pids":[${pid}]`);
+    expect(await trio.settled()).toBe(primary);
+  });
+
+  it("status tells all of it; a pause stops failovers, and orders are obeyed", async () => {
+    const primary = await trio.settled();
+    await expect.poll(async () => (await trio.order("status"))["seated"]).toMatchObject({ server: primary });
+    expect(await trio.order("pause")).toMatchObject({ isDone: true });
+    expect(await trio.order("status")).toMatchObject({ record: { isPaused: true } });
+    expect(await trio.order("switchover", "--to", primary)).toMatchObject({
+      isDone: false,
+      said: `${primary} is the primary`,
+    });
+    expect(await trio.order("resume")).toMatchObject({ isDone: true });
+    expect(await trio.order("switchover", "--dry-run")).toMatchObject({ is: "chosen" });
+  });
+
+  it("at no time did two servers say that they take writes", () => {
+    expect(onlooker.sweeps).toBeGreaterThan(100);
+    expect(onlooker.doubles).toEqual([]);
+  });
+});

@@ -1,0 +1,199 @@
+// Members of a group on a store in this process: who leads what, and what becomes of it when members come, leave, drain and fail. In real time, with short ttls; nothing here rests on exact instants.
+import { memory } from "conclave/stores/memory";
+import { joinPartitions, type PartitionGroup, type PartitionOptions, type PartitionTerm } from "conclave/partitions";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { redis } from "conclave/stores/redis";
+import type { FencedStore } from "conclave/stores/contract";
+
+const PARTITIONS = 12;
+const open: PartitionGroup[] = [];
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((group) => group.close()));
+});
+
+/** Who works on which partition, as the works themselves see it. */
+class Floor {
+  readonly store = memory();
+  readonly at: Set<string>[] = Array.from({ length: PARTITIONS }, () => new Set());
+  readonly epochs: bigint[][] = Array.from({ length: PARTITIONS }, () => []);
+  readonly overlaps: string[] = [];
+
+  async join(id: string, options: Partial<PartitionOptions> = {}): Promise<PartitionGroup> {
+    const group = await joinPartitions("orders", {
+      store: this.store,
+      id,
+      partitions: PARTITIONS,
+      ttlMs: 1200,
+      gatherMs: 50,
+      onEvent: () => {},
+      onAssigned: (partition, term) => this.work(id, partition, term),
+      ...options,
+    });
+    open.push(group);
+    return group;
+  }
+
+  async work(id: string, partition: number, term: PartitionTerm): Promise<void> {
+    const here = this.at[partition] ?? new Set();
+    if (here.size > 0) this.overlaps.push(`${id} begins ${partition} beside ${[...here].join()}`);
+    if (!term.isHeld()) this.overlaps.push(`${id} begins ${partition} and does not hold it`);
+    here.add(id);
+    this.epochs[partition]?.push(term.token.value);
+    await new Promise<void>((resolve) => term.signal.addEventListener("abort", () => resolve(), { once: true }));
+    here.delete(id);
+  }
+
+  loads(): Readonly<Record<string, number>> {
+    const loads: Record<string, number> = {};
+    for (const here of this.at) for (const id of here) loads[id] = (loads[id] ?? 0) + 1;
+    return loads;
+  }
+
+  async rests(loads: Readonly<Record<string, number>>): Promise<void> {
+    await vi.waitFor(() => expect(this.loads()).toEqual(loads), { timeout: 15_000, interval: 20 });
+    expect(this.overlaps).toEqual([]);
+    for (const epochs of this.epochs) expect(epochs).toEqual(epochs.toSorted((a, b) => (a < b ? -1 : 1)));
+  }
+}
+
+describe("a group", () => {
+  it("shares its partitions evenly, moves some to a member that comes, and gives them back when it leaves", async () => {
+    const floor = new Floor();
+    await floor.join("a");
+    await floor.rests({ a: 12 });
+    const b = await floor.join("b");
+    await floor.rests({ a: 6, b: 6 });
+    await floor.join("c");
+    await floor.rests({ a: 4, b: 4, c: 4 });
+    await b.close();
+    await floor.rests({ a: 6, c: 6 });
+    expect(b.held()).toEqual([]);
+  }, 60_000);
+
+  it("drains a member, and lets it have partitions again", async () => {
+    const floor = new Floor();
+    const [a] = await Promise.all([floor.join("a"), floor.join("b")]);
+    await floor.rests({ a: 6, b: 6 });
+    await a?.drain("b");
+    await floor.rests({ a: 12 });
+    await a?.undrain("b");
+    await floor.rests({ a: 6, b: 6 });
+  }, 60_000);
+
+  it("transfers a partition to the member that was named", async () => {
+    const floor = new Floor();
+    const [a] = await Promise.all([floor.join("a"), floor.join("b")]);
+    await floor.rests({ a: 6, b: 6 });
+    const moved = floor.at.findIndex((here) => here.has("a"));
+    await a?.transfer(moved, "b");
+    await vi.waitFor(() => expect([...(floor.at[moved] ?? [])]).toEqual(["b"]), { timeout: 10_000 });
+    expect(floor.overlaps).toEqual([]);
+  }, 60_000);
+
+  it("hands a partition over only after its work has settled", async () => {
+    const floor = new Floor();
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const slow: PartitionOptions["onAssigned"] = async (partition, term) => {
+      await floor.work("a", partition, term).then(() => floor.at[partition]?.add("a"));
+      await held;
+      expect(term.isHeld()).toBe(true);
+      expect(term.isLeading()).toBe(false);
+      floor.at[partition]?.delete("a");
+    };
+    await floor.join("a", { onAssigned: slow });
+    await floor.rests({ a: 12 });
+    await floor.join("b");
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    expect(floor.loads()).toEqual({ a: 12 });
+    release();
+    await floor.rests({ a: 6, b: 6 });
+  }, 60_000);
+
+  it("gives its seat back only after the work of every partition has settled, also when it is closed", async () => {
+    const floor = new Floor();
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const a = await floor.join("a", {
+      onAssigned: async (partition, term) => {
+        await floor.work("a", partition, term).then(() => floor.at[partition]?.add("a"));
+        await held;
+        floor.at[partition]?.delete("a");
+      },
+    });
+    await floor.rests({ a: 12 });
+    await floor.join("b", { mayControl: true });
+    const closed = a.close();
+    // Longer than its ttl: it is held on, and renewed, for as long as its work goes on.
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    expect(floor.loads()).toEqual({ a: 12 });
+    release();
+    await closed;
+    await floor.rests({ b: 12 });
+  }, 60_000);
+
+  it("goes on as it is when its controller leaves: nothing is begun anew but what the controller itself led", async () => {
+    const floor = new Floor();
+    const members = await Promise.all(["a", "b", "c"].map((id) => floor.join(id)));
+    await floor.rests({ a: 4, b: 4, c: 4 });
+    const controller = members.find((member) => member.isController());
+    const own = floor.at.flatMap((here, partition) => (here.has(controller?.id ?? "") ? [partition] : []));
+    const before = floor.epochs.map((epochs) => epochs.length);
+    await controller?.close();
+    const others = ["a", "b", "c"].filter((id) => id !== controller?.id);
+    await floor.rests(Object.fromEntries(others.map((id) => [id, 6])));
+    const begun = floor.epochs.flatMap((epochs, partition) =>
+      epochs.length > (before[partition] ?? 0) ? [partition] : [],
+    );
+    expect(begun).toEqual(own);
+  }, 60_000);
+
+  it("calls the work of a partition again after it has rejected, and reports it", async () => {
+    const floor = new Floor();
+    const errors: string[] = [];
+    let calls = 0;
+    await floor.join("a", {
+      partitions: 1,
+      onEvent: (event) => event.type === "error" && errors.push(event.error.code),
+      onAssigned: async () => {
+        calls++;
+        if (calls === 1) throw new Error("not today");
+      },
+    });
+    await vi.waitFor(() => expect(calls).toBe(2), { timeout: 10_000 });
+    expect(errors).toEqual(["PARTITION_FAILED"]);
+  }, 30_000);
+
+  it("refuses a member that was told another number of partitions", async () => {
+    const floor = new Floor();
+    await floor.join("a");
+    await floor.rests({ a: 12 });
+    await expect(floor.join("b", { partitions: 13 })).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+  }, 30_000);
+});
+
+describe("joinPartitions", () => {
+  const onAssigned = async (): Promise<void> => {};
+
+  it("lists every problem of its options at once", async () => {
+    const options = { store: memory(), id: "a/b", partitions: 0, weight: -1, onAssigned: 7 as never };
+    await expect(joinPartitions("or ders", options)).rejects.toThrow(
+      /5 problems.*group.*id.*partitions.*weight.*onAssigned/,
+    );
+    await expect(joinPartitions("x", { store: memory(), partitions: 200_000, onAssigned })).rejects.toThrow(
+      /memory keeps 109200 of one group at most/,
+    );
+  });
+
+  it("refuses a store without tokens, without memos, or without hints", async () => {
+    const bare = redis("redis://127.0.0.1:1") as unknown as FencedStore;
+    await expect(joinPartitions("x", { store: bare, partitions: 1, onAssigned })).rejects.toMatchObject({
+      code: "STORE_UNSUPPORTED",
+    });
+    const silent = memory({ layout: "swap" });
+    await expect(joinPartitions("x", { store: silent, partitions: 1, onAssigned })).rejects.toMatchObject({
+      code: "STORE_UNSUPPORTED",
+    });
+  });
+});

@@ -1,0 +1,272 @@
+// Guarded elections with real terms, memos and bans, on a store in memory; machines are objects, and the shooter does as it is told.
+import { createCandidate, type Term } from "conclave";
+import {
+  type GuardedElection,
+  guardedElection,
+  type GuardedEvent,
+  giveStonithOrder,
+  parseStonithConfig,
+  shownOf,
+  stonithStatus,
+  type Shooter,
+} from "conclave/stonith";
+import { memory } from "conclave/stores/memory";
+import type { Store } from "conclave/stores/contract";
+import { afterEach, describe, expect, it } from "vitest";
+
+const NODES = { a: { levels: [[{ kind: "command", off: ["/bin/true"], status: ["/bin/true"] }]] } };
+const CONFIG = parseStonithConfig(
+  JSON.stringify({
+    election: "ledger",
+    nodes: { ...NODES, b: NODES.a, c: NODES.a },
+    ttlMs: 1000,
+    delayMs: 100,
+    spreadMs: 50,
+    retryMs: 50,
+    retryMaxMs: 200,
+    attemptsMax: 100,
+  }),
+  "the test",
+);
+
+type Fate = "off" | "failed" | "unknown";
+
+/** Machines that can be powered off, and who is at work on what they guard. */
+class Room {
+  readonly store = memory();
+  readonly works = new Set<string>();
+  readonly log: string[] = [];
+  readonly shots: string[] = [];
+  readonly machines = new Map<string, Machine>();
+  fate: Fate = "off";
+
+  machine(name: string): Machine {
+    const machine = new Machine(this, name);
+    this.machines.set(name, machine);
+    return machine;
+  }
+
+  shooter(by: string): Shooter {
+    return {
+      nodes: ["a", "b", "c"],
+      shoot: async ({ node, mayShoot }) => {
+        const refusal = await mayShoot();
+        this.shots.push(`${by}>${node}${refusal === undefined ? "" : " refused"}`);
+        if (refusal !== undefined) return { outcome: "failed", said: refusal, isGone: true };
+        if (this.fate === "off") this.machines.get(node)?.powerOff();
+        return { outcome: this.fate, said: `it is ${this.fate}`, isGone: true };
+      },
+      look: async () => ({ is: "on" }),
+      whenGone: async () => {},
+      close: async () => {},
+    };
+  }
+}
+
+class Machine {
+  readonly room: Room;
+  readonly name: string;
+  readonly guarded: GuardedElection;
+  readonly news: string[] = [];
+  /** Nothing of it reaches the store. */
+  isCut = false;
+  #power = new AbortController();
+  readonly #stop = new AbortController();
+
+  constructor(room: Room, name: string) {
+    this.room = room;
+    this.name = name;
+    this.guarded = guardedElection({
+      config: CONFIG,
+      node: { name, machine: `machine of ${name}` },
+      store: this.#link(room.store),
+      shooter: room.shooter(name),
+      storeWithoutQuorum: "only for tests",
+      lookEveryMs: 50,
+      tell: (event) => this.#hear(event),
+    });
+  }
+
+  /** Works until it is stopped, or its machine is off. `isStubborn`: whatever its term says. */
+  async lead(isStubborn = false): Promise<void> {
+    await this.guarded.lead((term) => this.#work(term, isStubborn), { signal: this.#stop.signal });
+  }
+
+  async #work({ signal, token }: Term, isStubborn: boolean): Promise<void> {
+    const { works, log } = this.room;
+    if (works.size > 0) log.push(`${this.name} begins beside ${[...works].join(", ")}`);
+    works.add(this.name);
+    log.push(`${this.name} in term ${token.value}`);
+    const ends = isStubborn ? [this.#power.signal] : [this.#power.signal, signal];
+    await new Promise<void>((resolve) => {
+      for (const end of ends) {
+        if (end.aborted) resolve();
+        end.addEventListener("abort", () => resolve(), { once: true });
+      }
+    });
+    works.delete(this.name);
+    // A machine that is off says nothing more.
+    if (this.#power.signal.aborted) await new Promise(() => {});
+  }
+
+  powerOff(): void {
+    this.isCut = true;
+    this.#power.abort();
+  }
+
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  #hear(event: GuardedEvent): void {
+    if (event.type !== "stonith") return;
+    const { news } = event;
+    this.news.push(news.is === "history" ? news.entry.is : news.is);
+  }
+
+  #link(store: Store): Store {
+    return new Proxy(store, {
+      get: (target, key) => {
+        const value: unknown = Reflect.get(target, key);
+        if (typeof value !== "function") return value;
+        return (...args: unknown[]): unknown =>
+          this.isCut ? new Promise(() => {}) : (value as (...all: unknown[]) => unknown).apply(target, args);
+      },
+    });
+  }
+}
+
+const opened: Machine[] = [];
+afterEach(async () => {
+  const all = opened.splice(0);
+  for (const machine of all) machine.powerOff();
+  await Promise.race([
+    Promise.all(all.map(({ guarded }) => guarded.close())),
+    new Promise((resolve) => setTimeout(resolve, 500)),
+  ]);
+});
+
+function room(...names: readonly string[]): readonly [Room, ...Machine[]] {
+  const made = new Room();
+  const machines = names.map((name) => made.machine(name));
+  opened.push(...machines);
+  return [made, ...machines];
+}
+
+const POLL = { timeout: 30_000, interval: 20 };
+
+describe("a guarded election", () => {
+  it("hands over without a shot when the work has ended", async () => {
+    const [made, a, b] = room("a", "b");
+    const first = a?.lead();
+    await expect.poll(() => made.log, POLL).toEqual(["a in term 1"]);
+    void b?.lead();
+    a?.stop();
+    await first;
+    await expect.poll(() => made.log, POLL).toEqual(["a in term 1", "b in term 2"]);
+    expect(made.shots).toEqual([]);
+  });
+
+  it("begins when the machine of the last leader is verified to be off, and never beside it", async () => {
+    const [made, a, b] = room("a", "b");
+    void a?.lead(true);
+    await expect.poll(() => made.log, POLL).toEqual(["a in term 1"]);
+    if (a !== undefined) a.isCut = true;
+    void b?.lead();
+    await expect.poll(() => made.log, POLL).toEqual(["a in term 1", "b in term 2"]);
+    expect(made.shots).toEqual(["b>a"]);
+    expect(b?.news).toEqual(expect.arrayContaining(["opened", "shooting", "off", "lifted", "begun"]));
+    const reader = createCandidate({ store: made.store });
+    const { record, bans } = await stonithStatus(reader, "ledger");
+    expect(bans).toEqual([]);
+    expect(record.acting.map(({ node, token }) => [node, token])).toEqual([["b", "2"]]);
+    await reader.close();
+  });
+
+  it.each(["failed", "unknown"] as const)(
+    "does not begin after shots that are %s, until a human confirms",
+    async (fate) => {
+      const [made, a, b] = room("a", "b");
+      made.fate = fate;
+      void a?.lead(true);
+      await expect.poll(() => made.log, POLL).toEqual(["a in term 1"]);
+      if (a !== undefined) a.isCut = true;
+      void b?.lead();
+      await expect.poll(() => made.shots.length, POLL).toBeGreaterThan(3);
+      expect(made.log).toEqual(["a in term 1"]);
+      const reader = createCandidate({ store: made.store });
+      const { record, bans } = await stonithStatus(reader, "ledger");
+      expect(bans.map(({ node }) => node)).toEqual(["a"]);
+      a?.powerOff();
+      const order = { kind: "confirm", by: "kim", node: "a", says: "off", ...shownOf(record, "a") } as const;
+      const answer = await giveStonithOrder(reader, "ledger", order, AbortSignal.timeout(30_000));
+      expect(answer).toMatchObject({ isDone: true });
+      await expect.poll(() => made.log, POLL).toEqual(["a in term 1", "b in term 2"]);
+      await reader.close();
+    },
+  );
+
+  it("does not shoot a leader that has lost its term and has ended its work in time", async () => {
+    const [made, a, b] = room("a", "b");
+    void a?.lead();
+    await expect.poll(() => made.log, POLL).toEqual(["a in term 1"]);
+    if (a !== undefined) a.isCut = true;
+    await expect.poll(() => made.works.size, POLL).toBe(0);
+    // Its process is well, and reaches the store again: it can say itself that its work has ended.
+    if (a !== undefined) a.isCut = false;
+    void b?.lead();
+    await expect.poll(() => made.log.length, POLL).toBe(2);
+    expect(made.shots).toEqual([]);
+  });
+
+  it("shoots what an operator asks for, while it works, and refuses its own node", async () => {
+    const [made, a, b] = room("a", "b");
+    void a?.lead();
+    await expect.poll(() => made.log, POLL).toEqual(["a in term 1"]);
+    const operator = createCandidate({ store: made.store });
+    const order = { kind: "fence", by: "kim", node: "a", why: "it smokes" } as const;
+    const own = await giveStonithOrder(operator, "ledger", order, AbortSignal.timeout(30_000));
+    expect(own).toMatchObject({ isDone: false });
+    expect(own?.said).toContain("never powers itself off");
+    await giveStonithOrder(operator, "ledger", { ...order, node: "b" }, AbortSignal.timeout(30_000));
+    await expect.poll(() => made.shots, POLL).toEqual(["a>b"]);
+    await expect.poll(() => b?.isCut, POLL).toBe(true);
+    expect(made.works).toEqual(new Set(["a"]));
+    await operator.close();
+  });
+
+  it("obeys an order while nobody leads, and begins no work", async () => {
+    const [made, a] = room("a", "b");
+    const operator = createCandidate({ store: made.store });
+    const stop = new AbortController();
+    const obeying = a?.guarded.obey(stop.signal);
+    const order = { kind: "fence", by: "kim", node: "b", why: "it smokes" } as const;
+    const answer = await giveStonithOrder(operator, "ledger", order, AbortSignal.timeout(30_000));
+    expect(answer).toMatchObject({ isDone: true });
+    await expect.poll(() => made.shots, POLL).toEqual(["a>b"]);
+    stop.abort();
+    await obeying;
+    expect(made.log).toEqual([]);
+    await operator.close();
+  });
+});
+
+describe("a guarded election is refused", () => {
+  const options = { config: CONFIG, node: "a", shooter: new Room().shooter("a") };
+  const refused = (more: Partial<Parameters<typeof guardedElection>[0]>): unknown => {
+    try {
+      guardedElection({ ...options, store: memory(), ...more });
+      return "taken";
+    } catch (error) {
+      return (error as { readonly code?: unknown }).code;
+    }
+  };
+
+  it("on a store without a quorum, on one without bans, and for a node that is not configured", () => {
+    expect(refused({})).toBe("STORE_UNSUPPORTED");
+    expect(refused({ storeWithoutQuorum: "only for tests", node: "z" })).toBe("CONFIG_INVALID");
+    expect(refused({ storeWithoutQuorum: "only for tests", store: memory({ layout: "swap" }) })).toBe(
+      "STORE_UNSUPPORTED",
+    );
+  });
+});
