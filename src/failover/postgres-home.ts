@@ -3,7 +3,8 @@
 //
 // A timeline is a number, and a promotion takes the first one of which the server has no history file. Two servers that are promoted from timeline 1, one after the other died, would both call theirs 2, and from then on
 // nobody could tell their writes apart, PostgreSQL and pg_rewind neither. So the record gives each promotion a number of its own (`generation`), and the guard puts history files for all numbers below it into
-// its server's folder: without a line in them, so that they are no timeline's child and no recovery follows them.
+// its server's folder: without a line in them, so that they are no timeline's child and no recovery follows them. They are placeholders. Those above the last real timeline are removed before a start: PostgreSQL takes the
+// greatest number for the timeline to recover to, and a server that was killed between the placeholders and its own history file would wait for that timeline for ever.
 //
 // The note lies beside the folder because pg_rewind removes from the folder what the other server does not have. A folder that was rebuilt has another identity, and the note does not count for it.
 import {
@@ -76,10 +77,20 @@ export class PostgresHome {
     }
   }
 
-  /** Of this server and of those that it has followed; 1 if it knows of none. */
-  get lastTimeline(): number {
-    const files = readdirSync(path.join(this.data, "pg_wal")).filter((name) => /^[0-9A-F]{8}\.history$/.test(name));
-    return Math.max(1, ...files.map((name) => Number.parseInt(name, 16)));
+  /**
+   * Of this server and of those that it has followed; 1 if it knows of none. Placeholders above it are removed, those below are completed: a standby that was away for long asks for every number in between.
+   * SAFETY: a number becomes free by that, but no promotion takes it: each one reserves all numbers below its own first.
+   */
+  settleTimelines(): number {
+    const log = path.join(this.data, "pg_wal");
+    const files = readdirSync(log).filter((name) => /^[0-9A-F]{8}\.history$/.test(name));
+    const real = files.filter((name) => isHistory(readFileSync(path.join(log, name), "utf8")));
+    const last = Math.max(1, ...real.map((name) => Number.parseInt(name, 16)));
+    const above = files.filter((name) => Number.parseInt(name, 16) > last);
+    for (const name of above) rmSync(path.join(log, name));
+    if (above.length > 0) syncFolder(log);
+    this.reserveTimelines(last);
+    return last;
   }
 
   /** From now on it starts as a standby, whatever it was. */
@@ -133,6 +144,11 @@ export class PostgresHome {
     renameSync(aside, file);
     syncFolder(path.dirname(file));
   }
+}
+
+/** It has a line for at least one timeline that it begins with. Placeholders have none, and timeline 1 has no file. */
+function isHistory(text: string): boolean {
+  return /^\s*\d+\s/m.test(text);
 }
 
 export function historyFile(timeline: number): string {

@@ -4,7 +4,8 @@
 //
 //   of a primary    the timeline that it writes on, and how far it has written to its disk
 //   of a standby    the greater of what it has received and what it has replayed. After a start it may have more in its folder than it has replayed: until it has asked for what is not there (it waits, or has started to
-//                   receive), nobody knows how much it has, and the view is unknown. The timeline is that of the receiver, or of the latest file of the log in its folder: the control file lags behind
+//                   receive), nobody knows how much it has, and the view is unknown. The timeline is that of the receiver, or of the latest file of the log in its folder: the control file lags behind.
+//                   A file whose timeline has no history is left by a promotion that was interrupted before it wrote anything: PostgreSQL does not read it, and it does not count
 import type { View } from "./choice.ts";
 import type { ServerSpec } from "./replication.ts";
 
@@ -19,7 +20,8 @@ export const LOOK = `SELECT pg_is_in_recovery() AS standby, system_identifier::t
   FROM pg_control_system() LEFT JOIN pg_stat_wal_receiver ON true,
   LATERAL (SELECT CASE WHEN NOT pg_is_in_recovery() THEN substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
     ELSE coalesce(lpad(upper(to_hex(received_tli)), 8, '0'),
-      (SELECT max(substr(name, 1, 8)) FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$')) END AS timeline) AS own`;
+      (SELECT max(tli) FROM (SELECT DISTINCT substr(name, 1, 8) AS tli FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$') AS files
+        WHERE tli = '00000001' OR pg_read_file('pg_wal/' || tli || '.history', 0, 100000, true) ~ '(^|\\n)\\s*\\d+\\s')) END AS timeline) AS own`;
 
 /** The row of the answer. */
 export interface Looked {

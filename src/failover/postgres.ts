@@ -75,8 +75,7 @@ class PostgresReplication implements Replication, PostgresPlace {
     this.home = home;
     if (home.isMending) throw mustRebuild(home, "pg_rewind was begun on it and did not end", primary);
     const trouble = mends && primary !== undefined ? await this.#mend(home, primary, signal) : undefined;
-    // A standby that was away for long asks for every number in between.
-    home.reserveTimelines(home.lastTimeline);
+    home.settleTimelines();
     home.becomeStandby(this.#settings(server, primary));
     return { command: [...command, "-c", "hot_standby=on", "-c", "wal_log_hints=on"], trouble };
   }

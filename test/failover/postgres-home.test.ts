@@ -68,7 +68,9 @@ describe("the folder of a server", () => {
     expect(existsSync(path.join(data, "pg_wal", "0000000B.history"))).toBe(false);
     expect(readFileSync(real, "utf8")).toBe("1\t0/1\tx\n");
     expect(readFileSync(path.join(data, "pg_wal", "00000002.history"), "utf8")).toMatch(/^# .*\n$/);
-    expect(home.lastTimeline).toBe(10);
+    expect(home.settleTimelines()).toBe(3);
+    expect(existsSync(path.join(data, "pg_wal", "00000004.history"))).toBe(false);
+    expect(existsSync(path.join(data, "pg_wal", "00000002.history"))).toBe(true);
   });
 
   it("is not used while pg_rewind has not said that it is done, until it is rebuilt", async () => {
