@@ -46,7 +46,7 @@ export interface GuardState {
   readonly isSeatAsked: boolean;
   /** Counts the services that were started: what is said of an earlier one is ignored. */
   readonly life: number;
-  /** It has parted from whom it follows: what only it has is taken back before it is started again. */
+  /** It has parted from whom it follows, or could not be started and so may have: what only it has is taken back before it is started again. */
   readonly mends: boolean;
 }
 
@@ -163,9 +163,13 @@ function kill(state: GuardState): GuardStepped {
   return act({ ...state, at: "killing" }, [{ type: "kill", life: state.life }]);
 }
 
-/** SAFETY: only now, with nothing left of the service, is the seat given back, and a new service started. */
+/**
+ * SAFETY: only now, with nothing left of the service, is the seat given back, and a new service started. A replica that ended before it ever answered may have parted from its primary so far that it cannot start:
+ * nobody can ask it, so it is looked at on the disk, which changes nothing if it has not parted.
+ */
 function emptied(state: GuardState): GuardStepped {
-  const begun = start({ ...state, at: "down" });
+  const hasNotStarted = state.at === "starting" && state.follows !== undefined;
+  const begun = start({ ...state, at: "down", mends: state.mends || hasNotStarted });
   const resign: readonly GuardEffect[] = state.isSeatAsked ? [{ type: "resign" }] : [];
   return act(begun.state, [...resign, ...begun.effects]);
 }

@@ -7,6 +7,19 @@ export interface Control {
   readonly state: string;
   /** Where the record of the last checkpoint begins. */
   readonly checkpoint: number;
+  /** Places in the log up to which its data certainly goes: the last checkpoint, and what its recovery has written since. */
+  readonly reached: readonly Place[];
+}
+
+/** A place in the log of one timeline. */
+export interface Place {
+  readonly timeline: number;
+  readonly position: number;
+}
+
+/** It has ended by itself, so that nothing of the log has to be replayed before its data is whole. */
+export function hasEndedCleanly({ state }: Control): boolean {
+  return state === "shut down" || state === "shut down in recovery";
 }
 
 /** Undefined: it cannot be read. */
@@ -21,7 +34,20 @@ export function readControl(home: PostgresHome): Promise<Control | undefined> {
 
 export function parseControl(text: string): Control | undefined {
   const state = /^Database cluster state:\s*(.*)$/m.exec(text)?.[1];
-  const [, high, low] = /^Latest checkpoint location:\s*([0-9A-F]+)\/([0-9A-F]+)$/m.exec(text) ?? [];
-  if (state === undefined || high === undefined || low === undefined) return undefined;
-  return { state, checkpoint: Number.parseInt(high, 16) * 2 ** 32 + Number.parseInt(low, 16) };
+  const checkpoint = positionIn(text, "Latest checkpoint location");
+  const timeline = numberIn(text, "Latest checkpoint's TimeLineID");
+  if (state === undefined || checkpoint === undefined || timeline === undefined) return undefined;
+  const recovered = positionIn(text, "Minimum recovery ending location") ?? 0;
+  const recovery = { timeline: numberIn(text, "Min recovery ending loc's timeline") ?? 0, position: recovered };
+  return { state, checkpoint, reached: [{ timeline, position: checkpoint }, ...(recovered > 0 ? [recovery] : [])] };
+}
+
+function positionIn(text: string, name: string): number | undefined {
+  const [, high = "", low = ""] = new RegExp(`^${name}:\\s*([0-9A-F]+)/([0-9A-F]+)$`, "m").exec(text) ?? [];
+  return high === "" ? undefined : Number.parseInt(high, 16) * 2 ** 32 + Number.parseInt(low, 16);
+}
+
+function numberIn(text: string, name: string): number | undefined {
+  const [, number] = new RegExp(`^${name}:\\s*(\\d+)$`, "m").exec(text) ?? [];
+  return number === undefined ? undefined : Number(number);
 }

@@ -106,6 +106,11 @@ export class PostgresHome {
     this.#write(file, `${[...others, ...own].join("\n")}\n`);
   }
 
+  /** For a program that works on the folder while nothing serves it. `becomeStandby` comes before the next start. */
+  leaveStandby(): void {
+    rmSync(path.join(this.data, "standby.signal"), { force: true });
+  }
+
   /** The texts of the settings that lie in the data folder: pg_rewind would bring those of the other server. */
   keepConfiguration(): () => void {
     const files = ["postgresql.conf", "pg_hba.conf", "pg_ident.conf"].map((name) => path.join(this.data, name));

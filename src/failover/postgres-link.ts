@@ -4,7 +4,7 @@ import { loadClient } from "../clients/postgres/database.ts";
 import type { View } from "./choice.ts";
 import type { GuardOutcome } from "./guard-machine.ts";
 import type { PostgresHome } from "./postgres-home.ts";
-import { readControl } from "./postgres-control.ts";
+import { type Place, readControl } from "./postgres-control.ts";
 import { conninfoTo, leftAt, LOOK, type Looked, standbyNames, STARTED, viewOf } from "./postgres-view.ts";
 import type { Promotion, ServerLink, ServerSpec } from "./replication.ts";
 
@@ -145,15 +145,30 @@ export class PostgresServerLink implements ServerLink {
     if (!this.#place.canMend) return false;
     const own = await this.#look().catch(() => undefined);
     if (own === undefined || !own.standby || own.receiver === "streaming") return false;
-    const link = await PostgresServerLink.open(primary, this.#place).catch(() => undefined);
+    const place = { timeline: Number.parseInt(own.timeline ?? "", 16), position: Number(own.position) };
+    return await PostgresServerLink.isBeyond([place], primary, this.#place, own.system);
+  }
+
+  /** One of these places lies behind the one at which `primary` has left that timeline. False if nobody knows. */
+  static async isBeyond(
+    places: readonly Place[],
+    primary: ServerSpec,
+    place: PostgresPlace,
+    system?: string,
+  ): Promise<boolean> {
+    const link = await PostgresServerLink.open(primary, place).catch(() => undefined);
     if (link === undefined) return false;
     try {
       const other = await link.#look();
-      const timeline = Number.parseInt(own.timeline ?? "", 16);
-      const later = Number.parseInt(other.timeline ?? "", 16);
-      if (other.standby || other.system !== own.system || later === timeline || other.history === null) return false;
-      const left = leftAt(other.history, timeline);
-      return left === undefined || Number(own.position) > left;
+      const isOther = system !== undefined && other.system !== system;
+      const { history } = other;
+      if (other.standby || isOther || history === null) return false;
+      const present = Number.parseInt(other.timeline ?? "", 16);
+      return places.some(({ timeline, position }) => {
+        if (timeline === present) return false;
+        const left = leftAt(history, timeline);
+        return left === undefined || position > left;
+      });
     } catch {
       return false;
     } finally {

@@ -4,7 +4,8 @@
 //   promote    pg_promote, and then the server's own word: it is not in recovery, and its timeline is the one that the record gave this promotion (postgres-home.ts)
 //   follow     primary_conninfo in postgresql.auto.conf, and a reload
 //   hand over  a clean stop: PostgreSQL sends everything before it ends, and the last thing is the checkpoint of the stop. Done is it when the target has replayed that one
-//   mend       a server that has what its primary does not have is stopped cleanly, and pg_rewind takes it back to where the two parted. Where that cannot be done, a human is told to rebuild it
+//   mend       a server that has what its primary does not have is stopped cleanly, and pg_rewind takes it back to where the two parted. One that cannot even start, because it knows the timeline of its primary
+//              already, is judged by its control file, and replays its log alone first. Where pg_rewind cannot do it, a human is told to rebuild the server
 //
 // Why no acknowledged commit is lost where commits wait for k standbys: which standbys may confirm a commit of a server stands in the record before that server becomes writable (machine.ts), and
 // `synchronous_standby_names` is made of the record's set, not of the file on this host. Until then it names a standby that does not exist, so that a setting that is heard of late makes commits wait, and none pass.
@@ -14,6 +15,7 @@
 import { spawn } from "node:child_process";
 import { ConclaveError } from "../base/errors.ts";
 import { problemOfUrl } from "../clients/postgres/url.ts";
+import { hasEndedCleanly, readControl } from "./postgres-control.ts";
 import { homeOf, type PostgresHome } from "./postgres-home.ts";
 import { PostgresServerLink, type PostgresPlace } from "./postgres-link.ts";
 import { conninfoTo, standbyNames } from "./postgres-view.ts";
@@ -74,7 +76,8 @@ class PostgresReplication implements Replication, PostgresPlace {
     const home = homeOf(command, process.env);
     this.home = home;
     if (home.isMending) throw mustRebuild(home, "pg_rewind was begun on it and did not end", primary);
-    const trouble = mends && primary !== undefined ? await this.#mend(home, primary, signal) : undefined;
+    const trouble =
+      mends && primary !== undefined && this.canMend ? await this.#mend(home, primary, signal) : undefined;
     home.settleTimelines();
     home.becomeStandby(this.#settings(server, primary));
     return { command: [...command, "-c", "hot_standby=on", "-c", "wal_log_hints=on"], trouble };
@@ -89,9 +92,15 @@ class PostgresReplication implements Replication, PostgresPlace {
 
   /** The source writes a checkpoint first: before that its control file names the timeline that it has left. Undefined: it can follow now. */
   async #mend(home: PostgresHome, primary: ServerSpec, signal: AbortSignal): Promise<string | undefined> {
-    this.#mendedAtMs = performance.now();
     const source = conninfoTo(primary, { dbname: "postgres" });
     const args = ["--target-pgdata", home.data, "--source-server", source];
+    const control = await readControl(home);
+    if (control !== undefined && !hasEndedCleanly(control)) {
+      // SAFETY: to end its recovery writes to its log. A server that has not parted would part by that.
+      if (!(await PostgresServerLink.isBeyond(control.reached, primary, this))) return undefined;
+      await this.#recover(home, signal);
+    }
+    this.#mendedAtMs = performance.now();
     await PostgresServerLink.checkpoint(primary, this);
     const tried = await runAs(home, "pg_rewind", [...args, "--dry-run"], signal);
     if (tried.code !== 0)
@@ -104,6 +113,12 @@ class PostgresReplication implements Replication, PostgresPlace {
     home.noteMending(false);
     this.#mendedAtMs = -Infinity;
     return undefined;
+  }
+
+  /** What was killed replays its own log to the end, alone and without listening: pg_rewind works only on a server that has ended cleanly. If that fails, pg_rewind says so. */
+  async #recover(home: PostgresHome, signal: AbortSignal): Promise<void> {
+    home.leaveStandby();
+    await runAs(home, "postgres", ["--single", "-D", home.data, "-c", "wal_log_hints=on", "template1"], signal);
   }
 }
 

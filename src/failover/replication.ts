@@ -44,7 +44,7 @@ export interface Beginning {
   readonly command: readonly string[];
   /** Whom it shall follow; undefined: nobody. */
   readonly primary: ServerSpec | undefined;
-  /** It has parted from `primary`: what only this server has is to be taken back first. */
+  /** It has parted from `primary`, or may have: what only this server has is to be taken back first. Nothing is done if there is no such thing. */
   readonly mends: boolean;
   readonly signal: AbortSignal;
 }

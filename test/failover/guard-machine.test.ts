@@ -130,6 +130,18 @@ describe("a guard", () => {
     expect(kept.on({ type: "record", record: record({ at: "steady" }, "me") })).toEqual(["unretire"]);
   });
 
+  it("looks on the disk of a replica that ended before it ever answered, once a primary is settled", () => {
+    const post = new Post();
+    post.on({ type: "record", record: STEADY_A });
+    post.on({ type: "begin" });
+    const { state, effects } = stepGuard(post.state, { type: "emptied", life: 1 }, { isLeading: false });
+    expect(effects).toContainEqual(expect.objectContaining({ type: "start", mends: true }));
+    const inAChange = { ...state, record: FENCING_ME, follows: "a" };
+    expect(stepGuard(inAChange, { type: "emptied", life: 2 }, { isLeading: false }).effects).toContainEqual(
+      expect.objectContaining({ type: "start", mends: false }),
+    );
+  });
+
   it("mends a replica that has parted from the primary of the record, and nothing else", () => {
     const steadyB = record({ at: "steady" }, "b");
     const post = replica();

@@ -3,71 +3,77 @@ import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "no
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { postgresReplication, type ServerSpec } from "conclave/failover";
+import { postgresReplication, type Replication, type ServerLink, type ServerSpec } from "conclave/failover";
 import { makeCopies, serverCommand } from "../../scripts/servers/postgres.mjs";
-import { freePorts, launch } from "../../scripts/servers/process.mjs";
+import { freePorts, launch, type ServerNode } from "../../scripts/servers/process.mjs";
+import { readControl } from "../../src/failover/postgres-control.ts";
 import { homeOf, type PostgresHome } from "../../src/failover/postgres-home.ts";
 
 let base: string;
-let server: ServerSpec;
-let command: readonly string[];
-let home: PostgresHome;
-let stop: (() => Promise<void>) | undefined;
+let servers: Readonly<Record<string, ServerSpec>>;
+let replication: Replication;
+const running: ServerNode[] = [];
 
 beforeEach(async () => {
   base = mkdtempSync(path.join(tmpdir(), "conclave-interrupted-"));
-  await makeCopies(base, ["a"], { fsync: "off" });
-  const [port = 0] = await freePorts(1);
-  server = {
-    name: "a",
-    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
-    host: "127.0.0.1",
-    port,
-    priority: 100,
-  };
-  command = serverCommand(path.join(base, "a"), port);
-  home = homeOf(command, {});
+  await makeCopies(base, ["a", "b"], { fsync: "off" });
+  const ports = await freePorts(2);
+  servers = Object.fromEntries(["a", "b"].map((name, index) => [name, specOf(name, ports[index] ?? 0)]));
+  replication = postgresReplication(servers, { timeoutMs: 5000, promoteWithinMs: 20_000, confirmations: 0 });
 });
 
 afterEach(async () => {
-  await stop?.();
-  stop = undefined;
-  rmSync(base, { recursive: true, force: true });
+  for (const server of running.splice(0)) await server.kill();
+  rmSync(base, { recursive: true, force: true, maxRetries: 5 });
 });
 
-/** As a guard does. Rejects if the server ends instead. */
-async function started(): Promise<ReturnType<typeof postgresReplication>> {
-  const replication = postgresReplication(
-    { a: server },
-    { timeoutMs: 5000, promoteWithinMs: 20_000, confirmations: 0 },
-  );
+function specOf(name: string, port: number): ServerSpec {
+  return { name, url: `postgres://postgres@127.0.0.1:${port}/postgres`, host: "127.0.0.1", port, priority: 100 };
+}
+
+function commandOf(name: string): readonly string[] {
+  return serverCommand(path.join(base, name), servers[name]?.port ?? 0);
+}
+
+function homeIn(name: string): PostgresHome {
+  return homeOf(commandOf(name), {});
+}
+
+/** As a guard does before it starts the server. */
+async function prepare(name: string, follows?: string, mends = false): Promise<readonly string[]> {
+  const server = servers[name] as ServerSpec;
+  const primary = follows === undefined ? undefined : servers[follows];
   const { signal } = new AbortController();
-  const prepared = await replication.prepare({ server, command, primary: undefined, mends: false, signal });
-  const [program = "", ...args] = prepared.command;
+  const prepared = await replication.prepare({ server, command: commandOf(name), primary, mends, signal });
+  expect(prepared.trouble).toBe(undefined);
+  return prepared.command;
+}
+
+/** As a guard does. Rejects if the server ends instead. */
+async function started(name: string, follows?: string): Promise<ServerNode> {
+  const server = servers[name] as ServerSpec;
+  const [command = "", ...args] = await prepare(name, follows);
   const ready = async (): Promise<boolean> => {
     const link = await replication.connect(server);
-    const { is } = await link.view();
+    const view = await link.view();
     link.close();
-    return is === "up";
+    return view.is === "up" && (follows === undefined || view.isLinked);
   };
-  const node = await launch({
-    url: server.url,
-    command: program,
-    args,
-    log: path.join(base, "log"),
-    stopSignal: "SIGINT",
-    ready,
-  });
-  stop = () => node.kill();
-  return replication;
+  const node = await launch({ url: server.url, command, args, log: path.join(base, `${name}.log`), ready });
+  running.push(node);
+  return node;
+}
+
+async function linkTo(name: string): Promise<ServerLink> {
+  return await replication.connect(servers[name] as ServerSpec);
 }
 
 /** What XLogInitNewTimeline of PostgreSQL leaves: the last file of the log once more, under the number of the new timeline. */
-function beginTimeline(number: number): void {
-  const log = path.join(home.data, "pg_wal");
+function beginTimeline(name: string, number: number): void {
+  const log = path.join(base, name, "pg_wal");
   const last =
     readdirSync(log)
-      .filter((name) => /^[0-9A-F]{24}$/.test(name))
+      .filter((file) => /^[0-9A-F]{24}$/.test(file))
       .toSorted()
       .at(-1) ?? "";
   copyFileSync(path.join(log, last), path.join(log, `0000000${number}${last.slice(8)}`));
@@ -75,17 +81,21 @@ function beginTimeline(number: number): void {
 
 describe("a server of PostgreSQL that was killed in the middle of its promotion", () => {
   it("starts as a standby, when its number was reserved and it had not begun", async () => {
-    home.reserveTimelines(4);
-    const link = await (await started()).connect(server);
+    homeIn("a").reserveTimelines(4);
+    await prepare("a");
+    // With one of them PostgreSQL would wait for that timeline for ever.
+    expect(readdirSync(path.join(base, "a", "pg_wal")).filter((file) => file.endsWith(".history"))).toEqual([]);
+    await started("a");
+    const link = await linkTo("a");
     expect(await link.view()).toMatchObject({ is: "up", role: "replica", generation: 1 });
     link.close();
-  }, 60_000);
+  }, 120_000);
 
   it("starts as a standby on its old timeline, when the new one had a file of the log and no history", async () => {
-    home.reserveTimelines(4);
-    beginTimeline(4);
-    const replication = await started();
-    const link = await replication.connect(server);
+    homeIn("a").reserveTimelines(4);
+    beginTimeline("a", 4);
+    await started("a");
+    const link = await linkTo("a");
     expect(await link.view()).toMatchObject({ is: "up", role: "replica", generation: 1 });
     expect(await link.promote({ generation: 5, standbys: undefined })).toBe("done");
     expect(await link.view()).toMatchObject({
@@ -93,7 +103,24 @@ describe("a server of PostgreSQL that was killed in the middle of its promotion"
       generation: 5,
       ancestors: [expect.stringMatching(/\/1$/)],
     });
-    expect(readFileSync(path.join(home.data, "pg_wal", "00000005.history"), "utf8")).toMatch(/^1\s/);
+    expect(readFileSync(path.join(base, "a", "pg_wal", "00000005.history"), "utf8")).toMatch(/^1\s/);
     link.close();
-  }, 60_000);
+  }, 120_000);
+});
+
+describe("a standby of PostgreSQL that could not be started", () => {
+  it("is left as it is if it has not parted: to end its recovery would part it", async () => {
+    await started("a");
+    const primary = await linkTo("a");
+    expect(await primary.promote({ generation: 2, standbys: undefined })).toBe("done");
+    primary.close();
+    const standby = await started("b", "a");
+    await standby.kill();
+    const before = await readControl(homeIn("b"));
+    expect(before?.state).toBe("in archive recovery");
+    await expect.poll(() => homeIn("b").postmaster()).toBe(undefined);
+    await prepare("b", "a", true);
+    expect(await readControl(homeIn("b"))).toEqual(before);
+    await started("b", "a");
+  }, 120_000);
 });

@@ -2,6 +2,9 @@
 import { existsSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as etcd from "../../scripts/servers/etcd.mjs";
+import { serverCommand } from "../../scripts/servers/postgres.mjs";
+import { launch } from "../../scripts/servers/process.mjs";
+import { homeOf } from "../../src/failover/postgres-home.ts";
 import { useServers } from "../support/servers.ts";
 import { PostgresTrio } from "./postgres-trio.ts";
 import { SERVERS } from "./trio.ts";
@@ -17,28 +20,66 @@ beforeAll(async () => {
 
 afterAll(async () => await trio.end(), 300_000);
 
+/** A commit that only the primary has, because no standby was connected; then the primary dies with its guard, and another one takes its place. */
+async function partedServer(row: number): Promise<string> {
+  const old = await trio.whole();
+  const others = SERVERS.filter((name) => name !== old);
+  // Their guards would connect them again.
+  for (const name of others) trio.guards.get(name)?.signal("SIGSTOP");
+  for (const name of others) {
+    await trio.ask(name, "ALTER SYSTEM SET primary_conninfo = ''", 20_000);
+    await trio.ask(name, "SELECT pg_reload_conf()", 20_000);
+  }
+  await expect.poll(() => trio.ask(old, "SELECT pid FROM pg_stat_replication", 20_000)).toEqual([]);
+  // It is on the disk of the primary, and waits for a standby.
+  await expect(trio.ask(old, `INSERT INTO writes VALUES (${row})`, 300)).rejects.toThrow(/timeout/);
+  await trio.guards.get(old)?.kill();
+  for (const name of others) trio.guards.get(name)?.signal("SIGCONT");
+  await trio.settled(old, 120_000);
+  return old;
+}
+
+/** It follows the primary, and has nothing of its own left. */
+async function isTakenBack(old: string, row: number): Promise<void> {
+  const linked = async (): Promise<number | undefined> => (await trio.look(old).catch(() => undefined))?.linkedTo;
+  await expect.poll(linked, { timeout: 120_000 }).toBe(trio.ports.get(await trio.settled(old, 120_000)));
+  expect(await trio.ask(old, `SELECT id FROM writes WHERE id = ${row}`, 20_000)).toEqual([]);
+  expect(existsSync(`${trio.dataOf(old)}.conclave.json`)).toBe(false);
+}
+
+/** As if its guard had started it, and the host had lost its power after the server had heard of its primary's timeline. */
+async function hearsAndDies(old: string): Promise<void> {
+  const data = trio.dataOf(old);
+  const home = homeOf(serverCommand(data, 0), {});
+  const primary = await trio.settled(old, 120_000);
+  // It is dead, but PostgreSQL does not start while anybody still has to hear of that.
+  await expect.poll(() => home.postmaster()).toBe(undefined);
+  home.becomeStandby({ primary_conninfo: `host=127.0.0.1 port=${trio.ports.get(primary)} user=postgres` });
+  const known = home.settleTimelines();
+  const [program = "", ...args] = serverCommand(data, trio.ports.get(old) ?? 0);
+  const server = await launch({
+    url: trio.urlOf(old),
+    command: program,
+    args: [...args, "-c", "wal_log_hints=on"],
+    log: `${data}.log`,
+    ready: () => Promise.resolve(home.settleTimelines() > known),
+  });
+  await server.kill();
+  await expect.poll(() => trio.role(old)).toBe(undefined);
+}
+
 describe("failover of PostgreSQL", () => {
+  it("a parted server that cannot even start, because it knows the timeline of its primary already, is taken back", async () => {
+    const old = await partedServer(8);
+    await hearsAndDies(old);
+    await trio.guard(old);
+    await isTakenBack(old, 8);
+  }, 180_000);
+
   it("takes back by pg_rewind what only the old primary has: a commit that nobody was told of", async () => {
-    const old = await trio.settled();
-    const others = SERVERS.filter((name) => name !== old);
-    // Their guards would connect them again.
-    for (const name of others) trio.guards.get(name)?.signal("SIGSTOP");
-    for (const name of others) {
-      await trio.ask(name, "ALTER SYSTEM SET primary_conninfo = ''");
-      await trio.ask(name, "SELECT pg_reload_conf()");
-    }
-    const followers = "SELECT pid FROM pg_stat_replication";
-    await expect.poll(() => trio.ask(old, followers)).toEqual([]);
-    // It is on the disk of the primary, and waits for a standby.
-    await expect(trio.ask(old, "INSERT INTO writes VALUES (7)", 300)).rejects.toThrow(/timeout/);
-    await trio.guards.get(old)?.kill();
-    for (const name of others) trio.guards.get(name)?.signal("SIGCONT");
-    await trio.settled(old, 120_000);
+    const old = await partedServer(7);
     const guard = await trio.guard(old);
     await expect.poll(() => guard.stderr, { timeout: 120_000 }).toMatch(/"state":"killing"/);
-    const linked = async (): Promise<number | undefined> => (await trio.look(old).catch(() => undefined))?.linkedTo;
-    await expect.poll(linked, { timeout: 120_000 }).toBe(trio.ports.get(await trio.settled(old, 120_000)));
-    expect(await trio.ask(old, "SELECT id FROM writes WHERE id = 7")).toEqual([]);
-    expect(existsSync(`${trio.dataOf(old)}.conclave.json`)).toBe(false);
+    await isTakenBack(old, 7);
   }, 180_000);
 });

@@ -21,7 +21,7 @@ beforeAll(async () => {
 }, 300_000);
 
 beforeEach(async () => {
-  await trio.settled(undefined, 120_000);
+  await trio.whole();
   const urls = SERVERS.map((name) => trio.urlOf(name));
   writer = new PostgresWriter(urls, ++writers * 1_000_000);
   await writer.again(120_000);

@@ -85,8 +85,24 @@ describe("the texts of PostgreSQL", () => {
   });
 
   it("the control file", () => {
-    const text = "Database cluster state:               shut down\nLatest checkpoint location:           1/5000028\n";
-    expect(parseControl(text)).toEqual({ state: "shut down", checkpoint: 2 ** 32 + 0x5_00_00_28 });
+    const text = [
+      "Database cluster state:               shut down",
+      "Latest checkpoint location:           1/5000028",
+      "Latest checkpoint's TimeLineID:       3",
+      "Minimum recovery ending location:     1/5000100",
+      "Min recovery ending loc's timeline:   4",
+      "",
+    ].join("\n");
+    expect(parseControl(text)).toEqual({
+      state: "shut down",
+      checkpoint: 4_378_853_416,
+      reached: [
+        { timeline: 3, position: 4_378_853_416 },
+        { timeline: 4, position: 4_378_853_632 },
+      ],
+    });
+    const fresh = text.replace("1/5000100", "0/0");
+    expect(parseControl(fresh)?.reached).toHaveLength(1);
     expect(parseControl("nothing")).toBeUndefined();
   });
 });

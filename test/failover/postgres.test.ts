@@ -40,7 +40,7 @@ beforeAll(async () => {
 }, 300_000);
 
 beforeEach(async () => {
-  await trio.settled(undefined, 120_000);
+  await trio.whole();
   writer = new PostgresWriter(
     SERVERS.map((name) => trio.urlOf(name)),
     ++writers * 1_000_000,

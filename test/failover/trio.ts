@@ -103,8 +103,13 @@ export abstract class Trio {
     return (await this.look(name)).pid;
   }
 
-  /** The one server that takes writes, once the others follow it. */
-  async settled(otherThan?: string, withinMs = 25_000): Promise<string> {
+  /** The one server that takes writes, once all others follow it: a server may be away next. One that is still being taken back would leave too few to choose from. */
+  async whole(withinMs = 120_000): Promise<string> {
+    return await this.settled(undefined, withinMs, SERVERS.length - 1);
+  }
+
+  /** The one server that takes writes, once all others that answer follow it, and at least so many. */
+  async settled(otherThan?: string, withinMs = 25_000, followersMin = 1): Promise<string> {
     const untilMs = nowMs() + withinMs;
     for (;;) {
       const found = await Promise.all(
@@ -114,7 +119,7 @@ export abstract class Trio {
       const [primary] = primaries;
       const port = this.ports.get(primary ?? "");
       const others = found.filter(({ name, look }) => name !== primary && look !== undefined);
-      const isFollowed = others.length > 0 && others.every(({ look }) => look?.linkedTo === port);
+      const isFollowed = others.length >= followersMin && others.every(({ look }) => look?.linkedTo === port);
       if (primaries.length === 1 && primary !== undefined && primary !== otherThan && isFollowed) return primary;
       if (nowMs() > untilMs)
         throw new Error(`not settled: ${primaries.join(", ") || "nobody"} is primary\n${await this.story()}`);
