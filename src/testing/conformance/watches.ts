@@ -1,5 +1,5 @@
 // Watches: hints, where the guarantee promises them, and an end when the watcher says so.
-import type { Hint, Question } from "../../lease/exchange.ts";
+import type { Hint, Question, Session } from "../../lease/exchange.ts";
 import type { Bench, Case } from "./bench.ts";
 import { check, checkEqual, checkKind } from "./check.ts";
 
@@ -9,24 +9,35 @@ export const watchCases: readonly Case[] = [
   { name: "a watch ends when its signal aborts", run: endsOnAbort },
 ];
 
+/** How long a watch gets to take hold before the change: a hint may be lost until then, and on a busy machine that takes longer. The next is tried if the one before was too short. */
+const TAKES_HOLD_MS = [20, 250, 1500] as const;
 const HINT_WITHIN_MS = 3_000;
 const END_WITHIN_MS = 5_000;
 
-/** Starts a watch, lets it take hold, makes the change and waits for a hint. */
-async function checkWoken(bench: Bench, question: Question, change: () => Promise<void>): Promise<void> {
+interface Change {
+  readonly question: Question;
+  readonly make: () => Promise<void>;
+}
+
+/** Starts a watch, lets it take hold, makes the change and waits for a hint. `prepare` sets the stage, anew for each try. */
+async function checkWoken(bench: Bench, prepare: () => Promise<Change>): Promise<void> {
+  let woken = "";
+  for (const takesHoldMs of TAKES_HOLD_MS) {
+    woken = await wokenBy(bench, await prepare(), takesHoldMs);
+    if (woken === "a hint" || bench.guarantee.wakes === "poll") return;
+  }
+  check(false, "where the guarantee says watch, a change is hinted at", `a hint within ${HINT_WITHIN_MS} ms`, woken);
+}
+
+async function wokenBy(bench: Bench, { question, make }: Change, takesHoldMs: number): Promise<string> {
   const controller = new AbortController();
   const hints = bench.hints(question, controller.signal);
   const first = readHint(hints, question.name);
-  await bench.sleep(20);
-  await change();
+  await bench.sleep(takesHoldMs);
+  await make();
   const woken = await bench.within(first, bench.guarantee.wakes === "watch" ? HINT_WITHIN_MS : 0);
   controller.abort();
-  check(
-    bench.guarantee.wakes === "poll" || woken === "a hint",
-    "where the guarantee says watch, a change is hinted at",
-    `a hint within ${HINT_WITHIN_MS} ms`,
-    woken,
-  );
+  return woken;
 }
 
 async function readHint(hints: AsyncIterator<Hint>, name: string): Promise<string> {
@@ -38,27 +49,40 @@ async function readHint(hints: AsyncIterator<Hint>, name: string): Promise<strin
 }
 
 async function wakesWaiter(bench: Bench): Promise<void> {
-  const [holder, waiter] = [await bench.open(), await bench.open()];
-  const name = bench.name();
-  const { version } = await bench.seat(name);
-  const hold = await bench.win(holder, name);
-  const bid = bench.bid();
-  checkKind(
-    await bench.claim(waiter, name, bid, version),
-    bench.isLine ? "waiting" : "beaten",
-    "a held name is not granted to a rival",
-  );
-  await checkWoken(bench, bench.isLine ? { name, bid, session: waiter } : { name }, () =>
-    bench.giveBack(holder, [hold]),
-  );
+  await checkWoken(bench, async () => {
+    const [holder, waiter] = [await bench.open(), await bench.open()];
+    const name = bench.name();
+    const { version } = await bench.seat(name);
+    const hold = await bench.win(holder, name);
+    const bid = bench.bid();
+    checkKind(
+      await bench.claim(waiter, name, bid, version),
+      bench.isLine ? "waiting" : "beaten",
+      "a held name is not granted to a rival",
+    );
+    const question = bench.isLine ? { name, bid, session: waiter } : { name };
+    return { question, make: () => bench.giveBack(holder, [hold]) };
+  });
 }
 
 async function wakesOnlooker(bench: Bench): Promise<void> {
+  await checkWoken(bench, async () => {
+    const session = await bench.open();
+    const name = bench.name();
+    await bench.win(session, name);
+    return { question: { name }, make: () => bench.giveBack(session, [], true) };
+  });
+  await checkWoken(bench, async () => {
+    const name = bench.name();
+    await bench.giveBack(await winner(bench, name), [], true);
+    return { question: { name }, make: async () => void (await winner(bench, name)) };
+  });
+}
+
+async function winner(bench: Bench, name: string): Promise<Session> {
   const session = await bench.open();
-  const name = bench.name();
   await bench.win(session, name);
-  await checkWoken(bench, { name }, () => bench.giveBack(session, [], true));
-  await checkWoken(bench, { name }, async () => void (await bench.win(await bench.open(), name)));
+  return session;
 }
 
 async function endsOnAbort(bench: Bench): Promise<void> {
