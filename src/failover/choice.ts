@@ -8,6 +8,8 @@
 // and the greatest of those seen has everything that any of them has. With fewer seen, nobody is chosen. The primary that took the commits has all of them: if that one is seen, it stands for its whole set.
 // A server whose history is unknown is not seen: it may have a commit that the others lack, and is never chosen.
 //
+// Where nothing was fenced, a server that is the primary already is adopted: a running group that is watched from now on keeps its primary.
+//
 // A server that was promoted in this very change, without anybody confirming it, has everything that it was chosen for, and may be chosen again, as may one that has followed it: otherwise a commit that only they have
 // would be lost. Of two such promotions the later one wins, whatever the positions: it was chosen when everything before was known, and its writes are not those of the other. In a later change another has been the
 // primary since, and none of them counts.
@@ -77,6 +79,8 @@ export function choose(rule: ChoiceRule, record: FailoverRecord, views: Views, h
       : { is: "wait", reason: `${wish.server}, which an operator wants, does not answer` };
   const missing = missingOf(rule, record, views, why, hasSettled);
   if (missing !== undefined) return missing;
+  const adopted = adoptedOf(record, views);
+  if (adopted !== undefined) return adopted;
   const runners = runnersOf(rule, record, views);
   if ("is" in runners) return runners;
   const best = Math.min(...runners.map(({ rank }) => rank));
@@ -89,6 +93,29 @@ export function choose(rule: ChoiceRule, record: FailoverRecord, views: Views, h
   const { server, view } = first;
   const history = view.generation === undefined ? undefined : view.history;
   return { is: "chosen", server, position: view.position, history, reason: reasonOf(first, sameHistory, greatest) };
+}
+
+/**
+ * SAFETY: where nothing was fenced (before there was a record, and without any fence), a server that says that it is the primary takes writes now. To promote another would make two, so it is chosen, whatever its
+ * priority and position are. Of two that write already, a human has to say which one is right.
+ */
+function adoptedOf({ step }: FailoverRecord, views: Views): Choice | undefined {
+  if (step.at !== "choosing" || step.fencedBy !== "nothing") return undefined;
+  const primaries = Object.entries(views).flatMap(([server, view]) =>
+    view.is === "up" && view.role === "primary" ? [{ server, view }] : [],
+  );
+  const [first] = primaries;
+  if (first === undefined) return undefined;
+  if (primaries.length > 1) {
+    const names = primaries.map(({ server }) => server).join(" and ");
+    return {
+      is: "refused",
+      reason: `${names} all say that they are the primary: stop all but one, or make them replicas of that one`,
+    };
+  }
+  const { server, view } = first;
+  const history = view.generation === undefined ? undefined : view.history;
+  return { is: "chosen", server, position: view.position, history, reason: "it is the primary already" };
 }
 
 const UNKNOWN = Infinity;

@@ -40,6 +40,20 @@ describe("who becomes the primary", () => {
     expect(chosen({ b: up(5, "elsewhere"), c: { is: "unknown" } })).toBe("wait");
   });
 
+  it("is the server that is the primary already, where nothing was fenced; of two of them a human decides", () => {
+    const first: FailoverRecord = {
+      ...firstRecord,
+      step: { at: "choosing", why: "first", from: undefined, wish: undefined, fencedBy: "nothing" },
+    };
+    const running = up(7, "h1", { role: "primary" });
+    expect(chosen({ a: up(7, "h1"), b: up(9, "h1"), c: running }, first)).toBe("c");
+    const rule = { ...RULE, servers: { a: 900, b: 100, c: 0 } };
+    expect(chosen({ a: up(7, "h1"), b: up(9, "h1"), c: running }, first, rule)).toBe("c");
+    expect(chosen({ a: running, b: up(9, "h1"), c: running }, first)).toBe("refused");
+    const unfenced = choosing({ fencedBy: "nothing" });
+    expect(chosen({ a: up(5, "h2", { role: "primary" }), b: up(5), c: up(7) }, unfenced)).toBe("a");
+  });
+
   it("is decided by priority only within the lag limit, and then not against the wish of an order", () => {
     const rule = { servers: { a: 1, b: 900, c: 1 }, lagMax: 2 };
     expect(chosen({ b: up(5), c: up(7) }, choosing(), rule)).toBe("b");

@@ -45,8 +45,11 @@ export class FailoverJudge extends Judge {
   applied(old: FailoverRecord | undefined, record: FailoverRecord, all: readonly SimService[], atMs: number): void {
     const { step, epoch } = record;
     if (old !== undefined && epoch < old.epoch) this.find("epochs-grow", `epoch ${epoch} over ${old.epoch}`, atMs);
-    if (step.at === "choosing" || step.at === "promoting") {
-      const writable = all.filter(({ isWritable }) => isWritable).map(({ name }) => name);
+    const isUnfenced = (step.at === "choosing" || step.at === "promoting") && step.fencedBy === "nothing";
+    if (step.at === "promoting" || (step.at === "choosing" && !isUnfenced)) {
+      // Before there was a record nothing is fenced: who writes already is adopted, and nobody else is promoted.
+      const adopted = step.at === "promoting" && isUnfenced ? step.to : undefined;
+      const writable = all.filter(({ name, isWritable }) => isWritable && name !== adopted).map(({ name }) => name);
       if (writable.length > 0)
         this.find("fenced-before-choice", `${step.at} is written while ${writable.join(", ")} is writable`, atMs);
     }
@@ -54,6 +57,7 @@ export class FailoverJudge extends Judge {
     if (old?.step.at !== "choosing")
       this.find("promoting-follows-choosing", `it was written over ${old?.step.at ?? "nothing"}`, atMs);
     const chosen = all.find(({ name }) => name === step.to);
+    if (isUnfenced && chosen?.isWritable === true) return;
     if (chosen?.isAlive === true && chosen.incarnation === chosen.surveyed && chosen.log.length !== step.position)
       this.find(
         "positions-stand-still",

@@ -18,6 +18,8 @@ export interface FailoverWorldSpec extends TaskSpec {
   readonly hasTimelines: boolean;
   /** How many writes a replica may be behind, at most, when it copies. */
   readonly copyMax: number;
+  /** The index of a server that is the primary before anybody watches it; only where no guard starts the services. */
+  readonly runsAlready: number | undefined;
   /** A service that is killed has lost everything. */
   readonly forgetsChance: number;
   /** The leader of the monitors dies, or is paused, right after such a step was written and before it hears of that. */
@@ -106,6 +108,7 @@ export function drawFailoverWorld(seed: number): FailoverWorldSpec {
     seed,
     plan,
     hasTimelines,
+    runsAlready: plan.hasGuards ? undefined : drawRunning(seed, servers),
     ttlMs,
     drainMs: ttlMs / 5,
     downAfterMs: nextOf(rng, [300, 1000]),
@@ -121,6 +124,12 @@ export function drawFailoverWorld(seed: number): FailoverWorldSpec {
     calmAtMs,
     endMs: calmAtMs + 15_000,
   };
+}
+
+/** From a stream of its own, so that the rest of a world is what it was. */
+function drawRunning(seed: number, servers: number): number | undefined {
+  const rng = createRng(seed, 94);
+  return nextChance(rng, 0.5) ? nextInteger(rng, 0, servers - 1) : undefined;
 }
 
 function drawFaults(untilMs: number, ttlMs: number, servers: number, rng: Rng): readonly FailoverFault[] {

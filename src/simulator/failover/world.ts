@@ -53,11 +53,21 @@ export class FailoverWorld extends TaskWorld<FailoverWorldSpec, FailoverEvent, F
     this.monitors = spec.plan.monitors.map((name) => new SimMonitor(this, name));
     for (const process of [...this.monitors, ...this.guards])
       this.later(nextBetween(this.rng, 0, 300), process, () => process.begin());
-    if (!spec.plan.hasGuards) for (const service of this.services) service.start(undefined);
+    if (!spec.plan.hasGuards) this.#startServices(spec.runsAlready);
     this.arrangeFaults();
     this.#every(WRITE_EVERY_MS, () => writeEverywhere(this));
     this.#every(COPY_EVERY_MS, () => replicate(this));
     this.#every(SEATS_EVERY_MS, () => this.#turnSeats());
+  }
+
+  /** As an operator has left them: all replicas, or one primary with what it has written, which the others copy. */
+  #startServices(running: number | undefined): void {
+    const primary = running === undefined ? undefined : this.services[running];
+    for (const service of this.services) service.start(service === primary ? undefined : primary?.name);
+    if (primary === undefined) return;
+    primary.promote(1, "before");
+    for (let count = 0; count < 5; count++) primary.write(++this.writes);
+    for (const service of this.services) if (service !== primary) service.copy(primary, this.spec.copyMax);
   }
 
   get isStoreDown(): boolean {
