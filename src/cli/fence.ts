@@ -21,8 +21,9 @@ Doing either twice is doing it once.
                       file:FOLDER       fileFence(FOLDER, RESOURCE)
                       etcd://HOST       etcdFence(URL)
                       postgres://HOST/  postgresFence() in this database; the user may read and write its table
+                      redis://HOST      redisFence() on this server; its tokens come from another store
   --table NAME      the guard's table, if it is not conclave_fence; for sqlite: and postgres:
-  --prefix PREFIX   what the guard's keys begin with, if it is not conclave-fence/; for etcd:
+  --prefix PREFIX   what the guard's keys begin with, if it is not the usual one; for etcd: and redis:
   --from DOMAIN     adopt: the domain that the guard knows now; refused if it knows another one
   --to DOMAIN       adopt: the domain of the new store
   --domain DOMAIN   lower: the domain that the guard knows
@@ -85,7 +86,7 @@ function readArgs(args: readonly string[]): Asked {
   const resource = onlyName(rest, "RESOURCE");
   const { guard, table, prefix } = values;
   if (guard === undefined)
-    throw new UsageError("--guard URL is needed: sqlite:FILE, file:FOLDER, etcd://… or postgres://…");
+    throw new UsageError("--guard URL is needed: sqlite:FILE, file:FOLDER, etcd://…, postgres://… or redis://…");
   const move = verb === "adopt" ? readMove(values) : readLowering(values);
   return { verb, resource, move, guard, table, prefix, json: values.json === true };
 }

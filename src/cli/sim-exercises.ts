@@ -123,6 +123,12 @@ function leaseExercise(seed: number): Exercise {
     "renew deadline. A live one that cannot renew gives up at the renew deadline: false elections depend on that, and only through it on the lease.",
     "So: the lease as short as failover must be, the renew deadline as close to it as stopping the work allows. 15 s and 10 s are the defaults of Kubernetes.",
     "",
+    "On a real cluster, with a kubeconfig and the right to make a Role:",
+    "  conclave schema kubernetes | kubectl apply -f -                                    the rights that candidates need",
+    "  conclave drill --store kubernetes://default --ttl 15s --rounds 20 --faults crash   crashes and their failover times, judged from outside",
+    "  conclave drill --store kubernetes://default --ttl 30s --rounds 20 --faults crash   the same with the longer lease",
+    "  kubectl get lease -n default --watch                                               who holds it, while that runs",
+    "",
   ].join("\n");
   return { text, json: { exercise: 4, seed, rows } };
 }

@@ -1,4 +1,5 @@
 // `conclave sim` as a user types it: counts, traces, the same bytes twice, refusals, swarms. Threads run the last build.
+import { help as drillHelp } from "../../src/cli/drill.ts";
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -181,6 +182,15 @@ describe("conclave sim", () => {
     expect(ofKubernetes).toHaveLength(3);
     expect(ofKubernetes).toEqual(ofKubernetes.toSorted((a, b) => b - a));
     expect(ofKubernetes[0]).toBeGreaterThan(2 * (ofKubernetes[1] ?? 0));
+  });
+
+  it("names the commands for a real cluster, with flags that are there", { timeout: 120_000 }, async () => {
+    const { out } = await sim("exercise 4");
+    const commands = out.split("\n").flatMap((line) => /^ {2}(conclave drill .*?) {2,}/.exec(line)?.[1] ?? []);
+    expect(commands).toHaveLength(2);
+    const flags = commands.flatMap((command) => command.match(/--[a-z]+/g) ?? []);
+    expect(flags.filter((flag) => !drillHelp.includes(flag))).toEqual([]);
+    expect(out).toContain("conclave schema kubernetes | kubectl apply -f -");
   });
 
   it.each([

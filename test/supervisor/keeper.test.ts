@@ -9,7 +9,7 @@ import { afterAll, afterEach, expect, it } from "vitest";
 import type { Estate, ToKeeper } from "../../src/supervisor/keeper-words.ts";
 import { identify, type ProcessId } from "../../src/keeper/processes.ts";
 import { later } from "../../src/supervisor/schedule.ts";
-import { happens, isGone, Stage, until } from "./stage.ts";
+import { happens, isGone, kill, Stage, until } from "./stage.ts";
 
 const PATIENT = { timeout: 60_000 };
 const FAR_MS = 600_000;
@@ -260,8 +260,9 @@ it(
     rmSync(executed);
 
     const keeper = await play(aDead);
-    process.kill(pids()[0] ?? 0, "SIGKILL");
-    expect(await happens(() => isGone(pids()[0] ?? 0))).toBe(true);
+    const [first = 0] = pids();
+    kill(first, "SIGKILL");
+    expect(await happens(() => isGone(first))).toBe(true);
     keeper.cut();
     expect(await happens(() => existsSync(executed))).toBe(true);
     expect(JSON.parse(readFileSync(executed, "utf8"))).toMatchObject({ by: pids()[1], said: [JSON.stringify(estate)] });

@@ -1,4 +1,4 @@
-// The file of `sqlite:` is deleted, replaced, or half deleted under a holder (S4): the term ends, the reason is said, and the election goes on at the path.
+// The file of `sqlite:` is deleted, replaced, or half deleted under a holder: the term ends, the reason is said, and the election goes on at the path.
 import { copyFileSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
