@@ -140,7 +140,7 @@ function tellHunted(
 
 // ---- many seeds --------------------------------------------------------------------------------------------------------------------------
 
-interface Total {
+export interface Total {
   seeds: number;
   events: number;
   readonly counts: Counts;
@@ -181,7 +181,7 @@ async function runSeeds(
   isControl: boolean,
   signal: AbortSignal,
 ): Promise<Total> {
-  const total: Total = { seeds: 0, events: 0, counts: emptyCounts(), tallies: {}, hashes: new Set(), findings: [] };
+  const total = emptyTotal();
   const progress = progressOf(isControl ? `${hunt.name}, control` : hunt.name, count);
   const order = { kind: "hunt", name: hunt.name, fromSeed: from, count, isControl } as const;
   await shareOut(
@@ -201,13 +201,18 @@ async function runSeeds(
   return total;
 }
 
+export function emptyTotal(): Total {
+  return { seeds: 0, events: 0, counts: emptyCounts(), tallies: {}, hashes: new Set(), findings: [] };
+}
+
 interface Outcome {
   readonly overlaps: number;
   readonly controlSeeds: number;
   readonly missed: readonly string[];
 }
 
-function missedBy(hunt: Hunt, total: Total, overlaps: number, controlSeeds: number): readonly string[] {
+/** What a clean hunt should have exercised and has not, in words: its silence proves nothing then. */
+export function missedBy(hunt: Hunt, total: Total, overlaps: number, controlSeeds: number): readonly string[] {
   if (!hunt.hasControl) return total.findings.length > 0 ? [] : missedTallies(hunt, total.tallies, total.seeds);
   const isBlind = overlaps * CONTROL_ONE_IN < controlSeeds;
   return [

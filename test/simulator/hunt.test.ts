@@ -1,6 +1,19 @@
 // Whole worlds: the same seed gives the same bytes, clean seeds are clean, a broken world is found, shrunk and replayed.
 import { describe, expect, it } from "vitest";
-import { demoElection, drawWorld, formatEvent, type RunOptions, runSeed, shrink } from "conclave/simulator";
+import {
+  addCounts,
+  COUNT_NAMES,
+  demoElection,
+  drawWorld,
+  emptyCounts,
+  formatEvent,
+  huntNamed,
+  missedMinima,
+  type RunOptions,
+  runSeed,
+  shrink,
+} from "conclave/simulator";
+import { emptyTotal, missedBy } from "../../src/cli/sim-hunt.ts";
 import { applyToText, parsePatch } from "../../scripts/apply-patch.mjs";
 
 const transcriptOf = (seed: number): string => runSeed(seed, { isRecorded: true }).trace.map(formatEvent).join("\n");
@@ -40,6 +53,31 @@ describe("a seed that once found something", () => {
   it("a term that was due when a confirming grant came in may end in spite of it", () => {
     // The judge counted the renewal that the grant confirms before the step in which the term ended.
     expect(runSeed(53_445).violation).toBeUndefined();
+  });
+});
+
+describe("the minima of a hunt", () => {
+  /** What is a sum of others, or of no interest by itself. */
+  const WITHOUT_MINIMUM = ["steps", "memosWanted"];
+
+  it("are missed by a hunt that has exercised nothing, each of them", () => {
+    const missed = missedMinima(emptyCounts(), 10_000, 10_000).map((line) => line.split(":", 1)[0]);
+    expect(missed.toSorted()).toEqual(COUNT_NAMES.filter((name) => !WITHOUT_MINIMUM.includes(name)).toSorted());
+  });
+
+  it("are met by what a hunt does exercise, and missed if two seeds had one trace", () => {
+    const counts = emptyCounts();
+    const SEEDS = 150;
+    for (let seed = 1; seed <= SEEDS; seed++) addCounts(counts, runSeed(seed).counts);
+    expect(missedMinima(counts, SEEDS, SEEDS)).toEqual([]);
+    expect(missedMinima(counts, SEEDS, SEEDS - 1)).toEqual([`distinct traces: ${SEEDS - 1} of ${SEEDS} seeds`]);
+  });
+
+  it("are asked for by the command, and a control that finds nothing is blind", () => {
+    const total = { ...emptyTotal(), seeds: 10_000 };
+    expect(missedBy(huntNamed("lease"), total, 1000, 1000).length).toBeGreaterThan(60);
+    expect(missedBy(huntNamed("lease"), total, 0, 1000).join()).toMatch(/control: 0 overlaps/);
+    expect(missedBy(huntNamed("failover"), total, 0, 0).length).toBeGreaterThan(5);
   });
 });
 

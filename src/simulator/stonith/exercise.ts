@@ -36,7 +36,7 @@ export function playCloud(what: CloudCase, seed: number): CloudPlay {
   const world = new StonithWorld(specOf(what, seed), { isRecorded: true, judgedBy: undefined });
   world.run();
   const { events } = world.trace;
-  const begun = events.filter(({ what: said }) => said.startsWith("begins the work"));
+  const begun = events.filter(({ is }) => is === "begins");
   const second = begun.find(({ atMs }) => atMs > PAUSE_AT_MS);
   const before = second === undefined ? [] : events.filter(({ atMs }) => atMs <= second.atMs);
   return {
@@ -52,9 +52,9 @@ export function playCloud(what: CloudCase, seed: number): CloudPlay {
 }
 
 function permitted(events: readonly StonithEvent[]): CloudPlay["permittedBy"] {
-  const last = events.findLast(({ what }) => /^(?:off|confirmed|cleared) /.test(what))?.what;
+  const last = events.findLast(({ is }) => is !== undefined && is !== "begins")?.is;
   if (last === undefined) return undefined;
-  return last.startsWith("off ") ? "device" : last.startsWith("confirmed ") ? "human" : "settled";
+  return last === "off" ? "device" : last === "confirmed" ? "human" : "settled";
 }
 
 function specOf(what: CloudCase, seed: number): StonithWorldSpec {

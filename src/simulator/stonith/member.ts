@@ -221,7 +221,8 @@ export class SimMember extends Process {
       case "history": {
         const { is, node, said } = news.entry;
         if (is === "released") world.count("clean releases");
-        return world.note(this.name, `${is} ${node}: ${said}`);
+        const isPermission = is === "off" || is === "confirmed" || is === "cleared";
+        return world.note(this.name, `${is} ${node}: ${said}`, isPermission ? is : undefined);
       }
       case "refused":
         world.count("shots refused by a limit");

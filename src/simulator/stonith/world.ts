@@ -13,7 +13,7 @@ import { Operator } from "./operator.ts";
 import type { StonithFault, StonithWorldSpec } from "./spec.ts";
 import { type Holder, StonithStore } from "./store.ts";
 import { STONITH_MINIMA, type StonithTally } from "./tallies.ts";
-import type { StonithEvent } from "./trace.ts";
+import type { StonithEvent, StonithMilestone } from "./trace.ts";
 
 const TURN_MS = 25;
 /** Agents are killed so long before the deadline of their term. */
@@ -82,8 +82,8 @@ export class StonithWorld extends TaskWorld<StonithWorldSpec, StonithEvent, Ston
     return nextBetween(this.rng, 0, this.isCalm ? 2 : this.spec.latencyMaxMs);
   }
 
-  note(who: string, what: string): void {
-    if (this.trace.isRecorded) this.trace.record(this.nowMs, { type: "stonith", who, what });
+  note(who: string, what: string, is?: StonithMilestone): void {
+    if (this.trace.isRecorded) this.trace.record(this.nowMs, { type: "stonith", who, what, is });
   }
 
   // ---- the store
@@ -228,7 +228,7 @@ export class StonithWorld extends TaskWorld<StonithWorldSpec, StonithEvent, Ston
   beginWork(member: SimMember, stint: Stint): SimWork {
     const node = this.node(member.name);
     this.count("works begun");
-    this.note(member.name, `begins the work of term ${stint.token}`);
+    this.note(member.name, `begins the work of term ${stint.token}`, "begins");
     this.judge.begins(stint, this.alive, this.store.record?.value, this.nowMs);
     const work: SimWork = { stint, node, incarnation: member.incarnation, isAlive: true };
     this.works.push(work);
