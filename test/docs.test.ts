@@ -47,6 +47,28 @@ const anchorOf = (heading: string): string =>
 
 const withoutCode = (text: string): string => text.replaceAll(/^```[\s\S]*?^```/gm, "").replaceAll(/`[^`\n]*`/g, "");
 
+describe("docs/adr/README.md", () => {
+  it("lists every record once, with its title, and no other", () => {
+    const records = readdirSync(path.join(root, "docs/adr")).filter((file) => /^\d{4}-/.test(file));
+    const titles = records.map((file) => {
+      const [title = ""] = read(`docs/adr/${file}`).split("\n", 1);
+      return `${file}: ${title.replace(/^# \d+[:.] /, "")}`;
+    });
+    const rows = [...read("docs/adr/README.md").matchAll(/^\| \[(\d+)\]\((.*?)\) \| (.*) \|$/gm)];
+    expect(rows.filter(([, number, file = ""]) => Number(number) !== Number.parseInt(file, 10))).toEqual([]);
+    expect(sorted(rows.map(([, , file, title]) => `${file}: ${title}`))).toEqual(sorted(titles));
+  });
+});
+
+describe("docs/ARCHITECTURE.md", () => {
+  it("has a row for every folder of src, and for no other", () => {
+    const rows = [...read("docs/ARCHITECTURE.md").matchAll(/^\| (`src\/\w+`(?:, `src\/\w+`)*) \|/gm)];
+    const named = rows.flatMap(([, cell = ""]) => [...cell.matchAll(/src\/(\w+)/g)].map(([, name = ""]) => name));
+    const folders = readdirSync(path.join(root, "src"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    expect(sorted(named)).toEqual(sorted(folders.map(({ name }) => name)));
+  });
+});
+
 describe("docs/ERRORS.md", () => {
   it("has a row for every code, with what the code says of retrying, and for no other", () => {
     const rows = [...read("docs/ERRORS.md").matchAll(/^\| `([A-Z_]+)` \| (yes|no) \|/gm)];
