@@ -9,7 +9,7 @@ const servers = useServers(server);
 const program = fileURLToPath(new URL("../../../examples/serverless/frozen.mjs", import.meta.url));
 
 it("an instance that was frozen past its ttl finds its term over, and another leads with a greater token", async () => {
-  const env = { ...process.env, CONCLAVE_STORE: servers().urls[0], TTL_MS: "2000", NODE_NO_WARNINGS: "1" };
+  const env = { ...process.env, CONCLAVE_STORE: servers().urls[0], TTL_MS: "5000", NODE_NO_WARNINGS: "1" };
   const child = spawn(process.execPath, [program], { env, stdio: ["ignore", "pipe", "inherit"] });
   let said = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
@@ -24,4 +24,4 @@ it("an instance that was frozen past its ttl finds its term over, and another le
     "one: the term with token 1 is over; another instance leads",
     "two: leads with token 2",
   ]);
-}, 60_000);
+}, 120_000);

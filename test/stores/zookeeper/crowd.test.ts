@@ -15,7 +15,7 @@ it("of five hundred waiters one is woken", async () => {
   const call = () => ({ signal: AbortSignal.timeout(60_000), sentAtMs: performance.now() });
   const stand = async (index: number): Promise<{ readonly session: Session; readonly claim: Claim }> => {
     const kept = await store.keep({ nonce: `crowd-${index}`, candidate: `c${index}`, ttlMs: 10_000 }, [], call());
-    if (kept.kind !== "kept") throw new Error(kept.kind);
+    if (kept.kind !== "kept") throw new Error(JSON.stringify(kept));
     const claim = { session: kept.session, name: "crowd", bid: asBid(`crowd-${index}`), value: "" };
     const [claimed] = await store.claim([claim], call());
     expect(claimed?.kind).toBe(index === 0 ? "granted" : "waiting");
