@@ -7,10 +7,12 @@ import { setMaxListeners } from "node:events";
 import type { Clock, Reading } from "../base/clock.ts";
 import { type ConclaveError, isConclaveError } from "../base/errors.ts";
 import { InputQueue } from "../base/input-queue.ts";
+import { whenAborted } from "../election/abort.ts";
 import { createCandidate } from "../election/candidate.ts";
 import { nodeClock } from "../election/clock.ts";
 import type { Candidate, CandidateOptions, Election } from "../election/face.ts";
 import { type Memo, RESERVED } from "../election/memo.ts";
+import { nap } from "../election/nap.ts";
 import type { Term } from "../election/term.ts";
 import type { ConclaveEvent } from "../lease/events.ts";
 import type { Reopenable, ShowsLife, Store } from "../stores/contract.ts";
@@ -28,7 +30,6 @@ import {
 } from "./guard-machine.ts";
 import { endLeftovers } from "./leftovers.ts";
 import { isLater } from "./memos.ts";
-import { nap, untilAborted } from "./naps.ts";
 import { Service, type ServiceEvent } from "./service.ts";
 import { formatSeated, leaderOf, parseRecord, RECORD_KEY, seatOf } from "./record-text.ts";
 import type { Replication, ServerSpec } from "./replication.ts";
@@ -139,7 +140,7 @@ export class Guard {
       void this.#watchRecord();
       void this.#watchParting();
       this.#inputs.put({ type: "begin" });
-      await untilAborted(AbortSignal.any([signal, this.#stopping.signal]));
+      await whenAborted(AbortSignal.any([signal, this.#stopping.signal]));
       if (this.#failure !== undefined) throw this.#failure;
     } finally {
       this.#stopping.abort();

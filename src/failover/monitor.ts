@@ -8,6 +8,7 @@ import { createCandidate } from "../election/candidate.ts";
 import { nodeClock } from "../election/clock.ts";
 import type { Candidate, CandidateOptions, Election } from "../election/face.ts";
 import { type Memo, RESERVED } from "../election/memo.ts";
+import { nap } from "../election/nap.ts";
 import type { Term } from "../election/term.ts";
 import type { ConclaveEvent } from "../lease/events.ts";
 import type { Store } from "../stores/contract.ts";
@@ -16,7 +17,6 @@ import { Conductor } from "./conductor.ts";
 import { type FailoverConfig, planOf } from "./config.ts";
 import { detect, type DetectorState, isDown, UNSEEN } from "./detector.ts";
 import { isLater } from "./memos.ts";
-import { nap } from "./naps.ts";
 import type { Order } from "./orders.ts";
 import {
   formatVote,
