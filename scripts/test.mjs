@@ -39,6 +39,7 @@ const QUICK = [
   ...["durable", "guard", "memory", "http"].map((name) => `test/fencing/${name}.test.ts`),
   "test/drivers/",
   ...["call", "memory", "swap"].map((name) => `test/stores/${name}.test.ts`),
+  "test/sources.test.ts",
   "test/tidy.test.ts",
   "test/docs.test.ts",
 ];
