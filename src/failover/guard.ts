@@ -5,7 +5,7 @@
 // keeper too: then only a device that powers it off is a fence.
 import { setMaxListeners } from "node:events";
 import type { Clock, Reading } from "../base/clock.ts";
-import { type ConclaveError, isConclaveError } from "../base/errors.ts";
+import type { ConclaveError } from "../base/errors.ts";
 import { InputQueue } from "../base/input-queue.ts";
 import { whenAborted } from "../election/abort.ts";
 import { createCandidate } from "../election/candidate.ts";
@@ -33,6 +33,7 @@ import { isLater } from "./memos.ts";
 import { Service, type ServiceEvent } from "./service.ts";
 import { formatSeated, leaderOf, parseRecord, RECORD_KEY, seatOf } from "./record-text.ts";
 import type { Replication, ServerSpec } from "./replication.ts";
+import { troubleOf } from "./trouble.ts";
 
 /** Options of `Guard`. */
 export interface GuardOptions {
@@ -342,12 +343,6 @@ export class Guard {
   }
 
   #trouble(what: string, error?: unknown): void {
-    if (this.#stopping.signal.aborted) return;
-    const why = isConclaveError(error)
-      ? `${error.code}: ${error.message}`
-      : error instanceof Error
-        ? error.message
-        : "";
-    this.#options.tell({ type: "trouble", what: why === "" ? what : `${what}: ${why}` });
+    if (!this.#stopping.signal.aborted) this.#options.tell(troubleOf(what, error));
   }
 }
