@@ -1,4 +1,4 @@
-// One candidate of a world of STONITH: hosts the real machine (src/stonith/machine.ts) as src/stonith/guarded.ts does, with simulated time, its guarded work, and the notes that it leaves.
+// One candidate of a world of STONITH: hosts the real machine (src/stonith/machine.ts) as src/stonith/guarded-term.ts does, with simulated time, its guarded work, and the notes that it leaves.
 import { nextBetween, nextChance } from "../../base/rng.ts";
 import { AWAY, stepStonith, wakeAtMs } from "../../stonith/machine.ts";
 import type { Stint, StonithRecord } from "../../stonith/record.ts";
