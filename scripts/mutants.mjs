@@ -2,13 +2,14 @@
 // that the hunt cannot see what the defence is for. src itself has no switches for this.
 // Where no hunt can see it, the patch names a test file ("Found by: …"): that must pass as it is, and fail by an assertion without the defence.
 // Exit: 0 every mutant was found, 1 one survived or a patch no longer applies, 2 wrong usage.
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
 import { build as bundle } from "rolldown";
+import { readKnown, writeTable } from "./mutants-page.mjs";
 import { PatchedTests } from "./patched-tests.mjs";
 import { textsWithout } from "./without-defence.mjs";
 
@@ -49,9 +50,6 @@ Exit: 0 every mutant was found, 1 one survived or does not apply, 2 wrong usage.
  * @typedef {Mutant & Verdict & { seconds: number }} Outcome
  */
 
-const BEGIN = "<!-- table: written by scripts/mutants.mjs --write-table -->";
-const BEGIN_PROTOCOLS = "<!-- table of protocols: written by scripts/mutants.mjs --write-table -->";
-const END = "<!-- end of table -->";
 /** Enough for any test file of a protocol, on a busy machine. */
 const TEST_MS = 300_000;
 /** The slowest hunt of 5,000 seeds takes a minute beside all tests. One that takes longer has a world without an end. */
@@ -59,6 +57,7 @@ const HUNT_MS = 600_000;
 /** In folders whose other tests start servers or processes: these drive a model, or compute. */
 const QUICK = new Set([
   "test/clients/etcd/fuzz.test.ts",
+  "test/clients/postgres/connections/puppet.test.ts",
   "test/keeper/estates.test.ts",
   "test/keeper/fate.test.ts",
   "test/stores/dynamodb/clones.test.ts",
@@ -189,16 +188,6 @@ async function readMutant(file) {
   return { name: path.basename(file, ".patch"), what, law, judgedBy, protocol, test, file: path.resolve(file), patch };
 }
 
-/**
- * What found each mutant the last time, by docs/MUTANTS.md: a seed, or a test of its file. Tried first, and if it finds nothing any more, the whole is.
- * @returns {Promise<Map<string, string>>}
- */
-async function readKnown() {
-  const page = await readFile(path.join(root, "docs/MUTANTS.md"), "utf8");
-  const rows = page.matchAll(/^\| `test\/mutants\/(?:\w+\/)?([\w-]+)\.patch` \|.*(?:, seed (\d+)|“(.*)”) \|$/gm);
-  return new Map([...rows].map(([, name = "", seed, test = ""]) => [name, seed ?? test.replaceAll("\\|", "|")]));
-}
-
 // ---- trying them -----------------------------------------------------------------------------------------------------------------------
 
 /**
@@ -207,7 +196,8 @@ async function readKnown() {
  * @returns {Promise<() => Promise<void>>} how to stop it
  */
 async function shareServers(mutants) {
-  if (!mutants.some(({ test }) => test?.includes("/postgres"))) return async () => {};
+  const needsOne = ({ test = "" }) => test.includes("/postgres") && !QUICK.has(test);
+  if (!mutants.some(needsOne)) return async () => {};
   const { shared, start } = await import("./servers/postgres.mjs");
   const running = await start();
   process.env[shared] = running.urls[0];
@@ -371,47 +361,4 @@ function huntIn(folder, { judgedBy, protocol }, ranges) {
       reject(new Error(`the thread of a hunt ended: ${code}`));
     });
   });
-}
-
-// ---- the page --------------------------------------------------------------------------------------------------------------------------
-
-/** @param {Outcome[]} outcomes */
-async function writeTable(outcomes) {
-  const file = path.join(root, "docs/MUTANTS.md");
-  const page = await readFile(file, "utf8");
-  const ofLeases = outcomes.filter(({ protocol }) => protocol === undefined);
-  const ofProtocols = outcomes.filter(({ protocol }) => protocol !== undefined);
-  const first = replaceRows(page, BEGIN, "test/mutants", ofLeases);
-  await writeFile(file, replaceRows(first, BEGIN_PROTOCOLS, "test/mutants/protocols", ofProtocols));
-}
-
-/**
- * Rows of mutants that were not tried stay as they are.
- * @param {string} page
- * @param {string} begin
- * @param {string} folder
- * @param {Outcome[]} outcomes
- */
-function replaceRows(page, begin, folder, outcomes) {
-  const from = page.indexOf(begin);
-  const to = page.indexOf(END, from);
-  if (from < 0 || to < from) throw new Error("docs/MUTANTS.md has lost the marks of its tables");
-  const [head = "", line = "", ...old] = page
-    .slice(from + begin.length, to)
-    .trim()
-    .split("\n");
-  const rows = new Map(old.map((row) => [row.split("`")[1] ?? "", row]));
-  for (const outcome of outcomes) {
-    const patch = `${folder}/${outcome.name}.patch`;
-    rows.set(patch, `| \`${patch}\` | ${outcome.law} | ${outcome.what} | ${showFinder(outcome)} |`);
-  }
-  const sorted = [...rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
-  return `${page.slice(0, from)}${begin}\n${[head, line, ...sorted].join("\n")}\n${page.slice(to)}`;
-}
-
-/** @param {Outcome} outcome */
-function showFinder({ test, foundBy, seed }) {
-  if (foundBy === "") return "NOT FOUND";
-  if (test === undefined) return `${foundBy}, seed ${seed}`;
-  return `\`${test}\`: “${foundBy.slice(test.length + 2).replaceAll("|", "\\|")}”`;
 }

@@ -25,6 +25,14 @@ function tell(list: Set<() => void>): void {
   list.clear();
 }
 
+/** Resolves when `signal` aborts. */
+export function whenAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    onAbort(signal, resolve);
+  });
+}
+
 /** `promise`, unless `signal` aborts first: then its reason. */
 export function untilAborted<V>(promise: Promise<V>, signal: AbortSignal): Promise<V> {
   return new Promise((resolve, reject) => {

@@ -8,6 +8,7 @@ import type { Settings } from "../lease/settings.ts";
 import { onAbort, untilAborted } from "./abort.ts";
 import { checkedDrain, checkWork, closedError, type Home, signalOf } from "./election.ts";
 import type { CampaignOptions, CloseOptions, LeadOptions, LookOptions } from "./face.ts";
+import { nap } from "./nap.ts";
 import { randomSeed } from "./nonce.ts";
 import { isTaken, lookAtAll } from "./observe.ts";
 import { type HeldPermit, type Permit, type PermitHolder, seatName, seatOfName, type Semaphore } from "./permit.ts";
@@ -134,13 +135,7 @@ export class SeatedSemaphore implements Semaphore {
     const { ttlMs, pollMs, coolDownMs, guarantee } = this.#settings;
     const isRace = guarantee.shape === "race";
     const ms = restMs({ reason: reason ?? "expired", shortTerms, isRace, ttlMs, pollMs, coolDownMs });
-    await new Promise<void>((resolve) => {
-      const timer = this.#home.lookout.clock.timer(ms, resolve);
-      onAbort(signal, () => {
-        timer.cancel();
-        resolve();
-      });
-    });
+    await nap(ms, signal, this.#home.lookout.clock);
   }
 
   async campaign(options: CampaignOptions = {}): Promise<Permit> {

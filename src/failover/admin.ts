@@ -3,9 +3,9 @@ import { randomBytes } from "node:crypto";
 import type { Candidate } from "../election/face.ts";
 import type { UnfencedTerm } from "../election/term.ts";
 import { RESERVED, writeReservedMemo } from "../election/memo.ts";
+import { nap } from "../election/nap.ts";
 import { choose, type Choice, type Views } from "./choice.ts";
 import { type FailoverConfig, planOf } from "./config.ts";
-import { nap } from "./naps.ts";
 import type { Order } from "./orders.ts";
 import {
   formatOrder,

@@ -1,12 +1,13 @@
 // The leader of the monitors, in one term: carries out what machine.ts asks for, and tells it what came of it. Decides nothing but how long to pause after a store that did not answer.
 import type { Clock, Timer } from "../base/clock.ts";
 import { isConclaveError } from "../base/errors.ts";
+import { InputQueue } from "../base/input-queue.ts";
 import type { Election } from "../election/face.ts";
 import { RESERVED, writeReservedMemo } from "../election/memo.ts";
+import { nap } from "../election/nap.ts";
 import type { Term } from "../election/term.ts";
 import type { View } from "./choice.ts";
 import { AWAY, stepFailover, wakeAtMs } from "./machine.ts";
-import { nap } from "./naps.ts";
 import { formatRecord, parseRecord, RECORD_KEY } from "./record-text.ts";
 import type { FailoverRecord } from "./record.ts";
 import type { Fence, Promotion, Replication, ServerLink } from "./replication.ts";
@@ -34,11 +35,13 @@ const PAUSE_MS = 100;
 
 export class Conductor {
   readonly #options: ConductorOptions;
-  readonly #inputs: FailoverInput[] = [];
+  readonly #inputs = new InputQueue<FailoverInput>(
+    (input) => this.#step(input),
+    () => this.#arrange(),
+  );
   /** Connections over which servers were surveyed: a promotion without guards goes to the very process that was looked at. */
   readonly #links = new Map<string, ServerLink>();
   #state: FailoverState = AWAY;
-  #isStepping = false;
   #timer: Timer | undefined;
   #standing: AbortController | undefined;
   #seatTerm: Term | undefined;
@@ -51,12 +54,13 @@ export class Conductor {
   /** Until the term's signal aborts, and nothing of it is under way. */
   async conduct(): Promise<void> {
     const { term, lookEveryMs } = this.#options;
-    this.#input({ type: "lead" });
+    this.#inputs.put({ type: "lead" });
     while (!term.signal.aborted) {
       await nap(lookEveryMs, term.signal);
-      if (term.isLeading() && this.#state.at === "acting") this.#input({ type: "seen", sight: this.#options.sight() });
+      if (term.isLeading() && this.#state.at === "acting")
+        this.#inputs.put({ type: "seen", sight: this.#options.sight() });
     }
-    this.#input({ type: "leave" });
+    this.#inputs.put({ type: "leave" });
     this.#timer?.cancel();
     for (const link of this.#links.values()) link.close();
     await this.#giveSeat();
@@ -65,19 +69,7 @@ export class Conductor {
   /** Something has changed: looked at now rather than at the next turn. */
   poke(): void {
     if (this.#options.term.isLeading() && this.#state.at === "acting")
-      this.#input({ type: "seen", sight: this.#options.sight() });
-  }
-
-  #input(input: FailoverInput): void {
-    this.#inputs.push(input);
-    if (this.#isStepping) return;
-    this.#isStepping = true;
-    try {
-      for (let next = this.#inputs.shift(); next !== undefined; next = this.#inputs.shift()) this.#step(next);
-    } finally {
-      this.#isStepping = false;
-    }
-    this.#arrange();
+      this.#inputs.put({ type: "seen", sight: this.#options.sight() });
   }
 
   #step(input: FailoverInput): void {
@@ -95,7 +87,7 @@ export class Conductor {
     const { clock, term } = this.#options;
     if (wakeMs === Infinity || term.signal.aborted) return;
     const leftMs = Math.max(0, wakeMs - clock.now().mono);
-    this.#timer = clock.timer(leftMs, () => this.#input({ type: "tick" }));
+    this.#timer = clock.timer(leftMs, () => this.#inputs.put({ type: "tick" }));
   }
 
   #carryOut(effect: FailoverEffect): void {
@@ -153,7 +145,7 @@ export class Conductor {
       await nap(PAUSE_MS, term.signal);
     }
     this.#isWriting = false;
-    this.#input(input);
+    this.#inputs.put(input);
   }
 
   // ---- the seat, and the device
@@ -167,7 +159,7 @@ export class Conductor {
         const term = await this.#options.seat.campaign({ signal: standing.signal });
         this.#seatTerm = term;
         if (standing.signal.aborted) return await this.#giveSeat();
-        return this.#input({ type: "seat-taken", errand });
+        return this.#inputs.put({ type: "seat-taken", errand });
       } catch (error) {
         if (standing.signal.aborted) return;
         this.#options.report("the seat could not be asked for", error);
@@ -190,7 +182,7 @@ export class Conductor {
         return "unknown" as const;
       },
     );
-    this.#input({ type: "fenced", errand, outcome });
+    this.#inputs.put({ type: "fenced", errand, outcome });
   }
 
   // ---- servers
@@ -210,7 +202,7 @@ export class Conductor {
     const late = new AbortController();
     await Promise.race([Promise.all(looks), nap(3 * timeoutMs, late.signal)]);
     late.abort();
-    this.#input({ type: "surveyed", errand, views: { ...views } });
+    this.#inputs.put({ type: "surveyed", errand, views: { ...views } });
   }
 
   async #promote(server: string): Promise<void> {

@@ -5,11 +5,14 @@
 // keeper too: then only a device that powers it off is a fence.
 import { setMaxListeners } from "node:events";
 import type { Clock, Reading } from "../base/clock.ts";
-import { type ConclaveError, isConclaveError } from "../base/errors.ts";
+import type { ConclaveError } from "../base/errors.ts";
+import { InputQueue } from "../base/input-queue.ts";
+import { whenAborted } from "../election/abort.ts";
 import { createCandidate } from "../election/candidate.ts";
 import { nodeClock } from "../election/clock.ts";
 import type { Candidate, CandidateOptions, Election } from "../election/face.ts";
 import { type Memo, RESERVED } from "../election/memo.ts";
+import { nap } from "../election/nap.ts";
 import type { Term } from "../election/term.ts";
 import type { ConclaveEvent } from "../lease/events.ts";
 import type { Reopenable, ShowsLife, Store } from "../stores/contract.ts";
@@ -27,10 +30,10 @@ import {
 } from "./guard-machine.ts";
 import { endLeftovers } from "./leftovers.ts";
 import { isLater } from "./memos.ts";
-import { nap, untilAborted } from "./naps.ts";
 import { Service, type ServiceEvent } from "./service.ts";
 import { formatSeated, leaderOf, parseRecord, RECORD_KEY, seatOf } from "./record-text.ts";
 import type { Replication, ServerSpec } from "./replication.ts";
+import { troubleOf } from "./trouble.ts";
 
 /** Options of `Guard`. */
 export interface GuardOptions {
@@ -72,9 +75,8 @@ export class Guard {
   readonly #keeper: KeeperLink;
   readonly #service: Service;
   readonly #stopping = new AbortController();
-  readonly #inputs: GuardInput[] = [];
+  readonly #inputs = new InputQueue<GuardInput>((input) => this.#step(input));
   #state: GuardState;
-  #isStepping = false;
   #failure: ConclaveError | undefined;
   #term: Term | undefined;
   #standing: AbortController | undefined;
@@ -107,7 +109,7 @@ export class Guard {
       stopping: this.#stopping.signal,
       instants: () => this.#instants(),
       term: () => this.#term,
-      started: (life) => this.#input({ type: "started", life }),
+      started: (life) => this.#inputs.put({ type: "started", life }),
       emptied: (life) => this.#emptied(life),
       failed: (error) => {
         this.#failure = error;
@@ -138,8 +140,8 @@ export class Guard {
       await this.#readOnce(signal);
       void this.#watchRecord();
       void this.#watchParting();
-      this.#input({ type: "begin" });
-      await untilAborted(AbortSignal.any([signal, this.#stopping.signal]));
+      this.#inputs.put({ type: "begin" });
+      await whenAborted(AbortSignal.any([signal, this.#stopping.signal]));
       if (this.#failure !== undefined) throw this.#failure;
     } finally {
       this.#stopping.abort();
@@ -166,7 +168,7 @@ export class Guard {
     while (!signal.aborted)
       try {
         for await (const memo of this.#records.observeMemo(RESERVED + RECORD_KEY, { signal }))
-          if (this.#note(memo)) this.#input({ type: "record", record: this.#state.record });
+          if (this.#note(memo)) this.#inputs.put({ type: "record", record: this.#state.record });
         return;
       } catch (error) {
         this.#trouble("the record could not be watched", error);
@@ -191,22 +193,11 @@ export class Guard {
       const primary = follows === undefined ? undefined : this.#options.replication.servers[follows];
       if (at !== "replica" || primary === undefined) continue;
       const hasParted = await this.#service.link?.hasParted(primary);
-      if (hasParted === true) this.#input({ type: "parted", life, primary: primary.name });
+      if (hasParted === true) this.#inputs.put({ type: "parted", life, primary: primary.name });
     }
   }
 
   // ---- the machine
-
-  #input(input: GuardInput): void {
-    this.#inputs.push(input);
-    if (this.#isStepping) return;
-    this.#isStepping = true;
-    try {
-      for (let next = this.#inputs.shift(); next !== undefined; next = this.#inputs.shift()) this.#step(next);
-    } finally {
-      this.#isStepping = false;
-    }
-  }
 
   #step(input: GuardInput): void {
     const before = this.#state.at;
@@ -246,7 +237,7 @@ export class Guard {
 
   /** What a lost term has left is given back only now. */
   #emptied(life: number): void {
-    this.#input({ type: "emptied", life });
+    this.#inputs.put({ type: "emptied", life });
     if (this.#term?.signal.aborted === true) void this.#resign();
   }
 
@@ -258,21 +249,21 @@ export class Guard {
     try {
       const term = await this.#seat.campaign({ signal: standing.signal });
       this.#term = term;
-      this.#input({ type: "seat-granted" });
+      this.#inputs.put({ type: "seat-granted" });
       const ended = (): void => this.#seatEnded(term);
       term.signal.addEventListener("abort", ended, { once: true });
       if (term.signal.aborted) ended();
     } catch (error) {
       if (!standing.signal.aborted) this.#trouble("the seat could not be asked for", error);
       await nap(standing.signal.aborted ? 0 : PAUSE_MS, this.#stopping.signal);
-      this.#input({ type: "seat-ended" });
+      this.#inputs.put({ type: "seat-ended" });
     }
   }
 
   #seatEnded(term: Term): void {
     if (this.#term !== term) return;
     const isHarmless = !mayWrite(this.#state);
-    this.#input({ type: "seat-ended" });
+    this.#inputs.put({ type: "seat-ended" });
     if (isHarmless) void this.#resign();
   }
 
@@ -283,7 +274,7 @@ export class Guard {
     if (term === undefined) return; // who stood hears that it was given up
     this.#term = undefined;
     await term.resign().catch(() => {}); // it runs out
-    this.#input({ type: "seat-ended" });
+    this.#inputs.put({ type: "seat-ended" });
     if (this.#term === undefined && this.#service.child !== undefined)
       void this.#keeper.guard(this.#service.child.cell, this.#instants());
   }
@@ -291,11 +282,11 @@ export class Guard {
   async #reread(): Promise<void> {
     try {
       this.#note(await this.#records.memo(RESERVED + RECORD_KEY));
-      this.#input({ type: "reread", record: this.#state.record });
+      this.#inputs.put({ type: "reread", record: this.#state.record });
     } catch (error) {
       this.#trouble("the record could not be read", error);
       await nap(LOOK_EVERY_MS, this.#stopping.signal);
-      this.#input({ type: "unread" });
+      this.#inputs.put({ type: "unread" });
     }
   }
 
@@ -304,14 +295,14 @@ export class Guard {
     const { child, link } = this.#service;
     const term = this.#term;
     if (child === undefined || link === undefined || term === undefined)
-      return this.#input({ type: "promoted", outcome: "not-done" });
+      return this.#inputs.put({ type: "promoted", outcome: "not-done" });
     const life = await this.#options.store.lifeDescriptor?.();
     await Promise.race([this.#keeper.guard(child.cell, this.#instants()), term.ended]);
     const { record } = this.#state;
     const standbys = record?.sync?.sets.find(({ primary }) => primary === this.#options.server.name);
     const promotion = { generation: record?.generation ?? 0, standbys };
     const outcome = term.isLeading() && life === this.#service.life ? await link.promote(promotion) : "not-done";
-    this.#input({ type: "promoted", outcome });
+    this.#inputs.put({ type: "promoted", outcome });
   }
 
   #announce(epoch: number): void {
@@ -327,7 +318,10 @@ export class Guard {
 
   async #retire(to: string): Promise<void> {
     const spec = this.#options.replication.servers[to];
-    this.#input({ type: "retired", outcome: await this.#service.retire(spec, this.#options.handOverWithinMs / 2) });
+    this.#inputs.put({
+      type: "retired",
+      outcome: await this.#service.retire(spec, this.#options.handOverWithinMs / 2),
+    });
   }
 
   // ---- the keeper
@@ -349,12 +343,6 @@ export class Guard {
   }
 
   #trouble(what: string, error?: unknown): void {
-    if (this.#stopping.signal.aborted) return;
-    const why = isConclaveError(error)
-      ? `${error.code}: ${error.message}`
-      : error instanceof Error
-        ? error.message
-        : "";
-    this.#options.tell({ type: "trouble", what: why === "" ? what : `${what}: ${why}` });
+    if (!this.#stopping.signal.aborted) this.#options.tell(troubleOf(what, error));
   }
 }

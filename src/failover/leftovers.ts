@@ -4,10 +4,10 @@
 // A mark is SERVER:GUARD:NONCE, the first as a hash, the second the process id and start time of the guard. Only marks whose guard is gone are meant, so that two guards that were started by mistake do not end each
 // other's services: the second finds the address taken.
 import { createHash, randomBytes } from "node:crypto";
+import { nap } from "../election/nap.ts";
 import { MARKS } from "../keeper/mark.ts";
 import { identify, isGone, livingWithEnvironment, send } from "../keeper/processes.ts";
 import { enclosuresOf, killEnclosure } from "../supervisor/cgroup.ts";
-import { nap } from "./naps.ts";
 
 export function childMark(name: string, server: string): string {
   const self = identify(process.pid);

@@ -3,11 +3,11 @@
 // Its vote is the value of its own seat, which it holds as long as its session lives. So a vote expires with the monitor, and nobody votes in another's name while that one is there.
 import { setMaxListeners } from "node:events";
 import type { Clock } from "../base/clock.ts";
-import { isConclaveError } from "../base/errors.ts";
 import { createCandidate } from "../election/candidate.ts";
 import { nodeClock } from "../election/clock.ts";
 import type { Candidate, CandidateOptions, Election } from "../election/face.ts";
 import { type Memo, RESERVED } from "../election/memo.ts";
+import { nap } from "../election/nap.ts";
 import type { Term } from "../election/term.ts";
 import type { ConclaveEvent } from "../lease/events.ts";
 import type { Store } from "../stores/contract.ts";
@@ -16,7 +16,6 @@ import { Conductor } from "./conductor.ts";
 import { type FailoverConfig, planOf } from "./config.ts";
 import { detect, type DetectorState, isDown, UNSEEN } from "./detector.ts";
 import { isLater } from "./memos.ts";
-import { nap } from "./naps.ts";
 import type { Order } from "./orders.ts";
 import {
   formatVote,
@@ -35,6 +34,7 @@ import {
 import type { FailoverRecord } from "./record.ts";
 import type { Fence, Replication, ServerLink, ServerSpec } from "./replication.ts";
 import type { FailoverNews, Sight, Vote } from "./words.ts";
+import { troubleOf } from "./trouble.ts";
 
 /** Options of `Monitor`. */
 export interface MonitorOptions {
@@ -276,12 +276,6 @@ export class Monitor {
   }
 
   #trouble(what: string, error: unknown): void {
-    if (this.#stopping.signal.aborted) return;
-    const why = isConclaveError(error)
-      ? `${error.code}: ${error.message}`
-      : error instanceof Error
-        ? error.message
-        : "";
-    this.#options.tell({ type: "trouble", what: why === "" ? what : `${what}: ${why}` });
+    if (!this.#stopping.signal.aborted) this.#options.tell(troubleOf(what, error));
   }
 }

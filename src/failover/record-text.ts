@@ -1,5 +1,6 @@
 // The texts that failover keeps in the store: the record, orders, votes, what a guard says in its seat. JSON, for those who read the store by hand. What cannot be read is refused: nothing is decided on a guess.
 import { ConclaveError } from "../base/errors.ts";
+import { fieldsOf } from "../base/fields.ts";
 import { show } from "../base/show.ts";
 import type { Order } from "./orders.ts";
 import type { FailoverRecord } from "./record.ts";
@@ -84,13 +85,4 @@ export function formatSeated(seated: Seated): string {
 export function parseSeated(text: string | undefined): Seated | undefined {
   const { server, epoch } = fieldsOf(text ?? "");
   return typeof server === "string" && Number.isSafeInteger(epoch) ? { server, epoch: epoch as number } : undefined;
-}
-
-function fieldsOf(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
-  } catch {
-    return {};
-  }
 }

@@ -1,6 +1,7 @@
 // The service of a guard: started behind a gate in a cell of its own, told of to the keeper before it begins, ended by SIGKILL, and over only when nothing of the cell lives.
 import type { Clock } from "../base/clock.ts";
 import { ConclaveError, isConclaveError } from "../base/errors.ts";
+import { nap } from "../election/nap.ts";
 import type { Term } from "../election/term.ts";
 import type { ShowsLife, Store } from "../stores/contract.ts";
 import { isMember } from "../supervisor/cell.ts";
@@ -9,7 +10,6 @@ import type { KeeperLink } from "../supervisor/keeper-link.ts";
 import { type Instants, isPast, killGraceMs, later } from "../supervisor/schedule.ts";
 import type { GuardOutcome } from "./guard-machine.ts";
 import { childMark, marksWith } from "./leftovers.ts";
-import { nap } from "./naps.ts";
 import type { Replication, ServerLink, ServerSpec } from "./replication.ts";
 
 export type ServiceEvent = {

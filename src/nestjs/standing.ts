@@ -1,6 +1,7 @@
 // One election of the application, with everything that its decorators want of it: methods that run while it is led, and calls that run only then.
 // All of it belongs to one term, so that the store is told only after the last of it has settled (law 8).
 import type { Election } from "../election/face.ts";
+import { nap } from "../election/nap.ts";
 import type { UnfencedTerm } from "../election/term.ts";
 
 export interface Work {
@@ -54,7 +55,7 @@ export class Standing {
           `"${election.name}": ${messageOf(error)}. This process stands again in ${pauseMs / 1000} s`,
           stackOf(error),
         );
-        await pause(pauseMs, signal);
+        await nap(pauseMs, signal);
       }
     }
   }
@@ -76,19 +77,6 @@ export class Standing {
     const failed = (await Promise.allSettled(parts)).find((part) => part.status === "rejected");
     if (failed !== undefined) throw failed.reason;
   }
-}
-
-/** Not longer than until `signal` aborts. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done);
-    function done(): void {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    }
-  });
 }
 
 function messageOf(error: unknown): string {

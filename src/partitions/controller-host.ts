@@ -7,6 +7,7 @@ import type { Clock } from "../base/clock.ts";
 import { ConclaveError, isConclaveError } from "../base/errors.ts";
 import type { Candidate, Election } from "../election/face.ts";
 import { writeReservedMemo } from "../election/memo.ts";
+import { nap } from "../election/nap.ts";
 import type { Term } from "../election/term.ts";
 import type { Memo, Store } from "../stores/contract.ts";
 import { type Chunk, formatChunk, parseChunk } from "./chunk.ts";
@@ -31,7 +32,6 @@ import {
   REGISTRY_KEY,
   reserved,
 } from "./names.ts";
-import { pause } from "./pause.ts";
 import { EMPTY_REGISTRY, formatIndex, type Index, parseIndex, parseRegistry, type Registry } from "./texts.ts";
 
 export interface ControllerHostOptions {
@@ -91,7 +91,7 @@ export class ControllerHost {
       if (machine === undefined) return;
       const isNew = this.#revisions.every((revision) => revision === undefined);
       const registry = this.#followRegistry();
-      if (isNew) await pause(clock, gatherMs, this.#stop.signal);
+      if (isNew) await nap(gatherMs, this.#stop.signal, clock);
       await this.#lookOn(machine);
       await registry;
     } finally {
@@ -140,7 +140,7 @@ export class ControllerHost {
       } catch (error) {
         if (isConclaveError(error) && !error.retryable) throw error;
         report(asError(`${what} of "${group}" could not be read`, error));
-        await pause(clock, AGAIN_MS, this.#stop.signal);
+        await nap(AGAIN_MS, this.#stop.signal, clock);
       }
     return undefined;
   }
@@ -158,7 +158,7 @@ export class ControllerHost {
       } catch (error) {
         if (signal.aborted) return;
         report(asError(`the registry of "${group}" could not be read`, error));
-        await pause(clock, AGAIN_MS, signal);
+        await nap(AGAIN_MS, signal, clock);
       }
   }
 
@@ -171,9 +171,9 @@ export class ControllerHost {
       } catch (error) {
         if (this.#stop.signal.aborted) return;
         report(asError(`the members of "${group}" could not be looked at`, error));
-        await pause(clock, AGAIN_MS, this.#stop.signal);
+        await nap(AGAIN_MS, this.#stop.signal, clock);
       }
-      await pause(clock, LOOK_GAP_MS, this.#stop.signal);
+      await nap(LOOK_GAP_MS, this.#stop.signal, clock);
       await this.#rest(this.#isMoving(machine) ? Math.min(AGAIN_MS, lookEveryMs) : lookEveryMs);
     }
   }
@@ -226,7 +226,7 @@ export class ControllerHost {
     } catch (error) {
       if (signal.aborted) return;
       report(asError(`"${group}": whether member ${id} is over could not be found out`, error));
-      await pause(clock, AGAIN_MS, signal);
+      await nap(AGAIN_MS, signal, clock);
       this.#ring();
     }
   }
@@ -266,7 +266,7 @@ export class ControllerHost {
   async #writeIndex(): Promise<void> {
     const { term, plan, group, report, clock } = this.#options;
     while (this.#isIndexStale && !this.#stop.signal.aborted) {
-      await pause(clock, INDEX_GAP_MS, this.#stop.signal);
+      await nap(INDEX_GAP_MS, this.#stop.signal, clock);
       if (this.#stop.signal.aborted) return;
       this.#isIndexStale = false;
       const index: Index = { ...plan.layout, domain: term.token.domain, revisions: [...this.#revisions] };

@@ -8,6 +8,7 @@ import { show } from "../base/show.ts";
 import { createCandidate } from "../election/candidate.ts";
 import type { Candidate, Election } from "../election/face.ts";
 import { type Inside, insideOf } from "../election/inside.ts";
+import { nap } from "../election/nap.ts";
 import type { Term } from "../election/term.ts";
 import type { FencedStore } from "../stores/contract.ts";
 import { ControllerHost } from "./controller-host.ts";
@@ -15,7 +16,6 @@ import { asError, MemberHost } from "./member-host.ts";
 import { controllerName, INDEX_KEY, memberName, problemsOfId, reserved } from "./names.ts";
 import { type PartitionOptions, type ResolvedOptions, resolvePartitions } from "./options.ts";
 import type { PartitionTerm } from "./partition-term.ts";
-import { pause } from "./pause.ts";
 import { changeRegistry, withDrain, withId, withTransfer } from "./registry.ts";
 import { parseIndex } from "./texts.ts";
 
@@ -126,7 +126,7 @@ class JoinedGroup implements PartitionGroup {
       } catch (error) {
         this.#report(asError(`"${this.group}": member ${this.id} stood for ${what} in vain`, error));
       } finally {
-        await pause(this.#clock, AGAIN_MS, signal);
+        await nap(AGAIN_MS, signal, this.#clock);
       }
   }
 

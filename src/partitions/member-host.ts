@@ -5,14 +5,15 @@
 import type { Clock } from "../base/clock.ts";
 import { ConclaveError, isConclaveError } from "../base/errors.ts";
 import { textOfError } from "../base/harmless.ts";
+import { whenAborted } from "../election/abort.ts";
 import type { Election } from "../election/face.ts";
 import { writeReservedMemo } from "../election/memo.ts";
+import { nap } from "../election/nap.ts";
 import type { Term } from "../election/term.ts";
 import { parseChunk, sessionRef } from "./chunk.ts";
 import { type Ack, createMember, type MemberEffect, type MemberInput, type MemberState, stepMember } from "./member.ts";
 import { markOf } from "./mark.ts";
 import { chunkKey, INDEX_KEY, MEMBER_KEY, reserved } from "./names.ts";
-import { pause } from "./pause.ts";
 import { LedPartition, type PartitionTerm } from "./partition-term.ts";
 import { epochDomain, type Revision } from "./revision.ts";
 import { formatStatement, type Index, parseIndex } from "./texts.ts";
@@ -79,7 +80,7 @@ export class MemberHost {
       } catch (error) {
         if (signal.aborted) return;
         report(asError(`the assignments of "${this.#options.group}" could not be read`, error));
-        await pause(this.#options.clock, AGAIN_MS, signal);
+        await nap(AGAIN_MS, signal, this.#options.clock);
       }
   }
 
@@ -149,9 +150,7 @@ export class MemberHost {
   /** Never rejects, and does not settle before the signal has aborted: work that has ended early leads on without doing anything, work that failed begins again after a pause. */
   async #work(partition: number, led: LedPartition): Promise<void> {
     const { clock, work, report } = this.#options;
-    const stopped = new Promise<void>((resolve) =>
-      led.signal.addEventListener("abort", () => resolve(), { once: true }),
-    );
+    const stopped = whenAborted(led.signal);
     for (let waitMs = PAUSE_FIRST_MS; !led.signal.aborted; waitMs = Math.min(PAUSE_LAST_MS, 2 * waitMs))
       try {
         await work(partition, led);
@@ -160,7 +159,7 @@ export class MemberHost {
         if (led.signal.aborted) return;
         const message = `the work of partition ${partition} of "${led.group}" rejected: ${textOfError(error)}. It begins again in ${waitMs / 1000} s. Its error is the cause of this one.`;
         report(new ConclaveError("PARTITION_FAILED", message, { cause: error }));
-        await pause(clock, waitMs, led.signal);
+        await nap(waitMs, led.signal, clock);
       }
   }
 
@@ -183,7 +182,7 @@ export class MemberHost {
         if (!term.isHeld()) return;
         this.#acks ??= acks;
         report(asError(`this member of "${group}" could not say what it leads`, error));
-        await pause(clock, AGAIN_MS, term.signal);
+        await nap(AGAIN_MS, term.signal, clock);
       }
     }
   }

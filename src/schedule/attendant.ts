@@ -3,6 +3,7 @@
 // It lives inside the term (`election.ifLeading`), so that the term is not given back before the work of a slot has settled (law 8), and no other term of this process begins before that.
 import type { Clock, Timer } from "../base/clock.ts";
 import { isConclaveError } from "../base/errors.ts";
+import { InputQueue } from "../base/input-queue.ts";
 import type { UnfencedTerm } from "../election/term.ts";
 import {
   AWAY,
@@ -45,9 +46,12 @@ const PAUSE_LAST_MS = 5000;
 export class Attendant<T extends UnfencedTerm> {
   readonly #options: AttendantOptions<T>;
   readonly #stop: AbortSignal;
-  readonly #inputs: ScheduleInput[] = [];
+  /** Asking the term for the moment may abort its signal, which is an input too. */
+  readonly #inputs = new InputQueue<ScheduleInput>(
+    (input) => this.#step(input),
+    () => this.#arrange(),
+  );
   #state: ScheduleState = AWAY;
-  #isStepping = false;
   #timer: Timer | undefined;
   /** Reads, writes and works under way. */
   #pending = 0;
@@ -64,24 +68,11 @@ export class Attendant<T extends UnfencedTerm> {
   attend(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#done = () => (this.#failure === undefined ? resolve() : reject(this.#failure.error));
-      const leave = (): void => this.#input({ type: "leave" });
-      this.#input({ type: "lead" });
+      const leave = (): void => this.#inputs.put({ type: "leave" });
+      this.#inputs.put({ type: "lead" });
       this.#stop.addEventListener("abort", leave, { once: true });
       if (this.#stop.aborted) leave();
     });
-  }
-
-  /** One at a time: asking the term for the moment may abort its signal, which is an input too. */
-  #input(input: ScheduleInput): void {
-    this.#inputs.push(input);
-    if (this.#isStepping) return;
-    this.#isStepping = true;
-    try {
-      for (let next = this.#inputs.shift(); next !== undefined; next = this.#inputs.shift()) this.#step(next);
-    } finally {
-      this.#isStepping = false;
-    }
-    this.#arrange();
   }
 
   #step(input: ScheduleInput): void {
@@ -123,7 +114,7 @@ export class Attendant<T extends UnfencedTerm> {
     this.#pending++;
     const over = (input: ScheduleInput): void => {
       this.#pending--;
-      this.#input(input);
+      this.#inputs.put(input);
     };
     const answered = (input: ScheduleInput): void => {
       this.#pauseMs = PAUSE_FIRST_MS;
@@ -149,7 +140,7 @@ export class Attendant<T extends UnfencedTerm> {
     this.#pending++;
     const settled = (outcome: "done" | "failed" | "stopped"): void => {
       this.#pending--;
-      this.#input({ type: "settled", outcome });
+      this.#inputs.put({ type: "settled", outcome });
     };
     void this.#work(slot).then(settled);
   }
@@ -178,7 +169,7 @@ export class Attendant<T extends UnfencedTerm> {
     const { clock } = this.#options;
     const leftMs = Math.min(LONGEST_WAIT_MS, Math.max(0, wakeMs - wallOf(clock)));
     this.#timer = clock.timer(leftMs, () => {
-      if (wallOf(clock) >= wakeMs || this.#stop.aborted) return this.#input({ type: "tick" });
+      if (wallOf(clock) >= wakeMs || this.#stop.aborted) return this.#inputs.put({ type: "tick" });
       this.#arrange();
     });
   }

@@ -1,6 +1,7 @@
 // The text of a mark, as the store keeps it: JSON, with instants as ISO texts for those who read the store by hand. Fields that this version does not know are left unread, so that a later one may
 // add some.
 import { ConclaveError } from "../base/errors.ts";
+import { fieldsOf } from "../base/fields.ts";
 import { show } from "../base/show.ts";
 import type { Mark, MarkState } from "./mark.ts";
 
@@ -24,15 +25,6 @@ export function parseMark(text: string): Mark {
   const atMs = typeof at === "string" ? Date.parse(at) : slotMs;
   const nextMs = typeof next === "string" ? Date.parse(next) : undefined;
   return { slotMs, state: state as MarkState, atMs, nextMs };
-}
-
-function fieldsOf(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
-  } catch {
-    return {};
-  }
 }
 
 /** `2026-11-16T03:00:00.000Z` */

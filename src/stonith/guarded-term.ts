@@ -4,14 +4,15 @@
 // started lives, and this term starts nothing any more.
 import type { Clock, Reading, Timer } from "../base/clock.ts";
 import { isConclaveError } from "../base/errors.ts";
+import { InputQueue } from "../base/input-queue.ts";
 import { createRng, nextFraction, type Rng } from "../base/rng.ts";
 import { onAbort } from "../election/abort.ts";
 import type { Election } from "../election/face.ts";
 import { RESERVED, writeReservedMemo } from "../election/memo.ts";
+import { nap } from "../election/nap.ts";
 import { randomSeed } from "../election/nonce.ts";
 import type { Term } from "../election/term.ts";
 import { AWAY, mayShoot, stepStonith, wakeAtMs } from "./machine.ts";
-import { nap } from "./naps.ts";
 import { formatRecord, parseRecord, RECORD_KEY } from "./record-text.ts";
 import { hasStint, type Stint, type StonithRecord } from "./record.ts";
 import type { Shooter } from "./shooter.ts";
@@ -60,11 +61,13 @@ export class GuardedTerm {
   readonly #options: GuardedTermOptions;
   readonly #me: Stint;
   readonly #rng: Rng = createRng(randomSeed());
-  readonly #inputs: StonithInput[] = [];
+  readonly #inputs = new InputQueue<StonithInput>(
+    (input) => this.#step(input),
+    () => this.#arrange(),
+  );
   readonly #over = new AbortController();
   readonly #joins = new Set<string>();
   #state: StonithState = AWAY;
-  #isStepping = false;
   #timer: Timer | undefined;
   #shot: AbortController | undefined;
   #working: Promise<void> | undefined;
@@ -86,7 +89,7 @@ export class GuardedTerm {
   async run(): Promise<GuardedEnd> {
     const { term } = this.#options;
     const stop = onAbort(term.signal, () => this.#ending());
-    this.#input({ type: "lead", token: this.#me.token });
+    this.#inputs.put({ type: "lead", token: this.#me.token });
     if (term.signal.aborted) this.#ending();
     await this.#look();
     stop();
@@ -103,7 +106,7 @@ export class GuardedTerm {
   /** The end was asked for, or the term runs out: nothing new is begun. What has begun ends by itself, and the record is written while the term is held. */
   #ending(): void {
     this.#shot?.abort();
-    if (!this.#hasBegun) this.#input({ type: "settled" });
+    if (!this.#hasBegun) this.#inputs.put({ type: "settled" });
   }
 
   async #look(): Promise<void> {
@@ -114,7 +117,7 @@ export class GuardedTerm {
       if (!term.isHeld()) this.#leave();
       else if (this.#state.at === "leading")
         try {
-          this.#input({ type: "seen", sight: await sight() });
+          this.#inputs.put({ type: "seen", sight: await sight() });
         } catch (error) {
           report("the notes and orders could not be read", error);
         }
@@ -122,22 +125,10 @@ export class GuardedTerm {
   }
 
   #leave(): void {
-    this.#input({ type: "leave" });
+    this.#inputs.put({ type: "leave" });
     this.#shot?.abort();
     if (this.#working === undefined) this.#over.abort();
     else void this.#working.finally(() => this.#over.abort());
-  }
-
-  #input(input: StonithInput): void {
-    this.#inputs.push(input);
-    if (this.#isStepping) return;
-    this.#isStepping = true;
-    try {
-      for (let next = this.#inputs.shift(); next !== undefined; next = this.#inputs.shift()) this.#step(next);
-    } finally {
-      this.#isStepping = false;
-    }
-    this.#arrange();
   }
 
   #step(input: StonithInput): void {
@@ -154,7 +145,7 @@ export class GuardedTerm {
     const wakeMs = wakeAtMs(this.#state);
     const { clock } = this.#options;
     if (wakeMs === Infinity || this.#over.signal.aborted) return;
-    this.#timer = clock.timer(Math.max(0, wakeMs - clock.now().mono), () => this.#input({ type: "tick" }));
+    this.#timer = clock.timer(Math.max(0, wakeMs - clock.now().mono), () => this.#inputs.put({ type: "tick" }));
   }
 
   #carryOut(effect: StonithEffect): void {
@@ -171,7 +162,7 @@ export class GuardedTerm {
       case "lift":
         return void this.#answered("the ban could not be lifted", () => term.lift(effect.node));
       case "look-home":
-        return this.#later({ type: "home", gone: provedGone(effect.stints) });
+        return this.#inputs.put({ type: "home", gone: provedGone(effect.stints) });
       case "look":
         return void this.#lookAt(effect.nodes);
       case "shoot":
@@ -188,16 +179,12 @@ export class GuardedTerm {
     }
   }
 
-  #later(input: StonithInput): void {
-    this.#inputs.push(input);
-  }
-
   #begin(): void {
     const { term, work } = this.#options;
     // SAFETY: the write took its time. A term that is ending begins nothing.
-    if (!term.isLeading()) return this.#later({ type: "settled" });
+    if (!term.isLeading()) return this.#inputs.put({ type: "settled" });
     this.#hasBegun = true;
-    this.#working = work().finally(() => this.#input({ type: "settled" }));
+    this.#working = work().finally(() => this.#inputs.put({ type: "settled" }));
   }
 
   // ---- the store
@@ -237,7 +224,7 @@ export class GuardedTerm {
       report(what, error);
       await nap(PAUSE_MS, this.#over.signal, clock);
     }
-    this.#input(input);
+    this.#inputs.put(input);
   }
 
   // ---- shots
@@ -245,7 +232,7 @@ export class GuardedTerm {
   async #lookAt(nodes: readonly string[]): Promise<void> {
     const { shooter } = this.#options;
     const looks = nodes.map(async (node) => ((await shooter.look(node, this.#over.signal)).is === "on" ? [node] : []));
-    this.#input({ type: "looked", on: (await Promise.all(looks).catch(() => [])).flat() });
+    this.#inputs.put({ type: "looked", on: (await Promise.all(looks).catch(() => [])).flat() });
   }
 
   async #shoot({ node, intent, errand }: Extract<StonithEffect, { type: "shoot" }>): Promise<void> {
@@ -267,8 +254,8 @@ export class GuardedTerm {
       ended = { outcome: "unknown", said: "the shooter has failed" };
     }
     const isGone = await this.#isGoneSoon();
-    this.#input({ type: "shot", errand, outcome: ended.outcome, said: ended.said, isGone });
-    if (!isGone) void shooter.whenGone().then(() => this.#input({ type: "gone", intent }));
+    this.#inputs.put({ type: "shot", errand, outcome: ended.outcome, said: ended.said, isGone });
+    if (!isGone) void shooter.whenGone().then(() => this.#inputs.put({ type: "gone", intent }));
   }
 
   async #isGoneSoon(): Promise<boolean> {

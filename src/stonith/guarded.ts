@@ -6,6 +6,7 @@ import { createCandidate } from "../election/candidate.ts";
 import { nodeClock } from "../election/clock.ts";
 import type { Candidate, CandidateOptions, Election, LeadOptions } from "../election/face.ts";
 import { RESERVED } from "../election/memo.ts";
+import { nap } from "../election/nap.ts";
 import type { Term } from "../election/term.ts";
 import type { ConclaveEvent } from "../lease/events.ts";
 import { cannotKeepBans, keepsBans, type Store } from "../stores/contract.ts";
@@ -13,7 +14,6 @@ import { type StonithConfig, stonithPlanOf } from "./config.ts";
 import { FedWatchdog, inspectWatchdog, type WatchdogFound } from "./devices/watchdog.ts";
 import { GuardedTerm } from "./guarded-term.ts";
 import { isLifeOver, ownLife } from "./life.ts";
-import { nap } from "./naps.ts";
 import { Notebook } from "./notebook.ts";
 import {
   NOTES_KEY,

@@ -5,8 +5,8 @@
 import type { Clock } from "../base/clock.ts";
 import type { Candidate } from "../election/face.ts";
 import { RESERVED, writeReservedMemo } from "../election/memo.ts";
+import { nap } from "../election/nap.ts";
 import type { Term } from "../election/term.ts";
-import { nap } from "./naps.ts";
 import { hasStint } from "./record.ts";
 import { formatNotes, NOTES_KEY, notesOf, parseNotes } from "./record-text.ts";
 import type { Notes } from "./words.ts";

@@ -1,5 +1,6 @@
 // The texts that STONITH keeps in the store: the record, orders, notes. JSON, for those who read the store by hand. What cannot be read is refused: nothing is decided on a guess.
 import { ConclaveError } from "../base/errors.ts";
+import { fieldsOf } from "../base/fields.ts";
 import { show } from "../base/show.ts";
 import type { StonithOrder } from "./orders.ts";
 import type { Stint, StonithRecord } from "./record.ts";
@@ -82,13 +83,4 @@ export function parseNotes(text: string | undefined): Notes {
   const stints = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value.filter(isStint) : []);
   const named = stints(gone).filter((each) => typeof (each as { readonly intent?: unknown }).intent === "string");
   return { settled: stints(settled) as Notes["settled"], gone: named as Notes["gone"] };
-}
-
-function fieldsOf(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
-  } catch {
-    return {};
-  }
 }

@@ -9,6 +9,7 @@
 // SAFETY: all devices of a level, in one round: a machine with two power supplies runs on one of them, and an outlet may be switched on again while the other is switched off.
 // SAFETY: `mayShoot` is asked right before each start of an agent, and agents are killed before the shooter's deadline (agents.ts). A device that hangs without an agent is given up by the clock.
 import type { Clock, Reading } from "../base/clock.ts";
+import { nap } from "../election/nap.ts";
 import { isPast, later } from "../supervisor/schedule.ts";
 import type { Agents } from "./agents.ts";
 import type { Device, DeviceCall, Ordered, Power } from "./device.ts";
@@ -247,16 +248,7 @@ export class Runner {
   }
 
   #nap(ms: number, signal: AbortSignal): Promise<void> {
-    if (ms <= 0 || signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const wake = (): void => {
-        timer.cancel();
-        signal.removeEventListener("abort", wake);
-        resolve();
-      };
-      const timer = this.#options.clock.timer(ms, wake);
-      signal.addEventListener("abort", wake);
-    });
+    return ms <= 0 ? Promise.resolve() : nap(ms, signal, this.#options.clock);
   }
 }
 

@@ -11,6 +11,7 @@ import { callUser } from "../election/callbacks.ts";
 import { createCandidate } from "../election/candidate.ts";
 import { nodeClock } from "../election/clock.ts";
 import type { Candidate, CandidateOptions, Election, Leader } from "../election/face.ts";
+import { nap } from "../election/nap.ts";
 import type { UnfencedTerm } from "../election/term.ts";
 import { type Fenced, formatToken } from "../fencing/token.ts";
 import type { ConclaveEvent } from "../lease/events.ts";
@@ -170,7 +171,7 @@ export class Supervisor {
       // No exit: a keeper ended the command although the term goes on (it had not heard of that), so it begins again.
       if (this.#had !== undefined) return { kind: "had", entry: this.#had };
       if (signal.aborted || (this.#exit !== undefined && this.#options.restart !== true)) return endingOf(this.#exit);
-      await sleep(pauseMs, signal);
+      await nap(pauseMs, signal);
     }
   }
 
@@ -271,7 +272,7 @@ export class Supervisor {
       if (pids.length === 0 || !term.isLeading()) return;
       if (round === 0) this.#tell({ type: "orphans", pids });
       killOrphans(pids);
-      await sleep(Math.min(50, 1 + round), term.signal);
+      await nap(Math.min(50, 1 + round), term.signal);
     }
   }
 
@@ -313,19 +314,6 @@ function isOverstay(event: ConclaveEvent): boolean {
 
 function endingOf(exit: Exit | undefined): Ending {
   return exit === undefined ? { kind: "stopped" } : { kind: "exited", exit };
-}
-
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const wake = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", wake);
-      resolve();
-    };
-    const timer = setTimeout(wake, ms);
-    signal.addEventListener("abort", wake);
-    if (signal.aborted) wake();
-  });
 }
 
 /** `conclave run` needs process groups and signals. */

@@ -7,7 +7,7 @@ import { type Network, openNetwork } from "../../scripts/servers/network.mjs";
 import * as server from "../../scripts/servers/zookeeper.mjs";
 import { parseAddress } from "../../src/clients/zookeeper/address.ts";
 import { ZooKeeperClient } from "../../src/clients/zookeeper/client.ts";
-import { Contest } from "../stores/etcd/etcd.ts";
+import { Contest } from "../support/contest.ts";
 import { leaderOf, urlOf } from "../stores/zookeeper/zookeeper.ts";
 import { nowMs } from "../support/processes.ts";
 import type { ServerNode, Servers } from "../support/servers.ts";

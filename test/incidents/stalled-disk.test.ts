@@ -9,7 +9,8 @@ import { openStore } from "conclave";
 import { type Disk, openDisk } from "../../scripts/servers/disk.mjs";
 import * as etcdServer from "../../scripts/servers/etcd.mjs";
 import { privateFolder } from "../../scripts/servers/process.mjs";
-import { Contest, leaderOf, ttlSecondsOf, urlOf } from "../stores/etcd/etcd.ts";
+import { Contest } from "../support/contest.ts";
+import { leaderOf, ttlSecondsOf, urlOf } from "../stores/etcd/etcd.ts";
 import type { Servers } from "../support/servers.ts";
 import { nowMs, sleep } from "../support/processes.ts";
 

@@ -1,6 +1,8 @@
 // One leader of a guarded election, step by step: what its machine asks for, in words.
 import type { Intent, Stint, StonithNews, StonithRecord } from "conclave/stonith";
+import { expect } from "vitest";
 import { AWAY, stepStonith } from "../../src/stonith/machine.ts";
+import type { StonithOrder } from "../../src/stonith/orders.ts";
 import { type ActingStint, NO_RECORD } from "../../src/stonith/record.ts";
 import type {
   Ended,
@@ -132,3 +134,30 @@ export function leading(
   const first = desk.on({ type: "read", record: { ...NO_RECORD, ...record }, sight: { ...NOTHING, ...sight } });
   return Object.assign(desk, { first });
 }
+
+/** The desk has served its delay, and has opened an intent against `a`. */
+function aimed(plan: Partial<StonithPlan> = {}): Desk {
+  const desk = leading({ acting: [acted("a", "4")] }, plan);
+  desk.tick(300);
+  return desk;
+}
+
+/** A shot at `a` is under way. */
+export function shooting(plan: Partial<StonithPlan> = {}): Desk {
+  const desk = aimed(plan);
+  desk.written();
+  expect(desk.written()).toEqual(["shoot a"]);
+  return desk;
+}
+
+/** When operators give their orders. */
+export const WALL_MS = 10_000_000;
+
+export const fence = (node: string, id = "o1"): StonithOrder => ({
+  id,
+  by: "kim",
+  kind: "fence",
+  node,
+  why: "it smokes",
+  wallMs: WALL_MS,
+});

@@ -2,80 +2,65 @@
 // The judge sits in the port: it sees each write at the instant at which it is applied.
 import { describe, expect, it } from "vitest";
 import { createRng, type Rng } from "conclave/protocols";
-import { nextChance, nextInteger } from "../../src/base/rng.ts";
+import { nextChance } from "../../src/base/rng.ts";
 import { unknown } from "../../src/base/outcome.ts";
-import {
-  type Bid,
-  type Call,
-  type Claimed,
-  type Hold,
-  type Session,
-  VACANT,
-  type Version,
-} from "conclave/stores/contract";
+import { type Bid, type Hold, type Session, VACANT } from "conclave/stores/contract";
 import { MemoryPort } from "../../src/stores/memory/memory-port.ts";
 import type { Entry, Found, Listed, Swapped, SwapPort } from "../../src/stores/swap/port.ts";
 import { readSeat, readSession, type SeatRecord, sessionKey } from "../../src/stores/swap/records.ts";
 import { SwapStore } from "../../src/stores/swap/swap-store.ts";
 import { memory } from "conclave/stores/memory";
+import { call, Crossing, live, NAME, once, version } from "./hasty.ts";
 
-const NAME = "x";
 const SEAT = `seat/${NAME}`;
-const call: Call = { signal: new AbortController().signal, sentAtMs: 0 };
 const guarantee = memory("memory:?layout=swap").guarantee;
 
 /** Holds every request back until the seed lets it pass; loses some requests and some answers. */
 class RestlessPort implements SwapPort {
   readonly inner = new MemoryPort();
   readonly faults: string[] = [];
+  readonly crossing: Crossing;
   readonly #random: Rng;
-  readonly #waiting: (() => void)[] = [];
   #greatest = 0n;
 
   constructor(random: Rng) {
     this.#random = random;
+    this.crossing = new Crossing(random);
   }
 
   /** Each record is read at an instant of its own, the last one first, as a port may. */
   async read(keys: readonly string[]): Promise<Found> {
     const entries: (Entry | undefined)[] = [];
     for (const key of keys.toReversed()) {
-      await this.#turn();
+      await this.crossing.turn();
       const found = await this.inner.read([key], call);
       if (found.kind === "found") entries.unshift(found.entries[0]);
     }
-    await this.#turn();
+    await this.crossing.turn();
     return { kind: "found", entries };
   }
 
   async list(prefix: string): Promise<Listed> {
-    await this.#turn();
+    await this.crossing.turn();
     return await this.inner.list(prefix, call);
   }
 
   async swap(key: string, over: string | undefined, text: string): Promise<Swapped> {
-    await this.#turn();
+    await this.crossing.turn();
     if (nextChance(this.#random, 0.05)) {
       void this.#late(key, over, text);
       return unknown("no answer");
     }
     const swapped = await this.#apply(key, over, text);
     if (nextChance(this.#random, 0.03)) return unknown("the answer was lost");
-    await this.#turn();
+    await this.crossing.turn();
     return swapped;
   }
 
   async close(): Promise<void> {}
 
-  /** Lets one request pass, whichever the seed says. False if none is waiting. */
-  step(): boolean {
-    const [next] = this.#waiting.splice(nextInteger(this.#random, 0, Math.max(0, this.#waiting.length - 1)), 1);
-    next?.();
-    return next !== undefined;
-  }
-
   async #late(key: string, over: string | undefined, text: string): Promise<void> {
-    for (let turns = nextInteger(this.#random, 0, 30); turns > 0; turns--) await this.#turn();
+    await this.crossing.late();
     await this.#apply(key, over, text);
   }
 
@@ -94,10 +79,6 @@ class RestlessPort implements SwapPort {
     if (after.token <= this.#greatest)
       this.faults.push(`${after.bid} was given ${after.token} after ${this.#greatest}`);
     if (after.token > this.#greatest) this.#greatest = after.token;
-  }
-
-  #turn(): Promise<void> {
-    return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
   async seat(): Promise<SeatRecord | undefined> {
@@ -122,65 +103,18 @@ async function play(seed: number): Promise<Play> {
   const port = new RestlessPort(random);
   const store = new SwapStore(port, guarantee);
   const told = { grants: 0, takeovers: 0 };
-  const candidates = [1, 2, 3].map((number) => live(store, `c${number}`, random, told));
+  const claiming = () => (_: Hold, isTakeover: boolean) => {
+    told.grants++;
+    if (isTakeover) told.takeovers++;
+  };
+  const candidates = [1, 2, 3].map((number) => live(store, `c${number}`, random, claiming));
   let isOver = false;
   void Promise.all(candidates).then(() => (isOver = true));
   for (let turns = 0; turns < 5_000; turns++) {
     for (let jobs = 0; jobs < 20; jobs++) await Promise.resolve();
-    if (!port.step() && isOver) break;
+    if (!port.crossing.step() && isOver) break;
   }
   return { ...told, faults: isOver ? port.faults : [...port.faults, "it never ended"] };
-}
-
-/** A candidate as hasty as the contract allows: it claims over whatever it has just seen, silent or not, since only the swap's own promise is judged here. */
-async function live(
-  store: SwapStore,
-  id: string,
-  random: Rng,
-  told: { grants: number; takeovers: number },
-): Promise<void> {
-  let [session, opened]: [Session | undefined, number] = [undefined, 0];
-  for (let round = 0; round < 12; round++) {
-    if (session === undefined) {
-      const kept = await store.keep({ nonce: `${id}.${opened++}`, candidate: id, ttlMs: 1_000 }, [], call);
-      session = kept.kind === "kept" ? kept.session : undefined;
-      continue;
-    }
-    const bid = `${id}.${round}` as Bid;
-    const over = nextChance(random, 0.4) ? VACANT : await version(store);
-    const claimed = await once(store, session, bid, over);
-    if (claimed?.kind === "session-lost") session = undefined;
-    if (claimed?.kind !== "granted" || session === undefined) continue;
-    told.grants++;
-    if (over !== VACANT) told.takeovers++;
-    session = await hold(store, session, claimed.hold, random);
-  }
-}
-
-/** Renews, or falls silent; then gives back or simply goes on. */
-async function hold(store: SwapStore, session: Session, mine: Hold, random: Rng): Promise<Session | undefined> {
-  if (nextChance(random, 0.6)) {
-    const kept = await store.keep(session, [mine], call);
-    if (kept.kind === "session-lost") return undefined;
-  }
-  if (nextChance(random, 0.5))
-    await store.release({ session, holds: [mine], endSession: nextChance(random, 0.2) }, call);
-  return session;
-}
-
-async function version(store: SwapStore): Promise<Version | undefined> {
-  const looked = await store.look([{ name: NAME }], call);
-  return looked.kind === "seen" ? looked.seats[0]?.version : undefined;
-}
-
-async function once(
-  store: SwapStore,
-  session: Session,
-  bid: Bid,
-  over: Version | undefined,
-): Promise<Claimed | undefined> {
-  const [claimed] = await store.claim([{ session, name: NAME, bid, over, value: "" }], call);
-  return claimed;
 }
 
 describe("over compare-and-swap", () => {

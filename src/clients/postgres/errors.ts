@@ -6,6 +6,7 @@
 import type { RefusalCode, Refused, Unknown } from "../../base/outcome.ts";
 import { unknown } from "../../base/outcome.ts";
 import { Refusal } from "../../base/refusal.ts";
+import { isDistrusted } from "../distrusted.ts";
 
 export interface Trouble {
   /** SQLSTATE of the server, or a code of Node or of the client. */
@@ -64,17 +65,6 @@ const NOT_CONNECTED = new Set([
 ]);
 const NOT_CONNECTED_TEXT =
   /timeout exceeded when trying to connect|terminated due to connection timeout|^timeout expired$/;
-const DISTRUSTED = new Set([
-  "DEPTH_ZERO_SELF_SIGNED_CERT",
-  "SELF_SIGNED_CERT_IN_CHAIN",
-  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-  "UNABLE_TO_GET_ISSUER_CERT",
-  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
-  "CERT_HAS_EXPIRED",
-  "CERT_NOT_YET_VALID",
-  "ERR_TLS_CERT_ALTNAME_INVALID",
-  "EPROTO",
-]);
 
 /** Nothing was ever sent. A connection that was made may break with the same codes, when the way to the server is gone: then it was reading or writing. */
 function ofConnection({ code, text, syscall }: Trouble, place: string): Ruling | undefined {
@@ -103,7 +93,7 @@ function ofConnection({ code, text, syscall }: Trouble, place: string): Ruling |
       `${place} cannot be reached (${code || text}). Is it running, and is the address right? It is tried again.`,
       true,
     ];
-  if (DISTRUSTED.has(code))
+  if (isDistrusted(code) || code === "EPROTO")
     return [
       "STORE_UNREACHABLE",
       `${place} shows a certificate that is not trusted here (${code}). Give its authority with ?sslrootcert=FILE, or NODE_EXTRA_CA_CERTS; the name in the URL must be one of the certificate's.`,

@@ -4,6 +4,7 @@ import { type RefusalCode, type Refused, unknown, type Unknown } from "../../bas
 import { Refusal } from "../../base/refusal.ts";
 import { NothingInstalled } from "./client.ts";
 import { NotSent } from "./port.ts";
+import { isDistrusted } from "../distrusted.ts";
 
 type Ruling = readonly [code: RefusalCode, message: string, retryable: boolean];
 
@@ -37,21 +38,10 @@ function troubleOf(error: unknown): { readonly code: string; readonly text: stri
   return { code: typeof code === "string" ? code : "", text: typeof message === "string" ? message : String(error) };
 }
 
-const DISTRUSTED = new Set([
-  "DEPTH_ZERO_SELF_SIGNED_CERT",
-  "SELF_SIGNED_CERT_IN_CHAIN",
-  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-  "UNABLE_TO_GET_ISSUER_CERT",
-  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
-  "CERT_HAS_EXPIRED",
-  "CERT_NOT_YET_VALID",
-  "ERR_TLS_CERT_ALTNAME_INVALID",
-]);
-
 /** Nothing was ever sent. */
 function ofConnection(code: string, text: string, place: string): Ruling {
   if (/client that was passed in/.test(text)) return ["STORE_UNREACHABLE", `${text}.`, false];
-  if (DISTRUSTED.has(code))
+  if (isDistrusted(code))
     return [
       "STORE_UNREACHABLE",
       `${place} shows a certificate that is not trusted here (${code}). Give its authority with ?conclave_ca=FILE, or NODE_EXTRA_CA_CERTS; the name in the URL must be one of the certificate's.`,

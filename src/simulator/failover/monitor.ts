@@ -5,8 +5,8 @@ import { detect, type DetectorState, isDown, UNSEEN } from "../../failover/detec
 import { AWAY, stepFailover, wakeAtMs } from "../../failover/machine.ts";
 import type { FailoverRecord } from "../../failover/record.ts";
 import type { FailoverEffect, FailoverInput, FailoverState } from "../../failover/words.ts";
-import { FailoverProcess } from "./process.ts";
-import type { SeatHolder } from "./seats.ts";
+import type { SeatHolder } from "../kernel/seat.ts";
+import { FailoverProcess, type SeatName } from "./process.ts";
 
 interface LeaderTerm {
   readonly token: number;
@@ -46,7 +46,7 @@ export class SimMonitor extends FailoverProcess {
 
   override shown(): void {}
 
-  override granted(seat: "leader" | "primary", { token }: SeatHolder<FailoverProcess>): void {
+  override granted(seat: SeatName, { token }: SeatHolder<FailoverProcess, unknown>): void {
     if (seat === "leader") {
       this.#term = { token, n: 0, over: undefined, lastSent: undefined };
       return this.input({ type: "lead" });
@@ -56,7 +56,7 @@ export class SimMonitor extends FailoverProcess {
     this.input({ type: "seat-taken", errand: state.at === "acting" ? state.errand : -1 });
   }
 
-  override ended(seat: "leader" | "primary"): void {
+  override ended(seat: SeatName): void {
     if (seat === "primary") return this.#claimAgain();
     this.input({ type: "leave" });
     this.#term = undefined;

@@ -9,10 +9,7 @@ export function inflict(world: FailoverWorld, fault: FailoverFault): void {
   if (fault.kind.endsWith("-service") || fault.kind.endsWith("-guard") || fault.kind === "kill-machine")
     return onServer(world, fault);
   const { lastsMs } = fault;
-  if (fault.kind === "store-down") {
-    world.storeOutages++;
-    return world.later(lastsMs, undefined, () => void world.storeOutages--);
-  }
+  if (fault.kind === "store-down") return world.loseStore(lastsMs);
   if (fault.kind === "switchover")
     return world.command(fault.who === undefined ? undefined : world.services[fault.who]?.name);
   world.pauseFailover(true);

@@ -1,17 +1,12 @@
 // A world of failovers, drawn from one seed: how many monitors and servers, what fences, how the store and the network answer, and which faults befall them.
-import { createRng, nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../../base/rng.ts";
+import { createRng, nextBetween, nextChance, nextInteger, nextOf } from "../../base/rng.ts";
 import type { FailoverPlan } from "../../failover/words.ts";
 import type { Step } from "../../failover/record.ts";
-import type { TaskFault, TaskSpec } from "../kernel/task-world.ts";
+import { describeSeatFault, drawSeatFaults, type SeatFault, type SeatSpec } from "../kernel/seat-spec.ts";
 
-export interface FailoverWorldSpec extends TaskSpec {
+export interface FailoverWorldSpec extends SeatSpec {
   readonly plan: FailoverPlan;
-  readonly ttlMs: number;
-  readonly drainMs: number;
   readonly downAfterMs: number;
-  readonly pollMs: number;
-  readonly latencyMaxMs: number;
-  readonly lossChance: number;
   /** Of a promotion or retirement that was carried out: nobody hears of it. */
   readonly unknownChance: number;
   /** As PostgreSQL: a history is a number, a promotion takes the one that it is given, and a replica that has parted is mended by its guard. Else as Redis: every history has a name of its own. */
@@ -44,12 +39,8 @@ export type FailoverFaultKind =
   | "switchover"
   | "pause-failover";
 
-export interface FailoverFault extends TaskFault {
-  readonly kind: FailoverFaultKind;
-  /** Undefined: the monitor that leads, or the primary. */
-  readonly who: number | undefined;
-  readonly lastsMs: number;
-}
+/** In charge are the monitor that leads, and the primary. */
+export type FailoverFault = SeatFault<FailoverFaultKind>;
 
 const KINDS: readonly FailoverFaultKind[] = [
   "kill-monitor",
@@ -120,7 +111,18 @@ export function drawFailoverWorld(seed: number): FailoverWorldSpec {
     forgetsChance: nextOf(rng, [0, 0.3]),
     strikesAfter: STEPS.filter(() => nextChance(rng, 0.5)),
     strikeChance: nextOf(rng, [0, 0.3, 0.6]),
-    faults: drawFaults(calmAtMs, ttlMs, servers, rng),
+    faults: drawSeatFaults(
+      {
+        most: 14,
+        kinds: KINDS,
+        untilMs: calmAtMs,
+        inChargeChance: 0.7,
+        count: servers,
+        ttlMs,
+        longestMs: 4 * ttlMs,
+      },
+      rng,
+    ),
     calmAtMs,
     endMs: calmAtMs + 15_000,
   };
@@ -132,17 +134,6 @@ function drawRunning(seed: number, servers: number): number | undefined {
   return nextChance(rng, 0.5) ? nextInteger(rng, 0, servers - 1) : undefined;
 }
 
-function drawFaults(untilMs: number, ttlMs: number, servers: number, rng: Rng): readonly FailoverFault[] {
-  return Array.from({ length: nextInteger(rng, 0, 14) }, (_, index) => ({
-    index,
-    atMs: nextBetween(rng, 1000, untilMs),
-    kind: nextOf(rng, KINDS),
-    who: nextChance(rng, 0.7) ? undefined : nextInteger(rng, 0, servers - 1),
-    lastsMs: nextChance(rng, 0.3) ? nextBetween(rng, 0, ttlMs) : nextBetween(rng, 0, 4 * ttlMs),
-  }));
-}
-
-export function describeFailoverFault({ index, atMs, kind, who, lastsMs }: FailoverFault): string {
-  const whom = who === undefined ? "the one in charge" : `number ${who}`;
-  return `fault ${index}: ${kind} (${whom}) for ${lastsMs.toFixed(0)} ms at ${atMs.toFixed(0)} ms`;
+export function describeFailoverFault(fault: FailoverFault): string {
+  return describeSeatFault(fault, fault.who === undefined ? "the one in charge" : `number ${fault.who}`);
 }

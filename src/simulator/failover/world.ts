@@ -1,23 +1,23 @@
 // The world of failovers: monitors and guards that run the real machines, services with writes of clients, a store with two seats and a record, faults, and a calm at the end in which one primary must be there and
 // everybody follow it.
-import { nextBetween, nextChance, nextOf } from "../../base/rng.ts";
+import { nextBetween, nextChance } from "../../base/rng.ts";
 import type { Order } from "../../failover/orders.ts";
 import type { FailoverRecord } from "../../failover/record.ts";
 import type { MemoAnswer, MemoWrite } from "../kernel/memo.ts";
-import { TaskWorld, type TaskWorldOptions } from "../kernel/task-world.ts";
+import { type SeatHolder, SimSeat } from "../kernel/seat.ts";
+import { SeatWorld } from "../kernel/seat-world.ts";
+import type { TaskWorldOptions } from "../kernel/task-world.ts";
 import { SimGuard } from "./guard.ts";
 import { FailoverJudge } from "./judge.ts";
 import { SimMonitor } from "./monitor.ts";
 import { inflict } from "./nemesis.ts";
-import type { FailoverProcess } from "./process.ts";
-import { RecordShelf, type SeatHolder, SimSeat, VoteBox } from "./seats.ts";
+import type { FailoverProcess, Seated, SeatName } from "./process.ts";
+import { RecordShelf, VoteBox } from "./record-shelf.ts";
 import { SimService } from "./service.ts";
 import { replicate, writeEverywhere } from "./traffic.ts";
 import type { FailoverFault, FailoverWorldSpec } from "./spec.ts";
 import { FAILOVER_MINIMA, type FailoverTally } from "./tallies.ts";
 import type { FailoverEvent } from "./trace.ts";
-
-export type SeatName = "leader" | "primary";
 
 const WRITE_EVERY_MS = 60;
 const COPY_EVERY_MS = 30;
@@ -26,9 +26,9 @@ const SEATS_EVERY_MS = 20;
 const GRACE_MS = 30;
 const BOOT_MS = 500;
 
-export class FailoverWorld extends TaskWorld<FailoverWorldSpec, FailoverEvent, FailoverTally> {
+export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, FailoverTally> {
   readonly judge: FailoverJudge;
-  readonly seats: Readonly<Record<SeatName, SimSeat<FailoverProcess>>> = {
+  readonly seats: Readonly<Record<SeatName, SimSeat<FailoverProcess, Seated>>> = {
     leader: new SimSeat(),
     primary: new SimSeat(),
   };
@@ -38,8 +38,6 @@ export class FailoverWorld extends TaskWorld<FailoverWorldSpec, FailoverEvent, F
   readonly guards: readonly SimGuard[];
   readonly monitors: readonly SimMonitor[];
   order: Order | undefined;
-  storeOutages = 0;
-  lossChance: number;
   /** Numbers that were given out. */
   writes = 0;
   #orders = 0;
@@ -47,7 +45,6 @@ export class FailoverWorld extends TaskWorld<FailoverWorldSpec, FailoverEvent, F
   constructor(spec: FailoverWorldSpec, options: TaskWorldOptions) {
     super(spec, options, { stream: 92, minima: FAILOVER_MINIMA });
     this.judge = new FailoverJudge(spec.plan, options.judgedBy);
-    this.lossChance = spec.lossChance;
     this.services = Object.keys(spec.plan.servers).map((name) => new SimService(name, spec.hasTimelines));
     this.guards = spec.plan.hasGuards ? this.services.map((service) => new SimGuard(this, service)) : [];
     this.monitors = spec.plan.monitors.map((name) => new SimMonitor(this, name));
@@ -55,9 +52,9 @@ export class FailoverWorld extends TaskWorld<FailoverWorldSpec, FailoverEvent, F
       this.later(nextBetween(this.rng, 0, 300), process, () => process.begin());
     if (!spec.plan.hasGuards) this.#startServices(spec.runsAlready);
     this.arrangeFaults();
-    this.#every(WRITE_EVERY_MS, () => writeEverywhere(this));
-    this.#every(COPY_EVERY_MS, () => replicate(this));
-    this.#every(SEATS_EVERY_MS, () => this.#turnSeats());
+    this.every(WRITE_EVERY_MS, () => writeEverywhere(this));
+    this.every(COPY_EVERY_MS, () => replicate(this));
+    this.every(SEATS_EVERY_MS, () => this.#turnSeats());
   }
 
   /** As an operator has left them: all replicas, or one primary with what it has written, which the others copy. */
@@ -70,14 +67,6 @@ export class FailoverWorld extends TaskWorld<FailoverWorldSpec, FailoverEvent, F
     for (const service of this.services) if (service !== primary) service.copy(primary, this.spec.copyMax);
   }
 
-  get isStoreDown(): boolean {
-    return this.storeOutages > 0;
-  }
-
-  travel(): number {
-    return nextBetween(this.rng, 0, this.isCalm ? 2 : this.spec.latencyMaxMs);
-  }
-
   service(name: string): SimService {
     const found = this.services.find((service) => service.name === name);
     if (found === undefined) throw new RangeError(`there is no service ${name}`);
@@ -88,10 +77,6 @@ export class FailoverWorld extends TaskWorld<FailoverWorldSpec, FailoverEvent, F
     return this.guards.find(({ service }) => service.name === name);
   }
 
-  #every(ms: number, run: () => void): void {
-    this.again(undefined, () => nextBetween(this.rng, 0.5, 1.5) * ms, run);
-  }
-
   note(who: string, what: string): void {
     if (this.trace.isRecorded) this.trace.record(this.nowMs, { type: "failover", who, what });
   }
@@ -99,9 +84,7 @@ export class FailoverWorld extends TaskWorld<FailoverWorldSpec, FailoverEvent, F
   // ---- the store
 
   claim(seat: SeatName, process: FailoverProcess): void {
-    const { holder, claims } = this.seats[seat];
-    const isHeld = holder?.process === process && holder.incarnation === process.incarnation && !holder.isTold;
-    if (!isHeld) claims.add(process);
+    this.seats[seat].claim(process);
   }
 
   /** A release, or a claim given up. It needs the store; if that is away, the seat runs out. */
@@ -109,24 +92,18 @@ export class FailoverWorld extends TaskWorld<FailoverWorldSpec, FailoverEvent, F
     const place = this.seats[seat];
     place.claims.delete(process);
     const { holder } = place;
-    if (holder?.process !== process || holder.incarnation !== process.incarnation) return;
+    if (holder === undefined || !place.isHeldBy(process)) return;
     if (process.isAble) this.#free(seat, holder);
     else holder.isTold = true;
   }
 
   isLeading(seat: SeatName, process: FailoverProcess): boolean {
-    const { holder } = this.seats[seat];
-    return (
-      holder?.process === process &&
-      holder.incarnation === process.incarnation &&
-      !holder.isTold &&
-      this.nowMs < holder.deadlineMs - this.spec.drainMs
-    );
+    return this.leads(this.seats[seat], process);
   }
 
-  say(process: FailoverProcess, value: { readonly server: string; readonly epoch: number }): void {
-    const { holder } = this.seats.primary;
-    if (holder?.process === process && holder.incarnation === process.incarnation) holder.value = value;
+  say(process: FailoverProcess, value: Seated): void {
+    const { primary } = this.seats;
+    if (primary.holder !== undefined && primary.isHeldBy(process)) primary.holder.value = value;
   }
 
   writeRecord(monitor: SimMonitor, write: MemoWrite<FailoverRecord>): MemoAnswer {
@@ -156,7 +133,7 @@ export class FailoverWorld extends TaskWorld<FailoverWorldSpec, FailoverEvent, F
     else this.pause(monitor, lastsMs);
   }
 
-  #free(seat: SeatName, holder: SeatHolder<FailoverProcess>): void {
+  #free(seat: SeatName, holder: SeatHolder<FailoverProcess, Seated>): void {
     const place = this.seats[seat];
     if (place.holder !== holder) return;
     place.holder = undefined;
@@ -169,30 +146,20 @@ export class FailoverWorld extends TaskWorld<FailoverWorldSpec, FailoverEvent, F
       const place = this.seats[seat];
       const { holder } = place;
       if (holder !== undefined) this.#turn(seat, holder);
-      if (place.holder !== undefined || this.isStoreDown) continue;
-      const able = [...place.claims].filter((process) => process.isAble);
-      if (able.length === 0) continue;
-      const process = nextOf(this.rng, able);
-      const granted = place.grant(process, process.incarnation, this.nowMs + this.spec.ttlMs);
-      this.later(this.travel(), process, () => {
-        if (place.holder === granted) process.granted(seat, granted);
+      const granted = this.grantOne(place);
+      if (granted === undefined) continue;
+      this.later(this.travel(), granted.process, () => {
+        if (place.holder === granted) granted.process.granted(seat, granted);
       });
     }
   }
 
-  #turn(seat: SeatName, holder: SeatHolder<FailoverProcess>): void {
+  #turn(seat: SeatName, holder: SeatHolder<FailoverProcess, Seated>): void {
     const { process } = holder;
-    const lives = process.isAlive && process.incarnation === holder.incarnation;
-    if (lives && process.isAble && !holder.isTold && this.nowMs < holder.deadlineMs - this.spec.drainMs)
-      holder.deadlineMs = this.nowMs + this.spec.ttlMs;
-    if (lives && !holder.isTold && process.pauses === 0 && this.nowMs >= holder.deadlineMs - this.spec.drainMs) {
-      holder.isTold = true;
-      this.later(0, process, () => process.ended(seat));
-    }
+    const ended = (): void => process.ended(seat);
+    this.attend(holder, true, ended);
     if (process instanceof SimGuard && this.nowMs >= holder.deadlineMs - GRACE_MS) this.#keep(process);
-    if (this.nowMs < holder.deadlineMs) return;
-    this.#free(seat, holder);
-    if (lives && !holder.isTold) this.later(0, process, () => process.ended(seat));
+    this.runOut(holder, () => this.#free(seat, holder), ended);
   }
 
   /** The keeper's kill. The guard finds the cell empty when it looks again. */
@@ -293,7 +260,7 @@ export class FailoverWorld extends TaskWorld<FailoverWorldSpec, FailoverEvent, F
   }
 
   protected override calm(): void {
-    this.lossChance = 0;
+    super.calm();
     for (const service of this.services) service.mutes = service.lags = 0;
     for (const monitor of this.monitors) monitor.blind.clear();
     this.pauseFailover(false);

@@ -14,116 +14,68 @@ import {
   stepController,
 } from "../../partitions/controller.ts";
 import { chunksOf, type Layout, layoutOf } from "../../partitions/layout.ts";
-import type { Cost, KafkaPlan } from "./plan.ts";
-import { Post, STORE } from "./post.ts";
-import { Seats } from "./seats.ts";
+import type { KafkaPlan } from "./plan.ts";
+import { STORE } from "./post.ts";
+import { ControllerStory } from "./story.ts";
 
 const CONTROLLER = "controller";
 const ROOM = { keys: 128, bytes: 65_536 };
-const LONGEST_MS = 3_600_000;
-const MEND_AFTER_MS = 1000;
 const seatOf = (broker: number): Name => `member/${broker}`;
 
-export class ConclaveStory {
-  readonly #plan: KafkaPlan;
+export class ConclaveStory extends ControllerStory {
   readonly #layout: Layout;
-  readonly #post: Post;
-  readonly #seats: Seats;
-  readonly #bids = new Map<number, Bid>();
-  readonly #queue: number[] = [];
   /** Broker → the token of its present session. */
   readonly #tokens = new Map<number, bigint>();
   readonly #chunks: (Chunk | undefined)[];
   #term = 0;
-  #controller = 0;
   #machine: ControllerState | undefined;
   #writing = 0;
   #changed = new Set<number>();
   #awaited = 0;
-  #elected = 0;
-  #finished = 0;
-  #electedAtMs = 0;
-  #finishedAtMs = 0;
-  #faultsLeft = 0;
-  #isInOrder = true;
 
   constructor(plan: KafkaPlan) {
-    this.#plan = plan;
+    super(plan, "line");
     this.#layout = layoutOf(plan.partitions, ROOM);
     this.#chunks = Array.from({ length: chunksOf(this.#layout) });
-    this.#post = new Post(plan);
-    this.#seats = new Seats(this.#post, "line", (_, brokers) => this.#expired(brokers));
     for (let broker = 1; broker <= plan.brokers; broker++) this.#join(broker);
-    this.#controller = 1;
+    this.controller = 1;
     this.#begin();
     this.#settleAtOnce({ type: "seen", members: this.#members() });
-  }
-
-  crash(): Cost {
-    return this.#play(1, (victim) => this.#post.cut.add(victim));
-  }
-
-  storm(): Cost {
-    return this.#play(this.#plan.cuts, (victim) => {
-      this.#post.cut.add(victim);
-      this.#post.at(this.#post.nowMs + this.#plan.sessionMs + MEND_AFTER_MS, () => this.#mend(victim));
-    });
-  }
-
-  #play(faults: number, strike: (victim: number) => void): Cost {
-    const { sessionMs, cutEveryMs } = this.#plan;
-    this.#post.run(sessionMs, () => false);
-    const startMs = this.#post.nowMs;
-    this.#post.count();
-    this.#faultsLeft = faults;
-    for (let fault = 0; fault < faults; fault++)
-      this.#post.at(startMs + fault * cutEveryMs, () => {
-        this.#faultsLeft--;
-        this.#isInOrder = false;
-        strike(this.#controller);
-      });
-    this.#post.run(startMs + LONGEST_MS, () => this.#faultsLeft === 0 && this.#isInOrder);
-    const { byKind, messages, states } = this.#post;
-    const [electedMs, ledMs] = [this.#electedAtMs - startMs, this.#finishedAtMs - startMs];
-    return { electedMs, ledMs, messages, byKind, states, elected: this.#elected, finished: this.#finished };
   }
 
   // ---- sessions and seats
 
   /** At the store: a session, the own seat, a place in the queue of controllers. */
   #join(broker: number): void {
-    this.#seats.open(broker);
-    const own = this.#seats.claim(broker, seatOf(broker), this.#seats.newBid());
+    this.seats.open(broker);
+    const own = this.seats.claim(broker, seatOf(broker), this.seats.newBid());
     this.#tokens.set(broker, ("hold" in own ? own.hold.token?.value : undefined) ?? 0n);
-    const bid = this.#seats.newBid();
-    this.#bids.set(broker, bid);
-    this.#seats.claim(broker, CONTROLLER, bid);
-    this.#queue.push(broker);
+    const bid = this.seats.newBid();
+    this.bids.set(broker, bid);
+    this.seats.claim(broker, CONTROLLER, bid);
+    this.queue.push(broker);
   }
 
-  #mend(broker: number): void {
-    this.#post.cut.delete(broker);
+  protected override mend(broker: number): void {
     const apply = (): void => this.#join(broker);
     for (const kind of ["open a session", "stand at its seat", "join the queue"])
-      this.#post.ask(
+      this.post.ask(
         { kind, from: broker, does: "write", apply: kind === "join the queue" ? apply : () => {} },
         () => {},
       );
   }
 
-  #expired(brokers: readonly number[]): void {
+  protected override expired(brokers: readonly number[]): void {
     for (const broker of brokers) {
-      const place = this.#queue.indexOf(broker);
-      if (place >= 0) this.#queue.splice(place, 1);
-      const next = this.#queue[place];
-      if (next !== undefined) this.#post.send("hint", STORE, next, 0, () => this.#claim(next));
+      const next = this.leaveQueue(broker);
+      if (next !== undefined) this.post.send("hint", STORE, next, 0, () => this.#claim(next));
     }
   }
 
   #claim(broker: number): void {
-    const bid = this.#bids.get(broker)!;
-    const apply = (): string => this.#seats.claim(broker, CONTROLLER, bid).kind;
-    this.#post.ask({ kind: "claim the seat of the controller", from: broker, does: "write", apply }, (answer) => {
+    const bid = this.bids.get(broker)!;
+    const apply = (): string => this.seats.claim(broker, CONTROLLER, bid).kind;
+    this.post.ask({ kind: "claim the seat of the controller", from: broker, does: "write", apply }, (answer) => {
       if (answer === "granted") this.#rule(broker);
     });
   }
@@ -131,11 +83,9 @@ export class ConclaveStory {
   // ---- the work of a controller
 
   #rule(broker: number): void {
-    this.#controller = broker;
-    this.#elected++;
-    this.#electedAtMs = this.#post.nowMs;
-    const ask = { kind: "read the assignments", from: broker, does: "read", states: this.#plan.partitions } as const;
-    this.#post.ask({ ...ask, apply: () => this.#begin() }, () => this.#look(broker, this.#term));
+    this.elected(broker);
+    const ask = { kind: "read the assignments", from: broker, does: "read", states: this.plan.partitions } as const;
+    this.post.ask({ ...ask, apply: () => this.#begin() }, () => this.#look(broker, this.#term));
   }
 
   #begin(): void {
@@ -144,18 +94,18 @@ export class ConclaveStory {
     this.#awaited = 0;
     this.#changed = new Set();
     const term = { token: BigInt(this.#term), bid: `bid-${this.#term}` };
-    const plan = { layout: this.#layout, movesAtOnce: Math.ceil(this.#plan.partitions / 10) };
+    const plan = { layout: this.#layout, movesAtOnce: Math.ceil(this.plan.partitions / 10) };
     this.#machine = createController(plan, term, this.#chunks);
   }
 
   /** Who is there, what each has said, and who is gone: a look at all seats, a read for each member, a claim of each seat. */
   #look(broker: number, term: number): void {
-    const { brokers } = this.#plan;
+    const { brokers } = this.plan;
     const then = (next: () => void) => (): void => void (term === this.#term && next());
     const look = { kind: "look at the seats", from: broker, does: "read", apply: () => this.#members() } as const;
-    this.#post.ask(look, (members) => {
+    this.post.ask(look, (members) => {
       for (const { session } of members)
-        this.#post.ask(
+        this.post.ask(
           { kind: `read what a member says`, from: broker, does: "read", apply: () => session.id },
           () => {},
         );
@@ -163,12 +113,12 @@ export class ConclaveStory {
     });
     for (let id = 1; id <= brokers; id++) {
       if (id === broker) continue;
-      const bid = this.#seats.newBid();
+      const bid = this.seats.newBid();
       const apply = (): bigint | undefined => {
-        const claimed = this.#seats.claim(broker, seatOf(id), bid);
+        const claimed = this.seats.claim(broker, seatOf(id), bid);
         return claimed.kind === "granted" ? claimed.hold.token?.value : undefined;
       };
-      this.#post.ask({ kind: "stand at the seat of a member", from: broker, does: "write", apply }, (below) =>
+      this.post.ask({ kind: "stand at the seat of a member", from: broker, does: "write", apply }, (below) =>
         then(() => below !== undefined && this.#prove(broker, id, bid, below))(),
       );
     }
@@ -177,13 +127,13 @@ export class ConclaveStory {
   /** The seat was granted: its member is over. */
   #prove(broker: number, id: number, bid: Bid, below: bigint): void {
     this.#input(broker, { type: "over", id: `${id}`, below });
-    const apply = (): void => this.#seats.release(broker, seatOf(id), bid);
-    this.#post.ask({ kind: "give the seat back", from: broker, does: "write", apply }, () => {});
+    const apply = (): void => this.seats.release(broker, seatOf(id), bid);
+    this.post.ask({ kind: "give the seat back", from: broker, does: "write", apply }, () => {});
   }
 
   #members(): readonly SeenMember[] {
     return [...this.#tokens].flatMap(([broker, token]) =>
-      this.#seats.isOpen(broker) ? [{ session: sessionRef(`${broker}`, token, "m"), weight: 1, acks: [] }] : [],
+      this.seats.isOpen(broker) ? [{ session: sessionRef(`${broker}`, token, "m"), weight: 1, acks: [] }] : [],
     );
   }
 
@@ -196,7 +146,7 @@ export class ConclaveStory {
     this.#writing++;
     const apply = (): void => void (this.#chunks[index] = chunk);
     const ask = { kind: "write a chunk", from: broker, does: "write", states: chunk.entries.length, apply } as const;
-    this.#post.ask(ask, () => {
+    this.post.ask(ask, () => {
       if (term !== this.#term) return;
       this.#changed.add(index);
       this.#writing--;
@@ -209,19 +159,19 @@ export class ConclaveStory {
   #ring(broker: number, term: number): void {
     const changed = [...this.#changed];
     this.#changed = new Set();
-    this.#post.ask({ kind: "write the index", from: broker, does: "write", apply: () => {} }, () => {});
-    for (const member of this.#queue) {
+    this.post.ask({ kind: "write the index", from: broker, does: "write", apply: () => {} }, () => {});
+    for (const member of this.queue) {
       this.#awaited++;
-      this.#post.send("hint", STORE, member, 0, () => this.#read(member, changed, term));
+      this.post.send("hint", STORE, member, 0, () => this.#read(member, changed, term));
     }
   }
 
   #read(member: number, changed: readonly number[], term: number): void {
     let left = changed.length;
-    this.#post.ask({ kind: "read the index", from: member, does: "read", apply: () => {} }, () => {
+    this.post.ask({ kind: "read the index", from: member, does: "read", apply: () => {} }, () => {
       for (const index of changed) {
         const states = this.#chunks[index]?.entries.length ?? 0;
-        this.#post.ask({ kind: "read a chunk", from: member, does: "read", states, apply: () => {} }, () => {
+        this.post.ask({ kind: "read a chunk", from: member, does: "read", states, apply: () => {} }, () => {
           left--;
           if (left === 0 && term === this.#term && --this.#awaited === 0) this.#finish();
         });
@@ -230,12 +180,10 @@ export class ConclaveStory {
   }
 
   #finish(): void {
-    this.#finished++;
-    this.#finishedAtMs = this.#post.nowMs;
     const isLed = this.#chunks.every((chunk) =>
       chunk?.entries.every(({ owner }) => this.#members().some(({ session }) => session.key === owner?.key)),
     );
-    this.#isInOrder = isLed && !this.#post.cut.has(this.#controller);
+    this.finished(isLed && !this.post.cut.has(this.controller));
   }
 
   /** Before the story begins: what the first controller wrote long ago. */

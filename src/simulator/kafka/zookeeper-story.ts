@@ -6,151 +6,97 @@
 //
 // Assumed: partitions are spread evenly; a partition has one leader and needs nothing but to be told who; state that stands in ZooKeeper is read and written by one request for each partition, until
 // Kafka 1.0 the next one after the answer, since 1.1 several at a time, which divides the seconds and not the messages; what brokers are told is one message for each broker and an answer.
-import type { Bid } from "../../lease/exchange.ts";
-import type { Cost, KafkaPlan } from "./plan.ts";
-import { type Ask, Post, STORE } from "./post.ts";
-import { Seats, type Shape } from "./seats.ts";
+import type { KafkaPlan } from "./plan.ts";
+import { type Ask, STORE } from "./post.ts";
+import type { Shape } from "./seats.ts";
+import { ControllerStory } from "./story.ts";
 
 const CONTROLLER = "/controller";
-/** After the faults there is time enough for any plan. */
-const LONGEST_MS = 3_600_000;
-const MEND_AFTER_MS = 1000;
 
-export class ZooKeeperStory {
-  readonly #plan: KafkaPlan;
+export class ZooKeeperStory extends ControllerStory {
   readonly #shape: Shape;
   readonly #inFlight: number;
-  readonly #post: Post;
-  readonly #seats: Seats;
-  readonly #bids = new Map<number, Bid>();
-  /** Line: in the order of the queue. */
-  readonly #queue: number[] = [];
   readonly #watchers = new Set<number>();
   /** Partition → the broker that leads it, as ZooKeeper has it. */
   readonly #leaders: Int32Array;
   #term = 0;
-  #controller = 0;
-  #elected = 0;
-  #finished = 0;
-  #electedAtMs = 0;
-  #finishedAtMs = 0;
-  #faultsLeft = 0;
-  #isInOrder = true;
 
   /** `inFlight`: so many requests of a controller are under way at once. */
   constructor(plan: KafkaPlan, shape: Shape, inFlight: number) {
-    this.#plan = plan;
+    super(plan, shape);
     this.#shape = shape;
     this.#inFlight = inFlight;
-    this.#post = new Post(plan);
-    this.#seats = new Seats(this.#post, shape, (_, brokers) => this.#expired(brokers));
     this.#leaders = Int32Array.from(
       { length: plan.partitions },
       (_unused, partition) => 1 + (partition % plan.brokers),
     );
     for (let broker = 1; broker <= plan.brokers; broker++) {
-      this.#seats.open(broker);
+      this.seats.open(broker);
       this.#stand(broker);
     }
-  }
-
-  /** The controller dies, for good. */
-  crash(): Cost {
-    return this.#play(1, (victim) => this.#post.cut.add(victim));
-  }
-
-  /** The controller of the moment is cut off from ZooKeeper, again and again. */
-  storm(): Cost {
-    return this.#play(this.#plan.cuts, (victim) => {
-      this.#post.cut.add(victim);
-      this.#post.at(this.#post.nowMs + this.#plan.sessionMs + MEND_AFTER_MS, () => this.#mend(victim));
-    });
-  }
-
-  #play(faults: number, strike: (victim: number) => void): Cost {
-    const { sessionMs, cutEveryMs } = this.#plan;
-    this.#post.run(sessionMs, () => false);
-    const startMs = this.#post.nowMs;
-    this.#post.count();
-    this.#elected = 0;
-    this.#finished = 0;
-    this.#faultsLeft = faults;
-    for (let fault = 0; fault < faults; fault++)
-      this.#post.at(startMs + fault * cutEveryMs, () => {
-        this.#faultsLeft--;
-        this.#isInOrder = false;
-        strike(this.#controller);
-      });
-    this.#post.run(startMs + LONGEST_MS, () => this.#faultsLeft === 0 && this.#isInOrder);
-    const { byKind, messages, states } = this.#post;
-    const [electedMs, ledMs] = [this.#electedAtMs - startMs, this.#finishedAtMs - startMs];
-    return { electedMs, ledMs, messages, byKind, states, elected: this.#elected, finished: this.#finished };
   }
 
   // ---- elections
 
   /** At the store, before the story begins. */
   #stand(broker: number): void {
-    const bid = this.#seats.newBid();
-    this.#bids.set(broker, bid);
-    if (this.#seats.claim(broker, CONTROLLER, bid).kind === "granted") this.#controller = broker;
+    const bid = this.seats.newBid();
+    this.bids.set(broker, bid);
+    if (this.seats.claim(broker, CONTROLLER, bid).kind === "granted") this.controller = broker;
     this.#wait(broker);
   }
 
   #wait(broker: number): void {
-    if (this.#shape === "line") this.#queue.push(broker);
+    if (this.#shape === "line") this.queue.push(broker);
     else this.#watchers.add(broker);
   }
 
   /** At the store. The session of a broker has run out: its ephemeral nodes are gone, and those who watch them are told. */
-  #expired(brokers: readonly number[]): void {
+  protected override expired(brokers: readonly number[]): void {
     for (const broker of brokers) {
       const next = this.#shape === "line" ? this.#behind(broker) : this.#whenGone(broker);
-      for (const other of next) this.#post.send("watch event", STORE, other, 0, () => this.#race(other));
+      for (const other of next) this.post.send("watch event", STORE, other, 0, () => this.#race(other));
     }
   }
 
   #whenGone(broker: number): readonly number[] {
     this.#watchers.delete(broker);
-    if (broker !== this.#controller) return [];
+    if (broker !== this.controller) return [];
     const told = [...this.#watchers];
     this.#watchers.clear();
     return told;
   }
 
   #behind(broker: number): readonly number[] {
-    const place = this.#queue.indexOf(broker);
-    if (place >= 0) this.#queue.splice(place, 1);
-    const next = this.#queue[place];
+    const next = this.leaveQueue(broker);
     return next === undefined ? [] : [next];
   }
 
   #race(broker: number): void {
     const isLine = this.#shape === "line";
-    const bid = isLine ? this.#bids.get(broker)! : this.#seats.newBid();
-    const apply = (): string => this.#seats.claim(broker, CONTROLLER, bid).kind;
+    const bid = isLine ? this.bids.get(broker)! : this.seats.newBid();
+    const apply = (): string => this.seats.claim(broker, CONTROLLER, bid).kind;
     const kind = isLine ? "read the queue" : "create /controller";
-    this.#post.ask({ kind, from: broker, does: isLine ? "read" : "write", apply }, (answer) => {
+    this.post.ask({ kind, from: broker, does: isLine ? "read" : "write", apply }, (answer) => {
       if (answer === "granted") return this.#rule(broker);
       const watch = (): void => void (isLine || this.#watchers.add(broker));
-      this.#post.ask({ kind: "read and watch", from: broker, does: "read", apply: watch }, () => {});
+      this.post.ask({ kind: "read and watch", from: broker, does: "read", apply: watch }, () => {});
     });
   }
 
   /** A broker whose session has run out comes back: it resigns, if it was the controller, and stands again. */
-  #mend(broker: number): void {
-    this.#post.cut.delete(broker);
+  protected override mend(broker: number): void {
     const apply = (): void => {
-      this.#seats.open(broker);
-      this.#bids.set(broker, this.#seats.newBid());
+      this.seats.open(broker);
+      this.bids.set(broker, this.seats.newBid());
     };
-    this.#post.ask({ kind: "open a session", from: broker, does: "write", apply }, () => {
+    this.post.ask({ kind: "open a session", from: broker, does: "write", apply }, () => {
       if (this.#shape === "race") return this.#race(broker);
       const join = (): void => {
-        this.#seats.claim(broker, CONTROLLER, this.#bids.get(broker)!);
-        this.#queue.push(broker);
+        this.seats.claim(broker, CONTROLLER, this.bids.get(broker)!);
+        this.queue.push(broker);
       };
-      this.#post.ask({ kind: "join the queue", from: broker, does: "write", apply: join }, () => {});
+      this.post.ask({ kind: "join the queue", from: broker, does: "write", apply: join }, () => {});
     });
   }
 
@@ -158,10 +104,8 @@ export class ZooKeeperStory {
 
   #rule(broker: number): void {
     const term = ++this.#term;
-    this.#controller = broker;
-    this.#elected++;
-    this.#electedAtMs = this.#post.nowMs;
-    const { brokers, partitions } = this.#plan;
+    this.elected(broker);
+    const { brokers, partitions } = this.plan;
     const lost: number[] = [];
     const reads = (
       kind: string,
@@ -184,14 +128,14 @@ export class ZooKeeperStory {
       apply: () => void (this.#leaders[lost[place]!] = this.#newLeader(lost[place]!)),
     });
     const noteLost = (partition: number): void => {
-      if (!this.#seats.isOpen(this.#leaders[partition] ?? 0)) lost.push(partition);
+      if (!this.seats.isOpen(this.#leaders[partition] ?? 0)) lost.push(partition);
     };
     const readPartitions = (): void =>
       reads("read the state of a partition", partitions, 1, noteLost, () =>
         this.#each(term, lost.length, write, () => this.#tell(broker, term, lost)),
       );
     const epoch: Ask<void> = { kind: "raise the epoch", from: broker, does: "write", apply: () => {} };
-    this.#post.ask(epoch, () => reads("read a broker", brokers, 0, () => {}, readPartitions));
+    this.post.ask(epoch, () => reads("read a broker", brokers, 0, () => {}, readPartitions));
   }
 
   /** `count` requests, so many at once as this story has; then `done`, unless another leads by then. */
@@ -203,7 +147,7 @@ export class ZooKeeperStory {
       if (next === count && open === 0) return done();
       while (next < count && open < this.#inFlight) {
         open++;
-        this.#post.ask(request(next++), () => {
+        this.post.ask(request(next++), () => {
           open--;
           go();
         });
@@ -213,28 +157,28 @@ export class ZooKeeperStory {
   }
 
   #newLeader(partition: number): number {
-    const { brokers } = this.#plan;
+    const { brokers } = this.plan;
     for (let step = 0; step < brokers; step++) {
       const broker = 1 + ((Math.floor(partition / brokers) + step) % brokers);
-      if (this.#seats.isOpen(broker)) return broker;
+      if (this.seats.isOpen(broker)) return broker;
     }
     return 0;
   }
 
   /** Each broker is told what it leads, and everything about everybody. */
   #tell(broker: number, term: number, moved: readonly number[]): void {
-    const { brokers, partitions } = this.#plan;
+    const { brokers, partitions } = this.plan;
     let awaited = 0;
     const send = (kind: string, to: number, states: number): void => {
       awaited++;
-      this.#post.send(kind, broker, to, states, () =>
-        this.#post.send(`${kind}: answer`, to, broker, 0, () => {
+      this.post.send(kind, broker, to, states, () =>
+        this.post.send(`${kind}: answer`, to, broker, 0, () => {
           if (--awaited === 0 && term === this.#term) this.#finish(broker);
         }),
       );
     };
     for (let to = 1; to <= brokers; to++) {
-      if (!this.#seats.isOpen(to)) continue;
+      if (!this.seats.isOpen(to)) continue;
       const led = moved.filter((partition) => this.#leaders[partition] === to).length;
       if (led > 0) send("tell a leader", to, led);
       send("tell a broker about all partitions", to, partitions);
@@ -242,8 +186,6 @@ export class ZooKeeperStory {
   }
 
   #finish(broker: number): void {
-    this.#finished++;
-    this.#finishedAtMs = this.#post.nowMs;
-    this.#isInOrder = this.#seats.isOpen(broker) && !this.#post.cut.has(broker);
+    this.finished(this.seats.isOpen(broker) && !this.post.cut.has(broker));
   }
 }

@@ -1,4 +1,4 @@
-// A world of tasks: processes that can be paused, cut off and killed, a queue of what they do later, faults that befall them, and a calm at the end. The worlds of schedules, partitions and failovers are such
+// A world of tasks: processes that can be paused, cut off and killed, a queue of what they do later, faults that befall them, and a calm at the end. The worlds of schedules, partitions, failovers and STONITH are such
 // worlds. Each adds its spec, its processes, which host the real machines, and its judge.
 //
 // One seed gives one run. Everything that is drawn in the run comes from `rng`, and the order of things that are due at one instant from a stream of its own.

@@ -1,5 +1,6 @@
 // One process of a world of schedules: hosts the real machine (src/schedule/machine.ts) as src/schedule/attendant.ts does, with simulated time, requests and works. A process that is paused hears
 // nothing until it goes on, and then everything at once, in any order; one that was killed begins with nothing.
+import { InputQueue } from "../../base/input-queue.ts";
 import { nextBetween, nextChance } from "../../base/rng.ts";
 import { Process } from "../kernel/process.ts";
 import { journeyOver, send } from "../kernel/request.ts";
@@ -46,8 +47,10 @@ export class ScheduleProcess extends Process {
   #isDeaf = false;
   #pending = 0;
   #wakes = 0;
-  #inputs: ScheduleInput[] = [];
-  #isStepping = false;
+  readonly #inputs = new InputQueue<ScheduleInput>(
+    (input) => this.#step(input),
+    () => this.#arrange(),
+  );
 
   constructor(world: ScheduleWorld, who: number, wallOffsetMs: number) {
     super(who);
@@ -100,23 +103,17 @@ export class ScheduleProcess extends Process {
     this.state = AWAY;
     this.term = undefined;
     this.#pending = 0;
-    this.#inputs = [];
   }
 
   input(input: ScheduleInput): void {
-    this.#inputs.push(input);
-    if (this.#isStepping) return;
-    this.#isStepping = true;
-    for (let next = this.#inputs.shift(); next !== undefined; next = this.#inputs.shift()) this.#step(next);
-    this.#isStepping = false;
-    this.#arrange();
+    this.#inputs.put(input);
   }
 
   #step(input: ScheduleInput): void {
     const { term } = this;
     const isLeading = this.isLeading();
     if (input.type === "leave" && term !== undefined) term.hasLeft = true;
-    else if (!isLeading && term?.hasLeft === false) this.#inputs.push({ type: "leave" });
+    else if (!isLeading && term?.hasLeft === false) this.#inputs.put({ type: "leave" });
     const now = { wallMs: this.wallMs(), isLeading, isHeld: this.isHeld() };
     if (term !== undefined) term.latestWallMs = Math.max(term.latestWallMs, now.wallMs);
     const before = this.state;
@@ -234,7 +231,7 @@ export class ScheduleProcess extends Process {
   /** The term is given back when nothing of it is under way. */
   conclude(): void {
     const { term } = this;
-    if (term?.hasLeft !== true || this.#run !== undefined || this.#pending > 0 || this.#isStepping) return;
+    if (term?.hasLeft !== true || this.#run !== undefined || this.#pending > 0 || this.#inputs.isStepping) return;
     this.term = undefined;
     this.#world.release(term.token);
   }

@@ -1,4 +1,4 @@
-// One candidate of a world of STONITH: hosts the real machine (src/stonith/machine.ts) as src/stonith/guarded.ts does, with simulated time, its guarded work, and the notes that it leaves.
+// One candidate of a world of STONITH: hosts the real machine (src/stonith/machine.ts) as src/stonith/guarded-term.ts does, with simulated time, its guarded work, and the notes that it leaves.
 import { nextBetween, nextChance } from "../../base/rng.ts";
 import { AWAY, stepStonith, wakeAtMs } from "../../stonith/machine.ts";
 import type { Stint, StonithRecord } from "../../stonith/record.ts";
@@ -11,15 +11,11 @@ import type {
   StonithState,
 } from "../../stonith/words.ts";
 import type { MemoAnswer } from "../kernel/memo.ts";
-import { Process } from "../kernel/process.ts";
-import { send } from "../kernel/request.ts";
+import type { SeatHolder } from "../kernel/seat.ts";
+import { SeatProcess } from "../kernel/seat-process.ts";
 import { Shooting } from "./shooting.ts";
-import type { Holder } from "./store.ts";
 import type { SimWork } from "./machine-room.ts";
 import type { StonithWorld } from "./world.ts";
-
-const TIMEOUT_MS = 300;
-const LATE_CHANCE = 0.4;
 
 export interface MemberTerm {
   readonly token: number;
@@ -32,9 +28,7 @@ export interface MemberTerm {
   readonly bans: Map<string, { n: number; over: number | undefined; value: boolean; isAnswered: boolean }>;
 }
 
-export class SimMember extends Process {
-  readonly world: StonithWorld;
-  readonly name: string;
+export class SimMember extends SeatProcess<StonithWorld> {
   readonly shooting: Shooting = new Shooting(this);
   state: StonithState = AWAY;
   term: MemberTerm | undefined;
@@ -45,16 +39,6 @@ export class SimMember extends Process {
   /** What it has to note, and has not been able to. */
   #settled: Stint[] = [];
   #debts: { readonly stint: Stint; readonly intent: string }[] = [];
-
-  constructor(world: StonithWorld, name: string) {
-    super(1);
-    this.world = world;
-    this.name = name;
-  }
-
-  get isAble(): boolean {
-    return this.isAlive && this.pauses === 0 && this.cuts === 0 && !this.world.isStoreDown;
-  }
 
   get life(): string {
     return this.#life;
@@ -67,7 +51,7 @@ export class SimMember extends Process {
     return { ...spec.plan, node: this.name, life: this.#life, watchdog, isOnlyForOrders: false };
   }
 
-  begin(): void {
+  override begin(): void {
     this.isAlive = true;
     this.#life = `${this.name}/${this.world.node(this.name).boots}/${++this.#lives}`;
     this.state = AWAY;
@@ -85,24 +69,9 @@ export class SimMember extends Process {
     if (this.world.node(this.name).isOn) this.begin();
   }
 
-  nap(): number {
-    return nextBetween(this.world.rng, 0.5, 1) * this.world.spec.pollMs;
-  }
-
-  /** One request. No answer: `unanswered`, after a while; and it may have been carried out. */
-  ask<A>(atStore: () => A, onAnswer: (answer: A) => void, unanswered: () => void): void {
-    const { world } = this;
-    const isLost = (): boolean => this.cuts > 0 || world.isStoreDown || nextChance(world.rng, world.lossChance);
-    const isGone = isLost();
-    const lateMs = isGone && nextChance(world.rng, LATE_CHANCE) ? nextBetween(world.rng, 0, 3 * world.spec.ttlMs) : 0;
-    const thereMs = isGone && lateMs === 0 ? undefined : world.travel() + lateMs;
-    const backMs = (): number | undefined => (isGone || isLost() ? undefined : world.travel());
-    send(world, this, { thereMs, backMs, timeoutMs: TIMEOUT_MS }, { atStore, onAnswer, onTimeout: unanswered });
-  }
-
   // ---- terms
 
-  granted({ token }: Holder<SimMember>): void {
+  granted({ token }: SeatHolder<SimMember>): void {
     const stint: Stint = { node: this.name, token: String(token), life: this.#life };
     this.term = { token, stint, joins: new Set(), n: 0, over: undefined, lastSent: undefined, bans: new Map() };
     this.input({ type: "lead", token: String(token) });

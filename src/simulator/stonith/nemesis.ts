@@ -5,7 +5,7 @@ import type { StonithWorld } from "./world.ts";
 
 export function inflict(world: StonithWorld, { index, kind, who, lastsMs }: StonithFault): void {
   world.note("fault", `${index}: ${kind}`);
-  const name = who === undefined ? world.store.holder?.node : world.spec.nodes[who];
+  const name = who === undefined ? world.store.seat.holder?.process.name : world.spec.nodes[who];
   const node = name === undefined ? nextOf(world.rng, world.nodes) : world.node(name);
   switch (kind) {
     case "kill-process":
@@ -17,8 +17,7 @@ export function inflict(world: StonithWorld, { index, kind, who, lastsMs }: Ston
     case "power-failure":
       return world.powerOff(node, nextBetween(world.rng, 300, world.spec.bootMaxMs));
     case "store-down":
-      world.storeOutages++;
-      return world.later(lastsMs, undefined, () => void world.storeOutages--);
+      return world.loseStore(lastsMs);
     case "order-fence":
       return world.operator.fence(nextOf(world.rng, world.nodes).name);
     case "human":

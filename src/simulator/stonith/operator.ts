@@ -25,7 +25,7 @@ export class Operator {
     const { record } = this.#world.store;
     if (record === undefined) return;
     const { value } = record;
-    const stuck = value.acting.find(({ node }) => node !== this.#world.store.holder?.node);
+    const stuck = value.acting.find(({ node }) => node !== this.#world.store.seat.holder?.process.name);
     const open = value.intents.find(({ joined }) => joined.length > 0 && this.#isQuiet(joined));
     if (stuck !== undefined && (open === undefined || nextBetween(this.#world.rng, 0, 1) < 0.5))
       this.#confirmOff(value, stuck.node);
@@ -49,7 +49,7 @@ export class Operator {
     const { aims, store } = this.#world;
     return joined.every(
       (stint) =>
-        String(store.holder?.token) !== stint.token &&
+        String(store.seat.holder?.token) !== stint.token &&
         !aims.some(({ by }) => by.life === stint.life && by.token === stint.token),
     );
   }

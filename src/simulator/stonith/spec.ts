@@ -1,7 +1,8 @@
 // A world of STONITH, drawn from one seed: how many nodes, which of them have a device, a watchdog or a server of the store, how devices behave, how the store answers, and which faults befall them.
-import { createRng, nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../../base/rng.ts";
+import { createRng, nextBetween, nextChance, nextOf } from "../../base/rng.ts";
 import { defaultMaxOff } from "../../stonith/limits.ts";
 import type { StonithPlan } from "../../stonith/words.ts";
+import { describeSeatFault, drawSeatFaults, type SeatFault, type SeatSpec } from "../kernel/seat-spec.ts";
 
 /** What becomes of an order to power a machine off. */
 export type DeviceFate =
@@ -16,17 +17,11 @@ export type DeviceFate =
   /** It goes off, and the agent never ends by itself. */
   | "works-and-hangs";
 
-export interface StonithWorldSpec {
-  readonly seed: number;
+export interface StonithWorldSpec extends SeatSpec {
   readonly nodes: readonly string[];
   readonly plan: Omit<StonithPlan, "node" | "life" | "watchdog" | "isOnlyForOrders">;
   /** Nodes with a hardware watchdog, and after how long it resets a machine. */
   readonly watchdogs: Readonly<Record<string, number>>;
-  readonly ttlMs: number;
-  readonly drainMs: number;
-  readonly pollMs: number;
-  readonly latencyMaxMs: number;
-  readonly lossChance: number;
   /** Drawn for each order, until the calm. */
   readonly fates: readonly DeviceFate[];
   /** Of a question to a device: nobody answers. */
@@ -44,8 +39,6 @@ export interface StonithWorldSpec {
   /** The machine of the first shooter is paused for so long, between its decision and its shot; undefined: only by chance. */
   readonly pauseFirstShooterMs: number | undefined;
   readonly faults: readonly StonithFault[];
-  readonly calmAtMs: number;
-  readonly endMs: number;
 }
 
 export type StonithFaultKind =
@@ -57,14 +50,8 @@ export type StonithFaultKind =
   | "order-fence"
   | "human";
 
-export interface StonithFault {
-  readonly index: number;
-  readonly atMs: number;
-  readonly kind: StonithFaultKind;
-  /** Undefined: the one that leads. */
-  readonly who: number | undefined;
-  readonly lastsMs: number;
-}
+/** In charge is the one that leads. */
+export type StonithFault = SeatFault<StonithFaultKind>;
 
 const KINDS: readonly StonithFaultKind[] = [
   "kill-process",
@@ -133,23 +120,15 @@ export function drawStonithWorld(seed: number): StonithWorldSpec {
     bootMaxMs: nextOf(rng, [1000, 6000]),
     strikeChance: nextOf(rng, [0, 0.1, 0.3]),
     pauseFirstShooterMs: undefined,
-    faults: drawFaults(calmAtMs, ttlMs, count, rng),
+    faults: drawSeatFaults(
+      { most: 16, kinds: KINDS, untilMs: calmAtMs, inChargeChance: 0.6, count, ttlMs, longestMs: 6 * ttlMs },
+      rng,
+    ),
     calmAtMs,
     endMs: calmAtMs + 18_000,
   };
 }
 
-function drawFaults(untilMs: number, ttlMs: number, count: number, rng: Rng): readonly StonithFault[] {
-  return Array.from({ length: nextInteger(rng, 0, 16) }, (_, index) => ({
-    index,
-    atMs: nextBetween(rng, 1000, untilMs),
-    kind: nextOf(rng, KINDS),
-    who: nextChance(rng, 0.6) ? undefined : nextInteger(rng, 0, count - 1),
-    lastsMs: nextChance(rng, 0.3) ? nextBetween(rng, 0, ttlMs) : nextBetween(rng, 0, 6 * ttlMs),
-  }));
-}
-
-export function describeStonithFault({ index, atMs, kind, who, lastsMs }: StonithFault): string {
-  const whom = who === undefined ? "the one that leads" : `n${who}`;
-  return `fault ${index}: ${kind} (${whom}) for ${lastsMs.toFixed(0)} ms at ${atMs.toFixed(0)} ms`;
+export function describeStonithFault(fault: StonithFault): string {
+  return describeSeatFault(fault, fault.who === undefined ? "the one that leads" : `n${fault.who}`);
 }

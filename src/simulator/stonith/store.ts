@@ -1,35 +1,17 @@
-// The store of a world of STONITH: one seat with growing tokens, memos beside it, bans, and notes. Exclusion by leases is not what is tested here (the lease world does that): a seat is granted only when the term
-// before is over by its holder's own deadline, and nothing is granted to a banned node, judged in the step that would grant it.
+// The store of a world of STONITH: one seat, memos beside it that only the term in the seat can write, bans, and notes. Nothing is granted to a banned node, and nothing is taken from one.
 import type { StonithRecord } from "../../stonith/record.ts";
 import type { Notes } from "../../stonith/words.ts";
 import { type Memo, type MemoAnswer, type MemoWrite, writeMemo } from "../kernel/memo.ts";
+import { SimSeat } from "../kernel/seat.ts";
 
 /** Notes that are forgotten cost time, and nothing else. */
 const NOTES_MAX = 30;
 
-export interface Holder<P> {
-  readonly process: P;
-  readonly incarnation: number;
-  readonly node: string;
-  readonly token: number;
-  deadlineMs: number;
-  /** It has been told that its term ends. */
-  isTold: boolean;
-}
-
-export class StonithStore<P> {
-  holder: Holder<P> | undefined;
+export class StonithStore<P extends { readonly incarnation: number }> {
+  readonly seat: SimSeat<P> = new SimSeat();
   record: Memo<StonithRecord> | undefined;
-  readonly claims: Set<P> = new Set();
-  #token = 0;
   readonly #bans = new Map<string, Memo<boolean>>();
   notes: Notes = { settled: [], gone: [] };
-
-  grant(process: P, incarnation: number, node: string, deadlineMs: number): Holder<P> {
-    this.claims.delete(process);
-    this.holder = { process, incarnation, node, token: ++this.#token, deadlineMs, isTold: false };
-    return this.holder;
-  }
 
   isBanned(node: string): boolean {
     return this.#bans.get(node)?.value === true;
@@ -45,7 +27,7 @@ export class StonithStore<P> {
 
   writeRecord(node: string, write: MemoWrite<StonithRecord>): MemoAnswer {
     if (this.isBanned(node)) return { is: "seat-lost" };
-    const { memo, answer } = writeMemo(this.record, this.holder?.token, write);
+    const { memo, answer } = writeMemo(this.record, this.seat.holder?.token, write);
     this.record = memo;
     return answer;
   }
@@ -53,7 +35,7 @@ export class StonithStore<P> {
   /** A ban, or its lift. */
   writeBan(node: string, target: string, write: MemoWrite<boolean>): MemoAnswer {
     if (this.isBanned(node) || target === node) return { is: "seat-lost" };
-    const { memo, answer } = writeMemo(this.#bans.get(target), this.holder?.token, write);
+    const { memo, answer } = writeMemo(this.#bans.get(target), this.seat.holder?.token, write);
     if (memo !== undefined) this.#bans.set(target, memo);
     return answer;
   }

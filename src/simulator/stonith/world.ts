@@ -1,17 +1,19 @@
 // The world of STONITH: machines with candidates that run the real machine, agents and devices, guarded work, a store with bans, humans, faults, and a calm at the end in which work must go on.
-import { nextBetween, nextChance, nextOf } from "../../base/rng.ts";
+import { nextBetween, nextChance } from "../../base/rng.ts";
 import { isSameStint, type Stint, type StonithRecord } from "../../stonith/record.ts";
 import type { StonithOrder } from "../../stonith/orders.ts";
 import type { StonithSight } from "../../stonith/words.ts";
 import type { MemoAnswer, MemoWrite } from "../kernel/memo.ts";
-import { TaskWorld, type TaskWorldOptions } from "../kernel/task-world.ts";
+import type { SeatHolder } from "../kernel/seat.ts";
+import { SeatWorld } from "../kernel/seat-world.ts";
+import type { TaskWorldOptions } from "../kernel/task-world.ts";
 import { type Aim, StonithJudge } from "./judge.ts";
 import { SimMember } from "./member.ts";
 import { SimNode, type SimWork } from "./machine-room.ts";
 import { inflict } from "./nemesis.ts";
 import { Operator } from "./operator.ts";
 import type { StonithFault, StonithWorldSpec } from "./spec.ts";
-import { type Holder, StonithStore } from "./store.ts";
+import { StonithStore } from "./store.ts";
 import { STONITH_MINIMA, type StonithTally } from "./tallies.ts";
 import type { StonithEvent, StonithMilestone } from "./trace.ts";
 
@@ -24,39 +26,24 @@ const OPERATOR_MS = 1000;
 /** In the calm something must be at work, or have been so recently. */
 const IDLE_MAX_MS = 6000;
 
-export class StonithWorld extends TaskWorld<StonithWorldSpec, StonithEvent, StonithTally> {
+export class StonithWorld extends SeatWorld<StonithWorldSpec, StonithEvent, StonithTally> {
   readonly judge: StonithJudge;
   readonly store: StonithStore<SimMember> = new StonithStore();
   readonly nodes: readonly SimNode[];
   readonly operator: Operator = new Operator(this);
   readonly works: SimWork[] = [];
   order: StonithOrder | undefined;
-  storeOutages = 0;
-  lossChance: number;
   #atWorkMs = 0;
   #hasPaused = false;
 
   constructor(spec: StonithWorldSpec, options: TaskWorldOptions) {
     super(spec, options, { stream: 102, minima: STONITH_MINIMA });
     this.judge = new StonithJudge(spec.plan, options.judgedBy);
-    this.lossChance = spec.lossChance;
     this.nodes = spec.nodes.map((name) => new SimNode(name, new SimMember(this, name)));
     for (const { member } of this.nodes) this.later(nextBetween(this.rng, 0, 300), member, () => member.begin());
     this.arrangeFaults();
-    this.again(
-      undefined,
-      () => TURN_MS * nextBetween(this.rng, 0.5, 1.5),
-      () => this.#turn(),
-    );
-    this.again(
-      undefined,
-      () => OPERATOR_MS * nextBetween(this.rng, 0.5, 1.5),
-      () => this.isCalm && this.operator.help(),
-    );
-  }
-
-  get isStoreDown(): boolean {
-    return this.storeOutages > 0;
+    this.every(TURN_MS, () => this.#turn());
+    this.every(OPERATOR_MS, () => this.isCalm && this.operator.help());
   }
 
   /** Whoever can still give an order, anywhere. */
@@ -78,10 +65,6 @@ export class StonithWorld extends TaskWorld<StonithWorldSpec, StonithEvent, Ston
     return found;
   }
 
-  travel(): number {
-    return nextBetween(this.rng, 0, this.isCalm ? 2 : this.spec.latencyMaxMs);
-  }
-
   note(who: string, what: string, is?: StonithMilestone): void {
     if (this.trace.isRecorded) this.trace.record(this.nowMs, { type: "stonith", who, what, is });
   }
@@ -89,31 +72,25 @@ export class StonithWorld extends TaskWorld<StonithWorldSpec, StonithEvent, Ston
   // ---- the store
 
   claim(member: SimMember): void {
-    if (!this.#isHolder(member) || this.store.holder?.isTold === true) this.store.claims.add(member);
+    this.store.seat.claim(member);
   }
 
   /** It needs the store; if that is away, the seat runs out. */
   release(member: SimMember): void {
-    const { holder, claims } = this.store;
-    claims.delete(member);
-    if (holder === undefined || !this.#isHolder(member)) return;
-    if (member.isAble) this.store.holder = undefined;
-    else holder.isTold = true;
-  }
-
-  #isHolder(member: SimMember): boolean {
-    const { holder } = this.store;
-    return holder?.process === member && holder.incarnation === member.incarnation;
+    const { seat } = this.store;
+    seat.claims.delete(member);
+    if (seat.holder === undefined || !seat.isHeldBy(member)) return;
+    if (member.isAble) seat.holder = undefined;
+    else seat.holder.isTold = true;
   }
 
   isHeld(member: SimMember): boolean {
-    return this.#isHolder(member) && this.nowMs < (this.store.holder?.deadlineMs ?? 0);
+    const { seat } = this.store;
+    return seat.isHeldBy(member) && this.nowMs < (seat.holder?.deadlineMs ?? 0);
   }
 
   isLeading(member: SimMember): boolean {
-    const { holder } = this.store;
-    if (holder === undefined || !this.isHeld(member)) return false;
-    return !holder.isTold && this.nowMs < holder.deadlineMs - this.spec.drainMs;
+    return this.leads(this.store.seat, member);
   }
 
   writeRecord(member: SimMember, write: MemoWrite<StonithRecord>): MemoAnswer {
@@ -175,39 +152,29 @@ export class StonithWorld extends TaskWorld<StonithWorldSpec, StonithEvent, Ston
 
   /** Renews, warns, ends agents and watchdogs, frees what has run out, and grants. */
   #turn(): void {
-    const { holder, claims } = this.store;
+    const { seat } = this.store;
     if (this.alive.length > 0) this.#atWorkMs = this.nowMs;
-    if (holder !== undefined) this.#turnSeat(holder);
+    if (seat.holder !== undefined) this.#turnSeat(seat.holder);
     for (const node of this.nodes) this.#keep(node);
-    if (this.store.holder !== undefined || this.isStoreDown) return;
-    const able = [...claims].filter((member) => member.isAble && !this.store.isBanned(member.name));
-    if (able.length === 0) return;
-    const member = nextOf(this.rng, able);
-    const granted = this.store.grant(member, member.incarnation, member.name, this.nowMs + this.spec.ttlMs);
-    this.note(member.name, `is granted term ${granted.token}`);
+    const granted = this.grantOne(seat, ({ name }) => !this.store.isBanned(name));
+    if (granted === undefined) return;
+    const { process: member, token } = granted;
+    this.note(member.name, `is granted term ${token}`);
     this.later(this.travel(), member, () => {
-      if (this.store.holder === granted) member.granted(granted);
+      if (seat.holder === granted) member.granted(granted);
     });
   }
 
-  #turnSeat(holder: Holder<SimMember>): void {
+  #turnSeat(holder: SeatHolder<SimMember>): void {
     const { process: member } = holder;
-    const lives = member.isAlive && member.incarnation === holder.incarnation;
-    const isRenewed = lives && member.isAble && !holder.isTold && !this.store.isBanned(holder.node);
-    if (isRenewed && this.nowMs < holder.deadlineMs - this.spec.drainMs)
-      holder.deadlineMs = this.nowMs + this.spec.ttlMs;
-    if (lives && !holder.isTold && member.pauses === 0 && this.nowMs >= holder.deadlineMs - this.spec.drainMs) {
-      holder.isTold = true;
-      this.later(0, member, () => member.ended());
-    }
-    if (this.nowMs < holder.deadlineMs) return;
-    this.store.holder = undefined;
-    if (lives && !holder.isTold) this.later(0, member, () => member.ended());
+    const ended = (): void => member.ended();
+    this.attend(holder, !this.store.isBanned(member.name), ended);
+    this.runOut(holder, () => (this.store.seat.holder = undefined), ended);
   }
 
   /** The keeper of the agents, which a paused machine pauses with everything else; and the hardware watchdog, which it does not. */
   #keep(node: SimNode): void {
-    const { holder } = this.store;
+    const { holder } = this.store.seat;
     for (const agent of node.agents) {
       const isInTime =
         holder !== undefined &&
@@ -267,9 +234,9 @@ export class StonithWorld extends TaskWorld<StonithWorldSpec, StonithEvent, Ston
   /** An order takes effect. */
   hit(aim: Aim): void {
     const node = this.node(aim.node);
-    const { holder } = this.store;
+    const { holder } = this.store.seat;
     const isHeld = holder !== undefined && this.nowMs < holder.deadlineMs;
-    const leader = isHeld ? holder.node : undefined;
+    const leader = isHeld ? holder.process.name : undefined;
     if (String(holder?.token) !== aim.by.token) this.count("shots of a term that was over");
     if (node.isOn) this.count("shots that hit");
     const down = this.nodes.filter((each) => each.isShotDown || (each === node && node.isOn)).map(({ name }) => name);
@@ -289,7 +256,7 @@ export class StonithWorld extends TaskWorld<StonithWorldSpec, StonithEvent, Ston
     node.pending.clear();
     for (const agent of node.agents) agent.kill();
     for (const work of this.works.filter((each) => each.node === node)) this.endWork(work);
-    this.store.claims.delete(node.member);
+    this.store.seat.claims.delete(node.member);
     if (node.member.isAlive) node.member.kill();
     this.later(bootAfterMs, undefined, () => this.#boot(node));
   }
@@ -319,7 +286,7 @@ export class StonithWorld extends TaskWorld<StonithWorldSpec, StonithEvent, Ston
   protected override dying(member: SimMember): void {
     const node = this.node(member.name);
     this.note(member.name, "its process is killed");
-    this.store.claims.delete(member);
+    this.store.seat.claims.delete(member);
     node.pending.clear();
     const { work } = member;
     if (work === undefined || !work.isAlive) return;
@@ -329,7 +296,7 @@ export class StonithWorld extends TaskWorld<StonithWorldSpec, StonithEvent, Ston
   }
 
   protected override calm(): void {
-    this.lossChance = 0;
+    super.calm();
     this.note("world", "from now on nothing fails");
   }
 
@@ -349,6 +316,6 @@ export class StonithWorld extends TaskWorld<StonithWorldSpec, StonithEvent, Ston
   }
 
   #isOld(token: string | undefined): boolean {
-    return Number(token) < (this.store.holder?.token ?? 0) - 3;
+    return Number(token) < (this.store.seat.holder?.token ?? 0) - 3;
   }
 }

@@ -7,6 +7,7 @@ import type { RefusalCode, Refused, Unknown } from "../../base/outcome.ts";
 import { unknown } from "../../base/outcome.ts";
 import { Refusal } from "../../base/refusal.ts";
 import { makingCommand } from "./schema.ts";
+import { isDistrusted } from "../../clients/distrusted.ts";
 
 /** Where, for messages. There is no secret in it. */
 export interface Whereabouts {
@@ -55,17 +56,6 @@ export function placeOf({ table, region, endpoint }: Whereabouts): string {
 }
 
 const NOT_CONNECTED = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"]);
-const DISTRUSTED = new Set([
-  "DEPTH_ZERO_SELF_SIGNED_CERT",
-  "SELF_SIGNED_CERT_IN_CHAIN",
-  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-  "UNABLE_TO_GET_ISSUER_CERT",
-  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
-  "CERT_HAS_EXPIRED",
-  "CERT_NOT_YET_VALID",
-  "ERR_TLS_CERT_ALTNAME_INVALID",
-  "EPROTO",
-]);
 
 const NO_CREDENTIALS = new Set(["CredentialsProviderError", "TokenProviderError"]);
 
@@ -95,7 +85,7 @@ function ofConnection({ code, text }: Trouble, where: Whereabouts): Ruling | und
       `${place} cannot be reached (${text}). Check region, endpoint and network. It is tried again.`,
       true,
     ];
-  if (DISTRUSTED.has(code))
+  if (isDistrusted(code) || code === "EPROTO")
     return [
       "STORE_DENIED",
       `${place} does not speak TLS as expected (${text}). Write http:// in the endpoint where the server has no TLS, or let Node trust its certificate (NODE_EXTRA_CA_CERTS).`,

@@ -1,7 +1,7 @@
 // The world of failovers: the real machines of leader and guard among kills, pauses, cuts, a store that is away, services that are mute and services that forget.
 import { formatEvent, huntNamed, huntSeeds, missedTallies } from "conclave/simulator";
 import { describe, expect, it } from "vitest";
-import { RecordShelf } from "../../../src/simulator/failover/seats.ts";
+import { RecordShelf } from "../../../src/simulator/failover/record-shelf.ts";
 import { firstRecord } from "../../../src/failover/record.ts";
 
 describe("the hunt for failovers", () => {

@@ -68,8 +68,8 @@ describe("the judge of that world", () => {
 
 describe("the store of that world", () => {
   it("takes nothing from a banned node, and a ban only from the term in the seat", () => {
-    const store = new StonithStore<string>();
-    const { token } = store.grant("process", 0, "b", 1000);
+    const store = new StonithStore<{ readonly incarnation: number }>();
+    const { token } = store.seat.grant({ incarnation: 0 }, 1000);
     const ban = { token, n: 1, over: undefined, value: true };
     expect(store.writeBan("b", "b", ban)).toEqual({ is: "seat-lost" });
     expect(store.writeBan("b", "a", { ...ban, token: token + 1 })).toEqual({ is: "seat-lost" });

@@ -3,37 +3,28 @@
 import { describe, expect, it } from "vitest";
 import { createRng, type Rng } from "conclave/protocols";
 import { nextChance, nextInteger } from "../../../src/base/rng.ts";
-import {
-  type Bid,
-  type Call,
-  type Claimed,
-  type FencedStore,
-  type Hold,
-  type Session,
-  VACANT,
-  type Version,
-} from "conclave/stores/contract";
+import type { Hold } from "conclave/stores/contract";
 import { dynamodb, type DynamoClient } from "conclave/stores/dynamodb";
 import type { Item } from "../../../src/clients/dynamodb/client.ts";
+import { Crossing, live, NAME } from "../hasty.ts";
 import { ModelClient } from "./model-client.ts";
 
-const NAME = "x";
 const SEAT = `seat/${NAME}`;
-const call: Call = { signal: new AbortController().signal, sentAtMs: 0 };
 
 /** Holds every request back until the seed lets it pass; loses some requests and some answers, and tries some a second time. */
 class RestlessClient implements DynamoClient {
   readonly inner = new ModelClient();
   readonly faults: string[] = [];
+  readonly crossing: Crossing;
   readonly #random: Rng;
-  readonly #waiting: (() => void)[] = [];
 
   constructor(random: Rng) {
     this.#random = random;
+    this.crossing = new Crossing(random);
   }
 
   async send(command: never): Promise<unknown> {
-    await this.#turn();
+    await this.crossing.turn();
     const isWrite = (command as object).constructor.name === "UpdateItemCommand";
     if (!isWrite) return await this.#slowly(this.inner.send(command));
     if (nextChance(this.#random, 0.05)) {
@@ -50,19 +41,12 @@ class RestlessClient implements DynamoClient {
 
   async #slowly<T>(answer: Promise<T>): Promise<T> {
     answer.catch(() => {});
-    await this.#turn();
+    await this.crossing.turn();
     return await answer;
   }
 
-  /** Lets one request pass, whichever the seed says. False if none is waiting. */
-  step(): boolean {
-    const [next] = this.#waiting.splice(nextInteger(this.#random, 0, Math.max(0, this.#waiting.length - 1)), 1);
-    next?.();
-    return next !== undefined;
-  }
-
   async #late(command: never): Promise<void> {
-    for (let turns = nextInteger(this.#random, 0, 30); turns > 0; turns--) await this.#turn();
+    await this.crossing.late();
     await this.#apply(command);
   }
 
@@ -89,10 +73,6 @@ class RestlessClient implements DynamoClient {
     if ((token?.value ?? 0n) <= greatestBefore)
       this.faults.push(`${bid} was told ${token?.value} after ${greatestBefore}`);
   }
-
-  #turn(): Promise<void> {
-    return new Promise((resolve) => this.#waiting.push(resolve));
-  }
 }
 
 interface Play {
@@ -117,13 +97,22 @@ async function play(
   const store = dynamodb(client, { table: "model" });
   const told: Told = { grants: 0, takeovers: 0, deletions: 0, removals: 0, greatest: 0n };
   let isOver = false;
-  const candidates = [1, 2, 3].map((number) => live(store, client, `c${number}`, random, told));
+  const claiming = (): ((hold: Hold, isTakeover: boolean) => void) => {
+    const before = told.greatest;
+    return (hold, isTakeover) => {
+      client.told(hold, before);
+      told.greatest = bigger(told.greatest, hold.token?.value ?? 0n);
+      told.grants++;
+      if (isTakeover) told.takeovers++;
+    };
+  };
+  const candidates = [1, 2, 3].map((number) => live(store, `c${number}`, random, claiming));
   void Promise.all(candidates).then(() => (isOver = true));
   for (let turns = 0; turns < 5_000; turns++) {
     await new Promise((resolve) => setImmediate(resolve));
     if (deletes && nextChance(random, 0.01) && client.inner.items.delete(SEAT)) told.deletions++;
     if (removes && nextChance(random, 0.02) && removeSession(client.inner, random)) told.removals++;
-    if (!client.step() && isOver) break;
+    if (!client.crossing.step() && isOver) break;
   }
   return { ...told, faults: isOver ? client.faults : [...client.faults, "it never ended"] };
 }
@@ -134,55 +123,7 @@ function removeSession({ items }: ModelClient, random: Rng): boolean {
   return keys.length > 0 && items.delete(keys[nextInteger(random, 0, keys.length - 1)] ?? "");
 }
 
-/** A candidate as hasty as the contract allows: it claims over whatever it has just seen, silent or not, since only the writes' own promise is judged here. */
-async function live(store: FencedStore, client: RestlessClient, id: string, random: Rng, told: Told): Promise<void> {
-  let [session, opened]: [Session | undefined, number] = [undefined, 0];
-  for (let round = 0; round < 12; round++) {
-    if (session === undefined) {
-      const kept = await store.keep({ nonce: `${id}.${opened++}`, candidate: id, ttlMs: 1_000 }, [], call);
-      session = kept.kind === "kept" ? kept.session : undefined;
-      continue;
-    }
-    const over = nextChance(random, 0.4) ? VACANT : await version(store);
-    const before = told.greatest;
-    const claimed = await once(store, session, `${id}.${round}` as Bid, over);
-    if (claimed?.kind === "session-lost") session = undefined;
-    if (claimed?.kind !== "granted" || session === undefined) continue;
-    client.told(claimed.hold, before);
-    told.greatest = bigger(told.greatest, claimed.hold.token?.value ?? 0n);
-    told.grants++;
-    if (over !== VACANT) told.takeovers++;
-    session = await hold(store, session, claimed.hold, random);
-  }
-}
-
 const bigger = (a: bigint, b: bigint): bigint => (a > b ? a : b);
-
-/** Renews, or falls silent; then gives back or simply goes on. */
-async function hold(store: FencedStore, session: Session, mine: Hold, random: Rng): Promise<Session | undefined> {
-  if (nextChance(random, 0.6)) {
-    const kept = await store.keep(session, [mine], call);
-    if (kept.kind === "session-lost") return undefined;
-  }
-  if (nextChance(random, 0.5))
-    await store.release({ session, holds: [mine], endSession: nextChance(random, 0.2) }, call);
-  return session;
-}
-
-async function version(store: FencedStore): Promise<Version | undefined> {
-  const looked = await store.look([{ name: NAME }], call);
-  return looked.kind === "seen" ? looked.seats[0]?.version : undefined;
-}
-
-async function once(
-  store: FencedStore,
-  session: Session,
-  bid: Bid,
-  over: Version | undefined,
-): Promise<Claimed | undefined> {
-  const [claimed] = await store.claim([{ session, name: NAME, bid, over, value: "" }], call);
-  return claimed;
-}
 
 const PLAYS: readonly [while_: string, play: Play][] = [
   ["", {}],

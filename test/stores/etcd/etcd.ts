@@ -1,9 +1,7 @@
-// What the tests on etcd share: URLs, who leads etcd, and a contest of real processes that is judged from outside.
-import { readFileSync } from "node:fs";
+// What the tests on etcd share: URLs, requests of its API, and who leads etcd.
 import { ROOT } from "../../../scripts/servers/etcd.mjs";
-import { judgeLog, type LogVerdict } from "conclave/testing";
 import type { ServerNode, Servers } from "../../support/servers.ts";
-import { type CandidateOptions, nowMs, type Player, sleep, Stage } from "../../support/processes.ts";
+import { sleep } from "../../support/processes.ts";
 
 /** The URL of these members, or of all. */
 export function urlOf({ urls, user }: Servers, ...only: readonly string[]): string {
@@ -69,60 +67,5 @@ export async function leaderOf(servers: Servers): Promise<ServerNode> {
     );
     if (found !== undefined) return found.node;
     await sleep(50);
-  }
-}
-
-/** Candidates as processes for one name, and everything they did. */
-export class Contest {
-  readonly #stage = new Stage();
-  readonly #log: string = this.#stage.file("log");
-  readonly players: Player[] = [];
-
-  async join(options: Omit<CandidateOptions, "log">): Promise<Player> {
-    const player = await this.#stage.start({ ...options, log: this.#log });
-    this.players.push(player);
-    return player;
-  }
-
-  /** The candidate that says that it was elected at `fromMs` or later. */
-  async elected(fromMs: number, withinMs = 30_000): Promise<Player> {
-    const until = nowMs() + withinMs;
-    while (nowMs() < until) {
-      const found = this.players.find(({ heard }) =>
-        heard.some(({ event, at }) => event === "elected" && at >= fromMs),
-      );
-      if (found !== undefined) return found;
-      await sleep(20);
-    }
-    const last = this.players.map(({ id, heard }) => `${id}: ${JSON.stringify(heard.slice(-3))}`).join("\n");
-    throw new Error(`nobody was elected within ${withinMs} ms\n${last}`);
-  }
-
-  /** The candidate that acted within the last moments. */
-  async leader(withinMs = 30_000): Promise<Player> {
-    const until = nowMs() + withinMs;
-    while (nowMs() < until) {
-      const last = this.#lines().at(-1)?.split(" ");
-      const player = this.players.find(({ id }) => id === last?.[1]?.split("/")[0]); // ID/PROCESS
-      if (player !== undefined && nowMs() - Number(last?.[0]) < 100) return player;
-      await sleep(20);
-    }
-    throw new Error(`nobody led for ${withinMs} ms`);
-  }
-
-  #lines(): readonly string[] {
-    try {
-      return readFileSync(this.#log, "utf8").trimEnd().split("\n");
-    } catch {
-      return [];
-    }
-  }
-
-  verdict(): LogVerdict {
-    return judgeLog(readFileSync(this.#log, "utf8"));
-  }
-
-  async end(): Promise<void> {
-    await this.#stage.end();
   }
 }

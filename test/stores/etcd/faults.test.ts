@@ -2,56 +2,17 @@
 // and somebody leads again without help. Judged from outside by the log of what each did and when (src/testing/judge.ts).
 // A paused member, and a stalled disk (test/incidents/stalled-disk.test.ts), are what etcd before 3.4.31 is declared to get wrong: there the overlap is bounded
 // by how fast the holder's watch tells it, and the token orders it.
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import * as etcdServer from "../../../scripts/servers/etcd.mjs";
-import { type Network, openNetwork } from "../../../scripts/servers/network.mjs";
-import type { Servers } from "../../support/servers.ts";
 import { nowMs, type Player, sleep } from "../../support/processes.ts";
-import { Contest, leaderOf, urlOf } from "./etcd.ts";
+import { useEnsemble } from "../../support/contest.ts";
+import { leaderOf, urlOf } from "./etcd.ts";
 
 const TTL_MS = 3000;
 /** Declared for etcd 3.4.23: until the watch has told the holder. Much more than seen (a few ms), because machines are busy. */
 const OVERLAP_MAX_MS = 1000;
 
-let network: Network;
-let servers: Servers;
-let contest: Contest;
-beforeAll(async () => {
-  network = openNetwork(6);
-  servers = await etcdServer.start({ nodes: 3, place: (index) => hostOf(index) });
-  contest = new Contest();
-  for (const index of [3, 4, 5])
-    await contest.join({
-      store: urlOf(servers),
-      id: `c${index}`,
-      ttlMs: TTL_MS,
-      drainMs: 300,
-      under: hostOf(index).prefix,
-    });
-}, 60_000);
-afterAll(async () => {
-  await contest?.end();
-  await servers?.stop();
-  network?.stop();
-}, 60_000);
-
-function hostOf(index: number): { readonly host: string; readonly prefix: readonly string[] } {
-  const host = network.hosts[index];
-  return { host: host?.address ?? "", prefix: host?.prefix ?? [] };
-}
-
-/** The host that a member or a candidate runs on. */
-function placeOf(of: { readonly url: string } | Player): Network["hosts"][number] {
-  const index = "url" in of ? servers.nodes.findIndex(({ url }) => url === of.url) : 3 + contest.players.indexOf(of);
-  const host = network.hosts[index];
-  if (host === undefined) throw new Error("no such host");
-  return host;
-}
-
-afterEach(async () => {
-  for (const host of network.hosts) host.heal();
-  await contest.leader();
-});
+const { contest, servers, placeOf, join } = useEnsemble(etcdServer, urlOf, { ttlMs: TTL_MS, drainMs: 300 });
 
 /** Overlaps of the log that a test has found to be within what is declared. */
 let declared = 0;
@@ -83,14 +44,7 @@ it("the leading candidate is killed", async () => {
 }, 60_000);
 
 async function again(player: Player): Promise<Player> {
-  const { prefix } = placeOf(player);
-  const joined = await contest.join({
-    store: urlOf(servers),
-    id: `${player.id}b`,
-    ttlMs: TTL_MS,
-    drainMs: 300,
-    under: prefix,
-  });
+  const joined = await join(`${player.id}b`, placeOf(player));
   contest.players.pop();
   return joined;
 }
@@ -125,7 +79,7 @@ it("the leading candidate is cut off, packets dropped: it stops at its deadline,
 
 it("etcd's leader is killed, and comes back", async () => {
   await contest.leader();
-  const member = await leaderOf(servers);
+  const member = await leaderOf(servers());
   await member.kill();
   await sleep(2 * TTL_MS);
   await contest.leader();
@@ -136,7 +90,7 @@ it("etcd's leader is killed, and comes back", async () => {
 
 it("etcd's leader is paused for two ttl", async () => {
   await contest.leader();
-  const member = await leaderOf(servers);
+  const member = await leaderOf(servers());
   member.pause();
   await sleep(2 * TTL_MS);
   member.resume();
@@ -148,8 +102,10 @@ it("etcd's leader is paused for two ttl", async () => {
 
 it("etcd's leader is cut off from the other members, not from the candidates", async () => {
   await contest.leader();
-  const member = await leaderOf(servers);
-  const others = servers.nodes.filter((node) => node !== member).map(placeOf);
+  const member = await leaderOf(servers());
+  const others = servers()
+    .nodes.filter((node) => node !== member)
+    .map(placeOf);
   placeOf(member).cut(...others);
   await sleep(2 * TTL_MS);
   await contest.leader();
@@ -161,7 +117,7 @@ it("etcd's leader is cut off from the other members, not from the candidates", a
 
 it("every member is started again", async () => {
   await contest.leader();
-  for (const member of servers.nodes) await member.restart();
+  for (const member of servers().nodes) await member.restart();
   await contest.leader();
   expectOneLeader();
 }, 60_000);
@@ -169,12 +125,12 @@ it("every member is started again", async () => {
 it("etcd is down as a whole for three ttl: nobody leads, then somebody does, without help", async () => {
   const leader = await contest.leader();
   const at = nowMs();
-  await Promise.all(servers.nodes.map((member) => member.kill()));
+  await Promise.all(servers().nodes.map((member) => member.kill()));
   const stopped = await leader.hears("resigned", at);
   expect(stopped.at - at).toBeLessThan(TTL_MS);
   await sleep(3 * TTL_MS - (nowMs() - at));
   const back = nowMs();
-  await Promise.all(servers.nodes.map((member) => member.restart()));
+  await Promise.all(servers().nodes.map((member) => member.restart()));
   await contest.elected(back);
   expectOneLeader();
 }, 60_000);

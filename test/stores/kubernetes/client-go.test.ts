@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import * as server from "../../../scripts/servers/kubernetes.mjs";
 import { nowMs, type Player, sleep } from "../../support/processes.ts";
 import { useServers } from "../../support/servers.ts";
-import { Contest } from "../etcd/etcd.ts";
+import { Contest } from "../../support/contest.ts";
 
 const PROGRAM = process.env["CONCLAVE_GO_CANDIDATE"] ?? "";
 const KUBECTL = process.env["CONCLAVE_KUBECTL"] ?? "kubectl";

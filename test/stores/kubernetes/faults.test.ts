@@ -5,7 +5,7 @@ import type { FencedStore, Hint } from "conclave/stores/contract";
 import * as server from "../../../scripts/servers/kubernetes.mjs";
 import { nowMs, sleep } from "../../support/processes.ts";
 import { useServers } from "../../support/servers.ts";
-import { Contest } from "../etcd/etcd.ts";
+import { Contest } from "../../support/contest.ts";
 import { open } from "../moves.ts";
 import { aName, call, claimOver, type Ran, seatOf, Stage, win } from "./stage.ts";
 

@@ -5,7 +5,7 @@ import { createCandidate, elect } from "conclave";
 import { postgres, postgresSchema } from "conclave/stores/postgres";
 import * as pgbouncer from "../../../scripts/servers/pgbouncer.mjs";
 import * as server from "../../../scripts/servers/postgres.mjs";
-import { Contest } from "../etcd/etcd.ts";
+import { Contest } from "../../support/contest.ts";
 import type { Servers } from "../../support/servers.ts";
 import { sleep } from "../../support/processes.ts";
 import { byHand } from "./stage.ts";

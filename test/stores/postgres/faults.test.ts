@@ -8,7 +8,7 @@ import { type ConclaveEvent, createCandidate } from "conclave";
 import { postgres, postgresSchema } from "conclave/stores/postgres";
 import * as pgbouncer from "../../../scripts/servers/pgbouncer.mjs";
 import * as server from "../../../scripts/servers/postgres.mjs";
-import { Contest } from "../etcd/etcd.ts";
+import { Contest } from "../../support/contest.ts";
 import type { FencedStore, Hold, Session } from "conclave/stores/contract";
 import { faketimeLibrary } from "../../support/faketime.ts";
 import type { Servers } from "../../support/servers.ts";

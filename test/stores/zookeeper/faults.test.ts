@@ -1,54 +1,16 @@
 // Three servers of ZooKeeper and three candidates, each on a host of its own, and what can happen to them. After every fault: no two held at one instant, tokens grew,
 // and somebody leads again without help. Judged from outside by the log of what each did and when (src/testing/judge.ts).
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { type Network, openNetwork } from "../../../scripts/servers/network.mjs";
+import { expect, it } from "vitest";
 import * as server from "../../../scripts/servers/zookeeper.mjs";
-import type { Servers } from "../../support/servers.ts";
-import { nowMs, type Player, sleep } from "../../support/processes.ts";
-import { Contest } from "../etcd/etcd.ts";
+import { nowMs, sleep } from "../../support/processes.ts";
+import { useEnsemble } from "../../support/contest.ts";
 import { leaderOf, urlOf } from "./zookeeper.ts";
 
 const TTL_MS = 4000;
 /** Declared for a leader of the ensemble that stood still: until the watch has told the holder. */
 const OVERLAP_MAX_MS = 1000;
 
-let network: Network;
-let servers: Servers;
-let contest: Contest;
-beforeAll(async () => {
-  network = openNetwork(6);
-  servers = await server.start({ nodes: 3, place: hostOf });
-  contest = new Contest();
-  for (const index of [3, 4, 5])
-    await contest.join({
-      store: urlOf(servers),
-      id: `c${index}`,
-      ttlMs: TTL_MS,
-      drainMs: 300,
-      under: hostOf(index).prefix,
-    });
-}, 90_000);
-afterAll(async () => {
-  await contest?.end();
-  await servers?.stop();
-  network?.stop();
-}, 60_000);
-afterEach(async () => {
-  for (const host of network.hosts) host.heal();
-  await contest.leader();
-});
-
-function hostOf(index: number): { readonly host: string; readonly prefix: readonly string[] } {
-  const host = network.hosts[index];
-  return { host: host?.address ?? "", prefix: host?.prefix ?? [] };
-}
-
-function placeOf(of: { readonly url: string } | Player): Network["hosts"][number] {
-  const index = "url" in of ? servers.nodes.findIndex(({ url }) => url === of.url) : 3 + contest.players.indexOf(of);
-  const host = network.hosts[index];
-  if (host === undefined) throw new Error("no such host");
-  return host;
-}
+const { contest, servers, placeOf } = useEnsemble(server, urlOf, { ttlMs: TTL_MS, drainMs: 300 });
 
 function expectOneLeader(): void {
   const { overlaps, regressions, unread } = contest.verdict();
@@ -77,7 +39,7 @@ it("the leading candidate is cut off, packets dropped: it stops before another l
 
 it("the leader of the ensemble is killed, and comes back", async () => {
   await contest.leader();
-  const member = await leaderOf(servers);
+  const member = await leaderOf(servers());
   await member.kill();
   await sleep(2 * TTL_MS);
   await contest.leader();
@@ -88,8 +50,12 @@ it("the leader of the ensemble is killed, and comes back", async () => {
 
 it("the leader of the ensemble is cut off from the other servers, not from the candidates", async () => {
   await contest.leader();
-  const member = await leaderOf(servers);
-  placeOf(member).cut(...servers.nodes.filter((node) => node !== member).map(placeOf));
+  const member = await leaderOf(servers());
+  placeOf(member).cut(
+    ...servers()
+      .nodes.filter((node) => node !== member)
+      .map(placeOf),
+  );
   await sleep(2 * TTL_MS);
   await contest.leader();
   placeOf(member).heal();
@@ -101,19 +67,19 @@ it("the leader of the ensemble is cut off from the other servers, not from the c
 it("ZooKeeper is down as a whole for two ttl: nobody leads, then somebody does, without help", async () => {
   const leader = await contest.leader();
   const at = nowMs();
-  await Promise.all(servers.nodes.map((member) => member.kill()));
+  await Promise.all(servers().nodes.map((member) => member.kill()));
   const stopped = await leader.hears("resigned", at);
   expect(stopped.at - at).toBeLessThan(TTL_MS);
   await sleep(2 * TTL_MS - (nowMs() - at));
   const back = nowMs();
-  await Promise.all(servers.nodes.map((member) => member.restart()));
+  await Promise.all(servers().nodes.map((member) => member.restart()));
   await contest.elected(back);
   expectOneLeader();
 }, 90_000);
 
 it("the leader of the ensemble is stopped for two ttl: an overlap is short, and ordered by the token", async () => {
   await contest.leader();
-  const member = await leaderOf(servers);
+  const member = await leaderOf(servers());
   member.pause();
   await sleep(2 * TTL_MS);
   member.resume();

@@ -1,8 +1,9 @@
-// Waits for a while, or until a signal aborts. Never rejects.
+// Waiting that a signal ends early. Never rejects: the caller looks at the signal afterwards.
 import type { Clock } from "../base/clock.ts";
-import { onAbort } from "../election/abort.ts";
+import { onAbort } from "./abort.ts";
+import { nodeClock } from "./clock.ts";
 
-export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+export function nap(ms: number, signal: AbortSignal, clock: Clock = nodeClock()): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
     const timer = clock.timer(ms, () => {

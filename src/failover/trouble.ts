@@ -1,0 +1,8 @@
+// What a monitor or a guard says when something went wrong that it goes on after.
+import { isConclaveError } from "../base/errors.ts";
+
+/** `what` with the reason, where there is one. */
+export function troubleOf(what: string, error?: unknown): { readonly type: "trouble"; readonly what: string } {
+  const why = isConclaveError(error) ? `${error.code}: ${error.message}` : error instanceof Error ? error.message : "";
+  return { type: "trouble", what: why === "" ? what : `${what}: ${why}` };
+}
