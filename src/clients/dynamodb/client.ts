@@ -270,6 +270,11 @@ function namesIn(expression: string, given: Readonly<Record<string, string>> = {
   return names;
 }
 
+/** What the first request would load. */
+export function loadDynamoClient(): void {
+  loadPeer(PEER);
+}
+
 function loadCommands(): Commands {
   const peer = loadPeer(PEER);
   if (peer === undefined)
