@@ -7,13 +7,14 @@
 import { DynamoDBClient, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createCandidate } from "conclave";
 import { dynamodb } from "conclave/stores/dynamodb";
 import { leaving, nodeRecipe } from "./networked/failover.mjs";
 import { crashOurs, holdMany, killRun, SETTLE_MS } from "./networked/ours.mjs";
-import { exitRows, EXTENT, lockRows } from "./networked/rows.mjs";
-import { inTurns } from "./networked/turns.mjs";
+import { exitRows, EXTENT, lockRows, say } from "./networked/rows.mjs";
+import { difference, inTurns, wordsFor } from "./networked/turns.mjs";
 import { keepResults } from "./results/keep.mjs";
 import { CREDENTIALS, makeTable, REGION, TABLE, urlOf } from "../scripts/servers/dynamodb.mjs";
 import { freePorts } from "../scripts/servers/process.mjs";
@@ -25,6 +26,11 @@ const CRASH_TTL_MS = 2_000;
 const CRASH_BOUND_MS = Math.ceil(CRASH_TTL_MS * 1.01 + 5 + CRASH_TTL_MS / 10 + 100);
 /** What a takeover within 250 ms costs: so often a waiter asks. */
 const LOOK_MS = 50;
+/** Of one name, in one process; at a ttl at which dynalite can answer them all when they begin at once. */
+const CROWD = 500;
+const CROWD_TTL_MS = 60_000;
+const CROWD_MS = 10_000;
+const CROWD_WITHIN_MS = 120_000;
 const TITLES = { ours: "withLock", minimal: "the fewest correct requests on the bare client (no session)" };
 
 /** @typedef {{ url: string, endpoint: string, count: () => Promise<Record<string, number>> }} Place */
@@ -51,8 +57,9 @@ export async function run() {
       ...(await locks(place, raw)),
       ...(await exits(place, raw)),
       ...(await crashOurs("dynamodb", place.url, CRASH_TTL_MS, CRASH_BOUND_MS, raw)),
-      // Waiters look once a second, or as often as the URL says: no keeper can be quicker than that.
-      ...(await killRun("dynamodb", place.url, raw, { goal: "" })),
+      ...(await crowd(place, raw)),
+      // A scout looks ten times a second, or each waiter as often as the URL says: no keeper can be quicker than that.
+      ...(await killRun("dynamodb", place.url, raw)),
       ...(await killRun("dynamodb", `${place.url}&lookMs=${LOOK_MS}`, raw, { more: `, lookMs ${LOOK_MS}` })),
     ];
     if (process.env["BENCH_KEEP"] === "1") keepResults("dynamodb", raw);
@@ -104,6 +111,50 @@ function bareLock(client) {
       }),
     );
   };
+}
+
+/** How many wait for one name, each as a process of its own would; what they ask in a second, and how many lead when the leader leaves. @param {Place} place @param {Record<string, unknown>} raw */
+async function crowd({ url, count }, raw) {
+  const waiting = new Set();
+  let [errors, led] = [0, 0];
+  const candidates = Array.from({ length: CROWD + 1 }, (_, index) =>
+    createCandidate({
+      store: dynamodb(url),
+      ttlMs: CROWD_TTL_MS,
+      drainMs: 100,
+      onEvent: ({ type }) => {
+        if (type === "waiting") waiting.add(index);
+        if (type === "error") errors++;
+      },
+    }),
+  );
+  const [first, ...others] = candidates;
+  const term = await first?.election("crowd").campaign();
+  const next = others.map((each) => each.election("crowd").campaign());
+  for (const each of next) each.then(() => led++).catch(() => {}); // closed
+  const begun = performance.now();
+  while (waiting.size < CROWD && performance.now() - begun < CROWD_WITHIN_MS) await sleep(100);
+  const tookMs = performance.now() - begun;
+  await sleep(SETTLE_MS);
+  const before = await count();
+  await sleep(CROWD_MS);
+  const { by, total } = difference(before, await count());
+  say(`asked while ${CROWD} waited for ${CROWD_MS / 1000} s: ${wordsFor(by)}; errors: ${errors}`);
+  const leftAt = performance.now();
+  await term?.resign();
+  await Promise.race(next);
+  const nextMs = performance.now() - leftAt;
+  await sleep(SETTLE_MS);
+  Object.assign(raw, { crowd: { tookMs, by, errors, nextMs, led, waiting: waiting.size } });
+  await Promise.all(candidates.map((each) => each.close()));
+  const what = `dynamodb, ${CROWD} candidates wait for one name`;
+  return [
+    { name: `${what}: all wait after`, value: tookMs, unit: "ms", goal: "" },
+    { name: `${what}: requests at the store`, value: (total / CROWD_MS) * 1000, unit: "/s", goal: "" },
+    { name: `${what}: errors`, value: errors, unit: "", goal: "≤ 0" },
+    { name: `${what}: the next one leads after`, value: nextMs, unit: "ms", goal: "" },
+    { name: `${what}: lead then`, value: led, unit: "", goal: "≤ 1" },
+  ];
 }
 
 /** @param {Place} place @param {Record<string, unknown>} raw */

@@ -18,6 +18,8 @@ export interface Driver {
   readonly server?: string | undefined;
   /** Makes the store. Asks no server before the store is used. */
   readonly open: (url: string) => Promise<Store>;
+  /** Loads the client that such a store loads at its first use. Asks no server. Absent: there is none, or it is loaded with the driver. */
+  readonly loadClient?: ((url: string) => Promise<void>) | undefined;
   /**
    * What the tables of README.md and docs/GUARANTEES.md show of it: several if its stores promise different things. Absent: the guarantee of the store at
    * `SCHEME://127.0.0.1:PORT/conclave`, or at `SCHEME://conclave` without a port.

@@ -21,5 +21,6 @@ export const dynamodbDriver: Driver = {
     const { dynamodb, lockClient } = await import("../stores/dynamodb.ts");
     return new URLSearchParams(url.split("?")[1]).get("layout") === "lock-client" ? lockClient(url) : dynamodb(url);
   },
+  loadClient: async () => (await import("../clients/dynamodb/client.ts")).loadDynamoClient(),
   schema: async ({ schema }) => (await import("../stores/dynamodb.ts")).dynamodbSchema({ table: schema }),
 };

@@ -20,6 +20,12 @@ export async function openStore(url: string): Promise<Store> {
   return await driver.open(url);
 }
 
+/** For a process that stands by: loads what a store of this URL needs, so that its first request need not wait for that. Asks no server. */
+export async function readyStore(url: string): Promise<void> {
+  await openStore(url);
+  await driverOf(url)?.loadClient?.(url);
+}
+
 /** Mostly a variable of the environment that is not set. */
 function noUrl(url: unknown): ConclaveError {
   const message = `openStore: ${show(url)} is not a URL. Is the environment variable set? Known here: ${knownSchemes()}`;

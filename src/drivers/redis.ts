@@ -16,6 +16,10 @@ export const redisDriver: Driver = {
     ];
   },
   open: async (url) => (await import("../stores/redis.ts")).redis(url),
+  loadClient: async (url) => {
+    const wanted = new URLSearchParams(url.split("?")[1]).get("conclave_client");
+    (await import("../clients/redis/client.ts")).loadRedisClient(wanted ?? undefined);
+  },
   guard: async (url, { prefix }) => {
     const { redisFence } = await import("../fencing/redis.ts");
     const fence = redisFence(url, { prefix });

@@ -26,7 +26,8 @@ export class Watches {
   }
 
   add(question: Question): void {
-    if (this.#store.guarantee.wakes === "poll") return;
+    const { wakes, tellsFew } = this.#store.guarantee;
+    if (wakes === "poll" && tellsFew !== true) return;
     const present = this.#groups.get(question.name)?.questions.get(question.name);
     if (present !== undefined && present.bid === question.bid && present.session?.id === question.session?.id) return;
     if (this.#coming.size === 0) queueMicrotask(() => this.#begin());

@@ -235,8 +235,10 @@ export function tenureEndsAt({ settings }: Machine, campaign: Campaign): number 
 
 /** Learns of a deletion before the next keep does. */
 export function watchOwn(machine: Machine, open: Open, { name, bid }: Hold, effects: Effect[]): void {
-  const question = machine.settings.guarantee.shape === "race" ? { name } : { name, bid, session: open.session };
-  effects.push({ type: "watch", question });
+  const { shape, wakes } = machine.settings.guarantee;
+  // What such a store tells is told to a few who wait: a holder must not take the place of one of them.
+  if (wakes === "poll") return void effects.push({ type: "unwatch", name });
+  effects.push({ type: "watch", question: shape === "race" ? { name } : { name, bid, session: open.session } });
 }
 
 /**

@@ -36,6 +36,8 @@ export interface Guarantee<F extends Fencing = Fencing> {
   readonly wakes: "watch" | "poll";
   /** With `wakes` "poll": how often waiters look. They look ten times in a ttl at least. @default 1000 */
   readonly lookMs?: number | undefined;
+  /** With `wakes` "poll": `watch` tells a few of those who wait sooner. The others look, and so do these. */
+  readonly tellsFew?: boolean | undefined;
   /** A watch that has not ended has told everything: waiters look for themselves once a minute, or in eight ttls if that is longer. */
   readonly hintsUntilEnd?: boolean;
   /** In a race: a hint that the seat is vacant reaches everybody who waits, at once. Then claims are spread by how often they were in vain (`spreadMs` of lease/backoff.ts). */

@@ -24,7 +24,10 @@ export type { DynamoClient } from "../clients/dynamodb/client.ts";
 export interface DynamoOptions {
   /** The name of the table. `conclave schema dynamodb` prints how it is made. */
   readonly table: string;
-  /** How often a candidate that waits looks, from 20 up: each look is a request. @default 1000, and ten times in a ttl at least */
+  /**
+   * How often each candidate that waits looks, from 20 to 60,000: each look is a request. @default 1000, and ten times in a ttl at least; and one of those who wait for a name looks
+   * every 100 ms
+   */
   readonly lookMs?: number | undefined;
 }
 

@@ -5,7 +5,7 @@
 // src/keeper/will.ts says why that ends nothing else. A store that keeps record by record has no session to end: there the will is executed
 // again after a request's time, for the renewal that was under way.
 import { asBid, type Store, type Will } from "../stores/contract.ts";
-import { openStore } from "../drivers/open-store.ts";
+import { openStore, readyStore } from "../drivers/open-store.ts";
 import { executeWill, WILL_TIMEOUT_MS } from "../keeper/will.ts";
 import type { Estate } from "./keeper-words.ts";
 
@@ -23,7 +23,7 @@ async function main(): Promise<number> {
   return isDone ? 0 : 1;
 }
 
-/** What comes last; a line before it is read as soon as it is there, and its store is loaded. That opens nothing, and is not needed: whatever fails here fails again when it counts. */
+/** What comes last; a line before it is read as soon as it is there, and its store is loaded, with its client. That opens nothing, and is not needed: whatever fails here fails again when it counts. */
 async function heard(): Promise<string> {
   let said = "";
   for await (const part of process.stdin.setEncoding("utf8")) {
@@ -32,7 +32,7 @@ async function heard(): Promise<string> {
     if (end < 0) continue;
     const { url } = JSON.parse(said.slice(0, end)) as Pick<Estate, "url">;
     said = said.slice(end + 1);
-    openStore(url).catch(() => {});
+    readyStore(url).catch(() => {});
   }
   return said;
 }

@@ -60,6 +60,9 @@ const KEYS_PER_READ = 100;
 type Commands = Readonly<Record<string, new (input: object) => object>>;
 type Input = Readonly<Record<string, unknown>>;
 
+/** A loose read costs half, and may show what was there a moment ago: for hints alone. */
+export type Consistency = "consistent" | "loose";
+
 export class DynamoTable {
   readonly table: string;
   /** The attribute that is the table's key. */
@@ -79,26 +82,36 @@ export class DynamoTable {
   }
 
   /** One place for each key, in their order; undefined where there is no item. Throws `Throttled` if the table has no capacity left for some of them. */
-  async read(keys: readonly string[], signal: AbortSignal): Promise<readonly (Item | undefined)[]> {
+  async read(
+    keys: readonly string[],
+    signal: AbortSignal,
+    consistency: Consistency = "consistent",
+  ): Promise<readonly (Item | undefined)[]> {
+    const ConsistentRead = consistency === "consistent";
     const wanted = [...new Set(keys)];
     const found = new Map<string, Item>();
     const [only] = wanted;
     if (wanted.length === 1 && only !== undefined) {
-      const { Item: item } = await this.#send("GetItemCommand", { Key: this.#key(only), ConsistentRead: true }, signal);
+      const { Item: item } = await this.#send("GetItemCommand", { Key: this.#key(only), ConsistentRead }, signal);
       return keys.map(() => item as Item | undefined);
     }
     const chunks = Array.from({ length: Math.ceil(wanted.length / KEYS_PER_READ) }, (_, index) =>
       wanted.slice(index * KEYS_PER_READ, (index + 1) * KEYS_PER_READ),
     );
-    await Promise.all(chunks.map((chunk) => this.#readChunk(chunk, found, signal)));
+    await Promise.all(chunks.map((chunk) => this.#readChunk(chunk, found, ConsistentRead, signal)));
     return keys.map((key) => found.get(key));
   }
 
   /** What did not fit into one answer is asked for again, as long as each answer brings something. */
-  async #readChunk(keys: readonly string[], found: Map<string, Item>, signal: AbortSignal): Promise<void> {
+  async #readChunk(
+    keys: readonly string[],
+    found: Map<string, Item>,
+    ConsistentRead: boolean,
+    signal: AbortSignal,
+  ): Promise<void> {
     let left: readonly Input[] = keys.map((key) => this.#key(key));
     while (left.length > 0) {
-      const request = { RequestItems: { [this.table]: { Keys: left, ConsistentRead: true } } };
+      const request = { RequestItems: { [this.table]: { Keys: left, ConsistentRead } } };
       const answer = await this.#send("BatchGetItemCommand", request, signal, false);
       const items = ((answer["Responses"] ?? {}) as Record<string, Item[]>)[this.table] ?? [];
       for (const item of items) found.set(item[this.keyName]?.S ?? "", item);
@@ -255,6 +268,11 @@ function namesIn(expression: string, given: Readonly<Record<string, string>> = {
   const names: Record<string, string> = {};
   for (const [, name = ""] of expression.matchAll(/#(\w+)/g)) names[`#${name}`] = given[`#${name}`] ?? name;
   return names;
+}
+
+/** What the first request would load. */
+export function loadDynamoClient(): void {
+  loadPeer(PEER);
 }
 
 function loadCommands(): Commands {

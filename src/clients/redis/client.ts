@@ -74,21 +74,27 @@ export class UrlPort implements RedisPort {
   }
 
   async #connect(): Promise<OwnPort> {
-    const open = this.#opener();
+    const open = openerOf(this.#withClient);
+    if (open === undefined) throw new NothingInstalled(this.#withClient);
     try {
       return await open(this.#server, CONNECT_WITHIN_MS);
     } catch (cause) {
       throw new NotSent((cause as Error | undefined)?.message ?? String(cause), { cause });
     }
   }
+}
 
-  #opener(): NonNullable<ReturnType<typeof ioredisOpener>> {
-    const { ioredis, redis } = { ioredis: ioredisOpener, redis: nodeRedisOpener };
-    const found =
-      this.#withClient === "redis" ? redis() : this.#withClient === "ioredis" ? ioredis() : (ioredis() ?? redis());
-    if (found === undefined) throw new NothingInstalled(this.#withClient);
-    return found;
-  }
+type Opener = NonNullable<ReturnType<typeof ioredisOpener>>;
+
+/** Undefined: neither is installed. */
+function openerOf(withClient: string | undefined): Opener | undefined {
+  if (withClient === "redis") return nodeRedisOpener();
+  return withClient === "ioredis" ? ioredisOpener() : (ioredisOpener() ?? nodeRedisOpener());
+}
+
+/** What the first request of a URL would load. */
+export function loadRedisClient(withClient: string | undefined): void {
+  openerOf(withClient);
 }
 
 /** Neither client is there. */

@@ -8,7 +8,7 @@
 import { randomUUID } from "node:crypto";
 import { isGivenUp } from "../call.ts";
 import type { Call } from "../contract.ts";
-import type { Change, DynamoTable, Item, Written } from "../../clients/dynamodb/client.ts";
+import type { Change, Consistency, DynamoTable, Item, Written } from "../../clients/dynamodb/client.ts";
 import { text } from "./items.ts";
 import type { Whereabouts } from "./refusals.ts";
 
@@ -33,18 +33,21 @@ export type Swapped =
 export class Desk {
   readonly table: DynamoTable;
   readonly where: Whereabouts;
+  readonly #consistency: Consistency;
 
-  constructor(table: DynamoTable, where: Whereabouts) {
+  /** One that reads loosely is for hints: nothing may be claimed, kept or given back by what it reads. */
+  constructor(table: DynamoTable, where: Whereabouts, consistency: Consistency = "consistent") {
     this.table = table;
     this.where = where;
+    this.#consistency = consistency;
   }
 
   async read(keys: readonly string[], call: Call): Promise<readonly (Item | undefined)[]> {
-    return keys.length === 0 ? [] : await this.table.read(keys, call.signal);
+    return keys.length === 0 ? [] : await this.table.read(keys, call.signal, this.#consistency);
   }
 
   async readOne(key: string, call: Call): Promise<Item | undefined> {
-    return (await this.table.read([key], call.signal))[0];
+    return (await this.read([key], call))[0];
   }
 
   /** With a new stamp, which is told. `written` also if an earlier try of this very write was applied. */

@@ -39,6 +39,7 @@ import { askedItem, flag, nameOf, SEATS, seatKey, text, whole } from "./items.ts
 import { readMemos, writeMemo } from "./memos.ts";
 import { foreignTable, globalTable, outcomeOf, type Whereabouts } from "./refusals.ts";
 import { KEY } from "./schema.ts";
+import { Scouts } from "./scouts.ts";
 import { DynamoShelf, seatOf } from "./shelf.ts";
 
 export interface DynamoSettings {
@@ -53,11 +54,16 @@ export class DynamoStore implements FencedStore, AsksToLeave, KeepsMemos, ListsN
   readonly #desk: Desk;
   readonly #shelf: DynamoShelf;
   readonly #mailboxes = new Mailboxes();
+  readonly #scouts: Scouts | undefined;
 
   constructor(table: DynamoTable, where: Whereabouts, { lookMs, now = wallClock }: DynamoSettings = {}) {
-    this.guarantee = lookMs === undefined ? GUARANTEE : { ...GUARANTEE, lookMs };
+    this.guarantee = lookMs === undefined ? GUARANTEE : { ...GUARANTEE, lookMs, tellsFew: false };
     this.#desk = new Desk(table, where);
     this.#shelf = new DynamoShelf(this.#desk, now);
+    if (lookMs !== undefined) return;
+    const loose = new Desk(table, where, "loose");
+    const glances = new DynamoShelf(loose, now);
+    this.#scouts = new Scouts({ desk: loose, now, look: (name, call) => glances.seats([name], call) });
   }
 
   keep(session: Session | SessionSpec, holds: readonly Hold[], call: Call, wish: KeepWish = {}): Promise<Kept> {
@@ -122,9 +128,10 @@ export class DynamoStore implements FencedStore, AsksToLeave, KeepsMemos, ListsN
     });
   }
 
-  /** Says nothing until its signal aborts: waiters look from time to time. */
-  watch(_questions: readonly Question[], call: Call): AsyncIterable<Hint> {
-    return this.#mailboxes.watch(call.signal, () => () => {});
+  /** Says something only to one that is a scout (scouts.ts): the others look from time to time. */
+  watch(questions: readonly Question[], call: Call): AsyncIterable<Hint> {
+    const names = questions.map(({ name }) => name);
+    return this.#mailboxes.watch(call.signal, (mailbox) => this.#scouts?.add(names, mailbox) ?? (() => {}));
   }
 
   askToLeave(name: Name, token: Token, call: Call): Promise<AskedToLeave> {

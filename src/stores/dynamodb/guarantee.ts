@@ -16,6 +16,7 @@ export const GUARANTEE: Guarantee<"fenced"> = {
     why: "whole milliseconds, long enough for a few requests to a region, up to a day",
   },
   wakes: "poll",
+  tellsFew: true,
   cap: "CP within one region: a conditional write is decided once. While the region or the way to it is away nobody is elected. Fit for services on AWS that have no database of their own, and for functions.",
   fencing: "fenced",
   token: {

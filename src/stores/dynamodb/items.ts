@@ -1,8 +1,9 @@
-// The three kinds of items that the native layout keeps, read and checked: an item can be edited by hand, and nothing may be decided on nonsense.
+// The kinds of items that the native layout keeps, read and checked: an item can be edited by hand, and nothing may be decided on nonsense.
 //
 //   session/ID    one candidate process. `ended` is for ever: the item stays, so that a late request cannot open the session again
 //   seat/NAME     who holds a name, its token, and its memos. It stays when the name is given back
 //   name/NAME     that the name has a seat, and its era. It is read only where a seat is made or gone
+//   scout/NAME    who looks often for all who wait (scouts.ts). Nothing is decided by it
 //
 // INVARIANT  every write of an item draws a new `stamp`, except those that are no sign of life (memos, requests to hand over)
 // INVARIANT  token of a seat = era · 2^40 + (how many grants the seat has seen in this era)
@@ -50,6 +51,7 @@ const SEAT = "seat/";
 export const sessionKey = (id: string): string => `session/${id}`;
 export const seatKey = (name: Name): string => `${SEAT}${name}`;
 export const nameKey = (name: Name): string => `name/${name}`;
+export const scoutKey = (name: Name): string => `scout/${name}`;
 export const SEATS: string = SEAT;
 export const nameOf = (key: string): Name => key.slice(SEAT.length);
 

@@ -1,15 +1,21 @@
 // The table of `dynamodb:` as an owner makes it: one text as the key, and an index of seats by the session that holds them. As CloudFormation, and as a command
 // of the aws tool. Reads and writes of an election cost the same whatever else is in the table.
 //
-// The table's time-to-live attribute is one that sessions have and no seat ever gets: a deleted seat would forget its token, a deleted session forgets nothing (shelf.ts, 5).
+// The table's time-to-live attribute is one that sessions and scouts have and no seat ever gets: a deleted seat would forget its token, a deleted session forgets nothing (shelf.ts, 5).
 
 /** The table's key. The AWS lock client has the same by default. */
 export const KEY = "key";
 /** Seats by the session that holds them: finds what a lost answer has left behind. */
 export const HELD_INDEX = "conclave-held";
 export const HELD_BY = "heldBy";
-/** Of sessions alone: from when on AWS may remove the item, in seconds since 1970. */
+/** Of sessions and scouts alone: from when on AWS may remove the item, in seconds since 1970. */
 export const GONE_AT = "goneAt";
+/** So long the item of a session stays after its ttl has run out: far longer than a request can be late. */
+const KEPT_SECONDS = 86_400;
+
+export function goneAt(now: Date, ttlMs: number): { readonly [GONE_AT]: { readonly N: string } } {
+  return { [GONE_AT]: { N: `${Math.ceil((now.getTime() + ttlMs) / 1000) + KEPT_SECONDS}` } };
+}
 
 export interface TablePlace {
   readonly table: string;

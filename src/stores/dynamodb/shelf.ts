@@ -38,7 +38,7 @@ import {
   whole,
 } from "./items.ts";
 import { overtaken } from "./refusals.ts";
-import { GONE_AT, HELD_BY } from "./schema.ts";
+import { type GONE_AT, goneAt, HELD_BY } from "./schema.ts";
 
 /** What stands at a name. */
 export interface Place {
@@ -52,8 +52,6 @@ export interface Place {
 
 const OVER_STAMP = "#stamp = :over";
 const NOT_THERE = "attribute_not_exists(#key)";
-/** So long the item of a session stays after its ttl has run out: far longer than a request can be late. */
-const KEPT_SECONDS = 86_400;
 /** More names than one process waits for. */
 const NAMES = 10_000;
 
@@ -71,7 +69,7 @@ export class DynamoShelf {
   }
 
   #goneAt(ttlMs: number): { readonly [GONE_AT]: Attribute } {
-    return { [GONE_AT]: whole(Math.ceil((this.#now().getTime() + ttlMs) / 1000) + KEPT_SECONDS) };
+    return goneAt(this.#now(), ttlMs);
   }
 
   // ---- sessions

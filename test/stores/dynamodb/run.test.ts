@@ -1,5 +1,5 @@
 // `conclave run` on DynamoDB: when its process is killed, its keeper ends the session, and the next one leads with its next look, long before the ttl. There are no events, so
-// that how soon it looks is what decides: `lookMs`.
+// that how soon it looks is what decides: it is a scout, or has `lookMs`.
 import { afterAll, expect, it } from "vitest";
 import * as server from "../../../scripts/servers/dynamodb.mjs";
 import { CommandLine, type Running } from "../../cli/command.ts";
@@ -11,7 +11,7 @@ afterAll(() => cli.end());
 const servers = useServers(server);
 
 it.each([
-  ["once a second, unless it is told otherwise", ""],
+  ["as a scout, unless it is told otherwise", ""],
   ["as often as the URL says", "&lookMs=50"],
 ])(
   "a killed conclave run is replaced long before its ttl, by one that looks %s",

@@ -70,6 +70,36 @@ it("of several claims in one request none is written if one of them finds what i
   await mine.close();
 });
 
+it("of two claims of one name in one request one is granted, in either layout", async () => {
+  for (const layout of ["ours", "redlock"] as const) {
+    const mine = redis(url(), { prefix: `twice-${layout}`, layout });
+    const sessions = [await open(mine), await open(mine)];
+    const claims = sessions.map((session, index) => ({
+      session,
+      name: `twice ${layout}`,
+      bid: asBid(`b.${index}`),
+      over: VACANT,
+      value: "",
+    }));
+    expect((await mine.claim(claims, call())).map(({ kind }) => kind)).toEqual(["granted", "beaten"]);
+    for (const session of sessions) {
+      await mine.release({ session, holds: [], endSession: true }, call());
+      const holds = `twice-${layout}:holds:${session.id}`;
+      expect(await byHand(url(), "EXISTS", holds)).toBe(0);
+    }
+    await mine.close();
+  }
+});
+
+it("the list of what a session has expires by itself, also if several names were taken at once", async () => {
+  const mine = redis(url(), { prefix: "lists" });
+  const session = await open(mine);
+  const claims = ["a", "b", "c"].map((name) => ({ session, name, bid: asBid(`b.${name}`), over: VACANT, value: "" }));
+  await mine.claim(claims, call());
+  expect(Number(await byHand(url(), "PTTL", `lists:holds:${session.id}`))).toBeGreaterThan(session.ttlMs);
+  await mine.close();
+});
+
 it("one renewal is one request, whatever is held; a free name is taken with one, and given back with one", async () => {
   const candidate = createCandidate({ store, ttlMs: 60_000, unfenced: true });
   await candidate.withLock("warm", async () => {});

@@ -12,20 +12,31 @@ local function mayTake(seat, claim)
   return claim.over == seat.version
 end
 
+-- Each seat is read once, and again only if this script has written it: a second claim of one name must find the first one there.
+local seats = {}
+local function found(key, name)
+  seats[key] = seats[key] or seatAt(key, name)
+  return seats[key]
+end
+local function take(key, claim, holder)
+  seats[key] = nil
+  occupy(key, claim.name, holder, claim.bid, claim.value)
+end
+
 local function answer(index, claim)
   local holder = living(claim.session)
   if not holder then return { kind = 'session-lost' } end
   local key = KEYS[1 + index]
-  local seat = seatAt(key, claim.name)
+  local seat = found(key, claim.name)
   if seat.state == 'foreign' then return { kind = 'foreign', key = seat.key } end
   if seat.state == 'held' and isOf(seat, claim.session, claim.bid) then
-    if seat.value ~= claim.value then occupy(key, claim.name, holder, claim.bid, claim.value) end
+    if seat.value ~= claim.value then take(key, claim, holder) end
     return { kind = 'granted' }
   end
   if not mayTake(seat, claim) then return { kind = 'beaten', seat = seat } end
   if isTooYoung() then return { kind = 'restarted' } end
   if asked.votes then holder.ends = now + holder.ttl end
-  occupy(key, claim.name, holder, claim.bid, claim.value)
+  take(key, claim, holder)
   if asked.votes then extendSession(holder) end
   if seat.dead then
     local _, isKnown = living(seat.dead)
@@ -39,7 +50,7 @@ end
 if #asked.claims > 1 then
   for index, claim in ipairs(asked.claims) do
     living(claim.session)
-    seatAt(KEYS[1 + index], claim.name)
+    found(KEYS[1 + index], claim.name)
   end
 end
 local answers = {}

@@ -36,7 +36,7 @@ local function readOf(...)
 end
 
 -- The session if it lives; whether there is a record of it at all; whether somebody has ended it.
-local function living(id)
+local function readSession(id)
   local record = readOf('HMGET', sessionKey(id), 'ttl', 'until', 'candidate', 'beat', 'ended')
   if not record then error('CONCLAVE-FOREIGN ' .. sessionKey(id)) end
   if not record[1] then return nil, false, false end
@@ -44,6 +44,18 @@ local function living(id)
   if not ttl or not ends then error('CONCLAVE-FOREIGN ' .. sessionKey(id)) end
   if record[5] or now >= ends then return nil, true, record[5] and true end
   return { id = id, ttl = ttl, ends = ends, candidate = record[3] or '', beat = record[4] or nil }, true
+end
+
+-- Each session is read once in a script. Nothing that a script writes makes a session live or not by what it has read of it: `now` stands still, a session that lives is
+-- only extended (in the same table), and only one that does not live is buried.
+local sessions = {}
+local function living(id)
+  local read = sessions[id]
+  if not read then
+    read = { readSession(id) }
+    sessions[id] = read
+  end
+  return read[1], read[2], read[3]
 end
 
 -- What is over stays over, also if the clock is set back.
@@ -143,7 +155,8 @@ local function occupy(key, name, holder, bid, value)
     redis.call('DEL', wasKey(name))
   end
   redis.call('HSET', holdsKey(holder.id), name, bid .. '\n' .. key)
-  redis.call('PEXPIRE', holdsKey(holder.id), holder.ttl + REMEMBER_SESSION_MS)
+  if not holder.hasList then redis.call('PEXPIRE', holdsKey(holder.id), holder.ttl + REMEMBER_SESSION_MS) end
+  holder.hasList = true -- its list lasts, as of this script
   tell(name, 'held')
 end
 
