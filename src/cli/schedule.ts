@@ -33,7 +33,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const { values, positionals } = readFlags({ args: [...args], options: OPTIONS, allowPositionals: true });
   const [what, name, key, ...others] = positionals;
   if (what !== "reset" || name === undefined || key === undefined || others.length > 0)
-    throw new UsageError("conclave schedule reset NAME KEY");
+    throw new UsageError("it is used as: conclave schedule reset NAME KEY");
   const waitMs = readDuration("--wait", values.wait);
   const nowMs = new Date().getTime();
   const slotMs = values.to === undefined ? nowMs : Date.parse(values.to);
