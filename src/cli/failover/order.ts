@@ -24,7 +24,7 @@ export async function order(kind: "switchover" | "pause" | "resume", args: reado
     const wanted =
       kind === "switchover" ? ({ kind, to: values.to, isForced: values.force } as const) : ({ kind } as const);
     process.stderr.write(
-      `conclave failover: the order is given; waiting up to ${values.wait} for the leading monitor\n`,
+      `conclave failover: the order is given, and waits up to ${values.wait} for the leading monitor. It stands even if you interrupt this command.\n`,
     );
     const answer = await giveOrder(candidate, setup.config.name, wanted, AbortSignal.timeout(waitMs));
     if (answer === undefined) {
