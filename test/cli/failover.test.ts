@@ -29,7 +29,9 @@ describe("conclave failover", () => {
     const file = config({ quorum: 9, ttlMs: 1, colour: "red", servers: { a: "http://x", b: "redis://h:1" } });
     const { code, stderr } = await run("status", "--config", file);
     expect(code).toBe(2);
-    for (const word of ["colour", "quorum", "servers.a", "ttlMs"]) expect(stderr).toContain(word);
+    const problems = stderr.split("\n").filter((line) => line.startsWith("  - "));
+    for (const word of ["colour", "quorum", "servers.a", "ttlMs"])
+      expect(problems).toContainEqual(expect.stringContaining(word));
   });
 
   it("refuses a file with a password that others may read", PATIENT, async () => {
