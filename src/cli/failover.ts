@@ -1,9 +1,11 @@
 // `conclave failover …`: replaces a primary that is down, and never lets two take writes. Each verb is a file of its own; what happens is in src/failover.
-import { NOT_UNDERSTOOD, UsageError } from "./command.ts";
+import { NOT_UNDERSTOOD } from "./command.ts";
 import { guard } from "./failover/guard.ts";
 import { monitor } from "./failover/monitor.ts";
 import { order } from "./failover/order.ts";
 import { status } from "./failover/status.ts";
+import { refuseVerb } from "./flags.ts";
+import { fit } from "./words.ts";
 
 export const help: string = `usage: conclave failover VERB --config FILE [options]
 
@@ -50,9 +52,9 @@ export async function run(args: readonly string[]): Promise<number> {
     case "resume":
       return await order(verb, rest);
     case undefined:
-      process.stderr.write(help);
+      process.stderr.write(fit(help));
       return NOT_UNDERSTOOD;
     default:
-      throw new UsageError(`conclave failover ${verb}: monitor, guard, status, switchover, pause or resume`);
+      refuseVerb(verb, ["monitor", "guard", "status", "switchover", "pause", "resume"]);
   }
 }

@@ -29,14 +29,22 @@ export function onlyName(positionals: readonly string[], what: string): string {
   return name;
 }
 
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
+/** Refuses a word that is none of the verbs of a command. */
+export function refuseVerb(typed: string, verbs: readonly string[]): never {
+  const meant = nearest(typed, verbs);
+  const hint = didYouMean(meant === undefined ? undefined : JSON.stringify(meant));
+  const all = `${verbs.slice(0, -1).join(", ")} or ${verbs.at(-1) ?? ""}`;
+  throw new UsageError(`there is no verb ${JSON.stringify(typed)}; it is one of ${all}.${hint}`);
+}
 
-/** `500ms`, `2s`, `1m` in milliseconds. A bare number is refused: nobody knows whether it means seconds. */
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** `500ms`, `2s`, `1m`, `1h` in milliseconds. A bare number is refused: nobody knows whether it means seconds. */
 export function readDuration(flag: string, text: string): number {
-  const [, digits = "", unit = ""] = /^(\d{1,9})(ms|s|m)$/.exec(text) ?? [];
+  const [, digits = "", unit = ""] = /^(\d{1,9})(ms|s|m|h)$/.exec(text) ?? [];
   const perUnit = UNITS[unit];
   if (perUnit === undefined)
-    throw new UsageError(`${flag} ${text}: a duration is a whole number with its unit, such as 500ms, 2s or 1m`);
+    throw new UsageError(`${flag} ${text}: a duration is a whole number with its unit, such as 500ms, 2s, 1m or 1h`);
   return Number(digits) * perUnit;
 }
 

@@ -15,7 +15,7 @@ list what was ever led.
 
 ${STORE_HELP}
   --most N      so many at most (default 1000), in the order of their names
-  --schedules   instead, their schedules: the last slot that was had, what became of it, and the next one
+  --schedules   instead, their schedules: the last slot that was taken, what became of it, and the next one
                 ({"schedules": [{"election", "key", "slot", "state", "at", "next", "token"}], "isWhole"})
   --json        one JSON object: {"elections": [{"election", "leader": {"id", "token", "value"} |
                 null}], "semaphores": [{"semaphore", "holders": [{"seat", "id", "value"}]}],

@@ -20,7 +20,19 @@ export function line(event: object, isJson: boolean): string {
     return value instanceof Error ? { message: value.message } : value;
   };
   if (isJson) return `${JSON.stringify({ at, ...event }, plain)}\n`;
-  const { type, ...facts } = event as { readonly type: string };
-  const words = Object.entries(facts).map(([key, value]) => `${key}=${JSON.stringify(value, plain)}`);
-  return `${at} ${[type, ...words].join(" ")}\n`;
+  const { type, is, ...facts } = unfolded(event as Facts);
+  const words = Object.entries(facts).map(([key, value]) => `${key}=${JSON.stringify(forPeople(value), plain)}`);
+  return `${at} ${[type, ...(is === undefined ? [] : [is]), ...words].join(" ")}\n`;
+}
+
+type Facts = Readonly<Record<string, unknown>>;
+
+/** For people, what stands inside of `news`, and inside of its entry for the history, is told as facts of the event itself. */
+function unfolded({ news, entry, wallMs: _wallMs, ...facts }: Facts): Facts {
+  const inside = news ?? entry;
+  return typeof inside === "object" && inside !== null ? unfolded({ ...facts, ...inside }) : facts;
+}
+
+function forPeople(value: unknown): unknown {
+  return typeof value === "number" ? Math.round(value) : value;
 }

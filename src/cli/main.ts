@@ -73,8 +73,9 @@ async function runCommand(name: string, { load, trouble }: Command, args: readon
     return await module.run(args, { home: import.meta.url });
   } catch (error) {
     const isUsage = error instanceof UsageError;
-    const more = isUsage ? `${/[.?!]$/.test(error.message) ? "" : "."} More: conclave ${name} --help` : "";
-    process.stderr.write(`conclave ${name}: ${describe(error)}${more}\n`);
+    const said = listed(describe(error));
+    const end = said.includes("\n") ? "\n" : /[.?!]$/.test(said) ? " " : ". ";
+    process.stderr.write(`conclave ${name}: ${said}${isUsage ? `${end}More: conclave ${name} --help` : ""}\n`);
     return trouble ?? (isUsage || isInvalid(error) ? NOT_UNDERSTOOD : UNKNOWN);
   }
 }
@@ -87,6 +88,12 @@ function asksForHelp(args: readonly string[]): boolean {
 
 function isInvalid(error: unknown): boolean {
   return isConclaveError(error) && error.code === "CONFIG_INVALID";
+}
+
+/** Several problems of one file or call are easier to read one below the other. */
+function listed(message: string): string {
+  const [head = "", ...problems] = message.split(" · ");
+  return problems.length < 2 ? message : [head, ...problems.map((problem) => `  - ${problem}`)].join("\n");
 }
 
 function describe(error: unknown): string {

@@ -3,7 +3,7 @@
 import { createCandidate, requireFenced, type Store } from "../index.ts";
 import { drainMember, groupStatus, type GroupStatus, transferPartition } from "../partitions/admin.ts";
 import { type Context, NO, UsageError, YES } from "./command.ts";
-import { readCount, readFlags } from "./flags.ts";
+import { readCount, readFlags, refuseVerb } from "./flags.ts";
 import { runPartitionsDemo } from "./partitions/demo.ts";
 import { chooseStore, missingFile, STORE_HELP } from "./store.ts";
 
@@ -13,15 +13,15 @@ export const help: string = `usage: conclave partitions status GROUP [--leads] [
        conclave partitions transfer GROUP PARTITION [MEMBER]
        conclave partitions demo [--members N] [--partitions N] [--ttl DURATION]
 
-status    who is in the group, who controls it, how many partitions each leads, and which nobody
-          leads; with --leads a line for each partition. Hints and not proofs.
-drain     everything that MEMBER leads moves to the others, as its work stops; nothing new comes
-          to MEMBER
-undrain   MEMBER may lead again
-transfer  MEMBER leads PARTITION while it is there; without MEMBER any may lead it again
-demo      real processes on a sqlite: store, or that of --store, share partitions; one is killed, one
-          is stopped past its ttl and goes on, one is cut off from a store at one network address.
-          Exits 0 only if by their own notes no partition was led by two at once
+  status    who is in the group, who controls it, how many partitions each leads, and which nobody
+            leads; with --leads a line for each partition. Hints and not proofs.
+  drain     everything that MEMBER leads moves to the others, as its work stops; nothing new comes
+            to MEMBER
+  undrain   MEMBER may lead again
+  transfer  MEMBER leads PARTITION while it is there; without MEMBER any may lead it again
+  demo      real processes on a sqlite: store, or that of --store, share partitions; one is killed, one
+            is stopped past its ttl and goes on, one is cut off from a store at one network address.
+            Exits 0 only if by their own notes no partition was led by two at once
 
 ${STORE_HELP}
   --json        one JSON object; of status {"group", "partitions", "controller", "members", "unled",
@@ -46,7 +46,7 @@ export async function run(args: readonly string[], { home }: Context): Promise<n
   const { values, positionals } = readFlags({ args: [...args], options: OPTIONS, allowPositionals: true });
   const [what, group, ...rest] = positionals;
   if (what === "demo") return await runPartitionsDemo(values, group, new URL("./partitions/member.js", home));
-  if (group === undefined) throw new UsageError("conclave partitions status|drain|undrain|transfer GROUP, or demo");
+  if (group === undefined) throw new UsageError(usageOf(what));
   const act = actOf(what, rest);
   const store = await chooseStore(values.store);
   try {
@@ -68,7 +68,23 @@ function actOf(what: string | undefined, rest: readonly string[]): "status" | Wi
     return { drain: first, isDraining: what === "drain" };
   if (what === "transfer" && first !== undefined && rest.length <= 2)
     return { partition: readCount("PARTITION", first, 0), to: second };
-  throw new UsageError("conclave partitions status GROUP | drain GROUP MEMBER | transfer GROUP PARTITION [MEMBER]");
+  throw new UsageError(usageOf(what));
+}
+
+const VERBS: Readonly<Record<string, string>> = {
+  status: "GROUP",
+  drain: "GROUP MEMBER",
+  undrain: "GROUP MEMBER",
+  transfer: "GROUP PARTITION [MEMBER]",
+  demo: "[--members N]",
+};
+
+/** How a verb is used, for a command line that leaves something out or says too much. */
+function usageOf(what: string | undefined): string {
+  if (what === undefined) return `a verb is missing; it is one of ${Object.keys(VERBS).join(", ")}`;
+  const names = Object.hasOwn(VERBS, what) ? VERBS[what] : undefined;
+  if (names === undefined) return refuseVerb(what, Object.keys(VERBS));
+  return `it is used as: conclave partitions ${what} ${names}`;
 }
 
 async function status(

@@ -15,11 +15,12 @@ The request is for the term that leads now, or for the one of --token. One that 
 
 ${STORE_HELP}
   --token N     only the term with this token; if another leads already, nothing is asked and the exit code is 0
-  --timeout 30s how long to wait. The request stays with the store: a leader that is slow hands over later
-  --json        one JSON object: {"election", "outcome", "asked": {"id", "token"} | null, "leader": {"id", "token", "value"} | null}
-                outcome: handed-over, ended-before, still-leads, nobody-leads, no-such-token
+  --timeout 30s
+                how long to wait. The request stays with the store: a leader that is slow hands over later
+  --json        one JSON object: {"election", "outcome", "asked": {"id", "token"} | null, "leader": {"id", "token", "value"} | null}.
+                The outcome is one of handed-over, ended-before, still-leads, nobody-leads, no-such-token
 
-Not for etcd: its entries are those of Go's candidates, which know no such request. End the leader's process with SIGTERM there.
+Not on etcd, ZooKeeper and Redis, which have no place for such a request. End the leader's process with SIGTERM there.
 
 Exit codes: 0 that term leads no longer, 1 it still leads, or nobody leads, or there is no such token yet,
 2 not understood, 3 it could not be asked or found out (the reason is on stderr, with its code).

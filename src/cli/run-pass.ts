@@ -6,11 +6,13 @@ import { UsageError } from "./command.ts";
 import { readDuration } from "./flags.ts";
 
 export const PASS_HELP: string = `  --once KEY    run the command once per fleet for this KEY (a version, a day); it is marked before it
-                begins. A process that finds KEY had exits 0. The last ${ONCE_KEPT} keys are remembered
-  --once-success  with --once: mark KEY after exit code 0; a command that failed is run by the next
-  --cron "0 3 * * *"  stay, and run the command once per fleet for each slot of this pattern (needs the
+                begins. A process that finds that KEY was run before exits 0. The last ${ONCE_KEPT} keys are remembered
+  --once-success
+                with --once: mark KEY after exit code 0; a command that failed is run by the next
+  --cron "0 3 * * *"
+                stay, and run the command once per fleet for each slot of this pattern (needs the
                 package croner); --time-zone Europe/Berlin (default: UTC)
-  --every 15m   the same for an interval, counted from 1970
+  --every 15m   the same for an interval, counted from the beginning of 1970
   --missed last what becomes of slots that nobody could begin in time: all, last or none
   --mark before a slot is marked before its command begins, or after it has ended
   --key KEY     of the schedule, if NAME has several (default: "default")

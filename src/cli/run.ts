@@ -42,8 +42,9 @@ ends by itself, this process resigns and exits with its code.
 ${STORE_HELP}
   --ttl 10s     how long silence is waited for before another leads
   --drain 2s    from SIGTERM to SIGKILL at most (default: a fifth of --ttl)
-  --max-tenure 1h  hand over to another after so long, at least --ttl (default: never for that)
-  --priority 1  a leader with a smaller one makes way for this candidate, from 0 to 1000 (default: 0)
+  --max-tenure 1h
+                hand over to another after so long, at least --ttl (default: never)
+  --priority 1  0 to 1000 (default: 0); a leader with a smaller one makes way for this candidate
   --id ID       name of this candidate (default: the host's)
   --restart     when the command ends by itself, stand again
 ${PASS_HELP}  --with-parent end, as by SIGTERM, when the process that started this one has ended (npx, a script)
@@ -108,6 +109,9 @@ function understand(args: readonly string[]): Asked {
   const end = args.indexOf("--");
   const own = end === -1 ? args : args.slice(0, end);
   const { values, positionals } = readFlags({ args: [...own], options: OPTIONS, allowPositionals: true });
+  const [first, ...others] = positionals;
+  if (end === -1 && first !== undefined && others.length > 0)
+    throw new UsageError(`the command goes behind --: conclave run ${first} -- ${others.join(" ")}`);
   const name = onlyName(positionals, "NAME");
   const [command, ...rest] = end === -1 ? [] : args.slice(end + 1);
   if (command === undefined) throw new UsageError(`which command? conclave run ${name} -- command`);

@@ -7,8 +7,8 @@ import { chooseStore, STORE_HELP } from "./store.ts";
 
 export const help: string = `usage: conclave schedule reset NAME KEY [--to INSTANT] [--store URL] [--wait 30s]
 
-Sets the mark of the schedule KEY of the election NAME: the slots up to INSTANT count as had, and those
-after it are begun. For a mark that a wrong clock has set into the future (SCHEDULE_AHEAD).
+Sets the mark of the schedule KEY of the election NAME: the slots up to INSTANT count as done, and those
+after it are run. For a mark that a wrong clock has set into the future (SCHEDULE_AHEAD).
 KEY is "default" unless the program says otherwise; conclave list --schedules shows all of them.
 
 Only the leader of NAME can write the mark, so this command stands for NAME, and gives it back at
@@ -33,7 +33,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const { values, positionals } = readFlags({ args: [...args], options: OPTIONS, allowPositionals: true });
   const [what, name, key, ...others] = positionals;
   if (what !== "reset" || name === undefined || key === undefined || others.length > 0)
-    throw new UsageError("conclave schedule reset NAME KEY");
+    throw new UsageError("it is used as: conclave schedule reset NAME KEY");
   const waitMs = readDuration("--wait", values.wait);
   const nowMs = new Date().getTime();
   const slotMs = values.to === undefined ? nowMs : Date.parse(values.to);
@@ -61,7 +61,7 @@ export async function run(args: readonly string[]): Promise<number> {
     process.stdout.write(
       values.json
         ? `${JSON.stringify({ election: name, key, slot })}\n`
-        : `"${name}" ${key}: slots up to ${slot} count as had\n`,
+        : `"${name}" ${key}: slots up to ${slot} count as done\n`,
     );
     return YES;
   } finally {

@@ -60,7 +60,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const driver = DRIVERS.find(({ name }) => positionals.length === 1 && name === positionals[0]);
   if (driver?.schema === undefined)
     throw new UsageError(
-      "which store? postgres and dynamodb have tables to make, kubernetes has rights to give; the others need nothing",
+      `${positionals.length === 0 ? "which store?" : `${positionals.join(" ")} has no schema:`} postgres and dynamodb have tables to make, kubernetes has rights to give; the others need nothing`,
     );
   refuseOthers(driver.name, values);
   const { schema = "conclave", table = "conclave", grant, namespace, fence, json } = values;

@@ -8,6 +8,7 @@ import {
   splitBrain,
 } from "../simulator/index.ts";
 import { stonithExercise } from "./sim-stonith.ts";
+import { fit } from "./words.ts";
 
 export interface Exercise {
   readonly text: string;
@@ -49,12 +50,15 @@ function bullyExercise(seed: number): Exercise {
     ...told,
     ...table,
     "",
-    "P7 fails: every live node asks all above it, ELECTION 7·6/2 = 21 (six of them to the dead P7), each live node answers all below it, OK 6·5/2 = 15,",
-    "and the winner tells the five below it: 7² − 7 − 1 = 41 messages. That is the price of replacing a leader when the lowest notices.",
-    `P5 fails: ${second} messages, and nothing changes: P7 led before and leads after. P5 held no office, yet P1's election makes every node above it ask`,
-    "again: ELECTION 6+5+4+3+1 = 19 (the dead P5 asks nobody, but four ask it), OK 15 for those that reached somebody, and COORDINATOR 6 from P7 at once, and again to each of",
-    "the four who ask it afterwards. An election of Bully does not ask whether one is needed: it costs as much for nothing.",
-    "The remedy is to watch the leader and nobody else. Then the death of P5 costs nothing: conclave sim bully --nodes 7 --crash 5 --detector heartbeat.",
+    fit(
+      "P7 fails: every live node asks all nodes above it, ELECTION 7·6/2 = 21, six of them to the dead P7. Each live node answers all below it, OK 6·5/2 = 15. The winner tells the five below it. That makes 7² − 7 − 1 = 41 messages: the price of replacing a leader when the lowest node notices first.",
+    ),
+    fit(
+      `P5 fails: ${second} messages, and nothing changes: P7 led before and leads after. P5 did not lead, but P1's election makes every node above it ask again: ELECTION 6+5+4+3+1 = 19. The dead P5 asks nobody, but four nodes ask it. OK is 15, for the messages that reached a live node. COORDINATOR is sent by P7 to 6 nodes at once, and again to each of the four nodes that ask it later. Bully does not ask whether an election is needed, so a needless one costs as much.`,
+    ),
+    fit(
+      "The remedy is to watch only the leader. Then the death of P5 costs nothing: conclave sim bully --nodes 7 --crash 5 --detector heartbeat",
+    ),
     "",
   ].join("\n");
   return { text, json: { exercise: 1, seed, cases: cases.map(({ failed, result }) => ({ failed, ...result })) } };
@@ -74,13 +78,14 @@ function splitBrainExercise(seed: number): Exercise {
   const row = (name: string, a: string | number, b: string | number): string =>
     name.padEnd(48) + String(a).padStart(16) + String(b).padStart(12);
   const text = [
-    "Five nodes of Bully; P5 leads and writes every 40 ms. From 100 ms to 2100 ms the network is cut: P1, P2, P3 / P4, P5.",
-    "Each side has its leader: P3 here, P5 there. A lock service gives every new leader a greater token.",
+    fit(
+      "Five nodes of Bully; P5 leads and writes every 40 ms. From 100 ms to 2100 ms the network is cut: P1, P2, P3 / P4, P5. Each side has its leader: P3 on the first, P5 on the second. A lock service gives every new leader a greater token.",
+    ),
     "",
-    "Without fencing, the resource takes whatever comes:",
+    "Without fencing, the resource accepts every write:",
     ...around(story(without), firstStale),
     "",
-    "With fencing, it compares:",
+    "With fencing, the resource compares tokens:",
     ...around(story(fenced), firstRefused),
     "",
     row("", "without fencing", "fenced"),
@@ -90,8 +95,9 @@ function splitBrainExercise(seed: number): Exercise {
     row("  of these stale: they overwrote a newer leader", without.stale, fenced.stale),
     row("writes refused", without.refused, fenced.refused),
     "",
-    "Fencing does not prevent two from believing that they lead; only a quorum or a lease does. It makes the belief harmless: the first write of the old",
-    "leader after one of the new is refused, and from the refusal the old leader learns what its own algorithm cannot tell it.",
+    fit(
+      "Fencing does not prevent two nodes from believing that they lead; only a quorum or a lease does. Fencing makes the belief harmless: after the first write of the new leader, the next write of the old leader is refused. The refusal tells the old leader what its own algorithm cannot tell it.",
+    ),
     "",
   ].join("\n");
   const numbers = ({ events: _events, ...rest }: SplitBrain): object => rest;
@@ -111,17 +117,21 @@ function leaseExercise(seed: number): Exercise {
       .map((cell) => cell.padStart(16))
       .join("");
   const text = [
-    "Three candidates of the lease machine. Failover: 60 crashes of a leader, from the crash to the next election. False elections: a healthy leader is",
-    "cut off from the store 60 times an hour, for 3 s on average (exponential); counted is every election although nobody had died.",
+    fit(
+      "Three candidates of the lease machine. Failover: 60 crashes of a leader, from the crash to the next election. False elections: a healthy leader is cut off from the store 60 times an hour, for 3 s on average (exponential). Every election that follows is counted, because no leader had died.",
+    ),
     "",
     ["lease duration", "renew deadline", "median failover", "worst", "false per hour"]
       .map((word) => word.padStart(16))
       .join(""),
     ...rows.map(cells),
     "",
-    "A dead leader is replaced when the next one has seen a full lease of silence: failover is about one lease, at worst a quarter more, whatever the",
-    "renew deadline. A live one that cannot renew gives up at the renew deadline: false elections depend on that, and only through it on the lease.",
-    "So: the lease as short as failover must be, the renew deadline as close to it as stopping the work allows. 15 s and 10 s are the defaults of Kubernetes.",
+    fit(
+      "A dead leader is replaced when the next one has seen a full lease of silence. So failover takes about one lease, at worst a quarter more, whatever the renew deadline is. A live leader that cannot renew gives up at the renew deadline. So false elections depend on that deadline, and on the lease only because the deadline must be shorter.",
+    ),
+    fit(
+      "Choose the lease as short as failover must be, and the renew deadline as close to it as stopping the work allows. 15 s and 10 s are the defaults of Kubernetes.",
+    ),
     "",
     "On a real cluster, with a kubeconfig and the right to make a Role:",
     "  conclave schema kubernetes | kubectl apply -f -                                    the rights that candidates need",

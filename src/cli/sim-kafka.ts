@@ -2,6 +2,7 @@
 import { parseArgs } from "node:util";
 import { type Cost, KAFKA_PLAN, type KafkaPlan, type KafkaRow, kafkaStories, parseMs } from "../simulator/index.ts";
 import { wholeNumber } from "./sim-options.ts";
+import { fit } from "./words.ts";
 
 export const KAFKA_HELP: string = `kafka: how a cluster replaces its controller: the race for /controller, a queue, KRaft, conclave/partitions
   --brokers N            default ${KAFKA_PLAN.brokers}
@@ -39,6 +40,9 @@ const NAMES: Readonly<Record<KafkaRow["story"], string>> = {
   conclave: "conclave/partitions",
 };
 
+/** Brokers times partitions from which on somebody at a terminal would wonder whether anything happens. */
+const MANY = 2_000_000;
+
 export function runKafka(args: readonly string[]): number {
   const { values } = parseArgs({ args: [...args], options: OPTIONS, strict: true, allowPositionals: false });
   const count = (option: keyof typeof values, usual: number): number =>
@@ -58,6 +62,10 @@ export function runKafka(args: readonly string[]): number {
     cutEveryMs: duration("cut-every", KAFKA_PLAN.cutEveryMs),
     seed: count("seed", KAFKA_PLAN.seed),
   };
+  if (plan.brokers * plan.partitions >= MANY)
+    process.stderr.write(
+      `conclave sim kafka: ${plan.brokers} brokers and ${plan.partitions} partitions take a while, about a minute for 100 and 100000\n`,
+    );
   const rows = kafkaStories(plan);
   process.stdout.write(values.json ? `${JSON.stringify({ plan, rows })}\n` : tell(plan, rows));
   return 0;
@@ -75,7 +83,7 @@ function tell(plan: KafkaPlan, rows: readonly KafkaRow[]): string {
     `The resign storm: ${cuts} times, every ${cutEveryMs / 1000} s, the controller of the moment is cut off for ${sessionMs / 1000 + 1} s and then comes back:`,
     ...table(rows, ({ storm }) => storm),
     "",
-    ...whatIsDifferent(brokers, rows),
+    fit(whatIsDifferent(brokers, rows).join("\n")),
     "",
   ].join("\n");
 }

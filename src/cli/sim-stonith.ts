@@ -1,5 +1,6 @@
 // `conclave sim exercise 5`: a STONITH mechanism for three nodes in a cloud, with its decision flow, played against an API that works, fails, hangs, lies, and is used too late.
 import { CLOUD_CASES, type CloudCase, type CloudPlay, formatEvent, playCloud } from "../simulator/index.ts";
+import { fit } from "./words.ts";
 
 const FLOW = `
   a term is granted
@@ -36,23 +37,26 @@ const FLOW = `
 const TITLES: Readonly<Record<CloudCase, string>> = {
   works: "The API works.",
   fails: "The API cannot be reached: no takeover, until a human has gone to the machine and confirms.",
-  hangs: "The API hangs: its callers are killed in time, nothing is known, no takeover, until a human confirms.",
-  lies: "The API says 'done' and does nothing: the question afterwards tells. No takeover; here a human pulls the plug, and the API says that it is off.",
-  late: "The first shooter is paused between its decision and its shot. Another takes over; the machine is started again; and then the late shot comes. It hits a machine that is banned still, and so leads nothing.",
+  hangs:
+    "The API hangs: its callers are killed in time, and the outcome is unknown. No takeover until a human confirms.",
+  lies: "The API says 'done' and does nothing: the question afterwards shows it. No takeover. Here a human pulls the plug, and then the API says that the machine is off.",
+  late: "The first shooter is paused between its decision and its shot. Another takes over; the machine is started again; and then the late shot comes. It hits a machine that is still banned, and so does not lead.",
 };
 
 export function stonithExercise(seed: number): { readonly text: string; readonly json: unknown } {
   const plays = CLOUD_CASES.map((what) => playCloud(what, seed));
   const text = [
-    "Three nodes work one after the other on something that checks no token. Their machines are stopped by the API of a cloud. At 3000 ms the machine of the leader is paused, with its",
-    "work: it may go on at any moment. The other two cannot tell that from a crash. When may one of them begin?",
+    fit(
+      "Three nodes work one after the other on something that checks no token. Their machines are stopped by the API of a cloud. At 3000 ms the machine of the leader is paused, together with its work, which may go on at any moment. The other two nodes cannot tell that from a crash. When may one of them begin?",
+    ),
     FLOW,
     ...plays.flatMap(story),
     ...table(plays),
     "",
-    "(a) The API is called by an agent, a process of its own, which is killed before the term of its caller ends. (b) Whatever fails, costs time: a shot that failed, or of which nothing is",
-    "known, permits nothing. (c) A shot makes nobody leader, and hits no leader: who leads is decided by the store alone, and while a shot may still come its target is banned there. So STONITH",
-    "cannot create a split-brain; what remains is a command that the cloud itself carries out after its caller is gone. conclave sim --hunt stonith looks for the opposite in random worlds.",
+    fit(
+      "(a) The API is called by an agent, a process of its own, which is killed before the term of its caller ends. (b) A fault only costs time: a shot that failed, or whose outcome is unknown, permits nothing. (c) A shot makes no node the leader, and never hits the leader. The store alone decides which node leads, and while a shot may still come, the store bans its target. So STONITH cannot create a split-brain. What remains is a command that the cloud itself carries out after its caller is gone.",
+    ),
+    "conclave sim --hunt stonith looks in random worlds for a case in which this is not true.",
     "",
   ].join("\n");
   return { text, json: { exercise: 5, seed, plays: plays.map(({ events: _events, ...numbers }) => numbers) } };
@@ -60,7 +64,7 @@ export function stonithExercise(seed: number): { readonly text: string; readonly
 
 function story({ what, events }: CloudPlay): readonly string[] {
   const shown = events.filter(({ who }) => who !== "fault" && who !== "world");
-  return [TITLES[what], "", ...shown.map((event) => formatEvent(event) ?? ""), ""];
+  return [fit(TITLES[what]), "", ...shown.map((event) => formatEvent(event) ?? ""), ""];
 }
 
 function table(plays: readonly CloudPlay[]): readonly string[] {

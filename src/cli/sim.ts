@@ -21,6 +21,7 @@ import { LEASE_HELP, runLease } from "./sim-lease.ts";
 import { flagOf, readRequest, type SimRequest, wholeNumber } from "./sim-options.ts";
 import { tellRun } from "./sim-report.ts";
 import { tellSamples } from "./sim-swarm.ts";
+import { fit } from "./words.ts";
 
 export const help: string = `usage: conclave sim PROTOCOL [options]
        conclave sim --hunt [NAME…] [--seed S] [--seeds N]
@@ -62,11 +63,12 @@ function protocolNames(): string {
 function describeSubject({ node, commands }: AnySubject): string {
   const { name, summary, parameters } = node;
   const rows = Object.entries(parameters).map(([parameter, { default: value, help, choices }]) => {
-    const shown = parameter.endsWith("Ms") ? `${String(value)}ms` : String(value);
+    const shown = parameter.endsWith("Ms") ? `${String(value)}ms` : String(value) || "none";
     return `  --${flagOf(parameter).padEnd(22)} ${help}${choices === undefined ? "" : ` (${choices.join(", ")})`}; default ${shown}`;
   });
   const told = Object.entries(commands).map(([command, telling]) => `tell 1 ${command}: ${telling.help}`);
-  return [`${name}: ${summary}`, ...rows, `  in scenario files: ${told.join("; ")}`].join("\n");
+  const scenario = told.length === 0 ? [] : [`  in scenario files: ${told.join("; ")}`];
+  return [`${name}: ${summary}`, ...rows, ...scenario].join("\n");
 }
 
 export async function run(args: readonly string[], context: Context): Promise<number> {
@@ -113,7 +115,7 @@ function unknownProtocol(name: string): string {
 }
 
 function tellHelp(code: number): number {
-  (code === 0 ? process.stdout : process.stderr).write(help);
+  (code === 0 ? process.stdout : process.stderr).write(fit(help));
   return code;
 }
 

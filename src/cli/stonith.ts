@@ -1,10 +1,12 @@
 // `conclave stonith VERB`: which verb, and help. What happens is in src/stonith.
-import { NOT_UNDERSTOOD, UsageError } from "./command.ts";
+import { NOT_UNDERSTOOD } from "./command.ts";
+import { refuseVerb } from "./flags.ts";
 import { confirm } from "./stonith/confirm.ts";
 import { fence } from "./stonith/fence.ts";
 import { history } from "./stonith/history.ts";
 import { run as runCommand } from "./stonith/run.ts";
 import { status } from "./stonith/status.ts";
+import { fit } from "./words.ts";
 
 export const help: string = `usage: conclave stonith VERB --config FILE [options]
 
@@ -52,9 +54,9 @@ export async function run(args: readonly string[]): Promise<number> {
     case "history":
       return await history(rest);
     case undefined:
-      process.stderr.write(help);
+      process.stderr.write(fit(help));
       return NOT_UNDERSTOOD;
     default:
-      throw new UsageError(`conclave stonith ${verb}: run, status, fence, confirm or history`);
+      refuseVerb(verb, ["run", "status", "fence", "confirm", "history"]);
   }
 }

@@ -15,8 +15,8 @@ ${STORE_HELP}
   --to ID       the id of a candidate, as it was started (conclave run --id), or as conclave leader shows it
   --token N     only after the term with this token; if another leads, nothing is asked
   --timeout 30s how long ID has to answer, and the leader's work to end
-  --json        one JSON object: {"election", "to", "outcome", "leader": {"id", "token", "value"} | null}
-                outcome: transferred, leads-already, another-leads, given-up, stays, nobody-leads, not-that-term
+  --json        one JSON object: {"election", "to", "outcome", "leader": {"id", "token", "value"} | null}.
+                The outcome is one of transferred, leads-already, another-leads, given-up, stays, nobody-leads, not-that-term
 
 On memory, sqlite, postgres and kubernetes. On etcd and zookeeper the queue says who leads next: there the leader itself can hand over to the next in it (term.transfer).
 All candidates need a version of conclave that knows transfers; one that does not may be quicker (another-leads).

@@ -1,21 +1,33 @@
 // Words for people at a terminal: help that fits, and what somebody who mistyped may have meant.
 
 const COLUMNS = 100;
+/** A line that begins so far to the right of a row goes on with what that row says; an option of a verb is less far away. */
+const CONTINUED = 6;
 
 /**
  * Help as it is shown: no line wider than `columns`. Prose that was written wider is wrapped as one text; a row of a table, which begins with a space, goes
- * on below the beginning of what it says.
+ * on below the beginning of what it says. Lines that continue such a row are joined to it first, so that no word is left alone on a line.
  */
 export function fit(help: string, columns: number = COLUMNS): string {
   const lines: string[] = [];
-  let isOpen = false; // the last line is prose that was too wide: the next belongs to it
+  let open: number | undefined; // the last line was too wide, and began in this column: the next one belongs to it
   for (const line of help.split("\n")) {
-    const isProse = /^\S/.test(line);
-    if (isOpen && isProse) lines.push(`${lines.pop() ?? ""} ${line}`);
-    else lines.push(line);
-    isOpen = isProse && line.length > columns;
+    const margin = marginOf(line);
+    if (line !== "" && open !== undefined && continues(margin, open))
+      lines.push(`${lines.pop() ?? ""} ${line.trimStart()}`);
+    else {
+      lines.push(line);
+      open = undefined;
+    }
+    if (line.length > columns) open ??= margin;
+    else if (open === 0) open = undefined;
   }
   return lines.flatMap((line) => wrap(line, columns)).join("\n");
+}
+
+/** Prose goes on with prose. A row goes on with lines far to the right of it, and a line that was such a one goes on with its like. */
+function continues(margin: number, open: number): boolean {
+  return margin >= open + CONTINUED ? open > 0 : margin === open && (open === 0 || open > CONTINUED);
 }
 
 function wrap(line: string, columns: number): readonly string[] {
@@ -36,8 +48,11 @@ function wrap(line: string, columns: number): readonly string[] {
 /** Where a row says something after its flag: behind the first gap of two spaces or more. Not too far to the right. */
 function indentOf(line: string, columns: number): number {
   const row = /^(\s+\S.*?\s{2,})\S/.exec(line)?.[1]?.length;
-  const margin = /^\s*/.exec(line)?.[0].length ?? 0;
-  return row !== undefined && row <= columns / 2 ? row : margin;
+  return row !== undefined && row <= columns / 2 ? row : marginOf(line);
+}
+
+function marginOf(line: string): number {
+  return /^\s*/.exec(line)?.[0].length ?? 0;
 }
 
 /** The word that was meant, if one is near enough: a third of its letters may be wrong. */

@@ -66,13 +66,15 @@ export class Voice {
   }
 
   say(event: ConclaveEvent): void {
-    const { logger, who } = this.#options;
+    const { logger, who, store } = this.#options;
     if (events.hasSubscribers) events.publish({ candidate: who(), event });
     const isHeard = this.#isHeard();
     for (const listener of this.#listeners)
       callUser("a listener of conclave's events", listener, () => listener(event));
-    if (logger !== undefined)
-      callUser("conclave's logger", logger, () => logger[levelOf(event)](`conclave: ${logLine(event)}`));
+    if (logger !== undefined) {
+      const place = isWithoutPlace(event) ? ` store=${JSON.stringify(store)}` : "";
+      callUser("conclave's logger", logger, () => logger[levelOf(event)](`conclave: ${logLine(event)}${place}`));
+    }
     if (debug.enabled) debug("%s %s", who(), logLine(event));
     if (!isHeard) this.#warn(event);
   }
@@ -113,6 +115,11 @@ export class Voice {
       detail,
     });
   }
+}
+
+/** The machine, which words this error, knows no addresses; the messages of the drivers name theirs. */
+function isWithoutPlace(event: ConclaveEvent): boolean {
+  return event.type === "error" && event.error.code === "STORE_TIMEOUT";
 }
 
 /** What a message leaves to its cause, and without what is said at the end in any case. */

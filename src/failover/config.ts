@@ -213,9 +213,10 @@ function fieldsOf(text: string, call: string): Readonly<Record<string, unknown>>
     if (typeof value === "object" && value !== null && !Array.isArray(value))
       return value as Readonly<Record<string, unknown>>;
   } catch {
-    // Said below.
+    // What the parser says quotes the text, in which there may be a password.
+    throw invalidConfig(call, ["it is not valid JSON; jq . FILE says in which line"]);
   }
-  throw invalidConfig(call, ["it is no JSON object"]);
+  throw invalidConfig(call, ["it is JSON, but not an object: { … }"]);
 }
 
 export interface PlanChoices {

@@ -111,9 +111,10 @@ function fieldsOf(text: string, call: string): Fields {
     const value: unknown = JSON.parse(text);
     if (isFields(value)) return value;
   } catch {
-    // Said below.
+    // What the parser says quotes the text, in which there may be a password.
+    throw invalidConfig(call, ["it is not valid JSON; jq . FILE says in which line"]);
   }
-  throw invalidConfig(call, ["it is no JSON object"]);
+  throw invalidConfig(call, ["it is JSON, but not an object: { … }"]);
 }
 
 function problemsOf(found: Fields): readonly string[] {
@@ -121,7 +122,8 @@ function problemsOf(found: Fields): readonly string[] {
   const problems = Object.keys(found)
     .filter((key) => !KNOWN.includes(key))
     .map((key) => `there is no setting ${key}`);
-  if (typeof election !== "string" || election === "") problems.push("election: the name of the guarded election");
+  if (typeof election !== "string" || election === "")
+    problems.push("election: a text is expected, the name of the guarded election");
   if (store !== undefined && typeof store !== "string") problems.push("store: a URL");
   problems.push(...problemsOfNumbers(found), ...problemsOfNodes(nodes));
   const count = isFields(nodes) ? Object.keys(nodes).length : 0;

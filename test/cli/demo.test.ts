@@ -108,7 +108,7 @@ describe("conclave demo", () => {
   });
 
   it.each([
-    [["--ttl", "2"], /--ttl 2: a duration is a whole number with its unit, such as 500ms, 2s or 1m/],
+    [["--ttl", "2"], /--ttl 2: a duration is a whole number with its unit, such as 500ms, 2s, 1m or 1h/],
     [["--ttl", "1.5s"], /a duration is a whole number/],
     [["--ttl", "-1s"], /--ttl/],
     [["--ttl", "2 s"], /a duration is a whole number/],

@@ -29,7 +29,9 @@ describe("conclave failover", () => {
     const file = config({ quorum: 9, ttlMs: 1, colour: "red", servers: { a: "http://x", b: "redis://h:1" } });
     const { code, stderr } = await run("status", "--config", file);
     expect(code).toBe(2);
-    for (const word of ["colour", "quorum", "servers.a", "ttlMs"]) expect(stderr).toContain(word);
+    const problems = stderr.split("\n").filter((line) => line.startsWith("  - "));
+    for (const word of ["colour", "quorum", "servers.a", "ttlMs"])
+      expect(problems).toContainEqual(expect.stringContaining(word));
   });
 
   it("refuses a file with a password that others may read", PATIENT, async () => {
@@ -48,6 +50,21 @@ describe("conclave failover", () => {
       "the command that starts the service",
     );
     expect((await run("promote")).stderr).toContain("monitor, guard, status");
+  });
+
+  it("refuses at once to hand over to a server that is not configured", PATIENT, async () => {
+    const { code, stderr } = await run("switchover", "--config", config({}), "--to", "z");
+    expect(code).toBe(2);
+    expect(stderr).toContain("--to z: the configured servers are a, b");
+  });
+
+  it("says of a file that is not JSON how to find the mistake, and shows nothing of it", PATIENT, async () => {
+    const file = config({});
+    writeFileSync(file, `{ "servers": { "a": "redis://u:secret@h:1",, } }`);
+    const { code, stderr } = await run("status", "--config", file);
+    expect(code).toBe(2);
+    expect(stderr).toContain("not valid JSON; jq . FILE says in which line");
+    expect(stderr).not.toContain("secret");
   });
 
   it("status of a group that nobody has led is exit code 1", PATIENT, async () => {

@@ -46,6 +46,34 @@ six seven
     );
     expect(fit("short\nlines\n", 16)).toBe("short\nlines\n");
   });
+
+  it("joins the lines of a row before it wraps them, and leaves the next row and its options alone", () => {
+    const help = `  --flag  eight nine ten eleven
+          twelve
+          one two
+  verb    three
+    --a   four five six seven
+    --b   eight
+`;
+    expect(fit(help, 24)).toBe(`  --flag  eight nine ten
+          eleven twelve
+          one two
+  verb    three
+    --a   four five six
+          seven
+    --b   eight
+`);
+  });
+
+  it("has no line of one word in the middle of what a flag means, for any command", PATIENT, async () => {
+    const whole = await cli.run(["--help"]);
+    const names = [...whole.stdout.matchAll(/^ {2}([a-z]+) {3}/gm)].map(([, name = ""]) => name);
+    const texts = await Promise.all(names.map(async (name) => (await cli.run(["help", name])).stdout));
+    const alone = texts.flatMap((text) =>
+      [...text.matchAll(/^(?: {8,})(\S{1,4})\n(?= {8,}[a-z])/gm)].map(([, word]) => word),
+    );
+    expect(alone).toEqual([]);
+  });
 });
 
 describe("a typo is answered in one line: what is meant perhaps, and where help is", () => {
@@ -70,6 +98,21 @@ describe("a typo is answered in one line: what is meant perhaps, and where help 
     ],
     [["leader", "x", "--qqqqqqqq"], `conclave leader: there is no flag --qqqqqqqq. More: conclave leader --help\n`, 2],
     [["leader"], `conclave leader: NAME is missing. More: conclave leader --help\n`, 2],
+    [
+      ["run", "x", "true"],
+      `conclave run: the command goes behind --: conclave run x -- true. More: conclave run --help\n`,
+      125,
+    ],
+    [
+      ["stonith", "fenc"],
+      `conclave stonith: there is no verb "fenc"; it is one of run, status, fence, confirm or history. Did you mean "fence"? More: conclave stonith --help\n`,
+      2,
+    ],
+    [
+      ["partitions", "drain", "g"],
+      `conclave partitions: it is used as: conclave partitions drain GROUP MEMBER. More: conclave partitions --help\n`,
+      2,
+    ],
     [["run", "x"], `conclave run: which command? conclave run x -- command. More: conclave run --help\n`, 125],
   ])("%j", PATIENT, async (args, said, code) => {
     expect(await cli.run(args)).toEqual({ code, stdout: "", stderr: said });

@@ -29,7 +29,7 @@ it(
     const reset = await cli.run(["schedule", "reset", "jobs", "poll", "--to", "2020-01-01T00:00:00Z", "--store", url]);
     expect(reset).toMatchObject({
       code: 0,
-      stdout: '"jobs" poll: slots up to 2020-01-01T00:00:00.000Z count as had\n',
+      stdout: '"jobs" poll: slots up to 2020-01-01T00:00:00.000Z count as done\n',
     });
     const { schedules } = JSON.parse((await cli.run(["list", "--schedules", "--json", "--store", url])).stdout) as {
       schedules: readonly object[];

@@ -107,7 +107,7 @@ describe("conclave schema postgres", () => {
     expect(shown).toMatchObject({ store: "postgres", schema: "conclave", role: 'o"dd', fence: false });
     expect(shown.sql).toContain('TO "o""dd";');
     // main.ts makes an exit code of them, and shows the help.
-    await expect(async () => await run(["mysql"])).rejects.toThrow(/which store\? postgres/);
+    await expect(async () => await run(["mysql"])).rejects.toThrow(/mysql has no schema: postgres/);
     await expect(async () => await run(["postgres", "--schema", "no good"])).rejects.toThrow(/not a plain name/);
     expect(help).toContain("--grant ROLE");
   });

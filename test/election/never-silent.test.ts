@@ -90,7 +90,9 @@ describe("who listens", () => {
     expect(lines).toContainEqual(
       expect.stringMatching(/^warn conclave: state election="x" state="ending" reason="expired"$/),
     );
-    expect(lines).toContainEqual(expect.stringMatching(/^warn conclave: error .*code="STORE_TIMEOUT"/));
+    expect(lines).toContainEqual(
+      expect.stringMatching(/^warn conclave: error .*code="STORE_TIMEOUT".* store="[^"]+"$/),
+    );
     expect(await codes()).toEqual([]);
   });
 

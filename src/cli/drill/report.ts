@@ -108,7 +108,7 @@ export function tell(report: Report, isWhole: boolean): string {
   const head = `  ${"fault".padEnd(8)}${["min", "median", "p99", "max"].map((word) => word.padStart(16)).join("")}`;
   return [
     "",
-    `${store}, ttl ${ttlMs} ms, ${rounds} rounds of each fault`,
+    `${store}, ttl ${ttlMs} ms, ${rounds} complete ${rounds === 1 ? "round" : "rounds"} of each fault`,
     "",
     "failover: from the fault to the successor's first accepted write (in brackets: of the ttl)",
     head,

@@ -1,7 +1,7 @@
 // `conclave failover switchover|pause|resume`: an order to the leader of the monitors, and its answer.
 import { choiceNow, giveOrder, statusOf } from "../../failover/index.ts";
 import { createCandidate } from "../../index.ts";
-import { NO, UNKNOWN, YES } from "../command.ts";
+import { NO, UNKNOWN, UsageError, YES } from "../command.ts";
 import { readDuration, readFlags } from "../flags.ts";
 import { COMMON, type Setup, setUp } from "./setup.ts";
 
@@ -19,9 +19,13 @@ export async function order(kind: "switchover" | "pause" | "resume", args: reado
   const setup = await setUp(values.config, values.store);
   const candidate = createCandidate({ store: setup.store, unfenced: true, id: "conclave-failover", ttlMs: 5000 });
   try {
+    checkServer(setup, values.to);
     if (values["dry-run"]) return await tellChoice(candidate, setup, values.json);
     const wanted =
       kind === "switchover" ? ({ kind, to: values.to, isForced: values.force } as const) : ({ kind } as const);
+    process.stderr.write(
+      `conclave failover: the order is given, and waits up to ${values.wait} for the leading monitor. It stands even if you interrupt this command.\n`,
+    );
     const answer = await giveOrder(candidate, setup.config.name, wanted, AbortSignal.timeout(waitMs));
     if (answer === undefined) {
       process.stderr.write(
@@ -35,6 +39,12 @@ export async function order(kind: "switchover" | "pause" | "resume", args: reado
     await candidate.close();
     await setup.store.close();
   }
+}
+
+/** An order for a server that nobody knows would only be refused by the leader, after a wait. */
+function checkServer({ config }: Setup, server: string | undefined): void {
+  if (server === undefined || Object.hasOwn(config.servers, server)) return;
+  throw new UsageError(`--to ${server}: the configured servers are ${Object.keys(config.servers).join(", ")}`);
 }
 
 async function tellChoice(

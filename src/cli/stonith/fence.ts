@@ -63,6 +63,9 @@ async function order(
   { node, why, isJson }: { readonly node: string; readonly why: string; readonly isJson: boolean },
   signal: AbortSignal,
 ): Promise<number> {
+  process.stderr.write(
+    "conclave stonith: the order is given; waiting for the leader to obey it (--wait says how long)\n",
+  );
   const answer = await giveStonithOrder(candidate, election, { kind: "fence", node, why, by: operator() }, signal);
   if (answer === undefined) {
     process.stderr.write(

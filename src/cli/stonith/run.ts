@@ -22,7 +22,8 @@ export async function run(args: readonly string[]): Promise<number> {
   const [program, ...rest] = at < 0 ? [] : args.slice(at + 1);
   const own = args.slice(0, at < 0 ? undefined : at);
   const { values } = readFlags({ args: own, options: OPTIONS, allowPositionals: false });
-  if (program === undefined) throw new UsageError("which command? conclave stonith run --config FILE -- command");
+  if (program === undefined)
+    throw new UsageError("the command is missing: conclave stonith run --config FILE --node NODE -- command");
   if (findCommand(program) !== "executable") throw new UsageError(`${program} cannot be executed`);
   shareStderr();
   const node = values.node ?? hostname();

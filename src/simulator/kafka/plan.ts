@@ -46,14 +46,16 @@ export function problemsOfPlan(plan: KafkaPlan): readonly string[] {
   const isCount = (value: number, least: number, most: number): boolean =>
     Number.isSafeInteger(value) && value >= least && value <= most;
   return [
-    ...(isCount(plan.brokers, 3, 1000) ? [] : [`brokers ${plan.brokers}: 3 to 1000`]),
-    ...(isCount(plan.partitions, 1, 100_000) ? [] : [`partitions ${plan.partitions}: 1 to 100000`]),
-    ...(isCount(plan.inFlight, 1, 1000) ? [] : [`in-flight ${plan.inFlight}: 1 to 1000`]),
-    ...(isCount(plan.cuts, 1, 100) ? [] : [`cuts ${plan.cuts}: 1 to 100`]),
+    ...(isCount(plan.brokers, 3, 1000) ? [] : [`brokers ${plan.brokers}: it must be 3 to 1000`]),
+    ...(isCount(plan.partitions, 1, 100_000) ? [] : [`partitions ${plan.partitions}: it must be 1 to 100000`]),
+    ...(isCount(plan.inFlight, 1, 1000) ? [] : [`in-flight ${plan.inFlight}: it must be 1 to 1000`]),
+    ...(isCount(plan.cuts, 1, 100) ? [] : [`cuts ${plan.cuts}: it must be 1 to 100`]),
     ...(plan.latencyMs > 0 && plan.readMs > 0 && plan.writeMs > 0
       ? []
-      : ["latency, read and write take longer than 0"]),
-    ...(plan.cuts < plan.brokers - 1 ? [] : [`cuts ${plan.cuts}: fewer than there are brokers to lead`]),
+      : ["latency, read and write must be longer than 0"]),
+    ...(plan.cuts < plan.brokers - 1
+      ? []
+      : [`cuts ${plan.cuts}: it must be less than brokers - 1, because every cut needs another broker that can lead`]),
   ];
 }
 
