@@ -12,6 +12,7 @@ import { createCandidate } from "conclave";
 import { zookeeper } from "conclave/stores/zookeeper";
 import { openBareZooKeeper } from "./networked/bare-zookeeper.mjs";
 import { leaving, nodeRecipe } from "./networked/failover.mjs";
+import { importRows } from "./networked/import-beyond.mjs";
 import { crash, holdMany, killRun, SETTLE_MS } from "./networked/ours.mjs";
 import { EXTENT, lockRows, timeRows } from "./networked/rows.mjs";
 import { Told } from "./networked/told.mjs";
@@ -75,6 +76,7 @@ export async function run() {
         ];
       })),
       ...(await onServer(SHORT_TICK_MS, folder, (place) => crashes(place, raw))),
+      ...importRows("zookeeper"),
     ];
     if (process.env["BENCH_KEEP"] === "1") keepResults("zookeeper", raw);
     return rows;
