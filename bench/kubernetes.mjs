@@ -8,6 +8,7 @@ import { Agent, request } from "node:http";
 import { createCandidate } from "conclave";
 import { kubernetes } from "conclave/stores/kubernetes";
 import { leaving, nodeRecipe } from "./networked/failover.mjs";
+import { importRows } from "./networked/import-beyond.mjs";
 import { crashOurs, holdMany, killRun, SETTLE_MS } from "./networked/ours.mjs";
 import { exitRows, EXTENT, lockRows } from "./networked/rows.mjs";
 import { inTurns } from "./networked/turns.mjs";
@@ -40,6 +41,7 @@ export async function run() {
       ...(await exits(place, raw)),
       ...(await crashOurs("kubernetes", place.url, CRASH_TTL_MS, CRASH_BOUND_MS, raw)),
       ...(await killRun("kubernetes", place.url, raw)),
+      ...importRows("kubernetes"),
     ];
     if (process.env["BENCH_KEEP"] === "1") keepResults("kubernetes", raw);
     return rows;

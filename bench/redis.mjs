@@ -170,7 +170,12 @@ const LEADERS = {
 async function exits({ url, count }, raw) {
   const rows = [];
   for (const [kind, title] of Object.entries(LEADERS)) {
-    const seen = await leaving(nodeRecipe(kind, url, `leaving-${kind}`, 60_000), { count, settleMs: SETTLE_MS });
+    const rounds = kind === "redis" ? EXTENT.exits : EXTENT.peerExits;
+    const seen = await leaving(nodeRecipe(kind, url, `leaving-${kind}`, 60_000), {
+      count,
+      settleMs: SETTLE_MS,
+      rounds,
+    });
     raw[`leaves: ${kind}`] = seen;
     rows.push(...exitRows(`redis, after a clean exit: ${title}`, seen, ({ evalsha = 0 }) => evalsha, ""));
   }
@@ -180,12 +185,13 @@ async function exits({ url, count }, raw) {
 
 /** @param {Place} place @param {Record<string, unknown>} raw */
 async function crashes({ url }, raw) {
-  const { pairs, rounds } = EXTENT;
-  const options = { how: /** @type {const} */ ("crash"), rounds, settleMs: SETTLE_MS, phaseMs: CRASH_TTL_MS / 3 };
+  const { pairs } = EXTENT;
+  const options = { how: /** @type {const} */ ("crash"), settleMs: SETTLE_MS, phaseMs: CRASH_TTL_MS / 3 };
   const rows = [];
   for (const [kind, title] of Object.entries(LEADERS)) {
     const recipe = (/** @type {number} */ pair) => nodeRecipe(kind, url, `crash-${kind}-${pair}`, CRASH_TTL_MS);
-    const seen = await together(pairs, (pair) => takeOver(recipe(pair), options));
+    const rounds = kind === "redis" ? EXTENT.rounds : EXTENT.peerRounds;
+    const seen = await together(pairs, (pair) => takeOver(recipe(pair), { ...options, rounds }));
     raw[`crashes: ${kind}`] = seen;
     const goal = kind === "redis" ? `≤ ${CRASH_BOUND_MS}` : "";
     rows.push(...timeRows(`redis, after a crash, ttl ${CRASH_TTL_MS / 1000} s: ${title}`, seen, goal));

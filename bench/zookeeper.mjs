@@ -12,19 +12,21 @@ import { createCandidate } from "conclave";
 import { zookeeper } from "conclave/stores/zookeeper";
 import { openBareZooKeeper } from "./networked/bare-zookeeper.mjs";
 import { leaving, nodeRecipe } from "./networked/failover.mjs";
+import { importRows } from "./networked/import-beyond.mjs";
 import { crash, holdMany, killRun, SETTLE_MS } from "./networked/ours.mjs";
 import { EXTENT, lockRows, timeRows } from "./networked/rows.mjs";
 import { Told } from "./networked/told.mjs";
-import { difference } from "./networked/turns.mjs";
+import { difference, forAWhile, WARM_MS } from "./networked/turns.mjs";
 import { keepResults } from "./results/keep.mjs";
 import { ask, start } from "../scripts/servers/zookeeper.mjs";
 
 const TTL_MS = 15_000;
 const OURS = { store: "zookeeper", many: 1_000, ttlMs: TTL_MS };
 const CRASH_TTL_MS = 2_000;
-/** The ensemble's leader ends sessions by the tick. */
-const TICK_MS = 500;
-const WARM_MS = 5_000;
+/** ZooKeeper's own default. A renewal whose answer takes longer than half a tick proves nothing. */
+const TICK_MS = 2_000;
+/** For sessions of two seconds. The ensemble's leader ends sessions by the tick. */
+const SHORT_TICK_MS = 500;
 const TITLES = {
   ours: "withLock",
   minimal: "the fewest correct requests on the bare client",
@@ -61,28 +63,45 @@ export async function run() {
     folder,
     path.join(peers, "Curator.java"),
   ]);
-  const servers = await start({ tickMs: TICK_MS });
+  try {
+    const rows = [
+      ...(await onServer(TICK_MS, folder, async (place, version) => {
+        raw["zookeeper"] = version;
+        const { url, count } = place;
+        return [
+          ...(await holdMany({ ...OURS, open: () => zookeeper(url), count }, raw)),
+          ...(await locks(place, raw)),
+          ...(await exits(place, raw)),
+          ...(await killRun("zookeeper", url, raw)),
+        ];
+      })),
+      ...(await onServer(SHORT_TICK_MS, folder, (place) => crashes(place, raw))),
+      ...importRows("zookeeper"),
+    ];
+    if (process.env["BENCH_KEEP"] === "1") keepResults("zookeeper", raw);
+    return rows;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * @template T
+ * @param {number} tickMs @param {string} folder of Curator's class @param {(place: Place, version: string) => Promise<T>} measure @returns {Promise<T>}
+ */
+async function onServer(tickMs, folder, measure) {
+  const servers = await start({ tickMs });
   const url = servers.urls[0] ?? "";
   const { hostname, port, host } = new URL(url);
   const count = async () => {
     const said = await ask(hostname, Number(port), "srvr");
     return { requests: Number(/^Received: (\d+)$/m.exec(said)?.[1]) };
   };
-  const place = { url, hosts: host, java: ["-cp", [folder, ...JARS].join(":"), "Curator", host], count };
+  const java = ["-cp", [folder, ...JARS].join(":"), "Curator", host];
   try {
-    raw["zookeeper"] = await servers.version();
-    const rows = [
-      ...(await holdMany({ ...OURS, open: () => zookeeper(url), count }, raw)),
-      ...(await locks(place, raw)),
-      ...(await exits(place, raw)),
-      ...(await crashes(place, raw)),
-      ...(await killRun("zookeeper", url, raw)),
-    ];
-    if (process.env["BENCH_KEEP"] === "1") keepResults("zookeeper", raw);
-    return rows;
+    return await measure({ url, hosts: host, java, count }, await servers.version());
   } finally {
     await servers.stop();
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 
@@ -96,8 +115,8 @@ async function locks({ url, hosts, java, count }, raw) {
   const [kazoo, curator] = [new Told("/usr/bin/python3", [`${peers}kazoo-bench.py`, hosts]), new Told("java", java)];
   /** @type {Record<string, Work>} */
   const all = {
-    ours: forAWhile((name) => candidate.withLock(name, async () => {})),
-    minimal: forAWhile(bare.lock),
+    ours: (names, ms) => forAWhile((name) => candidate.withLock(name, async () => {}), names, ms),
+    minimal: (names, ms) => forAWhile(bare.lock, names, ms),
     kazoo: told(kazoo),
     curator: told(curator),
   };
@@ -110,19 +129,6 @@ async function locks({ url, hosts, java, count }, raw) {
   await curator.end();
   Object.assign(raw, { "locks per second": { 1: one, 64: many } });
   return [...lockRows("zookeeper", 1, one, TITLES, PEERS), ...lockRows("zookeeper", 64, many, TITLES, PEERS)];
-}
-
-/** @param {(name: string) => Promise<unknown>} lock @returns {Work} */
-function forAWhile(lock) {
-  return async (names, forMs) => {
-    let ops = 0;
-    const begun = performance.now();
-    const one = async (/** @type {number} */ index) => {
-      for (; performance.now() - begun < forMs; ops++) await lock(`lock-${index}`);
-    };
-    await Promise.all(Array.from({ length: names }, (_, index) => one(index)));
-    return { ops, ms: performance.now() - begun };
-  };
 }
 
 /** @param {Told} peer @returns {Work} */
@@ -184,7 +190,11 @@ async function exits(place, raw) {
   /** @type {Record<string, Awaited<ReturnType<typeof leaving>>>} */
   const seen = {};
   for (const [kind, recipe] of Object.entries(recipes(place, "leaving", 60_000)))
-    seen[kind] = await leaving(recipe, { count: place.count, settleMs: SETTLE_MS });
+    seen[kind] = await leaving(recipe, {
+      count: place.count,
+      settleMs: SETTLE_MS,
+      rounds: kind === "conclave" ? EXTENT.exits : EXTENT.peerExits,
+    });
   Object.assign(raw, { leaves: seen });
   return Object.entries(seen).flatMap(([kind, { samples }]) =>
     timeRows(`zookeeper, after a clean exit: ${kind}`, samples, ""),
@@ -195,18 +205,20 @@ async function exits(place, raw) {
 async function crashes(place, raw) {
   /** @type {Record<string, number[]>} */
   const seen = {};
-  for (const kind of Object.keys(recipes(place, "", CRASH_TTL_MS)))
-    seen[kind] = await crash(CRASH_TTL_MS, (pair) => {
+  for (const kind of Object.keys(recipes(place, "", CRASH_TTL_MS))) {
+    const recipeOf = (/** @type {number} */ pair) => {
       const recipe = recipes(place, `crash-${pair}`, CRASH_TTL_MS)[kind];
       if (recipe === undefined) throw new Error(kind);
       return recipe;
-    });
+    };
+    seen[kind] = await crash(CRASH_TTL_MS, recipeOf, kind === "conclave" ? EXTENT.rounds : EXTENT.peerRounds);
+  }
   Object.assign(raw, { crashes: seen });
   return Object.entries(seen).flatMap(([kind, samples]) =>
     timeRows(
       `zookeeper, after a crash, ttl ${CRASH_TTL_MS / 1000} s: ${kind}`,
       samples,
-      kind === "conclave" ? `≤ ${CRASH_TTL_MS + TICK_MS + 250}` : "",
+      kind === "conclave" ? `≤ ${CRASH_TTL_MS + SHORT_TICK_MS + 250}` : "",
     ),
   );
 }

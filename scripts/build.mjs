@@ -32,10 +32,15 @@ const PEERS = Object.keys(readManifest().peerDependencies);
 const PROMISED = modules.map(({ entry }) => entry);
 const COMMANDS = Object.values(readManifest().bin).map((file) => file.slice("./dist/".length, -".js".length));
 
-/** What the core is made of, in two files instead of a dozen: what everything uses, and what holds elections. Entries stay by themselves. */
+/** What the core is made of, in two files instead of a dozen: what everything uses, and what holds elections; and what several drivers have in common, in a third. Entries stay by themselves. */
 const TOGETHER = [
   { name: "base", test: /\/src\/(?:base\/|lease\/|fencing\/(?:token|rule)|stores\/contract)/, priority: 2 },
   { name: "core", test: /\/src\/(?:election\/(?!renewal-thread)|stores\/(?:call|host-clock))/, priority: 1 },
+  {
+    name: "drivers",
+    test: /\/src\/(?:clients\/(?!load-peer)[^/]+|stores\/(?:granted-ttl|invitations|memos|turns|watched))\.ts$/,
+    priority: 1,
+  },
 ];
 
 /** What runs in a browser too, as it is. */

@@ -13,6 +13,8 @@ server.prependListener("request", (request) => {
   const verb = String(request.headers["x-amz-target"]).split(".")[1];
   if (verb !== undefined) counts[verb] = (counts[verb] ?? 0) + 1;
 });
+// Those who are measured take turns of five seconds, and Node's servers close a connection that has been idle for as long: a request that is sent in that moment fails.
+server.keepAliveTimeout = 60_000;
 server.listen(Number(port), "127.0.0.1", () => {
   createServer((_, response) => response.end(JSON.stringify(counts))).listen(Number(countPort), "127.0.0.1", () => {
     console.log("ready");

@@ -3,7 +3,7 @@
 // leads has arrived here; then it is the leader, and another one waits. The same for ours and for every peer.
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { EXTENT } from "./rows.mjs";
+import { EXTENT, say } from "./rows.mjs";
 import { difference } from "./turns.mjs";
 
 /** @typedef {{ readonly command: string, readonly args: readonly string[], readonly env?: Record<string, string>, readonly elected: RegExp, readonly leaves: NodeJS.Signals }} Recipe */
@@ -27,12 +27,14 @@ export function etcdctlRecipe(url, ...args) {
 class Program {
   #said = "";
   #electedAt = 0;
+  #isOver = false;
 
   /** @param {Recipe} recipe */
   constructor({ command, args, env = {}, elected, leaves }) {
     this.leaves = leaves;
     this.child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "inherit"] });
     this.exited = new Promise((resolve) => this.child.once("exit", resolve));
+    void this.exited.then(() => (this.#isOver = true));
     this.child.stdout.on("data", (text) => {
       const at = performance.now();
       this.#said += text;
@@ -40,9 +42,14 @@ class Program {
     });
   }
 
+  get isElected() {
+    return this.#electedAt > 0;
+  }
+
   async elected() {
     const until = performance.now() + ELECTED_WITHIN_MS;
     while (this.#electedAt === 0) {
+      if (this.#isOver) throw new Error(`ended before it was elected: ${this.#said}`);
       if (performance.now() > until) throw new Error(`not elected within ${ELECTED_WITHIN_MS} ms: ${this.#said}`);
       await sleep(1);
     }
@@ -70,6 +77,14 @@ export async function takeOver(recipe, options) {
     const next = new Program(recipe);
     await joined?.();
     await sleep(settleMs + (phaseMs * round) / rounds);
+    if (next.isElected) {
+      // The machine was so busy that the term ended by itself. What follows would measure nothing.
+      say("a leader had lost its term before it was to lose it; that round is left out");
+      leader.child.kill("SIGKILL");
+      await leader.exited;
+      leader = next;
+      continue;
+    }
     await around(async () => {
       const from = performance.now();
       leader.child.kill(how === "crash" ? "SIGKILL" : leader.leaves);
@@ -80,13 +95,14 @@ export async function takeOver(recipe, options) {
   }
   leader.child.kill("SIGKILL");
   await leader.exited;
+  if (samples.length === 0) throw new Error("no leader kept its term until it was to lose it");
   return samples;
 }
 
 /** @typedef {{ samples: number[], counts: Readonly<Record<string, number>>[] }} Exits how long each took, ms; and what the store was asked meanwhile */
 
-/** Leaders that leave, one pair at a time, so that what is counted is theirs. @param {Recipe} recipe @param {{ count: () => Promise<import("./turns.mjs").Counts>, settleMs: number }} options @returns {Promise<Exits>} */
-export async function leaving(recipe, { count, settleMs }) {
+/** Leaders that leave, one pair at a time, so that what is counted is theirs. @param {Recipe} recipe @param {{ count: () => Promise<import("./turns.mjs").Counts>, settleMs: number, rounds?: number }} options @returns {Promise<Exits>} */
+export async function leaving(recipe, { count, settleMs, rounds = EXTENT.exits }) {
   /** @type {Exits["counts"]} */
   const counts = [];
   const around = async (/** @type {() => Promise<void>} */ round) => {
@@ -94,7 +110,7 @@ export async function leaving(recipe, { count, settleMs }) {
     await round();
     counts.push(difference(before, await count()).by);
   };
-  const samples = await takeOver(recipe, { how: "leave", rounds: EXTENT.exits, settleMs, around });
+  const samples = await takeOver(recipe, { how: "leave", rounds, settleMs, around });
   return { samples, counts };
 }
 

@@ -8,10 +8,10 @@ const QUIET_MS = 5_000;
 
 /**
  * @param {object} options
- * @param {() => Promise<() => Promise<unknown>>} options.take takes all, resolves to how to give them back
+ * @param {() => Promise<() => Promise<unknown>>} options.take takes all, resolves to how to give them back; which may resolve to how many were lost by then
  * @param {number} options.forMs
  * @param {() => Promise<import("./turns.mjs").Counts>} options.count
- * @returns {Promise<{ perSecond: number, sharePercent: number, tookMs: number, by: Readonly<Record<string, number>> }>}
+ * @returns {Promise<{ perSecond: number, sharePercent: number, tookMs: number, lost: number | undefined, by: Readonly<Record<string, number>> }>}
  */
 export async function held({ take, forMs, count }) {
   const begun = performance.now();
@@ -24,6 +24,8 @@ export async function held({ take, forMs, count }) {
   const { user, system } = process.cpuUsage(cpu);
   const spentMs = performance.now() - from;
   const { by, total } = difference(before, await count());
-  await giveBack();
-  return { perSecond: (total / spentMs) * 1000, sharePercent: ((user + system) / 1000 / spentMs) * 100, tookMs, by };
+  const said = await giveBack();
+  const lost = typeof said === "number" ? said : undefined;
+  const sharePercent = ((user + system) / 1000 / spentMs) * 100;
+  return { perSecond: (total / spentMs) * 1000, sharePercent, tookMs, lost, by };
 }

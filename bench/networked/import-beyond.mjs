@@ -21,6 +21,15 @@ export function importBeyond(module, loaded) {
   return percentile(both, 0.5) - percentile(alone, 0.5);
 }
 
+/** Of a driver that brings its own client. @param {string} store its name */
+export function importRows(store) {
+  const what = `${store}, import of the driver`;
+  return [
+    { name: `${what}, the core included`, value: importBeyond(`stores/${store}`, []), unit: "ms", goal: "≤ 10" },
+    { name: `${what} beyond the core`, value: importBeyond(`stores/${store}`, [CORE]), unit: "ms", goal: "" },
+  ];
+}
+
 /** @param {string} module */
 function urlOf(module) {
   return new URL(`../../dist/${module}.js`, import.meta.url).href;

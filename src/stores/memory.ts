@@ -4,7 +4,6 @@
 //
 // The default is a race that the store judges: most real stores are races, each hold costs one look-up, and no candidate has to wait for a ttl of silence.
 // Clock: sessions run out on the monotonic hand of the clock it was made with, by default that of the process, never before their ttl.
-import { randomUUID } from "node:crypto";
 import type { Clock } from "../base/clock.ts";
 import { invalidConfig } from "../base/errors.ts";
 import { problemsOfKeys } from "../base/option-keys.ts";
@@ -63,7 +62,7 @@ function swapMemory({ layout, name, shape = "race", judge = "taker", clock }: Me
   ];
   if (problems.length > 0) throw invalidConfig("memory", problems);
   const guarantee = {
-    ...guaranteeOf("race", "taker", `memory-${randomUUID()}`),
+    ...guaranteeOf("race", "taker", `memory-${crypto.randomUUID()}`),
     wakes: "poll" as const,
     memos: undefined,
     bans: undefined,
@@ -104,7 +103,7 @@ function createShelf({ shape = "race", judge = "store", clock = processClock }: 
     ...(shape === "line" && judge === "taker" ? ["in a line the store judges: leave judge out, or use a race"] : []),
   ];
   if (problems.length > 0) throw invalidConfig("memory", problems);
-  const domain = `memory-${randomUUID()}`;
+  const domain = `memory-${crypto.randomUUID()}`;
   const { ttl } = guaranteeOf(shape, judge, domain);
   const grant = (askedMs: number): number => grantedMs(askedMs, ttl);
   const shelf =

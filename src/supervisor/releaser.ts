@@ -9,6 +9,9 @@ import { openStore, readyStore } from "../drivers/open-store.ts";
 import { executeWill, WILL_TIMEOUT_MS } from "../keeper/will.ts";
 import type { Estate } from "./keeper-words.ts";
 
+/** What drivers load with their first request: while this stands by, nobody waits for that. */
+const ASKED_FIRST = ["node:crypto", "node:http", "node:https", "node:net", "node:tls"] as const;
+
 async function main(): Promise<number> {
   const said = await heard();
   if (said === "") return 0;
@@ -33,6 +36,7 @@ async function heard(): Promise<string> {
     const { url } = JSON.parse(said.slice(0, end)) as Pick<Estate, "url">;
     said = said.slice(end + 1);
     readyStore(url).catch(() => {});
+    for (const builtin of ASKED_FIRST) process.getBuiltinModule(builtin);
   }
   return said;
 }

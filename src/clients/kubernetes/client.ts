@@ -5,7 +5,7 @@
 // among them, so that the pause must be short beside a ttl.
 // Keeps the process alive only while a request waits for its answer.
 import type * as NodeHttp from "node:http";
-import type { Agent, ClientRequest, IncomingMessage } from "node:http";
+import type { Agent, ClientRequest, IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import type { RequestOptions } from "node:https";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
@@ -173,32 +173,22 @@ export class KubernetesClient {
     const basic =
       password === undefined ? undefined : Buffer.from(`${password.name}:${password.word}`).toString("base64");
     const authorization = token !== undefined ? `Bearer ${token}` : basic === undefined ? undefined : `Basic ${basic}`;
-    const isPlain = protocol === "http:";
-    const ca = isPlain ? undefined : this.access.ca();
-    const secure = isPlain
-      ? {}
-      : {
-          rejectUnauthorized: !skipsVerification,
-          ...(ca === undefined ? {} : { ca }),
-          ...(cert === undefined || key === undefined ? {} : { cert, key }),
-          ...(servername === undefined ? {} : { servername }),
-        };
+    const headers: OutgoingHttpHeaders = { accept: "application/json", "user-agent": "conclave" };
+    if (authorization !== undefined) headers.authorization = authorization;
+    if (body !== undefined) {
+      headers["content-type"] = "application/json";
+      headers["content-length"] = Buffer.byteLength(body);
+    }
+    const ca = protocol === "http:" ? undefined : this.access.ca();
+    const agent = this.#agentFor(web, `${ca}\n${cert}\n${key}`);
+    const plain = { method, protocol, hostname, port, path: `${prefix}${path}`, agent, headers };
+    if (protocol === "http:") return plain;
     return {
-      method,
-      protocol,
-      hostname,
-      port,
-      path: `${prefix}${path}`,
-      agent: this.#agentFor(web, `${ca}\n${cert}\n${key}`),
-      headers: {
-        accept: "application/json",
-        "user-agent": "conclave",
-        ...(authorization === undefined ? {} : { authorization }),
-        ...(body === undefined
-          ? {}
-          : { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
-      },
-      ...secure,
+      ...plain,
+      rejectUnauthorized: !skipsVerification,
+      ...(ca === undefined ? {} : { ca }),
+      ...(cert === undefined || key === undefined ? {} : { cert, key }),
+      ...(servername === undefined ? {} : { servername }),
     };
   }
 
@@ -245,7 +235,8 @@ function bodyOf(response: IncomingMessage): Promise<string> {
     });
     response.on("end", () => resolve(text));
     response.on("error", (error) => reject(lost(error)));
-    response.on("close", () => reject(lost(new Error("closed"))));
+    // After a whole answer as well: an error made then is for nobody, and its stack trace costs more than reading the answer.
+    response.on("close", () => void (response.readableEnded || reject(lost(new Error("closed")))));
   });
 }
 

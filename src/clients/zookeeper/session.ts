@@ -4,7 +4,6 @@
 //
 // `road` names the connection: two answers of the same road came over one connection. A session that moves to another thread or process is another object there, which
 // counts its connections from one again: so a road has a mark of the object, too.
-import { randomBytes } from "node:crypto";
 import { type Connection, NOT_WANTED, type Reply } from "./connection.ts";
 import { ZooKeeperError } from "./errors.ts";
 import type { JuteReader } from "./jute.ts";
@@ -25,7 +24,7 @@ export class ZooKeeperSession {
   #lastZxid = 0n;
   readonly #roads = new WeakMap<Connection, number>();
   #count = 0;
-  readonly #mark = randomBytes(8).toString("hex");
+  readonly #mark = process.getBuiltinModule("node:crypto").randomBytes(8).toString("hex");
   #isOver = false;
   #isLeft = false;
   #beating: NodeJS.Timeout | undefined;

@@ -51,7 +51,7 @@ const MINIMA_PER_THOUSAND: Partial<Record<CountName, number>> = {
   replacements: 70,
   movedLineGrants: 300,
   adoptions: 120,
-  abandonedSeats: 150,
+  abandonedSeats: 80,
   heldUntilSeats: 8000,
   refusalsForGood: 350,
   failures: 20,

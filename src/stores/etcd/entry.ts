@@ -4,13 +4,13 @@
 //
 // A key with a further / in it belongs to an election of a longer name ("a" and "a/b" share a prefix), and is none of this line. A key right below NAME/
 // that is bound to no lease never goes away by itself: that is somebody's data, not an entry.
-import { createHash } from "node:crypto";
 import { ConclaveError } from "../../base/errors.ts";
 import { Refusal } from "../../base/refusal.ts";
 import { show } from "../../base/show.ts";
 import { flawOf } from "../../base/text.ts";
 import type { KeyValue } from "../../clients/etcd/messages.ts";
 import { rangeEndOf } from "../../clients/etcd/messages.ts";
+import { sha256 } from "../../clients/sha256.ts";
 import { asBid, asVersion, type Bid, type Hold, type Holder, type Name, type Version } from "../contract.ts";
 
 export interface Line {
@@ -46,7 +46,7 @@ function reservedName(name: Name): Refusal {
 
 /** The same nonce is the same lease. 63 bits: etcd's are positive. */
 export function leaseOfNonce(nonce: string): bigint {
-  const id = createHash("sha256").update(nonce).digest().readBigUInt64BE() & 0x7fff_ffff_ffff_ffffn;
+  const id = sha256(nonce).digest().readBigUInt64BE() & 0x7fff_ffff_ffff_ffffn;
   return id === 0n ? 1n : id;
 }
 

@@ -14,8 +14,8 @@
 // INVARIANT  of the writes of one term, each renewal has a later second in `renewTime` than the one before
 //   ARGUMENT: client-go compares what it has seen as JSON in which a time has whole seconds. Two renewals within one second look the same to it, so that its silence would
 //   begin up to a second before our last renewal, and end before our deadline. A second that only grows makes each renewal a change, whatever the wall clock does.
-import { createHash } from "node:crypto";
 import { microTime } from "../../clients/kubernetes/micro-time.ts";
+import { sha256 } from "../../clients/sha256.ts";
 import { Refusal } from "../../base/refusal.ts";
 import {
   asBid,
@@ -100,8 +100,18 @@ export function ttlMsOf({ spec }: Lease): number | undefined {
   return typeof spec.leaseDurationSeconds === "number" ? spec.leaseDurationSeconds * 1000 : undefined;
 }
 
+/** Of Leases that were seen: they never change, and each is asked for its note several times. */
+const notes = new WeakMap<Lease, { readonly note: TermNote | undefined }>();
+
 export function noteOf(lease: Lease): TermNote | undefined {
-  const text = lease.metadata.annotations?.[TERM];
+  const read = notes.get(lease);
+  if (read !== undefined) return read.note;
+  const note = readNote(lease.metadata.annotations?.[TERM]);
+  notes.set(lease, { note });
+  return note;
+}
+
+function readNote(text: string | undefined): TermNote | undefined {
   if (text === undefined) return undefined;
   try {
     const { holder, candidate, session, bid, domain, token } = JSON.parse(text) as Partial<
@@ -145,7 +155,7 @@ export function isHeldBy(lease: Lease, session: Session, hold: Hold): boolean {
 export function versionOf({ metadata: { uid }, spec }: Lease): Version {
   const { holderIdentity, leaseDurationSeconds, acquireTime, renewTime, leaseTransitions } = spec;
   const parts = [holderIdentity ?? "", leaseDurationSeconds, acquireTime, renewTime, leaseTransitions ?? 0];
-  const digest = createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 22);
+  const digest = sha256(JSON.stringify(parts)).digest("base64url").slice(0, 22);
   return asVersion(`${uid}/${leaseTransitions ?? 0}/${digest}`);
 }
 

@@ -3,8 +3,8 @@
 // ARGUMENT: an update names the version of the Lease that it replaces, so that nothing comes between what was read and what is written. What was read shows this session,
 // bid and token as the holder, and the memo that stands. A memo changes nothing of the spec: it is no sign of life to anybody who watches the Lease.
 // A Lease that is deleted loses its memos.
-import { createHash } from "node:crypto";
 import { Refusal } from "../../base/refusal.ts";
+import { sha256 } from "../../clients/sha256.ts";
 import { asBid, type Memo, type MemoWrite, type MemoWritten } from "../contract.ts";
 import { memoVersion, tooLarge, tooMany } from "../memos.ts";
 import { LEASE_MEMOS } from "./guarantee.ts";
@@ -14,7 +14,7 @@ import { editedEarly } from "./refusals.ts";
 const PREFIX = "conclave/memo-";
 
 export function memoAnnotation(key: string): string {
-  return `${PREFIX}${createHash("sha256").update(key).digest("hex").slice(0, 40)}`;
+  return `${PREFIX}${sha256(key).digest("hex").slice(0, 40)}`;
 }
 
 /** In the order of their keys. */

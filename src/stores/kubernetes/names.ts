@@ -4,10 +4,10 @@
 //   what can be read of it, up to 60 signs, then .x- and the first 32 hexadecimal digits of its SHA-256
 //
 // and so does a name that ends as such a name ends, so that no two names share a Lease. The name itself stands in the annotation conclave/name.
-import { createHash } from "node:crypto";
 import { ConclaveError } from "../../base/errors.ts";
 import { show } from "../../base/show.ts";
 import { flawOf } from "../../base/text.ts";
+import { sha256 } from "../../clients/sha256.ts";
 import type { Name } from "../contract.ts";
 
 const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
@@ -25,11 +25,15 @@ export function leaseNameOf(name: Name): string {
     .replaceAll(/[^a-z0-9]+/g, "-")
     .slice(0, READABLE)
     .replaceAll(/^-+|-+$/g, "");
-  const digest = createHash("sha256").update(name).digest("hex").slice(0, 32);
+  const digest = sha256(name).digest("hex").slice(0, 32);
   return `${readable === "" ? "name" : readable}.x-${digest}`;
 }
 
 /** By which Leases of one session are found: labels have 63 signs, and not every sign. */
 export function labelOfSession(session: string): string {
-  return createHash("sha256").update(session).digest("hex").slice(0, 40);
+  if (labelled?.session !== session) labelled = { session, label: sha256(session).digest("hex").slice(0, 40) };
+  return labelled.label;
 }
+
+/** The last one: a process mostly has one session, whose label stands in every grant. */
+let labelled: { readonly session: string; readonly label: string } | undefined;

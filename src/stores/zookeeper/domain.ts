@@ -1,6 +1,5 @@
 // The domain of tokens: a random id that is made once below the chroot and never changed. Numbers of writes are of the whole ensemble, and a restored or another
 // ensemble has others: its node has another id, or is made anew.
-import { randomUUID } from "node:crypto";
 import { isProblem } from "../../clients/zookeeper/errors.ts";
 import { PERSISTENT } from "../../clients/zookeeper/messages.ts";
 import type { Link } from "./link.ts";
@@ -15,7 +14,7 @@ export async function findDomain(link: Link, chroot: string): Promise<string> {
   const found = await link.data(path);
   if (found !== undefined) return found.data.toString("utf8");
   await ensureNodes(link, `${chroot}/${ROOT}`);
-  await createIfMissing(link, path, Buffer.from(randomUUID()));
+  await createIfMissing(link, path, Buffer.from(crypto.randomUUID()));
   const made = await link.data(path);
   if (made === undefined) throw new Error(`${path} went away while it was made`);
   return made.data.toString("utf8");

@@ -10,10 +10,10 @@
 //
 // The number is the parent's counter, of 32 bits, and after two thousand million candidates it turns negative. Then the recipes do not agree about the order any more
 // (Curator and kazoo compare texts), so a line with a negative number is refused.
-import { createHash } from "node:crypto";
 import { Refusal } from "../../base/refusal.ts";
 import { show } from "../../base/show.ts";
 import { flawOf } from "../../base/text.ts";
+import { sha256 } from "../../clients/sha256.ts";
 import { CONTAINER, PERSISTENT } from "../../clients/zookeeper/messages.ts";
 import type { Bid, Name } from "../contract.ts";
 
@@ -41,7 +41,7 @@ export function parentFlags(layout: LayoutName): number {
 
 /** What the node of an entry begins with: the number follows. */
 export function entryPrefix(layout: LayoutName, session: string, bid: Bid): string {
-  const guid = `${session}${createHash("sha256").update(bid).digest("hex").slice(0, 16)}`;
+  const guid = `${session}${sha256(bid).digest("hex").slice(0, 16)}`;
   if (layout === "kazoo") return `${guid}__lock__`;
   return `_c_${asUuid(guid)}-${layout === "latch" ? "latch" : "lock"}-`;
 }

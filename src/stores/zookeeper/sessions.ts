@@ -3,7 +3,6 @@
 //
 // What is remembered of a candidate's session: its entries (path and token of each), so that a keep can name them without looking for them. A session that this
 // process has not opened is taken over with its password: so a process that releases for a dead one ends its session.
-import { randomInt } from "node:crypto";
 import { Refusal } from "../../base/refusal.ts";
 import { Recent } from "../../base/recent.ts";
 import type { ZooKeeperAddress } from "../../clients/zookeeper/address.ts";
@@ -232,7 +231,10 @@ export class Sessions {
 
   /** Each session begins at a server of its own, so that a fleet does not hang on one. */
   #client(): ZooKeeperClient {
-    return new ZooKeeperClient(this.#address, randomInt(this.#address.endpoints.length));
+    return new ZooKeeperClient(
+      this.#address,
+      process.getBuiltinModule("node:crypto").randomInt(this.#address.endpoints.length),
+    );
   }
 }
 
