@@ -215,7 +215,9 @@ function seeFencing(plan: FailoverPlan, acting: Acting, { order, views }: Sight)
   if (order?.kind === "confirm" && order.id !== record.order?.id) return confirmed(plan, acting, order);
   // While a shot is under way nothing else is begun.
   const back = openShot(record) === undefined ? withBack(record, views) : record;
-  return back === record ? ignored(acting) : write(back, acting.errand);
+  if (back === record) return ignored(acting);
+  const { state, effects } = write(back, acting.errand);
+  return { state, effects: [{ type: "give-seat" }, ...effects] };
 }
 
 /** Nobody could be chosen, and a human says who. */

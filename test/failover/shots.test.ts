@@ -163,7 +163,7 @@ describe("a shot", () => {
     const desk = leading(record, ALONE);
     expect(desk.last).toEqual(["tell refused"]);
     expect(desk.see({ views: { ...ALL_UP, b: { is: "unknown" } } })).toEqual([]);
-    expect(desk.see({})).toEqual(["write 4 fencing"]);
+    expect(desk.see({})).toEqual(["give-seat", "write 4 fencing"]);
     expect(desk.on({ type: "written" })).toEqual(["write 4 fencing"]);
     expect(desk.record.shots).toMatchObject([
       { server: "b", isBack: true },

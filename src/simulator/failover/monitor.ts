@@ -217,7 +217,8 @@ export class SimMonitor extends FailoverProcess {
   #fence(server: string, errand: number): void {
     const { world } = this;
     const epoch = this.state.at === "acting" ? this.state.record.epoch : -1;
-    const fate = nextBetween(world.rng, 0, 1);
+    const drawn = nextBetween(world.rng, 0, 1);
+    const fate = world.isCalm ? 0 : drawn;
     const isShot = fate < 0.8;
     world.later(nextBetween(world.rng, 10, 400), undefined, () => {
       // Right before the shot: the record still says so, and this leader still leads by the clock, as src/failover/conductor.ts asks.
