@@ -202,7 +202,7 @@ export class Conductor {
     this.#shot = shot;
     const report = await fence?.shooter.shoot({
       node: fence.rules.nodes[server] ?? server,
-      mayShoot: () => this.#lastLook(server, epoch, shot.signal),
+      mayShoot: () => this.#lastLook(server, epoch),
       deadline: () => this.#deadline(),
       signal: AbortSignal.any([shot.signal, term.signal]),
     });
@@ -211,12 +211,12 @@ export class Conductor {
   }
 
   /** Why no agent may be started now; undefined if one may. */
-  async #lastLook(server: string, epoch: number, signal: AbortSignal): Promise<string | undefined> {
+  async #lastLook(server: string, epoch: number): Promise<string | undefined> {
     const { election, term } = this.#options;
     const memo = await election.memo(RESERVED + RECORD_KEY);
     const isWanted = mayShoot(memo === undefined ? undefined : parseRecord(memo.value), server, epoch);
     // SAFETY: read last, by the clock. An answer that came late is worth nothing if the term has run out meanwhile.
-    if (isWanted && term.isLeading() && !signal.aborted) return undefined;
+    if (isWanted && term.isLeading()) return undefined;
     return `the term is not held, or ${server} is not being fenced any more`;
   }
 
