@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { FailoverRecord, View, Views } from "conclave/failover";
+import type { FailoverRecord, Views } from "conclave/failover";
 import { detect, isDown, UNSEEN } from "../../src/failover/detector.ts";
-import { AWAY, stepFailover, wakeAtMs } from "../../src/failover/machine.ts";
+import { wakeAtMs } from "../../src/failover/machine.ts";
 import { firstRecord } from "../../src/failover/record.ts";
 import { ALL_UP, Desk, leading, PLAN, STEADY, up, vote } from "./desk.ts";
 

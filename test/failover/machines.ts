@@ -82,7 +82,7 @@ export class MachineTrio extends RedisTrio {
   /** Without guards: by hand, all as replicas of the first. */
   protected override async serve(): Promise<void> {
     if (this.#hasGuards) return await super.serve();
-    const [first = ""] = SERVERS;
+    const [first] = SERVERS;
     for (const name of SERVERS) this.boot(name, name === first ? undefined : first);
   }
 
