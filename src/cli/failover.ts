@@ -2,7 +2,7 @@
 import { NOT_UNDERSTOOD } from "./command.ts";
 import { guard } from "./failover/guard.ts";
 import { monitor } from "./failover/monitor.ts";
-import { order } from "./failover/order.ts";
+import { confirm, order } from "./failover/order.ts";
 import { status } from "./failover/status.ts";
 import { refuseVerb } from "./flags.ts";
 import { fit } from "./words.ts";
@@ -10,12 +10,13 @@ import { fit } from "./words.ts";
 export const help: string = `usage: conclave failover VERB --config FILE [options]
 
 Watches a primary and its replicas, and replaces the primary when it is down: fences it, reads the positions of the others, chooses, promotes, repoints. Never two
-servers take writes at once: a guard beside each server starts it, and kills it before another may be promoted.
+servers take writes at once: a guard beside each server starts it, and kills it before another may be promoted; or a device powers the machine of the
+old primary off, and is asked whether it is off ("stonith" of the configuration); or both.
 
   monitor --as M       one of the configured monitors (three at least, on different hosts)
     --sentinel PORT    speak as Redis Sentinel on this port, for Sentinel-aware clients; --sentinel-host H (default 127.0.0.1)
     --dry-run          decide and tell, change nothing
-    --unfenced         there are no guards: promote as Sentinel does; two servers may take writes at once
+    --unfenced         there are no guards and no devices: promote as Sentinel does; two servers may take writes at once
   guard --server S -- command…
                        starts the command as a replica, and promotes it only in the seat; an enabled unit of systemd beside it is refused
     --unit NAME        a unit to look for, beside the usual ones (may be given several times)
@@ -24,9 +25,11 @@ servers take writes at once: a guard beside each server starts it, and kills it 
   status               the primary, the step, the monitors and their votes, every server
   switchover           the primary hands over, and no write is lost
     --to S             to this server (default: the best)
-    --force            whatever data it has: for a group in which nobody can be chosen
+    --force            whatever data it has: for a group in which nobody can be chosen. Without guards: power the primary's machine off first
     --dry-run          who would be chosen, and why
   pause, resume        while it is paused, no failure starts a failover; orders are obeyed
+  confirm SERVER       you say what its device cannot: the machine of a server that is being fenced is off
+    --i-have-seen-that-it-is-off
 
   --config FILE        JSON: docs/FAILOVER.md
   --store URL          where monitors and guards meet (else "store" of the file, else CONCLAVE_STORE)
@@ -51,10 +54,12 @@ export async function run(args: readonly string[]): Promise<number> {
     case "pause":
     case "resume":
       return await order(verb, rest);
+    case "confirm":
+      return await confirm(rest);
     case undefined:
       process.stderr.write(fit(help));
       return NOT_UNDERSTOOD;
     default:
-      refuseVerb(verb, ["monitor", "guard", "status", "switchover", "pause", "resume"]);
+      refuseVerb(verb, ["monitor", "guard", "status", "switchover", "pause", "resume", "confirm"]);
   }
 }

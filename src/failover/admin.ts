@@ -87,7 +87,7 @@ async function viewsOf(replication: Replication): Promise<Views> {
 /** Whom the leader would choose if the primary were fenced now. Changes nothing. */
 export function choiceNow(config: FailoverConfig, { record, servers }: FailoverStatus): Choice {
   if (record === undefined) return { is: "wait", reason: "no monitor has ever led this group" };
-  const plan = planOf(config, { hasGuards: true, hasDevice: false, isDryRun: true });
+  const plan = planOf(config, { hasGuards: true, shots: undefined, isDryRun: true });
   const others = Object.fromEntries(Object.entries(servers).filter(([server]) => server !== record.primary));
   return choose(plan, record, others, true);
 }
@@ -123,6 +123,7 @@ async function answerTo(
   while (!signal.aborted) {
     const record = await readRecord(candidate, name).catch(() => undefined);
     if (record?.order?.id === order.id) answer = record.order;
+    if (answer !== undefined && order.kind === "confirm") return answer;
     if (answer !== undefined && (record?.step.at === "steady" || record?.step.at === "repointing")) {
       if (order.kind !== "switchover" || !answer.isDone) return answer;
       return { ...answer, said: `${record.primary ?? "nobody"} is the primary` };

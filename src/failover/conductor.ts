@@ -1,5 +1,8 @@
 // The leader of the monitors, in one term: carries out what machine.ts asks for, and tells it what came of it. Decides nothing but how long to pause after a store that did not answer.
-import type { Clock, Timer } from "../base/clock.ts";
+//
+// SAFETY: an agent that powers a machine off is started only after a look of its own: the record, read now, says that this server is being fenced, and the term is held by the clock. It is killed before the deadline of this
+// term (src/stonith/runner.ts).
+import type { Clock, Reading, Timer } from "../base/clock.ts";
 import { isConclaveError } from "../base/errors.ts";
 import { InputQueue } from "../base/input-queue.ts";
 import type { Election } from "../election/face.ts";
@@ -10,7 +13,9 @@ import type { View } from "./choice.ts";
 import { AWAY, stepFailover, wakeAtMs } from "./machine.ts";
 import { formatRecord, parseRecord, RECORD_KEY } from "./record-text.ts";
 import type { FailoverRecord } from "./record.ts";
-import type { Fence, Promotion, Replication, ServerLink } from "./replication.ts";
+import type { Promotion, Replication, ServerLink } from "./replication.ts";
+import { mayShoot } from "./shots.ts";
+import type { Fence } from "./stonith.ts";
 import type { FailoverEffect, FailoverInput, FailoverNews, FailoverPlan, FailoverState, Sight } from "./words.ts";
 
 export interface ConductorOptions {
@@ -46,6 +51,9 @@ export class Conductor {
   #standing: AbortController | undefined;
   #seatTerm: Term | undefined;
   #isWriting = false;
+  #shot: AbortController | undefined;
+  /** The term was given up, so that another monitor may lead. */
+  hasGivenUp = false;
 
   constructor(options: ConductorOptions) {
     this.#options = options;
@@ -61,6 +69,7 @@ export class Conductor {
         this.#inputs.put({ type: "seen", sight: this.#options.sight() });
     }
     this.#inputs.put({ type: "leave" });
+    this.#shot?.abort();
     this.#timer?.cancel();
     for (const link of this.#links.values()) link.close();
     await this.#giveSeat();
@@ -78,6 +87,7 @@ export class Conductor {
     const now = { nowMs: clock.now().mono, wallMs: Math.floor(clock.wall?.() ?? 0) };
     const { state, effects } = stepFailover(plan, this.#state, input, now);
     this.#state = state;
+    if (stepOf(state) !== "fencing") this.#shot?.abort();
     for (const effect of effects) this.#carryOut(effect);
   }
 
@@ -110,6 +120,9 @@ export class Conductor {
         return void this.#handOver(effect.from, effect.to);
       case "follow":
         return void this.#follow(effect.server, effect.primary);
+      case "resign":
+        this.hasGivenUp = true;
+        return void this.#options.term.resign().catch(() => {}); // it runs out
       case "tell":
         return this.#options.tell(effect.news);
     }
@@ -175,14 +188,35 @@ export class Conductor {
   }
 
   async #fence(server: string, errand: number): Promise<void> {
-    const { fence, term, report } = this.#options;
-    const outcome = await (fence?.fence(server, term.signal) ?? Promise.resolve("failed" as const)).catch(
-      (error: unknown) => {
-        report(`${server} could not be fenced`, error);
-        return "unknown" as const;
-      },
-    );
-    this.#inputs.put({ type: "fenced", errand, outcome });
+    const { fence, term } = this.#options;
+    const epoch = this.#state.at === "acting" ? this.#state.record.epoch : -1;
+    const shot = new AbortController();
+    this.#shot = shot;
+    const report = await fence?.shooter.shoot({
+      node: fence.rules.nodes[server] ?? server,
+      mayShoot: () => this.#lastLook(server, epoch),
+      deadline: () => this.#deadline(),
+      signal: AbortSignal.any([shot.signal, term.signal]),
+    });
+    const { outcome, said } = report ?? { outcome: "failed", said: "there is no device" };
+    this.#inputs.put({ type: "fenced", errand, outcome: outcome === "off" ? "verified" : outcome, said });
+  }
+
+  /** Why no agent may be started now; undefined if one may. */
+  async #lastLook(server: string, epoch: number): Promise<string | undefined> {
+    const { election, term } = this.#options;
+    const memo = await election.memo(RESERVED + RECORD_KEY);
+    const isWanted = mayShoot(memo === undefined ? undefined : parseRecord(memo.value), server, epoch);
+    // SAFETY: read last, by the clock. An answer that came late is worth nothing if the term has run out meanwhile.
+    if (isWanted && term.isLeading()) return undefined;
+    return `the term is not held, or ${server} is not being fenced any more`;
+  }
+
+  #deadline(): Reading {
+    const { clock, term } = this.#options;
+    const { mono, boot } = clock.now();
+    const leftMs = term.remainingMs();
+    return { mono: mono + leftMs, boot: boot + leftMs };
   }
 
   // ---- servers
@@ -239,4 +273,8 @@ export class Conductor {
     const spec = this.#options.replication.servers[server];
     return spec === undefined ? undefined : await this.#options.replication.connect(spec).catch(() => undefined);
   }
+}
+
+function stepOf(state: FailoverState): FailoverRecord["step"]["at"] | undefined {
+  return state.at === "acting" || state.at === "writing" ? state.record.step.at : undefined;
 }

@@ -1,10 +1,13 @@
 // The configuration of one group: one file, the same for monitors and guards. All problems are said at once. A file with a password in it that others can read is refused.
 import { readFileSync, statSync } from "node:fs";
+import path from "node:path";
 import { invalidConfig } from "../base/errors.ts";
+import { problemsOfOwner } from "../stonith/config.ts";
 import { postgresReplication, problemOfPostgres } from "./postgres.ts";
 import { problemOfServer, redisReplication } from "./redis.ts";
 import type { Replication, ServerSpec } from "./replication.ts";
-import type { FailoverPlan } from "./words.ts";
+import { problemsOfStonith, type StonithKey } from "./stonith-key.ts";
+import type { FailoverPlan, ShotRules } from "./words.ts";
 
 /** What is replicated. */
 export type FailoverKind = "redis" | "postgres";
@@ -27,6 +30,10 @@ export interface FailoverConfig {
   readonly ports: Readonly<Record<string, { readonly host: string; readonly port: number }>>;
   readonly quorum: number;
   readonly servers: Readonly<Record<string, ServerSpec>>;
+  /** Guards stand beside the servers. */
+  readonly hasGuards: boolean;
+  /** Devices power the machine of an old primary off. */
+  readonly stonith: StonithKey | undefined;
   /** A monitor takes a primary for down that has not been well for so long. */
   readonly downAfterMs: number;
   /** How often a monitor looks. */
@@ -61,21 +68,27 @@ const NUMBERS: Readonly<Record<string, readonly [fallback: number, least: number
   repointWithinMs: [10_000, 100],
   handOverWithinMs: [10_000, 100],
 };
-const KNOWN = ["name", "kind", "store", "monitors", "quorum", "servers", ...Object.keys(NUMBERS)];
+const KNOWN = ["name", "kind", "store", "monitors", "quorum", "servers", "guards", "stonith", ...Object.keys(NUMBERS)];
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
 /** Throws CONFIG_INVALID with every problem. */
 export function readFailoverConfig(file: string): FailoverConfig {
   const call = `the failover configuration ${file}`;
-  const [text, mode] = readFile(file, call);
+  const { text, mode, uid } = readFile(file, call);
   const hasPassword = /:\/\/[^/"@\s]*:[^/"@\s]*@/.test(text);
   const shared = hasPassword && (mode & 0o077) !== 0 ? ["it holds a password, and others may read it: chmod 600"] : [];
-  return parseFailoverConfig(text, call, shared);
+  // The file of the devices, which it names, is executed.
+  const owner = /"stonith"\s*:/.test(text) ? problemsOfOwner({ mode, uid }) : [];
+  const config = parseFailoverConfig(text, call, [...owner, ...shared]);
+  const { stonith } = config;
+  if (stonith === undefined) return config;
+  return { ...config, stonith: { ...stonith, config: path.resolve(path.dirname(file), stonith.config) } };
 }
 
-function readFile(file: string, call: string): readonly [string, number] {
+function readFile(file: string, call: string): { readonly text: string; readonly mode: number; readonly uid: number } {
   try {
-    return [readFileSync(file, "utf8"), statSync(file).mode];
+    const { mode, uid } = statSync(file);
+    return { text: readFileSync(file, "utf8"), mode, uid };
   } catch (error) {
     throw invalidConfig(call, [`it cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`]);
   }
@@ -101,6 +114,8 @@ export function parseFailoverConfig(text: string, call: string, more: readonly s
       found["servers"] as Readonly<Record<string, RawServer>>,
       KINDS[found["kind"] as FailoverKind].port,
     ),
+    hasGuards: found["guards"] !== false,
+    stonith: found["stonith"],
     ...numbers,
   } as unknown as FailoverConfig;
 }
@@ -139,6 +154,7 @@ function problemsOf(found: Readonly<Record<string, unknown>>): readonly string[]
   if (!isQuorum || (quorum as number) > names.length)
     problems.push("quorum: a whole number, at most as many as monitors");
   problems.push(...problemsOfServers(servers, isKind(kind) ? kind : "redis"), ...problemsOfWaiting(found));
+  problems.push(...problemsOfStonith(found, names, Object.keys((servers as object | null) ?? {})));
   for (const [key, [, least]] of Object.entries(NUMBERS)) {
     const value = found[key];
     if (value !== undefined && !(Number.isInteger(value) && (value as number) >= least))
@@ -221,11 +237,11 @@ function fieldsOf(text: string, call: string): Readonly<Record<string, unknown>>
 
 export interface PlanChoices {
   readonly hasGuards: boolean;
-  readonly hasDevice: boolean;
+  readonly shots: ShotRules | undefined;
   readonly isDryRun: boolean;
 }
 
-export function planOf(config: FailoverConfig, { hasGuards, hasDevice, isDryRun }: PlanChoices): FailoverPlan {
+export function planOf(config: FailoverConfig, { hasGuards, shots, isDryRun }: PlanChoices): FailoverPlan {
   const { monitors, quorum, lagMax, confirmations, failoversMax, windowMs, settleMs } = config;
   const { promoteWithinMs, repointWithinMs, handOverWithinMs, lookEveryMs } = config;
   return {
@@ -234,7 +250,7 @@ export function planOf(config: FailoverConfig, { hasGuards, hasDevice, isDryRun 
     servers: Object.fromEntries(Object.values(config.servers).map(({ name, priority }) => [name, priority])),
     lagMax,
     hasGuards,
-    hasDevice,
+    shots,
     confirmations,
     failoversMax,
     windowMs,

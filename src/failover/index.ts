@@ -12,10 +12,13 @@ export { type FailoverEndpoints, serveGuard, serveMonitor } from "./endpoints.ts
 export { Guard, type GuardEvent, type GuardOptions } from "./guard.ts";
 export { createFailoverMetrics, type FailoverMetricName, type FailoverMetrics, type MonitorSight } from "./metrics.ts";
 export { Monitor, type MonitorEvent, type MonitorOptions } from "./monitor.ts";
-export type { FailoverRecord, Step } from "./record.ts";
+export type { FailoverRecord, Shot, Step } from "./record.ts";
 export { postgresReplication, type PostgresReplicationOptions } from "./postgres.ts";
 export { redisReplication } from "./redis.ts";
-export type { Beginning, Fence, Prepared, Promotion, Replication, ServerLink, ServerSpec } from "./replication.ts";
+export type { Beginning, Prepared, Promotion, Replication, ServerLink, ServerSpec } from "./replication.ts";
 export { SentinelPort, sentinelViewOf } from "./sentinel.ts";
 export { type Address, type SentinelView, switchMessages } from "./sentinel-words.ts";
+export { type CheckedRules, type Fence, shotRulesOf } from "./stonith.ts";
+export type { StonithKey } from "./stonith-key.ts";
 export { enabledUnits, USUAL_UNITS } from "./units.ts";
+export type { ShotRules } from "./words.ts";

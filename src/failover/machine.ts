@@ -8,20 +8,22 @@
 //
 // Why there are never two writable primaries, given a fence (docs/FAILOVER.md): a server becomes writable only while the record says `promoting` and names it, and only in the seat (its guard sees to that) or,
 // without guards, by the effect `promote`. `promoting` is written only over `choosing`, `choosing` only on the answer to a fence that was asked for in this term after `fencing` was written: the seat was
-// granted to this leader, so that the term of the guard before is over, or a device has verified that the machine is off. A record of a leader that was replaced is refused by the store.
+// granted to this leader, so that the term of the guard before is over, or a device has verified that the machine is off (fencing.ts). A record of a leader that was replaced is refused by the store.
 // So between two servers that are writable there is always a fence of the first. A leader that dies between two steps leaves a record from which the next one goes on: each step can be done twice.
 //
 // Why positions are read after the fence: until then they move. The survey is an effect of entering `choosing`, and only an answer to that very survey counts.
-import { assert, unreachable } from "../base/assert.ts";
-import { choose, type Views } from "./choice.ts";
+import { unreachable } from "../base/assert.ts";
+import { type Choice, type ChoiceRule, choose, type Views } from "./choice.ts";
+import { confirmed, fenced, seatTaken, startFence } from "./fencing.ts";
 import { decideOrder } from "./orders.ts";
-import { type FailoverRecord, type FencedBy, firstRecord, type Step, withHistory } from "./record.ts";
+import { type FailoverRecord, firstRecord, type Step, withHistory } from "./record.ts";
+import { isDeviceAlone, openShot, withBack } from "./shots.ts";
+import { ignored, tell, tellOnce, write } from "./stepping.ts";
 import { afterVain, isUsed, withAttempt, withFirstHistory, withSet } from "./succession.ts";
 import type {
   Acting,
   FailoverEffect,
   FailoverInput,
-  FailoverNews,
   FailoverPlan,
   FailoverState,
   Moment,
@@ -45,9 +47,9 @@ export function stepFailover(plan: FailoverPlan, state: FailoverState, input: Fa
       return { state: AWAY, effects: [{ type: "give-seat" }] };
     case "read":
       if (state.at !== "reading") return ignored(state);
-      return input.record === undefined ? begin(plan) : enter(plan, input.record, 0, now);
+      return input.record === undefined ? begin(plan) : enter(plan, input.record, 0, 0, now);
     case "written":
-      return state.at === "writing" ? enter(plan, state.record, state.errand, now) : ignored(state);
+      return state.at === "writing" ? enter(plan, state.record, state.errand, state.vain, now) : ignored(state);
     case "unanswered":
       return { state, effects: askAgain(state) };
     case "seat-taken":
@@ -61,10 +63,6 @@ export function stepFailover(plan: FailoverPlan, state: FailoverState, input: Fa
   }
 }
 
-function ignored(state: FailoverState): Stepped {
-  return { state, effects: [] };
-}
-
 /** Unknown is not "no": the same again, until there is an answer or the term is over. The memo's guard takes the second of two for the first. */
 function askAgain(state: FailoverState): readonly FailoverEffect[] {
   if (state.at === "reading") return [{ type: "read" }];
@@ -76,14 +74,11 @@ function begin(plan: FailoverPlan): Stepped {
   return plan.isDryRun ? { state: AWAY, effects: [] } : write(firstRecord, 0);
 }
 
-function write(record: FailoverRecord, errand: number): Stepped {
-  return { state: { at: "writing", record, errand: errand + 1 }, effects: [{ type: "write", record }] };
-}
-
 /** The record stands: its step begins, or begins again. */
-function enter(plan: FailoverPlan, record: FailoverRecord, before: number, now: Moment): Stepped {
+function enter(plan: FailoverPlan, record: FailoverRecord, before: number, vain: number, now: Moment): Stepped {
   const errand = before + 1;
-  const acting: Acting = { at: "acting", record, sinceMs: now.nowMs, errand, wakeMs: Infinity, told: "" };
+  const sinceMs = now.nowMs;
+  const acting: Acting = { at: "acting", record, sinceMs, errand, wakeMs: Infinity, told: "", vain, heard: undefined };
   const told: FailoverEffect = { type: "tell", news: { is: "step", epoch: record.epoch, step: record.step } };
   const { state, effects } = startStep(plan, acting, now);
   return { state, effects: [told, ...effects] };
@@ -97,7 +92,7 @@ function startStep(plan: FailoverPlan, acting: Acting, now: Moment): Stepped {
     case "steady":
       return ignored(acting);
     case "fencing":
-      return startFence(plan, acting);
+      return startFence(plan, acting, now, false);
     case "handing-over": {
       const wakeMs = now.nowMs + plan.handOverWithinMs;
       if (!plan.hasGuards)
@@ -119,17 +114,6 @@ function startStep(plan: FailoverPlan, acting: Acting, now: Moment): Stepped {
   }
 }
 
-function startFence(plan: FailoverPlan, acting: Acting): Stepped {
-  const { record, errand } = acting;
-  const { step } = record;
-  assert(step.at === "fencing", "only what is being fenced is fenced");
-  if (plan.hasDevice && step.from !== undefined)
-    return { state: acting, effects: [{ type: "fence", server: step.from, errand }] };
-  if (plan.hasGuards) return { state: acting, effects: [{ type: "take-seat", errand }] };
-  // Nobody was ever primary, or the operator has said --unfenced.
-  return write(chosenAfter(record, "nothing"), errand);
-}
-
 type WhileActing = Extract<FailoverInput, { type: "seat-taken" | "fenced" | "surveyed" | "seen" | "tick" }>;
 
 function act(plan: FailoverPlan, acting: Acting, input: WhileActing, now: Moment): Stepped {
@@ -137,13 +121,13 @@ function act(plan: FailoverPlan, acting: Acting, input: WhileActing, now: Moment
     case "seat-taken":
       return input.errand === acting.errand ? seatTaken(acting) : ignored(acting);
     case "fenced":
-      return input.errand === acting.errand ? fenced(plan, acting, input.outcome, now) : ignored(acting);
+      return input.errand === acting.errand ? fenced(plan, acting, input) : ignored(acting);
     case "surveyed":
       return input.errand === acting.errand ? surveyed(plan, acting, input.views, now) : ignored(acting);
     case "seen":
       return see(plan, acting, input.sight, now);
     case "tick":
-      return now.nowMs >= acting.wakeMs ? wake(plan, { ...acting, wakeMs: Infinity }) : ignored(acting);
+      return now.nowMs >= acting.wakeMs ? wake(plan, { ...acting, wakeMs: Infinity }, now) : ignored(acting);
     default:
       return unreachable(input);
   }
@@ -151,41 +135,13 @@ function act(plan: FailoverPlan, acting: Acting, input: WhileActing, now: Moment
 
 // ---- fence, then read, then choose
 
-/** SAFETY: granted to this leader, in this term, after `fencing` was written: the term of whoever held the seat is over, and its service with it. */
-function seatTaken({ record, errand }: Acting): Stepped {
-  return write(chosenAfter(record, "seat"), errand);
-}
-
-function chosenAfter(record: FailoverRecord, fencedBy: FencedBy): FailoverRecord {
-  const { step } = record;
-  if (step.at === "handing-over") {
-    const wish = { server: step.to, isForced: false };
-    return { ...record, step: { at: "choosing", why: "order", from: step.from, wish, fencedBy } };
-  }
-  assert(step.at === "fencing", "a choice follows a fence");
-  return { ...record, step: { at: "choosing", why: step.why, from: step.from, wish: step.wish, fencedBy } };
-}
-
-/** SAFETY: what failed, and what nobody knows, is no fence. The seat alone is one, where guards hold it. */
-function fenced(plan: FailoverPlan, acting: Acting, outcome: "verified" | "failed" | "unknown", now: Moment): Stepped {
-  const { record } = acting;
-  if (record.step.at !== "fencing") return ignored(acting);
-  if (outcome === "verified" && !plan.hasGuards) return write(chosenAfter(record, "stonith"), acting.errand);
-  const errand = acting.errand + 1;
-  const news: FailoverNews | undefined =
-    outcome === "verified" ? undefined : { is: "not-fenced", server: record.step.from ?? "", outcome };
-  const next: Stepped = plan.hasGuards
-    ? { state: { ...acting, errand }, effects: [{ type: "take-seat", errand }] }
-    : { state: { ...acting, errand, wakeMs: now.nowMs + plan.retryMs }, effects: [] };
-  return news === undefined ? next : tell(next, news);
-}
-
 function surveyed(plan: FailoverPlan, acting: Acting, views: Views, now: Moment): Stepped {
   const { record } = acting;
   const { step } = record;
   // Whoever has handed over answered a moment ago, and has everything: it is waited for, so that an order loses nothing.
   const settleMs = step.at === "choosing" && step.why === "order" ? plan.handOverWithinMs : plan.settleMs;
-  const choice = choose(plan, record, views, now.nowMs - acting.sinceMs >= settleMs);
+  const hasSettled = now.nowMs - acting.sinceMs >= settleMs;
+  const choice = besideNobody(plan, record, views, choose(ruleOf(plan, record, views), record, views, hasSettled));
   if (plan.isDryRun) {
     const server = choice.is === "chosen" ? choice.server : undefined;
     return tell(ignored(acting), { is: "would-choose", server, why: choice.reason });
@@ -204,6 +160,33 @@ function surveyed(plan: FailoverPlan, acting: Acting, views: Views, now: Moment)
   return tell(write(chosen, acting.errand), { is: "chosen", server: to, position, why });
 }
 
+/** Without guards a group may have run before: then its first primary is the server that takes writes already. */
+function ruleOf(plan: FailoverPlan, { step }: FailoverRecord, views: Views): ChoiceRule {
+  const [first, ...more] = isDeviceAlone(plan) ? writableIn(views) : [];
+  if (step.at !== "choosing" || step.why !== "first" || first === undefined || more.length > 0) return plan;
+  return {
+    ...plan,
+    servers: Object.fromEntries(Object.keys(plan.servers).map((name) => [name, name === first ? 1 : 0])),
+  };
+}
+
+/** SAFETY: a device alone has ended one machine. Another server may have been started as a primary by itself, and no guard has prevented it: nobody is promoted beside it. */
+function besideNobody(plan: FailoverPlan, { step }: FailoverRecord, views: Views, choice: Choice): Choice {
+  const isForced = step.at === "choosing" && step.wish?.isForced === true;
+  if (choice.is !== "chosen" || !isDeviceAlone(plan)) return choice;
+  const others = writableIn(views).filter((server) => server !== choice.server);
+  if (others.length === 0) return choice;
+  const cure = isForced ? "" : `, or say which data is right: conclave failover switchover --to SERVER --force`;
+  const reason = `${others.join(" and ")} takes writes by itself, and was not promoted by this group: stop it, or make it a replica${cure}`;
+  return { is: "wait", reason };
+}
+
+function writableIn(views: Views): readonly string[] {
+  return Object.entries(views).flatMap(([server, view]) =>
+    view.is === "up" && view.role === "primary" ? [server] : [],
+  );
+}
+
 // ---- what is seen
 
 function see(plan: FailoverPlan, acting: Acting, sight: Sight, now: Moment): Stepped {
@@ -219,10 +202,22 @@ function see(plan: FailoverPlan, acting: Acting, sight: Sight, now: Moment): Ste
     case "choosing":
       return heedForce(plan, acting, sight);
     case "fencing":
-      return ignored(acting);
+      return seeFencing(plan, acting, sight);
     default:
       return unreachable(acting.record.step);
   }
+}
+
+/** The machine that is being fenced is off by a human's word; or another one that was shot at is back, and counts no longer. */
+function seeFencing(plan: FailoverPlan, acting: Acting, { order, views }: Sight): Stepped {
+  const { record } = acting;
+  if (plan.isDryRun || plan.shots === undefined) return ignored(acting);
+  if (order?.kind === "confirm" && order.id !== record.order?.id) return confirmed(plan, acting, order);
+  // While a shot is under way nothing else is begun.
+  const back = openShot(record) === undefined ? withBack(record, views) : record;
+  if (back === record) return ignored(acting);
+  const { state, effects } = write(back, acting.errand);
+  return { state, effects: [{ type: "give-seat" }, ...effects] };
 }
 
 /** Nobody could be chosen, and a human says who. */
@@ -240,7 +235,9 @@ function watch(plan: FailoverPlan, acting: Acting, sight: Sight, now: Moment): S
   const { record, errand } = acting;
   const { order } = sight;
   if (order !== undefined && order.id !== record.order?.id && !plan.isDryRun)
-    return write(decideOrder(plan, record, order, sight.views), errand);
+    return write(decideOrder({ ...plan, isDeviceAlone: isDeviceAlone(plan) }, record, order, sight.views), errand);
+  const back = withBack(record, sight.views);
+  if (back !== record && !plan.isDryRun) return write(back, errand);
   const voters = votersOf(plan, record, sight.votes);
   if (record.primary !== undefined && voters.length >= plan.quorum) return down(plan, acting, voters, now);
   const { primary } = record;
@@ -347,7 +344,7 @@ function repoint(plan: FailoverPlan, acting: Acting, sight: Sight, now: Moment):
 
 // ---- time
 
-function wake(plan: FailoverPlan, acting: Acting): Stepped {
+function wake(plan: FailoverPlan, acting: Acting, now: Moment): Stepped {
   const { record } = acting;
   const errand = acting.errand + 1;
   const { step } = record;
@@ -355,7 +352,7 @@ function wake(plan: FailoverPlan, acting: Acting): Stepped {
     case "steady":
       return ignored(acting);
     case "fencing":
-      return startFence(plan, { ...acting, errand });
+      return startFence(plan, { ...acting, errand }, now, true);
     case "choosing":
       return { state: { ...acting, errand }, effects: [{ type: "survey", errand }] };
     case "handing-over":
@@ -375,13 +372,4 @@ function giveUp(record: FailoverRecord, step: Extract<Step, { at: "handing-over"
   const order = record.order && { ...record.order, said, isDone: false };
   const { state, effects } = write({ ...record, order, step: { at: "steady" } }, errand);
   return { state, effects: [{ type: "give-seat" }, ...effects] };
-}
-
-function tell({ state, effects }: Stepped, news: FailoverNews): Stepped {
-  return { state, effects: [{ type: "tell", news }, ...effects] };
-}
-
-function tellOnce(acting: Acting, news: FailoverNews): Stepped {
-  const told = JSON.stringify(news);
-  return told === acting.told ? ignored(acting) : tell({ state: { ...acting, told }, effects: [] }, news);
 }

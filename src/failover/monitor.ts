@@ -32,7 +32,8 @@ import {
   seatOf,
 } from "./record-text.ts";
 import type { FailoverRecord } from "./record.ts";
-import type { Fence, Replication, ServerLink, ServerSpec } from "./replication.ts";
+import type { Replication, ServerLink, ServerSpec } from "./replication.ts";
+import type { Fence } from "./stonith.ts";
 import type { FailoverNews, Sight, Vote } from "./words.ts";
 import { troubleOf } from "./trouble.ts";
 
@@ -43,8 +44,9 @@ export interface MonitorOptions {
   readonly monitor: string;
   readonly store: Store;
   readonly replication: Replication;
+  /** Of `fenceOf`: devices that power the machine of an old primary off. Its shooter is not closed with the monitor. */
   readonly fence?: Fence | undefined;
-  /** There are no guards: nothing is fenced, and two servers may take writes at once. */
+  /** There are no guards and no devices: nothing is fenced, and two servers may take writes at once. */
   readonly unfenced?: boolean | undefined;
   readonly dryRun?: boolean | undefined;
   readonly tell: (event: MonitorEvent) => void;
@@ -235,8 +237,8 @@ export class Monitor {
   async #lead(term: Term): Promise<void> {
     const { config, monitor, replication, fence, unfenced, dryRun, tell } = this.#options;
     const plan = planOf(config, {
-      hasGuards: unfenced !== true,
-      hasDevice: fence !== undefined,
+      hasGuards: config.hasGuards && unfenced !== true,
+      shots: fence?.rules,
       isDryRun: dryRun === true,
     });
     const conductor = new Conductor({
@@ -259,6 +261,8 @@ export class Monitor {
     } finally {
       this.#conductor = undefined;
     }
+    // Another one is to lead.
+    if (conductor.hasGivenUp) await nap(config.ttlMs, this.#stopping.signal);
   }
 
   #sight(): Sight {

@@ -11,10 +11,27 @@ export type Order =
       readonly to: string | undefined;
       /** Whatever its data is. */
       readonly isForced: boolean;
+    }
+  | {
+      readonly id: string;
+      /** A human has seen that the machine of `server` is off, and was shown that it is being fenced in this epoch. */
+      readonly kind: "confirm";
+      readonly server: string;
+      readonly epoch: number;
     };
 
+/** What decides about an order. */
+export interface OrderRule extends ChoiceRule {
+  /** There are no guards, and devices power machines off. */
+  readonly isDeviceAlone: boolean;
+}
+
 /** The record that answers it: refused in words, done, or begun. */
-export function decideOrder(rule: ChoiceRule, record: FailoverRecord, order: Order, views: Views): FailoverRecord {
+export function decideOrder(rule: OrderRule, record: FailoverRecord, order: Order, views: Views): FailoverRecord {
+  if (order.kind === "confirm") {
+    const said = `${order.server} is not being fenced in epoch ${order.epoch}: conclave failover status`;
+    return { ...record, order: { id: order.id, said, isDone: false } };
+  }
   if (order.kind !== "switchover") {
     const isPaused = order.kind === "pause";
     const said = isPaused ? "failover is paused: orders are obeyed, failures are not" : "failover goes on";
@@ -29,11 +46,21 @@ export function decideOrder(rule: ChoiceRule, record: FailoverRecord, order: Ord
   if (to === from) return refuse(`${to} is the primary`);
   const flaw = flawOf(rule, record, views, to);
   if (flaw !== undefined && !order.isForced) return refuse(flaw);
+  // SAFETY: without a guard nobody sees to it that what has handed over is not promoted again, by a command of an earlier leader that comes late. A machine that was powered off hears none.
+  if (rule.isDeviceAlone && from !== undefined && !order.isForced)
+    return refuse(
+      `without guards ${from} cannot hand over: --force powers its machine off first, and its last writes may be lost`,
+    );
   const begun = { ...record, epoch: record.epoch + 1, tried: [] };
-  const answer = { id: order.id, said: `${from ?? "nobody"} hands over to ${to}`, isDone: true };
-  if (from !== undefined && views[from]?.is === "up" && flaw === undefined)
+  const said =
+    rule.isDeviceAlone && from !== undefined
+      ? `${to} takes over when the machine of ${from} is off`
+      : `${from ?? "nobody"} hands over to ${to}`;
+  const answer = { id: order.id, said, isDone: true };
+  if (from !== undefined && views[from]?.is === "up" && flaw === undefined && !rule.isDeviceAlone)
     return { ...begun, order: answer, step: { at: "handing-over", from, to } };
-  const wish = { server: to, isForced: order.isForced };
+  // Without guards --force may only mean that the machine is powered off.
+  const wish = { server: to, isForced: order.isForced && (flaw !== undefined || !rule.isDeviceAlone) };
   return { ...begun, order: answer, step: { at: "fencing", why: "order", from, wish } };
 }
 

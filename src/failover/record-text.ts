@@ -56,7 +56,7 @@ export function formatOrder(order: Order): string {
 /** Undefined: none that can be read; it is as if there were none. */
 export function parseOrder(text: string | undefined): Order | undefined {
   const found = fieldsOf(text ?? "");
-  const isKnown = ["pause", "resume", "switchover"].includes(String(found["kind"]));
+  const isKnown = ["pause", "resume", "switchover", "confirm"].includes(String(found["kind"]));
   return isKnown && typeof found["id"] === "string" ? (found as unknown as Order) : undefined;
 }
 

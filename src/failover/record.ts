@@ -58,7 +58,21 @@ export type Step =
   | { readonly at: "repointing"; readonly from: string | undefined; readonly to: string };
 
 /** What made the old primary harmless. */
-export type FencedBy = "seat" | "stonith" | "nothing";
+export type FencedBy = "seat" | "stonith" | "stonith and seat" | "human" | "nothing";
+
+/** A machine that was shot at, or is going to be: written before an agent is started. */
+export interface Shot {
+  readonly server: string;
+  /** The change of the primary that it belongs to. */
+  readonly epoch: number;
+  /** By the clock of the leader that decided it. For the limits, and for people. */
+  readonly wallMs: number;
+  /** How often it has not led to a verified off, and what was heard last. For people: no leader believes another's. */
+  readonly vain: number;
+  readonly last: { readonly outcome: "verified" | "failed" | "unknown"; readonly said: string } | undefined;
+  /** Its server has answered since. */
+  readonly isBack: boolean;
+}
 
 /** What the leader of the monitors has written down: the primary, and how far a change has come. */
 export interface FailoverRecord {
@@ -81,6 +95,8 @@ export interface FailoverRecord {
   readonly generation?: number | undefined;
   /** Those of the promotions that were begun in this change. */
   readonly attempts?: readonly number[] | undefined;
+  /** Machines that are off because of this group, or may be, and those that were within the limits' window. The latest last. */
+  readonly shots?: readonly Shot[] | undefined;
 }
 
 /** How many histories are remembered: a replica that was away for longer is not chosen. */

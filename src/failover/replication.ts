@@ -69,8 +69,3 @@ export interface Replication {
   /** Makes what it has on disk ready, so that it starts as a replica of `primary`, or of nobody, and never as a primary. Throws CONFIG_INVALID if it must not be started at all. */
   prepare(beginning: Beginning): Promise<Prepared>;
 }
-
-/** Powers a machine off. `verified`: it was seen to be off; only that is a fence. */
-export interface Fence {
-  fence(server: string, signal: AbortSignal): Promise<"verified" | "failed" | "unknown">;
-}

@@ -1,4 +1,5 @@
 // What the machine of the leader of the monitors (machine.ts) is told, keeps, and asks for. Types only.
+import type { StonithPlan } from "../stonith/words.ts";
 import type { ChoiceRule, Views } from "./choice.ts";
 import type { Order } from "./orders.ts";
 import type { FailoverRecord, Step } from "./record.ts";
@@ -9,8 +10,8 @@ export interface FailoverPlan extends ChoiceRule {
   readonly monitors: readonly string[];
   /** Guards stand beside the servers and hold the seat. Without them this leader promotes and repoints. */
   readonly hasGuards: boolean;
-  /** A device that powers machines off. */
-  readonly hasDevice: boolean;
+  /** Devices that power machines off, and the rules for it; undefined: there are none. */
+  readonly shots: ShotRules | undefined;
   /** Commits wait for so many standbys; 0: they do not wait. */
   readonly confirmations: number;
   /** At most so many automatic failovers within `windowMs`. */
@@ -25,6 +26,23 @@ export interface FailoverPlan extends ChoiceRule {
   readonly retryMs: number;
   /** Decides and tells, and changes nothing. */
   readonly isDryRun: boolean;
+}
+
+/** When a machine may be powered off. */
+export interface ShotRules {
+  /** By the name of each server: the machine that it runs on. */
+  readonly nodes: Readonly<Record<string, string>>;
+  /** Nobody is replaced without a verified device, even where guards hold the seat: for hosts that may be suspended as a whole. */
+  readonly isRequired: boolean;
+  /** The limits of STONITH. `node` is the machine of this monitor, which it never shoots. */
+  readonly limits: StonithPlan;
+}
+
+/** What came of a shot. Only `verified` is a fence: the device was asked after its order, and says that the machine is off. */
+export interface FenceReport {
+  readonly outcome: "verified" | "failed" | "unknown";
+  /** One sentence, for the record and for people. */
+  readonly said: string;
 }
 
 export interface Moment {
@@ -54,7 +72,7 @@ export interface Sight {
 export type FailoverState =
   | { readonly at: "away" }
   | { readonly at: "reading" }
-  | { readonly at: "writing"; readonly record: FailoverRecord; readonly errand: number }
+  | { readonly at: "writing"; readonly record: FailoverRecord; readonly errand: number; readonly vain: number }
   | Acting;
 
 export interface Acting {
@@ -68,6 +86,10 @@ export interface Acting {
   readonly wakeMs: number;
   /** What was told last: the same is not told twice in a row. */
   readonly told: string;
+  /** How many shots of this term at the machine that is being fenced have not led to a verified off. */
+  readonly vain: number;
+  /** What this term has heard of its last shot, until it stands in the record. */
+  readonly heard: FenceReport | undefined;
 }
 
 export type FailoverInput =
@@ -77,7 +99,7 @@ export type FailoverInput =
   | { readonly type: "written" }
   | { readonly type: "unanswered" }
   | { readonly type: "seat-taken"; readonly errand: number }
-  | { readonly type: "fenced"; readonly errand: number; readonly outcome: "verified" | "failed" | "unknown" }
+  | ({ readonly type: "fenced"; readonly errand: number } & FenceReport)
   | { readonly type: "surveyed"; readonly errand: number; readonly views: Views }
   | { readonly type: "seen"; readonly sight: Sight }
   | { readonly type: "tick" };
@@ -91,7 +113,7 @@ export type FailoverEffect =
   | { readonly type: "take-seat"; readonly errand: number }
   /** Release it, or stop standing for it. */
   | { readonly type: "give-seat" }
-  /** Power `server` off and verify it; answer with `fenced`. */
+  /** Power the machine of `server` off and verify it; answer with `fenced`. Before each start of an agent the host asks `mayShoot` (shots.ts) with a record that it has just read, then the term by the clock. */
   | { readonly type: "fence"; readonly server: string; readonly errand: number }
   /** Ask every server now; answer with `surveyed`. */
   | { readonly type: "survey"; readonly errand: number }
@@ -99,6 +121,8 @@ export type FailoverEffect =
   | { readonly type: "promote"; readonly server: string }
   | { readonly type: "hand-over"; readonly from: string; readonly to: string }
   | { readonly type: "follow"; readonly server: string; readonly primary: string }
+  /** Give the term up, and let another monitor lead. */
+  | { readonly type: "resign" }
   | { readonly type: "tell"; readonly news: FailoverNews };
 
 /** What happens, for those who watch. */
@@ -107,7 +131,13 @@ export type FailoverNews =
   | { readonly is: "step"; readonly epoch: number; readonly step: Step }
   | { readonly is: "waiting"; readonly why: string }
   | { readonly is: "refused"; readonly why: string }
-  | { readonly is: "not-fenced"; readonly server: string; readonly outcome: "failed" | "unknown" }
+  | { readonly is: "powered-off"; readonly server: string; readonly said: string }
+  | {
+      readonly is: "not-fenced";
+      readonly server: string;
+      readonly outcome: "failed" | "unknown";
+      readonly said: string;
+    }
   | { readonly is: "would-choose"; readonly server: string | undefined; readonly why: string }
   | { readonly is: "chosen"; readonly server: string; readonly position: number; readonly why: string }
   /** Without a fence: a server that was replaced has written on. */

@@ -262,6 +262,9 @@ export type ShownNext =
   | Unknown
   | Refused;
 
+/** Who stands in a line, or leads it, in a session that speaks for no node. */
+export type ShownNodeless = { readonly kind: "nodeless"; readonly candidates: readonly string[] } | Unknown | Refused;
+
 /** Says that a look is worth while; one that shows the seat vacant (race), or nobody before me (line), that a claim is. May be late, doubled, lost. */
 export interface Hint {
   readonly name: Name;

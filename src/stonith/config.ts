@@ -91,19 +91,26 @@ export function parseStonithConfig(text: string, call: string): StonithConfig {
 function readFile(file: string, call: string): { readonly text: string; readonly problems: readonly string[] } {
   try {
     const [text, { mode, uid }] = [readFileSync(file, "utf8"), statSync(file)];
-    const isOurs = uid === 0 || uid === (process.getuid?.() ?? uid);
     const hasPassword = /:\/\/[^/"@\s]*:[^/"@\s]*@/.test(text);
     return {
       text,
       problems: [
-        ...(isOurs ? [] : ["it belongs to another user, who may change it, and what it names is executed: chown it"]),
-        ...((mode & 0o022) === 0 ? [] : ["others may change it, and what it names is executed: chmod 644"]),
+        ...problemsOfOwner({ mode, uid }),
         ...(hasPassword && (mode & 0o077) !== 0 ? ["it holds a password, and others may read it: chmod 600"] : []),
       ],
     };
   } catch (error) {
     throw invalidConfig(call, [`it cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`]);
   }
+}
+
+/** SAFETY: of a file that names what is executed: nobody else may change it. */
+export function problemsOfOwner({ mode, uid }: { readonly mode: number; readonly uid: number }): readonly string[] {
+  const isOurs = uid === 0 || uid === (process.getuid?.() ?? uid);
+  return [
+    ...(isOurs ? [] : ["it belongs to another user, who may change it, and what it names is executed: chown it"]),
+    ...((mode & 0o022) === 0 ? [] : ["others may change it, and what it names is executed: chmod 644"]),
+  ];
 }
 
 function fieldsOf(text: string, call: string): Fields {

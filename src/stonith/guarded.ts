@@ -9,7 +9,7 @@ import { RESERVED } from "../election/memo.ts";
 import { nap } from "../election/nap.ts";
 import type { Term } from "../election/term.ts";
 import type { ConclaveEvent } from "../lease/events.ts";
-import { cannotKeepBans, keepsBans, type Store } from "../stores/contract.ts";
+import { cannotKeepBans, keepsBans, showsNodeless, type Store } from "../stores/contract.ts";
 import { type StonithConfig, stonithPlanOf } from "./config.ts";
 import { FedWatchdog, inspectWatchdog, type WatchdogFound } from "./devices/watchdog.ts";
 import { GuardedTerm } from "./guarded-term.ts";
@@ -49,6 +49,8 @@ export interface GuardedOptions {
 
 /** For notes that are due when the election is closed. Without them a shot may follow that was not needed. */
 const NOTES_WITHIN_MS = 3000;
+/** For a look at the whole line. */
+const LINE_WITHIN_MS = 5000;
 /** The ids of candidates of conclave end with the nonce of their process. */
 const OF_CONCLAVE = /_[0-9a-f]{16}-\d+$/;
 
@@ -175,7 +177,19 @@ export class GuardedElection implements AsyncDisposable {
       const memo = await this.#candidate.election(notesOf(this.name, member)).memo(RESERVED + NOTES_KEY);
       notes = all(notes, parseNotes(memo?.value));
     }
-    return { notes, order: parseOrder(order?.value), foreign: [...this.#foreign] };
+    const foreign = [...new Set([...this.#foreign, ...(await this.#nodeless())])];
+    return { notes, order: parseOrder(order?.value), foreign };
+  }
+
+  /** Who leads or waits in the line and obeys no ban, where the store can show it. SAFETY: what cannot be read is not taken for nobody: nothing is decided before it was read. */
+  async #nodeless(): Promise<readonly string[]> {
+    const { store } = this.#options;
+    if (!showsNodeless(store)) return [];
+    const call = { signal: AbortSignal.timeout(LINE_WITHIN_MS), sentAtMs: this.#clock.now().mono };
+    const shown = await store.showNodeless(this.name, call);
+    if (shown.kind === "nodeless") return shown.candidates;
+    const why = shown.kind === "refused" ? shown.message : "no answer";
+    throw new ConclaveError("STORE_TIMEOUT", `it is not known who stands in the line of "${this.name}": ${why}`);
   }
 
   /** Leaders that are no candidates of conclave obey no ban, and write no list of who acts. */

@@ -27,6 +27,7 @@ import type {
   Released,
   Session,
   SessionSpec,
+  ShownNodeless,
   ShownNext,
   Token,
   Version,
@@ -146,6 +147,19 @@ export function passesInvitations<S extends Store>(store: S): store is S & Passe
 /** A store with a line that can say who is the second in it: who leads next, if the first gives its entry back and the second stays. For a decision of the first; it proves nothing. */
 export interface ShowsNext {
   showNext(name: Name, token: Token, call: Call): Promise<ShownNext>;
+}
+
+/**
+ * A store that keeps bans, and can say which candidates of a name obey none, because their session speaks for no node: candidates of other programs, of versions before bans, and those that gave no node. Those that lead
+ * and those that wait. A linearizable read; what joins later is not in it.
+ */
+export interface ShowsNodeless {
+  showNodeless(name: Name, call: Call): Promise<ShownNodeless>;
+}
+
+/** Whether a store shows who obeys no bans. Narrows its type. */
+export function showsNodeless<S extends Store>(store: S): store is S & ShowsNodeless {
+  return "showNodeless" in store;
 }
 
 /**

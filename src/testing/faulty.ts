@@ -30,6 +30,7 @@ import {
   keepsMemos,
   type PassesInvitations,
   type ShowsNext,
+  type ShowsNodeless,
   type Store,
 } from "../stores/contract.ts";
 import { hostClock, hostClockOf, type WithClock } from "../stores/host-clock.ts";
@@ -54,11 +55,14 @@ export interface FaultyStore<F extends Fencing> extends Store<F>, Partial<WithCl
 export function faulty<F extends Fencing>(store: Store<F>, plan: FaultPlan = {}): FaultyStore<F> {
   const clock = plan.clock ?? hostClockOf(store);
   const front = new Front(store, plan, clock ?? processClock);
-  const { askToLeave, invite, showNext } = store as Partial<PassesInvitations & ShowsNext>;
+  const { askToLeave, invite, showNext, showNodeless } = store as Partial<
+    PassesInvitations & ShowsNext & ShowsNodeless
+  >;
   // Words between candidates, or of somebody who is none: they meet no fault here, and may be lost anyway.
   if (askToLeave !== undefined) Object.assign(front, { askToLeave: askToLeave.bind(store) });
   if (invite !== undefined) Object.assign(front, { invite: invite.bind(store) });
   if (showNext !== undefined) Object.assign(front, { showNext: showNext.bind(store) });
+  if (showNodeless !== undefined) Object.assign(front, { showNodeless: showNodeless.bind(store) });
   return clock === undefined ? front : Object.assign(front, { [hostClock]: clock });
 }
 

@@ -67,6 +67,67 @@ describe("conclave failover", () => {
     expect(stderr).not.toContain("secret");
   });
 
+  describe("with devices", () => {
+    const places = { servers: { a: "db-1", b: "db-2" }, monitors: { m1: "db-1", m2: "db-2", m3: null } };
+    const devices = (nodes: object): string => {
+      writeFileSync(cli.file("stonith.json"), JSON.stringify({ election: "machines", nodes }), { mode: 0o600 });
+      return "stonith.json";
+    };
+    const command = { kind: "command", status: ["/bin/true"], off: ["/bin/true"] };
+    const level = { levels: [[command]] };
+
+    it("says every problem of what it needs to know of them at once", PATIENT, async () => {
+      const stonith = { servers: { a: "db-1", z: "db-2" }, monitors: { m1: "db-1" }, required: "yes", colour: "red" };
+      const { code, stderr } = await run("monitor", "--config", config({ stonith, guards: 1 }), "--as", "m1");
+      expect(code).toBe(2);
+      for (const word of ["guards", "colour", "config", "required", "servers.b", "servers.z", "monitors.m2", "null"])
+        expect(stderr).toContain(word);
+      const postgres = { kind: "postgres", servers: { a: "postgres://h:1/d", b: "postgres://h:2/d" }, guards: false };
+      expect((await run("status", "--config", config(postgres))).stderr).toContain("PostgreSQL needs them");
+    });
+
+    it(
+      "refuses a machine that is not in the devices' file, one without a device, and a device that is not there",
+      PATIENT,
+      async () => {
+        const monitor = async (settings: object): Promise<string> =>
+          (await run("monitor", "--config", config(settings), "--as", "m1")).stderr;
+        const nodes = { "db-1": level, "db-3": {} };
+        const stonith = {
+          config: devices(nodes),
+          servers: { a: "db-9", b: "db-3" },
+          monitors: { ...places.monitors, m1: "db-8" },
+        };
+        const said = await monitor({ stonith, guards: false });
+        for (const word of ["a runs on db-9", "m1 runs on db-8", "b runs on db-3, which has no device"])
+          expect(said).toContain(word);
+        const wrong = { "db-1": { levels: [[{ ...command, off: ["/no/such/program"] }]] }, "db-2": level };
+        expect(await monitor({ stonith: { config: devices(wrong), ...places } })).toContain("/no/such/program");
+      },
+    );
+
+    it("refuses a file that others may change, because what it names is executed", PATIENT, async () => {
+      const stonith = { config: devices({ "db-1": level, "db-2": level }), ...places };
+      const file = config({ stonith }, 0o666);
+      expect((await run("monitor", "--config", file, "--as", "m1")).stderr).toContain("what it names is executed");
+    });
+
+    it("needs a way to fence, or the word that there is none, and not both", PATIENT, async () => {
+      const alone = await run("monitor", "--config", config({ guards: false }), "--as", "m1");
+      expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining("there is no way to fence")]);
+      const stonith = { config: devices({ "db-1": level, "db-2": level }), ...places };
+      const both = await run("monitor", "--config", config({ stonith }), "--as", "m1", "--unfenced");
+      expect([both.code, both.stderr]).toEqual([2, expect.stringContaining("devices are configured")]);
+      const guard = await run("guard", "--config", config({ guards: false }), "--server", "a", "--", "true");
+      expect(guard.stderr).toContain("the monitors promote by themselves");
+    });
+
+    it("confirms nothing that is not being fenced", PATIENT, async () => {
+      const { code, stderr } = await run("confirm", "a", "--config", config({}));
+      expect([code, stderr]).toEqual([1, expect.stringContaining("a is not being fenced")]);
+    });
+  });
+
   it("status of a group that nobody has led is exit code 1", PATIENT, async () => {
     const { code, stdout } = await run("status", "--config", config({}));
     expect(code).toBe(1);

@@ -1,102 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { FailoverRecord, View, Views } from "conclave/failover";
+import type { FailoverRecord, Views } from "conclave/failover";
 import { detect, isDown, UNSEEN } from "../../src/failover/detector.ts";
-import { AWAY, stepFailover, wakeAtMs } from "../../src/failover/machine.ts";
+import { wakeAtMs } from "../../src/failover/machine.ts";
 import { firstRecord } from "../../src/failover/record.ts";
-import type {
-  FailoverEffect,
-  FailoverInput,
-  FailoverPlan,
-  FailoverState,
-  Sight,
-  Vote,
-} from "../../src/failover/words.ts";
-
-const PLAN: FailoverPlan = {
-  monitors: ["m1", "m2", "m3"],
-  quorum: 2,
-  servers: { a: 100, b: 100, c: 100 },
-  lagMax: 0,
-  hasGuards: true,
-  hasDevice: false,
-  confirmations: 0,
-  failoversMax: 2,
-  windowMs: 60_000,
-  settleMs: 100,
-  promoteWithinMs: 1000,
-  repointWithinMs: 1000,
-  handOverWithinMs: 1000,
-  retryMs: 50,
-  isDryRun: false,
-};
-
-const STEADY: FailoverRecord = {
-  ...firstRecord,
-  epoch: 4,
-  primary: "a",
-  histories: ["h"],
-  step: { at: "steady" },
-};
-
-function up(role: "primary" | "replica", position = 7, more: Partial<Extract<View, { is: "up" }>> = {}): View {
-  const follows = role === "replica" ? "a" : undefined;
-  return { is: "up", role, history: "h", position, follows, isLinked: role === "replica", isEmpty: false, ...more };
-}
-
-const ALL_UP: Views = { a: up("primary"), b: up("replica"), c: up("replica") };
-const vote = (monitor: string, epoch = 4, primary = "a"): Vote => ({ monitor, primary, epoch });
-
-function inWords(effect: FailoverEffect): string {
-  if (effect.type === "tell") return `tell ${effect.news.is}`;
-  if (effect.type === "write") return `write ${effect.record.epoch} ${effect.record.step.at}`;
-  return [
-    effect.type,
-    ...Object.values(effect)
-      .slice(1)
-      .filter((value) => typeof value === "string"),
-  ].join(" ");
-}
-
-/** One leader, step by step. */
-class Desk {
-  state: FailoverState = AWAY;
-  readonly plan: FailoverPlan;
-  nowMs = 0;
-
-  constructor(plan: Partial<FailoverPlan> = {}) {
-    this.plan = { ...PLAN, ...plan };
-  }
-
-  on(input: FailoverInput, wallMs = 1_000_000): readonly string[] {
-    const { state, effects } = stepFailover(this.plan, this.state, input, { nowMs: this.nowMs, wallMs });
-    this.state = state;
-    return effects.map(inWords).filter((word) => !word.startsWith("tell step"));
-  }
-
-  see(sight: Partial<Sight>): readonly string[] {
-    return this.on({
-      type: "seen",
-      sight: { views: ALL_UP, votes: [], holder: undefined, order: undefined, ...sight },
-    });
-  }
-
-  get record(): FailoverRecord {
-    if (this.state.at !== "acting" && this.state.at !== "writing") throw new Error(`it is ${this.state.at}`);
-    return this.state.record;
-  }
-
-  get errand(): number {
-    return this.state.at === "acting" ? this.state.errand : -1;
-  }
-}
-
-/** Leads, and finds this record. */
-function leading(record: FailoverRecord | undefined, plan: Partial<FailoverPlan> = {}): Desk {
-  const desk = new Desk(plan);
-  desk.on({ type: "lead" });
-  desk.on({ type: "read", record });
-  return desk;
-}
+import { ALL_UP, Desk, leading, PLAN, STEADY, up, vote } from "./desk.ts";
 
 describe("a leader of the monitors", () => {
   it("fences, then reads positions, then chooses, promotes and repoints, and writes each step before it is begun", () => {
@@ -243,27 +150,6 @@ describe("a leader of the monitors", () => {
     expect(desk.see({ votes })).toEqual([]);
     const views: Views = { a: { is: "unknown" }, b: up("replica", 7), c: up("replica", 9) };
     expect(desk.on({ type: "surveyed", errand: desk.errand, views })).toEqual(["tell would-choose"]);
-  });
-});
-
-describe("a device that powers machines off", () => {
-  const FENCING: FailoverRecord = { ...STEADY, step: { at: "fencing", why: "down", from: "a", wish: undefined } };
-
-  it("is a fence only if it was verified", () => {
-    const alone = { hasGuards: false, hasDevice: true };
-    for (const outcome of ["failed", "unknown"] as const) {
-      const desk = leading(FENCING, alone);
-      expect(desk.on({ type: "fenced", errand: desk.errand, outcome })).toEqual(["tell not-fenced"]);
-      desk.nowMs = 50;
-      expect(desk.on({ type: "tick" })).toEqual(["fence a"]);
-    }
-    const desk = leading(FENCING, alone);
-    expect(desk.on({ type: "fenced", errand: desk.errand, outcome: "verified" })).toEqual(["write 4 choosing"]);
-  });
-
-  it("does not stand in for the seat where guards hold it", () => {
-    const desk = leading(FENCING, { hasDevice: true });
-    expect(desk.on({ type: "fenced", errand: desk.errand, outcome: "verified" })).toEqual(["take-seat"]);
   });
 });
 

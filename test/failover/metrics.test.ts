@@ -43,7 +43,7 @@ it("counts what happens, and shows the present state of a guard alone", () => {
   metrics.record({ type: "switched", from: "a", to: "b", epoch: 2 });
   metrics.record({ type: "vote", monitor: "m1", primary: "a", isDown: true });
   metrics.record(failover({ is: "two-writable", servers: ["a", "b"] }));
-  metrics.record(failover({ is: "not-fenced", server: "a", outcome: "unknown" }));
+  metrics.record(failover({ is: "not-fenced", server: "a", outcome: "unknown", said: "" }));
   metrics.record(failover({ is: "refused", why: "too many" }));
   metrics.record({ type: "guard", state: "starting", server: "a", epoch: 1 });
   metrics.record({ type: "guard", state: "replica", server: "a", epoch: 1 });

@@ -50,7 +50,18 @@ export abstract class Trio {
       ...settings,
     };
     writeFileSync(this.config, JSON.stringify(config));
-    await Promise.all([...SERVERS.map((name) => this.guard(name)), ...MONITORS.map((name) => this.monitor(name))]);
+    await this.serve();
+    await Promise.all(MONITORS.map((name) => this.monitor(name)));
+  }
+
+  /** Starts the servers. */
+  protected async serve(): Promise<void> {
+    await Promise.all(SERVERS.map((name) => this.guard(name)));
+  }
+
+  /** By which everything that runs on the machine of this server can be found. */
+  protected environmentOf(_name: string): Readonly<Record<string, string>> {
+    return {};
   }
 
   abstract urlOf(name: string): string;
@@ -63,7 +74,8 @@ export abstract class Trio {
   async guard(name: string, isAlone = true): Promise<Running> {
     const others = isAlone ? this.units.flatMap((unit) => ["--ignore-unit", unit]) : [];
     const args = ["failover", "guard", "--config", this.config, "--server", name, "--json", ...others, "--"];
-    const running = await this.cli.start([...args, ...this.command(name)], {}, undefined, this.#under(name));
+    const environment = this.environmentOf(name);
+    const running = await this.cli.start([...args, ...this.command(name)], environment, undefined, this.#under(name));
     this.guards.set(name, running);
     return running;
   }

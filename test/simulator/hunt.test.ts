@@ -62,7 +62,7 @@ describe("the minima of a hunt", () => {
 
   it("are missed by a hunt that has exercised nothing, each of them", () => {
     const missed = missedMinima(emptyCounts(), 10_000, 10_000).map((line) => line.split(":", 1)[0]);
-    expect(missed.toSorted()).toEqual(COUNT_NAMES.filter((name) => !WITHOUT_MINIMUM.includes(name)).toSorted());
+    expect(new Set(missed)).toEqual(new Set(COUNT_NAMES.filter((name) => !WITHOUT_MINIMUM.includes(name))));
   });
 
   it("are met by what a hunt does exercise, and missed if two seeds had one trace", () => {

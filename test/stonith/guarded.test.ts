@@ -11,7 +11,7 @@ import {
   type Shooter,
 } from "conclave/stonith";
 import { memory } from "conclave/stores/memory";
-import type { Store } from "conclave/stores/contract";
+import type { FencedStore, ShownNodeless, ShowsNodeless, Store } from "conclave/stores/contract";
 import { afterEach, describe, expect, it } from "vitest";
 
 const NODES = { a: { levels: [[{ kind: "command", off: ["/bin/true"], status: ["/bin/true"] }]] } };
@@ -33,7 +33,17 @@ type Fate = "off" | "failed" | "unknown";
 
 /** Machines that can be powered off, and who is at work on what they guard. */
 class Room {
-  readonly store = memory();
+  /** Who waits in the line and obeys no ban; undefined: nobody knows. */
+  strangers: readonly string[] | undefined = [];
+  readonly store: FencedStore & ShowsNodeless = Object.assign(memory(), {
+    showNodeless: async (): Promise<ShownNodeless> => {
+      this.looks++;
+      return this.strangers === undefined
+        ? { kind: "unknown", cause: new Error("no answer") }
+        : { kind: "nodeless", candidates: this.strangers };
+    },
+  });
+  looks = 0;
   readonly works = new Set<string>();
   readonly log: string[] = [];
   readonly shots: string[] = [];
@@ -205,6 +215,24 @@ describe("a guarded election", () => {
       await reader.close();
     },
   );
+
+  it.each([["go-1"], undefined])("neither shoots nor begins while %s waits in the same line", async (strangers) => {
+    const [made, a, b] = room("a", "b");
+    void a?.lead(true);
+    await expect.poll(() => made.log, POLL).toEqual(["a in term 1"]);
+    made.strangers = strangers;
+    if (a !== undefined) a.isCut = true;
+    void b?.lead();
+    // The ttl of a has run out, and its seat was granted to b.
+    const reader = createCandidate({ store: made.store });
+    await expect.poll(async () => (await reader.election("ledger").leader())?.token, POLL).toBe(2n);
+    const before = made.looks;
+    await expect.poll(() => made.looks > before + 10 || made.log.length > 1, POLL).toBe(true);
+    expect([made.shots, made.log]).toEqual([[], ["a in term 1"]]);
+    made.strangers = [];
+    await expect.poll(() => made.log, POLL).toEqual(["a in term 1", "b in term 2"]);
+    await reader.close();
+  });
 
   it("does not shoot a leader that has lost its term and has ended its work in time", async () => {
     const [made, a, b] = room("a", "b");

@@ -34,6 +34,10 @@ export async function guard(args: readonly string[]): Promise<number> {
   const server = config.servers[values.server ?? ""];
   if (server === undefined)
     throw new UsageError(`--server S: which server this is, one of ${Object.keys(config.servers).join(", ")}`);
+  if (!config.hasGuards)
+    throw new UsageError(
+      `"guards" of the configuration is false: the monitors promote by themselves, and would not ask this guard`,
+    );
   if (values["without-cgroup"] && replication.needsCgroup !== undefined)
     throw new UsageError(`--without-cgroup: not for this kind of server: ${replication.needsCgroup}`);
   const ignored = new Set(values["ignore-unit"]);

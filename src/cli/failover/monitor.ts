@@ -11,6 +11,7 @@ import { levelOf } from "../../telemetry/index.ts";
 import { INTERRUPTED, UsageError, YES } from "../command.ts";
 import { readCount, readFlags } from "../flags.ts";
 import { line, stopSignal } from "../long-run.ts";
+import { openFence } from "./fence.ts";
 import { COMMON, HTTP, openBooks, serve, setUp } from "./setup.ts";
 
 const OPTIONS = {
@@ -33,6 +34,7 @@ export async function monitor(args: readonly string[]): Promise<number> {
     throw new UsageError(
       "--sentinel: clients of PostgreSQL do not ask Sentinel. docs/FAILOVER.md says how they find the primary",
     );
+  const fence = await openFence(config, name, values);
   if (values.unfenced)
     process.stderr.write(
       "conclave failover: warning: --unfenced: nothing stops an old primary; acknowledged writes may be lost, and two servers may take writes at once\n",
@@ -48,6 +50,7 @@ export async function monitor(args: readonly string[]): Promise<number> {
     monitor: name,
     store,
     replication,
+    fence,
     unfenced: values.unfenced,
     dryRun: values["dry-run"],
     tell,
@@ -70,6 +73,7 @@ export async function monitor(args: readonly string[]): Promise<number> {
   } finally {
     await endpoints?.close();
     await port.close();
+    await fence?.close();
     await store.close();
   }
   return stoppedBy() === "SIGINT" ? INTERRUPTED : YES;

@@ -1,4 +1,4 @@
-// `conclave failover switchover|pause|resume`: an order to the leader of the monitors, and its answer.
+// `conclave failover switchover|pause|resume|confirm`: an order to the leader of the monitors, and its answer.
 import { choiceNow, giveOrder, statusOf } from "../../failover/index.ts";
 import { createCandidate } from "../../index.ts";
 import { NO, UNKNOWN, UsageError, YES } from "../command.ts";
@@ -13,28 +13,56 @@ const OPTIONS = {
   wait: { type: "string", default: "30s" },
 } as const;
 
+/** What an order asks for. */
+type Wanted = Parameters<typeof giveOrder>[2];
+
 export async function order(kind: "switchover" | "pause" | "resume", args: readonly string[]): Promise<number> {
   const { values } = readFlags({ args: [...args], options: OPTIONS, allowPositionals: false });
-  const waitMs = readDuration("--wait", values.wait);
-  const setup = await setUp(values.config, values.store);
+  const wanted: Wanted = kind === "switchover" ? { kind, to: values.to, isForced: values.force } : { kind };
+  return await withCandidate(values, async (candidate, setup) => {
+    checkServer(setup, values.to);
+    return values["dry-run"]
+      ? await tellChoice(candidate, setup, values.json)
+      : await give(candidate, setup, wanted, values);
+  });
+}
+
+const OPTIONS_OF_CONFIRM = {
+  ...COMMON,
+  "i-have-seen-that-it-is-off": { type: "boolean", default: false },
+  wait: { type: "string", default: "30s" },
+} as const;
+
+/** A human's word in place of a device's. */
+export async function confirm(args: readonly string[]): Promise<number> {
+  const { values, positionals } = readFlags({ args: [...args], options: OPTIONS_OF_CONFIRM, allowPositionals: true });
+  const [server, ...more] = positionals;
+  if (server === undefined || more.length > 0)
+    throw new UsageError("which server's machine is off? conclave failover confirm SERVER --config FILE");
+  return await withCandidate(values, async (candidate, setup) => {
+    const { record } = await statusOf(candidate, setup.config, setup.replication);
+    if (record?.step.at !== "fencing" || record.step.from !== server) {
+      process.stderr.write(`conclave failover: ${server} is not being fenced: there is nothing to confirm\n`);
+      return NO;
+    }
+    if (!values["i-have-seen-that-it-is-off"])
+      throw new UsageError(
+        `you would say that you have seen that the machine of ${server} is off, and that it stays off until a human starts it. Another server is then made the primary at once. If ${server} still takes writes, two do, and data is lost. Nothing can check what you say. If it is so: --i-have-seen-that-it-is-off`,
+      );
+    return await give(candidate, setup, { kind: "confirm", server, epoch: record.epoch }, values);
+  });
+}
+
+type Looker = Parameters<typeof statusOf>[0];
+
+async function withCandidate(
+  { config, store }: { readonly config?: string | undefined; readonly store?: string | undefined },
+  work: (candidate: Looker, setup: Setup) => Promise<number>,
+): Promise<number> {
+  const setup = await setUp(config, store);
   const candidate = createCandidate({ store: setup.store, unfenced: true, id: "conclave-failover", ttlMs: 5000 });
   try {
-    checkServer(setup, values.to);
-    if (values["dry-run"]) return await tellChoice(candidate, setup, values.json);
-    const wanted =
-      kind === "switchover" ? ({ kind, to: values.to, isForced: values.force } as const) : ({ kind } as const);
-    process.stderr.write(
-      `conclave failover: the order is given, and waits up to ${values.wait} for the leading monitor. It stands even if you interrupt this command.\n`,
-    );
-    const answer = await giveOrder(candidate, setup.config.name, wanted, AbortSignal.timeout(waitMs));
-    if (answer === undefined) {
-      process.stderr.write(
-        `conclave failover: no monitor has answered within ${values.wait}. The order stands: a leader that comes later obeys it. conclave failover status shows who is there.\n`,
-      );
-      return UNKNOWN;
-    }
-    process.stdout.write(values.json ? `${JSON.stringify(answer)}\n` : `${answer.said}\n`);
-    return answer.isDone ? YES : NO;
+    return await work(candidate, setup);
   } finally {
     await candidate.close();
     await setup.store.close();
@@ -47,11 +75,28 @@ function checkServer({ config }: Setup, server: string | undefined): void {
   throw new UsageError(`--to ${server}: the configured servers are ${Object.keys(config.servers).join(", ")}`);
 }
 
-async function tellChoice(
-  candidate: Parameters<typeof statusOf>[0],
-  { config, replication }: Setup,
-  isJson: boolean,
+async function give(
+  candidate: Looker,
+  { config }: Setup,
+  wanted: Wanted,
+  { wait, json }: { readonly wait: string; readonly json: boolean },
 ): Promise<number> {
+  const waitMs = readDuration("--wait", wait);
+  process.stderr.write(
+    `conclave failover: the order is given, and waits up to ${wait} for the leading monitor. It stands even if you interrupt this command.\n`,
+  );
+  const answer = await giveOrder(candidate, config.name, wanted, AbortSignal.timeout(waitMs));
+  if (answer === undefined) {
+    process.stderr.write(
+      `conclave failover: no monitor has answered within ${wait}. The order stands: a leader that comes later obeys it. conclave failover status shows who is there.\n`,
+    );
+    return UNKNOWN;
+  }
+  process.stdout.write(json ? `${JSON.stringify(answer)}\n` : `${answer.said}\n`);
+  return answer.isDone ? YES : NO;
+}
+
+async function tellChoice(candidate: Looker, { config, replication }: Setup, isJson: boolean): Promise<number> {
   const found = await statusOf(candidate, config, replication);
   const choice = choiceNow(config, found);
   const said =

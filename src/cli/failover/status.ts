@@ -1,5 +1,5 @@
 // `conclave failover status`: how a group stands. Reads only.
-import { type FailoverStatus, statusOf } from "../../failover/index.ts";
+import { type FailoverStatus, type Shot, statusOf } from "../../failover/index.ts";
 import { createCandidate } from "../../index.ts";
 import { NO, YES } from "../command.ts";
 import { readFlags } from "../flags.ts";
@@ -11,19 +11,26 @@ export async function status(args: readonly string[]): Promise<number> {
   const candidate = createCandidate({ store, unfenced: true, id: "conclave-failover" });
   try {
     const found = await statusOf(candidate, config, replication);
-    process.stdout.write(values.json ? `${JSON.stringify(found)}\n` : told(found));
-    return found.seated === undefined ? NO : YES;
+    const primary = found.seated?.server ?? (config.hasGuards ? undefined : primaryWithoutGuards(found));
+    process.stdout.write(values.json ? `${JSON.stringify(found)}\n` : told(found, primary));
+    return primary === undefined ? NO : YES;
   } finally {
     await candidate.close();
     await store.close();
   }
 }
 
-function told({ name, record, leader, seated, monitors, servers }: FailoverStatus): string {
+/** Nobody holds a seat: the record names it, and it says itself that it is the primary. */
+function primaryWithoutGuards({ record, servers }: FailoverStatus): string | undefined {
+  const view = servers[record?.primary ?? ""];
+  return view?.is === "up" && view.role === "primary" ? record?.primary : undefined;
+}
+
+function told({ name, record, leader, monitors, servers }: FailoverStatus, primary: string | undefined): string {
   const step = record === undefined ? "no monitor has ever led" : `${record.step.at}, epoch ${record.epoch}`;
   return [
-    `${name}: ${seated?.server ?? "nobody"} is the primary${record?.isPaused === true ? "; failover is PAUSED" : ""}`,
-    `  step      ${step}${record?.primary === undefined || record.primary === seated?.server ? "" : `; the record names ${record.primary}`}`,
+    `${name}: ${primary ?? "nobody"} is the primary${record?.isPaused === true ? "; failover is PAUSED" : ""}`,
+    `  step      ${step}${record?.primary === undefined || record.primary === primary ? "" : `; the record names ${record.primary}`}`,
     `  leader    ${leader ?? "none"}`,
     ...monitors.map(
       ({ monitor, isThere, votes }) =>
@@ -34,6 +41,14 @@ function told({ name, record, leader, seated, monitors, servers }: FailoverStatu
         ? `  server    ${server}: ${view.role}, position ${view.position}${view.role === "replica" ? `, follows ${view.follows ?? "nobody"}${view.isLinked ? "" : " (not connected)"}` : ""}`
         : `  server    ${server}: NO ANSWER`,
     ),
+    ...(record?.shots ?? []).filter(({ isBack }) => !isBack).map(toldOfShot),
     "",
   ].join("\n");
+}
+
+function toldOfShot({ server, wallMs, vain, last }: Shot): string {
+  const at = new Date(wallMs).toISOString();
+  if (last?.outcome === "verified") return `  machine   of ${server}: OFF since ${at}: ${last.said}`;
+  const heard = last === undefined ? "nothing was heard yet" : `${last.outcome}, ${vain} in vain: ${last.said}`;
+  return `  machine   of ${server}: TO BE OFF since ${at}, not verified: ${heard}`;
 }

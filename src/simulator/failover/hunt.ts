@@ -15,7 +15,7 @@ export const FAILOVER_HUNT: TaskHunt<FailoverEvent> = taskHunt({
 });
 
 function label({ plan }: FailoverWorldSpec): string {
-  const { hasGuards, hasDevice, confirmations, servers } = plan;
-  const fence = hasGuards ? (hasDevice ? "seat and device" : "seat") : "device";
+  const { hasGuards, shots, confirmations, servers } = plan;
+  const fence = hasGuards ? (shots !== undefined ? "seat and device" : "seat") : "device";
   return `${Object.keys(servers).length} servers, fenced by ${fence}, ${confirmations} confirmations`;
 }

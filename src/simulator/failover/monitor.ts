@@ -4,6 +4,7 @@ import type { View, Views } from "../../failover/choice.ts";
 import { detect, type DetectorState, isDown, UNSEEN } from "../../failover/detector.ts";
 import { AWAY, stepFailover, wakeAtMs } from "../../failover/machine.ts";
 import type { FailoverRecord } from "../../failover/record.ts";
+import { mayShoot } from "../../failover/shots.ts";
 import type { FailoverEffect, FailoverInput, FailoverState } from "../../failover/words.ts";
 import type { SeatHolder } from "../kernel/seat.ts";
 import { FailoverProcess, type SeatName } from "./process.ts";
@@ -62,6 +63,14 @@ export class SimMonitor extends FailoverProcess {
     this.#term = undefined;
     this.world.release("leader", this);
     this.world.later(this.nap(), this, () => this.world.claim("leader", this));
+  }
+
+  /** After the machine has stepped: its host ends the term in the same way. */
+  #giveUp(): void {
+    const term = this.#term;
+    this.world.later(0, this, () => {
+      if (this.#term === term && term !== undefined) this.ended("leader");
+    });
   }
 
   /** It was granted while this process was paused, and has run out. */
@@ -147,6 +156,9 @@ export class SimMonitor extends FailoverProcess {
         return this.#promote(effect.server);
       case "hand-over":
         return;
+      case "resign":
+        world.count("terms given up for another way to the device");
+        return this.#giveUp();
       case "follow":
         return world.later(world.travel(), this, () => (world.service(effect.server).follows = effect.primary));
     }
@@ -204,16 +216,19 @@ export class SimMonitor extends FailoverProcess {
   /** A device that works, works without saying so, or does not work; it never lies. */
   #fence(server: string, errand: number): void {
     const { world } = this;
-    const fate = nextBetween(world.rng, 0, 1);
+    const epoch = this.state.at === "acting" ? this.state.record.epoch : -1;
+    const drawn = nextBetween(world.rng, 0, 1);
+    const fate = world.isCalm ? 0 : drawn;
     const isShot = fate < 0.8;
     world.later(nextBetween(world.rng, 10, 400), undefined, () => {
-      // Right before the shot: this leader still leads (docs/adr: failover).
-      if (isShot && world.isLeading("leader", this)) world.powerOff(server);
+      // Right before the shot: the record still says so, and this leader still leads by the clock, as src/failover/conductor.ts asks.
+      const isWanted = mayShoot(world.shelf.stored?.value, server, epoch);
+      if (isShot && isWanted && world.isLeading("leader", this)) world.powerOff(server);
     });
     world.later(420, this, () => {
       const outcome = fate < 0.6 && !world.service(server).isPowered ? "verified" : fate < 0.9 ? "unknown" : "failed";
       world.count(outcome === "verified" ? "fences by a device" : "devices that failed or said nothing");
-      this.input({ type: "fenced", errand, outcome });
+      this.input({ type: "fenced", errand, outcome, said: outcome });
     });
   }
 

@@ -1,6 +1,6 @@
 // A world of failovers, drawn from one seed: how many monitors and servers, what fences, how the store and the network answer, and which faults befall them.
 import { createRng, nextBetween, nextChance, nextInteger, nextOf } from "../../base/rng.ts";
-import type { FailoverPlan } from "../../failover/words.ts";
+import type { FailoverPlan, ShotRules } from "../../failover/words.ts";
 import type { Step } from "../../failover/record.ts";
 import { describeSeatFault, drawSeatFaults, type SeatFault, type SeatSpec } from "../kernel/seat-spec.ts";
 
@@ -84,7 +84,7 @@ export function drawFailoverWorld(seed: number): FailoverWorldSpec {
     servers: Object.fromEntries(priorities.map((priority, index) => [`s${index}`, priority])),
     lagMax: isSync ? 0 : nextOf(rng, [0, 3]),
     hasGuards: fence !== "device",
-    hasDevice: fence !== "seat",
+    shots: fence === "seat" ? undefined : drawShots(seed, servers),
     confirmations: isSync ? nextInteger(rng, 1, servers - (hasOnlooker ? 2 : 1)) : 0,
     failoversMax: 1000,
     windowMs: 60_000,
@@ -132,6 +132,33 @@ export function drawFailoverWorld(seed: number): FailoverWorldSpec {
 function drawRunning(seed: number, servers: number): number | undefined {
   const rng = createRng(seed, 94);
   return nextChance(rng, 0.5) ? nextInteger(rng, 0, servers - 1) : undefined;
+}
+
+/** From a stream of its own, so that the rest of a world is what it was. Machines boot by themselves: so few may be off at one time, and still everything goes on. */
+function drawShots(seed: number, servers: number): ShotRules {
+  const rng = createRng(seed, 93);
+  const names = Array.from({ length: servers }, (_, index) => `s${index}`);
+  return {
+    nodes: Object.fromEntries(names.map((name) => [name, name])),
+    isRequired: nextChance(rng, 0.5),
+    limits: {
+      node: "",
+      life: "",
+      members: names,
+      storeMembers: [],
+      devices: names,
+      maxOff: nextInteger(rng, 1, servers - 1),
+      shotsMax: 1000,
+      windowMs: 60_000,
+      delayMs: 0,
+      spreadMs: 0,
+      retryMs: 100,
+      retryMaxMs: 400,
+      attemptsMax: nextOf(rng, [1, 3, 1000]),
+      watchdog: undefined,
+      isOnlyForOrders: false,
+    },
+  };
 }
 
 export function describeFailoverFault(fault: FailoverFault): string {

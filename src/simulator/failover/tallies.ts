@@ -15,6 +15,7 @@ export const FAILOVER_MINIMA = {
   "fences by the seat": 1500,
   "fences by a device": 100,
   "devices that failed or said nothing": 20,
+  "terms given up for another way to the device": 5,
   "guards killed or cut while primary": 300,
   "services killed by their keeper": 100,
   "seats given back unused": 5,

@@ -90,6 +90,12 @@ export async function recordNode(
   return by.length > 0 ? bannedNode("etcd", node, by) : twinNode("etcd", node);
 }
 
+/** Reads the key of every session that speaks for a node. */
+export function readNodes(prefix: string): Operation {
+  const key = Buffer.from(`${prefix}${ROOT}/node/`);
+  return { range: { key, rangeEnd: rangeEndOf(key), keysOnly: true } };
+}
+
 /** Of a name that a lease carries: one of a node, and no entry. */
 export function isNodeKey(prefix: string, key: Buffer): boolean {
   return key.toString("latin1").startsWith(`${prefix}${ROOT}/node/`);

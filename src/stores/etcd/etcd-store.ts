@@ -31,7 +31,9 @@ import type {
   Session,
   SessionSpec,
   ShownNext,
+  ShownNodeless,
   ShowsNext,
+  ShowsNodeless,
   Token,
   Unknown,
   Will,
@@ -42,7 +44,7 @@ import { type Mailbox, Mailboxes } from "../mailbox.ts";
 import { anyVersion, metAt } from "./guarantee.ts";
 import { listNames } from "./list.ts";
 import { endLease, keepLease, openLease } from "./keep.ts";
-import { lookAt, showNext } from "./look.ts";
+import { lookAt, showNext, showNodeless } from "./look.ts";
 import { countKey, memoRoot, readMemos, writeMemo } from "./memos.ts";
 import { outcomeOf } from "./refusals.ts";
 import { standSentries } from "./sentry.ts";
@@ -51,7 +53,7 @@ import { joinAll, leaveAll } from "./stand.ts";
 /** More sessions than one process opens while the answer to an opening can still matter. */
 const NONCES_REMEMBERED = 1000;
 
-export class EtcdStore implements FencedStore, KeepsMemos, ListsNames, ShowsNext, Reopenable {
+export class EtcdStore implements FencedStore, KeepsMemos, ListsNames, ShowsNext, ShowsNodeless, Reopenable {
   readonly url: string;
   /** Of any version that is supported; what the one at hand promises comes with an opened session. */
   readonly guarantee: Guarantee<"fenced"> = anyVersion();
@@ -108,6 +110,10 @@ export class EtcdStore implements FencedStore, KeepsMemos, ListsNames, ShowsNext
     const ask = (link: Link, signal: AbortSignal): Promise<ShownNext> =>
       showNext(link, this.#prefix, name, token, signal);
     return await this.#with(call, ask, `${this.#prefix}${name}/`);
+  }
+
+  async showNodeless(name: Name, call: Call): Promise<ShownNodeless> {
+    return await this.#with(call, (link, signal) => showNodeless(link, this.#prefix, name, signal));
   }
 
   async writeMemo(write: MemoWrite, call: Call): Promise<MemoWritten> {

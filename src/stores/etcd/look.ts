@@ -2,7 +2,8 @@
 // others are before me, or in whose keys something else is mixed.
 import type { Link } from "../../clients/etcd/link.ts";
 import type { KeyValue, Operation, RangeResponse } from "../../clients/etcd/messages.ts";
-import type { Name, Question, Seat, ShownNext, Token } from "../contract.ts";
+import type { Name, Question, Seat, ShownNext, ShownNodeless, Token } from "../contract.ts";
+import { readNodes } from "./bans.ts";
 import { domainOf, holderOf, keyOf, kindOf, type Line, lineOf, readRecord, versionOf } from "./entry.ts";
 import { entriesBefore, firstOfLine } from "./stand.ts";
 import { inTurns, piecesOf } from "../turns.ts";
@@ -119,4 +120,24 @@ export async function showNext(
   const domain = domainOf(whole.header.clusterId);
   if (first?.createRevision !== token.value || domain !== token.domain) return { kind: "not-leading" };
   return { kind: "next", candidate: second && holderOf(line, second, domain).candidate };
+}
+
+/**
+ * The entries of the line whose lease has no node's key. In one transaction: a session records its node before it makes an entry, and both keys go with the lease, so that at every revision an entry of a session with a
+ * node has that key beside it.
+ */
+export async function showNodeless(
+  link: Link,
+  prefix: string,
+  name: Name,
+  signal: AbortSignal,
+): Promise<ShownNodeless> {
+  const line = lineOf(prefix, name);
+  const all: Operation = { range: { key: line.start, rangeEnd: line.end, order: "oldest first" } };
+  const read = { compare: [], success: [all, readNodes(prefix)], failure: [] };
+  const { header, responses } = await link.txn(read, signal);
+  const withNode = new Set(responses[1]?.kvs.map(({ lease }) => lease));
+  const entries = (responses[0]?.kvs ?? []).filter((kv) => kindOf(line, kv) === "entry" && !withNode.has(kv.lease));
+  const candidates = entries.map((entry) => holderOf(line, entry, domainOf(header.clusterId)).candidate);
+  return { kind: "nodeless", candidates };
 }

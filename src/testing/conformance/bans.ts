@@ -1,6 +1,6 @@
 // Bans (lease/ban-rule.ts): from the step that writes one, nothing is granted to a session of that node. A store that keeps none declares none, and refuses nothing in their name.
 import type { Hold, MemoWrite, MemoWritten, Session, SessionSpec, Version } from "../../lease/exchange.ts";
-import { type KeepsMemos, keepsBans } from "../../stores/contract.ts";
+import { type KeepsMemos, keepsBans, showsNodeless } from "../../stores/contract.ts";
 import type { Bench, Case } from "./bench.ts";
 import { check, checkEqual, checkKind } from "./check.ts";
 
@@ -15,7 +15,32 @@ export const banCases: readonly Case[] = [
   { name: "a ban is of one node, whatever is in its name", run: whereKept(areApart) },
   { name: "a term cannot ban its own node", run: whereKept(sparesItself) },
   { name: "two machines cannot have one node's name at once", run: whereKept(tellsTwins) },
+  { name: "candidates whose session speaks for no node are shown, whether they lead or wait", run: showsStrangers },
 ];
+
+/** Only a store that can. */
+async function showsStrangers(bench: Bench): Promise<void> {
+  const { store } = bench;
+  if (!showsNodeless(store) || !keepsBans(store)) return;
+  const range = new Range(bench, store);
+  const what = "whose session speaks for no node";
+  const shown = async (name: string): Promise<readonly string[]> =>
+    checkKind(await store.showNodeless(name, bench.call()), "nodeless", what).candidates;
+  const name = bench.name();
+  checkEqual(await shown(name), [], what);
+  await range.lead(await range.open(range.node("leads")), name);
+  checkEqual(await shown(name), [], what);
+  if (bench.isLine) {
+    await bench.stand(await range.open(range.node("waits")), name);
+    checkEqual(await shown(name), [], what);
+    const stranger = await bench.open();
+    await bench.stand(stranger, name);
+    checkEqual(await shown(name), [stranger.candidate], what);
+  }
+  const other = bench.name("other");
+  await bench.win(await bench.open(), other);
+  checkEqual((await shown(other)).length, 1, what);
+}
 
 async function declares({ guarantee, store }: Bench): Promise<void> {
   if (guarantee.bans === undefined) return;

@@ -10,9 +10,20 @@ import type {
   MemoWritten,
   Released,
   ShownNext,
+  ShownNodeless,
 } from "../../lease/exchange.ts";
 
-type Outcome = Kept | Claimed | Released | Looked | MemoWritten | MemosRead | AskedToLeave | Invited | ShownNext;
+type Outcome =
+  | Kept
+  | Claimed
+  | Released
+  | Looked
+  | MemoWritten
+  | MemosRead
+  | AskedToLeave
+  | Invited
+  | ShownNext
+  | ShownNodeless;
 
 export class NotConforming extends Error {
   override readonly name: string = "NotConforming";

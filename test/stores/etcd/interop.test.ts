@@ -1,6 +1,7 @@
 // One election, two implementations: Go's `concurrency.Election` (`etcdctl elect`) and `Mutex` (`etcdctl lock`) wait for ours, and ours for them, in one line.
 import { afterEach, describe, expect, it } from "vitest";
 import { createCandidate } from "conclave";
+import type { ShowsNodeless } from "conclave/stores/contract";
 import { etcd } from "conclave/stores/etcd";
 import * as etcdServer from "../../../scripts/servers/etcd.mjs";
 import { useServers } from "../../support/servers.ts";
@@ -107,4 +108,24 @@ it("names that are prefixes of each other are elections of their own", async () 
   await longer.resign();
   expect((await middle).isHeld()).toBe(true);
   expect((await candidate.election("nested").leader())?.id).toBe(shorter.candidate);
+});
+
+it("one that waits behind ours is shown as one that obeys no ban, and so is one of ours without a node", async () => {
+  const store = etcd(urlOf(servers())) as ReturnType<typeof etcd> & ShowsNodeless;
+  await using ours = createCandidate({ store, ttlMs: 5000, node: "db-1" });
+  await using nodeless = createCandidate({ store: etcd(urlOf(servers())), ttlMs: 5000, id: "nodeless" });
+  const shown = (name: string): Promise<unknown> =>
+    store.showNodeless(name, { signal: AbortSignal.timeout(10_000), sentAtMs: 0 });
+  await ours.election("shown").campaign();
+  expect(await shown("shown")).toEqual({ kind: "nodeless", candidates: [] });
+  go("elect", "shown", "go-7");
+  await standing("shown", 2);
+  expect(await shown("shown")).toEqual({ kind: "nodeless", candidates: ["go-7"] });
+  const waiting = new AbortController();
+  const campaign = nodeless.election("shown").campaign({ signal: waiting.signal });
+  await standing("shown", 3);
+  expect(await shown("shown")).toEqual({ kind: "nodeless", candidates: ["go-7", expect.stringContaining("nodeless")] });
+  expect(await shown("shown/longer")).toEqual({ kind: "nodeless", candidates: [] });
+  waiting.abort();
+  await campaign.catch(() => {});
 });

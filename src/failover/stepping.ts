@@ -1,0 +1,21 @@
+// What every step of the leader's machine (machine.ts, fencing.ts) is made of: nothing, a write, news. Pure.
+import type { FailoverRecord } from "./record.ts";
+import type { Acting, FailoverNews, FailoverState, Stepped } from "./words.ts";
+
+export function ignored(state: FailoverState): Stepped {
+  return { state, effects: [] };
+}
+
+/** `vain`: how many shots of this term at the machine that is being fenced have not led to a verified off. */
+export function write(record: FailoverRecord, errand: number, vain = 0): Stepped {
+  return { state: { at: "writing", record, errand: errand + 1, vain }, effects: [{ type: "write", record }] };
+}
+
+export function tell({ state, effects }: Stepped, news: FailoverNews): Stepped {
+  return { state, effects: [{ type: "tell", news }, ...effects] };
+}
+
+export function tellOnce(acting: Acting, news: FailoverNews): Stepped {
+  const told = JSON.stringify(news);
+  return told === acting.told ? ignored(acting) : tell({ state: { ...acting, told }, effects: [] }, news);
+}
