@@ -13,7 +13,7 @@
 //
 // Why positions are read after the fence: until then they move. The survey is an effect of entering `choosing`, and only an answer to that very survey counts.
 import { unreachable } from "../base/assert.ts";
-import { type Choice, type ChoiceRule, choose, type Views } from "./choice.ts";
+import { type Choice, choose, type Views } from "./choice.ts";
 import { confirmed, fenced, seatTaken, startFence } from "./fencing.ts";
 import { decideOrder } from "./orders.ts";
 import { type FailoverRecord, firstRecord, type Step, withHistory } from "./record.ts";
@@ -141,7 +141,7 @@ function surveyed(plan: FailoverPlan, acting: Acting, views: Views, now: Moment)
   // Whoever has handed over answered a moment ago, and has everything: it is waited for, so that an order loses nothing.
   const settleMs = step.at === "choosing" && step.why === "order" ? plan.handOverWithinMs : plan.settleMs;
   const hasSettled = now.nowMs - acting.sinceMs >= settleMs;
-  const choice = besideNobody(plan, record, views, choose(ruleOf(plan, record, views), record, views, hasSettled));
+  const choice = besideNobody(plan, record, views, choose(plan, record, views, hasSettled));
   if (plan.isDryRun) {
     const server = choice.is === "chosen" ? choice.server : undefined;
     return tell(ignored(acting), { is: "would-choose", server, why: choice.reason });
@@ -158,16 +158,6 @@ function surveyed(plan: FailoverPlan, acting: Acting, views: Views, now: Moment)
     step: { at: "promoting", why: cause, from, to, position, fencedBy },
   };
   return tell(write(chosen, acting.errand), { is: "chosen", server: to, position, why });
-}
-
-/** Without guards a group may have run before: then its first primary is the server that takes writes already. */
-function ruleOf(plan: FailoverPlan, { step }: FailoverRecord, views: Views): ChoiceRule {
-  const [first, ...more] = isDeviceAlone(plan) ? writableIn(views) : [];
-  if (step.at !== "choosing" || step.why !== "first" || first === undefined || more.length > 0) return plan;
-  return {
-    ...plan,
-    servers: Object.fromEntries(Object.keys(plan.servers).map((name) => [name, name === first ? 1 : 0])),
-  };
 }
 
 /** SAFETY: a device alone has ended one machine. Another server may have been started as a primary by itself, and no guard has prevented it: nobody is promoted beside it. */

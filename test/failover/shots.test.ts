@@ -114,7 +114,7 @@ describe("a device alone", () => {
     expect(desk.record.step).toMatchObject({ at: "promoting", to: "b" });
     const other = leading({ ...first, step: choosing }, ALONE);
     const two: Views = { ...views, c: up("primary", 7) };
-    expect(other.on({ type: "surveyed", errand: other.errand, views: two })).toEqual(["tell waiting"]);
+    expect(other.on({ type: "surveyed", errand: other.errand, views: two })).toEqual(["tell refused"]);
   });
 });
 
