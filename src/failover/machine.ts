@@ -13,7 +13,7 @@
 //
 // Why positions are read after the fence: until then they move. The survey is an effect of entering `choosing`, and only an answer to that very survey counts.
 import { unreachable } from "../base/assert.ts";
-import { type Choice, choose, type Views } from "./choice.ts";
+import { type Choice, choose, type View, type Views } from "./choice.ts";
 import { confirmed, fenced, seatTaken, startFence } from "./fencing.ts";
 import { decideOrder } from "./orders.ts";
 import { type FailoverRecord, firstRecord, type Step, withHistory } from "./record.ts";
@@ -24,6 +24,7 @@ import type {
   Acting,
   FailoverEffect,
   FailoverInput,
+  FailoverNews,
   FailoverPlan,
   FailoverState,
   Moment,
@@ -294,8 +295,18 @@ function takeBack(acting: Acting, { views }: Sight): Stepped {
   const writable = stray.filter(isWritable).map(([server]) => server);
   const effects = stray.map(([server]): FailoverEffect => ({ type: "follow", server, primary }));
   if (writable.length === 0) return { state: acting, effects };
-  const told = tellOnce(acting, { is: "two-writable", servers: [primary, ...writable] });
-  return { state: told.state, effects: [...told.effects, ...effects] };
+  const servers = [primary, ...writable];
+  const told = `two writable: ${servers.join(" ")}`;
+  if (told === acting.told) return { state: acting, effects };
+  const lost = Object.fromEntries(writable.flatMap((server) => lostBy(acting.record, server, views[server])));
+  const news: FailoverNews = { is: "two-writable", servers, lost };
+  return { state: { ...acting, told }, effects: [{ type: "tell", news }, ...effects] };
+}
+
+/** What only the primary before has: its history is the last but one, and the present primary was chosen for a position in it. */
+function lostBy({ histories, begunAt }: FailoverRecord, server: string, view: View | undefined): [string, number][] {
+  if (view?.is !== "up" || begunAt === undefined || view.history !== histories[1]) return [];
+  return [[server, Math.max(0, view.position - begunAt)]];
 }
 
 /** The chosen one says itself that it is the primary, and its guard that it holds the seat for it. */
@@ -316,6 +327,7 @@ function confirm(plan: FailoverPlan, acting: Acting, { views, holder }: Sight): 
     tried: [],
     attempts: [],
     sync,
+    begunAt: step.at === "promoting" ? step.position : undefined,
     step: { at: "repointing", from: step.from, to: step.to },
   };
   return write(confirmed, errand);

@@ -30,6 +30,7 @@ export type FailoverMetricName =
   | "conclave_failover_refused_total"
   | "conclave_failover_not_fenced_total"
   | "conclave_failover_two_writable_total"
+  | "conclave_failover_lost_bytes_total"
   | "conclave_failover_troubles_total"
   | "conclave_failover_guard_state"
   | "conclave_failover_service_starts_total"
@@ -47,6 +48,7 @@ const FAMILIES: Readonly<Record<FailoverMetricName, Family>> = {
   conclave_failover_refused_total: ["counter", "failovers that were refused, such as by the limit of failovers"],
   conclave_failover_not_fenced_total: ["counter", "old primaries that a device did not power off", "outcome"],
   conclave_failover_two_writable_total: ["counter", "how often two servers were seen to take writes at once"],
+  conclave_failover_lost_bytes_total: ["counter", "bytes of writes that only a second writable server had, at least"],
   conclave_failover_troubles_total: ["counter", "what went wrong, and is tried again"],
   conclave_failover_guard_state: ["gauge", "1 for the state of this guard", "state"],
   conclave_failover_service_starts_total: ["counter", "how often this guard has started its service"],
@@ -90,8 +92,8 @@ class Book {
     return sample;
   }
 
-  #add(name: FailoverMetricName, labels: Labels = {}): void {
-    this.#sample(name, labels).value++;
+  #add(name: FailoverMetricName, labels: Labels = {}, more = 1): void {
+    this.#sample(name, labels).value += more;
   }
 
   #set(name: FailoverMetricName, value: number | boolean, labels: Labels = {}): void {
@@ -129,7 +131,10 @@ class Book {
   #recordNews(news: FailoverNews): void {
     if (news.is === "refused") this.#add("conclave_failover_refused_total");
     if (news.is === "not-fenced") this.#add("conclave_failover_not_fenced_total", { outcome: news.outcome });
-    if (news.is === "two-writable") this.#add("conclave_failover_two_writable_total");
+    if (news.is !== "two-writable") return;
+    this.#add("conclave_failover_two_writable_total");
+    const lost = Object.values(news.lost).reduce((sum, bytes) => sum + bytes, 0);
+    this.#add("conclave_failover_lost_bytes_total", {}, lost);
   }
 
   collect(): readonly MetricFamily[] {

@@ -95,6 +95,8 @@ export interface FailoverRecord {
   readonly generation?: number | undefined;
   /** Those of the promotions that were begun in this change. */
   readonly attempts?: readonly number[] | undefined;
+  /** The position for which the present primary was chosen. What the one before it has beyond that is lost. */
+  readonly begunAt?: Position | undefined;
   /** Machines that are off because of this group, or may be, and those that were within the limits' window. The latest last. */
   readonly shots?: readonly Shot[] | undefined;
 }

@@ -141,7 +141,12 @@ export type FailoverNews =
   | { readonly is: "would-choose"; readonly server: string | undefined; readonly why: string }
   | { readonly is: "chosen"; readonly server: string; readonly position: number; readonly why: string }
   /** Without a fence: a server that was replaced has written on. */
-  | { readonly is: "two-writable"; readonly servers: readonly string[] };
+  | {
+      readonly is: "two-writable";
+      readonly servers: readonly string[];
+      /** Bytes of the stream of writes that only this server has, at least: they are gone when it follows the primary. A server of which nobody knows is not listed. */
+      readonly lost: Readonly<Record<string, number>>;
+    };
 
 export interface Stepped {
   readonly state: FailoverState;

@@ -5,6 +5,7 @@ import { firstRecord } from "../../src/failover/record.ts";
 import type {
   FailoverEffect,
   FailoverInput,
+  FailoverNews,
   FailoverPlan,
   FailoverState,
   Sight,
@@ -63,6 +64,8 @@ export class Desk {
   nowMs = 0;
   /** What was asked for last. */
   last: readonly string[] = [];
+  /** What was told with it. */
+  news: readonly FailoverNews[] = [];
 
   constructor(plan: Partial<FailoverPlan> = {}) {
     this.plan = { ...PLAN, ...plan };
@@ -71,6 +74,7 @@ export class Desk {
   on(input: FailoverInput, wallMs = 1_000_000): readonly string[] {
     const { state, effects } = stepFailover(this.plan, this.state, input, { nowMs: this.nowMs, wallMs });
     this.state = state;
+    this.news = effects.flatMap((effect) => (effect.type === "tell" ? [effect.news] : []));
     this.last = effects.map(inWords).filter((word) => !word.startsWith("tell step"));
     return this.last;
   }

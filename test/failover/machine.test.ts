@@ -69,6 +69,23 @@ describe("a leader of the monitors", () => {
     expect(desk.see({ votes: [vote("m1"), vote("m3")] })).toEqual(["tell objectively-down", "write 5 fencing"]);
   });
 
+  it("tells of a second writable server once, and how much only that one has", () => {
+    const plan = { ...PLAN, hasGuards: false };
+    const record: FailoverRecord = { ...STEADY, primary: "b", histories: ["new", "old"], begunAt: 100 };
+    const desk = leading(record, plan);
+    const views = (position: number): Views => ({
+      a: up("primary", position, { history: "old" }),
+      b: up("primary", 200, { history: "new" }),
+      c: up("replica", 200, { history: "new", follows: "b" }),
+    });
+    expect(desk.see({ views: views(142) })).toEqual(["tell two-writable", "follow a b"]);
+    expect(desk.news).toEqual([{ is: "two-writable", servers: ["b", "a"], lost: { a: 42 } }]);
+    expect(desk.see({ views: views(150) })).toEqual(["follow a b"]);
+    const unknown = leading({ ...record, histories: ["new", "other"] }, plan);
+    unknown.see({ views: views(142) });
+    expect(unknown.news).toMatchObject([{ lost: {} }]);
+  });
+
   it("counts only votes of configured monitors, each once, for this primary and this epoch", () => {
     const desk = leading(STEADY);
     for (const votes of [

@@ -42,7 +42,7 @@ it("counts what happens, and shows the present state of a guard alone", () => {
   metrics.record({ type: "switched", from: undefined, to: "a", epoch: 1 });
   metrics.record({ type: "switched", from: "a", to: "b", epoch: 2 });
   metrics.record({ type: "vote", monitor: "m1", primary: "a", isDown: true });
-  metrics.record(failover({ is: "two-writable", servers: ["a", "b"] }));
+  metrics.record(failover({ is: "two-writable", servers: ["a", "b"], lost: { b: 420 } }));
   metrics.record(failover({ is: "not-fenced", server: "a", outcome: "unknown", said: "" }));
   metrics.record(failover({ is: "refused", why: "too many" }));
   metrics.record({ type: "guard", state: "starting", server: "a", epoch: 1 });
@@ -53,6 +53,7 @@ it("counts what happens, and shows the present state of a guard alone", () => {
     'conclave_failover_switches_total{group="orders"} 1',
     'conclave_failover_sees_down{group="orders"} 1',
     'conclave_failover_two_writable_total{group="orders"} 1',
+    'conclave_failover_lost_bytes_total{group="orders"} 420',
     'conclave_failover_not_fenced_total{group="orders",outcome="unknown"} 1',
     'conclave_failover_refused_total{group="orders"} 1',
     'conclave_failover_guard_state{group="orders",state="starting"} 0',

@@ -64,6 +64,8 @@ export abstract class Trio {
     return {};
   }
 
+  /** More flags of each monitor. */
+  protected readonly monitorFlags: readonly string[] = [];
   abstract urlOf(name: string): string;
   /** The command that starts it. */
   protected abstract command(name: string): readonly string[];
@@ -93,7 +95,17 @@ export abstract class Trio {
   async monitor(name: string): Promise<Running> {
     const sentinel = ["--sentinel", `${this.sentinels.get(name)}`, "--sentinel-host", this.addressOf(name)];
     const port = this.kind === "redis" ? sentinel : [];
-    const args = ["failover", "monitor", "--config", this.config, "--as", name, "--json", ...port];
+    const args = [
+      "failover",
+      "monitor",
+      "--config",
+      this.config,
+      "--as",
+      name,
+      "--json",
+      ...port,
+      ...this.monitorFlags,
+    ];
     const running = await this.cli.start(args, {}, undefined, this.#under(name));
     this.monitors.set(name, running);
     return running;
