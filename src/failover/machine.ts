@@ -231,18 +231,17 @@ function watch(plan: FailoverPlan, acting: Acting, sight: Sight, now: Moment): S
   if (back !== record && !plan.isDryRun) return write(back, errand);
   const voters = votersOf(plan, record, sight.votes);
   if (record.primary !== undefined && voters.length >= plan.quorum) return down(plan, acting, voters, now);
-  const { primary } = record;
-  const view = primary === undefined ? undefined : sight.views[primary];
-  const isSeated = !plan.hasGuards || (sight.holder?.server === primary && sight.holder?.epoch === record.epoch);
-  if (
-    view?.is === "up" &&
-    view.role === "primary" &&
-    isSeated &&
-    view.history !== record.histories[0] &&
-    !plan.isDryRun
-  )
-    return write(withHistory(record, view.history), errand);
+  const renewed = withSeenHistory(plan, record, sight);
+  if (renewed !== record && !plan.isDryRun) return write(renewed, errand);
   return plan.hasGuards || plan.isDryRun ? ignored(acting) : takeBack(acting, sight);
+}
+
+/** The primary in its seat may change the name of its history: Redis does so when its first replica comes. A replica that has the new one is not to be taken for a stranger. */
+function withSeenHistory(plan: FailoverPlan, record: FailoverRecord, { views, holder }: Sight): FailoverRecord {
+  const { primary, epoch } = record;
+  const view = primary === undefined ? undefined : views[primary];
+  const isSeated = !plan.hasGuards || (holder?.server === primary && holder?.epoch === epoch);
+  return view?.is === "up" && view.role === "primary" && isSeated ? withHistory(record, view.history) : record;
 }
 
 /** SAFETY: only configured monitors count, each once, and only for this primary in this epoch. */
@@ -303,9 +302,9 @@ function takeBack(acting: Acting, { views }: Sight): Stepped {
   return { state: { ...acting, told }, effects: [{ type: "tell", news }, ...effects] };
 }
 
-/** What only the primary before has: its history is the last but one, and the present primary was chosen for a position in it. */
+/** What only the primary before has: its history is an earlier one, and the present primary was chosen for a position in that. */
 function lostBy({ histories, begunAt }: FailoverRecord, server: string, view: View | undefined): [string, number][] {
-  if (view?.is !== "up" || begunAt === undefined || view.history !== histories[1]) return [];
+  if (view?.is !== "up" || begunAt === undefined || !histories.slice(1).includes(view.history)) return [];
   return [[server, Math.max(0, view.position - begunAt)]];
 }
 
@@ -340,7 +339,9 @@ function repoint(plan: FailoverPlan, acting: Acting, sight: Sight, now: Moment):
   if (voters.length >= plan.quorum) return down(plan, acting, voters, now);
   const others = Object.entries(sight.views).filter(([server, view]) => server !== record.primary && view.is === "up");
   const isDone = others.every(([, view]) => view.is === "up" && view.follows === record.primary && view.isLinked);
-  if (isDone && others.length > 0) return write({ ...record, step: { at: "steady" } }, errand);
+  const renewed = withSeenHistory(plan, record, sight);
+  if (isDone && others.length > 0) return write({ ...renewed, step: { at: "steady" } }, errand);
+  if (renewed !== record) return write(renewed, errand);
   return plan.hasGuards ? ignored(acting) : takeBack(acting, sight);
 }
 

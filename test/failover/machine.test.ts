@@ -69,6 +69,23 @@ describe("a leader of the monitors", () => {
     expect(desk.see({ votes: [vote("m1"), vote("m3")] })).toEqual(["tell objectively-down", "write 5 fencing"]);
   });
 
+  it("learns the new name of its primary's history before the others have it for certain", () => {
+    const desk = leading({ ...STEADY, step: { at: "repointing", from: "b", to: "a" } });
+    const holder = { server: "a", epoch: 4 };
+    const renamed = {
+      ...ALL_UP,
+      a: up("primary", 7, { history: "renamed" }),
+      b: up("replica", 0, { isLinked: false }),
+    };
+    expect(desk.see({ views: renamed, holder })).toEqual(["write 4 repointing"]);
+    expect(desk.record.histories).toEqual(["renamed", "h"]);
+    const steady = leading({ ...STEADY, step: { at: "repointing", from: "b", to: "a" } });
+    expect(steady.see({ views: { ...renamed, b: up("replica") }, holder })).toEqual(["write 4 steady"]);
+    expect(steady.record.histories).toEqual(["renamed", "h"]);
+    const unseated = leading({ ...STEADY, step: { at: "repointing", from: "b", to: "a" } });
+    expect(unseated.see({ views: renamed })).toEqual([]);
+  });
+
   it("tells of a second writable server once, and how much only that one has", () => {
     const plan = { ...PLAN, hasGuards: false };
     const record: FailoverRecord = { ...STEADY, primary: "b", histories: ["new", "old"], begunAt: 100 };
