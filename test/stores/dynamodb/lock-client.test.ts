@@ -13,6 +13,7 @@ import { createCandidate, openStore } from "conclave";
 import { dynamodb, lockClient } from "conclave/stores/dynamodb";
 import { storeConformance } from "conclave/testing";
 import * as server from "../../../scripts/servers/dynamodb.mjs";
+import { nowMs, sleep, Stage } from "../../support/processes.ts";
 import { useServers } from "../../support/servers.ts";
 import { call, claim, hold, open } from "../moves.ts";
 
@@ -274,6 +275,24 @@ describe("in one election with the Java client's requests", () => {
     expect(performance.now() - from).toBeGreaterThan(3_000);
     expect(await theirs.heartbeat()).toBe(false);
   }, 20_000);
+
+  it("ours is killed, and theirs leads after our lease of silence, not before", async () => {
+    const stage = new Stage();
+    try {
+      const ttlMs = 3_000;
+      const store = lockClient(url()).url;
+      const ours = await stage.start({ store, id: "ours", name, ttlMs, unfenced: true });
+      await ours.hears("elected", 0, 30_000);
+      const theirs = new Theirs(client, name, "java", ttlMs);
+      await ours.kill();
+      // Theirs counts from its own first look at what it found.
+      const fromMs = nowMs();
+      while (!(await theirs.tryAcquire())) await sleep(50);
+      expect(nowMs() - fromMs).toBeGreaterThan(ttlMs - 100);
+    } finally {
+      await stage.end();
+    }
+  }, 60_000);
 
   it("ours loses its term when theirs has taken the item, within one renewal", async () => {
     await using ours = candidate(1_000);

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { createCandidate } from "conclave";
 import { zookeeper } from "conclave/stores/zookeeper";
 import * as server from "../../../scripts/servers/zookeeper.mjs";
+import { nowMs, Stage } from "../../support/processes.ts";
 import { useServers } from "../../support/servers.ts";
 import { parseAddress } from "../../../src/clients/zookeeper/address.ts";
 import { ZooKeeperClient } from "../../../src/clients/zookeeper/client.ts";
@@ -12,6 +13,8 @@ import { compileCurator, ForeignCandidate } from "./foreign.ts";
 import { urlOf } from "./zookeeper.ts";
 
 const servers = useServers(server);
+const stage = new Stage();
+afterAll(() => stage.end());
 const running = new Set<ForeignCandidate>();
 let curator: ReturnType<typeof compileCurator>;
 beforeAll(() => void (curator = compileCurator()), 60_000);
@@ -85,6 +88,24 @@ describe.each(["latch", "selector", "kazoo"] as const)("layout %s", (layout) => 
     await theirs.kill();
     expect((await campaign).isHeld()).toBe(true);
   }, 60_000);
+
+  it("ours is killed, and theirs leads when our session has run out, not before", async () => {
+    const name = `d-${layout}`;
+    const query = new URL(servers().urls[0] ?? "").search === "" ? "?" : "&";
+    const url = urlOf(servers(), { chroot: "/app", more: `${query}layout=${layout}` });
+    const ours = await stage.start({ store: url, id: "ours", name, ttlMs: TTL_MS });
+    await ours.hears("elected", 0, 30_000);
+    const theirs = foreign(layout, name);
+    await theirs.says("standing");
+    const { host } = new URL(servers().urls[0] ?? "");
+    await expect.poll(() => childrenOf(host, `/app/${name}`), { timeout: 20_000 }).toBe(2);
+    expect(theirs.hasWon).toBe(false);
+    // Its last renewal is at most a third of the ttl old.
+    const killedMs = nowMs();
+    await ours.kill();
+    await theirs.says("elected");
+    expect(nowMs() - killedMs).toBeGreaterThan(TTL_MS / 2);
+  }, 90_000);
 });
 
 it("a Java, a Python and a Conclave candidate take turns at one path, in the order in which they came", async () => {
