@@ -13,6 +13,9 @@ import type { Keyspace } from "./keyspace.ts";
 const LOOK_EVERY_MS = 500;
 /** Not earlier, so that a seat that is renewed just in time is not looked at all the time. */
 const LOOK_AFTER_MS = 20;
+/** What is due so soon after another name is looked at with it: of a thousand names that were won together, each would otherwise be a request of its own. */
+const TOGETHER_MS = 100;
+const NAMES_MAX = 500;
 /** A renewal is expected long before; a lost message is made up for by then. */
 const LOOK_AT_LATEST_MS = 30_000;
 
@@ -33,7 +36,10 @@ export interface WatcherParts {
 export class Watcher {
   readonly #parts: WatcherParts;
   readonly #watched = new Watched();
-  readonly #timers = new Map<Name, NodeJS.Timeout>();
+  /** When each name is looked at next; one timer for the first of them. */
+  readonly #dueAtMs = new Map<Name, number>();
+  #timer: NodeJS.Timeout | undefined;
+  #timerAtMs = Infinity;
   /** What was last seen. */
   readonly #seen = new Map<Name, string>();
   readonly #names = new Map<string, Name>();
@@ -124,18 +130,36 @@ export class Watcher {
     const hearsAll = this.#parts.keyspace?.isOn !== false;
     const isHeard = this.#heard.has(name) && hearsAll && glance !== undefined;
     const most = isHeard ? LOOK_AT_LATEST_MS : LOOK_EVERY_MS;
-    clearTimeout(this.#timers.get(name));
-    const timer = setTimeout(
-      () => void this.#look([name]),
-      Math.min(most, Math.max(LOOK_AFTER_MS, (leftMs ?? most) + 1)),
-    );
-    this.#timers.set(name, timer.unref());
+    const waitMs = Math.min(most, Math.max(LOOK_AFTER_MS, (leftMs ?? most) + 1));
+    const dueAtMs = performance.now() + waitMs;
+    this.#dueAtMs.set(name, dueAtMs);
+    this.#wakeAt(dueAtMs);
+  }
+
+  #wakeAt(atMs: number): void {
+    if (atMs >= this.#timerAtMs) return;
+    clearTimeout(this.#timer);
+    this.#timerAtMs = atMs;
+    this.#timer = setTimeout(() => this.#lookAtDue(), Math.max(0, atMs - performance.now())).unref();
+  }
+
+  /** What is due soon is looked at together with what is due. If its lease has not run out by then, another look follows at its time. */
+  #lookAtDue(): void {
+    this.#timerAtMs = Infinity;
+    const untilMs = performance.now() + TOGETHER_MS;
+    const due: Name[] = [];
+    let next = Infinity;
+    for (const [name, atMs] of this.#dueAtMs)
+      if (atMs <= untilMs) due.push(name);
+      else next = Math.min(next, atMs);
+    for (const name of due) this.#dueAtMs.delete(name);
+    for (let from = 0; from < due.length; from += NAMES_MAX) void this.#look(due.slice(from, from + NAMES_MAX));
+    if (next < Infinity) this.#wakeAt(next);
   }
 
   #remove(name: Name, mailbox: Mailbox): void {
     if (!this.#watched.remove(name, mailbox)) return;
-    clearTimeout(this.#timers.get(name));
-    this.#timers.delete(name);
+    this.#dueAtMs.delete(name);
     this.#seen.delete(name);
     this.#heard.delete(name);
     const channels = [this.#parts.channel(name), this.#parts.keyspace?.channelOf(name) ?? []].flat();

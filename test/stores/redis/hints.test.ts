@@ -59,6 +59,19 @@ function open1(options: RedisOptions = {}, at = url()): UnfencedStore {
   return store;
 }
 
+it("a holder of many names looks at them together: what is held costs a few requests, however much it is", async () => {
+  const TTL_MS = 2000;
+  const candidate = createCandidate({ store: open1(), unfenced: true, ttlMs: TTL_MS, id: "holder" });
+  closing.push(() => candidate.close());
+  const names = Array.from({ length: 200 }, (_, index) => `held-together-${index}`);
+  const terms = await Promise.all(names.map((name) => candidate.election(name).campaign()));
+  const from = await asked();
+  await sleep(2 * TTL_MS + 500);
+  // Renewals, and a look or two in each ttl. A look for each name would be 400 and more.
+  expect((await asked()) - from).toBeLessThan(60);
+  expect(terms.every((term) => term.isHeld())).toBe(true);
+}, 60_000);
+
 describe.each(["ioredis", "redis"] as const)("by %s", (client) => {
   it("what our scripts publish is heard, without looks", async () => {
     const store = open1({ client });

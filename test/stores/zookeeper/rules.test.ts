@@ -1,6 +1,14 @@
 // The rules of the ZooKeeper driver on which exclusion rests, one by one, on a real server and beside a hand that writes what others write.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { asBid, type Call, type Claim, type Claimed, type FencedStore, type Session } from "conclave/stores/contract";
+import {
+  asBid,
+  type Call,
+  type Claim,
+  type Claimed,
+  type FencedStore,
+  keepsMemos,
+  type Session,
+} from "conclave/stores/contract";
 import { zookeeper } from "conclave/stores/zookeeper";
 import { parseAddress } from "../../../src/clients/zookeeper/address.ts";
 import { ZooKeeperClient } from "../../../src/clients/zookeeper/client.ts";
@@ -90,6 +98,20 @@ it("an entry of one's own name that is bound to another session is not believed,
   await hand.ask(deleteRequest(path), () => undefined, signal());
   await make(path, EPHEMERAL, data);
   expect(await claim(session, name)).toMatchObject({ kind: "refused", code: "STORE_FOREIGN_DATA" });
+});
+
+it("a memo is not written when the entry of its term is gone, whatever this process remembers of it", async () => {
+  const [session, name] = [await open(), fresh()];
+  const granted = await claim(session, name);
+  if (granted.kind !== "granted" || !keepsMemos(store)) throw new Error(granted.kind);
+  const { hold } = granted;
+  const write = { session, hold, key: "k", value: "v", n: 1, over: undefined };
+  expect(await store.writeMemo(write, call())).toMatchObject({ kind: "written" });
+  const [node = ""] = await childrenOf(`/${name}`);
+  await hand.ask(deleteRequest(`/${name}/${node}`), () => undefined, signal());
+  expect(await store.writeMemo({ ...write, key: "late" }, call())).toEqual({ kind: "seat-lost" });
+  const read = await store.readMemos(name, undefined, call());
+  expect(read.kind === "memos" && read.memos.map(({ key }) => key)).toEqual(["k"]);
 });
 
 it("a multi of checks is a write of its own, also if it is refused", async () => {
