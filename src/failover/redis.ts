@@ -61,9 +61,9 @@ class RedisServerLink implements ServerLink {
     return this.#link.isOpen;
   }
 
-  async view(): Promise<View> {
+  async view(withinMs: number = this.#timeoutMs): Promise<View> {
     try {
-      return viewOf(await this.#info(), this.#servers);
+      return viewOf(await this.#info(withinMs), this.#servers);
     } catch {
       return { is: "unknown" };
     }
@@ -85,16 +85,19 @@ class RedisServerLink implements ServerLink {
   /**
    * Writes are paused first, so that the position that is read then is the last one. Then the target is waited for. Then this server becomes a replica, which answers READONLY to the writes that were held back:
    * none of them was acknowledged.
+   *
+   * A question that got no answer makes the outcome unknown, and then the server is killed with what only it has. So each may take as long as the whole: a busy host is not to cost acknowledged writes.
    */
   async retire(to: ServerSpec, withinMs: number): Promise<GuardOutcome> {
     const untilMs = performance.now() + withinMs;
     try {
-      await this.#ask(["CLIENT", "PAUSE", `${Math.ceil(withinMs) + 2 * this.#timeoutMs}`, "WRITE"]);
-      const last = await this.view();
+      const left = (): number => Math.max(this.#timeoutMs, untilMs - performance.now());
+      await this.#ask(["CLIENT", "PAUSE", `${Math.ceil(withinMs) + 2 * this.#timeoutMs}`, "WRITE"], left());
+      const last = await this.view(left());
       if (last.is !== "up" || last.role !== "primary") return "unknown";
       const hasAll = await this.#waitFor(to, last.history, last.position, untilMs);
       if (!hasAll) {
-        await this.#ask(["CLIENT", "UNPAUSE"]);
+        await this.#ask(["CLIENT", "UNPAUSE"], left());
         return "not-done";
       }
     } catch {
@@ -143,12 +146,12 @@ class RedisServerLink implements ServerLink {
     }
   }
 
-  async #info(): Promise<ReadonlyMap<string, string>> {
-    return fieldsOf(String(await this.#ask(["INFO"])));
+  async #info(withinMs: number = this.#timeoutMs): Promise<ReadonlyMap<string, string>> {
+    return fieldsOf(String(await this.#ask(["INFO"], withinMs)));
   }
 
-  #ask(words: readonly string[]): Promise<unknown> {
-    return this.#link.ask(words, this.#timeoutMs);
+  #ask(words: readonly string[], withinMs: number = this.#timeoutMs): Promise<unknown> {
+    return this.#link.ask(words, withinMs);
   }
 }
 

@@ -63,7 +63,10 @@ it("who might be the command's and cannot be read is waited for, not killed: the
   const escaped = await pidIn(file);
   const from = nowMs();
   expect(await run.exited).toBe(3);
-  expect(run.told.filter(({ state }) => state === "unsure")).toMatchObject([{ type: "child", pids: [escaped] }]);
+  expect(run.told.filter(({ state }) => state === "unsure")).toMatchObject([
+    // A process of another test that cannot be read either may be among them: nobody can tell.
+    { type: "child", pids: expect.arrayContaining([escaped]) as number[] },
+  ]);
   expect(nowMs() - from).toBeGreaterThan(ttlMs * 0.9);
   expect(isGone(escaped)).toBe(false);
 });
