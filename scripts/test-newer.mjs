@@ -7,7 +7,8 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { fetchPackages } from "./servers/private-apt.mjs";
 
-/** @typedef {{ name: string, files: readonly string[], env?: Readonly<Record<string, string>> }} Run */
+/** `installed`: on the server that is installed, in a way in which `npm test` does not run it. */
+/** @typedef {{ name: string, files: readonly string[], env?: Readonly<Record<string, string>>, installed?: boolean }} Run */
 /** @typedef {{ suite: string, packages: readonly string[], dependencies?: boolean, env(folder: string): Record<string, string>, version(folder: string): string, runs: readonly Run[] }} Newer */
 
 const servers = fileURLToPath(new URL("servers", import.meta.url));
@@ -30,10 +31,11 @@ function runAll(name, newer) {
   try {
     const folder = fetchPackages(name, newer);
     const version = newer.version(folder);
-    for (const { name: what, files, env } of newer.runs) {
-      const given = { ...process.env, ...newer.env(folder), ...env };
+    for (const { name: what, files, env, installed = false } of newer.runs) {
+      const given = { ...process.env, ...(installed ? {} : newer.env(folder)), ...env };
       const { status } = spawnSync("npx", ["vitest", "run", ...files], { stdio: "inherit", env: given });
-      summary.push({ line: `${what} ${version}: ${status === 0 ? "passed" : "FAILED"}`, failed: status !== 0 });
+      const where = installed ? "as installed" : version;
+      summary.push({ line: `${what} ${where}: ${status === 0 ? "passed" : "FAILED"}`, failed: status !== 0 });
     }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);

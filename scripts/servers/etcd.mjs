@@ -38,6 +38,7 @@ export const newer = {
   runs: [
     { name: "etcd", files: TESTS },
     { name: "etcd with authentication", files: TESTS, env: AUTH },
+    { name: "etcd with authentication,", files: TESTS, env: AUTH, installed: true },
   ],
 };
 

@@ -1,21 +1,21 @@
 // An agenda: items with a due time, the earliest first. A binary heap in which each item knows its place, so that an item can be moved
 // or struck out in O(log n). Ties keep no order of their own; a caller that needs one breaks ties by what the items say.
 
-export interface Entry {
+export interface AgendaEntry {
   /** Monotonic milliseconds. */
   dueAt: number;
   /** Place in the heap, −1 when not on the agenda. Kept by this module. */
   place: number;
 }
 
-export type Agenda<T extends Entry> = T[];
+export type Agenda<T extends AgendaEntry> = T[];
 
-export function earliest(agenda: Agenda<Entry>): number {
+export function earliest(agenda: Agenda<AgendaEntry>): number {
   return agenda[0]?.dueAt ?? Infinity;
 }
 
 /** Puts `entry` on the agenda at `dueAt`, or moves it there. */
-export function schedule<T extends Entry>(agenda: Agenda<T>, entry: T, dueAt: number): void {
+export function schedule<T extends AgendaEntry>(agenda: Agenda<T>, entry: T, dueAt: number): void {
   entry.dueAt = dueAt;
   if (entry.place < 0) {
     entry.place = agenda.length;
@@ -25,7 +25,7 @@ export function schedule<T extends Entry>(agenda: Agenda<T>, entry: T, dueAt: nu
   sink(agenda, entry);
 }
 
-export function strike<T extends Entry>(agenda: Agenda<T>, entry: T): void {
+export function strike<T extends AgendaEntry>(agenda: Agenda<T>, entry: T): void {
   if (entry.place < 0) return;
   const hole = entry.place;
   const last = agenda.pop() as T;
@@ -38,14 +38,14 @@ export function strike<T extends Entry>(agenda: Agenda<T>, entry: T): void {
 }
 
 /** Takes the earliest entry off if it is due at `now`. */
-export function takeDue<T extends Entry>(agenda: Agenda<T>, now: number): T | undefined {
+export function takeDue<T extends AgendaEntry>(agenda: Agenda<T>, now: number): T | undefined {
   const first = agenda[0];
   if (first === undefined || first.dueAt > now) return undefined;
   strike(agenda, first);
   return first;
 }
 
-function rise<T extends Entry>(agenda: Agenda<T>, entry: T): void {
+function rise<T extends AgendaEntry>(agenda: Agenda<T>, entry: T): void {
   while (entry.place > 0) {
     const parent = agenda[(entry.place - 1) >> 1] as T;
     if (parent.dueAt <= entry.dueAt) return;
@@ -53,7 +53,7 @@ function rise<T extends Entry>(agenda: Agenda<T>, entry: T): void {
   }
 }
 
-function sink<T extends Entry>(agenda: Agenda<T>, entry: T): void {
+function sink<T extends AgendaEntry>(agenda: Agenda<T>, entry: T): void {
   for (;;) {
     const left = agenda[2 * entry.place + 1];
     const right = agenda[2 * entry.place + 2];
@@ -63,7 +63,7 @@ function sink<T extends Entry>(agenda: Agenda<T>, entry: T): void {
   }
 }
 
-function swap<T extends Entry>(agenda: Agenda<T>, a: T, b: T): void {
+function swap<T extends AgendaEntry>(agenda: Agenda<T>, a: T, b: T): void {
   const place = a.place;
   a.place = b.place;
   b.place = place;

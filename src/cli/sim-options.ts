@@ -170,9 +170,14 @@ function readSettings(
   return { ...listens, ...Object.fromEntries(given) };
 }
 
-type Entry = readonly [name: string, value: Setting];
+type NamedSetting = readonly [name: string, value: Setting];
 
-function readSetting(node: AnySubject["node"], name: string, parameter: Parameter, words: Words): readonly Entry[] {
+function readSetting(
+  node: AnySubject["node"],
+  name: string,
+  parameter: Parameter,
+  words: Words,
+): readonly NamedSetting[] {
   const word = words[flagOf(name)];
   if (word === undefined) return [];
   if (typeof parameter.default === "boolean") return [[name, word === true]];

@@ -9,12 +9,12 @@ import type { HuntOrder, HuntReport, Sample, SampleOrder } from "../simulator/in
 const PORTION = 50;
 const THREAD = "dist/cli/sim-worker.js";
 
-type Answer<Order> = Order extends HuntOrder ? HuntReport : readonly Sample[];
+type AnswerTo<Order> = Order extends HuntOrder ? HuntReport : readonly Sample[];
 
 /** Cuts an order into portions and has each carried out. What is under way when `signal` aborts is finished. */
 export async function shareOut<Order extends SampleOrder | HuntOrder>(
   order: Order,
-  onAnswer: (answer: Answer<Order>, portion: number) => void,
+  onAnswer: (answer: AnswerTo<Order>, portion: number) => void,
   signal?: AbortSignal,
 ): Promise<void> {
   const portions = Array.from({ length: Math.ceil(order.count / PORTION) }, (_, index) => ({
@@ -31,7 +31,7 @@ export async function shareOut<Order extends SampleOrder | HuntOrder>(
     await Promise.all(
       threads.map(async (thread) => {
         for (let index = next++; index < portions.length && signal?.aborted !== true; index = next++)
-          onAnswer((await ask(thread, portions[index])) as Answer<Order>, index);
+          onAnswer((await ask(thread, portions[index])) as AnswerTo<Order>, index);
       }),
     );
   } finally {

@@ -63,7 +63,7 @@ export function stonithExercise(seed: number): { readonly text: string; readonly
 }
 
 function story({ what, events }: CloudPlay): readonly string[] {
-  const shown = events.filter(({ who }) => who !== "fault" && who !== "world");
+  const shown = events.filter(({ is }) => is !== "fault" && is !== "calm");
   return [fit(TITLES[what]), "", ...shown.map((event) => formatEvent(event) ?? ""), ""];
 }
 

@@ -5,7 +5,7 @@ import { show } from "../base/show.ts";
 import { flawOf } from "../base/text.ts";
 import { type FencingToken, makeToken } from "../fencing/token.ts";
 import type { TermState } from "../lease/events.ts";
-import type { Bid, Token } from "../lease/exchange.ts";
+import type { BanChange, Bid, Token } from "../lease/exchange.ts";
 import { banKey, banValue, checkBan } from "./bans.ts";
 import { checkKey, checkUnreserved, checkValue } from "./memo.ts";
 import type { Runner } from "./runner.ts";
@@ -21,6 +21,8 @@ export class HeldTerm implements UnfencedTerm {
   readonly #runner: Runner;
   readonly #bid: Bid;
   readonly #giveUp: () => Promise<void>;
+  /** The nodes that this term has banned, and why, until it lifts the ban. */
+  #banned: Map<string, string> | undefined;
   #controller: AbortController | undefined;
   #ended: Promise<LossReason> | undefined;
   #tellEnded: ((reason: LossReason) => void) | undefined;
@@ -124,23 +126,37 @@ export class HeldTerm implements UnfencedTerm {
     await this.#runner.memo(this.election, this.#bid, key, value);
   }
 
-  ban(node: string, why: string): Promise<void> {
-    return this.#changeBan(node, why, true);
+  async ban(node: string, why: string): Promise<void> {
+    await this.#changeBan("ban", node, why);
+    this.#banned = (this.#banned ?? new Map<string, string>()).set(node, why);
   }
 
-  lift(node: string): Promise<void> {
-    return this.#changeBan(node, "", false);
+  async lift(node: string): Promise<void> {
+    // Before it is sent: from then on nobody knows whether the ban stands.
+    this.#banned?.delete(node);
+    await this.#changeBan("lift", node, "");
   }
 
-  async #changeBan(node: string, why: string, stands: boolean): Promise<void> {
-    const call = `"${this.election}": term.${stands ? "ban" : "lift"}`;
+  async endSessionsOf(node: string): Promise<void> {
+    const why = this.#banned?.get(node);
+    if (why === undefined) {
+      const problem = `${show(node)} is not banned by this very term: whether its machine was off since then is not known`;
+      throw invalidConfig(`"${this.election}": term.endSessionsOf`, [problem]);
+    }
+    await this.#changeBan("endSessionsOf", node, why);
+  }
+
+  async #changeBan(method: "ban" | "lift" | "endSessionsOf", node: string, why: string): Promise<void> {
+    const call = `"${this.election}": term.${method}`;
+    const stands = method !== "lift";
     checkBan(this.#runner.store, node, why, call);
     if (stands && node === this.#runner.node)
       throw invalidConfig(call, [`${show(node)} is the node of this very term`]);
     const key = banKey(node);
     checkKey(key, call);
     if (!this.isHeld()) throw new TermLostError(this.election, this.#reason ?? "expired");
-    await this.#runner.memo(this.election, this.#bid, key, banValue(why, stands), { node, stands });
+    const change: BanChange = method === "endSessionsOf" ? { node, stands, endsSessions: true } : { node, stands };
+    await this.#runner.memo(this.election, this.#bid, key, banValue(why, stands), change);
   }
 
   async transfer(to: string, options?: TransferOptions): Promise<TransferAnswer> {

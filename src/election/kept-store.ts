@@ -52,7 +52,7 @@ export function keptStore(store: Kinds, quietMs: number, lost: (error: ConclaveE
   const link = linkOfProcess();
   const detach = link.attach((why) => lost(keeperLost(why)));
   if (store.lifeDescriptor === undefined) link.begin();
-  const book = new Book(link, store, quietMs);
+  const book = new SessionLedger(link, store, quietMs);
   const calls: Pick<Store, "keep" | "claim" | "release"> = {
     keep: (session, holds, call, wish) => book.keep(session, holds, call, wish),
     claim: (claims, call) => book.claim(claims, call),
@@ -78,7 +78,7 @@ function withCalls(store: Store, calls: object): Store {
   });
 }
 
-class Book {
+class SessionLedger {
   readonly #link: KeeperLink;
   readonly #store: Kinds;
   readonly #quietMs: number;

@@ -63,4 +63,9 @@ export interface Term extends UnfencedTerm, Fenced {
   transfer(to: string, options?: Pick<TransferOptions, "withinMs">): Promise<TransferAnswer>;
   /** Lifts the ban of this election against the node. Only when no shot at it can come any more: docs/STONITH.md says when that is. */
   lift(node: string): Promise<void>;
+  /**
+   * Ends every session of a node that this term has banned, so that what the node held in this store is free at once. Only when a device was asked after the ban, and says that the machine is off: a process that
+   * runs on it then loses its terms before their deadlines. Rejects with `CONFIG_INVALID` if this term has not banned the node itself, or has lifted the ban. See docs/STONITH.md.
+   */
+  endSessionsOf(node: string): Promise<void>;
 }

@@ -5,7 +5,7 @@
 //   /replica   of a guard: 200 while its server runs as a replica, else 503
 //   /status    JSON: of a monitor the record and what it sees, of a guard its state
 //   /metrics   Prometheus' text format; docs/FAILOVER.md has the names
-import { type Answer, type Endpoints, metricsText, type Paths, servePaths, text } from "../supervisor/endpoints.ts";
+import { type HttpAnswer, type Endpoints, metricsText, type Paths, servePaths, text } from "../supervisor/endpoints.ts";
 import type { Guard } from "./guard.ts";
 import type { Monitor } from "./monitor.ts";
 
@@ -26,7 +26,7 @@ export function serveMonitor(monitor: Monitor, { port, host, metrics }: Failover
 
 /** Rejects if the port is taken. Port 0 takes any. */
 export function serveGuard(guard: Guard, { port, host, metrics }: FailoverEndpoints): Promise<Endpoints> {
-  const is = (isSo: boolean, what: string): Answer => text(isSo ? 200 : 503, `${isSo ? what : `not ${what}`}\n`);
+  const is = (isSo: boolean, what: string): HttpAnswer => text(isSo ? 200 : 503, `${isSo ? what : `not ${what}`}\n`);
   return servePaths(port, host, {
     ...common(metrics),
     "/primary": () => is(guard.isPrimary, "the primary"),
@@ -39,6 +39,6 @@ function common(metrics: () => string): Paths {
   return { "/healthz": () => text(200, "ok\n"), "/metrics": () => metricsText(metrics()) };
 }
 
-function json(value: object): Answer {
+function json(value: object): HttpAnswer {
   return { status: 200, type: "application/json", body: `${JSON.stringify(value)}\n` };
 }

@@ -318,10 +318,10 @@ export class Guard {
 
   async #retire(to: string): Promise<void> {
     const spec = this.#options.replication.servers[to];
-    this.#inputs.put({
-      type: "retired",
-      outcome: await this.#service.retire(spec, this.#options.handOverWithinMs / 2),
-    });
+    const outcome = await this.#service.retire(spec, this.#options.handOverWithinMs / 2);
+    // As long as the record says so it is tried again, but not at once.
+    if (outcome === "not-done") await nap(PAUSE_MS, this.#stopping.signal);
+    this.#inputs.put({ type: "retired", outcome });
   }
 
   // ---- the keeper

@@ -66,7 +66,7 @@ export interface FailoverMetrics {
 
 /** `sight`: of a monitor, what it knows now. Every sample has the labels `group` and those of its family. */
 export function createFailoverMetrics(group: string, sight?: () => MonitorSight): FailoverMetrics {
-  const book = new Book(group);
+  const book = new FailoverSamples(group);
   const collect = (): readonly MetricFamily[] => {
     if (sight !== undefined) book.look(sight());
     return book.collect();
@@ -74,7 +74,7 @@ export function createFailoverMetrics(group: string, sight?: () => MonitorSight)
   return { record: (event) => book.record(event), collect, text: () => collect().map(textOf).join("") };
 }
 
-class Book {
+class FailoverSamples {
   readonly #group: string;
   readonly #samples = new Map<string, Map<string, { readonly labels: Labels; value: number }>>();
   #guardState: string | undefined;

@@ -8,11 +8,11 @@ export interface Control {
   /** Where the record of the last checkpoint begins. */
   readonly checkpoint: number;
   /** Places in the log up to which its data certainly goes: the last checkpoint, and what its recovery has written since. */
-  readonly reached: readonly Place[];
+  readonly reached: readonly WalPosition[];
 }
 
 /** A place in the log of one timeline. */
-export interface Place {
+export interface WalPosition {
   readonly timeline: number;
   readonly position: number;
 }

@@ -4,7 +4,7 @@ import { loadClient } from "../clients/postgres/database.ts";
 import type { View } from "./choice.ts";
 import type { GuardOutcome } from "./guard-machine.ts";
 import type { PostgresHome } from "./postgres-home.ts";
-import { type Place, readControl } from "./postgres-control.ts";
+import { type WalPosition, readControl } from "./postgres-control.ts";
 import { conninfoTo, leftAt, LOOK, type Looked, standbyNames, STARTED, viewOf } from "./postgres-view.ts";
 import type { Promotion, ServerLink, ServerSpec } from "./replication.ts";
 
@@ -151,7 +151,7 @@ export class PostgresServerLink implements ServerLink {
 
   /** One of these places lies behind the one at which `primary` has left that timeline. False if nobody knows. */
   static async isBeyond(
-    places: readonly Place[],
+    places: readonly WalPosition[],
     primary: ServerSpec,
     place: PostgresPlace,
     system?: string,

@@ -11,6 +11,8 @@ import type { Replication, ServerLink, ServerSpec } from "./replication.ts";
 /** A replica of nobody: of a port on which nothing listens. It is never writable, and copies nothing. */
 const NOBODY = { host: "127.0.0.1", port: 1 };
 const LOOK_EVERY_MS = 20;
+/** So many times what one command may take does the pause of writes last beyond the time in which the target must have everything. */
+const PAUSE_TIMEOUTS = 10;
 
 export interface RedisReplicationOptions {
   /** Of one command. */
@@ -32,7 +34,7 @@ export function redisReplication(
   return {
     kind: "redis",
     servers,
-    connect: async (server) => new RedisServerLink(await openLink(server, timeoutMs), servers, timeoutMs),
+    connect: async (server) => new RedisServerLink(await openLink(server, timeoutMs), server, servers, timeoutMs),
     stopSignal: "SIGTERM",
     prepare: async ({ command, primary }) => {
       const { host, port } = primary ?? NOBODY;
@@ -47,12 +49,19 @@ function openLink({ url }: ServerSpec, timeoutMs: number): Promise<RedisLink> {
 }
 
 class RedisServerLink implements ServerLink {
-  readonly #link: RedisLink;
+  #link: RedisLink;
+  readonly #server: ServerSpec;
   readonly #servers: Readonly<Record<string, ServerSpec>>;
   readonly #timeoutMs: number;
 
-  constructor(link: RedisLink, servers: Readonly<Record<string, ServerSpec>>, timeoutMs: number) {
+  /** Of the process that was looked at first. */
+  #runId: string | undefined;
+  #isRetiring = false;
+  #mayUnpauseLate = false;
+
+  constructor(link: RedisLink, server: ServerSpec, servers: Readonly<Record<string, ServerSpec>>, timeoutMs: number) {
     this.#link = link;
+    this.#server = server;
     this.#servers = servers;
     this.#timeoutMs = timeoutMs;
   }
@@ -61,9 +70,9 @@ class RedisServerLink implements ServerLink {
     return this.#link.isOpen;
   }
 
-  async view(withinMs: number = this.#timeoutMs): Promise<View> {
+  async view(): Promise<View> {
     try {
-      return viewOf(await this.#info(withinMs), this.#servers);
+      return viewOf(await this.#info(), this.#servers);
     } catch {
       return { is: "unknown" };
     }
@@ -86,44 +95,107 @@ class RedisServerLink implements ServerLink {
    * Writes are paused first, so that the position that is read then is the last one. Then the target is waited for. Then this server becomes a replica, which answers READONLY to the writes that were held back:
    * none of them was acknowledged.
    *
-   * A question that got no answer makes the outcome unknown, and then the server is killed with what only it has. So each may take as long as the whole: a busy host is not to cost acknowledged writes.
+   * Why a switchover kills no server with writes that only it has. For an unknown outcome the guard kills, so `unknown` is answered only after REPLICAOF was sent. Before that nothing has changed but a pause which ends by
+   * itself: the server is the primary as before, its guard holds the seat as before, and so `not-done` is the truth, whether it was refused, was silent or could not reach its successor. After that the target has
+   * everything, and no write was acknowledged since: the pause is longer than all that is waited for (its end is counted from before it was asked for), so that whoever is killed then has nothing that the target has not.
+   *
+   * A question may take as long as the whole, because a busy host is not silent for ever. A connection that the server has closed, as it does with idle ones, is opened anew to the same process.
    */
   async retire(to: ServerSpec, withinMs: number): Promise<GuardOutcome> {
-    const untilMs = performance.now() + withinMs;
+    // SAFETY: a command to take writes again that was sent and not answered may come late, and would end the pause of this hand-over.
+    if (this.#mayUnpauseLate) return "not-done";
+    this.#isRetiring = true;
+    const startMs = performance.now();
+    const untilMs = startMs + withinMs;
     try {
-      const left = (): number => Math.max(this.#timeoutMs, untilMs - performance.now());
-      await this.#ask(["CLIENT", "PAUSE", `${Math.ceil(withinMs) + 2 * this.#timeoutMs}`, "WRITE"], left());
-      const last = await this.view(left());
-      if (last.is !== "up" || last.role !== "primary") return "unknown";
-      const hasAll = await this.#waitFor(to, last.history, last.position, untilMs);
-      if (!hasAll) {
-        await this.#ask(["CLIENT", "UNPAUSE"], left());
-        return "not-done";
-      }
+      await this.#insist(
+        ["CLIENT", "PAUSE", `${Math.ceil(withinMs) + PAUSE_TIMEOUTS * this.#timeoutMs}`, "WRITE"],
+        untilMs,
+      );
+      const last = viewOf(fieldsOf(String(await this.#insist(["INFO"], untilMs))), this.#servers);
+      const hasAll =
+        last.is === "up" && last.role === "primary" && (await this.#waitFor(to, last.history, last.position, untilMs));
+      // SAFETY: right before the command that cannot be taken back. Whoever was told meanwhile to take writes again takes them.
+      if (!hasAll || !this.#isRetiring) return await this.#staysPrimary();
+    } catch {
+      return await this.#staysPrimary();
+    }
+    return await this.#stepDown(to, untilMs + 4 * this.#timeoutMs);
+  }
+
+  /** It may be paused still, if nobody hears this: then for as long as the pause was asked for. */
+  async #staysPrimary(): Promise<GuardOutcome> {
+    await this.unretire();
+    return "not-done";
+  }
+
+  /** SAFETY: over before the pause is. */
+  async #stepDown({ host, port }: ServerSpec, untilMs: number): Promise<GuardOutcome> {
+    try {
+      await this.#insist(["REPLICAOF", host, `${port}`], untilMs);
+      const view = viewOf(fieldsOf(String(await this.#insist(["INFO"], untilMs))), this.#servers);
+      if (view.is !== "up" || view.role !== "replica") return "unknown";
+      await this.unretire();
+      return "done";
     } catch {
       return "unknown";
     }
-    const outcome = await this.follow(to);
-    await this.unretire();
-    return outcome === "done" ? "done" : "unknown";
   }
 
+  /** A target that does not answer yet is asked again. */
   async #waitFor(to: ServerSpec, history: string, position: number, untilMs: number): Promise<boolean> {
-    const link = new RedisServerLink(await openLink(to, this.#timeoutMs), this.#servers, this.#timeoutMs);
+    let link: RedisServerLink | undefined;
     try {
-      while (performance.now() < untilMs && link.isOpen) {
-        const view = await link.view();
-        if (view.is === "up" && view.history === history && view.position >= position) return true;
+      while (performance.now() < untilMs && this.#isRetiring) {
+        if (link?.isOpen !== true) {
+          const opened = await openLink(to, this.#timeoutMs).catch(() => undefined);
+          link = opened && new RedisServerLink(opened, to, this.#servers, this.#timeoutMs);
+        }
+        const view = await link?.view();
+        if (view?.is === "up" && view.history === history && view.position >= position) return true;
         await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
       }
       return false;
     } finally {
-      link.close();
+      link?.close();
     }
   }
 
   async unretire(): Promise<void> {
-    await this.#ask(["CLIENT", "UNPAUSE"]).catch(() => {}); // it ends by itself
+    this.#isRetiring = false;
+    try {
+      await this.#reach(this.#timeoutMs);
+    } catch {
+      return; // the pause ends by itself
+    }
+    await this.#ask(["CLIENT", "UNPAUSE"]).catch((error: unknown) => {
+      if (!(error instanceof ReplyError)) this.#mayUnpauseLate = true;
+    });
+  }
+
+  /** Until it is answered, over another connection to the same process if this one was closed. Rejects when the time is over, or with what the server says. */
+  async #insist(words: readonly string[], untilMs: number): Promise<unknown> {
+    const left = (): number => Math.max(1, untilMs - performance.now());
+    for (;;)
+      try {
+        await this.#reach(Math.min(this.#timeoutMs, left()));
+        return await this.#ask(words, Math.max(this.#timeoutMs, left()));
+      } catch (error) {
+        if (error instanceof ReplyError || performance.now() >= untilMs) throw error;
+        await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+      }
+  }
+
+  /** SAFETY: the process that answers is the one that was looked at first, or it is not spoken to. */
+  async #reach(withinMs: number): Promise<void> {
+    if (this.#link.isOpen) return;
+    const link = await openLink(this.#server, withinMs);
+    const runId = fieldsOf(String(await link.ask(["INFO"], withinMs))).get("run_id");
+    if (runId === undefined || runId !== this.#runId) {
+      link.close();
+      throw new Error("another process answers");
+    }
+    this.#link = link;
   }
 
   /** A replica that has parted takes everything anew from its primary, by itself. */
@@ -146,8 +218,10 @@ class RedisServerLink implements ServerLink {
     }
   }
 
-  async #info(withinMs: number = this.#timeoutMs): Promise<ReadonlyMap<string, string>> {
-    return fieldsOf(String(await this.#ask(["INFO"], withinMs)));
+  async #info(): Promise<ReadonlyMap<string, string>> {
+    const fields = fieldsOf(String(await this.#ask(["INFO"])));
+    this.#runId ??= fields.get("run_id");
+    return fields;
   }
 
   #ask(words: readonly string[], withinMs: number = this.#timeoutMs): Promise<unknown> {

@@ -23,16 +23,16 @@ export interface SentinelView {
 
 /** Pairs: RESP 3 has a type for them, RESP 2 has a flat list. */
 export class Pairs {
-  readonly entries: readonly (readonly [string, Answer])[];
-  constructor(entries: readonly (readonly [string, Answer])[]) {
+  readonly entries: readonly (readonly [string, SentinelAnswer])[];
+  constructor(entries: readonly (readonly [string, SentinelAnswer])[]) {
     this.entries = entries;
   }
 }
 
 /** Not an answer to a command: RESP 3 marks it, RESP 2 has a plain list. */
 export class Push {
-  readonly items: readonly Answer[];
-  constructor(items: readonly Answer[]) {
+  readonly items: readonly SentinelAnswer[];
+  constructor(items: readonly SentinelAnswer[]) {
     this.items = items;
   }
 }
@@ -45,9 +45,9 @@ export class Status {
   }
 }
 
-export type Answer = Reply | Pairs | Push | Status | readonly Answer[];
+export type SentinelAnswer = Reply | Pairs | Push | Status | readonly SentinelAnswer[];
 
-export function encodeAnswer(answer: Answer, protocol: 2 | 3): string {
+export function encodeAnswer(answer: SentinelAnswer, protocol: 2 | 3): string {
   if (answer instanceof Status) return `+${answer.text}\r\n`;
   if (answer instanceof Pairs) {
     const body = answer.entries.map(([key, value]) => encodeAnswer(key, protocol) + encodeAnswer(value, protocol));
@@ -63,7 +63,7 @@ export function encodeAnswer(answer: Answer, protocol: 2 | 3): string {
 }
 
 /** Of a connection: what was agreed on with HELLO. */
-export function helloOf(words: readonly string[]): { readonly protocol: 2 | 3; readonly answer: Answer } {
+export function helloOf(words: readonly string[]): { readonly protocol: 2 | 3; readonly answer: SentinelAnswer } {
   const wanted = words[1] ?? "2";
   if (wanted !== "2" && wanted !== "3")
     return { protocol: 2, answer: new ReplyError("NOPROTO unsupported protocol version") };
@@ -81,7 +81,7 @@ export function helloOf(words: readonly string[]): { readonly protocol: 2 | 3; r
 }
 
 /** Everything but HELLO, QUIT and what is subscribed. */
-export function answerOf(words: readonly string[], view: SentinelView): Answer {
+export function answerOf(words: readonly string[], view: SentinelView): SentinelAnswer {
   const [command = "", sub = "", name = ""] = words;
   switch (command.toUpperCase()) {
     case "PING":
@@ -104,7 +104,7 @@ export function answerOf(words: readonly string[], view: SentinelView): Answer {
   }
 }
 
-function sentinelOf(sub: string, name: string, view: SentinelView): Answer {
+function sentinelOf(sub: string, name: string, view: SentinelView): SentinelAnswer {
   if (sub === "myid") return idOf(view.monitor);
   if (sub === "masters") return view.primary === undefined ? [] : [masterOf(view, view.primary)];
   if (sub === "get-master-addr-by-name") {

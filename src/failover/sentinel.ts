@@ -4,7 +4,7 @@ import { RespReader } from "../clients/redis/resp.ts";
 import type { FailoverConfig } from "./config.ts";
 import type { Monitor } from "./monitor.ts";
 import {
-  type Answer,
+  type SentinelAnswer,
   answerOf,
   encodeAnswer,
   helloOf,
@@ -121,7 +121,7 @@ export class SentinelPort {
     }
   }
 
-  #say({ socket, protocol }: Guest, answer: Answer): void {
+  #say({ socket, protocol }: Guest, answer: SentinelAnswer): void {
     if (socket.writableLength > UNREAD_BYTES_MAX) return void socket.destroy();
     socket.write(encodeAnswer(answer, protocol));
   }

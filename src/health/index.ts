@@ -39,7 +39,7 @@ export interface Observed {
 
 /** Begin it before the election is started, so that nothing is missed. */
 export function watchHealth(observed: Observed): Health {
-  const book = new Book();
+  const book = new HealthState();
   const listener = (event: ConclaveEvent): void => book.record(event);
   // Nobody reads this as it happens: a candidate that only this listens to still warns.
   Object.assign(listener, { [Symbol.for("conclave.counts-only")]: true });
@@ -69,7 +69,7 @@ export function healthHandler(
   };
 }
 
-class Book {
+class HealthState {
   #isReached = false;
   readonly #troubles = new Map<string, HealthReport["troubles"][number]>();
   readonly #leading = new Set<string>();

@@ -35,7 +35,7 @@ export interface LinkOptions {
   readonly looksForChildren: boolean;
 }
 
-interface Book extends Omit<OpenedSession, "session"> {
+interface TrackedSession extends Omit<OpenedSession, "session"> {
   session: KeptSession;
   readonly holds: Map<string, string>;
 }
@@ -59,7 +59,7 @@ const UNREAD_MOST_BYTES = 4 * 1024 * 1024;
 
 export class KeeperLink {
   readonly #options: LinkOptions;
-  readonly #sessions = new Map<number, Book>();
+  readonly #sessions = new Map<number, TrackedSession>();
   readonly #listeners = new Set<(why: string) => void>();
   #keys = 0;
   #keeper: Keeper | undefined;

@@ -311,6 +311,11 @@ export interface MemoWrite {
 export interface BanChange {
   readonly node: string;
   readonly stands: boolean;
+  /**
+   * With `stands`: the machine of the node was verified to be off since this very term has banned it. In the same step every session of the node is ended, so that what it held is vacant. Refused with
+   * STORE_DENIED, and nothing is written or ended, unless a ban of this election stands in that step (ban-rule.ts, rule 6).
+   */
+  readonly endsSessions?: true | undefined;
 }
 
 /** The answer to a write of a memo. */

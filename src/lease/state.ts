@@ -1,6 +1,6 @@
 // What the machine remembers, what it is told, and what it asks for. Plain data throughout: a machine is copied with structuredClone, and the
 // copy behaves as the original.
-import type { Agenda, Entry } from "../base/agenda.ts";
+import type { Agenda, AgendaEntry } from "../base/agenda.ts";
 import type { Reading } from "../base/clock.ts";
 import type { ConclaveError, LossReason } from "../base/errors.ts";
 import type { Rng } from "../base/rng.ts";
@@ -158,7 +158,7 @@ export interface LapsedSession {
 
 // ---- campaign ------------------------------------------------------------------------------------------------------------------------
 
-export interface Campaign extends Entry {
+export interface Campaign extends AgendaEntry {
   readonly name: Name;
   /** Stand again when the present term has ended. */
   wanted: boolean;

@@ -19,7 +19,7 @@ export interface SessionRef {
 }
 
 /** Who leads a partition. */
-export interface Entry {
+export interface ChunkEntry {
   readonly owner: SessionRef | undefined;
   /** Of the last assignment; undefined: never assigned. */
   readonly epoch: Revision | undefined;
@@ -28,10 +28,10 @@ export interface Entry {
 
 export interface Chunk {
   readonly revision: Revision;
-  readonly entries: readonly Entry[];
+  readonly entries: readonly ChunkEntry[];
 }
 
-export const UNASSIGNED: Entry = { owner: undefined, epoch: undefined, revokedAt: undefined };
+export const UNASSIGNED: ChunkEntry = { owner: undefined, epoch: undefined, revokedAt: undefined };
 
 export function sessionRef(id: string, token: bigint, mark: string): SessionRef {
   return { key: `${id}\n${token}\n${mark}`, id, token, mark };
@@ -82,7 +82,7 @@ function readChunk(written: Written): Chunk {
   const terms = written.terms.map(([token, bid]) => ({ token: parseBig(token), bid }));
   const sessions = written.sessions.map(([id, token, mark]) => sessionRef(id, parseBig(token), mark));
   const at = (term: string | undefined, n: string | undefined): Revision => ({ term: row(terms, term), n: parse(n) });
-  const readEntry = (entry: string): Entry => {
+  const readEntry = (entry: string): ChunkEntry => {
     if (entry === "-") return UNASSIGNED;
     const [, whose = "", term, n, since, sinceN] = ENTRY.exec(entry) ?? [];
     return {

@@ -14,7 +14,7 @@
 // A partition of a dead session is assigned by one write. A partition of a living one moves by two: revoked, then, after the ack, assigned.
 import { unreachable } from "../base/assert.ts";
 import { assign, type AssignMember, FIXED, NOBODY } from "./assign.ts";
-import { type Chunk, type Entry, type SessionRef, UNASSIGNED } from "./chunk.ts";
+import { type Chunk, type ChunkEntry, type SessionRef, UNASSIGNED } from "./chunk.ts";
 import { chunkOf, chunksOf, type Layout, sizeOfChunk } from "./layout.ts";
 import type { Ack } from "./member.ts";
 import { type ControllerTerm, covers, type Revision } from "./revision.ts";
@@ -46,16 +46,16 @@ export interface Wishes {
   readonly transfers: ReadonlyMap<number, string>;
 }
 
-interface Book {
+interface ChunkState {
   n: number;
-  entries: readonly Entry[];
+  entries: readonly ChunkEntry[];
   isWriting: boolean;
 }
 
 export interface ControllerState {
   readonly plan: GroupPlan;
   readonly term: ControllerTerm;
-  readonly books: readonly Book[];
+  readonly books: readonly ChunkState[];
   readonly weights: Float64Array | undefined;
   /** In the order of their ids. */
   members: readonly SeenMember[];
@@ -91,9 +91,9 @@ export function createController(
   chunks: readonly (Chunk | undefined)[],
 ): ControllerState {
   const { layout, weightOf } = plan;
-  const books = Array.from({ length: chunksOf(layout) }, (_, index): Book => {
+  const books = Array.from({ length: chunksOf(layout) }, (_, index): ChunkState => {
     const entries =
-      chunks[index]?.entries ?? Array.from({ length: sizeOfChunk(layout, index) }, (): Entry => UNASSIGNED);
+      chunks[index]?.entries ?? Array.from({ length: sizeOfChunk(layout, index) }, (): ChunkEntry => UNASSIGNED);
     return { n: 0, entries, isWriting: false };
   });
   const weights = weightOf && Float64Array.from({ length: layout.count }, (_, partition) => weightOf(partition));
@@ -146,7 +146,7 @@ function isOver({ over }: ControllerState, { id, token }: SessionRef): boolean {
 }
 
 /** SAFETY: what permits another session to be written in place of the owner. */
-function isFree(state: ControllerState, partition: number, { owner, revokedAt }: Entry, acks: Acks): boolean {
+function isFree(state: ControllerState, partition: number, { owner, revokedAt }: ChunkEntry, acks: Acks): boolean {
   if (owner === undefined || isOver(state, owner)) return true;
   if (revokedAt === undefined) return false;
   const ack = acks.get(owner.key)?.get(chunkOf(state.plan.layout, partition));
@@ -234,7 +234,7 @@ function pinsOf({ wishes, ...state }: ControllerState): ReadonlyMap<number, numb
 /** One write of a chunk at a time: the next is made over what the last one left. */
 function writeBook(
   state: ControllerState,
-  book: Book,
+  book: ChunkState,
   index: number,
   free: Uint8Array,
   wanted: Int32Array,
@@ -258,11 +258,11 @@ function writeBook(
 }
 
 /** Under a new epoch, also if it comes back to where it was. */
-function handOver(entry: Entry, next: SessionRef | undefined, revision: Revision): Entry {
+function handOver(entry: ChunkEntry, next: SessionRef | undefined, revision: Revision): ChunkEntry {
   return next === undefined ? entry : { owner: next, epoch: revision, revokedAt: undefined };
 }
 
-function revoke(entry: Entry, next: SessionRef | undefined, revision: Revision): Entry {
+function revoke(entry: ChunkEntry, next: SessionRef | undefined, revision: Revision): ChunkEntry {
   if (entry.revokedAt !== undefined || next === undefined || next.key === entry.owner?.key) return entry;
   return { ...entry, revokedAt: revision };
 }

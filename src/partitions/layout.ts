@@ -21,14 +21,19 @@ const CHUNKS_WISHED = 32;
 const CHUNK_LEAST = 32;
 
 /** How many partitions a group may have on a store with so much room. */
-export function mostPartitions({ keys, bytes }: Room): number {
-  return Math.max(0, keys - OTHER_KEYS) * Math.floor(bytes / BYTES_PER_PARTITION);
+export function mostPartitions(room: Room): number {
+  return mostChunks(room) * Math.floor(room.bytes / BYTES_PER_PARTITION);
 }
 
-/** For a count that fits (`mostPartitions`). */
-export function layoutOf(count: number, { bytes }: Room): Layout {
-  const most = Math.floor(bytes / BYTES_PER_PARTITION);
-  return { count, chunkSize: Math.min(most, Math.max(CHUNK_LEAST, Math.ceil(count / CHUNKS_WISHED))) };
+/** For a count that fits (`mostPartitions`): then the chunks are as many as there are keys for them at most, and each fits into its memo. */
+export function layoutOf(count: number, room: Room): Layout {
+  const most = Math.floor(room.bytes / BYTES_PER_PARTITION);
+  const chunks = Math.min(CHUNKS_WISHED, mostChunks(room));
+  return { count, chunkSize: Math.min(most, Math.max(CHUNK_LEAST, Math.ceil(count / chunks))) };
+}
+
+function mostChunks({ keys }: Room): number {
+  return Math.max(0, keys - OTHER_KEYS);
 }
 
 export function chunksOf({ count, chunkSize }: Layout): number {

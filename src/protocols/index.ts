@@ -27,7 +27,7 @@ export {
   type Setup,
 } from "./node.ts";
 export {
-  type Entry,
+  type LogEntry,
   type LogBounds,
   type LogEffects,
   type LogNode,

@@ -36,7 +36,7 @@ export interface Membership {
 }
 
 /** One entry of a log. */
-export type Entry<Proposal> = LogPlace &
+export type LogEntry<Proposal> = LogPlace &
   (
     | { readonly kind: "proposal"; readonly proposal: Proposal }
     | { readonly kind: "members"; readonly members: Membership }
@@ -89,7 +89,7 @@ export interface LogEffects<
   Proposal = unknown,
   Kept = unknown,
 > extends Effects<Sent, Write> {
-  apply(entry: Entry<Proposal>): void;
+  apply(entry: LogEntry<Proposal>): void;
   restore(snapshot: Snapshot<Kept>): void;
   readable(request: number): void;
   /** `leader` may know more; NOBODY: this node knows of none. */
@@ -122,7 +122,7 @@ export interface LogNode<
   members(state: State): Membership;
   bounds(state: State): LogBounds;
   /** Undefined: a snapshot has taken its place, or the log is not that long. */
-  entryAt(state: State, index: number): Entry<Proposal> | undefined;
+  entryAt(state: State, index: number): LogEntry<Proposal> | undefined;
 }
 
 /** What a host replicates. Pure: the same proposals in the same order give the same state. */

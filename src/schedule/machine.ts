@@ -42,13 +42,13 @@ export interface Moment {
 export type ScheduleState =
   | { readonly at: "away" }
   | { readonly at: "reading"; readonly sinceMs: number }
-  | { readonly at: "writing"; readonly book: Book; readonly mark: Mark; readonly begins: Slot | undefined }
-  | { readonly at: "waiting"; readonly book: Book; readonly wakeMs: number }
-  | { readonly at: "running"; readonly book: Book; readonly slot: Slot; readonly hasLeft: boolean }
-  | { readonly at: "ahead"; readonly book: Book; readonly wakeMs: number };
+  | { readonly at: "writing"; readonly book: TermNotes; readonly mark: Mark; readonly begins: Slot | undefined }
+  | { readonly at: "waiting"; readonly book: TermNotes; readonly wakeMs: number }
+  | { readonly at: "running"; readonly book: TermNotes; readonly slot: Slot; readonly hasLeft: boolean }
+  | { readonly at: "ahead"; readonly book: TermNotes; readonly wakeMs: number };
 
 /** What is known in one term. */
-export interface Book {
+export interface TermNotes {
   /** What stands, or is passed over. */
   readonly mark: Mark;
   /** When this term began to look: a slot before that is a catch-up. */
@@ -146,27 +146,27 @@ function askAgain(state: ScheduleState): readonly ScheduleEffect[] {
 /** The first thing in a term: what has been done. Without a mark there was no term before; one is written, so that a slot before the second term's time is not taken for none. */
 function learn(plan: Plan, sinceMs: number, mark: Mark | undefined, now: Moment): Stepped {
   if (mark !== undefined) {
-    const book: Book = { mark, sinceMs, countedMs: -Infinity };
+    const book: TermNotes = { mark, sinceMs, countedMs: -Infinity };
     const known = choose(plan, book, now);
     return mark.state === "begun" ? told({ is: "unfinished", slotMs: mark.slotMs }, known) : known;
   }
   const initial = markOf(plan, now.wallMs, "initial", now);
-  const book: Book = { mark: initial, sinceMs, countedMs: -Infinity };
+  const book: TermNotes = { mark: initial, sinceMs, countedMs: -Infinity };
   return write(book, initial, undefined);
 }
 
-function write(book: Book, mark: Mark, begins: Slot | undefined): Stepped {
+function write(book: TermNotes, mark: Mark, begins: Slot | undefined): Stepped {
   return { state: { at: "writing", book, mark, begins }, effects: [{ type: "write", mark }] };
 }
 
 /** SAFETY: the last look before a slot begins. The mark is acknowledged; that took time, in which the term may have ended. */
 function goOn(plan: Plan, state: Extract<ScheduleState, { at: "writing" }>, now: Moment): Stepped {
-  const book: Book = { ...state.book, mark: state.mark };
+  const book: TermNotes = { ...state.book, mark: state.mark };
   if (state.begins === undefined) return choose(plan, book, now);
   return now.isLeading ? begin(book, state.begins) : { state: AWAY, effects: [] };
 }
 
-function begin(book: Book, slot: Slot): Stepped {
+function begin(book: TermNotes, slot: Slot): Stepped {
   return {
     state: { at: "running", book, slot, hasLeft: false },
     effects: [
@@ -191,7 +191,7 @@ function settle(
 }
 
 /** Which slot comes next, and whether it is due. */
-function choose(plan: Plan, book: Book, now: Moment): Stepped {
+function choose(plan: Plan, book: TermNotes, now: Moment): Stepped {
   if (!now.isLeading) return { state: { at: "waiting", book, wakeMs: Infinity }, effects: [] };
   const { slotMs } = book.mark;
   const nextMs = plan.next(now.wallMs);
@@ -199,9 +199,9 @@ function choose(plan: Plan, book: Book, now: Moment): Stepped {
     return told({ is: "ahead", slotMs, nextMs }, { state: { at: "ahead", book, wakeMs: nextMs }, effects: [] });
   const { slot, leftOut, countedMs } = dueNow(plan, book, now.wallMs);
   if (slot === undefined) return wait(plan, book, now);
-  const counted: Book = { ...book, countedMs };
+  const counted: TermNotes = { ...book, countedMs };
   if (plan.missed === "none" && slot.isCatchUp) {
-    const passed: Book = { ...counted, mark: { ...book.mark, slotMs: slot.slotMs } };
+    const passed: TermNotes = { ...counted, mark: { ...book.mark, slotMs: slot.slotMs } };
     return told({ is: "missed", slotMs: slot.slotMs, count: leftOut + 1 }, wait(plan, passed, now));
   }
   const begun =
@@ -209,7 +209,7 @@ function choose(plan: Plan, book: Book, now: Moment): Stepped {
   return leftOut === 0 ? begun : told({ is: "missed", slotMs: slot.slotMs, count: leftOut }, begun);
 }
 
-function wait(plan: Plan, book: Book, now: Moment): Stepped {
+function wait(plan: Plan, book: TermNotes, now: Moment): Stepped {
   const nextMs = plan.next(Math.max(book.mark.slotMs, now.wallMs));
   const state: ScheduleState = { at: "waiting", book, wakeMs: nextMs ?? Infinity };
   return told({ is: "waiting", nextMs }, { state, effects: [] });
@@ -221,7 +221,7 @@ interface Chosen {
   readonly countedMs: number;
 }
 
-function dueNow(plan: Plan, { mark, sinceMs, countedMs }: Book, wallMs: number): Chosen {
+function dueNow(plan: Plan, { mark, sinceMs, countedMs }: TermNotes, wallMs: number): Chosen {
   const most = plan.missed === "all" ? plan.missedMax : 1;
   // Of a backlog that was counted, the next is simply the next: each slot is looked at once.
   const isCounted = plan.missed === "all" && mark.slotMs < countedMs;

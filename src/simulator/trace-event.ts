@@ -22,10 +22,10 @@ const OF_LEASES: ReadonlySet<string> = new Set<LeaseEvent["type"]>([
 
 /** One line to read; undefined for what a reader has just typed: an action. */
 export function formatEvent(event: TraceEvent): string | undefined {
-  if (event.type === "schedule" || event.type === "slots") return formatScheduleEvent(event);
+  if (event.type === "schedule") return formatScheduleEvent(event);
   if (event.type === "failover") return formatFailoverEvent(event);
-  if (event.type === "stonith") return formatStonithEvent(event);
   if (event.type === "partitions") return formatPartitionEvent(event);
+  if (event.type === "stonith") return formatStonithEvent(event);
   return isOfLeases(event) ? formatLeaseEvent(event) : formatProtocolEvent(event);
 }
 

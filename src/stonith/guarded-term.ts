@@ -161,6 +161,8 @@ export class GuardedTerm {
         );
       case "lift":
         return void this.#answered("the ban could not be lifted", () => term.lift(effect.node));
+      case "end-sessions":
+        return void this.#answered("the sessions of a node could not be ended", () => this.#endSessions(effect.node));
       case "look-home":
         return this.#inputs.put({ type: "home", gone: provedGone(effect.stints) });
       case "look":
@@ -204,6 +206,15 @@ export class GuardedTerm {
       this.#isReleased = this.#hasBegun && !hasStint(record.acting, this.#me);
       // What stands without this term in `joined` has been said. Unless a shot of it is under way, which the machine does not allow.
       for (const { id, joined } of record.intents) if (!hasStint(joined, this.#me)) this.#joins.delete(id);
+    });
+  }
+
+  /** A refusal holds nothing up: then the sessions run out by their ttl. What is unknown is asked again, as of every memo, inside of the term. */
+  async #endSessions(node: string): Promise<void> {
+    const { term, report } = this.#options;
+    await term.endSessionsOf(node).catch((error: unknown) => {
+      if (!term.isHeld() || (isConclaveError(error) && error.code === "TERM_LOST")) throw error;
+      report(`the sessions of ${node} could not be ended, and run out by their ttl`, error);
     });
   }
 

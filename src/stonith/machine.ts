@@ -18,7 +18,10 @@
 //   3  A shot hits no leader. An agent runs only for a term that stands in `joined` of an open intent, and after the ban that this very term has committed (`mayShoot` asks for both once
 //      more before each start of an agent). While the ban stands, the store grants nothing to the node. It is lifted only when `joined` is empty: each term that joined has said that its agents
 //      are gone, was itself verified to be off, or a human has confirmed it. So a shooter that was paused between its decision and its shot finds the node banned still, however late it comes.
-//   4  A term never shoots its own node, at most `maxOff` nodes are off or to be off at one time, and a store that is hosted on the nodes keeps its quorum (limits.ts): STONITH does not take down
+//   4  The sessions of a node are ended early only by a term that has banned the node, has heard from its device afterwards that it is off, and has not lifted the ban (`toEnd`). A node that is banned opens
+//      none, so that those which are ended belong to processes that the machine had before it was off (lease/ban-rule.ts, rule 6). A later term does not know what was heard, a watchdog lets
+//      the ttl pass anyway, and a human may mean that the node is cut off from this work alone: in these cases the sessions run out by their ttl.
+//   5  A term never shoots its own node, at most `maxOff` nodes are off or to be off at one time, and a store that is hosted on the nodes keeps its quorum (limits.ts): STONITH does not take down
 //      what it guards, or the judge of it.
 //
 // What is assumed: the store keeps what it has acknowledged; a device that is ASKED says `off` only if the node is off; a device that says so speaks of the right machine; the action is `off`, never
@@ -136,6 +139,7 @@ function firstState({ node, life }: StonithPlan, token: string): Leading {
     homeGone: [],
     shot: undefined,
     ended: undefined,
+    toEnd: [],
     goneFor: [],
     lifted: undefined,
     seenOn: [],
@@ -167,6 +171,8 @@ function written(state: Leading, now: Moment): Leading {
   const { asked } = state;
   if (asked?.is === "write") return { ...answered(state), record: asked.record };
   if (asked?.is === "ban") return { ...answered(state), bannedAtMs: { ...state.bannedAtMs, [asked.node]: now.nowMs } };
+  if (asked?.is === "end-sessions")
+    return { ...answered(state), toEnd: state.toEnd.filter((node) => node !== asked.node) };
   if (asked?.is !== "lift") return state;
   const { [asked.node]: _lifted, ...bannedAtMs } = state.bannedAtMs;
   return { ...answered(state), bannedAtMs, lifted: asked.node };
@@ -196,6 +202,7 @@ function shotEnded(
     ...state,
     shot: undefined,
     ended: { intent: shot.intent, outcome, said: said.slice(0, SAID_MAX), isGone },
+    toEnd: outcome === "off" ? [...state.toEnd, shot.node] : state.toEnd,
     failures: outcome === "off" ? 0 : failures + 1,
     aimAtMs: now.nowMs + pauseMs,
   };
@@ -213,6 +220,9 @@ function decide(plan: StonithPlan, before: Leading, now: Moment): Stepped {
   const home = ownPast(caught).filter((stint) => !hasStint(caught.homeAsked, stint));
   if (home.length > 0)
     return ask({ ...caught, homeAsked: [...caught.homeAsked, ...home] }, { is: "look-home", stints: home });
+  // SAFETY: before the lift, after which the node may open sessions again.
+  const [off] = caught.toEnd;
+  if (off !== undefined) return ask(caught, { is: "end-sessions", node: off });
   const closable = caught.record.intents.find((intent) => isClosable(caught, intent));
   if (closable !== undefined) return ask(caught, { is: "lift", node: closable.node });
   if (caught.work === "settled") return leaveCleanly(caught, now);

@@ -73,6 +73,7 @@ export type Asked =
   | { readonly is: "write"; readonly record: StonithRecord }
   | { readonly is: "ban"; readonly node: string; readonly why: string }
   | { readonly is: "lift"; readonly node: string }
+  | { readonly is: "end-sessions"; readonly node: string }
   | { readonly is: "look-home"; readonly stints: readonly Stint[] }
   | { readonly is: "look"; readonly nodes: readonly string[] };
 
@@ -98,6 +99,8 @@ export interface Leading {
     | undefined;
   /** What the last shot came to, until it stands in the record. */
   readonly ended: ({ readonly intent: string } & Ended) | undefined;
+  /** Nodes whose device has said, in this term and since its own ban, that they are off, and whose sessions have not been ended. */
+  readonly toEnd: readonly string[];
   /** Intents whose agents could not be ended with their shot, and are gone now. */
   readonly goneFor: readonly string[];
   /** The node whose ban was lifted, until its intent is out of the record. */
@@ -145,6 +148,8 @@ export type StonithEffect =
   | { readonly type: "write"; readonly record: StonithRecord }
   | { readonly type: "ban"; readonly node: string; readonly why: string }
   | { readonly type: "lift"; readonly node: string }
+  /** End the sessions of this node, which this term has banned, and which was verified to be off since; answer as of a write. A store that refuses it is no obstacle: then they run out. */
+  | { readonly type: "end-sessions"; readonly node: string }
   /** Of which of these processes on this node is nothing left? Answer with `home`. What cannot be proved is left out. */
   | { readonly type: "look-home"; readonly stints: readonly Stint[] }
   /** Which of these nodes are on? Answer with `looked`. */

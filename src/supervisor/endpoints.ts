@@ -15,14 +15,14 @@ export interface Endpoints {
 }
 
 /** What is answered to a request. */
-export interface Answer {
+export interface HttpAnswer {
   readonly status: number;
   readonly type: string;
   readonly body: string;
 }
 
 /** Answers by the path of a request; undefined: there is no such path. */
-export type Paths = Readonly<Record<string, () => Answer | Promise<Answer>>>;
+export type Paths = Readonly<Record<string, () => HttpAnswer | Promise<HttpAnswer>>>;
 
 /** Rejects if the port is taken. Port 0 takes any. */
 export function serveEndpoints(
@@ -50,11 +50,11 @@ export function servePaths(port: number, host: string, paths: Paths): Promise<En
     response.writeHead(status, { "content-type": type, "cache-control": "no-store" });
     response.end(request.method === "HEAD" ? undefined : body);
   };
-  const answer = (request: IncomingMessage): Answer | Promise<Answer> => {
+  const answer = (request: IncomingMessage): HttpAnswer | Promise<HttpAnswer> => {
     if (request.method !== "GET" && request.method !== "HEAD") return text(405, "GET or HEAD\n");
     const path = (request.url ?? "/").replace(/[?#].*$/s, "");
     return Object.hasOwn(paths, path)
-      ? (paths[path] as () => Answer)()
+      ? (paths[path] as () => HttpAnswer)()
       : text(404, `${Object.keys(paths).join(", ")}\n`);
   };
   return new Promise((resolve, reject) => {
@@ -66,11 +66,11 @@ export function servePaths(port: number, host: string, paths: Paths): Promise<En
   });
 }
 
-export function metricsText(body: string): Answer {
+export function metricsText(body: string): HttpAnswer {
   return { status: 200, type: "text/plain; version=0.0.4; charset=utf-8", body };
 }
 
-async function leader(election: string, supervisor: Supervisor): Promise<Answer> {
+async function leader(election: string, supervisor: Supervisor): Promise<HttpAnswer> {
   try {
     const found = await supervisor.leader();
     const shown =
@@ -81,7 +81,7 @@ async function leader(election: string, supervisor: Supervisor): Promise<Answer>
   }
 }
 
-export function text(status: number, body: string): Answer {
+export function text(status: number, body: string): HttpAnswer {
   return { status, type: "text/plain; charset=utf-8", body };
 }
 

@@ -143,7 +143,7 @@ const BUCKETS: readonly number[] = [...RENEWAL_BOUNDS, Infinity];
 
 /** Counts the events of one candidate: give `record` to `onEvent` or `subscribe`, and serve `text()`. */
 export function createMetrics({ nowMs = () => performance.now() }: MetricsOptions = {}): Metrics {
-  const book = new Book(nowMs);
+  const book = new MetricSamples(nowMs);
   const record = countingOnly((event) => book.record(event));
   const countRefusals = (): (() => void) => {
     const count = (message: unknown): void => {
@@ -170,7 +170,7 @@ interface Sample {
 /** Whom a candidate knows to lead: itself, or another by its id. */
 const SELF = Symbol("self");
 
-class Book {
+class MetricSamples {
   readonly #nowMs: () => number;
   readonly #samples = new Map<MetricName, Map<string, Sample>>();
   readonly #renewals = { count: 0, sum: 0, buckets: BUCKETS.map(() => 0) };

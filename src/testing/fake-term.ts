@@ -109,6 +109,11 @@ class HeldUntilLost implements FakeTerm {
     await this.anyMemo(banKey(node), banValue("", false));
   }
 
+  /** Nobody else has a session here. */
+  async endSessionsOf(): Promise<void> {
+    this.throwIfNotLeading();
+  }
+
   /** Everybody is there, and answers at once. */
   async transfer(): Promise<TransferAnswer> {
     this.throwIfNotLeading();

@@ -1,5 +1,5 @@
 // Bans as a user meets them: what is refused before anything is sent, what a banned candidate sees, and that it comes back after the lift.
-import { type ConclaveEvent, createCandidate } from "conclave";
+import { type ConclaveEvent, createCandidate, isConclaveError } from "conclave";
 import type { FencedStore } from "conclave/stores/contract";
 import { memory } from "conclave/stores/memory";
 import { type FakeStore, fakeStore } from "conclave/testing";
@@ -31,6 +31,12 @@ async function ended(store: object, closing: Promise<void>): Promise<void> {
 const codesOf = (events: readonly ConclaveEvent[]): readonly string[] =>
   events.flatMap((event) => (event.type === "error" ? [event.error.code] : []));
 
+const codeOf = (refused: Promise<void>): Promise<unknown> =>
+  refused.then(
+    () => "nothing",
+    (error: unknown) => (isConclaveError(error) ? error.code : error),
+  );
+
 describe("a ban", () => {
   it("is shown with its reason, keeps the node from leading anything, and after the lift the node leads again", async () => {
     const store = fakeStore();
@@ -48,6 +54,26 @@ describe("a ban", () => {
     expect(await election.bans()).toEqual([]);
     await store.advance(10_000);
     expect(target.isLeading()).toBe(true);
+  });
+
+  it("lets the term that wrote it end the sessions of the node, and no other term, and not after its lift", async () => {
+    const store = memory();
+    const held = await candidate(store, "db-1").election("other").campaign();
+    const election = candidate(store, "db-2").election("ledger");
+    const first = await election.campaign();
+    expect(await codeOf(first.endSessionsOf("db-1"))).toBe("CONFIG_INVALID");
+    await first.ban("db-1", "silent");
+    await first.resign();
+    const term = await election.campaign();
+    expect(await codeOf(term.endSessionsOf("db-1"))).toBe("CONFIG_INVALID");
+    expect(held.isHeld()).toBe(true);
+    await term.ban("db-1", "silent");
+    await term.endSessionsOf("db-1");
+    expect(await election.bans()).toMatchObject([{ node: "db-1", why: "silent" }]);
+    const next = await candidate(store, "db-3").election("other").campaign();
+    expect(next.token.value).toBe(2n);
+    await term.lift("db-1");
+    expect(await codeOf(term.endSessionsOf("db-1"))).toBe("CONFIG_INVALID");
   });
 
   it("ends what the node leads by its next renewal, and frees nothing before its ttl", async () => {

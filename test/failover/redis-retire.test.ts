@@ -39,9 +39,18 @@ it("waits for an old primary that is late to pause its writes: the hand-over is 
   link.close();
 });
 
-it("does not know what became of one that says nothing for as long as the whole may take", async () => {
+it("leaves a primary in its place that says nothing for as long as the whole may take: nobody has told it to become a replica", async () => {
   const [old, to] = [await fake("a", "master", 60_000), await fake("b", "slave", 0)];
   const link = await redisReplication({ a: old, b: to }, { timeoutMs: TIMEOUT_MS }).connect(old);
-  expect(await link.retire(to, 300)).toBe("unknown");
+  expect(await link.retire(to, 300)).toBe("not-done");
+  link.close();
+});
+
+it("leaves a primary in its place whose successor cannot be reached", async () => {
+  const old = await fake("a", "master", 0);
+  const gone: ServerSpec = { name: "b", url: "redis://127.0.0.1:1", host: "127.0.0.1", port: 1, priority: 100 };
+  const link = await redisReplication({ a: old, b: gone }, { timeoutMs: TIMEOUT_MS }).connect(old);
+  expect(await link.retire(gone, 300)).toBe("not-done");
+  expect(await link.view()).toMatchObject({ role: "primary" });
   link.close();
 });

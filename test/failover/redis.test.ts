@@ -129,6 +129,18 @@ describe("failover of Redis", () => {
     client.disconnect();
   });
 
+  it("a switchover of a primary that has closed all its connections, as it does with idle ones: it is not killed", async () => {
+    const old = await trio.settled();
+    const to = SERVERS.find((name) => name !== old) ?? "";
+    const pid = await trio.pidOf(old);
+    const client = new Redis({ port: trio.ports.get(old) ?? 0, host: "127.0.0.1" });
+    await client.call("CLIENT", "KILL", "TYPE", "normal");
+    client.disconnect();
+    expect(await trio.order("switchover", "--to", to)).toMatchObject({ isDone: true, said: `${to} is the primary` });
+    expect(await trio.settled()).toBe(to);
+    expect(await trio.pidOf(old)).toBe(pid);
+  });
+
   it("a guard that is stopped: its keeper kills the service before another is promoted, and its return is harmless", async () => {
     const old = await trio.settled();
     const pid = await trio.pidOf(old);

@@ -1,21 +1,52 @@
 // A member that is cut off from a real server: it stops all its partitions by its own clock, the others lead them, and it comes back with new epochs.
+import { readFileSync, writeFileSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
 import { openStore, requireFenced } from "conclave";
 import { joinPartitions, type PartitionGroup, type PartitionTerm } from "conclave/partitions";
 import * as etcd from "../../scripts/servers/etcd.mjs";
+import * as kubernetes from "../../scripts/servers/kubernetes.mjs";
 import * as postgres from "../../scripts/servers/postgres.mjs";
+import * as zookeeper from "../../scripts/servers/zookeeper.mjs";
 import { urlOf } from "../stores/etcd/etcd.ts";
 import { nowMs } from "../support/processes.ts";
 import { useServers } from "../support/servers.ts";
 import { Wire } from "../support/wire.ts";
 
-const PARTITIONS = 60;
+/** In Kubernetes almost as many as it can have, because it keeps few memos: with too many chunks nothing would ever be assigned. */
+const FEW = 60;
+const MOST_IN_KUBERNETES = 900;
 /** Long enough for a machine that runs other tests as well: a renewal that comes too late is another story. */
 const TTL_MS = 8000;
-const [inEtcd, inPostgres] = [useServers(etcd), useServers(postgres)];
-const STORES: readonly [name: string, url: () => string][] = [
-  ["etcd", () => urlOf(inEtcd())],
-  ["postgres", () => inPostgres().urls[0] ?? ""],
+const [inEtcd, inPostgres, inZookeeper] = [useServers(etcd), useServers(postgres), useServers(zookeeper)];
+const inKubernetes = useServers(kubernetes) as () => Awaited<ReturnType<typeof kubernetes.start>>;
+
+interface Place {
+  readonly partitions: number;
+  readonly url: () => string;
+  /** What a wire leads to, and the URL of the store behind that wire. */
+  readonly server: () => string;
+  readonly behind: (wire: string) => string;
+}
+
+const at = (url: () => string): Place => ({ partitions: FEW, url, server: url, behind: (wire) => wire });
+const STORES: readonly [name: string, place: Place][] = [
+  ["etcd", at(() => urlOf(inEtcd()))],
+  ["postgres", at(() => inPostgres().urls[0] ?? "")],
+  ["zookeeper", at(() => inZookeeper().urls[0] ?? "")],
+  [
+    "kubernetes",
+    {
+      partitions: MOST_IN_KUBERNETES,
+      url: () => inKubernetes().urls[0] ?? "",
+      server: () => inKubernetes().server,
+      behind: (wire) => {
+        const { kubeconfig, server } = inKubernetes();
+        const file = `${kubeconfig}-behind-a-wire`;
+        writeFileSync(file, readFileSync(kubeconfig, "utf8").replace(server, wire.replace(/\/$/, "")));
+        return `kubernetes:?kubeconfig=${encodeURIComponent(file)}`;
+      },
+    },
+  ],
 ];
 
 const open: PartitionGroup[] = [];
@@ -30,13 +61,19 @@ class Floor {
   readonly #terms: { readonly id: string; readonly term: PartitionTerm }[] = [];
   readonly overlaps: string[] = [];
 
+  readonly #partitions: number;
+
+  constructor(partitions: number) {
+    this.#partitions = partitions;
+  }
+
   async join(id: string, url: string, mayControl: boolean): Promise<PartitionGroup> {
     const store = await openStore(url);
     requireFenced(store);
     const group = await joinPartitions("orders", {
       store,
       id,
-      partitions: PARTITIONS,
+      partitions: this.#partitions,
       ttlMs: TTL_MS,
       gatherMs: 100,
       mayControl,
@@ -79,19 +116,19 @@ function isLedByOthers(floor: Floor, partition: number): boolean {
   return holder !== undefined && holder !== "cut";
 }
 
-describe.each(STORES)("on %s", { timeout: 400_000 }, (_, url) => {
+describe.each(STORES)("on %s", { timeout: 400_000 }, (_, { partitions, url, server, behind }) => {
   it("the partitions of a member that is cut off are led by the others, never twice at once, and it comes back", async () => {
-    const floor = new Floor();
-    const wire = await Wire.to(url());
+    const floor = new Floor(partitions);
+    const wire = await Wire.to(server());
     wires.push(wire);
     await floor.join("a", url(), true);
     await floor.join("b", url(), true);
-    const cut = await floor.join("cut", wire.url, false); // so that it is a member which is cut off, and not the controller
+    const cut = await floor.join("cut", behind(wire.url), false); // so that it is a member which is cut off, and not the controller
     const PATIENT = { timeout: 120_000, interval: 10 };
     const isShared = (...ids: readonly string[]): boolean => {
       const loads = floor.loads();
       const led = Object.values(loads).reduce((sum, load) => sum + load, 0);
-      return led === PARTITIONS && ids.every((id) => (loads[id] ?? 0) >= PARTITIONS / 5);
+      return led === partitions && ids.every((id) => (loads[id] ?? 0) >= partitions / 5);
     };
     await expect.poll(() => isShared("a", "b", "cut"), PATIENT).toBe(true);
     const wanted = [...floor.holders()].flatMap(([partition, id]) => (id === "cut" ? [partition] : []));

@@ -1,6 +1,6 @@
 // The machines of a member and of a controller, rule by rule. Their interplay is hunted (test/simulator/partitions).
 import { describe, expect, it } from "vitest";
-import { type Chunk, type Entry, sessionRef, UNASSIGNED } from "../../src/partitions/chunk.ts";
+import { type Chunk, type ChunkEntry, sessionRef, UNASSIGNED } from "../../src/partitions/chunk.ts";
 import {
   type ControllerEffect,
   type ControllerState,
@@ -24,10 +24,10 @@ const a = sessionRef("a", 1n, "x");
 const b = sessionRef("b", 1n, "y");
 
 describe("a member", () => {
-  const chunk = (revision: Revision, entries: readonly Entry[]): Chunk => ({ revision, entries });
+  const chunk = (revision: Revision, entries: readonly ChunkEntry[]): Chunk => ({ revision, entries });
   const read = (member: MemberState, chunkRead: Chunk): readonly MemberEffect[] =>
     stepMember(member, { type: "chunk", index: 0, chunk: chunkRead });
-  const mine: Entry = { owner: a, epoch: at(1n, 1), revokedAt: undefined };
+  const mine: ChunkEntry = { owner: a, epoch: at(1n, 1), revokedAt: undefined };
 
   it("begins what is assigned to its session, and says nothing", () => {
     const member = createMember(a, 4);
@@ -71,7 +71,7 @@ describe("a member", () => {
   it("begins anew under a later epoch, after the work of the earlier one has settled", () => {
     const member = createMember(a, 4);
     read(member, chunk(at(1n, 1), [mine]));
-    const again: Entry = { owner: a, epoch: at(1n, 3), revokedAt: undefined };
+    const again: ChunkEntry = { owner: a, epoch: at(1n, 3), revokedAt: undefined };
     expect(read(member, chunk(at(1n, 3), [again]))).toEqual([{ type: "stop", partition: 0 }]);
     expect(stepMember(member, { type: "settled", partition: 0 })).toEqual([
       { type: "begin", partition: 0, epoch: at(1n, 3) },

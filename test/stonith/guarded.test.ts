@@ -193,6 +193,22 @@ describe("a guarded election", () => {
     await reader.close();
   });
 
+  it("frees what the node that is off held elsewhere in the store, long before its ttl", async () => {
+    const [made, a, b] = room("a", "b");
+    const node = { name: "a", machine: "machine of a" };
+    const dead = createCandidate({ store: made.store, node, ttlMs: 60_000 });
+    const next = createCandidate({ store: made.store });
+    await dead.election("reports").campaign();
+    void a?.lead(true);
+    await expect.poll(() => made.log, POLL).toEqual(["a in term 1"]);
+    const waits = next.election("reports").campaign();
+    if (a !== undefined) a.isCut = true;
+    void b?.lead();
+    await expect.poll(() => made.log, POLL).toEqual(["a in term 1", "b in term 2"]);
+    expect((await waits).token.value).toBe(2n);
+    await Promise.all([dead, next].map((each) => each.close()));
+  });
+
   it.each(["failed", "unknown"] as const)(
     "does not begin after shots that are %s, until a human confirms",
     async (fate) => {

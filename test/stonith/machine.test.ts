@@ -33,6 +33,8 @@ describe("a leader of a guarded election", () => {
     expect(desk.on({ type: "unanswered" })).toEqual(["ban a"]);
     expect(desk.written()).toEqual(["shoot a"]);
     expect(desk.shot("off")).toEqual(["write acting - | a<!"]);
+    expect(desk.written()).toEqual(["end-sessions a"]);
+    expect(desk.on({ type: "unanswered" })).toEqual(["end-sessions a"]);
     expect(desk.written()).toEqual(["lift a"]);
     expect(desk.written()).toEqual(["write acting - | -"]);
     expect(desk.written()).toEqual(["write acting b5 | -"]);
@@ -102,6 +104,40 @@ describe("a leader of a guarded election", () => {
   });
 });
 
+describe("the sessions of a node", () => {
+  it("are not ended by a term that only finds in the record that the node was off", () => {
+    const desk = leading({ intents: [intent("a", [], { off: OFF })] });
+    expect(desk.first).toEqual(["lift a"]);
+  });
+
+  it("are not ended because a human says that it is off: it may only be cut off from this work", () => {
+    const desk = shooting();
+    const shown = { intent: "5.1", acting: [stint("a", "4")], joined: [stint("b", "5")], since: undefined };
+    const order = {
+      id: "o",
+      by: "human",
+      node: "a",
+      wallMs: desk.wallMs,
+      kind: "confirm",
+      says: "off",
+      ...shown,
+    } as const;
+    expect(desk.see({ order })).toEqual(["write acting - | a<5!"]);
+    expect(desk.written()).toEqual(["stop-shot"]);
+    expect(desk.shot("unknown")).toEqual(["write acting - | a<!"]);
+    expect(desk.written()).toEqual(["lift a"]);
+  });
+
+  it("are ended once: what was answered is not asked for again", () => {
+    const desk = shooting();
+    desk.shot("off", false);
+    expect(desk.written()).toEqual(["end-sessions a"]);
+    expect(desk.written()).toEqual(["write acting b5 | a<5!"]);
+    expect(desk.written()).toEqual(["begin"]);
+    expect(desk.tick(1000)).toEqual([]);
+  });
+});
+
 describe("the ban", () => {
   it("stands while a term that joined has not said that its agents are gone, and the takeover does not wait for that", () => {
     const desk = leading({ acting: [acted("a", "3")], intents: [intent("a", [stint("c", "4")])] });
@@ -109,6 +145,7 @@ describe("the ban", () => {
     desk.tick(300);
     desk.written();
     expect(desk.shot("off")).toEqual(["write acting - | a<4!"]);
+    expect(desk.written()).toEqual(["end-sessions a"]);
     expect(desk.written()).toEqual(["write acting b5 | a<4!"]);
     expect(desk.written()).toEqual(["begin"]);
     const gone = [{ ...stint("c", "4"), intent: "4.a" }];
@@ -122,6 +159,7 @@ describe("the ban", () => {
   it("stands while an agent of this term could not be ended", () => {
     const desk = shooting();
     expect(desk.shot("off", false)).toEqual(["write acting - | a<5!"]);
+    expect(desk.written()).toEqual(["end-sessions a"]);
     expect(desk.written()).toEqual(["write acting b5 | a<5!"]);
     desk.written();
     expect(desk.on({ type: "gone", intent: "5.1" })).toEqual(["write acting b5 | a<!"]);
@@ -143,6 +181,7 @@ describe("the ban", () => {
     desk.written();
     expect(desk.written()).toEqual(["shoot c"]);
     expect(desk.shot("off")).toEqual(["write acting - | a<! c<!"]);
+    expect(desk.written()).toEqual(["end-sessions c"]);
     expect(desk.written()).toEqual(["lift a"]);
   });
 

@@ -29,6 +29,7 @@ describe("an operator", () => {
     expect(desk.written()).toEqual([]);
     expect(desk.tick(300)).toEqual(["shoot a"]);
     expect(desk.shot("off")).toEqual(["write acting b5 | a<!"]);
+    expect(desk.written()).toEqual(["end-sessions a"]);
     expect(desk.written()).toEqual(["lift a"]);
     expect(desk.written()).toEqual(["write acting b5 | -"]);
     expect(desk.written()).toEqual([]);
@@ -106,6 +107,7 @@ describe("an operator", () => {
     ]);
     desk.written();
     expect(desk.shot("off")).toEqual(["write acting - | a<!"]);
+    expect(desk.written()).toEqual(["end-sessions a"]);
     expect(desk.written()).toEqual(["lift a"]);
   });
 
@@ -134,6 +136,7 @@ describe("an operator", () => {
     desk.written();
     expect(desk.tick(300)).toEqual(["shoot c"]);
     desk.shot("off");
+    desk.written();
     desk.written();
     desk.written();
     expect(desk.written()).toEqual([]);

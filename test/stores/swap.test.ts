@@ -6,7 +6,7 @@ import { nextChance } from "../../src/base/rng.ts";
 import { unknown } from "../../src/base/outcome.ts";
 import { type Bid, type Hold, type Session, VACANT } from "conclave/stores/contract";
 import { MemoryPort } from "../../src/stores/memory/memory-port.ts";
-import type { Entry, Found, Listed, Swapped, SwapPort } from "../../src/stores/swap/port.ts";
+import type { StampedText, Found, Listed, Swapped, SwapPort } from "../../src/stores/swap/port.ts";
 import { readSeat, readSession, type SeatRecord, sessionKey } from "../../src/stores/swap/records.ts";
 import { SwapStore } from "../../src/stores/swap/swap-store.ts";
 import { memory } from "conclave/stores/memory";
@@ -30,7 +30,7 @@ class RestlessPort implements SwapPort {
 
   /** Each record is read at an instant of its own, the last one first, as a port may. */
   async read(keys: readonly string[]): Promise<Found> {
-    const entries: (Entry | undefined)[] = [];
+    const entries: (StampedText | undefined)[] = [];
     for (const key of keys.toReversed()) {
       await this.crossing.turn();
       const found = await this.inner.read([key], call);

@@ -48,7 +48,7 @@ export class Ledger {
   report(): LedgerReport {
     const rows = this.#database
       .prepare("SELECT who, token, amount, balance FROM entry ORDER BY number")
-      .all() as Entry[];
+      .all() as LedgerEntry[];
     const problems: string[] = [];
     let balance = 0;
     let newest = 0n;
@@ -68,7 +68,7 @@ export class Ledger {
   }
 }
 
-interface Entry {
+interface LedgerEntry {
   readonly who: string;
   readonly token: string;
   readonly amount: number | bigint;

@@ -144,10 +144,10 @@ async function beginsToCompose({ cast, signal }: Stage, leader: Player): Promise
   return (await begins) !== undefined;
 }
 
-type Answer = Extract<Said, { readonly composed: boolean }>;
+type LedgerAnswer = Extract<Said, { readonly composed: boolean }>;
 
 /** What the ledger said to the entry that it was composing. */
-function answerTo({ cast, signal, ttlMs }: Stage, leader: Player): Promise<Answer | undefined> {
+function answerTo({ cast, signal, ttlMs }: Stage, leader: Player): Promise<LedgerAnswer | undefined> {
   const within = AbortSignal.any([signal, AbortSignal.timeout(20_000 + 5 * ttlMs)]);
   return cast.hears(
     ({ player, said }) =>

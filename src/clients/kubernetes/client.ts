@@ -21,7 +21,7 @@ const CONNECTIONS = 16;
 const LONGEST_BODY = 256 * 1024 * 1024;
 const IDLE_CONNECTION_MS = 30_000;
 
-export interface Answer {
+export interface ApiAnswer {
   readonly status: number;
   readonly json: unknown;
 }
@@ -49,7 +49,7 @@ export class KubernetesClient {
   }
 
   /** Rejects with a KubernetesError. */
-  async send(method: string, path: string, body: unknown, signal: AbortSignal): Promise<Answer> {
+  async send(method: string, path: string, body: unknown, signal: AbortSignal): Promise<ApiAnswer> {
     if (this.#isPausing)
       throw new KubernetesError("busy", "not-applied", `${this.access.server} has asked for a pause (429)`);
     const web = this.#web ?? (await this.#load());
@@ -105,7 +105,14 @@ export class KubernetesClient {
     return this.#web;
   }
 
-  #exchange(web: Web, method: string, path: string, body: unknown, shown: Shown, signal: AbortSignal): Promise<Answer> {
+  #exchange(
+    web: Web,
+    method: string,
+    path: string,
+    body: unknown,
+    shown: Shown,
+    signal: AbortSignal,
+  ): Promise<ApiAnswer> {
     const text = body === undefined ? undefined : JSON.stringify(body);
     const options = this.#optionsFor(web, method, path, shown, text);
     return new Promise((resolve, reject) => {
@@ -138,7 +145,7 @@ export class KubernetesClient {
     });
   }
 
-  async #read(response: IncomingMessage): Promise<Answer> {
+  async #read(response: IncomingMessage): Promise<ApiAnswer> {
     const text = await bodyOf(response);
     const status = response.statusCode ?? 0;
     const json = parsed(text);

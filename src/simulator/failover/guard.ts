@@ -76,7 +76,8 @@ export class SimGuard extends FailoverProcess {
     const before = this.state.at;
     const { state, effects } = stepGuard(this.state, input, now);
     this.state = state;
-    if (before !== state.at) this.world.note(this.name, `${before} → ${state.at} (${input.type})`);
+    if (before !== state.at)
+      this.world.note({ is: "guard", guard: this.name, from: before, to: state.at, by: input.type });
     for (const effect of effects) this.#carryOut(effect);
   }
 

@@ -166,9 +166,8 @@ export class SimMonitor extends FailoverProcess {
 
   #hear(news: Extract<FailoverEffect, { type: "tell" }>["news"]): void {
     const { world } = this;
-    if (news.is === "step") return world.note(this.name, `epoch ${news.epoch}: ${JSON.stringify(news.step)}`);
     if (news.is === "waiting") world.count("choices that waited");
-    world.note(this.name, JSON.stringify(news));
+    world.note({ is: "news", monitor: this.name, news });
   }
 
   #read(term: LeaderTerm): void {

@@ -4,7 +4,7 @@ import type { FailoverFault } from "./spec.ts";
 import type { FailoverWorld } from "./world.ts";
 
 export function inflict(world: FailoverWorld, fault: FailoverFault): void {
-  world.note("fault", `${fault.index}: ${fault.kind}`);
+  world.note({ is: "fault", index: fault.index, kind: fault.kind });
   if (fault.kind.endsWith("-monitor")) return onMonitor(world, fault);
   if (fault.kind.endsWith("-service") || fault.kind.endsWith("-guard") || fault.kind === "kill-machine")
     return onServer(world, fault);

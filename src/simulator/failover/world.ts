@@ -17,7 +17,7 @@ import { SimService } from "./service.ts";
 import { replicate, writeEverywhere } from "./traffic.ts";
 import type { FailoverFault, FailoverWorldSpec } from "./spec.ts";
 import { FAILOVER_MINIMA, type FailoverTally } from "./tallies.ts";
-import type { FailoverEvent } from "./trace.ts";
+import type { FailoverEvent, FailoverHappening } from "./trace.ts";
 
 const WRITE_EVERY_MS = 60;
 const COPY_EVERY_MS = 30;
@@ -77,8 +77,8 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
     return this.guards.find(({ service }) => service.name === name);
   }
 
-  note(who: string, what: string): void {
-    if (this.trace.isRecorded) this.trace.record(this.nowMs, { type: "failover", who, what });
+  note(happening: FailoverHappening): void {
+    if (this.trace.isRecorded) this.trace.record(this.nowMs, { type: "failover", ...happening });
   }
 
   // ---- the store
@@ -112,7 +112,7 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
     if (answer.is !== "written") this.count("records refused to a replaced leader");
     if (answer.is !== "written" || !answer.isApplied) return answer;
     const { value: record } = write;
-    this.note(monitor.name, `writes epoch ${record.epoch}: ${JSON.stringify(record.step)}`);
+    this.note({ is: "written", monitor: monitor.name, epoch: record.epoch, step: record.step });
     this.judge.applied(old, record, this.services, this.nowMs);
     if (record.step.at === "fencing" && old?.epoch !== record.epoch && record.step.why === "down")
       this.count("automatic failovers");
@@ -178,7 +178,7 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
     this.count("promotions");
     const { holder } = this.seats.primary;
     const seated = holder?.process instanceof SimGuard ? holder.process.service.name : undefined;
-    this.note(service.name, "is writable");
+    this.note({ is: "writable", server: service.name });
     this.judge.becameWritable(service, this.services, seated, this.nowMs);
     this.#countLosses(service);
   }
@@ -202,7 +202,7 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
   /** A disk keeps what was synced; without synchrony nothing may have been. */
   end(service: SimService): void {
     service.kill(!this.spec.hasTimelines && nextChance(this.rng, this.spec.forgetsChance));
-    this.note(service.name, "is dead");
+    this.note({ is: "dead", server: service.name });
   }
 
   protected override inflict(fault: FailoverFault): void {
@@ -210,7 +210,7 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
   }
 
   protected override dying(process: FailoverProcess): void {
-    this.note(process.name, "is killed");
+    this.note({ is: "killed", process: process.name });
     for (const seat of ["leader", "primary"] as const) this.seats[seat].claims.delete(process);
     if (process instanceof SimGuard) this.#settleFor(process);
   }
@@ -226,7 +226,7 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
   }
 
   override pause(process: FailoverProcess, lastsMs: number): void {
-    this.note(process.name, "is paused");
+    this.note({ is: "paused", process: process.name });
     super.pause(process, lastsMs);
   }
 
@@ -234,7 +234,7 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
   powerOff(server: string): void {
     const service = this.service(server);
     if (!service.isPowered) return;
-    this.note(server, "is powered off");
+    this.note({ is: "powered-off", server });
     service.isPowered = false;
     const guard = this.guardOf(server);
     service.kill(false);
@@ -264,7 +264,7 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
     for (const service of this.services) service.mutes = service.lags = 0;
     for (const monitor of this.monitors) monitor.blind.clear();
     this.pauseFailover(false);
-    this.note("world", "from now on nothing fails");
+    this.note({ is: "calm" });
   }
 
   /** Nothing has failed for long: one primary, everybody follows it and has what it has. */

@@ -19,7 +19,7 @@ interface Surroundings {
 }
 
 /** Where they arrive. `domain`: of the tokens that the store gives now. */
-interface Place {
+interface RequestTarget {
   readonly shelf: Shelf;
   readonly domain: string;
   readonly audience: Audience;
@@ -30,12 +30,12 @@ type Words = Extract<Request, { method: "askToLeave" | "invite" }>;
 export class Requests {
   readonly #world: Surroundings;
   readonly #showsOld: boolean;
-  readonly #place: () => Place;
+  readonly #place: () => RequestTarget;
   readonly #candidates = new Set<string>();
   readonly #granted = new Map<Name, Token[]>();
   readonly #last = new Map<Name, Token>();
 
-  constructor(world: Surroundings, showsOld: boolean, place: () => Place) {
+  constructor(world: Surroundings, showsOld: boolean, place: () => RequestTarget) {
     this.#world = world;
     this.#place = place;
     this.#showsOld = showsOld;

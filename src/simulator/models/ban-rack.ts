@@ -1,5 +1,5 @@
 // The bans of a modelled store, and which node each session was opened for (lease/ban-rule.ts).
-import { bannedNode, twinNode } from "../../lease/ban-rule.ts";
+import { bannedNode, twinNode, unbannedNode } from "../../lease/ban-rule.ts";
 import type { BanChange, Name, NodeIdentity, SessionSpec } from "../../lease/exchange.ts";
 import type { Refused } from "../../base/outcome.ts";
 
@@ -29,6 +29,17 @@ export class BanRack {
     const bans = this.#bans.get(node) ?? new Set<Name>();
     if (stands) this.#bans.set(node, bans.add(by));
     else if (bans.delete(by) && bans.size === 0) this.#bans.delete(node);
+  }
+
+  /** RULE 6: undefined if the sessions of the node may be ended, or if that is not asked for. */
+  objection({ node, endsSessions }: BanChange, by: Name): Refused | undefined {
+    if (endsSessions !== true || this.#bans.get(node)?.has(by) === true) return undefined;
+    return unbannedNode("the store", node);
+  }
+
+  /** The sessions that were opened for the node. */
+  sessionsOf(node: string): readonly string[] {
+    return [...this.#nodes].flatMap(([session, { name }]) => (name === node ? [session] : []));
   }
 
   clear(): void {

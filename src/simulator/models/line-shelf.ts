@@ -195,8 +195,12 @@ export class LineShelf implements Shelf {
       return { kind: "session-lost" };
     const first = this.#line(hold.name)[0];
     if (first?.session !== session.id || hold.token === undefined || !isSame(first, hold)) return { kind: "seat-lost" };
-    const written = ownNode("the store", session, write.ban) ?? this.#memos.write(write);
-    if (written.kind === "written" && write.ban !== undefined) this.#bans.change(write.ban, hold.name);
+    const { ban } = write;
+    const refused = ownNode("the store", session, ban) ?? (ban && this.#bans.objection(ban, hold.name));
+    const written = refused ?? this.#memos.write(write);
+    if (written.kind !== "written" || ban === undefined) return written;
+    this.#bans.change(ban, hold.name);
+    if (ban.endsSessions === true) for (const id of this.#bans.sessionsOf(ban.node)) this.endSession(id);
     return written;
   }
 

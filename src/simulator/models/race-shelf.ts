@@ -230,8 +230,12 @@ export class RaceShelf implements Shelf {
     const seat = this.#seats.get(hold.name);
     const isMine = seat !== undefined && !seat.vacant && seat.session === session.id && seat.bid === hold.bid;
     if (!isMine || seat.token !== hold.token?.value) return { kind: "seat-lost" };
-    const written = ownNode("the store", session, write.ban) ?? this.#memos.write(write);
-    if (written.kind === "written" && write.ban !== undefined) this.#bans.change(write.ban, hold.name);
+    const { ban } = write;
+    const refused = ownNode("the store", session, ban) ?? (ban && this.#bans.objection(ban, hold.name));
+    const written = refused ?? this.#memos.write(write);
+    if (written.kind !== "written" || ban === undefined) return written;
+    this.#bans.change(ban, hold.name);
+    if (ban.endsSessions === true) for (const id of this.#bans.sessionsOf(ban.node)) this.endSession(id);
     return written;
   }
 

@@ -5,7 +5,7 @@ import type { PartitionWorld } from "./world.ts";
 export function inflict(world: PartitionWorld, { kind, who, partition, lastsMs, index }: PartitionFault): void {
   const process = who === undefined ? world.processes.find(({ office }) => office !== undefined) : world.processes[who];
   if (process === undefined) return;
-  world.note(process.who, `fault ${index}: ${kind}`);
+  world.note({ is: "fault", who: process.who, index, kind });
   switch (kind) {
     case "kill":
       return world.kill(process, lastsMs);

@@ -1,6 +1,6 @@
 // What judges a world of partitions: the promises of src/partitions, said once more without knowing how they are kept. It sees the works that begin and end, the chunks that the store has
 // applied, and the deadlines of all sessions, in true time.
-import type { Chunk, Entry } from "../../partitions/chunk.ts";
+import type { Chunk, ChunkEntry } from "../../partitions/chunk.ts";
 import type { Layout } from "../../partitions/layout.ts";
 import { compareRevisions, type Revision } from "../../partitions/revision.ts";
 import { Judge } from "../kernel/judge.ts";
@@ -83,7 +83,7 @@ export class PartitionJudge extends Judge {
   }
 
   /** A crash, and a change of the controller, move nothing of the living. */
-  #judgeMove(partition: number, old: Entry | undefined, entry: Entry, nowMs: number): void {
+  #judgeMove(partition: number, old: ChunkEntry | undefined, entry: ChunkEntry, nowMs: number): void {
     const isRevoked = entry.revokedAt !== undefined && old?.revokedAt === undefined;
     if (isRevoked && !this.isCaused)
       this.find("movement", `partition ${partition} is revoked, and nobody has come or was wished for`, nowMs);

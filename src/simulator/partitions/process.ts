@@ -124,7 +124,7 @@ export class PartitionProcess extends Process {
     if (session === undefined) return;
     const handle: Handle = { partition, who: this.who, session, sessionKey: ref.key, epoch, isOver: false };
     this.#handles.set(partition, handle);
-    this.#world.note(this.who, `begins ${partition} at ${epoch.term.token}.${epoch.n}`);
+    this.#world.note({ is: "begins", who: this.who, partition, epoch });
     this.#world.count("begun");
     this.#world.judge.begun(handle, this.#world.nowMs);
   }

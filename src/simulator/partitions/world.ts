@@ -13,7 +13,7 @@ import { isAtRest, unledAt } from "./rest.ts";
 import type { PartitionFault, PartitionWorldSpec } from "./spec.ts";
 import { type SimSession, SimStore } from "./store.ts";
 import { PARTITION_MINIMA, type PartitionTally } from "./tallies.ts";
-import type { PartitionEvent } from "./trace.ts";
+import type { PartitionEvent, PartitionHappening } from "./trace.ts";
 
 export class PartitionWorld extends TaskWorld<PartitionWorldSpec, PartitionEvent, PartitionTally> {
   readonly store: SimStore;
@@ -52,8 +52,8 @@ export class PartitionWorld extends TaskWorld<PartitionWorldSpec, PartitionEvent
     this.count("deaths");
   }
 
-  note(who: number | undefined, what: string): void {
-    if (this.trace.isRecorded) this.trace.record(this.nowMs, { type: "partitions", who, what });
+  note(happening: PartitionHappening): void {
+    if (this.trace.isRecorded) this.trace.record(this.nowMs, { type: "partitions", ...happening });
   }
 
   // ---- the store
@@ -62,7 +62,7 @@ export class PartitionWorld extends TaskWorld<PartitionWorldSpec, PartitionEvent
     const seat = this.store.controller;
     const old = seat.memos.get(index)?.value;
     const answer = seat.write(index, write);
-    this.note(undefined, `chunk ${index} of controller ${write.token}, n ${write.n}: ${answer.is}`);
+    this.note({ is: "chunk", index, token: write.token, n: write.n, answer: answer.is });
     if (answer.is === "seat-lost") this.count("writes refused to a replaced controller");
     if (answer.is !== "written") return answer;
     if (!answer.isApplied) this.count("writes sent again and found written");
@@ -140,7 +140,7 @@ export class PartitionWorld extends TaskWorld<PartitionWorldSpec, PartitionEvent
     if (able.length === 0) return;
     const taker = nextOf(this.rng, able);
     const token = seat.grant(this.#sessionOf(taker));
-    this.note(taker.who, `is granted seat ${process.who}, token ${token}`);
+    this.note({ is: "granted", who: taker.who, seat: process.who, token });
     if (taker === process) {
       this.count("sessions");
       if (token > 1) this.count("members restarted into their seat");
@@ -161,7 +161,7 @@ export class PartitionWorld extends TaskWorld<PartitionWorldSpec, PartitionEvent
     const process = nextOf(this.rng, able);
     const token = seat.grant(this.#sessionOf(process));
     this.count("controllers");
-    this.note(process.who, `is the controller, token ${token}`);
+    this.note({ is: "controller", who: process.who, token });
     process.office = undefined;
     process.rule(token);
   }
@@ -183,7 +183,7 @@ export class PartitionWorld extends TaskWorld<PartitionWorldSpec, PartitionEvent
     this.links = CALM_LINKS;
     this.wishes = NO_WISHES;
     this.judge.cause(this.nowMs);
-    this.note(undefined, "from now on nothing fails");
+    this.note({ is: "calm" });
   }
 
   #lastDeath(): void {
@@ -192,7 +192,7 @@ export class PartitionWorld extends TaskWorld<PartitionWorldSpec, PartitionEvent
     if (this.judge.isCaused) this.judge.find("balance", "the calm has not come to rest", this.nowMs);
     const victim = this.processes.find(({ office, standing }) => office === undefined && standing !== undefined);
     if (victim === undefined || this.spec.members === 1) return;
-    this.note(victim.who, "is killed in the calm");
+    this.note({ is: "last-death", who: victim.who });
     victim.kill();
     const { ttlMs } = this.spec;
     // One ttl, one renewal interval (a third), and what a look and two requests take here.

@@ -6,7 +6,7 @@
 import { clonePlain } from "../../base/clone.ts";
 import { createRng, type Rng } from "../../base/rng.ts";
 import { type Command, type Message, NOBODY, type NodeId, type Role, type Setup } from "../../protocols/node.ts";
-import type { Entry, LogEffects, Snapshot } from "../../protocols/log-node.ts";
+import type { LogEntry, LogEffects, Snapshot } from "../../protocols/log-node.ts";
 import { type CrashedWrites, Disk } from "../kernel/disk.ts";
 import type { SeenLog, SeenMember } from "./invariants/invariant.ts";
 import { type HostSurroundings, Replica } from "./replica.ts";
@@ -275,7 +275,7 @@ export class Member implements LogEffects, SeenMember {
     if (this.#believe(role, leader, term)) this.#world.announced(this);
   }
 
-  apply(entry: Entry<unknown>): void {
+  apply(entry: LogEntry<unknown>): void {
     this.replica?.apply(entry);
   }
 

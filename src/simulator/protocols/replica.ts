@@ -1,7 +1,7 @@
 // The host of a node with a log, in one life: its state machine, the proposals and reads that it has not answered yet. A crash loses all of it; what the
 // node has on disk brings it back, by `restore` and `apply`.
 import { clonePlain } from "../../base/clone.ts";
-import type { Entry, LogBounds, LogNode, LogPlace, Proposed, Snapshot } from "../../protocols/log-node.ts";
+import type { LogEntry, LogBounds, LogNode, LogPlace, Proposed, Snapshot } from "../../protocols/log-node.ts";
 import type { HostEvent, SeenLog } from "./invariants/invariant.ts";
 import type { Member } from "./member.ts";
 import type { LogHunt, LogSubject } from "./subject.ts";
@@ -46,7 +46,7 @@ export class Replica implements SeenLog {
     return this.#node.bounds(this.#member.state);
   }
 
-  entryAt(index: number): Entry<unknown> | undefined {
+  entryAt(index: number): LogEntry<unknown> | undefined {
     return this.#node.entryAt(this.#member.state, index);
   }
 
@@ -82,7 +82,7 @@ export class Replica implements SeenLog {
 
   // ---- what the node wants -------------------------------------------------------------------------------------------------------------
 
-  apply(entry: Entry<unknown>): void {
+  apply(entry: LogEntry<unknown>): void {
     if (entry.kind === "proposal") this.#hunt.machine.apply(this.#machine, entry.proposal);
     this.applied = entry.index;
     this.#world.hosted(this.#member, { type: "applied", entry });

@@ -145,7 +145,7 @@ export class ScheduleProcess extends Process {
   }
 
   #hear(news: News): void {
-    this.#world.note(this.who, `${Object.values(news).join(" ")}, token ${this.term?.token ?? "-"}`);
+    this.#world.note({ is: "news", who: this.who, news, token: this.term?.token });
     if (news.is === "begun" && news.isCatchUp) this.#world.count("catch-ups");
     if (news.is === "missed") this.#world.count("left out", news.count);
     if (news.is === "unfinished") this.#world.count("unfinished found");

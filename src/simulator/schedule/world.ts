@@ -9,7 +9,7 @@ import { ScheduleProcess } from "./process.ts";
 import { ScheduleSeat } from "./seat.ts";
 import { EVERY_MS, type ScheduleFault, type ScheduleWorldSpec, START_WALL_MS } from "./spec.ts";
 import { SCHEDULE_MINIMA, type ScheduleTally } from "./tallies.ts";
-import type { ScheduleEvent } from "./trace.ts";
+import type { ScheduleEvent, ScheduleHappening } from "./trace.ts";
 
 const CALM_WORK_MS = 5;
 
@@ -40,11 +40,11 @@ export class ScheduleWorld extends TaskWorld<ScheduleWorldSpec, ScheduleEvent, S
     this.count("ran", ran.length);
     this.count("lost", lost.length);
     this.count("repeated", repeated.length);
-    this.trace.record(this.nowMs, { type: "slots", ran: ran.length, lost, repeated });
+    this.note({ is: "slots", ran: ran.length, lost, repeated });
   }
 
-  note(who: number | undefined, what: string): void {
-    if (this.trace.isRecorded) this.trace.record(this.nowMs, { type: "schedule", who, what });
+  note(happening: ScheduleHappening): void {
+    if (this.trace.isRecorded) this.trace.record(this.nowMs, { type: "schedule", ...happening });
   }
 
   // ---- the seat
@@ -52,8 +52,7 @@ export class ScheduleWorld extends TaskWorld<ScheduleWorldSpec, ScheduleEvent, S
   write(write: MemoWrite<Mark>): MemoAnswer {
     const old = this.seat.memo?.value;
     const answer = this.seat.write(write);
-    const { slotMs, state } = write.value;
-    this.note(undefined, `mark ${slotMs} ${state} of term ${write.token}, n ${write.n}: ${answer.is}`);
+    this.note({ is: "mark", mark: write.value, token: write.token, n: write.n, answer: answer.is });
     if (answer.is === "seat-lost") this.count("marks refused to a replaced term");
     if (answer.is === "written" && answer.isApplied) this.judge.applied(old, write.value, write.token, this.nowMs);
     return answer;
@@ -76,7 +75,7 @@ export class ScheduleWorld extends TaskWorld<ScheduleWorldSpec, ScheduleEvent, S
     const process = nextOf(this.rng, able);
     const token = this.seat.grant();
     this.count("terms");
-    this.note(process.who, `is granted term ${token}`);
+    this.note({ is: "granted", who: process.who, token });
     this.later(this.spec.ttlMs / 6, undefined, () => this.#keep(process, token));
     process.lead(token, this.seat.memo?.value, this.nowMs + this.spec.ttlMs);
   }
@@ -102,7 +101,7 @@ export class ScheduleWorld extends TaskWorld<ScheduleWorldSpec, ScheduleEvent, S
     const leading = this.#processes.find(({ term }) => term !== undefined && term.token === this.seat.token);
     const process = who === undefined ? leading : this.#processes[who];
     if (process === undefined) return;
-    this.note(process.who, `fault ${index}: ${kind}`);
+    this.note({ is: "fault", who: process.who, index, kind });
     switch (kind) {
       case "kill":
         return this.kill(process, lastsMs);
@@ -129,7 +128,7 @@ export class ScheduleWorld extends TaskWorld<ScheduleWorldSpec, ScheduleEvent, S
     this.links = CALM_LINKS;
     this.workMaxMs = CALM_WORK_MS;
     for (const process of this.#processes) process.wallOffsetMs = 0;
-    this.note(undefined, "from now on nothing fails, and all clocks are right");
+    this.note({ is: "calm" });
   }
 
   /** Clocks are right, works are short, nothing has failed for long: the mark is at the last slot, unless a clock that was wrong has moved it into the future. */

@@ -1,5 +1,6 @@
 // Exercise 5 of the seed document: STONITH for three nodes whose machines are stopped by the API of a cloud. The leader's machine is paused, and wakes much later; what the others do depends on what the API does.
 // Played in the world of STONITH, by the real machine, and judged by its invariants.
+import type { HistoryKind } from "../../stonith/record.ts";
 import type { Violation } from "../kernel/hunt.ts";
 import type { DeviceFate, StonithFault, StonithWorldSpec } from "./spec.ts";
 import type { StonithEvent } from "./trace.ts";
@@ -51,10 +52,20 @@ export function playCloud(what: CloudCase, seed: number): CloudPlay {
   };
 }
 
+/** Which entries of the history permit a takeover. */
+const PERMISSIONS: Readonly<Partial<Record<HistoryKind, CloudPlay["permittedBy"]>>> = {
+  off: "device",
+  confirmed: "human",
+  cleared: "settled",
+};
+
 function permitted(events: readonly StonithEvent[]): CloudPlay["permittedBy"] {
-  const last = events.findLast(({ is }) => is !== undefined && is !== "begins")?.is;
-  if (last === undefined) return undefined;
-  return last === "off" ? "device" : last === "confirmed" ? "human" : "settled";
+  return events.map(permission).findLast((permittedBy) => permittedBy !== undefined);
+}
+
+function permission(event: StonithEvent): CloudPlay["permittedBy"] {
+  if (event.is !== "news" || event.news.is !== "history") return undefined;
+  return PERMISSIONS[event.news.entry.is];
 }
 
 function specOf(what: CloudCase, seed: number): StonithWorldSpec {

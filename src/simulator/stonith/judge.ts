@@ -72,6 +72,12 @@ export class StonithJudge extends Judge {
     if (left.length > 0)
       this.find("lift-when-quiet", `the ban of ${node} is lifted, and ${told(left[0]?.by)} can still shoot it`, atMs);
   }
+
+  /** Sessions of a node are ended before their ttl. `living`: those of them whose process may still act. */
+  ends(node: string, living: readonly string[], atMs: number): void {
+    if (living.length > 0)
+      this.find("ended-is-off", `the sessions of ${node} are ended, and ${living.join(", ")} may still act`, atMs);
+  }
 }
 
 function told(stint: Stint | undefined): string {

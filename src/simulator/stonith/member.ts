@@ -17,6 +17,9 @@ import { Shooting } from "./shooting.ts";
 import type { SimWork } from "./machine-room.ts";
 import type { StonithWorld } from "./world.ts";
 
+/** What is written into the memo of a ban. */
+type BanStep = "ban" | "lift" | "end-sessions";
+
 export interface MemberTerm {
   readonly token: number;
   readonly stint: Stint;
@@ -25,7 +28,7 @@ export interface MemberTerm {
   n: number;
   over: number | undefined;
   lastSent: StonithRecord | undefined;
-  readonly bans: Map<string, { n: number; over: number | undefined; value: boolean; isAnswered: boolean }>;
+  readonly bans: Map<string, { n: number; over: number | undefined; does: BanStep; isAnswered: boolean }>;
 }
 
 export class SimMember extends SeatProcess<StonithWorld> {
@@ -155,9 +158,9 @@ export class SimMember extends SeatProcess<StonithWorld> {
       case "write":
         return this.#write(term, effect.record);
       case "ban":
-        return this.#ban(term, effect.node, true);
       case "lift":
-        return this.#ban(term, effect.node, false);
+      case "end-sessions":
+        return this.#ban(term, effect.node, effect.type);
       case "look-home":
         return this.world.later(this.nap(), this, () =>
           this.#ifIn(term, { type: "home", gone: this.#provedGone(effect.stints) }),
@@ -184,28 +187,15 @@ export class SimMember extends SeatProcess<StonithWorld> {
 
   #hear(news: StonithNews): void {
     const { world } = this;
-    switch (news.is) {
-      case "begun":
-        return;
-      case "history": {
-        const { is, node, said } = news.entry;
-        if (is === "released") world.count("clean releases");
-        const isPermission = is === "off" || is === "confirmed" || is === "cleared";
-        return world.note(this.name, `${is} ${node}: ${said}`, isPermission ? is : undefined);
-      }
-      case "refused":
-        world.count("shots refused by a limit");
-        return world.note(this.name, `may not shoot ${news.node}: ${news.why.join("; ")}`);
-      case "waiting":
-        return world.note(this.name, `waits: ${news.why}`);
-      case "shooting":
-        return world.note(this.name, `decides to shoot ${news.node} (intent ${news.intent})`);
-    }
+    if (news.is === "begun") return;
+    if (news.is === "history" && news.entry.is === "released") world.count("clean releases");
+    if (news.is === "refused") world.count("shots refused by a limit");
+    world.note({ is: "news", node: this.name, news });
   }
 
   #resign(term: MemberTerm, why: string): void {
     const { world } = this;
-    world.note(this.name, `resigns: ${why}`);
+    world.note({ is: "resigned", node: this.name, why });
     if (why.includes("another node")) world.count("terms given up for another node");
     this.term = undefined;
     for (const intent of term.joins) this.#debts.push({ stint: term.stint, intent });
@@ -244,18 +234,16 @@ export class SimMember extends SeatProcess<StonithWorld> {
     );
   }
 
-  #ban(term: MemberTerm, node: string, value: boolean): void {
+  #ban(term: MemberTerm, node: string, does: BanStep): void {
     const { world } = this;
     const last = term.bans.get(node);
-    const isSame = last !== undefined && last.value === value && !last.isAnswered;
-    const sent = isSame
-      ? last
-      : { n: (last?.n ?? 0) + 1, over: world.store.banVersion(node), value, isAnswered: false };
+    const isSame = last !== undefined && last.does === does && !last.isAnswered;
+    const sent = isSame ? last : { n: (last?.n ?? 0) + 1, over: world.store.banVersion(node), does, isAnswered: false };
     term.bans.set(node, sent);
-    const write = { token: term.token, n: sent.n, over: sent.over, value };
+    const write = { token: term.token, n: sent.n, over: sent.over, value: does !== "lift" };
     this.#guarded(
       term,
-      () => world.writeBan(this, node, write),
+      () => (does === "end-sessions" ? world.endSessions(this, node, write) : world.writeBan(this, node, write)),
       () => (sent.isAnswered = true),
     );
   }

@@ -4,7 +4,7 @@ import type { StonithFault } from "./spec.ts";
 import type { StonithWorld } from "./world.ts";
 
 export function inflict(world: StonithWorld, { index, kind, who, lastsMs }: StonithFault): void {
-  world.note("fault", `${index}: ${kind}`);
+  world.note({ is: "fault", index, kind });
   const name = who === undefined ? world.store.seat.holder?.process.name : world.spec.nodes[who];
   const node = name === undefined ? nextOf(world.rng, world.nodes) : world.node(name);
   switch (kind) {

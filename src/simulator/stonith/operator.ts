@@ -39,7 +39,7 @@ export class Operator {
   /** Pulls the plug, if nobody else has. */
   #confirmOff(record: StonithRecord, node: string): void {
     const { rng } = this.#world;
-    this.#world.note("human", `goes to ${node}`);
+    this.#world.note({ is: "human-goes", node });
     this.#world.powerOff(this.#world.node(node), nextBetween(rng, 300, this.#world.spec.bootMaxMs));
     this.#say(record, node, "off");
   }
@@ -71,7 +71,7 @@ export class Operator {
       wallMs: world.nowMs,
     };
     world.later(nextBetween(world.rng, 0, LATE_MAX_MS), undefined, () => {
-      world.note("human", `says that ${node} is ${says}`);
+      world.note({ is: "human-says", node, says });
       world.order = order;
     });
   }

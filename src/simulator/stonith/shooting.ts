@@ -67,7 +67,7 @@ export class Shooting {
     world.node(name).agents.add(agent);
     const { spec, rng } = world;
     const fate = world.isCalm ? "works" : nextOf(rng, spec.fates);
-    world.note(name, `agent against ${shot.aim.node} (${fate})`);
+    world.note({ is: "agent", node: name, target: shot.aim.node, fate });
     agent.whenGone.push(() => {
       world.node(name).agents.delete(agent);
       world.later(0, this.#member, () => this.#agentGone(shot));

@@ -7,10 +7,18 @@ import { SimSeat } from "../kernel/seat.ts";
 /** Notes that are forgotten cost time, and nothing else. */
 const NOTES_MAX = 30;
 
+/** What the processes of a node hold elsewhere in this store hangs on such a session, which nobody but its own process can keep. */
+export interface NodeSession {
+  readonly node: string;
+  readonly life: string;
+  expiresMs: number;
+}
+
 export class StonithStore<P extends { readonly incarnation: number }> {
   readonly seat: SimSeat<P> = new SimSeat();
   record: Memo<StonithRecord> | undefined;
   readonly #bans = new Map<string, Memo<boolean>>();
+  sessions: readonly NodeSession[] = [];
   notes: Notes = { settled: [], gone: [] };
 
   isBanned(node: string): boolean {
@@ -38,6 +46,28 @@ export class StonithStore<P extends { readonly incarnation: number }> {
     const { memo, answer } = writeMemo(this.#bans.get(target), this.seat.holder?.token, write);
     if (memo !== undefined) this.#bans.set(target, memo);
     return answer;
+  }
+
+  /** A keep, or an opening. Neither is granted to a banned node. */
+  keepSession(node: string, life: string, expiresMs: number): void {
+    if (this.isBanned(node)) return;
+    const known = this.sessions.find((session) => session.life === life);
+    if (known !== undefined) known.expiresMs = expiresMs;
+    else this.sessions = [...this.sessions, { node, life, expiresMs }];
+  }
+
+  /** The sessions of the target end: guarded as a ban is, and only while the ban stands. The answer, and what has ended. */
+  endSessions(
+    node: string,
+    target: string,
+    write: MemoWrite<boolean>,
+  ): { readonly answer: MemoAnswer; readonly ended: readonly NodeSession[] } {
+    if (!this.isBanned(target)) return { answer: { is: "conflict" }, ended: [] };
+    const answer = this.writeBan(node, target, write);
+    if (answer.is !== "written") return { answer, ended: [] };
+    const ended = this.sessions.filter((session) => session.node === target);
+    this.sessions = this.sessions.filter((session) => session.node !== target);
+    return { answer, ended };
   }
 
   /** What a process says of itself stays true, so that the order of notes does not matter. False: its node is banned. */

@@ -19,6 +19,7 @@ export type StonithTally =
   | "bans lifted"
   | "bans that outlasted the takeover"
   | "banned nodes that returned"
+  | "sessions ended early"
   | "notes of work that ended"
   | "notes of agents that are gone"
   | "fenced by a watchdog"
@@ -49,6 +50,7 @@ export const STONITH_MINIMA: Readonly<Record<StonithTally, number>> = {
   "bans lifted": 500,
   "bans that outlasted the takeover": 85,
   "banned nodes that returned": 250,
+  "sessions ended early": 50,
   "notes of work that ended": 400,
   "notes of agents that are gone": 950,
   "fenced by a watchdog": 20,

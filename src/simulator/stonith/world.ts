@@ -15,7 +15,7 @@ import { Operator } from "./operator.ts";
 import type { StonithFault, StonithWorldSpec } from "./spec.ts";
 import { StonithStore } from "./store.ts";
 import { STONITH_MINIMA, type StonithTally } from "./tallies.ts";
-import type { StonithEvent, StonithMilestone } from "./trace.ts";
+import type { StonithEvent, StonithHappening } from "./trace.ts";
 
 const TURN_MS = 25;
 /** Agents are killed so long before the deadline of their term. */
@@ -65,8 +65,8 @@ export class StonithWorld extends SeatWorld<StonithWorldSpec, StonithEvent, Ston
     return found;
   }
 
-  note(who: string, what: string, is?: StonithMilestone): void {
-    if (this.trace.isRecorded) this.trace.record(this.nowMs, { type: "stonith", who, what, is });
+  note(happening: StonithHappening): void {
+    if (this.trace.isRecorded) this.trace.record(this.nowMs, { type: "stonith", ...happening });
   }
 
   // ---- the store
@@ -123,7 +123,7 @@ export class StonithWorld extends SeatWorld<StonithWorldSpec, StonithEvent, Ston
     const wasBanned = this.store.isBanned(target);
     const answer = this.store.writeBan(member.name, target, write);
     if (answer.is !== "written" || !answer.isApplied) return answer;
-    this.note(member.name, `${write.value ? "bans" : "lifts the ban of"} ${target}`);
+    this.note({ is: write.value ? "banned" : "lifted", node: member.name, target });
     if (!write.value) {
       if (wasBanned) this.count("bans lifted");
       if (this.alive.length > 0) this.count("bans that outlasted the takeover");
@@ -131,6 +131,23 @@ export class StonithWorld extends SeatWorld<StonithWorldSpec, StonithEvent, Ston
     }
     this.strike(member);
     return answer;
+  }
+
+  endSessions(member: SimMember, target: string, write: MemoWrite<boolean>): MemoAnswer {
+    const { answer, ended } = this.store.endSessions(member.name, target, write);
+    if (answer.is !== "written") return answer;
+    if (ended.length > 0) this.note({ is: "ends-sessions", node: member.name, target });
+    this.count("sessions ended early", ended.length);
+    const living = ended.filter(({ life }) => this.#lives(target, life)).map(({ life }) => life);
+    this.judge.ends(target, living, this.nowMs);
+    if (answer.isApplied) this.strike(member);
+    return answer;
+  }
+
+  /** A process that is paused lives, and so does work that outlives its process. */
+  #lives(name: string, life: string): boolean {
+    const { member } = this.node(name);
+    return (member.isAlive && member.life === life) || this.alive.some((stint) => stint.life === life);
   }
 
   /** Right after something was written, and before its writer hears of it; or right before an agent is started. */
@@ -156,10 +173,11 @@ export class StonithWorld extends SeatWorld<StonithWorldSpec, StonithEvent, Ston
     if (this.alive.length > 0) this.#atWorkMs = this.nowMs;
     if (seat.holder !== undefined) this.#turnSeat(seat.holder);
     for (const node of this.nodes) this.#keep(node);
+    this.#keepSessions();
     const granted = this.grantOne(seat, ({ name }) => !this.store.isBanned(name));
     if (granted === undefined) return;
     const { process: member, token } = granted;
-    this.note(member.name, `is granted term ${token}`);
+    this.note({ is: "granted", node: member.name, token });
     this.later(this.travel(), member, () => {
       if (seat.holder === granted) member.granted(granted);
     });
@@ -186,8 +204,14 @@ export class StonithWorld extends SeatWorld<StonithWorldSpec, StonithEvent, Ston
     if (node.fedAtMs === undefined) return;
     if (node.member.pauses === 0 && node.member.isAlive && this.isHeld(node.member)) node.fedAtMs = this.nowMs;
     if (this.nowMs < node.fedAtMs + node.resetAfterMs) return;
-    this.note(node.name, "is reset by its watchdog");
+    this.note({ is: "reset", node: node.name });
     this.powerOff(node, RESET_MS);
+  }
+
+  #keepSessions(): void {
+    this.store.sessions = this.store.sessions.filter(({ expiresMs }) => this.nowMs < expiresMs);
+    for (const { name, member } of this.nodes)
+      if (member.isAble) this.store.keepSession(name, member.life, this.nowMs + this.spec.ttlMs);
   }
 
   // ---- work
@@ -195,7 +219,7 @@ export class StonithWorld extends SeatWorld<StonithWorldSpec, StonithEvent, Ston
   beginWork(member: SimMember, stint: Stint): SimWork {
     const node = this.node(member.name);
     this.count("works begun");
-    this.note(member.name, `begins the work of term ${stint.token}`, "begins");
+    this.note({ is: "begins", stint });
     this.judge.begins(stint, this.alive, this.store.record?.value, this.nowMs);
     const work: SimWork = { stint, node, incarnation: member.incarnation, isAlive: true };
     this.works.push(work);
@@ -212,7 +236,7 @@ export class StonithWorld extends SeatWorld<StonithWorldSpec, StonithEvent, Ston
     work.node.fedAtMs = undefined;
     this.works.splice(this.works.indexOf(work), 1);
     this.#atWorkMs = this.nowMs;
-    this.note(work.stint.node, `the work of term ${work.stint.token} has ended`);
+    this.note({ is: "ended", stint: work.stint });
   }
 
   /** Of a process on a node, as one that runs there now can prove it. `life`: of the one that asks. */
@@ -250,7 +274,7 @@ export class StonithWorld extends SeatWorld<StonithWorldSpec, StonithEvent, Ston
   /** Everything on the machine ends at once. The seat runs out. */
   powerOff(node: SimNode, bootAfterMs: number): void {
     if (!node.isOn) return;
-    this.note(node.name, "is off");
+    this.note({ is: "off", node: node.name });
     node.isOn = false;
     node.fedAtMs = undefined;
     node.pending.clear();
@@ -267,12 +291,12 @@ export class StonithWorld extends SeatWorld<StonithWorldSpec, StonithEvent, Ston
     node.isShotDown = false;
     node.boots++;
     if (this.store.isBanned(node.name)) this.count("banned nodes that returned");
-    this.note(node.name, "is on again");
+    this.note({ is: "on", node: node.name });
     node.member.begin();
   }
 
   pauseNode(node: SimNode, lastsMs: number): void {
-    this.note(node.name, `is paused for ${lastsMs.toFixed(0)} ms`);
+    this.note({ is: "paused", node: node.name, lastsMs });
     for (const process of [node.member, ...node.agents]) this.pause(process, lastsMs);
   }
 
@@ -285,7 +309,7 @@ export class StonithWorld extends SeatWorld<StonithWorldSpec, StonithEvent, Ston
   /** A candidate is killed. What it has started may go on: its keeper ends the agents, and a part of its work may survive. */
   protected override dying(member: SimMember): void {
     const node = this.node(member.name);
-    this.note(member.name, "its process is killed");
+    this.note({ is: "killed", node: member.name });
     this.store.seat.claims.delete(member);
     node.pending.clear();
     const { work } = member;
@@ -297,7 +321,7 @@ export class StonithWorld extends SeatWorld<StonithWorldSpec, StonithEvent, Ston
 
   protected override calm(): void {
     super.calm();
-    this.note("world", "from now on nothing fails");
+    this.note({ is: "calm" });
   }
 
   /** Nothing has failed for long: work goes on, and no ban is left over. */

@@ -41,7 +41,7 @@ import { overtaken } from "./refusals.ts";
 import { type GONE_AT, goneAt, HELD_BY } from "./schema.ts";
 
 /** What stands at a name. */
-export interface Place {
+export interface ItemsAtName {
   readonly name: Name;
   readonly seat: SeatItem | undefined;
   /** Read where the seat is not there, and for a claim. */
@@ -192,7 +192,7 @@ export class DynamoShelf {
   }
 
   /** False if the holder has shown a sign of life since the claimant saw it. */
-  async #endRival(claim: Claim, { seat, holder }: Place, call: Call): Promise<boolean> {
+  async #endRival(claim: Claim, { seat, holder }: ItemsAtName, call: Call): Promise<boolean> {
     if (seat === undefined || seat.vacant || holder === undefined || holder.ended) return true;
     if (seat.session === claim.session.id) return true;
     const set = { ended: flag(true), ...this.#goneAt(holder.ttlMs) };
@@ -205,7 +205,7 @@ export class DynamoShelf {
    * The era in which the claim may be granted; undefined if another claim was faster. The name item is written only where the seat is made, or made anew, or where a
    * session has a longer ttl than any before it: before the seat is, so that the ttl of a seat that is gone is never longer than its name says.
    */
-  async #eraFor(mine: SessionItem, { name, seat, named }: Place, call: Call): Promise<bigint | undefined> {
+  async #eraFor(mine: SessionItem, { name, seat, named }: ItemsAtName, call: Call): Promise<bigint | undefined> {
     const isContinued = seat !== undefined && (named === undefined || named.era === seat.era);
     const last = named?.era ?? seat?.era;
     const era = last === undefined ? 0n : isContinued ? last : last + 1n;
@@ -251,7 +251,7 @@ export class DynamoShelf {
    * Seats and sessions are read one by one, in any order. If one changes between, its stamp here is an old one, and a claim over it is refused: the claim reads again, and writes
    * over exactly what it has read.
    */
-  async places(names: readonly Name[], call: Call): Promise<readonly Place[]> {
+  async places(names: readonly Name[], call: Call): Promise<readonly ItemsAtName[]> {
     const { where } = this.#desk;
     const guesses = [...new Set(names.flatMap((name) => this.#seen.get(name) ?? []))];
     const items = await this.#desk.read([...names.map(seatKey), ...guesses.map(sessionKey)], call);
@@ -305,7 +305,7 @@ async function orUnknown<T>(rest: Promise<T>): Promise<T> {
 export interface Survey {
   /** The session that claims. */
   readonly mine: SessionItem | undefined;
-  readonly place: Place;
+  readonly place: ItemsAtName;
 }
 
 function overStamp(over: { readonly stamp: string } | undefined): {
@@ -325,13 +325,13 @@ function standing(beats: readonly string[]): { readonly condition: string; reado
 }
 
 /** Over VACANT the last bid that held the name is not granted again: that claim was applied before, and comes late. */
-function mayReplace({ over, bid }: Claim, place: Place): boolean {
+function mayReplace({ over, bid }: Claim, place: ItemsAtName): boolean {
   if (over === VACANT) return stateOf(place) === "vacant" && place.seat?.bid !== bid;
   return over === versionOf(place);
 }
 
 /** A seat or a session whose item is gone was deleted by hand. It is waited for as if it were held. */
-function stateOf({ seat, named, holder }: Place): "vacant" | "held" | "missing" {
+function stateOf({ seat, named, holder }: ItemsAtName): "vacant" | "held" | "missing" {
   if (seat === undefined) return named === undefined ? "vacant" : "missing";
   if (seat.vacant) return "vacant";
   if (holder === undefined) return "missing";
@@ -339,7 +339,7 @@ function stateOf({ seat, named, holder }: Place): "vacant" | "held" | "missing" 
 }
 
 /** It changes with every grant and every giving back (the seat's stamp), with every keep and the end of the holder (the session's). */
-function versionOf({ seat, named, holder }: Place): Version {
+function versionOf({ seat, named, holder }: ItemsAtName): Version {
   if (seat === undefined) return asVersion(`none:${named?.stamp ?? ""}`);
   return seat.vacant ? freeVersion(seat.stamp) : asVersion(`held:${seat.stamp}:${holder?.stamp ?? ""}`);
 }
@@ -348,7 +348,7 @@ function freeVersion(stamp: string): Version {
   return asVersion(`free:${stamp}`);
 }
 
-export function seatOf(place: Place): Seat {
+export function seatOf(place: ItemsAtName): Seat {
   const { name, seat, named } = place;
   const state = stateOf(place);
   const version = versionOf(place);

@@ -7,8 +7,13 @@
 // something to a session with a node compares, besides, that no key is below `ban/NODE/`, at the revision at which it grants. So a grant comes before the ban in etcd's
 // order of all writes, or there is none. The read that confirms a keep makes the same comparison; where it fails the keep counts as `session-lost`, and the lease runs out by
 // itself, never earlier. The lease of an opening that was refused is not revoked either: a revocation that came late could end a later try of the same opening.
+//
+// THE END OF A NODE'S SESSIONS (lease/ban-rule.ts, rule 6). LeaseRevoke takes no condition either. So one transaction compares seat, memo and ban, and reads in the same step which leases speak for the
+// node. A lease that it finds was recorded when no ban stood, because `recordNode` compares that; so it was recorded before the ban, and its process is gone. Which leases are ended
+// is decided in that step; a revocation is by the id of the lease, which no other lease ever has, and so it is right however late it arrives. Two machines never have keys below one
+// node at the same revision, because `recordNode` compares that too.
 import type { Link } from "../../clients/etcd/link.ts";
-import { type Compare, type Operation, rangeEndOf } from "../../clients/etcd/messages.ts";
+import { type Compare, type KeyValue, type Operation, rangeEndOf } from "../../clients/etcd/messages.ts";
 import { bannedNode, twinNode } from "../../lease/ban-rule.ts";
 import type { BanChange, Name, NodeIdentity, Refused, Session } from "../contract.ts";
 import { ROOT, sessionOfLease } from "./entry.ts";
@@ -35,6 +40,30 @@ export function noBan(prefix: string, { node }: Pick<Session, "node">): readonly
   return [{ key, noneUntil: rangeEndOf(key) }];
 }
 
+function banKey(prefix: string, name: Name, node: string): Buffer {
+  return Buffer.concat([banRoot(prefix, node), Buffer.from(encodeURIComponent(name))]);
+}
+
+/** What a transaction compares that ends sessions: this election's ban stands. A key that is not there has no value, not even an empty one. */
+export function banStands(prefix: string, name: Name, ban: BanChange | undefined): readonly Compare[] {
+  return ban?.endsSessions === true ? [{ key: banKey(prefix, name, ban.node), value: Buffer.alloc(0) }] : [];
+}
+
+/** With `banStands`: the ban, and the leases that speak for the node. */
+export function readTarget(prefix: string, name: Name, ban: BanChange | undefined): readonly Operation[] {
+  if (ban?.endsSessions !== true) return [];
+  const root = Buffer.from(nodeRoot(prefix, ban.node));
+  return [
+    { range: { key: banKey(prefix, name, ban.node), keysOnly: true } },
+    { range: { key: root, rangeEnd: rangeEndOf(root), keysOnly: true } },
+  ];
+}
+
+/** The sessions of the keys that `readTarget` has read. */
+export function sessionsOfKeys(nodes: readonly KeyValue[]): readonly string[] {
+  return nodes.map(({ key }) => key.toString("utf8").split("/").at(-1) ?? "");
+}
+
 export function readBan(prefix: string, node: string): Operation {
   const key = banRoot(prefix, node);
   return { range: { key, rangeEnd: rangeEndOf(key), keysOnly: true } };
@@ -55,7 +84,7 @@ export async function throwIfBanned(
 /** The effect of a ban or of its lift, in the transaction that writes its memo. */
 export function banEffect(prefix: string, name: Name, ban: BanChange | undefined): readonly Operation[] {
   if (ban === undefined) return [];
-  const key = Buffer.concat([banRoot(prefix, ban.node), Buffer.from(encodeURIComponent(name))]);
+  const key = banKey(prefix, name, ban.node);
   return [ban.stands ? { put: { key, value: Buffer.alloc(0) } } : { delete: { key } }];
 }
 

@@ -220,7 +220,7 @@ async function readStrays(
 }
 
 /** Ends the lease and everything bound to it. One that is gone is ended. */
-export async function endLease(link: Link, session: Session, signal: AbortSignal): Promise<void> {
+export async function endLease(link: Link, session: Pick<Session, "id">, signal: AbortSignal): Promise<void> {
   try {
     await link.revokeLease(leaseOfSession(session.id), signal);
   } catch (error) {

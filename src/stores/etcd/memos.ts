@@ -22,9 +22,10 @@ import {
   type Name,
 } from "../contract.ts";
 import { MEMOS, tooLarge, tooMany } from "../memos.ts";
-import { ownNode } from "../../lease/ban-rule.ts";
-import { banEffect, noBan, readBan } from "./bans.ts";
+import { ownNode, unbannedNode } from "../../lease/ban-rule.ts";
+import { banEffect, banStands, noBan, readBan, readTarget, sessionsOfKeys } from "./bans.ts";
 import { keyOf, ROOT } from "./entry.ts";
+import { endLease } from "./keep.ts";
 
 export function memoRoot(prefix: string, name: Name): string {
   return `${prefix}${ROOT}/memo/${encodeURIComponent(name)}/`;
@@ -56,18 +57,30 @@ export async function writeMemo(
   const isNew: readonly Compare[] = over === undefined ? [{ key: count, versionBelow: BigInt(MEMOS.keys) }] : [];
   const counted: readonly Operation[] = over === undefined ? [{ put: { key: count, value: Buffer.alloc(0) } }] : [];
   const banned = session.node === undefined ? [] : [readBan(prefix, session.node)];
+  const target = readTarget(prefix, name, ban);
+  const seat = { key: entry, createRevision: token.value };
+  const effect = banEffect(prefix, name, ban);
   const { header, succeeded, responses } = await link.txn(
     {
-      compare: [{ key: entry, createRevision: token.value }, stands, ...isNew, ...noBan(prefix, session)],
-      success: [{ put: { key, value: valueOf(write) } }, ...counted, ...banEffect(prefix, name, ban)],
-      failure: [{ range: { key: entry, keysOnly: true } }, { range: { key } }, ...banned],
+      compare: [seat, stands, ...isNew, ...noBan(prefix, session), ...banStands(prefix, name, ban)],
+      success: [...target, { put: { key, value: valueOf(write) } }, ...counted, ...effect],
+      failure: [...target, { range: { key: entry, keysOnly: true } }, { range: { key } }, ...banned],
     },
     signal,
   );
-  if (succeeded) return { kind: "written", version: asVersion(`${header.revision}`) };
-  if (responses[0]?.kvs[0]?.createRevision !== token.value) return { kind: "seat-lost" };
-  if ((responses[2]?.kvs.length ?? 0) > 0) return { kind: "session-lost" };
-  return notWritten(write, responses[1]?.kvs[0]);
+  const [isStanding, sessions] = target.map((_, index) => responses[index]?.kvs ?? []);
+  const [shown, memo, ownBan] = responses.slice(target.length).map(({ kvs }) => kvs);
+  const end = async (written: MemoWritten): Promise<MemoWritten> => {
+    // A first try may have been answered for the transaction and not for the leases: each try ends all that it finds.
+    for (const id of sessionsOfKeys(sessions ?? [])) await endLease(link, { id }, signal);
+    return written;
+  };
+  if (succeeded) return await end({ kind: "written", version: asVersion(`${header.revision}`) });
+  if (shown?.[0]?.createRevision !== token.value) return { kind: "seat-lost" };
+  if ((ownBan?.length ?? 0) > 0) return { kind: "session-lost" };
+  if (isStanding?.length === 0) return unbannedNode("etcd", ban?.node ?? "");
+  const answer = notWritten(write, memo?.[0]);
+  return answer.kind === "written" ? await end(answer) : answer;
 }
 
 /** The seat is this term's: then something else stands there, or this very write, or the name has no room. */

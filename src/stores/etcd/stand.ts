@@ -85,7 +85,7 @@ async function joinTogether(
 const NO_ANSWER = unknown("no answer for this claim");
 
 /** In the line, with something before it: which place that is takes another look. */
-interface Behind extends Place {
+interface Behind extends OwnEntry {
   readonly kind: "behind";
   readonly hold: Hold;
   readonly confirms?: true;
@@ -217,7 +217,7 @@ async function placeAmong(
 }
 
 /** An entry of ours, by its create revision. */
-export interface Place {
+export interface OwnEntry {
   readonly line: Line;
   readonly key: Buffer;
   readonly revision: bigint;
@@ -226,7 +226,7 @@ export interface Place {
 /** For each place: what was made below its name before it, keys only; undefined if that entry is no longer there. At most TOGETHER_MAX places. */
 export async function entriesBefore(
   link: Link,
-  places: readonly Place[],
+  places: readonly OwnEntry[],
   signal: AbortSignal,
   guard: readonly Compare[] = [],
 ): Promise<readonly (readonly KeyValue[] | undefined)[]> {
@@ -249,7 +249,7 @@ export async function entriesBefore(
 }
 
 function beforeRequest(
-  { line, key, revision }: Place,
+  { line, key, revision }: OwnEntry,
   limit: number | undefined,
   guard: readonly Compare[],
 ): TxnRequest {

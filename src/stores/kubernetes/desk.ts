@@ -2,7 +2,7 @@
 //
 // ARGUMENT for the uid: the API server makes a Lease that is not there by an update, as it does for few other kinds. Without the uid the renewal of a Lease that somebody has
 // deleted would bring it back, and its holder would go on beside whoever had taken over. With it the update is refused (409), and the look that follows finds nothing.
-import type { Answer, KubernetesClient } from "../../clients/kubernetes/client.ts";
+import type { ApiAnswer, KubernetesClient } from "../../clients/kubernetes/client.ts";
 import { KubernetesError } from "../../clients/kubernetes/errors.ts";
 import { type Lease, readLease } from "./lease.ts";
 
@@ -91,12 +91,12 @@ export class LeaseDesk {
 }
 
 /** The server knows Leases, and has none of this name; not: it knows no such path. */
-function isAbout({ json }: Answer, leaseName: string): boolean {
+function isAbout({ json }: ApiAnswer, leaseName: string): boolean {
   const { message } = (json ?? {}) as { readonly message?: unknown };
   return typeof message === "string" && message.includes(`"${leaseName}"`);
 }
 
-function unexpected({ status, json }: Answer, what: string): KubernetesError {
+function unexpected({ status, json }: ApiAnswer, what: string): KubernetesError {
   const { message } = (json ?? {}) as { readonly message?: unknown };
   const said = typeof message === "string" ? message : "nothing";
   const problem = status === 422 && /annotations: Too long/.test(said) ? "too-large" : "foreign";

@@ -2,10 +2,10 @@
 // A request is applied in a job of its own, so that requests of several candidates come between each other as they do on a network.
 import { unknown } from "../../base/outcome.ts";
 import type { Call } from "../contract.ts";
-import type { Entry, Found, Listed, Swapped, SwapPort } from "../swap/port.ts";
+import type { StampedText, Found, Listed, Swapped, SwapPort } from "../swap/port.ts";
 
 export class MemoryPort implements SwapPort {
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, StampedText>();
   #writes = 0;
 
   async read(keys: readonly string[], { signal }: Call): Promise<Found> {

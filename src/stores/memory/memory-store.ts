@@ -111,6 +111,7 @@ export class MemoryStore implements FencedStore, PassesInvitations, ShowsNext, K
     return this.#shared.access((shelf, nowMs) => {
       const written = shelf.writeMemo(write, nowMs);
       if (written.kind === "written") this.#shared.tellMemo(write.hold.name, write.key);
+      if (written.kind === "written" && write.ban?.endsSessions === true) this.#shared.tell();
       return written;
     });
   }

@@ -3,9 +3,9 @@ import { asBid, asVersion, type Bid, type Hold, type Seat, type Session } from "
 import { withBeat } from "../../lease/beat-rule.ts";
 import { edited, type Whereabouts } from "./refusals.ts";
 
-export type Answer = Readonly<Record<string, unknown>>;
+export type AnswerRow = Readonly<Record<string, unknown>>;
 
-export function readSession(id: string, answer: Answer, where: Whereabouts): Session {
+export function readSession(id: string, answer: AnswerRow, where: Whereabouts): Session {
   const what = `session ${id}`;
   const session = {
     id,
@@ -18,10 +18,10 @@ export function readSession(id: string, answer: Answer, where: Whereabouts): Ses
 
 export function readSeats(answer: unknown, where: Whereabouts): readonly Seat[] {
   if (!Array.isArray(answer)) throw edited("a look", answer, where);
-  return answer.map((seat) => readSeat(seat as Answer, where));
+  return answer.map((seat) => readSeat(seat as AnswerRow, where));
 }
 
-export function readSeat(seat: Answer, where: Whereabouts): Seat {
+export function readSeat(seat: AnswerRow, where: Whereabouts): Seat {
   const name = readText(seat["name"], "a name", where);
   const version = asVersion(readText(seat["version"], `the version of "${name}"`, where));
   switch (seat["state"]) {
@@ -36,7 +36,7 @@ export function readSeat(seat: Answer, where: Whereabouts): Seat {
   }
 }
 
-function readHolder(name: string, seat: Answer, where: Whereabouts): Pick<Seat, "holder" | "ttlMs"> {
+function readHolder(name: string, seat: AnswerRow, where: Whereabouts): Pick<Seat, "holder" | "ttlMs"> {
   const what = `the record of "${name}"`;
   const holder = {
     candidate: readText(seat["candidate"], `${what}, candidate`, where),
@@ -57,7 +57,7 @@ export function readAudit(
 ): { readonly lost: readonly Hold[]; readonly strays: readonly Hold[] } {
   if (!Array.isArray(seats)) throw edited("the seats of a session", seats, where);
   const standing = new Map<string, Bid>();
-  for (const seat of seats as Answer[])
+  for (const seat of seats as AnswerRow[])
     standing.set(readText(seat["name"], "a seat's name", where), asBid(readText(seat["bid"], "a seat's bid", where)));
   const lost = holds.filter(({ name, bid }) => standing.get(name) !== bid);
   for (const { name, bid } of holds) if (standing.get(name) === bid) standing.delete(name);
@@ -68,7 +68,7 @@ export function readAudit(
 export function readAsked(asked: unknown, where: Whereabouts): readonly Hold[] | undefined {
   if (asked === undefined || asked === null) return undefined;
   if (!Array.isArray(asked)) throw edited("the requests to hand over", asked, where);
-  return (asked as Answer[]).map((request) => {
+  return (asked as AnswerRow[]).map((request) => {
     const name = readText(request["name"], "a request's name", where);
     const bid = asBid(readText(request["bid"], `the request at "${name}", bid`, where));
     const domain = readText(request["domain"], `the request at "${name}", domain`, where);

@@ -1,7 +1,8 @@
 // Memos in PostgreSQL, by two functions of the database (sql/memos.sql), which hold the argument: what is asked, and what is answered, read and checked.
+import { unbannedNode } from "../../lease/ban-rule.ts";
 import { asBid, type Memo, type MemosRead, type MemoWrite, type MemoWritten } from "../contract.ts";
 import { memoVersion, MEMOS, tooMany } from "../memos.ts";
-import { type Answer, readText, readToken } from "./answers.ts";
+import { type AnswerRow, readText, readToken } from "./answers.ts";
 import { edited, type Whereabouts } from "./refusals.ts";
 
 /** As the function `write_memo` is asked for it. */
@@ -10,12 +11,14 @@ export function wishOf({ session, hold, key, value, n, over, ban }: MemoWrite): 
   return { name, session: session.id, bid, token: `${token?.value}`, key, value, n, over, ban, keys: MEMOS.keys };
 }
 
-export function readWritten({ hold, n }: MemoWrite, answer: Answer, where: Whereabouts): MemoWritten {
+export function readWritten({ hold, n, ban }: MemoWrite, answer: AnswerRow, where: Whereabouts): MemoWritten {
   const { name, token } = hold;
   switch (answer["kind"]) {
     case "session-lost":
     case "seat-lost":
       return { kind: answer["kind"] };
+    case "unbanned":
+      return unbannedNode("postgres", ban?.node ?? "");
     case "full":
       return tooMany("postgres", name, MEMOS);
     case "conflict":
@@ -26,17 +29,17 @@ export function readWritten({ hold, n }: MemoWrite, answer: Answer, where: Where
   throw edited("the answer to a memo", answer["kind"], where);
 }
 
-export function readMemos(name: string, { memos, domain }: Answer, where: Whereabouts): MemosRead {
+export function readMemos(name: string, { memos, domain }: AnswerRow, where: Whereabouts): MemosRead {
   if (!Array.isArray(memos)) throw edited("a list of memos", memos, where);
   const origin = readText(domain, "the token domain", where);
-  return { kind: "memos", memos: memos.map((memo) => readMemo(name, memo as Answer, origin, where)) };
+  return { kind: "memos", memos: memos.map((memo) => readMemo(name, memo as AnswerRow, origin, where)) };
 }
 
 function readStanding(name: string, memo: unknown, domain: string, where: Whereabouts): Memo | undefined {
-  return memo === null ? undefined : readMemo(name, memo as Answer, domain, where);
+  return memo === null ? undefined : readMemo(name, memo as AnswerRow, domain, where);
 }
 
-function readMemo(name: string, memo: Answer, domain: string, where: Whereabouts): Memo {
+function readMemo(name: string, memo: AnswerRow, domain: string, where: Whereabouts): Memo {
   const key = readText(memo["key"], `a memo of "${name}", key`, where);
   const what = `the memo "${key}" of "${name}"`;
   const bid = asBid(readText(memo["bid"], `${what}, bid`, where));

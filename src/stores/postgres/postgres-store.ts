@@ -42,7 +42,16 @@ import { ownNode } from "../../lease/ban-rule.ts";
 import { nodeRefused } from "./bans.ts";
 import { MEMOS, tooLarge } from "../memos.ts";
 import { Mailboxes } from "../mailbox.ts";
-import { type Answer, readAsked, readAudit, readSeat, readSeats, readSession, readText, readToken } from "./answers.ts";
+import {
+  type AnswerRow,
+  readAsked,
+  readAudit,
+  readSeat,
+  readSeats,
+  readSession,
+  readText,
+  readToken,
+} from "./answers.ts";
 import type { Database } from "../../clients/postgres/database.ts";
 import { edited, insideTransaction, knowsNo, otherLayout, outcomeOf, type Whereabouts } from "./refusals.ts";
 import { readMemos, readWritten, wishOf } from "./memos.ts";
@@ -74,7 +83,7 @@ const LONGEST_MS = 10_000;
 /** How much later the client gives up the connection on which nothing came back. */
 const LAST_PATIENCE_MS = 1_000;
 
-type Reader<A> = (answer: Answer) => A;
+type Reader<A> = (answer: AnswerRow) => A;
 
 export class PostgresStore implements ListsNames, PassesInvitations, KeepsMemos, FencedStore {
   readonly guarantee: Guarantee<"fenced">;
@@ -165,7 +174,7 @@ export class PostgresStore implements ListsNames, PassesInvitations, KeepsMemos,
   /** One claim, by the function that is made for it. */
   #take(claim: Claim, words: readonly string[], call: Call): Promise<readonly Claimed[]> {
     const patience = patienceOf(claim.session.ttlMs);
-    const read = (answer: Answer): readonly Claimed[] =>
+    const read = (answer: AnswerRow): readonly Claimed[] =>
       answer["kind"] === "taken"
         ? [this.#readGrant(claim, answer["token"], answer["domain"])]
         : this.#readClaims([claim], answer);
@@ -179,13 +188,13 @@ export class PostgresStore implements ListsNames, PassesInvitations, KeepsMemos,
     return answers;
   }
 
-  #readClaims(claims: readonly Claim[], { domain, claimed }: Answer): readonly Claimed[] {
+  #readClaims(claims: readonly Claim[], { domain, claimed }: AnswerRow): readonly Claimed[] {
     const where = this.#where;
     if (!Array.isArray(claimed) || claimed.length !== claims.length) throw edited("a claim", claimed, where);
     return claims.map((claim, index): Claimed => {
-      const { verdict, token, seat } = claimed[index] as Answer;
+      const { verdict, token, seat } = claimed[index] as AnswerRow;
       if (verdict === "session-lost") return { kind: "session-lost" };
-      if (verdict === "beaten") return { kind: "beaten", seat: readSeat(seat as Answer, where) };
+      if (verdict === "beaten") return { kind: "beaten", seat: readSeat(seat as AnswerRow, where) };
       return this.#readGrant(claim, token, domain);
     });
   }
@@ -345,8 +354,8 @@ export class PostgresStore implements ListsNames, PassesInvitations, KeepsMemos,
     });
   }
 
-  #parse(text: unknown): Answer {
-    const answer = JSON.parse(readText(text, "an answer", this.#where)) as Answer;
+  #parse(text: unknown): AnswerRow {
+    const answer = JSON.parse(readText(text, "an answer", this.#where)) as AnswerRow;
     if (answer["kind"] === "layout") throw otherLayout(answer["layout"], LAYOUT, this.#where);
     if (answer["kind"] === "in-transaction") throw insideTransaction();
     return answer;

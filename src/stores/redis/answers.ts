@@ -3,23 +3,23 @@ import { Refusal } from "../../base/refusal.ts";
 import { foreignText } from "../../clients/redis/errors.ts";
 import { asBid, asVersion, type Hold, type Name, type Seat, type Session } from "../contract.ts";
 
-export type Answer = Readonly<Record<string, unknown>>;
+export type ScriptAnswer = Readonly<Record<string, unknown>>;
 
 /** A client that was told to give bytes gives bytes. */
-export function parseAnswer(reply: unknown, place: string): Answer {
+export function parseAnswer(reply: unknown, place: string): ScriptAnswer {
   const text = typeof reply === "string" ? reply : Buffer.isBuffer(reply) ? reply.toString("utf8") : undefined;
   if (text === undefined)
     throw new Error(
       `redis: ${place} answered with ${typeof reply} where a text was expected: is something between us and the server?`,
     );
-  return JSON.parse(text) as Answer;
+  return JSON.parse(text) as ScriptAnswer;
 }
 
 export function listOf<T>(value: unknown): readonly T[] {
   return Array.isArray(value) ? (value as readonly T[]) : [];
 }
 
-export function sessionOf(id: string, { candidate, ttl, beat }: Answer): Session {
+export function sessionOf(id: string, { candidate, ttl, beat }: ScriptAnswer): Session {
   const session = { id, candidate: String(candidate), ttlMs: Number(ttl) };
   return typeof beat === "string" ? { ...session, beats: [beat] } : session;
 }
@@ -34,13 +34,13 @@ export function straysOf(value: unknown): readonly Hold[] {
 }
 
 /** How long a seat is held at least, by the server's clock: for hints only. */
-export function leftMsOf(seat: Answer | undefined): number | undefined {
+export function leftMsOf(seat: ScriptAnswer | undefined): number | undefined {
   const left = seat?.["left"];
   return typeof left === "number" ? left : undefined;
 }
 
 /** Throws where something stands that is no seat. */
-export function seatOf(name: Name, seat: Answer, place: string): Seat {
+export function seatOf(name: Name, seat: ScriptAnswer, place: string): Seat {
   if (seat["state"] === "foreign")
     throw new Refusal("STORE_FOREIGN_DATA", `redis: ${foreignText(String(seat["key"]), place)}`);
   const version = asVersion(String(seat["version"]));

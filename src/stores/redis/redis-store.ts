@@ -28,7 +28,7 @@ import type {
 import { isGivenUp, whenGivenUp } from "../call.ts";
 import { grantedMs } from "../granted-ttl.ts";
 import { Mailboxes } from "../mailbox.ts";
-import { type Answer, holdsAt, leftMsOf, listOf, parseAnswer, seatOf, sessionOf, straysOf } from "./answers.ts";
+import { type ScriptAnswer, holdsAt, leftMsOf, listOf, parseAnswer, seatOf, sessionOf, straysOf } from "./answers.ts";
 import type { Layout } from "./guarantee.ts";
 import { Keyspace } from "./keyspace.ts";
 import { PROBE, SCRIPTS, type Verb } from "./scripts.ts";
@@ -112,18 +112,18 @@ export class RedisStore implements UnfencedStore, ListsNames {
     };
     const answer = await this.#ask("claim", namesOf(claims), asked, call, (answer) => ({
       kind: "claimed" as const,
-      claimed: claims.map((claim, index) => this.#readClaim(claim, listOf<Answer>(answer["answers"])[index])),
+      claimed: claims.map((claim, index) => this.#readClaim(claim, listOf<ScriptAnswer>(answer["answers"])[index])),
     }));
     return answer.kind === "claimed" ? answer.claimed : claims.map(() => answer);
   }
 
-  #readClaim({ name, bid }: Claim, answer: Answer | undefined): Claimed {
+  #readClaim({ name, bid }: Claim, answer: ScriptAnswer | undefined): Claimed {
     const { place } = this.#parts.where;
     switch (answer?.["kind"]) {
       case "granted":
         return { kind: "granted", hold: { name, bid } };
       case "beaten":
-        return { kind: "beaten", seat: seatOf(name, answer["seat"] as Answer, place) };
+        return { kind: "beaten", seat: seatOf(name, answer["seat"] as ScriptAnswer, place) };
       case "session-lost":
         return { kind: "session-lost" };
       case "foreign":
@@ -157,8 +157,8 @@ export class RedisStore implements UnfencedStore, ListsNames {
     }));
   }
 
-  #readSeats(names: readonly Name[], answer: Answer): ReturnType<typeof seatOf>[] {
-    const seats = listOf<Answer>(answer["seats"]);
+  #readSeats(names: readonly Name[], answer: ScriptAnswer): ReturnType<typeof seatOf>[] {
+    const seats = listOf<ScriptAnswer>(answer["seats"]);
     return names.map((name, index) => seatOf(name, seats[index] ?? {}, this.place));
   }
 
@@ -187,7 +187,7 @@ export class RedisStore implements UnfencedStore, ListsNames {
       kind: "glanced" as const,
       glances: this.#readSeats(names, answer).map((seat, index) => ({
         seat,
-        leftMs: leftMsOf(listOf<Answer>(answer["seats"])[index]),
+        leftMs: leftMsOf(listOf<ScriptAnswer>(answer["seats"])[index]),
       })),
     }));
     return looked.kind === "glanced" ? looked.glances : undefined;
@@ -210,7 +210,7 @@ export class RedisStore implements UnfencedStore, ListsNames {
     names: readonly Name[],
     asked: object,
     call: Call,
-    read: (answer: Answer) => A,
+    read: (answer: ScriptAnswer) => A,
   ): Promise<A | Refused | Unknown> {
     const { port, where, prefix, layout } = this.#parts;
     return new Promise((resolve) => {
@@ -242,7 +242,7 @@ function refused(code: Refused["code"], message: string, retryable: boolean): Re
   return { kind: "refused", code, message: `redis: ${message}`, retryable };
 }
 
-function metOf({ redis, valkey }: Answer): { met?: { server: string } } {
+function metOf({ redis, valkey }: ScriptAnswer): { met?: { server: string } } {
   if (typeof valkey === "string") return { met: { server: `Valkey ${valkey}` } };
   return typeof redis === "string" ? { met: { server: `Redis ${redis}` } } : {};
 }

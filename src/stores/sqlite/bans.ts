@@ -1,7 +1,7 @@
 // Nodes and bans of a file (lease/ban-rule.ts). Everything here runs inside the transaction of the claim, keep, opening or memo that it judges; BEGIN IMMEDIATE has made that one the
 // only writer before it reads, so that no ban comes between a look at the bans and the grant. Sessions without a node cost nothing.
 import type { Connection } from "../../clients/sqlite/binding.ts";
-import { bannedNode, twinNode } from "../../lease/ban-rule.ts";
+import { bannedNode, twinNode, unbannedNode } from "../../lease/ban-rule.ts";
 import type { BanChange, Name, Refused, Session, SessionSpec } from "../contract.ts";
 import type { Kernel } from "./kernel.ts";
 import { readText } from "./place.ts";
@@ -36,9 +36,17 @@ export class SqliteBans {
     return node !== undefined && this.#bansOf(node).length > 0;
   }
 
-  change({ node, stands }: BanChange, by: Name): void {
+  /** RULE 6: undefined if the sessions of the node may be ended, or if that is not asked for. */
+  objection({ node, endsSessions }: BanChange, by: Name): Refused | undefined {
+    return endsSessions !== true || this.#bansOf(node).includes(by) ? undefined : unbannedNode("sqlite", node);
+  }
+
+  change({ node, stands, endsSessions }: BanChange, by: Name): void {
     this.#make();
     this.#connection.run(stands ? sql.BAN : sql.LIFT, node, by);
+    if (endsSessions !== true) return;
+    this.#connection.run(sql.VACATE_NODE, node);
+    this.#connection.run(sql.END_NODE, node);
   }
 
   #bansOf(node: string): readonly Name[] {

@@ -35,6 +35,8 @@ export class SqliteMemos {
     if (known === undefined || isTrue(known["ended"]) || this.#bans.isBanned(session)) return { kind: "session-lost" };
     if (token === undefined || this.#connection.all(sql.IS_HELD, name, session.id, bid, `${token.value}`).length === 0)
       return { kind: "seat-lost" };
+    const refused = ban && this.#bans.objection(ban, name);
+    if (refused !== undefined) return refused;
     if (!this.#hasTable()) this.#connection.exec(sql.CREATE_MEMOS);
     const stands = this.read(name, key)[0];
     const version = memoVersion(token, n);

@@ -34,7 +34,7 @@ export interface SocketFile {
   readonly file: string;
 }
 
-export interface Place {
+export interface StoredSeat {
   readonly name: string;
   /** Of every token in this file. */
   readonly domain: string;
@@ -47,11 +47,11 @@ export interface Place {
 }
 
 /** `name` as it was asked for; `lifeFolder` where this process finds the sockets that are beside the database. */
-export function readPlace(name: string, domain: string, row: Row, lifeFolder: string): Place {
+export function readPlace(name: string, domain: string, row: Row, lifeFolder: string): StoredSeat {
   const what = `the record of "${name}"`;
   const change = row["change"] === null ? "" : readWhole(row["change"], `${what}, change`);
   const lastTtlMs = row["last_ttl"] === null ? undefined : readTtl(row["last_ttl"], what);
-  const place = (state: Place["state"], version: string, sitter?: Sitter): Place => ({
+  const place = (state: StoredSeat["state"], version: string, sitter?: Sitter): StoredSeat => ({
     name,
     domain,
     state,
@@ -108,7 +108,7 @@ export function recordedSocket(place: string, lifeFolder: string): string {
  * g + 2ρ·ttl/(1+ρ) before. A keep committed after this look changes the version, so that the claim over this one is beaten. A keep that has no answer
  * yet extends no belief. The machine adds its own grain on top.
  */
-export function seatOf(place: Place, kernel: Kernel | undefined, isDead: boolean): Seat {
+export function seatOf(place: StoredSeat, kernel: Kernel | undefined, isDead: boolean): Seat {
   const { name, domain, version, state, lastTtlMs, sitter } = place;
   if (sitter === undefined)
     return state === "missing" ? { name, version, state, ttlMs: lastTtlMs } : { name, version, state };

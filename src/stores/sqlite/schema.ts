@@ -55,3 +55,5 @@ export const RECORD_NODE: string = statement("RECORD_NODE");
 export const FORGET_NODES: string = statement("FORGET_NODES");
 export const BAN: string = statement("BAN");
 export const LIFT: string = statement("LIFT");
+export const VACATE_NODE: string = statement("VACATE_NODE");
+export const END_NODE: string = statement("END_NODE");

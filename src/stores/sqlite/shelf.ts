@@ -28,7 +28,7 @@ import { SqliteBans } from "./bans.ts";
 import { SqliteMemos } from "./memos.ts";
 import {
   isTrue,
-  type Place,
+  type StoredSeat,
   readNumber,
   readPlace,
   readText,
@@ -227,7 +227,7 @@ export class SqliteShelf {
   }
 
   /** Empty unless another version stands there than the one vouched for, and not by this very claim. */
-  #beaten(place: Place, claim: Claim | undefined): readonly Claimed[] {
+  #beaten(place: StoredSeat, claim: Claim | undefined): readonly Claimed[] {
     if (claim === undefined || mayReplace(claim, place) || isBy(claim, place.sitter)) return [];
     return [{ kind: "beaten", seat: seatOf(place, this.#kernel, false) }];
   }
@@ -264,7 +264,7 @@ export class SqliteShelf {
   // ---- look
 
   /** One statement, so one snapshot. */
-  look(names: readonly Name[]): readonly Place[] {
+  look(names: readonly Name[]): readonly StoredSeat[] {
     checkTexts(names); // JSON would hide what is wrong with them
     const rows = this.#connection.all(sql.LOOK, JSON.stringify(names));
     return names.map((name, index) => readPlace(name, this.domain, rows[index] ?? {}, this.#lifeFolder));
@@ -274,7 +274,7 @@ export class SqliteShelf {
     return this.#connection.all(sql.LIST_NAMES, `${most}`).map(({ name }) => readText(name, "a name of an election"));
   }
 
-  #look(name: Name): Place {
+  #look(name: Name): StoredSeat {
     const [place] = this.look([name]);
     if (place === undefined) throw new Error("a look answers every name");
     return place;
@@ -346,7 +346,7 @@ function swapOf({ beats = [] }: Session): { readonly beat: number | null; readon
 }
 
 /** Over VACANT the last bid that held it is not granted again: that claim was applied before, and comes late. */
-function mayReplace({ over, bid }: Claim, place: Place): boolean {
+function mayReplace({ over, bid }: Claim, place: StoredSeat): boolean {
   return over === VACANT ? place.state === "vacant" && place.lastBid !== bid : over === place.version;
 }
 

@@ -43,7 +43,7 @@ import { type Mailbox, Mailboxes } from "../mailbox.ts";
 import { Beacon, sweep } from "./beacon.ts";
 import type { Kernel } from "./kernel.ts";
 import { openFile, type OpenFile, type Source } from "./open-file.ts";
-import { type Place, seatOf, type SocketFile } from "./place.ts";
+import { type StoredSeat, seatOf, type SocketFile } from "./place.ts";
 import { evidenceOf, probe } from "./probe.ts";
 import { Refusal } from "../../base/refusal.ts";
 import { outcomeOf } from "./refusals.ts";
@@ -170,7 +170,7 @@ export class SqliteStore implements ListsNames, PassesInvitations, FencedStore, 
   }
 
   /** The sockets of those holders that the kernel says are dead. Each is asked once; one that is connected anyway is not asked. */
-  async #findDead(places: readonly Place[]): Promise<ReadonlySet<string>> {
+  async #findDead(places: readonly StoredSeat[]): Promise<ReadonlySet<string>> {
     const asked = new Map<string, SocketFile>();
     for (const { sitter } of places) {
       const socket = evidenceOf(sitter, this.#parts.kernel);

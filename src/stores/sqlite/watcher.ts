@@ -14,7 +14,7 @@ import { readInvitation } from "../invitations.ts";
 import { Watched } from "../watched.ts";
 import type { Kernel } from "./kernel.ts";
 import type { OpenFile } from "./open-file.ts";
-import { type Place, seatOf, type SocketFile } from "./place.ts";
+import { type StoredSeat, seatOf, type SocketFile } from "./place.ts";
 import { evidenceOf } from "./probe.ts";
 import { type News, Vigil } from "./vigil.ts";
 
@@ -202,7 +202,7 @@ export class Watcher {
 
   // ---- the processes that hold what is watched
 
-  #follow(place: Place): void {
+  #follow(place: StoredSeat): void {
     const socket = evidenceOf(place.sitter, this.#kernel);
     const wanted = socket === undefined || socket.path === this.#ownSocket() ? undefined : socket;
     if (this.#holderOf.get(place.name) === wanted?.path) return;

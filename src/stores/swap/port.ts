@@ -7,7 +7,7 @@
 import type { Refused, Unknown } from "../../base/outcome.ts";
 import type { Call } from "../contract.ts";
 
-export interface Entry {
+export interface StampedText {
   readonly key: string;
   readonly text: string;
   /** Names this very write of the key. It is compared for equality only. */
@@ -15,7 +15,10 @@ export interface Entry {
 }
 
 /** The answer has one place for each key that was asked for; undefined means that there is no record. */
-export type Found = { readonly kind: "found"; readonly entries: readonly (Entry | undefined)[] } | Unknown | Refused;
+export type Found =
+  | { readonly kind: "found"; readonly entries: readonly (StampedText | undefined)[] }
+  | Unknown
+  | Refused;
 
 export type Swapped =
   | { readonly kind: "swapped"; readonly stamp: string }
@@ -24,7 +27,7 @@ export type Swapped =
   | Unknown
   | Refused;
 
-export type Listed = { readonly kind: "listed"; readonly entries: readonly Entry[] } | Unknown | Refused;
+export type Listed = { readonly kind: "listed"; readonly entries: readonly StampedText[] } | Unknown | Refused;
 
 export interface SwapPort {
   /** Each record as it stands at some instant of the call. The records need not be of the same instant. */

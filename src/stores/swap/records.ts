@@ -2,7 +2,7 @@
 // edited by hand: it is refused with its key, and nothing is written over it.
 import type { Bid, Name } from "../../lease/exchange.ts";
 import { Halt } from "./halt.ts";
-import type { Entry } from "./port.ts";
+import type { StampedText } from "./port.ts";
 
 /** One candidate process. `ended` is for ever: the record stays, so that a late request cannot open the session again. */
 export interface SessionRecord {
@@ -44,7 +44,7 @@ export const sessionKey = (id: string): string => `session/${id}`;
 export const seatKey = (name: Name): string => `${SEATS}${name}`;
 export const countKey = (name: Name): string => `count/${name}`;
 
-export function readSession(entry: Entry | undefined): Stamped<SessionRecord> | undefined {
+export function readSession(entry: StampedText | undefined): Stamped<SessionRecord> | undefined {
   return read(entry, (fields) => ({
     candidate: text(fields["candidate"]),
     ttlMs: ttl(fields["ttlMs"]),
@@ -54,7 +54,7 @@ export function readSession(entry: Entry | undefined): Stamped<SessionRecord> | 
   }));
 }
 
-export function readSeat(entry: Entry | undefined): Stamped<SeatRecord> | undefined {
+export function readSeat(entry: StampedText | undefined): Stamped<SeatRecord> | undefined {
   return read(entry, (fields) => ({
     session: text(fields["session"]),
     candidate: text(fields["candidate"]),
@@ -66,7 +66,7 @@ export function readSeat(entry: Entry | undefined): Stamped<SeatRecord> | undefi
   }));
 }
 
-export function readCount(entry: Entry | undefined): Stamped<CountRecord> | undefined {
+export function readCount(entry: StampedText | undefined): Stamped<CountRecord> | undefined {
   return read(entry, (fields) => ({ last: token(fields["last"]), ttlMs: ttl(fields["ttlMs"]) }));
 }
 
@@ -76,7 +76,7 @@ export function write(record: SessionRecord | SeatRecord | CountRecord): string 
 }
 
 function read<T>(
-  entry: Entry | undefined,
+  entry: StampedText | undefined,
   parse: (fields: Readonly<Record<string, unknown>>) => T,
 ): Stamped<T> | undefined {
   if (entry === undefined) return undefined;

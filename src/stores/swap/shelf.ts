@@ -15,7 +15,7 @@ import type { Bid, Claim, Claimed, Hold, Kept, Name, Seat, Session, SessionSpec,
 import { asVersion, type Call, VACANT } from "../contract.ts";
 import { isSameOpening, mayEnd, mayKeep, withBeat } from "../../lease/beat-rule.ts";
 import { Halt } from "./halt.ts";
-import type { Entry, SwapPort } from "./port.ts";
+import type { StampedText, SwapPort } from "./port.ts";
 import {
   type CountRecord,
   countKey,
@@ -35,7 +35,7 @@ import {
 const TRIES = 5;
 
 /** What stands at a name: the three records that say so. */
-interface Place {
+interface RecordsAtName {
   readonly name: Name;
   readonly seat: Stamped<SeatRecord> | undefined;
   readonly count: Stamped<CountRecord> | undefined;
@@ -127,7 +127,7 @@ export class SwapShelf {
   }
 
   /** The name is this claim's already: its value is written, if it is another one. */
-  async #announce(claim: Claim, place: Place, call: Call): Promise<Claimed> {
+  async #announce(claim: Claim, place: RecordsAtName, call: Call): Promise<Claimed> {
     const { name, value } = claim;
     if (place.seat === undefined) return await this.#beaten(name, call);
     const { record, stamp } = place.seat;
@@ -139,7 +139,7 @@ export class SwapShelf {
   }
 
   /** False if the holder has shown a sign of life since the claimant saw it. */
-  async #endRival(claim: Claim, { seat, holder }: Place, call: Call): Promise<boolean> {
+  async #endRival(claim: Claim, { seat, holder }: RecordsAtName, call: Call): Promise<boolean> {
     if (seat === undefined || seat.record.vacant || holder === undefined || holder.record.ended) return true;
     if (seat.record.session === claim.session.id) return true;
     const over = { ...holder.record, ended: true };
@@ -198,7 +198,7 @@ export class SwapShelf {
     return (await this.#places(names, call)).map((place) => this.#seat(place));
   }
 
-  async #place(name: Name, call: Call): Promise<Place> {
+  async #place(name: Name, call: Call): Promise<RecordsAtName> {
     const [place] = await this.#places([name], call);
     if (place === undefined) throw new Error("a read answers every key");
     return place;
@@ -207,7 +207,7 @@ export class SwapShelf {
   /**
    * The sessions are read after the seats. If a seat changes between, its stamp is an old one, and a claim over it is refused.
    */
-  async #places(names: readonly Name[], call: Call): Promise<readonly Place[]> {
+  async #places(names: readonly Name[], call: Call): Promise<readonly RecordsAtName[]> {
     const entries = await this.#read([...names.map(seatKey), ...names.map(countKey)], call);
     const seats = names.map((_, index) => readSeat(entries[index]));
     const ids = [
@@ -222,7 +222,7 @@ export class SwapShelf {
     });
   }
 
-  #seat(place: Place): Seat {
+  #seat(place: RecordsAtName): Seat {
     const { name, seat, count } = place;
     const state = stateOf(place);
     const version = versionOf(place);
@@ -239,7 +239,7 @@ export class SwapShelf {
     return readSession(entry);
   }
 
-  async #read(keys: readonly string[], call: Call): Promise<readonly (Entry | undefined)[]> {
+  async #read(keys: readonly string[], call: Call): Promise<readonly (StampedText | undefined)[]> {
     const found = await this.#port.read(keys, call);
     if (found.kind !== "found") throw new Halt(found);
     return found.entries;
@@ -255,13 +255,13 @@ export class SwapShelf {
 }
 
 /** Over VACANT the last bid that held the name is not granted again: that claim was applied before, and comes late. */
-function mayReplace({ over, bid }: Claim, place: Place): boolean {
+function mayReplace({ over, bid }: Claim, place: RecordsAtName): boolean {
   if (over === VACANT) return stateOf(place) === "vacant" && place.seat?.record.bid !== bid;
   return over === versionOf(place);
 }
 
 /** A seat or a session whose record is gone was deleted by hand. It is waited for as if it were held. */
-function stateOf({ seat, count, holder }: Place): "vacant" | "held" | "missing" {
+function stateOf({ seat, count, holder }: RecordsAtName): "vacant" | "held" | "missing" {
   if (seat === undefined) return count === undefined ? "vacant" : "missing";
   if (seat.record.vacant) return "vacant";
   if (holder === undefined) return "missing";
@@ -269,7 +269,7 @@ function stateOf({ seat, count, holder }: Place): "vacant" | "held" | "missing" 
 }
 
 /** It changes with every grant and every giving back (the seat's stamp), with every keep and the end of the holder (the session's). */
-function versionOf({ seat, count, holder }: Place): Version {
+function versionOf({ seat, count, holder }: RecordsAtName): Version {
   if (seat === undefined) return asVersion(`none:${count?.stamp ?? ""}`);
   return asVersion(seat.record.vacant ? `free:${seat.stamp}` : `held:${seat.stamp}:${holder?.stamp ?? ""}`);
 }

@@ -13,7 +13,7 @@ import { inTurns } from "../turns.ts";
 import { domainPath } from "./domain.ts";
 import { entryPrefix, parentOf, partsOfPath } from "./layout.ts";
 import type { Link } from "./link.ts";
-import type { Place } from "./place.ts";
+import type { TreePlace } from "./place.ts";
 import { readRecord } from "./record.ts";
 import { pathsOf } from "./seat.ts";
 import type { HeldSession, OwnEntry } from "./sessions.ts";
@@ -21,7 +21,7 @@ import type { HeldSession, OwnEntry } from "./sessions.ts";
 export async function keep(
   link: Link,
   held: HeldSession,
-  place: Place,
+  place: TreePlace,
   session: Session,
   holds: readonly Hold[],
   wish: KeepWish,
@@ -37,7 +37,7 @@ export async function keep(
 async function renew(
   link: Link,
   held: HeldSession,
-  place: Place,
+  place: TreePlace,
   session: Session,
   holds: readonly Hold[],
 ): Promise<readonly Hold[]> {
@@ -61,7 +61,7 @@ function knownEntry(held: HeldSession, { name, bid, token }: Hold): OwnEntry | u
 }
 
 /** By the write that made the entry, which is the token; in a race the path is the same for everybody. */
-async function stands(link: Link, held: HeldSession, place: Place, session: Session, hold: Hold): Promise<boolean> {
+async function stands(link: Link, held: HeldSession, place: TreePlace, session: Session, hold: Hold): Promise<boolean> {
   const { token, bid } = hold;
   const path = knownEntry(held, hold)?.path ?? (await findPath(link, place, session, hold));
   if (path === undefined) return false;
@@ -77,7 +77,7 @@ async function stands(link: Link, held: HeldSession, place: Place, session: Sess
 /** Of a hold that this process has not claimed. */
 async function findPath(
   link: Link,
-  { chroot, shape, layout }: Place,
+  { chroot, shape, layout }: TreePlace,
   session: Session,
   { name, bid }: Hold,
 ): Promise<string | undefined> {
@@ -91,7 +91,7 @@ async function findPath(
 /** Entries of this session that were not sent along. A second entry of a hold that was is no stray: it goes when the hold is given back. */
 async function findStrays(
   link: Link,
-  place: Place,
+  place: TreePlace,
   session: Session,
   holds: readonly Hold[],
 ): Promise<readonly Hold[]> {
@@ -110,6 +110,6 @@ async function findStrays(
 }
 
 /** By the name of the node, in a line. That of a seat says nothing: its record has to be read. */
-function isSent({ shape, layout }: Place, session: Session, node: string, bid: Hold["bid"] | undefined): boolean {
+function isSent({ shape, layout }: TreePlace, session: Session, node: string, bid: Hold["bid"] | undefined): boolean {
   return shape === "line" && bid !== undefined && node.startsWith(entryPrefix(layout, session.id, bid));
 }

@@ -55,14 +55,14 @@ function asUuid(hex: string): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-export interface Entry {
+export interface LineEntry {
   /** The last part of its path. */
   readonly node: string;
   readonly sequence: number;
 }
 
 /** The entries of a line, the first one first. Throws a Refusal for a line that cannot be judged; nothing was written. */
-export function readLine(layout: LayoutName, parent: string, children: readonly string[]): readonly Entry[] {
+export function readLine(layout: LayoutName, parent: string, children: readonly string[]): readonly LineEntry[] {
   const entries = children.map((node) => ({ node, sequence: sequenceOf(layout, parent, node) }));
   const wrapped = entries.find(({ sequence }) => sequence < 0);
   if (wrapped !== undefined) throw wrappedCounter(parent, wrapped.node);

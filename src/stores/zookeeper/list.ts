@@ -4,9 +4,9 @@ import type { ListedNames } from "../contract.ts";
 import { inTurns } from "../turns.ts";
 import { decodeName, EPOCH, readLine, ROOT, SEAT } from "./layout.ts";
 import type { Link } from "./link.ts";
-import type { Place } from "./place.ts";
+import type { TreePlace } from "./place.ts";
 
-export async function listNames(link: Link, place: Place, most: number): Promise<ListedNames> {
+export async function listNames(link: Link, place: TreePlace, most: number): Promise<ListedNames> {
   const { chroot } = place;
   const top = chroot === "" ? "/" : chroot;
   await link.sync(top);
@@ -22,7 +22,7 @@ export async function listNames(link: Link, place: Place, most: number): Promise
   return { kind: "listed", names: sorted.slice(0, most), isWhole: sorted.length <= most };
 }
 
-function isElection({ shape, layout }: Place, parent: string, children: readonly string[]): boolean {
+function isElection({ shape, layout }: TreePlace, parent: string, children: readonly string[]): boolean {
   if (shape === "race") return children.every((child) => child === SEAT || child === EPOCH);
   try {
     return readLine(layout, parent, children).length > 0;

@@ -2,28 +2,33 @@
 // `sync`, so that it is no older than what the leader of the ensemble knew when it was asked.
 import { unknown, type Unknown } from "../../base/outcome.ts";
 import type { Name, Question, Seat, ShownNext, Token } from "../contract.ts";
-import { type Entry, entryPrefix, parentOf, readLine } from "./layout.ts";
+import { type LineEntry, entryPrefix, parentOf, readLine } from "./layout.ts";
 import type { Link } from "./link.ts";
 import { holderOf, readRecord, versionOf } from "./record.ts";
-import type { Place } from "./place.ts";
+import type { TreePlace } from "./place.ts";
 
 /** The first of a line may leave between its listing and its reading. */
 const TRIES = 5;
 
 export interface SeenLine {
   readonly parent: string;
-  readonly entries: readonly Entry[];
+  readonly entries: readonly LineEntry[];
   readonly zxid: bigint;
 }
 
 /** One round trip. */
-export async function seeLine(link: Link, { chroot, layout }: Place, name: string, watch = false): Promise<SeenLine> {
+export async function seeLine(
+  link: Link,
+  { chroot, layout }: TreePlace,
+  name: string,
+  watch = false,
+): Promise<SeenLine> {
   const parent = parentOf(chroot, name);
   const [, { found, zxid }] = await Promise.all([link.sync(parent), link.children(parent, watch)]);
   return { parent, entries: found === undefined ? [] : readLine(layout, parent, found.names), zxid };
 }
 
-export async function lookAt(link: Link, place: Place, question: Question): Promise<Seat | Unknown> {
+export async function lookAt(link: Link, place: TreePlace, question: Question): Promise<Seat | Unknown> {
   for (let tried = 0; tried < TRIES; tried++) {
     const seat = await lookOnce(link, place, question);
     if (seat !== undefined) return seat;
@@ -31,7 +36,7 @@ export async function lookAt(link: Link, place: Place, question: Question): Prom
   return unknown("the first of the line changes faster than it can be read");
 }
 
-async function lookOnce(link: Link, place: Place, question: Question): Promise<Seat | undefined> {
+async function lookOnce(link: Link, place: TreePlace, question: Question): Promise<Seat | undefined> {
   const { name } = question;
   const { parent, entries, zxid } = await seeLine(link, place, name);
   const where = placeOf(place, question, entries);
@@ -50,14 +55,14 @@ async function lookOnce(link: Link, place: Place, question: Question): Promise<S
 }
 
 /** By the name of the node, which has session and bid in it. */
-function placeOf({ layout }: Place, { bid, session }: Question, entries: readonly Entry[]): Seat["place"] {
+function placeOf({ layout }: TreePlace, { bid, session }: Question, entries: readonly LineEntry[]): Seat["place"] {
   if (bid === undefined) return undefined;
   const ahead = entries.findIndex(({ node }) => node.startsWith(entryPrefix(layout, session?.id ?? "", bid)));
   return ahead < 0 ? { present: false, ahead: 0 } : { present: true, ahead };
 }
 
 /** Who stands behind the entry that was made by write `token.value`, if that is the first. */
-export async function showNext(link: Link, place: Place, name: Name, token: Token): Promise<ShownNext> {
+export async function showNext(link: Link, place: TreePlace, name: Name, token: Token): Promise<ShownNext> {
   const { parent, entries } = await seeLine(link, place, name);
   const [first, second] = await Promise.all(entries.slice(0, 2).map(({ node }) => link.data(`${parent}/${node}`)));
   if (first?.stat.czxid !== token.value || place.domain !== token.domain) return { kind: "not-leading" };

@@ -5,7 +5,7 @@ import type { LayoutName } from "./layout.ts";
 export const SHAPES = ["line", "race"] as const;
 export type ShapeName = (typeof SHAPES)[number];
 
-export interface Place {
+export interface TreePlace {
   readonly chroot: string;
   readonly shape: ShapeName;
   /** Of a line. */

@@ -15,7 +15,7 @@ import { ANY, EPHEMERAL, type Part, type PartAnswer, PERSISTENT } from "../../cl
 import { type Claim, type Claimed, type Hold, type Question, type Seat, VACANT } from "../contract.ts";
 import { ensureNodes } from "./domain.ts";
 import type { Link } from "./link.ts";
-import type { Place } from "./place.ts";
+import type { TreePlace } from "./place.ts";
 import { holdOf, recordOf, sessionOfId } from "./record.ts";
 import {
   checkChildren,
@@ -33,7 +33,7 @@ import { checkRoom, type HeldSession, type OwnEntry } from "./sessions.ts";
 /** What is read may have changed when it is written over. */
 const TRIES = 3;
 
-export async function take(link: Link, held: HeldSession, place: Place, claim: Claim): Promise<Claimed> {
+export async function take(link: Link, held: HeldSession, place: TreePlace, claim: Claim): Promise<Claimed> {
   const { name, bid } = claim;
   const paths = pathsOf(place.chroot, name);
   checkRoom(held, paths.seat);
@@ -137,7 +137,7 @@ async function undo(link: Link, paths: Paths, { epoch }: Seen, version: number):
 async function standing(
   link: Link,
   held: HeldSession,
-  { chroot, domain }: Place,
+  { chroot, domain }: TreePlace,
   claim: Claim,
   seen: Seen,
 ): Promise<Claimed> {
@@ -162,7 +162,7 @@ async function standing(
 export async function giveBack(
   link: Link,
   held: HeldSession | undefined,
-  { chroot }: Pick<Place, "chroot">,
+  { chroot }: Pick<TreePlace, "chroot">,
   session: string,
   { name, bid }: Hold,
 ): Promise<void> {
@@ -199,6 +199,10 @@ async function removeOf(
   throw new Error("the seat changes faster than it can be given back");
 }
 
-export async function lookAtSeat(link: Link, { chroot, domain }: Place, { name }: Question): Promise<Seat | Unknown> {
+export async function lookAtSeat(
+  link: Link,
+  { chroot, domain }: TreePlace,
+  { name }: Question,
+): Promise<Seat | Unknown> {
   return seatOf(name, await see(link, chroot, name), domain);
 }

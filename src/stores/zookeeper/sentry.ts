@@ -4,25 +4,25 @@
 import type { WatchedEvent } from "../../clients/zookeeper/messages.ts";
 import type { Hint, Name, Question } from "../contract.ts";
 import { inTurns } from "../turns.ts";
-import { type Entry, entryPrefix } from "./layout.ts";
+import { type LineEntry, entryPrefix } from "./layout.ts";
 import type { Link } from "./link.ts";
 import { seeLine } from "./look.ts";
 import { memoPath } from "./memos.ts";
 import { versionOf } from "./record.ts";
 import { heldSeat, pathsOf } from "./seat.ts";
-import type { Place } from "./place.ts";
+import type { TreePlace } from "./place.ts";
 
 type Listener = (event: WatchedEvent) => void;
 
 export class Post {
   readonly link: Link;
-  readonly place: Place;
+  readonly place: TreePlace;
   readonly #hint: (hint: Hint) => void;
   readonly #end: () => void;
   readonly #listeners = new Map<string, Set<Listener>>();
   readonly #stop: () => void;
 
-  constructor(link: Link, place: Place, hint: (hint: Hint) => void, end: () => void) {
+  constructor(link: Link, place: TreePlace, hint: (hint: Hint) => void, end: () => void) {
     this.link = link;
     this.place = place;
     this.#hint = hint;
@@ -87,7 +87,7 @@ export class Post {
     return undefined;
   }
 
-  async #watchPredecessor(name: Name, parent: string, own: Entry, entries: readonly Entry[]): Promise<void> {
+  async #watchPredecessor(name: Name, parent: string, own: LineEntry, entries: readonly LineEntry[]): Promise<void> {
     const before = entries.findLast(({ sequence }) => sequence < own.sequence);
     if (before === undefined) return this.#hint(nobodyBefore(name, own));
     const path = `${parent}/${before.node}`;
@@ -168,7 +168,7 @@ export class Post {
   }
 
   /** Of an entry: that it is there. Of an empty line: that it is still empty; an election's node that does not exist is watched for its creation. */
-  async #isArmed(path: string, first: Entry | undefined, parent: string): Promise<boolean> {
+  async #isArmed(path: string, first: LineEntry | undefined, parent: string): Promise<boolean> {
     if (first !== undefined) return (await this.link.exists(path, true)) !== undefined;
     const { found } = await this.link.children(parent, true);
     if (found !== undefined) return found.names.length === 0;
@@ -177,7 +177,7 @@ export class Post {
 }
 
 /** Worth a claim: as far as can be seen, the entry is the first. */
-function nobodyBefore(name: Name, own: Entry): Hint {
+function nobodyBefore(name: Name, own: LineEntry): Hint {
   const seat = { name, version: versionOf(BigInt(own.sequence), 0n), state: "held" } as const;
   return { name, seat: { ...seat, place: { present: true, ahead: 0 } } };
 }

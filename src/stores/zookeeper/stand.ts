@@ -16,7 +16,7 @@ import { ANY, EPHEMERAL_SEQUENTIAL, type NodeData } from "../../clients/zookeepe
 import type { Claim, Claimed, Hold } from "../contract.ts";
 import { createIfMissing, ensureNodes } from "./domain.ts";
 import {
-  type Entry,
+  type LineEntry,
   entryPrefix,
   type LayoutName,
   parentFlags,
@@ -27,14 +27,14 @@ import {
   wrappedCounter,
 } from "./layout.ts";
 import type { Link } from "./link.ts";
-import type { Place } from "./place.ts";
+import type { TreePlace } from "./place.ts";
 import { holdOf, idOfSession, readRecord, recordOf } from "./record.ts";
 import { checkRoom, type HeldSession, type OwnEntry } from "./sessions.ts";
 
 /** A node that is empty may be removed by ZooKeeper between two requests. */
 const TRIES = 3;
 
-export async function join(link: Link, held: HeldSession, place: Place, claim: Claim): Promise<Claimed> {
+export async function join(link: Link, held: HeldSession, place: TreePlace, claim: Claim): Promise<Claimed> {
   const { name } = claim;
   const parent = parentOf(place.chroot, name);
   const known = held.entry(name);
@@ -56,19 +56,19 @@ export async function join(link: Link, held: HeldSession, place: Place, claim: C
   return stood(held, place, claim, parent, await makeEntry(link, held, place, claim, parent, line !== undefined));
 }
 
-function stood(held: HeldSession, { domain }: Place, claim: Claim, parent: string, { entry, line }: Made): Claimed {
+function stood(held: HeldSession, { domain }: TreePlace, claim: Claim, parent: string, { entry, line }: Made): Claimed {
   held.doubted.delete(claim.name);
   held.note(claim.name, entry);
   return placeIn(parent, line, entry, claim, domain);
 }
 
 /** Something of this session that it did not know of stands there, too: then all of it is sorted out as after a lost answer. */
-function hasOthersOf({ session }: HeldSession, { layout }: Place, { entry, line }: Made): boolean {
+function hasOthersOf({ session }: HeldSession, { layout }: TreePlace, { entry, line }: Made): boolean {
   const prefix = sessionPrefix(layout, idOfSession(session.id));
   return line.some(({ node }) => node.startsWith(prefix) && !entry.path.endsWith(`/${node}`));
 }
 
-async function listLine(link: Link, layout: LayoutName, parent: string): Promise<readonly Entry[] | undefined> {
+async function listLine(link: Link, layout: LayoutName, parent: string): Promise<readonly LineEntry[] | undefined> {
   const { found } = await link.children(parent);
   return found === undefined ? undefined : readLine(layout, parent, found.names);
 }
@@ -83,10 +83,10 @@ interface Own {
 async function findOwn(
   link: Link,
   held: HeldSession,
-  { layout }: Place,
+  { layout }: TreePlace,
   { name, bid }: Claim,
   parent: string,
-  line: readonly Entry[],
+  line: readonly LineEntry[],
 ): Promise<Own | Claimed> {
   const { session } = held;
   const ofSession = line.filter(({ node }) => node.startsWith(sessionPrefix(layout, idOfSession(session.id))));
@@ -151,13 +151,13 @@ async function announce(link: Link, entry: OwnEntry, known: OwnEntry | undefined
 
 interface Made {
   readonly entry: OwnEntry;
-  readonly line: readonly Entry[];
+  readonly line: readonly LineEntry[];
 }
 
 async function makeEntry(
   link: Link,
   held: HeldSession,
-  place: Place,
+  place: TreePlace,
   claim: Claim,
   parent: string,
   isThere: boolean,
@@ -177,7 +177,7 @@ async function makeEntry(
 /** One round trip: the list follows the entry on the same connection. */
 async function createAndList(
   link: Link,
-  { layout }: Place,
+  { layout }: TreePlace,
   claim: Claim,
   parent: string,
   prefix: string,
@@ -198,7 +198,7 @@ async function createAndList(
   throw listed.reason;
 }
 
-async function makeParent(link: Link, { chroot, layout }: Place, parent: string): Promise<void> {
+async function makeParent(link: Link, { chroot, layout }: TreePlace, parent: string): Promise<void> {
   try {
     await createIfMissing(link, parent, Buffer.alloc(0), parentFlags(layout));
   } catch (error) {
@@ -208,7 +208,13 @@ async function makeParent(link: Link, { chroot, layout }: Place, parent: string)
   }
 }
 
-function placeIn(parent: string, line: readonly Entry[], own: OwnEntry, { name, bid }: Claim, domain: string): Claimed {
+function placeIn(
+  parent: string,
+  line: readonly LineEntry[],
+  own: OwnEntry,
+  { name, bid }: Claim,
+  domain: string,
+): Claimed {
   const ahead = line.findIndex(({ node }) => `${parent}/${node}` === own.path);
   if (ahead < 0) return unknown("the entry went away while its place was looked for");
   const hold = holdOf(name, bid, own.czxid, domain);
@@ -219,7 +225,7 @@ function placeIn(parent: string, line: readonly Entry[], own: OwnEntry, { name, 
 export async function leave(
   link: Link,
   held: HeldSession | undefined,
-  { chroot, layout }: Pick<Place, "chroot" | "layout">,
+  { chroot, layout }: Pick<TreePlace, "chroot" | "layout">,
   session: string,
   { name, bid }: Hold,
 ): Promise<void> {

@@ -44,7 +44,7 @@ import type { Link } from "./link.ts";
 import { listNames } from "./list.ts";
 import { lookAt, showNext } from "./look.ts";
 import { readMemos, writeMemo } from "./memos.ts";
-import type { Place, ShapeName } from "./place.ts";
+import type { TreePlace, ShapeName } from "./place.ts";
 import { giveBack, lookAtSeat, take } from "./race.ts";
 import { outcomeOf } from "./refusals.ts";
 import { Post } from "./sentry.ts";
@@ -202,7 +202,7 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
     await post.stand(questions);
   }
 
-  async #place(link: Link): Promise<Place> {
+  async #place(link: Link): Promise<TreePlace> {
     return {
       chroot: this.#chroot,
       shape: this.#shape,
@@ -214,7 +214,7 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
   #ofSession<A>(
     session: Session,
     call: Call,
-    ask: (link: Link, held: HeldSession, place: Place) => Promise<A>,
+    ask: (link: Link, held: HeldSession, place: TreePlace) => Promise<A>,
   ): Promise<A | typeof LOST | Refused | Unknown> {
     return this.#with<A | typeof LOST>(call, async (signal) => {
       const held = await this.#sessions.find(session, signal);
@@ -229,7 +229,7 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
     });
   }
 
-  #lookingOn<A>(call: Call, ask: (link: Link, place: Place) => Promise<A>): Promise<A | Refused | Unknown> {
+  #lookingOn<A>(call: Call, ask: (link: Link, place: TreePlace) => Promise<A>): Promise<A | Refused | Unknown> {
     return this.#with(call, async (signal) => {
       const link = await this.#sessions.onlooker(signal);
       return await ask(link, await this.#place(link));

@@ -1,5 +1,5 @@
 // Bans (lease/ban-rule.ts): from the step that writes one, nothing is granted to a session of that node. A store that keeps none declares none, and refuses nothing in their name.
-import type { Hold, MemoWrite, MemoWritten, Session, SessionSpec, Version } from "../../lease/exchange.ts";
+import type { BanChange, Hold, MemoWrite, MemoWritten, Session, SessionSpec, Version } from "../../lease/exchange.ts";
 import { type KeepsMemos, keepsBans, showsNodeless } from "../../stores/contract.ts";
 import type { Bench, Case } from "./bench.ts";
 import { check, checkEqual, checkKind } from "./check.ts";
@@ -14,6 +14,11 @@ export const banCases: readonly Case[] = [
   { name: "a node is banned while the ban of any election stands, and no longer", run: whereKept(isCounted) },
   { name: "a ban is of one node, whatever is in its name", run: whereKept(areApart) },
   { name: "a term cannot ban its own node", run: whereKept(sparesItself) },
+  {
+    name: "the sessions of a banned node that is off end at once, and what they held is free",
+    run: whereKept(endsAll),
+  },
+  { name: "no session of a node is ended unless its ban stands in that step", run: whereKept(endsOnlyBanned) },
   { name: "two machines cannot have one node's name at once", run: whereKept(tellsTwins) },
   { name: "candidates whose session speaks for no node are shown, whether they lead or wait", run: showsStrangers },
 ];
@@ -73,6 +78,11 @@ class Range {
     this.store = store;
   }
 
+  /** The version of the last ban or lift. */
+  get last(): Version | undefined {
+    return this.#last;
+  }
+
   node(label = "node"): string {
     return this.bench.name(label).replaceAll(" ", "-");
   }
@@ -97,7 +107,7 @@ class Range {
 
   write({ session, hold }: Term, node: string, stands: boolean, over: Partial<MemoWrite> = {}): Promise<MemoWritten> {
     const value = JSON.stringify({ stands, why: "" });
-    const ban = { node, stands };
+    const ban: BanChange = { node, stands };
     const write = { session, hold, key: `conclave/ban/${node}`, value, n: this.#n + 1, over: this.#last, ban, ...over };
     return this.store.writeMemo(write, this.bench.call());
   }
@@ -107,6 +117,11 @@ class Range {
     this.#n++;
     this.#last = checkKind(written, "written", "the term in the seat bans a node, and lifts its ban").version;
     return this.#last;
+  }
+
+  /** The machine of the node was verified to be off. */
+  end(term: Term, node: string, over: Partial<MemoWrite> = {}): Promise<MemoWritten> {
+    return this.write(term, node, true, { ban: { node, stands: true, endsSessions: true }, ...over });
   }
 
   /** Another key, or another election: nothing of ours stands there. */
@@ -167,6 +182,62 @@ async function endsNothing(range: Range): Promise<void> {
   await bench.checkHeldBy(target.hold.name, target.session, line);
   const after = await bench.seat(target.hold.name);
   checkEqual(after.version, before.version, "a ban, and a keep that it refuses, are no sign of life");
+}
+
+async function endsAll(range: Range): Promise<void> {
+  const { bench } = range;
+  const node = range.node();
+  const other = await range.lead(await range.open(range.node("other")));
+  const [one, two] = [await range.lead(await range.open(node)), await range.lead(await range.open(node))];
+  const shooter = await range.shooter();
+  await range.ban(shooter, node);
+  const ended = await range.end(shooter, node);
+  checkKind(ended, "written", "the term that has banned a node ends its sessions");
+  checkEqual(await range.end(shooter, node), ended, "sent again, it is one");
+  const successor = await bench.open();
+  for (const { session, hold } of [one, two]) {
+    const line = "what a node held whose sessions are ended is free at once";
+    checkEqual((await bench.seat(hold.name)).state, "vacant", line);
+    checkKind(await bench.stand(successor, hold.name), "granted", line);
+    checkKind(await bench.keep(session, [hold]), "session-lost", "a session that was ended stays so");
+  }
+  checkKind(await bench.keep(other.session, [other.hold]), "kept", "sessions of other nodes go on");
+  checkKind(
+    await bench.keep(shooter.session, [shooter.hold]),
+    "kept",
+    "and so does that of the term that asked for it",
+  );
+  await range.checkBanned(node, "the ban stands on");
+}
+
+async function endsOnlyBanned(range: Range): Promise<void> {
+  const { bench } = range;
+  const node = range.node();
+  const [shooter, rival] = [await range.shooter(), await range.shooter()];
+  const check = async (target: Term, line: string): Promise<void> =>
+    void checkKind(await bench.keep(target.session, [target.hold]), "kept", line);
+  const early = await range.lead(await range.open(node));
+  const refused = checkKind(await range.end(shooter, node), "refused", "nothing ends of a node that is not banned");
+  checkEqual([refused.code, refused.retryable], ["STORE_DENIED", false], "that is denied");
+  await check(early, "nothing was ended");
+  await range.checkFree(node);
+  await range.ban(shooter, node);
+  const others = { n: 1, over: undefined };
+  checkKind(await range.end(rival, node, others), "refused", "the ban of another election is not enough");
+  const token = shooter.hold.token as NonNullable<Hold["token"]>;
+  const stale = { ...shooter, hold: { ...shooter.hold, token: { ...token, value: token.value - 1n } } };
+  checkKind(await range.end(stale, node), "seat-lost", "a term that is not in the seat ends nothing");
+  await bench.checkHeldBy(early.hold.name, early.session, "and what the node held is held");
+  const first = { n: 2, over: range.last };
+  await range.ban(shooter, node, false);
+  const later = await range.lead(await range.open(node));
+  const late = (await range.end(shooter, node, first)).kind;
+  const line = "what comes after the lift ends nothing: the node may have opened a session since";
+  if (late !== "refused") checkEqual(late, "conflict", line);
+  await check(later, line);
+  const fresh = checkKind(await range.end(shooter, node), "refused", line);
+  checkEqual(fresh.code, "STORE_DENIED", line);
+  await check(later, line);
 }
 
 async function passesOver(range: Range): Promise<void> {

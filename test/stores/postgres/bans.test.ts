@@ -1,6 +1,13 @@
 // Bans on a real PostgreSQL, beside the suite: what waits for the same rows as a ban finds it, and tables of before.
 import { createCandidate } from "conclave";
-import { type Bid, type FencedStore, type KeepsMemos, keepsBans, type MemoWrite } from "conclave/stores/contract";
+import {
+  type Bid,
+  type FencedStore,
+  type KeepsMemos,
+  keepsBans,
+  type MemoWrite,
+  type Session,
+} from "conclave/stores/contract";
 import { postgres, postgresSchema } from "conclave/stores/postgres";
 import pg from "pg";
 import { expect, it } from "vitest";
@@ -142,3 +149,58 @@ it("of two nodes that ban each other at one moment one is banned, and a deadlock
   for (const store of stores) await store.close();
   expect(deadlocks).toBeGreaterThan(0);
 });
+
+it(
+  "the sessions of a node end in the step that finds its ban; of two machines under one name none does",
+  PATIENT,
+  async () => {
+    const url = await database();
+    const admin = new pg.Client(url);
+    await admin.connect();
+    const store = storeAt(url);
+    const shooter = await open(store);
+    const held = await hold(store, shooter, "shooter");
+    const opened = async (name: string, machine: string): Promise<Session> => {
+      const spec = { nonce: `${name} ${machine}`, candidate: machine, ttlMs: 30_000, node: { name, machine } };
+      const kept = await store.keep(spec, [], call());
+      if (kept.kind !== "kept") throw new Error(kept.kind);
+      return { ...kept.session, node: name };
+    };
+    const shoot = async (node: string): Promise<void> => {
+      const ban = {
+        session: shooter,
+        hold: held,
+        key: node,
+        value: "{}",
+        n: 1,
+        over: undefined,
+        ban: { node, stands: true },
+      };
+      const banned = await store.writeMemo(ban, call());
+      if (banned.kind !== "written") throw new Error(banned.kind);
+      const end = { ...ban, n: 2, over: banned.version, ban: { node, stands: true, endsSessions: true as const } };
+      expect((await store.writeMemo(end, call())).kind).toBe("written");
+    };
+    const seats = async (...names: readonly string[]): Promise<readonly string[]> => {
+      const looked = await store.look(
+        names.map((name) => ({ name })),
+        call(),
+      );
+      return looked.kind === "seen" ? looked.seats.map(({ state }) => state) : [];
+    };
+
+    await hold(store, await opened("db-1", "m1"), "one");
+    await shoot("db-1");
+    expect(await seats("one")).toEqual(["vacant"]);
+
+    const twin = await opened("db-2", "m1");
+    await hold(store, twin, "two");
+    // The clock of the database is set forward, another machine takes the name, and the clock is set back.
+    await admin.query("UPDATE conclave.session SET kept = kept - interval '2 minutes' WHERE id = $1", [twin.id]);
+    await hold(store, await opened("db-2", "m2"), "three");
+    await shoot("db-2");
+    expect(await seats("two", "three")).toEqual(["held", "held"]);
+    await admin.end();
+    await store.close();
+  },
+);

@@ -7,7 +7,7 @@ import type { Request } from "../../../lease/state.ts";
 import type { Ears, Invariant, Judgement, ObservationOf, Who } from "../observation.ts";
 
 /** What a memo is ordered by. */
-interface Place {
+interface MemoOrder {
   readonly token: Pick<Token, "value" | "bid"> | undefined;
   readonly n: number;
 }
@@ -15,7 +15,7 @@ interface Place {
 interface Asked {
   readonly request: Request;
   /** Of a read: the latest that was acknowledged when it was sent. */
-  readonly known: Place | undefined;
+  readonly known: MemoOrder | undefined;
 }
 
 export class Memos implements Invariant {
@@ -33,8 +33,8 @@ export class Memos implements Invariant {
   readonly #judgement: Judgement;
   readonly #asked = new Map<Who, Map<number, Asked>>();
   readonly #granted = new Map<string, Token>();
-  #last = new Map<string, Place>();
-  #acknowledged = new Map<string, Place>();
+  #last = new Map<string, MemoOrder>();
+  #acknowledged = new Map<string, MemoOrder>();
   #written = new Set<string>();
 
   constructor(judgement: Judgement) {
@@ -85,7 +85,7 @@ export class Memos implements Invariant {
     if (known === undefined || isAfter(place, known)) this.#acknowledged.set(key, place);
   }
 
-  #read(key: string, known: Place | undefined, memo: Memo | undefined): void {
+  #read(key: string, known: MemoOrder | undefined, memo: Memo | undefined): void {
     if (known === undefined || this.#hasForgotten) return;
     if (memo === undefined || isAfter(known, memo))
       this.#judgement.violate(
@@ -109,7 +109,7 @@ function keyOf(name: string, key: string | undefined): string {
   return `"${key ?? ""}" of "${name}"`;
 }
 
-function placeOf({ hold, n }: MemoWrite): Place {
+function placeOf({ hold, n }: MemoWrite): MemoOrder {
   return { token: hold.token, n };
 }
 
@@ -124,11 +124,11 @@ function idOf(write: MemoWrite): string {
   ]);
 }
 
-function isAfter(a: Place, b: Place): boolean {
+function isAfter(a: MemoOrder, b: MemoOrder): boolean {
   const [value, other] = [a.token?.value ?? 0n, b.token?.value ?? 0n];
   return value === other ? a.n > b.n : value > other;
 }
 
-function show(place: Place | undefined): string {
+function show(place: MemoOrder | undefined): string {
   return place === undefined ? "nothing" : `(${place.token?.value ?? "none"}, ${place.n})`;
 }

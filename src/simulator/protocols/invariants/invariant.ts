@@ -3,7 +3,7 @@
 //
 // An invariant is typed by the states, messages and disks that it judges. One that looks at none of them holds for any protocol, and is in this folder; the
 // others are beside the subject that they belong to, in ../subjects.
-import type { Entry, LogBounds, LogPlace, Snapshot } from "../../../protocols/log-node.ts";
+import type { LogEntry, LogBounds, LogPlace, Snapshot } from "../../../protocols/log-node.ts";
 import type { Message, NodeId, Role } from "../../../protocols/node.ts";
 
 /** What an invariant may see of a member. */
@@ -37,7 +37,7 @@ export interface SeenMember<State extends object = object, Image = unknown> {
 /** What an invariant may see of a log, and of the machine that is fed from it. */
 export interface SeenLog {
   bounds(): LogBounds;
-  entryAt(index: number): Entry<unknown> | undefined;
+  entryAt(index: number): LogEntry<unknown> | undefined;
   /** Whether the member's disk has that entry, or a snapshot that includes it. Also of a member that is down. */
   holds(place: LogPlace): boolean;
   /** The last entry that the machine was given. */
@@ -48,7 +48,7 @@ export interface SeenLog {
 
 /** What the host of a node with a log, or one of its clients, has just done. */
 export type HostEvent<Proposal = unknown, Kept = unknown> =
-  | { readonly type: "applied"; readonly entry: Entry<Proposal> }
+  | { readonly type: "applied"; readonly entry: LogEntry<Proposal> }
   | { readonly type: "restored"; readonly snapshot: Snapshot<Kept> }
   /** The host hands its machine's state to the node. */
   | { readonly type: "compacted"; readonly index: number; readonly kept: Kept }

@@ -223,3 +223,12 @@ INSERT INTO conclave_ban (node, name) VALUES (?, ?) ON CONFLICT DO NOTHING;
 -- LIFT
 -- ← node, name.
 DELETE FROM conclave_ban WHERE node = ? AND name = ?;
+
+-- VACATE_NODE
+-- ← node. Of all its sessions.
+UPDATE conclave_seat SET session = NULL WHERE session IN (SELECT session FROM conclave_node WHERE node = ?);
+
+-- END_NODE
+-- ← node. Its sessions, in the transaction that has found the ban (lease/ban-rule.ts, rule 6).
+UPDATE conclave_session SET ended = (SELECT change FROM conclave_meta)
+WHERE ended IS NULL AND id IN (SELECT session FROM conclave_node WHERE node = ?);

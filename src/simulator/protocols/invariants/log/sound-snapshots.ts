@@ -1,6 +1,6 @@
 // A snapshot is the log that it replaces: what a host hands over, what a node installs, and what a machine holds after each entry is what a machine of the judge's own
 // holds that was given every entry one after the other. Raft, section 7. For any log: the subject says which machine its hosts keep.
-import type { Entry, StateMachine } from "../../../../protocols/log-node.ts";
+import type { LogEntry, StateMachine } from "../../../../protocols/log-node.ts";
 import type { Message, NodeId } from "../../../../protocols/node.ts";
 import type { HostEvent, Invariant } from "../invariant.ts";
 import { forgetOldest } from "../memory.ts";
@@ -27,7 +27,7 @@ export function soundSnapshots<Machine extends object, Proposal, Kept>(
   how: StateMachine<Machine, Proposal, Kept>,
 ): OfMachine<Machine, Proposal, Kept> {
   /** The member that applies an index first has applied the one before it, or has a snapshot of a member that has. */
-  const follow = (memory: Memory<Machine>, entry: Entry<Proposal>): void => {
+  const follow = (memory: Memory<Machine>, entry: LogEntry<Proposal>): void => {
     if (entry.index !== memory.index + 1) return;
     if (entry.kind === "proposal") how.apply(memory.machine, entry.proposal);
     memory.index = entry.index;

@@ -1,9 +1,9 @@
 // What a node of the toy log knows, what its disk keeps, and what its nodes say to each other.
-import type { Entry, LogEffects, Snapshot } from "../../../../protocols/log-node.ts";
+import type { LogEntry, LogEffects, Snapshot } from "../../../../protocols/log-node.ts";
 import type { NodeId } from "../../../../protocols/node.ts";
 import type { Assignment, KeptShelf } from "./machine.ts";
 
-export type ToyEntry = Entry<Assignment>;
+export type ToyEntry = LogEntry<Assignment>;
 export type ToySnapshot = Snapshot<KeptShelf>;
 
 export type ToyMessage =
