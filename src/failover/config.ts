@@ -69,6 +69,8 @@ const NUMBERS: Readonly<Record<string, readonly [fallback: number, least: number
   handOverWithinMs: [10_000, 100],
 };
 const KNOWN = ["name", "kind", "store", "monitors", "quorum", "servers", "guards", "stonith", ...Object.keys(NUMBERS)];
+/** A name of PostgreSQL has 63 bytes; the number of a timeline stands behind it. */
+const STANDBY_NAME_MAX = 52;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
 /** Throws CONFIG_INVALID with every problem. */
@@ -182,6 +184,9 @@ function problemsOfWaiting({
       ? [`confirmations: beside a primary there are only ${others} servers that can be promoted`]
       : []),
     ...(lagMax === undefined || lagMax === 0 ? [] : ["lagMax: must be 0 where commits wait for standbys"]),
+    ...Object.keys((servers as object | undefined) ?? {})
+      .filter((name) => name.length > STANDBY_NAME_MAX)
+      .map((name) => `servers: ${name} is longer than ${STANDBY_NAME_MAX} letters, which PostgreSQL cannot wait for`),
   ];
 }
 

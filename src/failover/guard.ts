@@ -60,7 +60,7 @@ export type GuardEvent =
 
 const PAUSE_MS = 500;
 const LOOK_EVERY_MS = 50;
-const PARTED_EVERY_MS = 500;
+const FOLLOW_EVERY_MS = 500;
 /** While no seat is held the keeper has no instant to wait for; it kills only if this process dies. */
 const FAR_MS = 10 * 365 * 24 * 3600 * 1000;
 
@@ -81,6 +81,12 @@ export class Guard {
   #term: Term | undefined;
   #standing: AbortController | undefined;
   #latest: Memo | undefined;
+  /** Whom the service was not yet told to follow, or has not answered that it does. */
+  #untold: string | undefined;
+  /** What was said last about a service that does not follow: it is said once. */
+  #said: string | undefined;
+  /** Aborted when there may be something new to tell the service. */
+  #hasNews = new AbortController();
 
   /** Throws CONFIG_INVALID, STORE_UNSUPPORTED. Nothing is started yet. */
   constructor(options: GuardOptions) {
@@ -139,7 +145,7 @@ export class Guard {
       if (left.length > 0) this.#options.tell({ type: "service", state: "leftovers", pids: left });
       await this.#readOnce(signal);
       void this.#watchRecord();
-      void this.#watchParting();
+      void this.#watchFollowing();
       this.#inputs.put({ type: "begin" });
       await whenAborted(AbortSignal.any([signal, this.#stopping.signal]));
       if (this.#failure !== undefined) throw this.#failure;
@@ -185,16 +191,29 @@ export class Guard {
     return true;
   }
 
-  /** From time to time: whether a replica cannot follow because it has what its primary does not have. */
-  async #watchParting(): Promise<void> {
+  /** Tells the replica whom to follow, one thing at a time, when that has changed; and again, from time to time, while it does not. */
+  async #watchFollowing(): Promise<void> {
     const { signal } = this.#stopping;
-    for (; !signal.aborted; await nap(PARTED_EVERY_MS, signal)) {
-      const { at, follows, life } = this.#state;
-      const primary = follows === undefined ? undefined : this.#options.replication.servers[follows];
-      if (at !== "replica" || primary === undefined) continue;
-      const hasParted = await this.#service.link?.hasParted(primary);
-      if (hasParted === true) this.#inputs.put({ type: "parted", life, primary: primary.name });
+    while (!signal.aborted) {
+      this.#hasNews = new AbortController();
+      await this.#followOnce();
+      await nap(FOLLOW_EVERY_MS, AbortSignal.any([signal, this.#hasNews.signal]));
     }
+  }
+
+  async #followOnce(): Promise<void> {
+    const { at, follows, life } = this.#state;
+    const primary = follows === undefined ? undefined : this.#options.replication.servers[follows];
+    const { link } = this.#service;
+    if (at !== "replica" || primary === undefined || link === undefined) return;
+    if (this.#untold !== primary.name && (await link.isFollowing(primary))) return;
+    const outcome = await link.follow(primary);
+    const isNew = this.#untold === primary.name && this.#state.follows === primary.name;
+    if (outcome === "done" && isNew) this.#untold = undefined;
+    if (outcome === "parted") this.#inputs.put({ type: "parted", life, primary: primary.name });
+    const said = outcome === "done" ? undefined : `the service does not follow ${primary.name} yet (${outcome})`;
+    if (said !== undefined && said !== this.#said) this.#trouble(said);
+    this.#said = said;
   }
 
   // ---- the machine
@@ -203,8 +222,10 @@ export class Guard {
     const before = this.#state.at;
     const { state, effects } = stepGuard(this.#state, input, { isLeading: this.#term?.isLeading() === true });
     this.#state = state;
-    if (before !== state.at)
+    if (before !== state.at) {
       this.#options.tell({ type: "guard", state: state.at, server: state.server, epoch: state.record?.epoch });
+      this.#hasNews.abort();
+    }
     for (const effect of effects) this.#carryOut(effect);
   }
 
@@ -227,7 +248,8 @@ export class Guard {
       case "announce":
         return this.#announce(effect.epoch);
       case "follow":
-        return void this.#follow(effect.primary);
+        this.#untold = effect.primary;
+        return this.#hasNews.abort();
       case "retire":
         return void this.#retire(effect.to);
       case "unretire":
@@ -308,12 +330,6 @@ export class Guard {
   #announce(epoch: number): void {
     const value = formatSeated({ server: this.#options.server.name, epoch });
     void this.#term?.announce(value).catch((error: unknown) => this.#trouble("the seat could not be announced", error));
-  }
-
-  async #follow(primary: string): Promise<void> {
-    const spec = this.#options.replication.servers[primary];
-    const outcome = spec === undefined ? "not-done" : await this.#service.link?.follow(spec);
-    if (outcome !== "done") this.#trouble(`the service does not follow ${primary} (${outcome})`);
   }
 
   async #retire(to: string): Promise<void> {

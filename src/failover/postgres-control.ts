@@ -1,6 +1,7 @@
 // What the control file of a server that is down says: how it ended, and where its last checkpoint is. Read by pg_controldata of the same version.
 import { execFile } from "node:child_process";
 import type { PostgresHome } from "./postgres-home.ts";
+import type { WalPosition } from "./postgres-view.ts";
 
 export interface Control {
   /** "shut down" only after a clean stop of a primary. */
@@ -9,12 +10,6 @@ export interface Control {
   readonly checkpoint: number;
   /** Places in the log up to which its data certainly goes: the last checkpoint, and what its recovery has written since. */
   readonly reached: readonly WalPosition[];
-}
-
-/** A place in the log of one timeline. */
-export interface WalPosition {
-  readonly timeline: number;
-  readonly position: number;
 }
 
 /** It has ended by itself, so that nothing of the log has to be replayed before its data is whole. */
@@ -39,7 +34,9 @@ export function parseControl(text: string): Control | undefined {
   if (state === undefined || checkpoint === undefined || timeline === undefined) return undefined;
   const recovered = positionIn(text, "Minimum recovery ending location") ?? 0;
   const recovery = { timeline: numberIn(text, "Min recovery ending loc's timeline") ?? 0, position: recovered };
-  return { state, checkpoint, reached: [{ timeline, position: checkpoint }, ...(recovered > 0 ? [recovery] : [])] };
+  // The record of the checkpoint begins there, so at least its first byte is in the log. A server whose successor has left the timeline at that very place has parted from it: PostgreSQL does not start it any more.
+  const begun = { timeline, position: checkpoint + 1 };
+  return { state, checkpoint, reached: [begun, ...(recovered > 0 ? [recovery] : [])] };
 }
 
 function positionIn(text: string, name: string): number | undefined {

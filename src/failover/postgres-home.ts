@@ -6,6 +6,9 @@
 // its server's folder: without a line in them, so that they are no timeline's child and no recovery follows them. They are placeholders. Those above the last real timeline are removed before a start: PostgreSQL takes the
 // greatest number for the timeline to recover to, and a server that was killed between the placeholders and its own history file would wait for that timeline for ever.
 //
+// For the same reason the history files of timelines that this server has parted from are removed before a start. It has fetched them from a primary that it could not follow. With such a file PostgreSQL does not start
+// ("requested timeline does not contain minimum recovery point"), so that nobody can ask the server how much it has; without it, it starts and answers. The file comes again with the next primary that has it.
+//
 // The note lies beside the folder because pg_rewind removes from the folder what the other server does not have. A folder that was rebuilt has another identity, and the note does not count for it.
 import {
   chownSync,
@@ -22,6 +25,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { invalidConfig } from "../base/errors.ts";
+import { isBeyond, type WalPosition } from "./postgres-view.ts";
 
 /** Settings that belong to the guard: whatever else says something of them is replaced. */
 type OwnSettings = Readonly<Record<string, string | undefined>>;
@@ -78,14 +82,18 @@ export class PostgresHome {
   }
 
   /**
-   * Of this server and of those that it has followed; 1 if it knows of none. Placeholders above it are removed, those below are completed: a standby that was away for long asks for every number in between.
+   * Of this server and of those that it has followed; 1 if it knows of none. `reached` is how far its data goes, by its control file. Placeholders above that timeline are removed, and so are histories that the server
+   * cannot follow; placeholders below are completed: a standby that was away for long asks for every number in between.
    * SAFETY: a number becomes free by that, but no promotion takes it: each one reserves all numbers below its own first.
    */
-  settleTimelines(): number {
+  settleTimelines(reached: readonly WalPosition[] = []): number {
     const log = path.join(this.data, "pg_wal");
     const files = readdirSync(log).filter((name) => /^[0-9A-F]{8}\.history$/.test(name));
-    const real = files.filter((name) => isHistory(readFileSync(path.join(log, name), "utf8")));
-    const last = Math.max(1, ...real.map((name) => Number.parseInt(name, 16)));
+    const isOwn = (name: string): boolean => {
+      const text = readFileSync(path.join(log, name), "utf8");
+      return isHistory(text) && !isBeyond(reached, Number.parseInt(name, 16), text);
+    };
+    const last = Math.max(1, ...files.filter(isOwn).map((name) => Number.parseInt(name, 16)));
     const above = files.filter((name) => Number.parseInt(name, 16) > last);
     for (const name of above) rmSync(path.join(log, name));
     if (above.length > 0) syncFolder(log);

@@ -4,8 +4,21 @@ import { loadClient } from "../clients/postgres/database.ts";
 import type { View } from "./choice.ts";
 import type { GuardOutcome } from "./guard-machine.ts";
 import type { PostgresHome } from "./postgres-home.ts";
-import { type WalPosition, readControl } from "./postgres-control.ts";
-import { conninfoTo, leftAt, LOOK, type Looked, standbyNames, STARTED, viewOf } from "./postgres-view.ts";
+import { readControl } from "./postgres-control.ts";
+import {
+  conninfoTo,
+  followedBy,
+  hasReplayedAll,
+  isBeyond,
+  LOOK,
+  type Looked,
+  standbyName,
+  standbyNames,
+  STARTED,
+  timelineOfName,
+  viewOf,
+  type WalPosition,
+} from "./postgres-view.ts";
 import type { Promotion, ServerLink, ServerSpec } from "./replication.ts";
 
 /** What is used of a Client of pg. */
@@ -80,31 +93,80 @@ export class PostgresServerLink implements ServerLink {
     const before = await this.#look().catch(() => undefined);
     if (before === undefined || !before.standby) return "unknown";
     // SAFETY: it has had this number already, in a promotion that nobody heard of. PostgreSQL would take the next one, which the record may give to another server.
-    if (home !== undefined && Number.parseInt(before.timeline ?? "", 16) >= generation) return "not-done";
+    if (home !== undefined && timelineOf(before) >= generation) return "not-done";
+    // Without a guard no numbers are reserved, and PostgreSQL takes the next one that it finds free.
+    const expected = home === undefined ? Math.max(generation, timelineOf(before) + 1) : generation;
     try {
-      if (standbys !== undefined)
-        await this.#set("synchronous_standby_names", standbyNames(standbys.confirmations, standbys.promotable));
+      await this.#name(standbys, expected);
       home?.reserveTimelines(generation);
       const seconds = Math.max(1, Math.ceil(options.promoteWithinMs / 1000));
       await this.#ask(`SELECT pg_promote(true, ${seconds})`, seconds * 1000 + options.timeoutMs);
       const after = await this.#look();
-      const timeline = Number.parseInt(after.timeline ?? "", 16);
+      const timeline = timelineOf(after);
       const isIts = home === undefined ? timeline >= generation : timeline === generation;
+      if (timeline !== expected && isIts) await this.#name(standbys, timeline);
       return !after.standby && isIts ? "done" : "unknown";
     } catch {
       return "unknown";
     }
   }
 
-  async follow(primary: ServerSpec): Promise<GuardOutcome> {
+  async #name(standbys: Promotion["standbys"], timeline: number): Promise<void> {
+    if (standbys === undefined) return;
+    const names = standbys.promotable.map((name) => standbyName(name, timeline));
+    await this.#set("synchronous_standby_names", standbyNames(standbys.confirmations, names));
+  }
+
+  /**
+   * SAFETY: when it gets the name that commits of `primary` wait for, it has nothing that `primary`, on the timeline of that name, does not have. Before `primary` was promoted, the one before it was fenced, so that
+   * nobody else sends anything any more. What has arrived already may still be on its way to the disk: so the standby is cut off first and replays what it has, and its place does not change between the comparison and
+   * the new setting. If `primary` is on another timeline by the time that this server connects, the name counts for nothing there.
+   *
+   * A standby that does not replay everything soon (a delay was set, or a long way lies before it) follows without such a name. It gets one when it has caught up.
+   */
+  async follow(primary: ServerSpec): Promise<GuardOutcome | "parted"> {
     try {
-      const { standby } = await this.#look();
-      if (!standby) return "not-done";
-      await this.#set("primary_conninfo", conninfoTo(primary, { application_name: this.#server.name }));
-      return "done";
+      const own = await this.#look();
+      if (!own.standby) return "not-done";
+      const other = await PostgresServerLink.#lookAt(primary, this.#place);
+      if (other === undefined) return "unknown";
+      if (other.standby || other.system !== own.system) return "not-done";
+      const named = { application_name: standbyName(this.#server.name, timelineOf(other)) };
+      if (own.conninfo !== conninfoTo(primary, named)) {
+        await this.#set("primary_conninfo", "");
+        const resting = await this.#rests();
+        const name = resting === undefined ? { application_name: this.#server.name } : named;
+        if (resting !== undefined && hasParted([placeOf(resting)], other)) return this.#parted();
+        await this.#set("primary_conninfo", conninfoTo(primary, name));
+        return "done";
+      }
+      return hasParted([placeOf(own)], other) ? this.#parted() : "done";
     } catch {
       return "unknown";
     }
+  }
+
+  #parted(): "parted" | "not-done" {
+    return this.#place.canMend ? "parted" : "not-done";
+  }
+
+  /** It receives from nobody, and has replayed all that it has. Undefined: not soon. */
+  async #rests(): Promise<Looked | undefined> {
+    const untilMs = performance.now() + this.#place.options.timeoutMs;
+    do {
+      const own = await this.#look();
+      if (own.receiver === "" && hasReplayedAll(own)) return own;
+      await pause();
+    } while (performance.now() < untilMs);
+    return undefined;
+  }
+
+  async isFollowing(primary: ServerSpec): Promise<boolean> {
+    const own = await this.#look().catch(() => undefined);
+    if (own === undefined || own.receiver !== "streaming") return false;
+    const conninfo = own.conninfo ?? "";
+    const isNamed = (timelineOfName(conninfo) ?? 0) >= timelineOf(own) || !hasReplayedAll(own);
+    return followedBy(conninfo, this.#place.servers) === primary.name && isNamed;
   }
 
   /**
@@ -141,39 +203,19 @@ export class PostgresServerLink implements ServerLink {
   /** What was told to stop has stopped, or will. Who sees it down replaces it. */
   async unretire(): Promise<void> {}
 
-  async hasParted(primary: ServerSpec): Promise<boolean> {
-    if (!this.#place.canMend) return false;
-    const own = await this.#look().catch(() => undefined);
-    if (own === undefined || !own.standby || own.receiver === "streaming") return false;
-    const place = { timeline: Number.parseInt(own.timeline ?? "", 16), position: Number(own.position) };
-    return await PostgresServerLink.isBeyond([place], primary, this.#place, own.system);
+  /** A server whose data goes to these places has what `primary` does not have. False if nobody knows. */
+  static async hasParted(places: readonly WalPosition[], primary: ServerSpec, place: PostgresPlace): Promise<boolean> {
+    const other = await PostgresServerLink.#lookAt(primary, place);
+    return other !== undefined && !other.standby && hasParted(places, other);
   }
 
-  /** One of these places lies behind the one at which `primary` has left that timeline. False if nobody knows. */
-  static async isBeyond(
-    places: readonly WalPosition[],
-    primary: ServerSpec,
-    place: PostgresPlace,
-    system?: string,
-  ): Promise<boolean> {
-    const link = await PostgresServerLink.open(primary, place).catch(() => undefined);
-    if (link === undefined) return false;
-    try {
-      const other = await link.#look();
-      const isOther = system !== undefined && other.system !== system;
-      const { history } = other;
-      if (other.standby || isOther || history === null) return false;
-      const present = Number.parseInt(other.timeline ?? "", 16);
-      return places.some(({ timeline, position }) => {
-        if (timeline === present) return false;
-        const left = leftAt(history, timeline);
-        return left === undefined || position > left;
-      });
-    } catch {
-      return false;
-    } finally {
-      link.close();
-    }
+  /** Over a connection of its own. Undefined: it did not answer. */
+  static async #lookAt(server: ServerSpec, place: PostgresPlace): Promise<Looked | undefined> {
+    const link = await PostgresServerLink.open(server, place).catch(() => undefined);
+    if (link === undefined) return undefined;
+    const looked = await link.#look().catch(() => undefined);
+    link.close();
+    return looked;
   }
 
   close(): void {
@@ -257,6 +299,19 @@ function newClient({ url }: ServerSpec, timeoutMs: number): PgClient {
     keepAlive: true,
     application_name: "conclave failover",
   });
+}
+
+function timelineOf({ timeline }: Looked): number {
+  return Number.parseInt(timeline ?? "", 16);
+}
+
+function placeOf(looked: Looked): WalPosition {
+  return { timeline: timelineOf(looked), position: Number(looked.position) };
+}
+
+/** Timeline 1 has no history file: a primary on it has left nothing. */
+function hasParted(places: readonly WalPosition[], primary: Looked): boolean {
+  return isBeyond(places, timelineOf(primary), primary.history ?? "");
 }
 
 function pause(): Promise<void> {

@@ -41,11 +41,16 @@ export interface Looked {
 /** Nothing of the log is in the folder that was not replayed. */
 const EXHAUSTED = new Set(["RecoveryRetrieveRetryInterval", "RecoveryWalStream"]);
 
+/** It has replayed everything that it has. */
+export function hasReplayedAll({ waits }: Looked): boolean {
+  return EXHAUSTED.has(waits ?? "");
+}
+
 export function viewOf(looked: Looked, servers: Readonly<Record<string, ServerSpec>>): View {
-  const { standby, system, position, received, waits, receiver } = looked;
+  const { standby, system, position, received, receiver } = looked;
   const timeline = Number.parseInt(looked.timeline ?? "", 16);
   if (!Number.isInteger(timeline) || position === null) return { is: "unknown" };
-  if (standby && received === null && !EXHAUSTED.has(waits ?? "")) return { is: "unknown" };
+  if (standby && received === null && !hasReplayedAll(looked)) return { is: "unknown" };
   return {
     is: "up",
     role: standby ? "replica" : "primary",
@@ -69,10 +74,25 @@ function ancestorsIn(historyFile: string): readonly number[] {
   return lines.map((line) => Number.parseInt(line, 10)).toReversed();
 }
 
-function followedBy(conninfo: string, servers: Readonly<Record<string, ServerSpec>>): string | undefined {
+export function followedBy(conninfo: string, servers: Readonly<Record<string, ServerSpec>>): string | undefined {
   const [, host] = /(?:^|\s)host='?([^'\s]*)'?/.exec(conninfo) ?? [];
   const [, port] = /(?:^|\s)port='?(\d+)'?/.exec(conninfo) ?? [];
   return Object.values(servers).find((server) => server.host === host && `${server.port}` === port)?.name;
+}
+
+/** A place in the log of one timeline. */
+export interface WalPosition {
+  readonly timeline: number;
+  readonly position: number;
+}
+
+/** One of these places is not in the past of `timeline`, whose history file this is: whoever has come to that place has parted from it. */
+export function isBeyond(places: readonly WalPosition[], timeline: number, historyFile: string): boolean {
+  return places.some((place) => {
+    if (place.timeline === timeline) return false;
+    const left = leftAt(historyFile, place.timeline);
+    return left === undefined || place.position > left;
+  });
 }
 
 /** Where the server left `timeline` for the next one, by its history file; undefined: it has never been on it, or is still. */
@@ -93,6 +113,23 @@ export function conninfoTo({ url, host, port }: ServerSpec, extra: Readonly<Reco
   return Object.entries({ ...parts, ...extra })
     .map(quoted)
     .join(" ");
+}
+
+/**
+ * The name under which a standby connects to a primary that is on `timeline`, after its guard has seen that it has nothing which this primary does not have.
+ *
+ * SAFETY: a primary of PostgreSQL believes how far a standby says it has come, and does not ask on which timeline. A server that has parted, and has more than its new primary, confirmed commits that it never had: seen
+ * with PostgreSQL 15, for some 20 ms at each of its attempts to connect. So a commit waits for standbys by this name. A server that was not compared with this very timeline has another one, and what it says counts for
+ * nothing.
+ */
+export function standbyName(server: string, timeline: number): string {
+  return `${server}/${timeline}`;
+}
+
+/** The timeline for which a standby has its name; undefined: it has none. */
+export function timelineOfName(conninfo: string): number | undefined {
+  const [, timeline] = /(?:^|\s)application_name='[^']*\/(\d+)'/.exec(conninfo) ?? [];
+  return timeline === undefined ? undefined : Number(timeline);
 }
 
 /** For `synchronous_standby_names`. A name that no standby has makes every commit wait: so does a server that was not told yet. */

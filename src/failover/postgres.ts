@@ -2,13 +2,14 @@
 //
 //   start      always with standby.signal; the guard starts `postgres` itself. No server starts as a primary, whatever its folder says
 //   promote    pg_promote, and then the server's own word: it is not in recovery, and its timeline is the one that the record gave this promotion (postgres-home.ts)
-//   follow     primary_conninfo in postgresql.auto.conf, and a reload
+//   follow     a server starts as a standby of nobody. It is compared with its primary, and only then primary_conninfo is written to postgresql.auto.conf, and the server reloads it
 //   hand over  a clean stop: PostgreSQL sends everything before it ends, and the last thing is the checkpoint of the stop. Done is it when the target has replayed that one
 //   mend       a server that has what its primary does not have is stopped cleanly, and pg_rewind takes it back to where the two parted. One that cannot even start, because it knows the timeline of its primary
 //              already, is judged by its control file, and replays its log alone first. Where pg_rewind cannot do it, a human is told to rebuild the server
 //
 // Why no acknowledged commit is lost where commits wait for k standbys: which standbys may confirm a commit of a server stands in the record before that server becomes writable (machine.ts), and
 // `synchronous_standby_names` is made of the record's set, not of the file on this host. Until then it names a standby that does not exist, so that a setting that is heard of late makes commits wait, and none pass.
+// A standby has the name that is waited for only after it was compared with the primary that waits (postgres-view.ts, `standbyName`).
 //
 // Dead is this service when its postmaster and all backends are gone. A backend leaves the session of the postmaster and writes its title over its environment, and one was seen to commit two seconds after the postmaster
 // was killed. So only a cgroup finds all of them.
@@ -29,6 +30,12 @@ export interface PostgresReplicationOptions {
   /** Commits wait for so many standbys; 0: `synchronous_standby_names` is the user's. */
   readonly confirmations: number;
 }
+
+/**
+ * What the guard sets for every start, whatever the configuration says. A standby whose primary has died tries again only after `wal_retrieve_retry_interval`, and in that pause PostgreSQL 15 does not heed a promotion, nor
+ * a new primary: with its default of 5 s a group was without a primary for 5 s longer.
+ */
+const OWN_SETTINGS = ["hot_standby=on", "wal_log_hints=on", "wal_retrieve_retry_interval=200ms"];
 
 /** A mending that failed is not tried again at once. */
 const MEND_AGAIN_AFTER_MS = 30_000;
@@ -72,22 +79,22 @@ class PostgresReplication implements Replication, PostgresPlace {
     return performance.now() - this.#mendedAtMs > MEND_AGAIN_AFTER_MS;
   }
 
-  async prepare({ server, command, primary, mends, signal }: Beginning): Promise<Prepared> {
+  async prepare({ command, primary, mends, signal }: Beginning): Promise<Prepared> {
     const home = homeOf(command, process.env);
     this.home = home;
     if (home.isMending) throw mustRebuild(home, "pg_rewind was begun on it and did not end", primary);
     const trouble =
       mends && primary !== undefined && this.canMend ? await this.#mend(home, primary, signal) : undefined;
-    home.settleTimelines();
-    home.becomeStandby(this.#settings(server, primary));
-    return { command: [...command, "-c", "hot_standby=on", "-c", "wal_log_hints=on"], trouble };
+    const control = await readControl(home);
+    home.settleTimelines(control?.reached);
+    home.becomeStandby(this.#settings());
+    return { command: [...command, ...OWN_SETTINGS.flatMap((setting) => ["-c", setting])], trouble };
   }
 
-  #settings(server: ServerSpec, primary: ServerSpec | undefined): Readonly<Record<string, string>> {
-    const conninfo = primary === undefined ? "" : conninfoTo(primary, { application_name: server.name });
+  #settings(): Readonly<Record<string, string>> {
     const { confirmations } = this.options;
     const names = confirmations === 0 ? {} : { synchronous_standby_names: standbyNames(confirmations, []) };
-    return { primary_conninfo: conninfo, ...names };
+    return { primary_conninfo: "", ...names };
   }
 
   /** The source writes a checkpoint first: before that its control file names the timeline that it has left. Undefined: it can follow now. */
@@ -97,7 +104,7 @@ class PostgresReplication implements Replication, PostgresPlace {
     const control = await readControl(home);
     if (control !== undefined && !hasEndedCleanly(control)) {
       // SAFETY: to end its recovery writes to its log. A server that has not parted would part by that.
-      if (!(await PostgresServerLink.isBeyond(control.reached, primary, this))) return undefined;
+      if (!(await PostgresServerLink.hasParted(control.reached, primary, this))) return undefined;
       await this.#recover(home, signal);
     }
     this.#mendedAtMs = performance.now();

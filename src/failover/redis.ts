@@ -198,9 +198,9 @@ class RedisServerLink implements ServerLink {
     this.#link = link;
   }
 
-  /** A replica that has parted takes everything anew from its primary, by itself. */
-  async hasParted(): Promise<boolean> {
-    return false;
+  /** A replica that was told whom to follow tries until it can, and takes everything anew if it has parted. */
+  async isFollowing(): Promise<boolean> {
+    return true;
   }
 
   close(): void {

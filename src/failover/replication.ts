@@ -21,12 +21,13 @@ export interface ServerLink {
   /** The process that answers, where the server says so. */
   pid(): Promise<number | undefined>;
   promote(promotion: Promotion): Promise<GuardOutcome>;
-  follow(primary: ServerSpec): Promise<GuardOutcome>;
+  /** `parted`: it has what `primary` does not have, and cannot follow it before that is taken back (`Beginning.mends`). What nobody knows is not parted. */
+  follow(primary: ServerSpec): Promise<GuardOutcome | "parted">;
+  /** What it was told last still holds, so that nothing has to be done. `false` if nobody knows. */
+  isFollowing(primary: ServerSpec): Promise<boolean>;
   /** Takes no more writes, waits until `to` has everything, becomes a replica of it, or ends. `not-done`: it takes writes again. */
   retire(to: ServerSpec, withinMs: number): Promise<GuardOutcome>;
   unretire(): Promise<void>;
-  /** It has what `primary` does not have, and cannot follow it before that is taken back (`Beginning.mends`). What nobody knows is not parted. */
-  hasParted(primary: ServerSpec): Promise<boolean>;
   close(): void;
 }
 
@@ -66,6 +67,6 @@ export interface Replication {
   readonly needsCgroup?: string | undefined;
   /** Asks the service to end soon, and cleanly. */
   readonly stopSignal: NodeJS.Signals;
-  /** Makes what it has on disk ready, so that it starts as a replica of `primary`, or of nobody, and never as a primary. Throws CONFIG_INVALID if it must not be started at all. */
+  /** Makes what it has on disk ready, so that it starts as a replica of `primary`, or of nobody until it is told to follow, and never as a primary. Throws CONFIG_INVALID if it must not be started at all. */
   prepare(beginning: Beginning): Promise<Prepared>;
 }

@@ -53,10 +53,9 @@ describe("the folder of a server", () => {
     const settings = readFileSync(path.join(data, "postgresql.auto.conf"), "utf8");
     expect(settings).toContain("work_mem = '5MB'\n");
     expect(settings).not.toContain("host=old");
-    expect(settings).toContain("port=''2''");
+    // It follows nobody before it was compared with its primary.
+    expect(settings).toContain("primary_conninfo = ''\n");
     expect(settings).toContain(`synchronous_standby_names = 'ANY 1 ("conclave nobody")'`);
-    await replication.prepare({ server: SERVERS.a, command, primary: undefined, mends: false, signal });
-    expect(readFileSync(path.join(data, "postgresql.auto.conf"), "utf8")).toContain("primary_conninfo = ''\n");
   });
 
   it("has no number of a timeline left that another promotion has taken", () => {
@@ -111,6 +110,10 @@ describe("the configuration of a group of PostgreSQL", () => {
 
   it("says all problems at once", () => {
     expect(() => parse({ confirmations: 2, lagMax: 5, kind: "postgres" })).toThrow(/only 1 servers[\s\S]*lagMax/);
+    const long = "x".repeat(53);
+    expect(() => parse({ confirmations: 1, servers: { a: "postgres://u@h1/x", [long]: "postgres://u@h2/x" } })).toThrow(
+      /longer than 52 letters/,
+    );
     expect(() =>
       parse({ confirmations: 1, servers: { a: "postgres://u@h1/x", b: { url: "postgres://u@h2/x", priority: 0 } } }),
     ).toThrow(/only 0/);

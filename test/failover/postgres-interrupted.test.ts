@@ -2,12 +2,14 @@
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { postgresReplication, type Replication, type ServerLink, type ServerSpec } from "conclave/failover";
 import { makeCopies, serverCommand } from "../../scripts/servers/postgres.mjs";
 import { freePorts, launch, type ServerNode } from "../../scripts/servers/process.mjs";
 import { readControl } from "../../src/failover/postgres-control.ts";
 import { homeOf, type PostgresHome } from "../../src/failover/postgres-home.ts";
+import { standbyName } from "../../src/failover/postgres-view.ts";
 
 let base: string;
 let servers: Readonly<Record<string, ServerSpec>>;
@@ -52,12 +54,14 @@ async function prepare(name: string, follows?: string, mends = false): Promise<r
 /** As a guard does. Rejects if the server ends instead. */
 async function started(name: string, follows?: string): Promise<ServerNode> {
   const server = servers[name] as ServerSpec;
+  const primary = servers[follows ?? ""];
   const [command = "", ...args] = await prepare(name, follows);
   const ready = async (): Promise<boolean> => {
     const link = await replication.connect(server);
     const view = await link.view();
+    if (view.is === "up" && primary !== undefined && !view.isLinked) await link.follow(primary);
     link.close();
-    return view.is === "up" && (follows === undefined || view.isLinked);
+    return view.is === "up" && (primary === undefined || view.isLinked);
   };
   const node = await launch({ url: server.url, command, args, log: path.join(base, `${name}.log`), ready });
   running.push(node);
@@ -122,5 +126,126 @@ describe("a standby of PostgreSQL that could not be started", () => {
     await prepare("b", "a", true);
     expect(await readControl(homeIn("b"))).toEqual(before);
     await started("b", "a");
+  }, 120_000);
+});
+
+/** Every commit of the server waits for `standby`. */
+async function promoteWaitingFor(name: string, standby: string, generation: number): Promise<void> {
+  const link = await linkTo(name);
+  const standbys = { primary: name, confirmations: 1, promotable: [standby] };
+  expect(await link.promote({ generation, standbys })).toBe("done");
+  link.close();
+}
+
+/** The standby has everything that the primary has. */
+async function isLevel(primary: string, standby: string): Promise<void> {
+  const [first, second] = [await linkTo(primary), await linkTo(standby)];
+  const positions = async (): Promise<readonly unknown[]> =>
+    (await Promise.all([first.view(), second.view()])).map((view) => (view.is === "up" ? view.position : view));
+  await expect.poll(async () => new Set(await positions()).size, { timeout: 30_000 }).toBe(1);
+  first.close();
+  second.close();
+}
+
+async function ask(name: string, text: string): Promise<void> {
+  const client = new pg.Client({ connectionString: servers[name]?.url });
+  client.on("error", () => {});
+  await client.connect();
+  await client.query(text);
+  await client.end();
+}
+
+/** a was the primary; b is, on timeline 3, which it has begun before the last `writes` of a. */
+async function twoPrimaries(end: "stop" | "kill", writes = "SELECT"): Promise<void> {
+  const old = await started("a");
+  await promoteWaitingFor("a", "b", 2);
+  const standby = await started("b", "a");
+  await ask("a", "CREATE TABLE rows (id int, text text); CHECKPOINT");
+  await isLevel("a", "b");
+  await standby.stop();
+  await ask("a", `SET synchronous_commit = local; ${writes}`);
+  await old[end]();
+  await expect.poll(() => homeIn("a").postmaster()).toBe(undefined);
+  await started("b");
+  await promoteWaitingFor("b", "a", 3);
+}
+
+/** a has fetched the history of b's timeline, and was killed before anybody has taken it back. */
+function hears(): void {
+  const [from, to] = ["b", "a"].map((name) => path.join(base, name, "pg_wal", "00000003.history"));
+  copyFileSync(from ?? "", to ?? "");
+}
+
+async function startsOrNot(name: string): Promise<"starts" | "ends"> {
+  return await started(name).then(
+    () => "starts",
+    () => "ends",
+  );
+}
+
+const SURPLUS = "INSERT INTO rows SELECT i, repeat('x', 1000) FROM generate_series(1, 3000) AS i";
+
+describe("a server of PostgreSQL that has parted from its primary", () => {
+  it("confirms no commit of that primary, although it says that it has come further", async () => {
+    await twoPrimaries("kill", SURPLUS);
+    let isAcknowledged = false;
+    void ask("b", "CREATE TABLE next (id int)").then(
+      () => (isAcknowledged = true),
+      () => {},
+    );
+    await started("a");
+    const link = await linkTo("a");
+    // As often as a guard would try.
+    for (let round = 0; round < 5; round++) expect(await link.follow(servers["b"] as ServerSpec)).toBe("parted");
+    expect(isAcknowledged).toBe(false);
+    link.close();
+  }, 120_000);
+
+  it("counts for nothing where it connects by itself, under the name for an earlier timeline", async () => {
+    await twoPrimaries("kill", SURPLUS);
+    let isAcknowledged = false;
+    void ask("b", "CREATE TABLE next (id int)").then(
+      () => (isAcknowledged = true),
+      () => {},
+    );
+    await started("a");
+    const { port } = servers["b"] as ServerSpec;
+    await ask(
+      "a",
+      `ALTER SYSTEM SET primary_conninfo = 'host=127.0.0.1 port=${port} user=postgres application_name=${standbyName("a", 2)}'`,
+    );
+    await ask("a", "SELECT pg_reload_conf()");
+    await expect
+      .poll(() => readFileSync(path.join(base, "a.log"), "utf8"), { timeout: 30_000 })
+      .toMatch(/(forked off[\s\S]*){5}/);
+    expect(isAcknowledged).toBe(false);
+  }, 120_000);
+
+  it("starts although it has the history of that primary: somebody may have to ask how much it has", async () => {
+    await twoPrimaries("kill", SURPLUS);
+    await started("a");
+    await running.at(-1)?.stop();
+    hears();
+    expect((await readControl(homeIn("a")))?.state).toBe("shut down in recovery");
+    expect(await startsOrNot("a")).toBe("starts");
+    const link = await linkTo("a");
+    expect(await link.view()).toMatchObject({ is: "up", role: "replica", generation: 2 });
+    link.close();
+  }, 120_000);
+
+  it("has parted, too, if its last checkpoint begins at the very place at which its primary has left the timeline", async () => {
+    await twoPrimaries("stop");
+    const left = (await readControl(homeIn("a")))?.checkpoint ?? 0;
+    const history = readFileSync(path.join(base, "b", "pg_wal", "00000003.history"), "utf8");
+    expect(history).toContain(`2\t0/${left.toString(16).toUpperCase()}\t`);
+    hears();
+    expect(await startsOrNot("a")).toBe("starts");
+    const link = await linkTo("a");
+    expect(await link.follow(servers["b"] as ServerSpec)).toBe("parted");
+    link.close();
+    await running.at(-1)?.kill();
+    await expect.poll(() => homeIn("a").postmaster()).toBe(undefined);
+    await prepare("a", "b", true);
+    await started("a", "b");
   }, 120_000);
 });

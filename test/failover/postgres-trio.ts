@@ -1,5 +1,5 @@
 // The trio of PostgreSQL: three copies of one cluster, which only their guards start.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import pg from "pg";
@@ -65,6 +65,16 @@ export class PostgresTrio extends Trio {
     client.on("error", () => {});
     await client.connect();
     return client;
+  }
+
+  protected override written(): string {
+    return SERVERS.map((name) => `== log of ${name}\n${this.#logOf(name)}`).join("\n");
+  }
+
+  #logOf(name: string): string {
+    const folder = path.join(this.dataOf(name), "log");
+    const [last = ""] = readdirSync(folder).toSorted().slice(-1);
+    return readFileSync(path.join(folder, last), "utf8").split("\n").slice(-40).join("\n");
   }
 
   override async end(): Promise<void> {

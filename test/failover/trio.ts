@@ -181,7 +181,12 @@ export abstract class Trio {
   /** What everybody says, for a test that fails. */
   async story(): Promise<string> {
     const status = await this.order("status").catch(String);
-    return `${JSON.stringify(status)}\n${this.told()}`;
+    return `${JSON.stringify(status)}\n${this.told()}\n${this.written()}`;
+  }
+
+  /** What servers have written to logs of their own. */
+  protected written(): string {
+    return "";
   }
 
   told(): string {
