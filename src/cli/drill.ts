@@ -11,7 +11,7 @@ import { type Context, NO, UsageError, YES } from "./command.ts";
 import { Company, NobodyLeads } from "./drill/company.ts";
 import { addressesOf, sweepCables, whyNotCut } from "./drill/network.ts";
 import { progressOf } from "./drill/progress.ts";
-import { type Outcome, summarize, tell } from "./drill/report.ts";
+import { type DrillOutcome, summarize, tell } from "./drill/report.ts";
 import { type DrillFault, FAULTS, play } from "./drill/rounds.ts";
 import { readCount, readDuration, readFlags } from "./flags.ts";
 import { chooseStore, onlyLooking, STORE_HELP } from "./store.ts";
@@ -171,7 +171,7 @@ async function seatOf(
   return looked.kind === "seen" ? looked.seats[0] : undefined;
 }
 
-async function hold(asked: Asked, program: URL, log: string, signal: AbortSignal): Promise<Outcome> {
+async function hold(asked: Asked, program: URL, log: string, signal: AbortSignal): Promise<DrillOutcome> {
   const { store, rounds, faults, ttlMs, candidates: size, election } = asked;
   if (asked.isCut) sweepCables();
   const addresses = asked.isCut ? await cutAddresses(store, store.url) : [];

@@ -4,7 +4,7 @@ import type { Adopted, Lowering, Move } from "../fencing/index.ts";
 import { type ErrorCode, isConclaveError } from "../index.ts";
 import { NO, UNKNOWN, UsageError, YES } from "./command.ts";
 import { onlyName, readFlags } from "./flags.ts";
-import type { GuardOptions } from "../drivers/driver.ts";
+import type { FencingGuardOptions } from "../drivers/driver.ts";
 import { guardAt } from "./guards.ts";
 
 export const help: string = `usage: conclave fence adopt RESOURCE --guard URL --from DOMAIN --to DOMAIN [options]
@@ -56,7 +56,7 @@ export async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-interface Asked extends GuardOptions {
+interface Asked extends FencingGuardOptions {
   readonly verb: "adopt" | "lower";
   readonly resource: string;
   readonly move: Move | Lowering;

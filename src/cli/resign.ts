@@ -56,7 +56,7 @@ export async function run(args: readonly string[]): Promise<number> {
   try {
     const result =
       missingFile(store) === undefined
-        ? await new Request(asking(store, name), name, timeoutMs).make(wanted)
+        ? await new ResignRequest(asking(store, name), name, timeoutMs).make(wanted)
         : { outcome: whenVacant(wanted) };
     process.stdout.write(`${values.json === true ? asJson(name, result) : asText(name, result, timeoutMs)}\n`);
     return result.outcome === "handed-over" || result.outcome === "ended-before" ? YES : NO;
@@ -88,7 +88,7 @@ function whenVacant(wanted: bigint | undefined): Outcome {
 }
 
 /** One request, from the first look to the end of the term that it names. */
-class Request {
+class ResignRequest {
   readonly #store: AskingStore;
   readonly #name: string;
   readonly #until: number;

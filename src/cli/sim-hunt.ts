@@ -47,7 +47,7 @@ const OPTIONS = {
 } as const;
 const SHOWN_MAX = 3;
 
-interface Request {
+interface HuntRequest {
   readonly hunts: readonly Hunt[];
   readonly seed: number;
   /** Undefined: one seed, told. */
@@ -71,7 +71,7 @@ export async function runHunt(args: readonly string[]): Promise<number> {
   const { seeds, faults, control: isControl, json: isJson } = values;
   if (seeds !== undefined && (faults !== undefined || isControl))
     throw new RangeError("--faults and --control go with one seed: --seed S, and no --seeds");
-  const request: Request = {
+  const request: HuntRequest = {
     hunts: readNames(positionals).map(huntNamed),
     seed: wholeNumber("seed", values.seed ?? "1", 0),
     seeds: seeds === undefined ? undefined : wholeNumber("seeds", seeds, 1),
@@ -107,7 +107,7 @@ function readFaults(text: string): readonly number[] {
 
 // ---- one seed ----------------------------------------------------------------------------------------------------------------------------
 
-function tellSeed(hunt: Hunt, { seed, faults, isControl, isJson }: Request): number {
+function tellSeed(hunt: Hunt, { seed, faults, isControl, isJson }: HuntRequest): number {
   const options = { isControl, faults, isRecorded: true };
   const shrunk = faults === undefined ? shrink((less) => hunt.run(seed, less), options) : undefined;
   const hunted = shrunk?.result ?? hunt.run(seed, options);
@@ -149,7 +149,7 @@ export interface Total {
   readonly findings: Finding[];
 }
 
-async function tellSeeds(hunt: Hunt, request: Request): Promise<number> {
+async function tellSeeds(hunt: Hunt, request: HuntRequest): Promise<number> {
   const { seed: from, seeds = 1, isJson } = request;
   const interruption = new AbortController();
   const interrupt = (): void => interruption.abort();

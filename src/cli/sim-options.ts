@@ -1,6 +1,6 @@
 // What `conclave sim PROTOCOL` was asked: words → a complete spec. Nothing runs here; what cannot be understood is a RangeError with a sentence.
 import { parseArgs } from "node:util";
-import { type Parameter, type Setting } from "../protocols/index.ts";
+import { type Parameter, type NodeSetting } from "../protocols/index.ts";
 import {
   checkIds,
   checkNodes,
@@ -162,7 +162,7 @@ function readSettings(
   node: AnySubject["node"],
   words: Words,
   isPartitioned: boolean,
-): Readonly<Record<string, Setting>> {
+): Readonly<Record<string, NodeSetting>> {
   const listens = isPartitioned && Object.hasOwn(node.parameters, "detector") ? { detector: "heartbeat" } : {};
   const given = Object.entries(node.parameters).flatMap(([name, parameter]) =>
     readSetting(node, name, parameter, words),
@@ -170,7 +170,7 @@ function readSettings(
   return { ...listens, ...Object.fromEntries(given) };
 }
 
-type NamedSetting = readonly [name: string, value: Setting];
+type NamedSetting = readonly [name: string, value: NodeSetting];
 
 function readSetting(
   node: AnySubject["node"],

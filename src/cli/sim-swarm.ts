@@ -3,7 +3,7 @@ import type { Sample, SampleOrder } from "../simulator/index.ts";
 import { progressOf, shareOut } from "./sim-pool.ts";
 import { samplesAsCsv, summarize, tellSwarm } from "./sim-report.ts";
 
-export interface Telling {
+export interface SwarmTelling {
   readonly name: string;
   readonly nodes: number;
   /** Whether a term that nobody won says anything about this protocol. */
@@ -17,7 +17,7 @@ export interface Telling {
 /** Runs a swarm and prints it. What depends on the machine goes to stderr. */
 export async function tellSamples(
   order: SampleOrder,
-  { name, nodes, hasVotes, isJson, isCsv, args }: Telling,
+  { name, nodes, hasVotes, isJson, isCsv, args }: SwarmTelling,
 ): Promise<number> {
   const startedAt = performance.now();
   const samples = await takeAll(order, name);

@@ -5,7 +5,7 @@ import type { View } from "./choice.ts";
 import type { GuardOutcome } from "./guard-machine.ts";
 import type { PostgresHome } from "./postgres-home.ts";
 import { type WalPosition, readControl } from "./postgres-control.ts";
-import { conninfoTo, leftAt, LOOK, type Looked, standbyNames, STARTED, viewOf } from "./postgres-view.ts";
+import { conninfoTo, leftAt, LOOK, type ViewRow, standbyNames, STARTED, viewOf } from "./postgres-view.ts";
 import type { Promotion, ServerLink, ServerSpec } from "./replication.ts";
 
 /** What is used of a Client of pg. */
@@ -200,10 +200,10 @@ export class PostgresServerLink implements ServerLink {
     await this.#ask("SELECT pg_reload_conf()");
   }
 
-  async #look(): Promise<Looked> {
+  async #look(): Promise<ViewRow> {
     const [row] = await this.#ask(LOOK);
     if (row === undefined) throw new Error("it said nothing");
-    return row as Looked;
+    return row as ViewRow;
   }
 
   async #ask(text: string, withinMs: number = this.#place.options.timeoutMs): Promise<readonly object[]> {

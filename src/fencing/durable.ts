@@ -7,8 +7,8 @@ import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, wr
 import path from "node:path";
 import { ConclaveError } from "../base/errors.ts";
 import { fileNameOf } from "./disk.ts";
-import { Flights, type Notebook } from "./flights.ts";
-import type { Mark, Remembered } from "./guard.ts";
+import { Flights, type GuardNotebook } from "./flights.ts";
+import type { TokenMark, Remembered } from "./guard.ts";
 import { type Fence, fenceOver } from "./memory.ts";
 import { verifierOf, type Verifying } from "./signed.ts";
 import type { Fenced, Signed } from "./token.ts";
@@ -29,7 +29,7 @@ interface Note {
   readonly left: readonly (readonly [domain: string, value: string | null])[];
 }
 
-class FolderNotebook implements Notebook {
+class FolderNotebook implements GuardNotebook {
   readonly #folder: string;
 
   constructor(folder: string) {
@@ -79,7 +79,7 @@ function fromNote({ domain, mark, left }: Note): Remembered {
   };
 }
 
-function markOf({ value, bid }: NonNullable<Note["mark"]>): Mark {
+function markOf({ value, bid }: NonNullable<Note["mark"]>): TokenMark {
   if (!/^[0-9]{1,39}$/.test(value) || (bid !== undefined && typeof bid !== "string")) throw new TypeError("no token");
   return { value: BigInt(value), bid };
 }

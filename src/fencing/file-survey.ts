@@ -4,21 +4,28 @@
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { unless } from "./disk.ts";
-import { type Claimed, compare, foreignFile, type Names, type Parsed, type Position } from "./file-names.ts";
+import {
+  type TokenFileName,
+  compare,
+  foreignFile,
+  type Names,
+  type ParsedFileName,
+  type TokenPosition,
+} from "./file-names.ts";
 import type { Remembered } from "./guard.ts";
 import { type FencingToken, parseToken } from "./token.ts";
 
-export interface Survey {
+export interface FolderSurvey {
   /** The latest era; −1 while there is none. */
   readonly era: bigint;
   /** What this amounts to for the guard's rule. */
   readonly remembered: Remembered | undefined;
   /** The newest first, over all eras. */
-  readonly claims: readonly Position[];
+  readonly claims: readonly TokenPosition[];
   /** Everything else that bears a token: content, none, temporary. */
-  readonly others: readonly Claimed[];
+  readonly others: readonly TokenFileName[];
   /** File names of what is in `others`. */
-  readonly files: ReadonlyMap<Claimed, string>;
+  readonly files: ReadonlyMap<TokenFileName, string>;
 }
 
 export interface EraRecord {
@@ -28,14 +35,14 @@ export interface EraRecord {
 }
 
 /** Tries again when a file that was listed is gone: then somebody newer has tidied up. */
-export async function survey(folder: string, names: Names): Promise<Survey> {
+export async function survey(folder: string, names: Names): Promise<FolderSurvey> {
   for (;;) {
     const seen = await surveyOnce(folder, names);
     if (seen !== undefined) return seen;
   }
 }
 
-async function surveyOnce(folder: string, names: Names): Promise<Survey | undefined> {
+async function surveyOnce(folder: string, names: Names): Promise<FolderSurvey | undefined> {
   const listed = ((await unless("ENOENT", readdir(folder))) ?? []).flatMap((file) => {
     const parsed = names.parse(file);
     return parsed === undefined ? [] : [{ file, parsed }];
@@ -43,14 +50,14 @@ async function surveyOnce(folder: string, names: Names): Promise<Survey | undefi
   const parsed = listed.map((each) => each.parsed);
   const claims = parsed.filter(isClaimed).filter(({ kind }) => kind === "claim").toSorted((a, b) => compare(b, a)); // prettier-ignore
   const others = parsed.filter(isClaimed).filter(({ kind }) => kind !== "claim");
-  const files = new Map(listed.map(({ file, parsed }) => [parsed as Claimed, file]));
+  const files = new Map(listed.map(({ file, parsed }) => [parsed as TokenFileName, file]));
   const eras = await readEras(folder, names, parsed);
   if (eras === undefined) return undefined;
   const remembered = await remember(folder, names, eras, claims);
   return remembered === "gone" ? undefined : { era: BigInt(eras.length) - 1n, remembered, claims, others, files };
 }
 
-const isClaimed = (parsed: Parsed): parsed is Claimed => parsed.kind !== "era";
+const isClaimed = (parsed: ParsedFileName): parsed is TokenFileName => parsed.kind !== "era";
 
 interface Era {
   readonly domain: string;
@@ -58,7 +65,7 @@ interface Era {
 }
 
 /** In order. */
-async function readEras(folder: string, names: Names, parsed: readonly Parsed[]): Promise<Era[] | undefined> {
+async function readEras(folder: string, names: Names, parsed: readonly ParsedFileName[]): Promise<Era[] | undefined> {
   const count = parsed.filter(({ kind }) => kind === "era").length;
   const eras: Era[] = [];
   for (let era = 0n; era < BigInt(count); era++) {
@@ -91,7 +98,7 @@ async function remember(
   folder: string,
   names: Names,
   eras: readonly Era[],
-  claims: readonly Position[],
+  claims: readonly TokenPosition[],
 ): Promise<Remembered | undefined | "gone"> {
   const domain = eras.at(-1)?.domain;
   if (domain === undefined) return undefined;
@@ -108,7 +115,7 @@ async function remember(
 }
 
 /** Of what was claimed since the last repair, and where that began. */
-function greatest(eras: readonly Era[], claims: readonly Position[], domain: string): bigint | undefined {
+function greatest(eras: readonly Era[], claims: readonly TokenPosition[], domain: string): bigint | undefined {
   const repaired = eras.findLastIndex((era) => era.domain === domain && era.floor !== undefined);
   const values = claims
     .filter(({ era }) => Number(era) >= repaired && eras[Number(era)]?.domain === domain)
@@ -122,7 +129,7 @@ function greatest(eras: readonly Era[], claims: readonly Position[], domain: str
 export async function readClaim(
   folder: string,
   names: Names,
-  position: Position,
+  position: TokenPosition,
   domain?: string,
 ): Promise<FencingToken | undefined> {
   const file = names.claim(position);

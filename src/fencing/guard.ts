@@ -2,10 +2,19 @@
 // deliberate move to another store, or a repair. The rule, and the argument why a guard that keeps to it makes a stale leader harmless, stand in rule.ts.
 import { ConclaveError } from "../base/errors.ts";
 import { adoptByCall, foreignToken, type HowToAdopt, leftDomain, sameNumber, staleToken } from "./refusals.ts";
-import { judge, leave, lower, type Lowering, type Mark, type Move, type Objection, type Remembered } from "./rule.ts";
+import {
+  judge,
+  leave,
+  lower,
+  type Lowering,
+  type TokenMark,
+  type Move,
+  type Objection,
+  type Remembered,
+} from "./rule.ts";
 import type { FencingToken } from "./token.ts";
 
-export type { Lowering, Mark, Move, Remembered } from "./rule.ts";
+export type { Lowering, TokenMark, Move, Remembered } from "./rule.ts";
 
 /** What `adopt` has done, or found done. */
 export interface Adopted {
@@ -43,9 +52,9 @@ function inWords(
     case "foreign":
       return foreignToken(resource, domain, token, howToAdopt);
     case "stale":
-      return staleToken(resource, domain, mark as Mark, token);
+      return staleToken(resource, domain, mark as TokenMark, token);
     case "equal":
-      return sameNumber(resource, domain, mark as Mark, token);
+      return sameNumber(resource, domain, mark as TokenMark, token);
   }
 }
 

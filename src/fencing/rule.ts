@@ -27,7 +27,7 @@ export interface Numbered {
 }
 
 /** How far a domain has come. */
-export interface Mark {
+export interface TokenMark {
   readonly value: bigint;
   /** None right after a domain was adopted again: every term that carried this value came before, and is refused. */
   readonly bid: string | undefined;
@@ -37,7 +37,7 @@ export interface Mark {
 export interface Remembered {
   readonly domain: string;
   /** None until the first token of a newly adopted domain. */
-  readonly mark: Mark | undefined;
+  readonly mark: TokenMark | undefined;
   /** Domain → the greatest value met there, before it was left; none if none was met. */
   readonly left: ReadonlyMap<string, bigint | undefined>;
 }

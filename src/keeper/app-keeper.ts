@@ -23,7 +23,7 @@
 import { closeSync, unlinkSync } from "node:fs";
 import { openStore } from "../drivers/open-store.ts";
 import type { Store } from "../stores/contract.ts";
-import { type Estate, Estates, willOf } from "./estates.ts";
+import { type SessionEstate, Estates, willOf } from "./estates.ts";
 import { fateOf, whatRemains } from "./fate.ts";
 import { type Family, follow } from "./kin.ts";
 import { readLines } from "./lines.ts";
@@ -31,7 +31,7 @@ import { monotonicMs } from "./monotonic.ts";
 import { lookAt, type ProcessId } from "./processes.ts";
 import { leaveStderr, shareStderr } from "./stderr.ts";
 import { executeWill, WILL_TIMEOUT_MS } from "./will.ts";
-import type { FromKeeper, ToKeeper } from "./words.ts";
+import type { FromAppKeeper, ToAppKeeper } from "./words.ts";
 
 const FIRST_LIFE = 3;
 /** Less than ten seconds after its app, this process is gone. */
@@ -51,7 +51,7 @@ const stores = new Map<string, Promise<Store>>();
 const peers = new Set<number>();
 /** Index → the file by which rivals find it. */
 const lives = new Map<number, string>();
-const wills = new Map<Estate, Promise<void>>();
+const wills = new Map<SessionEstate, Promise<void>>();
 
 let family: Family | undefined;
 let looksForChildren = true;
@@ -62,7 +62,7 @@ let hasLeft = false;
 let reported = "";
 let nap: NodeJS.Timeout | undefined;
 
-function hear(word: ToKeeper): void {
+function hear(word: ToAppKeeper): void {
   if (word.word === "farewell") process.exit(0);
   if (word.word === "peer") peers.add(word.peer);
   else if (word.word === "hello") greet(word);
@@ -72,7 +72,7 @@ function hear(word: ToKeeper): void {
   }
 }
 
-function greet(hello: Extract<ToKeeper, { word: "hello" }>): void {
+function greet(hello: Extract<ToAppKeeper, { word: "hello" }>): void {
   family = { child: hello.app, mark: hello.mark, sharesGroup: true, image: imageOf(hello.app), known: [] };
   ({ looksForChildren } = hello);
   hello.lives.forEach((file, index) => lives.set(index, file));
@@ -87,7 +87,7 @@ function imageOf({ pid, startedAt }: ProcessId): string | undefined {
   return found?.startedAt === startedAt ? found.image : undefined;
 }
 
-function say(word: FromKeeper): void {
+function say(word: FromAppKeeper): void {
   process.stdout.write(`${JSON.stringify(word)}\n`);
 }
 
@@ -171,7 +171,7 @@ function letGo(life: number): void {
 }
 
 /** Until the store has answered: again and again is the same. */
-async function giveBack(estate: Estate): Promise<void> {
+async function giveBack(estate: SessionEstate): Promise<void> {
   for (;;) {
     const why = await tryToGiveBack(estate);
     if (why === undefined) return;
@@ -182,7 +182,7 @@ async function giveBack(estate: Estate): Promise<void> {
   }
 }
 
-async function tryToGiveBack(estate: Estate): Promise<string | undefined> {
+async function tryToGiveBack(estate: SessionEstate): Promise<string | undefined> {
   try {
     const store = await storeOf(estate.url);
     const why = await executeWill(store, willOf(estate));
@@ -227,7 +227,7 @@ for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"] as const) process.on(signal
 shareStderr();
 for (const stream of [process.stdin, process.stdout]) stream.on("error", () => {});
 process.on("uncaughtException", (error) => report(error.message));
-readLines(process.stdin, (line) => hear(JSON.parse(line) as ToKeeper));
+readLines(process.stdin, (line) => hear(JSON.parse(line) as ToAppKeeper));
 process.stdin.on("close", () => {
   cutAtMs = monotonicMs();
   look();

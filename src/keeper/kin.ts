@@ -11,7 +11,15 @@
 // term is not given back early while it lives (supervisor.ts, keeper.ts). Root can read everything, and has no suspects.
 //
 // What is neither: who has left group and session, whose parent has ended before anybody looked, and whose environment is readable and has no mark.
-import { childrenOf, type Listed, living, lookAt, type ProcessId, type Seen, userOf } from "./processes.ts";
+import {
+  childrenOf,
+  type ListedProcess,
+  living,
+  lookAt,
+  type ProcessId,
+  type SeenProcess,
+  userOf,
+} from "./processes.ts";
 
 /** Whose relatives are looked for. */
 export interface Family {
@@ -21,7 +29,7 @@ export interface Family {
   readonly mark: string;
   /** Strangers may be in its process group: it was started by a shell, which puts a whole pipeline into one. In its session are only descendants. */
   readonly sharesGroup?: true | undefined;
-  /** Where its program lies in memory (`Listed.image`): another process with the same image is a fork of it that has not become another program yet. */
+  /** Where its program lies in memory (`ListedProcess.image`): another process with the same image is a fork of it that has not become another program yet. */
   readonly image?: string | undefined;
   /** Descendants that were seen below it. Grows. */
   readonly known: ProcessId[];
@@ -62,7 +70,7 @@ export function findKin(cell: Family): Kin {
   return { ours: [...ours.values()], suspects: suspectsAmong(hidden, all, cell) };
 }
 
-function isOurs(each: Seen, cell: Family): boolean {
+function isOurs(each: SeenProcess, cell: Family): boolean {
   if (each.mark === "marked" || cell.known.some((known) => isSame(known, each))) return true;
   if (each.image !== "" && each.image === cell.image && each.pid !== cell.child.pid) return true;
   const isInGroup = each.group === cell.child.pid && cell.sharesGroup !== true;
@@ -78,14 +86,18 @@ export function isNumberOfStrangers({ child }: Family): boolean {
   return leader !== undefined && !leader.isZombie && leader.startedAt !== child.startedAt;
 }
 
-function suspectsAmong(hidden: readonly Listed[], all: readonly Listed[], { child }: Family): readonly number[] {
+function suspectsAmong(
+  hidden: readonly ListedProcess[],
+  all: readonly ListedProcess[],
+  { child }: Family,
+): readonly number[] {
   const own = process.getuid?.();
   if (own === undefined || own === 0 || hidden.length === 0) return [];
   const byPid = new Map(all.map((each) => [each.pid, each]));
   const heirs = ancestorsOf(process.pid, byPid);
-  const isYoung = (each: Listed): boolean => Number(each.startedAt) >= Number(child.startedAt);
+  const isYoung = (each: ListedProcess): boolean => Number(each.startedAt) >= Number(child.startedAt);
   // From it upwards, until one to whom an orphan of ours may have been given.
-  const isYoungAllTheWay = (each: Listed | undefined): boolean =>
+  const isYoungAllTheWay = (each: ListedProcess | undefined): boolean =>
     each === undefined || heirs.has(each.pid) || (isYoung(each) && isYoungAllTheWay(byPid.get(each.parent)));
   return hidden
     .filter((each) => !heirs.has(each.pid) && isYoungAllTheWay(each) && userOf(each.pid) === own)
@@ -93,7 +105,7 @@ function suspectsAmong(hidden: readonly Listed[], all: readonly Listed[], { chil
 }
 
 /** The kernel gives an orphan to process 1 or to an ancestor that has asked for it (a subreaper); which one has, nobody can tell. */
-function ancestorsOf(pid: number, byPid: ReadonlyMap<number, Listed>): ReadonlySet<number> {
+function ancestorsOf(pid: number, byPid: ReadonlyMap<number, ListedProcess>): ReadonlySet<number> {
   const found = new Set([1, pid]);
   for (let each = lookAt(pid); each !== undefined && !found.has(each.parent); each = byPid.get(each.parent))
     found.add(each.parent);

@@ -11,10 +11,10 @@ import { strike } from "./estates.ts";
 import { readLines } from "./lines.ts";
 import { keeperEnvironment } from "./mark.ts";
 import type { ProcessId } from "./processes.ts";
-import type { FromKeeper, KeptHold, KeptSession, ToKeeper } from "./words.ts";
+import type { FromAppKeeper, KeptHold, KeptSession, ToAppKeeper } from "./words.ts";
 
 /** A descriptor that rivals watch (`ShowsLife`). */
-export interface Life {
+export interface LifeDescriptor {
   readonly descriptor: number;
   /** Which socket it is: the number of a descriptor is used again. */
   readonly id: string;
@@ -24,7 +24,7 @@ export interface Life {
 export interface OpenedSession {
   readonly url: string;
   readonly quietMs: number;
-  readonly life: Life | undefined;
+  readonly life: LifeDescriptor | undefined;
   readonly session: KeptSession;
 }
 
@@ -57,7 +57,7 @@ const LEAVES_WITHIN_MS = 2000;
 /** A keeper that reads nothing is stopped or hangs. */
 const UNREAD_MOST_BYTES = 4 * 1024 * 1024;
 
-export class KeeperLink {
+export class AppKeeperLink {
   readonly #options: LinkOptions;
   readonly #sessions = new Map<number, TrackedSession>();
   readonly #listeners = new Set<(why: string) => void>();
@@ -102,7 +102,7 @@ export class KeeperLink {
   }
 
   /** Resolves when a keeper holds the descriptor. */
-  holds(life: Life): Promise<void> {
+  holds(life: LifeDescriptor): Promise<void> {
     const isHeld = [this.#keeper, this.#former].some((each) => each?.isReady === true && each.lives.includes(life.id));
     if (isHeld) return Promise.resolve();
     return new Promise((resolve) => this.#waiters.push({ life: life.id, resolve }));
@@ -166,13 +166,13 @@ export class KeeperLink {
       stream?.on("error", () => {});
       (stream as unknown as { unref?: () => void } | null)?.unref?.();
     }
-    if (child.stdout) readLines(child.stdout, (line) => this.#hear(keeper, JSON.parse(line) as FromKeeper));
+    if (child.stdout) readLines(child.stdout, (line) => this.#hear(keeper, JSON.parse(line) as FromAppKeeper));
     return keeper;
   }
 
   /** One that was closed since may have its number taken by something else, which is none of ours to hand on. */
-  #livesOpen(): readonly Life[] {
-    const found = new Map<string, Life>();
+  #livesOpen(): readonly LifeDescriptor[] {
+    const found = new Map<string, LifeDescriptor>();
     for (const { life } of this.#sessions.values())
       if (life !== undefined && lifeId(life.descriptor) === life.id) found.set(life.id, life);
     return [...found.values()];
@@ -199,12 +199,12 @@ export class KeeperLink {
     this.#say({ word: "session", key, url, quietMs, life, session, holds });
   }
 
-  #say(word: ToKeeper): void {
+  #say(word: ToAppKeeper): void {
     if (this.#keeper !== undefined) send(this.#keeper, word);
     if (this.#former !== undefined && word.word !== "hello" && word.word !== "session") send(this.#former, word);
   }
 
-  #hear(keeper: Keeper, _ready: FromKeeper): void {
+  #hear(keeper: Keeper, _ready: FromAppKeeper): void {
     if (keeper !== this.#keeper) return;
     keeper.isReady = true;
     this.#pauseMs = 0;
@@ -245,7 +245,7 @@ export class KeeperLink {
 }
 
 /** One that does not read is replaced: what waits for it is memory of the app. */
-function send(keeper: Keeper, word: ToKeeper): void {
+function send(keeper: Keeper, word: ToAppKeeper): void {
   const { stdin } = keeper.process;
   stdin?.write(`${JSON.stringify(word)}\n`);
   // Where no descriptor is left there is no stream at all.

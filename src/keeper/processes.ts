@@ -13,7 +13,7 @@ export interface ProcessId {
   readonly startedAt: string;
 }
 
-export interface Listed extends ProcessId {
+export interface ListedProcess extends ProcessId {
   readonly parent: number;
   readonly group: number;
   /** 0 where the system does not say. */
@@ -24,7 +24,7 @@ export interface Listed extends ProcessId {
 }
 
 /** Whether its environment, as it was when it was started, has the mark in it. `hidden`: that may not be read. Linux only; elsewhere nothing is marked. */
-export interface Seen extends Listed {
+export interface SeenProcess extends ListedProcess {
   readonly mark: "marked" | "unmarked" | "hidden";
 }
 
@@ -45,7 +45,7 @@ export function isGone({ pid, startedAt }: ProcessId): boolean {
 }
 
 /** As the kernel shows it now; undefined if there is no such process. */
-export function lookAt(pid: number): Listed | undefined {
+export function lookAt(pid: number): ListedProcess | undefined {
   return read(pid);
 }
 
@@ -53,7 +53,7 @@ export function lookAt(pid: number): Listed | undefined {
  * All that run, stopped ones among them, without this process. One that forks and ends meanwhile does not hide its child (`survey`): its environment is
  * read before it is seen to live, so who was seen and counts as unmarked had no marked child before that.
  */
-export function living(mark: string): readonly Seen[] {
+export function living(mark: string): readonly SeenProcess[] {
   if (!isLinux)
     return fromPs(["-A"])
       .filter(({ pid, isZombie }) => pid !== process.pid && !isZombie)
@@ -68,7 +68,7 @@ export function living(mark: string): readonly Seen[] {
 }
 
 /** Environment and place in memory of one program: a process that has become another one between the two looks is looked at again. */
-function lookAtOneProgram(pid: number): readonly [Buffer | "hidden", Listed | undefined] {
+function lookAtOneProgram(pid: number): readonly [Buffer | "hidden", ListedProcess | undefined] {
   for (let tries = 0; ; tries++) {
     const before = fromProc(pid);
     const environment = environmentOf(pid);
@@ -139,7 +139,7 @@ function survey<T>(meant: (pid: number) => T | undefined): readonly T[] {
   }
 }
 
-function read(pid: number): Listed | undefined {
+function read(pid: number): ListedProcess | undefined {
   return isLinux ? fromProc(pid) : fromPs(["-p", String(pid)])[0];
 }
 
@@ -150,7 +150,7 @@ function pids(): readonly number[] {
 }
 
 /** Fields of /proc/PID/stat after the name, which may hold anything: state is the third, then parent, group and session; the start time is the 22nd. */
-function fromProc(pid: number): Listed | undefined {
+function fromProc(pid: number): ListedProcess | undefined {
   const stat = ofProcess(() => readFileSync(`/proc/${pid}/stat`, "latin1"));
   if (stat === undefined) return undefined;
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
@@ -200,7 +200,7 @@ function ofProcess<T, O = undefined>(read: () => T, otherwise?: O): T | O | unde
   }
 }
 
-function fromPs(which: readonly string[]): readonly Listed[] {
+function fromPs(which: readonly string[]): readonly ListedProcess[] {
   const { spawnSync } = process.getBuiltinModule("node:child_process"); // at first use: most hosts have /proc
   const { stdout } = spawnSync("ps", ["-o", "pid=,ppid=,pgid=,stat=,lstart=", ...which], { encoding: "utf8" });
   return (stdout ?? "").split("\n").flatMap((line) => {

@@ -16,7 +16,7 @@ export interface KeptHold {
 }
 
 /** `key` is one session of one candidate; a new session has a new key. */
-export type ToKeeper =
+export type ToAppKeeper =
   | {
       readonly word: "hello";
       readonly app: ProcessId;
@@ -52,6 +52,6 @@ export type ToKeeper =
   | { readonly word: "farewell" };
 
 /** It has read everything up to its hello, and holds the descriptors. */
-export interface FromKeeper {
+export interface FromAppKeeper {
   readonly word: "ready";
 }

@@ -45,7 +45,7 @@ import {
   sendFarewell,
   strikeLeftover,
 } from "./session.ts";
-import type { Answer, Effect, Errand, Heard, Machine, Open, Opening, Standing } from "./state.ts";
+import type { Answer, Effect, Errand, Heard, Machine, Open, Opening, StandingStage } from "./state.ts";
 
 type ErrandOf<K extends Errand["kind"]> = Extract<Errand, { kind: K }>;
 
@@ -241,7 +241,7 @@ const MISSING: Unknown = { kind: "unknown", cause: "the driver answered fewer cl
 function handleClaimed(
   machine: Machine,
   open: Open,
-  campaign: CampaignIn<Standing>,
+  campaign: CampaignIn<StandingStage>,
   claimed: Claimed,
   heard: Heard | undefined,
   now: Reading,
@@ -279,7 +279,7 @@ function handleClaimed(
 /** No answer, or a refusal: the same again after a pause. An attempt without an answer keeps its bid (law 7); a refused one was not applied. */
 function failPursuit(
   machine: Machine,
-  campaign: CampaignIn<Standing>,
+  campaign: CampaignIn<StandingStage>,
   what: string,
   failure: Unknown | Refused,
   now: Reading,

@@ -38,14 +38,14 @@ import { leaveBehind, nextProofAt } from "./session.ts";
 import type {
   Campaign,
   Effect,
-  Ending,
-  Leading,
+  EndingStage,
+  LeadingStage,
   Machine,
   Open,
   Pursuit,
-  Settling,
+  SettlingStage,
   Stage,
-  Standing,
+  StandingStage,
   TermRecord,
 } from "./state.ts";
 
@@ -113,7 +113,7 @@ function becomeStanding(machine: Machine, campaign: Campaign, dueAt: number, eff
   emit(effects, { type: "standing", election: campaign.name });
 }
 
-function standing(machine: Machine, notBefore: number): Standing {
+function standing(machine: Machine, notBefore: number): StandingStage {
   const { session, settings } = machine;
   const attempt = {
     bid: undefined,
@@ -134,7 +134,7 @@ function standing(machine: Machine, notBefore: number): Standing {
 }
 
 /** The session that the attempt was made with is over: begin anew with the next one. What was seen of the seat stays seen. */
-export function restartPursuit(machine: Machine, campaign: CampaignIn<Standing>, now: Reading): void {
+export function restartPursuit(machine: Machine, campaign: CampaignIn<StandingStage>, now: Reading): void {
   const { pursuit } = campaign.stage;
   pursuit.bid = undefined;
   pursuit.firstSentAt = undefined;
@@ -150,7 +150,7 @@ export function restartPursuit(machine: Machine, campaign: CampaignIn<Standing>,
 }
 
 /** Acts as soon as it may: now, or when it has cooled down. */
-export function hasten(machine: Machine, campaign: CampaignIn<Standing>, now: Reading): void {
+export function hasten(machine: Machine, campaign: CampaignIn<StandingStage>, now: Reading): void {
   schedule(machine.agenda, campaign, Math.max(now.mono, campaign.stage.notBefore));
 }
 
@@ -183,7 +183,7 @@ export function withdraw(machine: Machine, campaign: Campaign, now: Reading, eff
 export function grant(
   machine: Machine,
   open: Open,
-  campaign: CampaignIn<Standing>,
+  campaign: CampaignIn<StandingStage>,
   hold: Hold,
   now: Reading,
   effects: Effect[],
@@ -245,7 +245,7 @@ export function watchOwn(machine: Machine, open: Open, { name, bid }: Hold, effe
  * Where one keep extends all, the session's; where each record is renewed by itself, one dated at the FIRST send of this claim. A record falls
  * with its session, so it is never dated later than the session's last proven keep: its drain must fit in before either ends.
  */
-function lifelineOf(machine: Machine, open: Open, stage: Standing): Lifeline {
+function lifelineOf(machine: Machine, open: Open, stage: StandingStage): Lifeline {
   const { firstSentAt } = stage.pursuit;
   if (machine.settings.guarantee.keep === "one-request" || firstSentAt === undefined) return open.lifeline;
   return createLifeline(earlierOf(firstSentAt, open.lifeline.provenAt), open.session.ttlMs, open.pace, open.bounds);
@@ -260,7 +260,7 @@ function hasRegressed(campaign: Campaign, { token }: Hold): boolean {
 function handBack(
   machine: Machine,
   open: Open,
-  campaign: CampaignIn<Standing>,
+  campaign: CampaignIn<StandingStage>,
   hold: Hold,
   why: "late" | "regressed",
   now: Reading,
@@ -274,7 +274,7 @@ function handBack(
 
 // ---- ending and settling -------------------------------------------------------------------------------------------------------------
 
-export function becomeEnding(campaign: CampaignIn<Leading>, reason: LossReason, effects: Effect[]): void {
+export function becomeEnding(campaign: CampaignIn<LeadingStage>, reason: LossReason, effects: Effect[]): void {
   enter(campaign, { kind: "ending", term: campaign.stage.term, reason });
   emit(effects, { type: "state", election: campaign.name, state: "ending", reason });
 }
@@ -282,7 +282,7 @@ export function becomeEnding(campaign: CampaignIn<Leading>, reason: LossReason, 
 /** Law 5: the deadline has passed, or the store has said so. Not held from here on. */
 export function becomeLost(
   machine: Machine,
-  campaign: CampaignIn<Leading | Ending>,
+  campaign: CampaignIn<LeadingStage | EndingStage>,
   reason: LossReason,
   now: Reading,
   effects: Effect[],
@@ -299,7 +299,7 @@ export function becomeLost(
 }
 
 /** The work has settled while the term was held: now, and only now, the store is told. */
-function becomeReleasing(machine: Machine, open: Open, campaign: CampaignIn<Ending>, now: Reading): void {
+function becomeReleasing(machine: Machine, open: Open, campaign: CampaignIn<EndingStage>, now: Reading): void {
   const { term, reason } = campaign.stage;
   enter(campaign, { kind: "settling", term, reason, awaits: "release", since: now.mono });
   strike(machine.agenda, campaign);
@@ -327,7 +327,7 @@ export function settle(machine: Machine, campaign: Campaign, now: Reading, effec
 /** The store has been told, or could not be: the term is over either way, and a release without an answer is sent again. */
 export function released(
   machine: Machine,
-  campaign: CampaignIn<Settling>,
+  campaign: CampaignIn<SettlingStage>,
   outcome: "released" | "unknown",
   now: Reading,
   effects: Effect[],
@@ -337,7 +337,7 @@ export function released(
 }
 
 /** A lost term whose work has not settled in time. Reported once. */
-export function overstay(campaign: CampaignIn<Settling>, now: Reading, effects: Effect[]): void {
+export function overstay(campaign: CampaignIn<SettlingStage>, now: Reading, effects: Effect[]): void {
   const { since, term } = campaign.stage;
   const byMs = now.mono - Math.min(since, term.lifeline.deadline.mono);
   emit(effects, { type: "overstayed", election: campaign.name, byMs });
@@ -374,7 +374,7 @@ function makesWay({ stage }: Campaign): boolean {
 // ---- what others show ----------------------------------------------------------------------------------------------------------------
 
 /** Remembers the greatest token of another attempt, and reports a change of leader. */
-export function noteSeat(campaign: CampaignIn<Standing>, seat: Seat, effects: Effect[]): void {
+export function noteSeat(campaign: CampaignIn<StandingStage>, seat: Seat, effects: Effect[]): void {
   const { holder } = seat;
   const mine = holder?.bid !== undefined && holder.bid === campaign.stage.pursuit.bid;
   // Without its domain a token cannot be compared with any other.

@@ -15,7 +15,7 @@ import { elapsedMs } from "./deadline.ts";
 import type { Claimed, Hold } from "./exchange.ts";
 import { expire } from "./expiry.ts";
 import { createLifeline, extend, stateOf } from "./lifeline.ts";
-import type { Effect, Heard, Machine, Open, Pursuit, Standing } from "./state.ts";
+import type { Effect, Heard, Machine, Open, Pursuit, StandingStage } from "./state.ts";
 
 /**
  * Only where the candidate stands already, and where the last keep, once confirmed, leaves the time for another. Not with manual renewal: there a term counts
@@ -32,7 +32,7 @@ export function hasCredit(machine: Machine, open: Open, pursuit: Pursuit, now: R
 export function handleGranted(
   machine: Machine,
   open: Open,
-  campaign: CampaignIn<Standing>,
+  campaign: CampaignIn<StandingStage>,
   { hold, confirms }: Extract<Claimed, { kind: "granted" }>,
   heard: Heard | undefined,
   now: Reading,
@@ -64,7 +64,13 @@ function redeem(
 }
 
 /** First in the line, and not proven: the place stays, no claim of it is on credit again, and so a keep with proof comes next (machine.ts, `pursue`). */
-function proveFirst(machine: Machine, open: Open, campaign: CampaignIn<Standing>, place: Hold, now: Reading): void {
+function proveFirst(
+  machine: Machine,
+  open: Open,
+  campaign: CampaignIn<StandingStage>,
+  place: Hold,
+  now: Reading,
+): void {
   const { pursuit } = campaign.stage;
   if (pursuit.shape === "line") {
     pursuit.place = place;

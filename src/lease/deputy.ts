@@ -38,7 +38,7 @@ export interface Charge {
 }
 
 /** A keep of the machine, for the deputy to carry out. */
-export interface Order extends Charge {
+export interface KeepOrder extends Charge {
   readonly errand: number;
   readonly sentAt: Reading;
   /** What it leaves in the session's record. */
@@ -90,7 +90,7 @@ export function createDeputy(settings: Settings, seed: number): Deputy {
 // ---- the machine's side --------------------------------------------------------------------------------------------------------------
 
 /** The order for this call of the machine; undefined if it is not a keep of its present session. */
-export function orderOf(machine: Machine, errand: number, request: Request): Order | undefined {
+export function orderOf(machine: Machine, errand: number, request: Request): KeepOrder | undefined {
   const { session } = machine;
   const sent = machine.errands.get(errand);
   if (request.method !== "keep" || sent?.kind !== "keep") return undefined;
@@ -132,7 +132,7 @@ export function takeCharge(deputy: Deputy, charge: Charge): void {
  */
 export function takeOrder(
   deputy: Deputy,
-  order: Order,
+  order: KeepOrder,
   turnedAt: Reading,
   now: Reading,
   effects: DeputyEffect[],
@@ -146,7 +146,7 @@ export function takeOrder(
 }
 
 /** Where nothing is known yet of what stands in the record, the beat is left over anything. */
-function named({ open: { session }, beat }: Order): Session {
+function named({ open: { session }, beat }: KeepOrder): Session {
   return session.beats === undefined && beat !== undefined ? { ...session, beats: [beat] } : session;
 }
 

@@ -22,7 +22,7 @@ import { becomeEnding, type CampaignIn, isIn } from "./campaign.ts";
 import type { Invitation, Seat, Token } from "./exchange.ts";
 import { greatestIn } from "./greatest.ts";
 import { send } from "./report.ts";
-import type { Campaign, Effect, Machine, Request, Standing } from "./state.ts";
+import type { Campaign, Effect, Machine, Request, StandingStage } from "./state.ts";
 
 /** A term that is younger is not given up for a priority. */
 const LEAST_TENURE_TTLS = 2;
@@ -73,7 +73,7 @@ function beCourteous(machine: Machine, campaign: Campaign, { token, priority }: 
 }
 
 /** Whether a claim that would be sent now is put off, because another is invited. Once for each term: then the name is claimed, whether the other lives or not. */
-export function holdsBack(machine: Machine, campaign: CampaignIn<Standing>, now: Reading): boolean {
+export function holdsBack(machine: Machine, campaign: CampaignIn<StandingStage>, now: Reading): boolean {
   const { courtesy, stage } = campaign;
   if (courtesy === undefined || courtesy.isSpent || now.mono >= courtesy.until) return false;
   if (stage.pursuit.bid !== undefined) return false; // law 7: this attempt has been sent, and is sent again until its answer is definite
@@ -86,7 +86,7 @@ export function holdsBack(machine: Machine, campaign: CampaignIn<Standing>, now:
 /** A look has shown this seat. With a priority: those who lead and wait are told again that this candidate waits. */
 export function plead(
   machine: Machine,
-  campaign: CampaignIn<Standing>,
+  campaign: CampaignIn<StandingStage>,
   seat: Seat,
   now: Reading,
   effects: Effect[],
@@ -102,7 +102,7 @@ export function plead(
 }
 
 /** It has a session that is proven, the store answers it, and it is not to stay away. */
-function couldClaim({ session }: Machine, { stage }: CampaignIn<Standing>, now: Reading): boolean {
+function couldClaim({ session }: Machine, { stage }: CampaignIn<StandingStage>, now: Reading): boolean {
   return (
     session.kind === "open" && session.failures === 0 && stage.pursuit.failures === 0 && now.mono >= stage.notBefore
   );

@@ -11,7 +11,7 @@ import type { Reading } from "../base/clock.ts";
 import { nextPollAt } from "./backoff.ts";
 import { type CampaignIn, noteSeat } from "./campaign.ts";
 import type { Hold, Seat } from "./exchange.ts";
-import type { Effect, LinePursuit, Machine, Open, Standing } from "./state.ts";
+import type { Effect, LinePursuit, Machine, Open, StandingStage } from "./state.ts";
 
 /** What a due pursuit does next. */
 export function nextLineMove(pursuit: LinePursuit): "claim" | "look" {
@@ -25,7 +25,7 @@ export function nextLineMove(pursuit: LinePursuit): "claim" | "look" {
 export function handleWaiting(
   machine: Machine,
   open: Open,
-  campaign: CampaignIn<Standing>,
+  campaign: CampaignIn<StandingStage>,
   pursuit: LinePursuit,
   hold: Hold,
   now: Reading,
@@ -51,7 +51,7 @@ function nextAt(machine: Machine, pursuit: LinePursuit, now: Reading): number {
 /** A look answered where I stand. */
 export function handleLineSeat(
   machine: Machine,
-  campaign: CampaignIn<Standing>,
+  campaign: CampaignIn<StandingStage>,
   pursuit: LinePursuit,
   seat: Seat,
   now: Reading,

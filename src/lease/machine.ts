@@ -48,7 +48,7 @@ import { doubtHold, rotaOf } from "./rota.ts";
 import { send } from "./report.ts";
 import { askRenewal, openSession, sendFarewell, sendKeep, sendLeftovers } from "./session.ts";
 import type { Settings } from "./settings.ts";
-import type { Campaign, Effect, Input, Machine, Open, Pursuit, Standing } from "./state.ts";
+import type { Campaign, Effect, Input, Machine, Open, Pursuit, StandingStage } from "./state.ts";
 
 export function createMachine(settings: Settings, nonce: string, seed: number): Machine {
   const rng = createRng(seed);
@@ -213,7 +213,7 @@ function handleHint(machine: Machine, hint: Hint, now: Reading, effects: Effect[
 
 function hearOfSeat(
   machine: Machine,
-  campaign: CampaignIn<Standing>,
+  campaign: CampaignIn<StandingStage>,
   { seat }: Hint,
   now: Reading,
   effects: Effect[],
@@ -330,7 +330,7 @@ function markSent(machine: Machine, name: Name, errand: number): void {
 
 function pursue(
   machine: Machine,
-  campaign: CampaignIn<Standing>,
+  campaign: CampaignIn<StandingStage>,
   now: Reading,
   claims: Claim[],
   questions: Question[],

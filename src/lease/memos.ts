@@ -4,7 +4,7 @@ import type { Reading } from "../base/clock.ts";
 import { ConclaveError, TermLostError } from "../base/errors.ts";
 import type { Refused, Unknown } from "../base/outcome.ts";
 import { becomeLost, heldTerm, isIn } from "./campaign.ts";
-import type { Hold, Memo, MemosRead, MemoWritten, Name } from "./exchange.ts";
+import type { Hold, StoredMemo, MemosRead, MemoWritten, Name } from "./exchange.ts";
 import { endSession } from "./expiry.ts";
 import { advance, conclude, keyOf, postpone } from "./memo-book.ts";
 import { emitError, errorOf } from "./report.ts";
@@ -96,7 +96,7 @@ function hearWritten(
  * An earlier write of this very term that came late, after it had been given up, is written over: the tries of the present one were sent over a version that will not
  * stand again, so that none of them is applied behind our back. Anything else was written past the seat: by hand, or by a copy of this process.
  */
-function hearConflict(hold: Hold, memo: MemoKey, stands: Memo | undefined, effects: Effect[]): void {
+function hearConflict(hold: Hold, memo: MemoKey, stands: StoredMemo | undefined, effects: Effect[]): void {
   if (isOf(hold, stands) && stands.n < memo.n) {
     memo.over = stands.version;
     return;
@@ -106,7 +106,7 @@ function hearConflict(hold: Hold, memo: MemoKey, stands: Memo | undefined, effec
   conclude(memo, new ConclaveError("STORE_FOREIGN_DATA", message), effects);
 }
 
-function isOf({ token }: Hold, memo: Memo | undefined): memo is Memo {
+function isOf({ token }: Hold, memo: StoredMemo | undefined): memo is StoredMemo {
   return memo !== undefined && memo.token.value === token?.value && memo.token.bid === token.bid;
 }
 

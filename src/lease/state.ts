@@ -185,9 +185,9 @@ export interface Campaign extends AgendaEntry {
   pleadAt: number;
 }
 
-export type Stage = Standing | Leading | Ending | Settling;
+export type Stage = StandingStage | LeadingStage | EndingStage | SettlingStage;
 
-export interface Standing {
+export interface StandingStage {
   readonly kind: "standing";
   readonly pursuit: Pursuit;
   /** Manual renewal: a keep of at least this number must be proven before anything is claimed. */
@@ -196,20 +196,20 @@ export interface Standing {
   notBefore: number;
 }
 
-export interface Leading {
+export interface LeadingStage {
   readonly kind: "leading";
   readonly term: TermRecord;
 }
 
 /** The signal has aborted; still held until the work has settled or the deadline comes. */
-export interface Ending {
+export interface EndingStage {
   readonly kind: "ending";
   readonly term: TermRecord;
   readonly reason: LossReason;
 }
 
 /** No longer held. Waits for the work of a lost term, or for the store's answer to a release. */
-export interface Settling {
+export interface SettlingStage {
   readonly kind: "settling";
   readonly term: TermRecord;
   readonly reason: LossReason;
@@ -251,13 +251,13 @@ export interface RacePursuit extends Attempt {
   readonly shape: "race";
   /** The version the unanswered claim replaces. */
   over: Version | undefined;
-  seen: Seen | undefined;
+  seen: SeenVersion | undefined;
   /** Vacant, for all we know: nothing was seen yet, or a hint says so. */
   hopeful: boolean;
 }
 
 /** A version that was looked at, and from when on it may be replaced (Infinity: never while it stands). */
-export interface Seen {
+export interface SeenVersion {
   readonly version: Version;
   readonly takeAt: number;
 }

@@ -1,6 +1,6 @@
 // What operators see of a group, and what they can ask for. Reads and looks: hints, and no proof.
 import type { Candidate } from "../election/face.ts";
-import type { Call, Memo, Seat, Store } from "../stores/contract.ts";
+import type { Call, StoredMemo, Seat, Store } from "../stores/contract.ts";
 import { readAllMemos } from "../stores/memos.ts";
 import { ConclaveError } from "../base/errors.ts";
 import { askedOnce } from "../base/outcome.ts";
@@ -99,9 +99,9 @@ function tokenOf(id: string, seat: Seat | undefined): readonly (readonly [string
 }
 
 function leadsOf(
-  memos: readonly Memo[],
+  memos: readonly StoredMemo[],
   group: string,
-  index: Memo | undefined,
+  index: StoredMemo | undefined,
   there: ReadonlyMap<string, bigint>,
 ): readonly LeadStatus[] {
   if (index === undefined) return [];

@@ -9,7 +9,7 @@ import type { Candidate, Election } from "../election/face.ts";
 import { writeReservedMemo } from "../election/memo.ts";
 import { nap } from "../election/nap.ts";
 import type { Term } from "../election/term.ts";
-import type { Memo, Store } from "../stores/contract.ts";
+import type { StoredMemo, Store } from "../stores/contract.ts";
 import { type Chunk, formatChunk, parseChunk } from "./chunk.ts";
 import {
   type ControllerInput,
@@ -294,7 +294,7 @@ function moversOf({ books }: ControllerState): ReadonlySet<string> {
   );
 }
 
-function checkIndex(memos: readonly Memo[], { group, plan: { layout } }: ControllerHostOptions): void {
+function checkIndex(memos: readonly StoredMemo[], { group, plan: { layout } }: ControllerHostOptions): void {
   const memo = memos.find(({ key }) => key === reserved(INDEX_KEY));
   if (memo === undefined) return;
   const { count, chunkSize } = parseIndex(memo.value);

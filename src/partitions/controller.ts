@@ -15,13 +15,13 @@
 import { unreachable } from "../base/assert.ts";
 import { assign, type AssignMember, FIXED, NOBODY } from "./assign.ts";
 import { type Chunk, type ChunkEntry, type SessionRef, UNASSIGNED } from "./chunk.ts";
-import { chunkOf, chunksOf, type Layout, sizeOfChunk } from "./layout.ts";
+import { chunkOf, chunksOf, type PartitionLayout, sizeOfChunk } from "./layout.ts";
 import type { Ack } from "./member.ts";
 import { type ControllerTerm, covers, type Revision } from "./revision.ts";
 
 /** What every controller of a group is told by its user. */
 export interface GroupPlan {
-  readonly layout: Layout;
+  readonly layout: PartitionLayout;
   /** So many partitions of living members are on the move at once, at most. */
   readonly movesAtOnce: number;
   readonly weightOf?: ((partition: number) => number) | undefined;
@@ -31,7 +31,7 @@ export interface GroupPlan {
 }
 
 /** A session that was seen in its seat, with what it has said there. */
-export interface SeenMember {
+export interface SeatedMember {
   readonly session: SessionRef;
   readonly weight: number;
   readonly zone?: string | undefined;
@@ -39,7 +39,7 @@ export interface SeenMember {
 }
 
 /** What operators have asked for. */
-export interface Wishes {
+export interface OperatorWishes {
   /** Ids of members that give everything away. */
   readonly draining: ReadonlySet<string>;
   /** Partition → the id of the member that shall lead it while it is there. */
@@ -58,20 +58,20 @@ export interface ControllerState {
   readonly books: readonly ChunkState[];
   readonly weights: Float64Array | undefined;
   /** In the order of their ids. */
-  members: readonly SeenMember[];
+  members: readonly SeatedMember[];
   /** Id → every session of it with a lesser token is over. */
   readonly over: Map<string, bigint>;
-  wishes: Wishes;
+  wishes: OperatorWishes;
   /** Something was decided while a chunk was being written, so that it has to be decided again when it is. Otherwise a write that is acknowledged changes nothing. */
   isBehind: boolean;
 }
 
 export type ControllerInput =
   /** Who is in its seat, all of them. Each is a grant, so that earlier sessions of the same id are over. */
-  | { readonly type: "seen"; readonly members: readonly SeenMember[] }
+  | { readonly type: "seen"; readonly members: readonly SeatedMember[] }
   /** A grant of this token was seen at the seat of `id`, to whomever: every session with a lesser one is over. */
   | { readonly type: "over"; readonly id: string; readonly below: bigint }
-  | { readonly type: "wishes"; readonly wishes: Wishes }
+  | { readonly type: "wishes"; readonly wishes: OperatorWishes }
   /** The store has acknowledged the write of this chunk. One that is not known to be written ends the term. */
   | { readonly type: "written"; readonly index: number };
 
@@ -82,7 +82,7 @@ export interface ControllerEffect {
   readonly chunk: Chunk;
 }
 
-export const NO_WISHES: Wishes = { draining: new Set(), transfers: new Map() };
+export const NO_WISHES: OperatorWishes = { draining: new Set(), transfers: new Map() };
 
 /** `chunks`: what stands, read after the grant of `term`; undefined where nothing was ever written. */
 export function createController(
@@ -203,7 +203,7 @@ function survey(state: ControllerState, acks: Acks): Survey {
   return { owners, free, moving };
 }
 
-function asAssignable({ session, weight, zone }: SeenMember, { draining }: Wishes): AssignMember {
+function asAssignable({ session, weight, zone }: SeatedMember, { draining }: OperatorWishes): AssignMember {
   return { weight, zone, isDraining: draining.has(session.id) };
 }
 

@@ -6,7 +6,7 @@ export interface Room {
   readonly bytes: number;
 }
 
-export interface Layout {
+export interface PartitionLayout {
   readonly count: number;
   /** Partition p lies in chunk ⌊p / chunkSize⌋. */
   readonly chunkSize: number;
@@ -26,7 +26,7 @@ export function mostPartitions(room: Room): number {
 }
 
 /** For a count that fits (`mostPartitions`): then the chunks are as many as there are keys for them at most, and each fits into its memo. */
-export function layoutOf(count: number, room: Room): Layout {
+export function layoutOf(count: number, room: Room): PartitionLayout {
   const most = Math.floor(room.bytes / BYTES_PER_PARTITION);
   const chunks = Math.min(CHUNKS_WISHED, mostChunks(room));
   return { count, chunkSize: Math.min(most, Math.max(CHUNK_LEAST, Math.ceil(count / chunks))) };
@@ -36,14 +36,14 @@ function mostChunks({ keys }: Room): number {
   return Math.max(0, keys - OTHER_KEYS);
 }
 
-export function chunksOf({ count, chunkSize }: Layout): number {
+export function chunksOf({ count, chunkSize }: PartitionLayout): number {
   return Math.ceil(count / chunkSize);
 }
 
-export function chunkOf({ chunkSize }: Layout, partition: number): number {
+export function chunkOf({ chunkSize }: PartitionLayout, partition: number): number {
   return Math.floor(partition / chunkSize);
 }
 
-export function sizeOfChunk({ count, chunkSize }: Layout, chunk: number): number {
+export function sizeOfChunk({ count, chunkSize }: PartitionLayout, chunk: number): number {
   return Math.min(chunkSize, count - chunk * chunkSize);
 }

@@ -1,6 +1,6 @@
 // What stands in the memos of a group beside the chunks, as text: the index, what a member says of itself, and the registry. JSON with a version; what cannot be read is STORE_FOREIGN_DATA.
 import { foreign } from "./chunk.ts";
-import type { Wishes } from "./controller.ts";
+import type { OperatorWishes } from "./controller.ts";
 import type { Ack } from "./member.ts";
 import type { Revision } from "./revision.ts";
 
@@ -64,7 +64,7 @@ export function parseStatement(text: string): Statement {
 }
 
 /** Which ids there are, and what operators have asked for. */
-export interface Registry extends Wishes {
+export interface Registry extends OperatorWishes {
   readonly ids: ReadonlySet<string>;
 }
 

@@ -8,7 +8,7 @@ import type { UnfencedTerm } from "../election/term.ts";
 import {
   AWAY,
   type Moment,
-  type News,
+  type SlotNews,
   type Plan,
   type ScheduleEffect,
   type ScheduleInput,
@@ -33,7 +33,7 @@ export interface AttendantOptions<T extends UnfencedTerm> {
   /** Nothing is begun any more; the signal of what runs aborts. */
   readonly closing: AbortSignal;
   readonly work: (slot: Slot, signal: AbortSignal) => Promise<unknown>;
-  readonly tell: (news: News) => void;
+  readonly tell: (news: SlotNews) => void;
   /** The store did not answer, or a work rejected. */
   readonly report: (what: "mark" | "work", error: unknown, slot?: Slot) => void;
 }

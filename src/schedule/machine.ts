@@ -82,10 +82,10 @@ export type ScheduleEffect =
   | { readonly type: "write"; readonly mark: Mark }
   /** Call the work now, before anything else happens; answer with `settled`. */
   | { readonly type: "begin"; readonly slot: Slot }
-  | { readonly type: "tell"; readonly news: News };
+  | { readonly type: "tell"; readonly news: SlotNews };
 
 /** What happens to a schedule, for those who watch it. */
-export type News =
+export type SlotNews =
   | { readonly is: "waiting"; readonly nextMs: number | undefined }
   | { readonly is: "begun"; readonly slotMs: number; readonly isCatchUp: boolean }
   | { readonly is: "ended"; readonly slotMs: number; readonly outcome: "done" | "failed" | "stopped" }
@@ -183,7 +183,7 @@ function settle(
   now: Moment,
 ): Stepped {
   const { slotMs } = slot;
-  const ended: News = { is: "ended", slotMs, outcome };
+  const ended: SlotNews = { is: "ended", slotMs, outcome };
   // What was stopped with its term is not passed: the next term begins it again, if it was not marked before.
   if (outcome === "stopped" || !now.isHeld) return told(ended, { state: AWAY, effects: [] });
   const noted = told(ended, write(book, markOf(plan, slotMs, outcome, now), undefined));
@@ -247,6 +247,6 @@ function toldOnce(before: ScheduleState, stepped: Stepped): Stepped {
   return before.at === "ahead" && stepped.state.at === "ahead" ? { state: stepped.state, effects: [] } : stepped;
 }
 
-function told(news: News, { state, effects }: Stepped): Stepped {
+function told(news: SlotNews, { state, effects }: Stepped): Stepped {
   return { state, effects: [{ type: "tell", news }, ...effects] };
 }

@@ -13,7 +13,7 @@ import { countingOnly } from "../election/voice.ts";
 import type { ScheduleNews } from "../lease/events.ts";
 import { cannotKeepMemos, keepsMemos } from "../stores/contract.ts";
 import { Attendant, type MarkPort, wallOf } from "./attendant.ts";
-import type { News, Plan, Slot } from "./machine.ts";
+import type { SlotNews, Plan, Slot } from "./machine.ts";
 import { isoOf } from "./mark-text.ts";
 import { marksOf } from "./marks.ts";
 import { slotsOf, type When } from "./when.ts";
@@ -197,14 +197,14 @@ export class ElectionSchedule<T extends UnfencedTerm> implements Schedule {
     };
   }
 
-  #hear(news: News): void {
+  #hear(news: SlotNews): void {
     const wallMs = wallOf(this.#clock);
     this.#status = after(this.#status, news, wallMs);
     if (news.is === "ahead") return this.#reportAhead(news);
     this.#tell({ type: "schedule", election: this.#election.name, key: this.key, ...asEvent(news, wallMs) });
   }
 
-  #reportAhead({ slotMs, nextMs }: Extract<News, { is: "ahead" }>): void {
+  #reportAhead({ slotMs, nextMs }: Extract<SlotNews, { is: "ahead" }>): void {
     const { name } = this.#election;
     const message = `"${name}": the schedule ${show(this.key)} was marked up to ${isoOf(slotMs)}, which is later than the next slot of this clock, ${isoOf(nextMs)}: a clock of the fleet is wrong by more than a period. Nothing is begun until then. Set the clocks; if the mark is wrong: npx conclave schedule reset ${name} ${this.key}`;
     this.#tell({ type: "error", error: new ConclaveError("SCHEDULE_AHEAD", message), election: name });
@@ -277,7 +277,7 @@ function runOf<T extends UnfencedTerm>({ slotMs, isCatchUp }: Slot, signal: Abor
   return { slot: new Date(slotMs), isCatchUp, signal, term };
 }
 
-function after(status: ScheduleStatus, news: News, wallMs: number): ScheduleStatus {
+function after(status: ScheduleStatus, news: SlotNews, wallMs: number): ScheduleStatus {
   switch (news.is) {
     case "waiting":
       return { ...status, nextSlot: news.nextMs === undefined ? undefined : new Date(news.nextMs) };
@@ -293,7 +293,7 @@ function after(status: ScheduleStatus, news: News, wallMs: number): ScheduleStat
   }
 }
 
-function asEvent(news: Exclude<News, { is: "ahead" }>, wallMs: number): ScheduleNews {
+function asEvent(news: Exclude<SlotNews, { is: "ahead" }>, wallMs: number): ScheduleNews {
   switch (news.is) {
     case "waiting":
       return { state: "waiting", next: news.nextMs === undefined ? undefined : isoOf(news.nextMs) };

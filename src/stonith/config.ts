@@ -237,7 +237,7 @@ export function secretVariablesOf({ nodes }: StonithConfig): readonly string[] {
 }
 
 /** What the caller adds to the configuration. */
-export interface PlanChoices {
+export interface StonithChoices {
   /** This node. */
   readonly node: string;
   /** This process: no other ever has it. */
@@ -247,7 +247,7 @@ export interface PlanChoices {
 }
 
 /** What the machine of a guarded election decides by, from the configuration. */
-export function stonithPlanOf(config: StonithConfig, choices: PlanChoices): StonithPlan {
+export function stonithPlanOf(config: StonithConfig, choices: StonithChoices): StonithPlan {
   const { nodes, maxOff, shotsMax, windowMs, delayMs, spreadMs, retryMs, retryMaxMs, attemptsMax } = config;
   const members = Object.keys(nodes);
   return {

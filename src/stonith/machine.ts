@@ -52,7 +52,7 @@ import {
   withoutJoined,
 } from "./steps.ts";
 import type {
-  Asked,
+  StonithRequest,
   Leading,
   Moment,
   StonithEffect,
@@ -157,7 +157,7 @@ function same(state: Leading): Stepped {
   return { state, effects: [] };
 }
 
-function ask(state: Leading, asked: Asked): Stepped {
+function ask(state: Leading, asked: StonithRequest): Stepped {
   const { is: type, ...what } = asked;
   return { state: { ...state, asked, wakeMs: Infinity }, effects: [{ type, ...what } as StonithEffect] };
 }

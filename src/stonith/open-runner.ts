@@ -4,7 +4,7 @@ import { nodeClock } from "../election/clock.ts";
 import { KeptAgents } from "./agents.ts";
 import { type LoadedConfig, secretVariablesOf } from "./config.ts";
 import { programOf } from "./host-check.ts";
-import { Runner, type ShotNews } from "./runner.ts";
+import { DeviceRunner, type ShotNews } from "./runner.ts";
 import { type DeviceSpec, deviceOf } from "./specs.ts";
 
 export interface OpenRunnerOptions {
@@ -14,7 +14,7 @@ export interface OpenRunnerOptions {
 }
 
 /** Close it when no shot is under way any more. Starts nothing before the first question. Throws CONFIG_INVALID if the configuration was not checked against this host. */
-export function openRunner({ config, programs }: LoadedConfig, options: OpenRunnerOptions = {}): Runner {
+export function openRunner({ config, programs }: LoadedConfig, options: OpenRunnerOptions = {}): DeviceRunner {
   const clock = nodeClock();
   const hidden = secretVariablesOf(config);
   const made = (name: string): KeptAgents => new KeptAgents({ name, clock, hidden, tell: options.tellOfKeeper });
@@ -31,5 +31,12 @@ export function openRunner({ config, programs }: LoadedConfig, options: OpenRunn
   const nodes = Object.entries(config.nodes).map(
     ([name, { levels, delayMs }]) => [name, { levels: levels.map((level) => level.map(deviceFor)), delayMs }] as const,
   );
-  return new Runner({ clock, agents, lookers, nodes: Object.fromEntries(nodes), patience: config, tell: options.tell });
+  return new DeviceRunner({
+    clock,
+    agents,
+    lookers,
+    nodes: Object.fromEntries(nodes),
+    patience: config,
+    tell: options.tell,
+  });
 }

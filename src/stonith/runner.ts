@@ -61,7 +61,7 @@ export interface NodeDevices {
   readonly delayMs: number;
 }
 
-export interface RunnerOptions {
+export interface DeviceRunnerOptions {
   readonly clock: Clock;
   /** For shots. */
   readonly agents: Agents;
@@ -88,11 +88,11 @@ interface Round {
 }
 
 /** Powers nodes off by the configured devices, level by level, and believes only what a device says when it is asked afterwards. */
-export class Runner {
-  readonly #options: RunnerOptions;
+export class DeviceRunner {
+  readonly #options: DeviceRunnerOptions;
   #looking: Promise<unknown> = Promise.resolve();
 
-  constructor(options: RunnerOptions) {
+  constructor(options: DeviceRunnerOptions) {
     this.#options = options;
   }
 

@@ -1,4 +1,4 @@
-// What a guarded election needs of whatever powers machines off. `Runner` (runner.ts) is one.
+// What a guarded election needs of whatever powers machines off. `DeviceRunner` (runner.ts) is one.
 import type { Power } from "./device.ts";
 import type { ShotReport, ShotRequest } from "./runner.ts";
 

@@ -68,7 +68,7 @@ export interface Ended {
   readonly isGone: boolean;
 }
 
-export type Asked =
+export type StonithRequest =
   | { readonly is: "read" }
   | { readonly is: "write"; readonly record: StonithRecord }
   | { readonly is: "ban"; readonly node: string; readonly why: string }
@@ -86,7 +86,7 @@ export interface Leading {
   /** What stands in the store, as this term has read or written it. */
   readonly record: StonithRecord;
   /** What has been asked for and not been answered: one at a time. The shot is not among it. */
-  readonly asked: Asked | undefined;
+  readonly asked: StonithRequest | undefined;
   readonly sight: StonithSight;
   /** The nodes whose ban this term has written, and when it was answered. */
   readonly bannedAtMs: Readonly<Record<string, number>>;

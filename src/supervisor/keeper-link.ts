@@ -15,7 +15,7 @@ export type KeeperEvent =
   /** It did what the supervisor should have done: that one was stopped or too busy. */
   | { readonly type: "keeper"; readonly state: "terminated" | "killed" };
 
-export interface KeeperOptions {
+export interface KeeperLinkOptions {
   /** For people who read `ps`. */
   readonly election: string;
   /** What waiters watch, to be held open. */
@@ -38,7 +38,7 @@ const PAUSE_FIRST_MS = 200;
 const PAUSE_LAST_MS = 5000;
 
 export class KeeperLink {
-  readonly #options: KeeperOptions;
+  readonly #options: KeeperLinkOptions;
   readonly #self: ProcessId;
   /** Looked up once: should somebody replace the package under a running supervisor, the next keeper does not start, and nothing throws here. */
   readonly #programs = { keeper: programOf("keeper"), releaser: programOf("releaser") };
@@ -62,7 +62,7 @@ export class KeeperLink {
   #pauseMs = 0;
   #pause: NodeJS.Timeout | undefined;
 
-  constructor(options: KeeperOptions) {
+  constructor(options: KeeperLinkOptions) {
     this.#options = options;
     this.#life = options.life;
     if (!isProcOurs()) throw new Error("/proc is that of another pid namespace. Mount it here: unshare --mount-proc");

@@ -2,7 +2,7 @@
 // it, so that a write of a replaced leader, were it taken, would be seen: a token that falls, or a balance that does not fit.
 import type { Term } from "../../index.ts";
 import { sqliteFence } from "../../fencing/index.ts";
-import { type Database, openDatabaseAt } from "../../drivers/sqlite-file.ts";
+import { type SqliteFile, openDatabaseAt } from "../../drivers/sqlite-file.ts";
 
 const RESOURCE = "ledger";
 const fence = sqliteFence();
@@ -14,7 +14,7 @@ export interface LedgerReport {
 }
 
 export class Ledger {
-  readonly #database: Database;
+  readonly #database: SqliteFile;
 
   constructor(file: string) {
     this.#database = openDatabaseAt(file);

@@ -12,15 +12,15 @@ import {
   type UnfencedTerm,
 } from "../../index.ts";
 import type { Term } from "../../index.ts";
-import { type CandidateOptions, nowMs, type Said } from "./messages.ts";
+import { type DrillCandidateOptions, nowMs, type DrillMessage } from "./messages.ts";
 
 const WRITE_EVERY_MS = 5;
 const STDOUT = 1;
 
-type Unstamped<T> = T extends Said ? Omit<T, "at"> : never;
+type Unstamped<T> = T extends DrillMessage ? Omit<T, "at"> : never;
 
-class Actor {
-  readonly #options: CandidateOptions;
+class DrillActor {
+  readonly #options: DrillCandidateOptions;
   readonly #log: number;
   #candidate: Candidate<UnfencedTerm> | undefined;
   #term: UnfencedTerm | undefined;
@@ -30,7 +30,7 @@ class Actor {
   #resign: (() => void) | undefined;
   #stand: (() => void) | undefined;
 
-  constructor(options: CandidateOptions) {
+  constructor(options: DrillCandidateOptions) {
     this.#options = options;
     this.#log = openSync(options.log, "a");
   }
@@ -108,12 +108,12 @@ class Actor {
     this.#put({ at, event: "write", number: this.#writes, token: this.#token, fence: this.#fence, composed });
   }
 
-  #say(said: Unstamped<Said>): void {
+  #say(said: Unstamped<DrillMessage>): void {
     this.#put({ at: nowMs(), ...said });
   }
 
   /** Written at once: a process that is stopped or killed right after has said it. */
-  #put(said: Said): void {
+  #put(said: DrillMessage): void {
     try {
       writeSync(STDOUT, `${JSON.stringify(said)}\n`);
     } catch {
@@ -125,12 +125,12 @@ class Actor {
 function main(): void {
   // Ctrl-C reaches all processes of a terminal; the drill decides what becomes of these.
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => {});
-  let actor: Actor | undefined;
+  let actor: DrillActor | undefined;
   const lines = createInterface({ input: process.stdin });
   lines.on("close", () => (actor === undefined ? process.exit(0) : actor.leave()));
   lines.on("line", (line) => {
     if (actor !== undefined) return actor.obey(line);
-    actor = new Actor(JSON.parse(line) as CandidateOptions);
+    actor = new DrillActor(JSON.parse(line) as DrillCandidateOptions);
     actor.run().catch((error: unknown) => {
       const code = isConclaveError(error) ? `${error.code}: ` : "";
       process.stderr.write(`${code}${error instanceof Error ? error.message : String(error)}\n`);

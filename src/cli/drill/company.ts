@@ -1,17 +1,17 @@
 // The candidates of a drill together: who leads, who waits, and what one of them says next. The drill knows what they do only from what they say and from
 // what arrives at the resource.
-import type { Said, Write } from "./messages.ts";
-import { type Address, Cable } from "./network.ts";
-import { Player, type PlayerOptions } from "./player.ts";
+import type { DrillMessage, Write } from "./messages.ts";
+import { type HostAndPort, Cable } from "./network.ts";
+import { DrillPlayer, type PlayerOptions } from "./player.ts";
 import { DrillResource } from "./resource.ts";
 
 export interface CompanyOptions extends Omit<PlayerOptions, "id" | "cable" | "hear" | "write"> {
   readonly size: number;
   /** Of the store; none: nobody can be cut off. */
-  readonly addresses: readonly Address[];
+  readonly addresses: readonly HostAndPort[];
 }
 
-type Speech = Exclude<Said, Write>;
+type Speech = Exclude<DrillMessage, Write>;
 
 /** A candidate has been waited for too long: the drill cannot go on. */
 export class NobodyLeads extends Error {}
@@ -19,8 +19,8 @@ export class NobodyLeads extends Error {}
 export class Company {
   readonly resource: DrillResource = new DrillResource();
   readonly #options: CompanyOptions;
-  readonly #players: Player[] = [];
-  readonly #left: Player[] = [];
+  readonly #players: DrillPlayer[] = [];
+  readonly #left: DrillPlayer[] = [];
   readonly #cables: (Cable | undefined)[] = [];
   readonly #waits = new Set<() => void>();
   #started = 0;
@@ -43,7 +43,7 @@ export class Company {
     const { size: _size, addresses: _addresses, ...options } = this.#options;
     const before = this.#players[place];
     if (before !== undefined) this.#left.push(before);
-    const player = new Player({
+    const player = new DrillPlayer({
       ...options,
       id: `drill-${++this.#started}`,
       cable: this.#cables[place],
@@ -54,21 +54,21 @@ export class Company {
     void player.gone.then(() => this.#wake());
   }
 
-  placeOf(player: Player): number {
+  placeOf(player: DrillPlayer): number {
     return this.#players.indexOf(player);
   }
 
-  get players(): readonly Player[] {
+  get players(): readonly DrillPlayer[] {
     return this.#players;
   }
 
-  get leader(): Player | undefined {
+  get leader(): DrillPlayer | undefined {
     return this.#players.find(({ isLeading }) => isLeading);
   }
 
-  readonly heard: { readonly player: Player; readonly said: Speech }[] = [];
+  readonly heard: { readonly player: DrillPlayer; readonly said: Speech }[] = [];
 
-  #hear(player: Player, said: Speech): void {
+  #hear(player: DrillPlayer, said: Speech): void {
     this.heard.push({ player, said });
     if (this.heard.length > 1000) this.heard.splice(0, 500);
     this.#wake();
@@ -106,9 +106,9 @@ export class Company {
     });
   }
 
-  readonly #expected = new Set<Player>();
+  readonly #expected = new Set<DrillPlayer>();
 
-  expectEndOf(player: Player): void {
+  expectEndOf(player: DrillPlayer): void {
     this.#expected.add(player);
   }
 
@@ -138,7 +138,7 @@ export class Company {
   }
 
   async #heir(withinMs: number): Promise<void> {
-    const heir = (): Player | undefined =>
+    const heir = (): DrillPlayer | undefined =>
       this.#players.find((player) => player.isLeading && !this.#expected.has(player));
     try {
       await this.until(heir, "an heir", withinMs, new AbortController().signal);

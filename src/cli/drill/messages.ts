@@ -8,7 +8,7 @@
 //
 // Stamps are on the clock that all processes of a host share.
 
-export interface CandidateOptions {
+export interface DrillCandidateOptions {
   readonly id: string;
   readonly url: string;
   readonly election: string;
@@ -20,7 +20,7 @@ export interface CandidateOptions {
   readonly composeMs: number;
 }
 
-export type Said =
+export type DrillMessage =
   /** Has a session, and knows who leads. */
   | { readonly at: number; readonly event: "waiting" }
   | { readonly at: number; readonly event: "elected"; readonly token: string }

@@ -8,7 +8,7 @@ import { lookup } from "node:dns/promises";
 import { connect, createServer, isIP, type Server, type Socket } from "node:net";
 import path from "node:path";
 
-export interface Address {
+export interface HostAndPort {
   readonly host: string;
   readonly port: number;
 }
@@ -18,7 +18,7 @@ const PREFIX = "ccdrill";
 const NETWORK = `198.${18 + (process.pid % 2)}.${(process.pid >> 1) % 256}`;
 
 /** Why nobody can be cut off here; undefined if one can. */
-export function whyNotCut(addresses: readonly Address[]): string | undefined {
+export function whyNotCut(addresses: readonly HostAndPort[]): string | undefined {
   if (addresses.length === 0) return "this store is not reached over a network";
   if (addresses.some(({ host }) => isIP(host) === 6)) return "only a store at an IPv4 address can be cut off";
   if (process.platform !== "linux") return "network namespaces are Linux's";
@@ -28,7 +28,7 @@ export function whyNotCut(addresses: readonly Address[]): string | undefined {
 }
 
 /** The addresses in a URL such as etcd://a:1,b:2/x; without a port none can be known. */
-export function addressesOf(url: string, defaultPort: number | undefined): readonly Address[] {
+export function addressesOf(url: string, defaultPort: number | undefined): readonly HostAndPort[] {
   const [, hosts] = /^[a-z][a-z0-9+.-]*:\/\/(?:[^/?#]*@)?([^/?#]+)/i.exec(url) ?? [];
   return (hosts ?? "").split(",").flatMap((each) => {
     const [, host = "", port] = /^(\[[^\]]+\]|[^:]*)(?::(\d+))?$/.exec(each) ?? [];
@@ -51,7 +51,7 @@ export class Cable {
   }
 
   /** `number` 0…63, one for each candidate of this drill: four addresses of its network are this cable's. */
-  static async lay(number: number, addresses: readonly Address[]): Promise<Cable> {
+  static async lay(number: number, addresses: readonly HostAndPort[]): Promise<Cable> {
     const cable = new Cable(number);
     try {
       await cable.#lay(number, addresses);
@@ -62,7 +62,7 @@ export class Cable {
     }
   }
 
-  async #lay(number: number, addresses: readonly Address[]): Promise<void> {
+  async #lay(number: number, addresses: readonly HostAndPort[]): Promise<void> {
     const [space, here, there] = [this.#space, this.#here, "cable0"];
     const [near, far] = [`${NETWORK}.${4 * number + 1}`, `${NETWORK}.${4 * number + 2}`];
     ip(["netns", "add", space]);
@@ -140,7 +140,7 @@ class Relay {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
-  private constructor(to: Address) {
+  private constructor(to: HostAndPort) {
     this.#server = createServer((near) => {
       const far = connect(to.port, to.host);
       near.pipe(far);
@@ -150,7 +150,7 @@ class Relay {
     });
   }
 
-  static open(host: string, to: Address): Promise<Relay> {
+  static open(host: string, to: HostAndPort): Promise<Relay> {
     const relay = new Relay(to);
     const server = relay.#server;
     return new Promise((resolve, reject) => {

@@ -2,18 +2,18 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import type { CandidateOptions, Said, Write } from "./messages.ts";
+import type { DrillCandidateOptions, DrillMessage, Write } from "./messages.ts";
 import type { Cable } from "./network.ts";
 
-export interface PlayerOptions extends CandidateOptions {
+export interface PlayerOptions extends DrillCandidateOptions {
   readonly program: URL;
   /** Its way to the store, where that can be cut. */
   readonly cable: Cable | undefined;
-  readonly hear: (player: Player, said: Exclude<Said, Write>) => void;
-  readonly write: (player: Player, write: Write) => void;
+  readonly hear: (player: DrillPlayer, said: Exclude<DrillMessage, Write>) => void;
+  readonly write: (player: DrillPlayer, write: Write) => void;
 }
 
-export class Player {
+export class DrillPlayer {
   readonly id: string;
   readonly cable: Cable | undefined;
   /** Resolves when the process is gone and everything it has said was heard. */
@@ -50,7 +50,7 @@ export class Player {
     this.#child.stderr?.on("data", (text: Buffer) => (this.#errors += text.toString()));
     if (this.#child.stdout !== null)
       createInterface({ input: this.#child.stdout }).on("line", (line) => {
-        const said = JSON.parse(line) as Said;
+        const said = JSON.parse(line) as DrillMessage;
         if (said.event === "write") {
           this.#writes++;
           return write(this, said);
@@ -62,7 +62,7 @@ export class Player {
         hear(this, said);
       });
     const { id, url, election, ttlMs, unfenced, log, composeMs } = options;
-    this.tell(JSON.stringify({ id, url, election, ttlMs, unfenced, log, composeMs } satisfies CandidateOptions));
+    this.tell(JSON.stringify({ id, url, election, ttlMs, unfenced, log, composeMs } satisfies DrillCandidateOptions));
   }
 
   /** A pipe keeps the order: what it had written before it counted has arrived. */

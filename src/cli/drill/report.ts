@@ -1,8 +1,8 @@
 // What a drill found, as numbers and as a table.
-import type { Books } from "./resource.ts";
+import type { WriteCounts } from "./resource.ts";
 import type { DrillFault } from "./rounds.ts";
 
-export interface Outcome {
+export interface DrillOutcome {
   readonly store: string;
   readonly ttlMs: number;
   readonly rounds: number;
@@ -10,7 +10,7 @@ export interface Outcome {
   readonly terms: number;
   readonly overlaps: readonly string[];
   readonly staleWrites: { readonly refused: number; readonly accepted: number };
-  readonly writers: readonly Books[];
+  readonly writers: readonly WriteCounts[];
   readonly problems: readonly string[];
   /** What the store says that it does not promise, where it has no tokens. */
   readonly declared?: readonly string[] | undefined;
@@ -46,7 +46,7 @@ export interface Report {
   readonly ok: boolean;
 }
 
-export function summarize(outcome: Outcome): Report {
+export function summarize(outcome: DrillOutcome): Report {
   const { store, ttlMs, rounds, terms, staleWrites } = outcome;
   const problems = [...outcome.problems, ...outcome.overlaps, ...compareLastWrites(outcome.writers)];
   return {
@@ -72,7 +72,7 @@ export function summarize(outcome: Outcome): Report {
 }
 
 /** No two processes may have written last with the same token: that would be one term in two hands. */
-function compareLastWrites(writers: readonly Books[]): readonly string[] {
+function compareLastWrites(writers: readonly WriteCounts[]): readonly string[] {
   const seen = new Map<bigint, string>();
   return writers.flatMap(({ id, lastToken, arrived }) => {
     if (arrived === 0) return [];
@@ -82,7 +82,7 @@ function compareLastWrites(writers: readonly Books[]): readonly string[] {
   });
 }
 
-function spreads(samples: Outcome["samples"], unit: number): Readonly<Partial<Record<DrillFault, Spread>>> {
+function spreads(samples: DrillOutcome["samples"], unit: number): Readonly<Partial<Record<DrillFault, Spread>>> {
   const entries = Object.entries(samples)
     .filter(([, values]) => values.length > 0)
     .map(([fault, values]) => [fault, spread(values, unit)]);

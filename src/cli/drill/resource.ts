@@ -8,7 +8,7 @@ import type { Write } from "./messages.ts";
 const RESOURCE = "drill";
 
 /** Of one process, as the resource has seen it. */
-export interface Books {
+export interface WriteCounts {
   readonly id: string;
   arrived: number;
   accepted: number;
@@ -18,7 +18,7 @@ export interface Books {
 
 export class DrillResource {
   readonly #fence = memoryFence();
-  readonly #books = new Map<string, Books>();
+  readonly #books = new Map<string, WriteCounts>();
   readonly #listeners = new Set<(id: string, token: bigint, isComposed: boolean, isAccepted: boolean) => void>();
   #newest = -1n;
   #last: Promise<void> = Promise.resolve();
@@ -27,7 +27,7 @@ export class DrillResource {
   /** A sentence for whatever a resource should never see. */
   readonly problems: string[] = [];
 
-  get books(): readonly Books[] {
+  get books(): readonly WriteCounts[] {
     return [...this.#books.values()];
   }
 
@@ -78,7 +78,7 @@ export class DrillResource {
     }
   }
 
-  #booksOf(id: string): Books {
+  #booksOf(id: string): WriteCounts {
     const books = this.#books.get(id) ?? { id, arrived: 0, accepted: 0, refused: 0, lastToken: 0n };
     this.#books.set(id, books);
     return books;

@@ -30,12 +30,12 @@ export const HTTP = {
 } as const;
 
 /** The metrics of the elections, and those of the failover. */
-export interface Books {
+export interface CombinedMetrics {
   readonly record: (event: MonitorEvent | GuardEvent) => void;
   readonly text: () => string;
 }
 
-export function openBooks(group: string, sight?: () => MonitorSight): Books {
+export function combineMetrics(group: string, sight?: () => MonitorSight): CombinedMetrics {
   const [elections, failover] = [createMetrics(), createFailoverMetrics(group, sight)];
   return {
     record: (event) => {
@@ -64,13 +64,13 @@ export async function serve(
   return endpoints;
 }
 
-export interface Setup {
+export interface FailoverSetup {
   readonly config: FailoverConfig;
   readonly replication: Replication;
   readonly store: Store;
 }
 
-export async function setUp(file: string | undefined, storeFlag: string | undefined): Promise<Setup> {
+export async function setUp(file: string | undefined, storeFlag: string | undefined): Promise<FailoverSetup> {
   if (file === undefined) throw new UsageError("--config FILE is missing: docs/FAILOVER.md shows one");
   const config = read(file);
   return { config, replication: replicationOf(config), store: await chooseStore(storeFlag ?? config.store) };

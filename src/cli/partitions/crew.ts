@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Relay } from "./relay.ts";
-import { type DemoMember, nowMs, type Said } from "./words.ts";
+import { type DemoMember, nowMs, type MemberMessage } from "./words.ts";
 
 export class Hand {
   readonly id: string;
@@ -38,10 +38,12 @@ export class Hand {
     this.#child.stdin?.on("error", () => {});
     this.#child.stderr?.on("data", (text: Buffer) => (this.errors += text.toString()));
     if (this.#child.stdout !== null)
-      createInterface({ input: this.#child.stdout }).on("line", (line) => this.#heard(JSON.parse(line) as Said));
+      createInterface({ input: this.#child.stdout }).on("line", (line) =>
+        this.#heard(JSON.parse(line) as MemberMessage),
+      );
   }
 
-  #heard(said: Said): void {
+  #heard(said: MemberMessage): void {
     if (said.event === "leads") this.leads = new Set(said.partitions);
     if (said.event === "controls") this.controls = said.is;
     if (said.event === "proved") this.proved.set(said.id, nowMs());

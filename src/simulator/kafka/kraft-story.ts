@@ -6,7 +6,7 @@
 import { fixedLatency } from "../kernel/latency.ts";
 import { type ElectionRun, runElection, specOf } from "../protocols/election.ts";
 import type { Cost, KafkaPlan } from "./plan.ts";
-import { Post } from "./post.ts";
+import { KafkaPost } from "./post.ts";
 
 const MEND_AFTER_MS = 1000;
 
@@ -69,7 +69,7 @@ function move(plan: KafkaPlan): {
   readonly states: number;
 } {
   const { brokers, partitions, quorum, writeMs } = plan;
-  const post = new Post(plan);
+  const post = new KafkaPost(plan);
   const moved = Math.ceil(partitions / brokers);
   const majority = Math.floor(quorum / 2) + 1;
   let written = 1;

@@ -6,7 +6,7 @@ import type { KafkaPlan } from "./plan.ts";
 /** The store's number; brokers count from 1. */
 export const STORE = 0;
 
-export class Post implements Actor {
+export class KafkaPost implements Actor {
   readonly plan: KafkaPlan;
   readonly #kernel: Kernel;
   readonly byKind: Record<string, number> = {};

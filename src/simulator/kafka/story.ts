@@ -1,8 +1,8 @@
 // What stories of a controller at a store share: brokers with sessions, a queue of them, a controller that dies or is cut off again and again, and what its replacement costs.
 import type { Bid } from "../../lease/exchange.ts";
 import type { Cost, KafkaPlan } from "./plan.ts";
-import { Post } from "./post.ts";
-import { Seats, type Shape } from "./seats.ts";
+import { KafkaPost } from "./post.ts";
+import { Seats, type SeatShape } from "./seats.ts";
 
 /** After the faults there is time enough for any plan. */
 const LONGEST_MS = 3_600_000;
@@ -10,7 +10,7 @@ const MEND_AFTER_MS = 1000;
 
 export abstract class ControllerStory {
   protected readonly plan: KafkaPlan;
-  protected readonly post: Post;
+  protected readonly post: KafkaPost;
   protected readonly seats: Seats;
   /** Broker → its bid for the seat of the controller. */
   protected readonly bids: Map<number, Bid> = new Map();
@@ -24,9 +24,9 @@ export abstract class ControllerStory {
   #faultsLeft = 0;
   #isInOrder = true;
 
-  constructor(plan: KafkaPlan, shape: Shape) {
+  constructor(plan: KafkaPlan, shape: SeatShape) {
     this.plan = plan;
-    this.post = new Post(plan);
+    this.post = new KafkaPost(plan);
     this.seats = new Seats(this.post, shape, (_, brokers) => this.expired(brokers));
   }
 

@@ -1,6 +1,6 @@
 // A memo beside a seat, as docs/adr/0037-memos.md has it, in one step: only the term in the seat writes, each number of a term is written once, and only over the version that the writer has seen.
 
-export interface Memo<Value> {
+export interface ModelMemo<Value> {
   readonly value: Value;
   /** The term that has written it. */
   readonly token: number;
@@ -9,7 +9,7 @@ export interface Memo<Value> {
   readonly version: number;
 }
 
-export interface MemoWrite<Value> {
+export interface ModelMemoWrite<Value> {
   readonly token: number;
   readonly n: number;
   /** The version that the writer has seen; undefined: none. */
@@ -25,10 +25,10 @@ export type MemoAnswer =
 
 /** `seatToken`: of the term in the seat, undefined if nobody is in it. What stands afterwards, and what the writer is told. */
 export function writeMemo<Value>(
-  stands: Memo<Value> | undefined,
+  stands: ModelMemo<Value> | undefined,
   seatToken: number | undefined,
-  { token, n, over, value }: MemoWrite<Value>,
-): { readonly memo: Memo<Value> | undefined; readonly answer: MemoAnswer } {
+  { token, n, over, value }: ModelMemoWrite<Value>,
+): { readonly memo: ModelMemo<Value> | undefined; readonly answer: MemoAnswer } {
   if (seatToken !== token) return { memo: stands, answer: { is: "seat-lost" } };
   if (stands?.token === token && stands.n === n)
     return { memo: stands, answer: { is: "written", version: stands.version, isApplied: false } };

@@ -4,7 +4,7 @@ import { nextBetween, nextChance, type Rng } from "../../base/rng.ts";
 import type { Process } from "./process.ts";
 
 /** How requests travel; a world changes them when its calm begins. */
-export interface Links {
+export interface RequestLinks {
   readonly latencyMaxMs: number;
   /** Of a request, and of an answer. */
   readonly lossChance: number;
@@ -13,7 +13,7 @@ export interface Links {
 }
 
 /** Links in the calm at the end of a world. */
-export const CALM_LINKS: Links = { latencyMaxMs: 2, lossChance: 0, lateChance: 0 };
+export const CALM_LINKS: RequestLinks = { latencyMaxMs: 2, lossChance: 0, lateChance: 0 };
 
 /** What becomes of one request. */
 export interface Journey {
@@ -27,7 +27,7 @@ export interface Journey {
 
 /** `isCut`: nothing of it reaches the store in time. `lateMaxMs`: by how much a late one is late, at most. */
 export function journeyOver(
-  { latencyMaxMs, lossChance, lateChance }: Links,
+  { latencyMaxMs, lossChance, lateChance }: RequestLinks,
   isCut: boolean,
   lateMaxMs: number,
   timeoutMs: number,

@@ -6,7 +6,7 @@ import type { SeatSpec } from "./seat-spec.ts";
 import { TaskWorld, type TaskWorldKind, type TaskWorldOptions } from "./task-world.ts";
 
 /** Who can hold a seat (seat-process.ts). */
-interface Standing extends Process {
+interface SeatWaiter extends Process {
   readonly isAble: boolean;
 }
 
@@ -55,7 +55,7 @@ export abstract class SeatWorld<
   }
 
   /** A term is renewed while that is possible, and its holder told when it leads no longer. */
-  protected attend(holder: SeatHolder<Standing, unknown>, isRenewable: boolean, ended: () => void): void {
+  protected attend(holder: SeatHolder<SeatWaiter, unknown>, isRenewable: boolean, ended: () => void): void {
     if (!lives(holder) || holder.isTold) return;
     if (isRenewable && holder.process.isAble && !this.#isInDrain(holder))
       holder.deadlineMs = this.nowMs + this.spec.ttlMs;
@@ -65,14 +65,14 @@ export abstract class SeatWorld<
   }
 
   /** Frees a seat whose term has run out. A holder that has not been told hears of it. */
-  protected runOut(holder: SeatHolder<Standing, unknown>, free: () => void, ended: () => void): void {
+  protected runOut(holder: SeatHolder<SeatWaiter, unknown>, free: () => void, ended: () => void): void {
     if (this.nowMs < holder.deadlineMs) return;
     free();
     if (lives(holder) && !holder.isTold) this.later(0, holder.process, ended);
   }
 
   /** The term of one of those that stand and may have a free seat. Nobody has told it yet. */
-  protected grantOne<P extends Standing, V>(
+  protected grantOne<P extends SeatWaiter, V>(
     seat: SimSeat<P, V>,
     mayHave: (process: P) => boolean = () => true,
   ): SeatHolder<P, V> | undefined {

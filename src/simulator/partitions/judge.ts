@@ -1,7 +1,7 @@
 // What judges a world of partitions: the promises of src/partitions, said once more without knowing how they are kept. It sees the works that begin and end, the chunks that the store has
 // applied, and the deadlines of all sessions, in true time.
 import type { Chunk, ChunkEntry } from "../../partitions/chunk.ts";
-import type { Layout } from "../../partitions/layout.ts";
+import type { PartitionLayout } from "../../partitions/layout.ts";
 import { compareRevisions, type Revision } from "../../partitions/revision.ts";
 import { Judge } from "../kernel/judge.ts";
 import type { SimSession } from "./store.ts";
@@ -18,7 +18,7 @@ export interface Handle {
 }
 
 export class PartitionJudge extends Judge {
-  readonly #layout: Layout;
+  readonly #layout: PartitionLayout;
   readonly #handles: Handle[][];
   readonly #newest: (Revision | undefined)[];
   /** `partition epoch` → the session that the store's chunk named. */
@@ -27,7 +27,7 @@ export class PartitionJudge extends Judge {
   isCaused = true;
   #causedAtMs = 0;
 
-  constructor(layout: Layout, judgedBy: readonly string[] | undefined) {
+  constructor(layout: PartitionLayout, judgedBy: readonly string[] | undefined) {
     super(judgedBy);
     this.#layout = layout;
     this.#handles = Array.from({ length: layout.count }, () => []);

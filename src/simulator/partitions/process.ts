@@ -10,7 +10,7 @@ import {
   type ControllerState,
   createController,
   idsToWatch,
-  type SeenMember,
+  type SeatedMember,
   stepController,
 } from "../../partitions/controller.ts";
 import { chunksOf } from "../../partitions/layout.ts";
@@ -29,7 +29,7 @@ import type { PartitionWorld } from "./world.ts";
 
 const TIMEOUT_MS = 150;
 
-interface Standing {
+interface SeatStanding {
   readonly token: number;
   readonly ref: SessionRef;
   readonly machine: MemberState;
@@ -47,7 +47,7 @@ export class PartitionProcess extends Process {
   readonly #world: PartitionWorld;
   isStaying = true;
   session: SimSession | undefined;
-  standing: Standing | undefined;
+  standing: SeatStanding | undefined;
   office: Office | undefined;
   readonly #handles = new Map<number, Handle>();
 
@@ -107,7 +107,7 @@ export class PartitionProcess extends Process {
     for (const effect of stepMember(standing.machine, input)) this.#carryOut(standing, effect);
   }
 
-  #carryOut(standing: Standing, effect: MemberEffect): void {
+  #carryOut(standing: SeatStanding, effect: MemberEffect): void {
     switch (effect.type) {
       case "begin":
         return this.#begin(standing, effect.partition, effect.epoch);
@@ -119,7 +119,7 @@ export class PartitionProcess extends Process {
     }
   }
 
-  #begin({ ref }: Standing, partition: number, epoch: Handle["epoch"]): void {
+  #begin({ ref }: SeatStanding, partition: number, epoch: Handle["epoch"]): void {
     const { session } = this;
     if (session === undefined) return;
     const handle: Handle = { partition, who: this.who, session, sessionKey: ref.key, epoch, isOver: false };
@@ -251,7 +251,7 @@ export class PartitionProcess extends Process {
   }
 
   /** What the world shows of it to a controller. */
-  asSeen(acks: readonly Ack[]): SeenMember | undefined {
+  asSeen(acks: readonly Ack[]): SeatedMember | undefined {
     return this.standing && { session: this.standing.ref, weight: 1, acks };
   }
 }

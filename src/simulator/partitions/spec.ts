@@ -1,12 +1,12 @@
 // A world of partitions, drawn from one seed: how many members and partitions, how the store answers, and which faults befall the members.
 import { createRng, nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../../base/rng.ts";
-import type { Layout } from "../../partitions/layout.ts";
-import type { Links } from "../kernel/request.ts";
+import type { PartitionLayout } from "../../partitions/layout.ts";
+import type { RequestLinks } from "../kernel/request.ts";
 import type { TaskFault, TaskSpec } from "../kernel/task-world.ts";
 
-export interface PartitionWorldSpec extends TaskSpec, Links {
+export interface PartitionWorldSpec extends TaskSpec, RequestLinks {
   readonly members: number;
-  readonly layout: Layout;
+  readonly layout: PartitionLayout;
   readonly movesAtOnce: number;
   readonly ttlMs: number;
   readonly drainMs: number;

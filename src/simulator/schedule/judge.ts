@@ -5,7 +5,7 @@ import type { Plan } from "../../schedule/machine.ts";
 import type { Mark } from "../../schedule/mark.ts";
 
 /** One begin of a slot. */
-export interface Run {
+export interface SlotAttempt {
   readonly slotMs: number;
   readonly token: number;
   outcome: "running" | "done" | "failed" | "stopped" | "died";
@@ -31,7 +31,7 @@ export interface SlotLists {
 
 export class ScheduleJudge extends Judge {
   readonly #plan: Plan;
-  readonly runs: Map<number, Run[]> = new Map();
+  readonly runs: Map<number, SlotAttempt[]> = new Map();
   /** Slots that a term has marked before their work, by token: the last one. */
   readonly #marked = new Map<number, number>();
   /** Every slot that was marked before its work. */
@@ -75,9 +75,9 @@ export class ScheduleJudge extends Judge {
     );
   }
 
-  begun({ who, token, slotMs, wallMs, isLeading, markAtGrant, isAlone }: Begun, atMs: number): Run {
+  begun({ who, token, slotMs, wallMs, isLeading, markAtGrant, isAlone }: Begun, atMs: number): SlotAttempt {
     const earlier = this.runs.get(slotMs) ?? [];
-    const run: Run = { slotMs, token, outcome: "running" };
+    const run: SlotAttempt = { slotMs, token, outcome: "running" };
     this.runs.set(slotMs, [...earlier, run]);
     const story = (what: string): string => `process ${who} begins ${slotMs} in term ${token}: ${what}`;
     if (!isLeading) this.find("begun-while-led", story("it does not lead"), atMs);
@@ -96,7 +96,7 @@ export class ScheduleJudge extends Judge {
   /** Lost: begun or marked, and never brought to an end. Repeated: begun more than once. */
   lists(): SlotLists {
     const slots = [...new Set([...this.runs.keys(), ...this.#taken])].toSorted((a, b) => a - b);
-    const runsOf = (slotMs: number): readonly Run[] => this.runs.get(slotMs) ?? [];
+    const runsOf = (slotMs: number): readonly SlotAttempt[] => this.runs.get(slotMs) ?? [];
     const hasRun = (slotMs: number): boolean =>
       runsOf(slotMs).some(({ outcome }) => outcome === "done" || outcome === "failed");
     return {

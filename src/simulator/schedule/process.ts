@@ -6,7 +6,7 @@ import { Process } from "../kernel/process.ts";
 import { journeyOver, send } from "../kernel/request.ts";
 import {
   AWAY,
-  type News,
+  type SlotNews,
   type ScheduleEffect,
   type ScheduleInput,
   type ScheduleState,
@@ -14,7 +14,7 @@ import {
   wakeAtMs,
 } from "../../schedule/machine.ts";
 import type { Mark } from "../../schedule/mark.ts";
-import type { Run } from "./judge.ts";
+import type { SlotAttempt } from "./judge.ts";
 import type { ScheduleWorld } from "./world.ts";
 
 /** A term as its holder sees it. */
@@ -43,7 +43,7 @@ export class ScheduleProcess extends Process {
   wallOffsetMs: number;
   term: SimTerm | undefined;
   state: ScheduleState = AWAY;
-  #run: Run | undefined;
+  #run: SlotAttempt | undefined;
   #isDeaf = false;
   #pending = 0;
   #wakes = 0;
@@ -144,7 +144,7 @@ export class ScheduleProcess extends Process {
     }
   }
 
-  #hear(news: News): void {
+  #hear(news: SlotNews): void {
     this.#world.note({ is: "news", who: this.who, news, token: this.term?.token });
     if (news.is === "begun" && news.isCatchUp) this.#world.count("catch-ups");
     if (news.is === "missed") this.#world.count("left out", news.count);
@@ -211,13 +211,13 @@ export class ScheduleProcess extends Process {
     this.#world.later(nextBetween(rng, 0, this.#world.workMaxMs), this, () => this.#settle(run, outcome));
   }
 
-  #stopSoon(run: Run): void {
+  #stopSoon(run: SlotAttempt): void {
     const { rng, spec } = this.#world;
     const outcome = nextChance(rng, 0.3) ? "done" : "stopped";
     this.#world.later(nextBetween(rng, 0, spec.drainMs), this, () => this.#settle(run, outcome));
   }
 
-  #settle(run: Run, outcome: "done" | "failed" | "stopped"): void {
+  #settle(run: SlotAttempt, outcome: "done" | "failed" | "stopped"): void {
     if (this.#run !== run) return;
     this.#run = undefined;
     // As the real host has it: what rejects after its signal aborted was stopped.

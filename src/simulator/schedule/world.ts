@@ -1,8 +1,8 @@
 // The world of schedules: processes that run the real machine, one seat with its memo, faults, and a calm at the end in which what was left undone must be made up for.
 import { nextBetween, nextOf } from "../../base/rng.ts";
 import type { Mark } from "../../schedule/mark.ts";
-import type { MemoAnswer, MemoWrite } from "../kernel/memo.ts";
-import { CALM_LINKS, type Links } from "../kernel/request.ts";
+import type { MemoAnswer, ModelMemoWrite } from "../kernel/memo.ts";
+import { CALM_LINKS, type RequestLinks } from "../kernel/request.ts";
 import { TaskWorld, type TaskWorldOptions } from "../kernel/task-world.ts";
 import { ScheduleJudge } from "./judge.ts";
 import { ScheduleProcess } from "./process.ts";
@@ -17,7 +17,7 @@ export class ScheduleWorld extends TaskWorld<ScheduleWorldSpec, ScheduleEvent, S
   readonly seat: ScheduleSeat = new ScheduleSeat();
   readonly judge: ScheduleJudge;
   readonly #processes: readonly ScheduleProcess[];
-  links: Links;
+  links: RequestLinks;
   workMaxMs: number;
 
   constructor(spec: ScheduleWorldSpec, options: TaskWorldOptions) {
@@ -49,7 +49,7 @@ export class ScheduleWorld extends TaskWorld<ScheduleWorldSpec, ScheduleEvent, S
 
   // ---- the seat
 
-  write(write: MemoWrite<Mark>): MemoAnswer {
+  write(write: ModelMemoWrite<Mark>): MemoAnswer {
     const old = this.seat.memo?.value;
     const answer = this.seat.write(write);
     this.note({ is: "mark", mark: write.value, token: write.token, n: write.n, answer: answer.is });

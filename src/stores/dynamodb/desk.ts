@@ -26,7 +26,7 @@ export interface Swap {
 }
 
 /** `stamp`: what the item carries now. */
-export type Swapped =
+export type ItemSwapped =
   | { readonly kind: "written"; readonly stamp: string }
   | Extract<Written, { readonly kind: "conflict" }>;
 
@@ -51,7 +51,7 @@ export class Desk {
   }
 
   /** With a new stamp, which is told. `written` also if an earlier try of this very write was applied. */
-  async swap(swap: Swap, call: Call): Promise<Swapped> {
+  async swap(swap: Swap, call: Call): Promise<ItemSwapped> {
     if (isGivenUp(call)) call.signal.throwIfAborted();
     const stamp = `${randomUUID({ disableEntropyCache: true })}${swap.sign === undefined ? "" : `/${swap.sign}`}`;
     const written = await this.table.change(

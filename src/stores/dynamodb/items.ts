@@ -8,7 +8,7 @@
 // INVARIANT  every write of an item draws a new `stamp`, except those that are no sign of life (memos, requests to hand over)
 // INVARIANT  token of a seat = era · 2^40 + (how many grants the seat has seen in this era)
 // INVARIANT  name.ttlMs ≥ the ttl of every session that has ever held the name
-import { asBid, type Bid, type Memo, type Name, type Token } from "../contract.ts";
+import { asBid, type Bid, type StoredMemo, type Name, type Token } from "../contract.ts";
 import { memoVersion } from "../memos.ts";
 import type { Attribute, Item } from "../../clients/dynamodb/client.ts";
 import { foreignItem, type Whereabouts } from "./refusals.ts";
@@ -102,7 +102,7 @@ export function readName(item: Item | undefined, where: Whereabouts): NameItem |
 }
 
 /** The memos of a seat, in the order of their keys. */
-export function readMemosOf(item: Item | undefined, where: Whereabouts): readonly Memo[] {
+export function readMemosOf(item: Item | undefined, where: Whereabouts): readonly StoredMemo[] {
   const memos = read(item, where, (fields) => {
     return Object.entries(fields.map("memos")).map(([key, { M: memo = {} }]) => readMemo(key, new Fields(memo)));
   });
@@ -133,7 +133,7 @@ function readAsked(asked: Item): Token {
   return { domain: fields.text("domain"), value: fields.whole("value"), bid: asBid(fields.text("bid")) };
 }
 
-function readMemo(key: string, fields: Fields): Memo {
+function readMemo(key: string, fields: Fields): StoredMemo {
   const token = { domain: fields.text("domain"), value: fields.whole("token"), bid: asBid(fields.text("bid")) };
   const n = Number(fields.whole("n"));
   return { key, value: fields.text("value"), token, n, version: memoVersion(token, n) };

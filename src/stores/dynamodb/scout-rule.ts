@@ -11,20 +11,20 @@ export interface Posted {
 }
 
 /** What a candidate knows of it from round to round. */
-export interface Known {
+export interface KnownScout {
   readonly stamp: string | undefined;
   /** How many rounds in a row have shown this stamp. */
   readonly rounds: number;
 }
 
-export const NOTHING_KNOWN: Known = { stamp: undefined, rounds: 0 };
+export const NOTHING_KNOWN: KnownScout = { stamp: undefined, rounds: 0 };
 
 const SILENT_ROUNDS = 3;
 
-export function learn(known: Known, found: Posted | undefined): Known {
+export function learn(known: KnownScout, found: Posted | undefined): KnownScout {
   return { stamp: found?.stamp, rounds: found?.stamp === known.stamp ? known.rounds + 1 : 1 };
 }
 
-export function mayTake(known: Known, found: Posted | undefined): boolean {
+export function mayTake(known: KnownScout, found: Posted | undefined): boolean {
   return found === undefined || found.free || known.rounds >= SILENT_ROUNDS;
 }

@@ -13,7 +13,7 @@ import type { Mailbox } from "../mailbox.ts";
 import { Watched } from "../watched.ts";
 import type { Desk } from "./desk.ts";
 import { flag, scoutKey, text } from "./items.ts";
-import { type Known, learn, mayTake, NOTHING_KNOWN, type Posted } from "./scout-rule.ts";
+import { type KnownScout, learn, mayTake, NOTHING_KNOWN, type Posted } from "./scout-rule.ts";
 import { goneAt } from "./schema.ts";
 
 /** How often a scout looks: a tenth of a second is a part of the quarter within which the next command is to begin. */
@@ -75,7 +75,7 @@ class Post {
   #hasLeft = false;
   #round: NodeJS.Timeout;
   #look: NodeJS.Timeout | undefined;
-  #known: Known = NOTHING_KNOWN;
+  #known: KnownScout = NOTHING_KNOWN;
   /** What this process has written last: it is the scout. */
   #stamp: string | undefined;
   #told: string | undefined;

@@ -131,7 +131,7 @@ export class DynamoShelf {
   }
 
   /** What a claim has to know, read for many at once: the sessions that claim, and what stands at the names. */
-  async survey(claims: readonly Claim[], call: Call): Promise<readonly Survey[]> {
+  async survey(claims: readonly Claim[], call: Call): Promise<readonly ClaimSurvey[]> {
     const { where } = this.#desk;
     const keys = claims.flatMap(({ session, name }) => [sessionKey(session.id), seatKey(name), nameKey(name)]);
     const items = await this.#desk.read(keys, call);
@@ -150,7 +150,7 @@ export class DynamoShelf {
     });
   }
 
-  async claim(claim: Claim, { mine, place }: Survey, call: Call): Promise<Claimed> {
+  async claim(claim: Claim, { mine, place }: ClaimSurvey, call: Call): Promise<Claimed> {
     const { name, bid } = claim;
     const { seat } = place;
     if (mine === undefined || mine.ended) return { kind: "session-lost" };
@@ -302,7 +302,7 @@ async function orUnknown<T>(rest: Promise<T>): Promise<T> {
   }
 }
 
-export interface Survey {
+export interface ClaimSurvey {
   /** The session that claims. */
   readonly mine: SessionItem | undefined;
   readonly place: ItemsAtName;

@@ -5,7 +5,7 @@
 // INVARIANT  what is written replaces exactly the Lease that the step was shown (desk.ts)
 import type { Name } from "../contract.ts";
 import type { LeaseDesk } from "./desk.ts";
-import type { Known } from "./known.ts";
+import type { KnownLeases } from "./known.ts";
 import { type Lease, NAME } from "./lease.ts";
 import { leaseNameOf } from "./names.ts";
 import { contention, mustBeElection } from "./refusals.ts";
@@ -18,14 +18,14 @@ export interface Next {
   readonly next: object;
 }
 
-export type Step<A> = (lease: Lease | undefined) => Next | A;
+export type LeaseStep<A> = (lease: Lease | undefined) => Next | A;
 
 export class LeaseBook {
   readonly #desk: LeaseDesk;
-  readonly #known: Known;
+  readonly #known: KnownLeases;
   readonly #watcher: Watcher;
 
-  constructor(desk: LeaseDesk, known: Known, watcher: Watcher) {
+  constructor(desk: LeaseDesk, known: KnownLeases, watcher: Watcher) {
     this.#desk = desk;
     this.#known = known;
     this.#watcher = watcher;
@@ -50,7 +50,7 @@ export class LeaseBook {
   /** The Lease that was written, or the step's answer. */
   async write<A extends object | string>(
     name: Name,
-    step: Step<A>,
+    step: LeaseStep<A>,
     signal: AbortSignal,
   ): Promise<{ readonly written: Lease } | A> {
     const last = this.#known.get(name);

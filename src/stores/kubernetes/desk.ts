@@ -6,7 +6,7 @@ import type { ApiAnswer, KubernetesClient } from "../../clients/kubernetes/clien
 import { KubernetesError } from "../../clients/kubernetes/errors.ts";
 import { type Lease, readLease } from "./lease.ts";
 
-export interface Listed {
+export interface ListedLeases {
   readonly leases: readonly Lease[];
   readonly version: string;
 }
@@ -57,7 +57,10 @@ export class LeaseDesk {
     throw unexpected(answer, `the Lease ${leaseName}`);
   }
 
-  async list(selector: { readonly label?: string; readonly name?: string }, signal: AbortSignal): Promise<Listed> {
+  async list(
+    selector: { readonly label?: string; readonly name?: string },
+    signal: AbortSignal,
+  ): Promise<ListedLeases> {
     const query = new URLSearchParams({
       ...(selector.label === undefined ? {} : { labelSelector: selector.label }),
       ...(selector.name === undefined ? {} : { fieldSelector: `metadata.name=${selector.name}` }),

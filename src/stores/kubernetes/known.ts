@@ -15,7 +15,7 @@ interface Gone {
   readonly ttlMs: number | undefined;
 }
 
-export class Known {
+export class KnownLeases {
   readonly #leases = new Recent<Name, Lease | undefined>(NAMES);
   readonly #gone = new Recent<Name, Gone | undefined>(NAMES);
 

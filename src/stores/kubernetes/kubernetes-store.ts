@@ -49,7 +49,7 @@ import { memoVersion } from "../memos.ts";
 import { LeaseBook } from "./book.ts";
 import { LeaseDesk } from "./desk.ts";
 import { KUBERNETES } from "./guarantee.ts";
-import { Known } from "./known.ts";
+import { KnownLeases } from "./known.ts";
 import { currentNote, type Lease, NAME, SESSION } from "./lease.ts";
 import { memosOf, memoStep } from "./memos.ts";
 import { labelOfSession, leaseNameOf } from "./names.ts";
@@ -75,7 +75,7 @@ export class KubernetesStore implements FencedStore, KeepsMemos, ListsNames, Pas
   readonly #client: KubernetesClient;
   readonly #namespace: string;
   readonly #desk: LeaseDesk;
-  readonly #known = new Known();
+  readonly #known = new KnownLeases();
   readonly #watcher: Watcher;
   readonly #book: LeaseBook;
   readonly #now: () => Date;

@@ -5,7 +5,7 @@
 // A Lease that is deleted loses its memos.
 import { Refusal } from "../../base/refusal.ts";
 import { sha256 } from "../../clients/sha256.ts";
-import { asBid, type Memo, type MemoWrite, type MemoWritten } from "../contract.ts";
+import { asBid, type StoredMemo, type MemoWrite, type MemoWritten } from "../contract.ts";
 import { memoVersion, tooLarge, tooMany } from "../memos.ts";
 import { LEASE_MEMOS } from "./guarantee.ts";
 import { annotated, currentNote, isHeldBy, type Lease, versionNumber } from "./lease.ts";
@@ -18,7 +18,7 @@ export function memoAnnotation(key: string): string {
 }
 
 /** In the order of their keys. */
-export function memosOf(lease: Lease): readonly Memo[] {
+export function memosOf(lease: Lease): readonly StoredMemo[] {
   const texts = Object.entries(lease.metadata.annotations ?? {}).filter(([annotation]) =>
     annotation.startsWith(PREFIX),
   );
@@ -26,7 +26,7 @@ export function memosOf(lease: Lease): readonly Memo[] {
   return memos.toSorted((a, b) => (a.key < b.key ? -1 : 1));
 }
 
-function readMemo({ metadata }: Lease, annotation: string, text: string): Memo {
+function readMemo({ metadata }: Lease, annotation: string, text: string): StoredMemo {
   const cut = text.indexOf("\n");
   try {
     const { key, domain, token, bid, n } = JSON.parse(text.slice(0, cut)) as { readonly [field: string]: unknown };

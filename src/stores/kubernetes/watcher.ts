@@ -8,13 +8,13 @@
 //   - the server ended it: then it goes on by itself, and begins anew with a list if the server has forgotten where it was (410)
 // When it has been quiet for a while (`isFresh`), looks ask the server themselves, which is what makes the second rule bite for those who only wait.
 import type { KubernetesClient } from "../../clients/kubernetes/client.ts";
-import type { WatchEvent } from "../../clients/kubernetes/event-stream.ts";
+import type { KubernetesEvent } from "../../clients/kubernetes/event-stream.ts";
 import type { Hint, Name, Question, Seat } from "../contract.ts";
 import type { Mailbox } from "../mailbox.ts";
 import { Watched } from "../watched.ts";
 import type { LeaseDesk } from "./desk.ts";
 import { ASKED, INVITED, type Lease, readLease, versionNumber } from "./lease.ts";
-import type { Known } from "./known.ts";
+import type { KnownLeases } from "./known.ts";
 import { memoAnnotation } from "./memos.ts";
 import { leaseNameOf } from "./names.ts";
 import { invitedOf } from "./steps.ts";
@@ -32,7 +32,7 @@ const LIST_WITHIN_MS = 10_000;
 export interface WatcherParts {
   readonly client: KubernetesClient;
   readonly desk: LeaseDesk;
-  readonly known: Known;
+  readonly known: KnownLeases;
   /** For tests. */
   readonly silenceMs?: number | undefined;
 }
@@ -268,7 +268,7 @@ class Round {
     else this.#quiet.refresh();
   }
 
-  #hear({ type, object }: WatchEvent): void {
+  #hear({ type, object }: KubernetesEvent): void {
     if (this.#isOver) return;
     if (type === "ERROR") return this.#relist();
     this.#isHeard = true;

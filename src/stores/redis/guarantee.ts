@@ -24,7 +24,7 @@ const EARLY_ENDS = {
   ],
 } as const;
 
-export interface Shape {
+export interface RedisShape {
   readonly layout: Layout;
   /** How many servers: more than one is Redlock. */
   readonly servers: number;
@@ -34,7 +34,7 @@ export interface Shape {
   readonly isOwn: boolean;
 }
 
-export function guaranteeOf({ layout, servers, maxTtlMs, isOwn }: Shape): Guarantee<"unfenced"> {
+export function guaranteeOf({ layout, servers, maxTtlMs, isOwn }: RedisShape): Guarantee<"unfenced"> {
   const isOne = servers === 1;
   return {
     store: isOne ? "redis" : `redis (Redlock over ${servers} servers)`,

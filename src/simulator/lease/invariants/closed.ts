@@ -2,10 +2,10 @@
 // until the store has answered.
 // Source: law 16, and what `close` promises. Not checked: how long closing takes; it waits for the work of the last term.
 import type { Bid } from "../../../lease/exchange.ts";
-import type { Ears, Invariant, Judgement, ObservationOf, Who } from "../observation.ts";
+import type { Ears, LeaseInvariant, Judgement, ObservationOf, Who } from "../observation.ts";
 import { ByLife } from "./by-life.ts";
 
-export class Closed implements Invariant {
+export class Closed implements LeaseInvariant {
   readonly name = "closed";
   readonly hears: Ears = {
     elected: (observation) => this.#elected(observation),

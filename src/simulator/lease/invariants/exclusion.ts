@@ -4,7 +4,7 @@
 // Not checked: where the promise is void (excuses.ts says when, and for how long). Work that goes on without asking `isHeld` is
 // checked where it has effects (fencing.ts).
 import type { Bid, Name } from "../../../lease/exchange.ts";
-import type { Ears, Invariant, Judgement, ObservationOf, Who } from "../observation.ts";
+import type { Ears, LeaseInvariant, Judgement, ObservationOf, Who } from "../observation.ts";
 import { ByLife } from "./by-life.ts";
 import { Excuses } from "./excuses.ts";
 
@@ -15,7 +15,7 @@ interface Belief {
   readonly value: bigint;
 }
 
-export class Exclusion implements Invariant {
+export class Exclusion implements LeaseInvariant {
   readonly name = "exclusion";
   readonly hears: Ears;
   readonly #judgement: Judgement;

@@ -3,9 +3,9 @@
 // A token of another domain is accepted only after an operator has moved the resource there.
 // Source: laws 10 and 12.
 import type { Name, Token } from "../../../lease/exchange.ts";
-import type { Ears, Invariant, Judgement, ObservationOf } from "../observation.ts";
+import type { Ears, LeaseInvariant, Judgement, ObservationOf } from "../observation.ts";
 
-export class Fencing implements Invariant {
+export class FencingInvariant implements LeaseInvariant {
   readonly name = "fencing";
   readonly hears: Ears = {
     accepted: (observation) => this.#accepted(observation),

@@ -2,10 +2,10 @@
 // each within the same bound. The world states the bound (world.ts, `successionMs`).
 // Source: law 9. Not checked: how long it takes while faults last, and who of several wins.
 import type { Bid, Name } from "../../../lease/exchange.ts";
-import type { Ears, Invariant, Judgement, ObservationOf } from "../observation.ts";
+import type { Ears, LeaseInvariant, Judgement, ObservationOf } from "../observation.ts";
 import { ByLife } from "./by-life.ts";
 
-export class Succession implements Invariant {
+export class Succession implements LeaseInvariant {
   readonly name = "succession";
   readonly hears: Ears = {
     elected: (observation) => this.#elected(observation),

@@ -3,12 +3,12 @@
 // of the same domain that it announced before while it stood, not even when the store has forgotten (it hands such a grant back).
 // Source: law 10. Not checked: grants with a forgetting between them, whose counter was itself set back.
 import type { Name, Token } from "../../../lease/exchange.ts";
-import type { Ears, Invariant, Judgement, ObservationOf } from "../observation.ts";
+import type { Ears, LeaseInvariant, Judgement, ObservationOf } from "../observation.ts";
 import { NO_DOMAIN } from "../guarantees.ts";
 import { ByLife } from "./by-life.ts";
 import { Excuses } from "./excuses.ts";
 
-export class Tokens implements Invariant {
+export class Tokens implements LeaseInvariant {
   readonly name = "tokens";
   readonly hears: Ears;
   readonly #judgement: Judgement;

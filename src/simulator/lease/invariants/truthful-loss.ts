@@ -4,11 +4,11 @@
 // state, or by a claim that is applied a second time. Nor after a ban, which
 // takes the session of its node from its holder, and leaves the entry until the ttl has run out.
 import type { Bid } from "../../../lease/exchange.ts";
-import type { Ears, Invariant, Judgement, Meddling, ObservationOf } from "../observation.ts";
+import type { Ears, LeaseInvariant, Judgement, Meddling, ObservationOf } from "../observation.ts";
 import { ByLife } from "./by-life.ts";
 import type { Proofs } from "./proofs.ts";
 
-export class TruthfulLoss implements Invariant {
+export class TruthfulLoss implements LeaseInvariant {
   readonly name = "truthful-loss";
   readonly hears: Ears = {
     elected: ({ who, election, token }) => this.#terms.set(who, election, token.bid),
