@@ -1,11 +1,11 @@
-// Whether a command can be executed, before anybody campaigns for it: as `env` and the shell find it.
+// Whether a command can be executed, found as `env` and the shell find it. This is asked before anybody campaigns for the command.
 import { accessSync, constants, statSync } from "node:fs";
 import path from "node:path";
 
 /** What became of a search for a command. */
 export type CommandFound = "executable" | "not-executable" | "not-found";
 
-/** Where shells and `execvp` look if nobody says where. */
+/** Where shells and `execvp` look if PATH is not set. */
 const USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /** Looks for a command as a shell would, without running it. */

@@ -41,7 +41,7 @@ export function serveEndpoints(
 
 /** GET and HEAD only. Rejects if the port is taken. Port 0 takes any. */
 export function servePaths(port: number, host: string, paths: HttpPaths): Promise<Endpoints> {
-  // Nothing that is asked here may end the process: with it would end the command.
+  // No request may end the process, because the command would end with it.
   const server = createServer((request, response) => {
     respond(request, response).catch(() => response.destroy());
   });
