@@ -1,8 +1,8 @@
-// durableFence: as memoryFence, for a server that may restart. What it remembers is on the disk before an operation with a new token begins, one small
-// file a resource; a restart reads it back, so an old leader that slept through it is still refused.
+// durableFence: like memoryFence, for a server that may restart. What it remembers is on the disk before an operation with a new token begins, in one small
+// file for each resource. A restart reads it back, so an old leader that slept through the restart is still refused.
 //
 // For one process at a time: operations in flight are counted in this process. If several serve one resource, fence where they meet (sqliteFence, fileFence).
-// A raise writes synchronously, once a term: a millisecond or a few, in which judging, remembering and counting stay one step.
+// Raising a token writes synchronously, once per term. This takes a few milliseconds, and makes judging, remembering and counting one step.
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { ConclaveError } from "../base/errors.ts";
@@ -15,7 +15,7 @@ import type { Fenced, Signed } from "./token.ts";
 
 /** The same as the other form, for signed tokens. */
 export function durableFence(folder: string, options: Verifying): Fence<Signed>;
-/** Keeps its notes in `folder`, which is made if need be. */
+/** Keeps its files in `folder`, which is made if it is not there. */
 export function durableFence(folder: string): Fence;
 export function durableFence(folder: string, options?: Verifying): Fence<Fenced | Signed> {
   const verifier = verifierOf("durableFence", options, []);

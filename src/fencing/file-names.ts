@@ -3,8 +3,8 @@
 //   NAME@ERA@VALUE@claim   a token of that era, with its bid: at most one bid can claim a value
 //   NAME@ERA@VALUE         what was written under that token, or taken over when it was raised
 //   NAME@ERA@VALUE@none    nothing had been written when that token was raised
-//   NAME@ERA@VALUE@tmp-…   being written, or torn; never read
-// Later eras are greater, then greater values. Numbers are decimal, of any length.
+//   NAME@ERA@VALUE@tmp-…   a file that is being written, or was torn by a crash; never read
+// A later era is greater; within an era a greater value is greater. Numbers are decimal, of any length.
 import { ConclaveError } from "../base/errors.ts";
 import { fileNameOf } from "./disk.ts";
 
@@ -58,7 +58,7 @@ export class Names {
     return `${this.content(position)}@tmp-${process.pid}-${attempt}`;
   }
 
-  /** `undefined` for a file of somebody else. Throws for one that bears our name and is not ours: it might hide a token. */
+  /** `undefined` for a file of another program. Throws for a file that begins with our name and is not ours, because it might hide a token. */
   parse(file: string): ParsedFileName | undefined {
     if (!file.startsWith(this.#prefix)) return undefined;
     const match = FORM.exec(file.slice(this.#prefix.length));

@@ -1,5 +1,5 @@
 // What a folder says about a fenced file: its eras and the claims of the present one, read anew each time. Only eras and claims are taken from the
-// listing, because they are made once and never replaced: what stands in a folder before a listing begins and stays is always listed, what is
+// listing, because they are made once and never replaced: a file that is in a folder before a listing begins, and stays, is always listed; a file that is
 // renamed meanwhile may be missed. Whether content is there is asked by its name.
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
@@ -18,11 +18,11 @@ import { type FencingToken, parseToken } from "./token.ts";
 export interface FolderSurvey {
   /** The latest era; −1 while there is none. */
   readonly era: bigint;
-  /** What this amounts to for the guard's rule. */
+  /** The same in the terms of the guard's rule. */
   readonly remembered: Remembered | undefined;
-  /** The newest first, over all eras. */
+  /** All claims, over all eras, the newest first. */
   readonly claims: readonly TokenPosition[];
-  /** Everything else that bears a token: content, none, temporary. */
+  /** Every other file that carries a token: content, none, temporary. */
   readonly others: readonly TokenFileName[];
   /** File names of what is in `others`. */
   readonly files: ReadonlyMap<TokenFileName, string>;
@@ -30,11 +30,11 @@ export interface FolderSurvey {
 
 export interface EraRecord {
   readonly domain: string;
-  /** Of an era that began with a repair: tokens of this domain count from here, in decimal, whatever was claimed of it in eras before. */
+  /** In an era that began with a repair: tokens of this domain count from this value on (in decimal), whatever was claimed of it in earlier eras. */
   readonly floor?: string | undefined;
 }
 
-/** Tries again when a file that was listed is gone: then somebody newer has tidied up. */
+/** Tries again when a listed file is gone: then a newer leader has tidied up. */
 export async function survey(folder: string, names: Names): Promise<FolderSurvey> {
   for (;;) {
     const seen = await surveyOnce(folder, names);
@@ -64,7 +64,7 @@ interface Era {
   readonly floor: bigint | undefined;
 }
 
-/** In order. */
+/** The eras, in order. */
 async function readEras(folder: string, names: Names, parsed: readonly ParsedFileName[]): Promise<Era[] | undefined> {
   const count = parsed.filter(({ kind }) => kind === "era").length;
   const eras: Era[] = [];
@@ -93,7 +93,7 @@ function parseEra(file: string, text: string): Era {
   throw foreignFile(file, "cannot be read as an era");
 }
 
-/** Eras and claims in the guard's words. */
+/** Eras and claims in the terms of the guard's rule. */
 async function remember(
   folder: string,
   names: Names,
@@ -114,7 +114,7 @@ async function remember(
   return { domain, mark: floor === undefined ? undefined : { value: floor, bid: undefined }, left };
 }
 
-/** Of what was claimed since the last repair, and where that began. */
+/** The greatest value that was claimed since the last repair, or the value where the repair began. */
 function greatest(eras: readonly Era[], claims: readonly TokenPosition[], domain: string): bigint | undefined {
   const repaired = eras.findLastIndex((era) => era.domain === domain && era.floor !== undefined);
   const values = claims
@@ -125,7 +125,7 @@ function greatest(eras: readonly Era[], claims: readonly TokenPosition[], domain
   return all.length === 0 ? undefined : all.reduce((a, b) => (a > b ? a : b));
 }
 
-/** The token that a claim stands for; `undefined` if it has been tidied away. */
+/** The token that a claim stands for; `undefined` if the claim has been tidied away. */
 export async function readClaim(
   folder: string,
   names: Names,

@@ -17,7 +17,7 @@
 //              A claim that never settled is passed over by readers, and refuses older writers all the same.
 //   tidying    Only files older than a settled token are removed, which nobody reads; of a former era the greatest claim stays, so that its domain's
 //              tokens stay refused.
-// A write refused in step 5 came too late to be acknowledged and perhaps early enough to be taken over: the error says so.
+// A write that is refused in step 5 came too late to be acknowledged, and perhaps early enough to be taken over: the error says so.
 import { access, mkdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { ConclaveError } from "../base/errors.ts";
@@ -43,7 +43,7 @@ import { type Fenced, type FencingToken, makeToken, type Signed } from "./token.
 /** What the newest term left in a guarded file. */
 export interface FileContent {
   readonly content: Buffer;
-  /** Of the term that wrote it, or that took it over when it was raised. */
+  /** The token of the term that wrote it, or that took it over when it was raised. */
   readonly token: FencingToken;
 }
 
@@ -51,7 +51,7 @@ export interface FileContent {
 export interface FileFence<By extends Fenced | Signed = Fenced> {
   /** For a new leader, before it reads: from now on older writes are refused, and never seen. */
   raise(by: By): Promise<void>;
-  /** Replaces the whole content. Resolves when it would survive a crash, and no newer token had come. */
+  /** Replaces the whole content. Resolves when it would survive a crash, and no newer token had come by then. */
   write(content: string | Uint8Array, by: By): Promise<void>;
   /** What the newest term left; `undefined` if nothing was written yet. Needs no token. */
   read(): Promise<FileContent | undefined>;
@@ -61,7 +61,7 @@ export interface FileFence<By extends Fenced | Signed = Fenced> {
 
 /** The same as the other form, for signed tokens. */
 export function fileFence(folder: string, name: string, options: Verifying): FileFence<Signed>;
-/** The file `name` in `folder`, which is made if need be. */
+/** Guards the file `name` in `folder`, which is made if it is not there. */
 export function fileFence(folder: string, name: string): FileFence;
 export function fileFence(folder: string, name: string, options?: Verifying): FileFence<Fenced | Signed> {
   return new FolderFence(folder, resourceOf(name), verifierOf("fileFence", options, []));
@@ -135,7 +135,7 @@ class FolderFence implements FileFence<Fenced | Signed> {
     return position;
   }
 
-  /** Until it is plain from the folder that this token is the newest. */
+  /** Repeats until the folder shows that this token is the newest. */
   async #claim(token: FencingToken): Promise<TokenPosition> {
     for (;;) {
       const seen = await this.#survey();
@@ -153,7 +153,7 @@ class FolderFence implements FileFence<Fenced | Signed> {
     return admit(this.#name, remembered, token, this.#howToAdopt);
   }
 
-  /** Gives a claimed token its content, once: that of the greatest settled predecessor. */
+  /** Gives a claimed token its content, once: the content of the greatest settled predecessor. */
   async #settle(position: TokenPosition): Promise<void> {
     while (!(await this.#isSettled(position))) {
       const older = (await this.#survey()).claims.filter((claim) => compare(claim, position) < 0);
@@ -199,7 +199,7 @@ class FolderFence implements FileFence<Fenced | Signed> {
     }
   }
 
-  /** Of `claims`, the newest first, the first that has content or is known to have none. */
+  /** The first of `claims` (the newest comes first) that has content or is known to have none. */
   async #greatestSettled(claims: readonly TokenPosition[]): Promise<TokenPosition | undefined> {
     for (const claim of claims) if (await this.#isSettled(claim)) return claim;
     return undefined;
@@ -221,7 +221,7 @@ class FolderFence implements FileFence<Fenced | Signed> {
     await this.#publish(this.#names.era(era), { era, value: 0n }, Buffer.from(JSON.stringify(record)));
   }
 
-  /** A whole file under a name that nobody had before; if somebody had, theirs stays. */
+  /** Writes a whole file under a name that nobody had before; if another process had it, that file stays. */
   async #publish(file: string, position: TokenPosition, content: Buffer): Promise<void> {
     const temporary = await this.#writeTemporary(position, content);
     await linkNew(temporary, this.#path(file));
@@ -233,7 +233,7 @@ class FolderFence implements FileFence<Fenced | Signed> {
     return writeNew((attempt) => this.#path(this.#names.temporary(position, attempt)), content);
   }
 
-  /** A temporary second name; `undefined` if the first is gone. */
+  /** Makes a temporary second name; `undefined` if the first is gone. */
   async #linkTemporary(file: string, position: TokenPosition): Promise<string | undefined> {
     for (let attempt = 0; ; attempt++) {
       const temporary = this.#path(this.#names.temporary(position, attempt));

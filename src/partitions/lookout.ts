@@ -1,5 +1,5 @@
-// What a controller sees of the members: one look at all seats, and what those in them have said. Rung by hints, and by a timer because hints get lost. A look proves nothing about who is gone; that
-// somebody was granted a seat proves that earlier sessions of it are over, whoever shows it.
+// What a controller sees of the members: one look at all seats, and what their holders have said. Hints cause a look, and so does a timer, because hints get lost. A look does not prove that
+// anybody is gone. But if a seat was granted, earlier sessions of that seat are over, whichever look shows it.
 import type { Clock } from "../base/clock.ts";
 import { ConclaveError } from "../base/errors.ts";
 import { exchange } from "../election/ask.ts";
@@ -14,7 +14,7 @@ import { parseStatement } from "./texts.ts";
 
 export interface MembersSight {
   readonly members: readonly SeatedMember[];
-  /** Id → the token of the present grant of its seat, to whomever. */
+  /** Id → the token of the present grant of its seat, whichever session has it. */
   readonly granted: ReadonlyMap<string, bigint>;
 }
 
@@ -49,7 +49,7 @@ export class MemberLookout {
     this.#statements.close();
   }
 
-  /** `doubted`: ids whose memo is read also if no hint came. Rejects if anything could not be read: half a sight would move partitions for nothing. */
+  /** `doubted`: ids whose memo is read even if no hint came. Rejects if anything could not be read, because half a view would move partitions for nothing. */
   async look(ids: ReadonlySet<string>, doubted: ReadonlySet<string>): Promise<MembersSight> {
     for (const id of ids) this.#watch(id);
     const list = [...ids];
@@ -78,7 +78,7 @@ export class MemberLookout {
     this.#statements.add({ name, memo: reserved(MEMBER_KEY) });
   }
 
-  /** Of exactly this term; undefined: it has said nothing yet. */
+  /** What exactly this term has said; undefined: nothing yet. */
   async #statementOf(id: string, token: bigint, isDoubted: boolean): Promise<StoredMemo | undefined> {
     const known = this.#said.get(id);
     if (known?.token.value === token && !isDoubted && !this.#changed.has(id)) return known;

@@ -10,9 +10,9 @@ const VERSION = 1;
 export interface Index {
   readonly count: number;
   readonly chunkSize: number;
-  /** Of the store's tokens: that of the epochs follows from it. */
+  /** The domain of the store's tokens; the domain of the epochs follows from it. */
   readonly domain: string;
-  /** Of each chunk that was ever written: token and n. */
+  /** For each chunk that was ever written: token and n. */
   readonly revisions: readonly ((Pick<Revision, "n"> & { readonly token: bigint }) | undefined)[];
 }
 

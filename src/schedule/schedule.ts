@@ -1,5 +1,5 @@
-// `schedule(election, when, work)`: each slot is begun by the one process of a fleet that leads, and a mark that only the leader can write remembers which slots have been. What is promised
-// stands at the head of machine.ts, and in docs/ONCE-PER-FLEET.md.
+// `schedule(election, when, work)`: each slot is begun by the one process of a fleet that leads. A mark that only the leader can write remembers which slots were begun. The promises
+// stand at the head of machine.ts, and in docs/ONCE-PER-FLEET.md.
 import type { Clock } from "../base/clock.ts";
 import { ConclaveError, invalidConfig, isConclaveError } from "../base/errors.ts";
 import { textOfError } from "../base/harmless.ts";
@@ -20,7 +20,7 @@ import { slotsOf, type When } from "./when.ts";
 
 /** Options of `schedule`. */
 export interface ScheduleOptions {
-  /** Tells the schedules of one election apart. Must stay the same from version to version: it is where the fleet remembers. @default "default" */
+  /** Tells the schedules of one election apart. It must stay the same from version to version, because the fleet remembers its slots under it. @default "default" */
   readonly key?: string | undefined;
   /**
    * Slots that nobody could begin in time, because nobody led or the slot before took too long:
@@ -28,15 +28,15 @@ export interface ScheduleOptions {
    * - "all": each of them, the oldest first, up to `missedMax`
    * - "none": they are left out
    *
-   * What is left out is told as an event. @default "last"
+   * An event tells of each slot that is left out. @default "last"
    */
   readonly missed?: "all" | "last" | "none" | undefined;
   /** With `missed: "all"`: how many are made up for at most. @default 1000 */
   readonly missedMax?: number | undefined;
   /**
-   * When a slot is marked as had:
-   * - "before" its work begins: no slot begins twice; lost are exactly those whose runner died between mark and end
-   * - "after" it has settled: with `missed: "all"` none is missing; repeated are exactly those whose runner died, or lost its term, before the mark; repeats may overlap
+   * When a slot is marked as done:
+   * - "before" its work begins: no slot begins twice; a slot is lost only if its runner died between mark and end
+   * - "after" it has settled: with `missed: "all"` none is missing; a slot is repeated only if its runner died, or lost its term, before the mark; repeats may overlap
    *
    * @default "before"
    */
