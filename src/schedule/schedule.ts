@@ -99,7 +99,7 @@ const inUse = new WeakMap<object, Set<string>>();
 const MISSED_MAX = 1000;
 const KEY_MAX = 100;
 
-/** Without standing: for parts that lead the election themselves. */
+/** A schedule that does not call `election.start()`: for parts that lead the election themselves. */
 export class ElectionSchedule<T extends UnfencedTerm> implements Schedule {
   readonly key: string;
   readonly #election: Election<T>;
@@ -127,12 +127,12 @@ export class ElectionSchedule<T extends UnfencedTerm> implements Schedule {
     if (parts !== undefined && !keepsMemos(parts.store)) throw cannotKeepMemos(parts.store);
     this.#clock = parts?.clock ?? nodeClock();
     this.#tell = parts?.tell ?? (() => {});
-    this.#plan.next(wallOf(this.#clock)); // a timetable that cannot work says so here
+    this.#plan.next(wallOf(this.#clock)); // a timetable that cannot work throws here
     take(election, this.key, call);
   }
 
   begin(): void {
-    // In a job of its own: an event is told in the middle of the election's own steps.
+    // An event is told in the middle of the election's own steps, so this waits for a microtask of its own.
     const look = countingOnly(() => queueMicrotask(() => this.#attend()));
     this.#unsubscribe = this.#election.subscribe(look);
     this.#attend();
@@ -170,7 +170,7 @@ export class ElectionSchedule<T extends UnfencedTerm> implements Schedule {
       .then(over);
   }
 
-  /** Until the term ends, or this is closed. Rejects with what the timetable throws. */
+  /** Resolves when the term ends, or this schedule is closed. Rejects with what the timetable throws. */
   serve(term: T): Promise<void> {
     return new Attendant({
       plan: this.#plan,
@@ -184,7 +184,7 @@ export class ElectionSchedule<T extends UnfencedTerm> implements Schedule {
     }).attend();
   }
 
-  /** What went wrong before is over once the store answers. */
+  /** Once the store answers again, an outage that was reported before is over. */
   #marks(term: T): MarkPort {
     const marks = marksOf(this.#election, term, this.key);
     const answered = <R>(value: R): R => {
@@ -210,7 +210,7 @@ export class ElectionSchedule<T extends UnfencedTerm> implements Schedule {
     this.#tell({ type: "error", error: new ConclaveError("SCHEDULE_AHEAD", message), election: name });
   }
 
-  /** Once: it is asked again whenever the election says something. */
+  /** Reports it once, although the timetable is asked again whenever the election emits an event. */
   #reportTimetable(error: unknown): void {
     if (this.#isBroken) return;
     this.#isBroken = true;
@@ -223,7 +223,7 @@ export class ElectionSchedule<T extends UnfencedTerm> implements Schedule {
     });
   }
 
-  /** An outage is told once. */
+  /** Reports an outage once. */
   #report(what: "mark" | "work", error: unknown, slot: Slot | undefined): void {
     const { name } = this.#election;
     if (what === "work") {

@@ -1,4 +1,4 @@
-// conclave/stonith: elections whose next leader begins only when the machine of the last one is off for certain. What `conclave stonith` is made of.
+// conclave/stonith: elections whose next leader begins only when the machine of the last one is off for certain. `conclave stonith` is made of this.
 export {
   giveStonithOrder,
   meaningOf,
