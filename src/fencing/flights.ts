@@ -1,4 +1,4 @@
-// Operations in flight, counted: the guard of what lives behind one process. An operation is in flight from its admission until its work has really
+// Counts operations in flight: the guard of something that is reached through one process only. An operation is in flight from its admission until its work has really
 // ended, however it ends and whether or not anybody still waits for it.
 //
 // LAW 12  Raise, then read, then write. A newer token is installed at once, so that older ones are refused from that moment; the operation that brought it
@@ -67,7 +67,7 @@ export class Flights {
     return { token, leave: leaveOnce(desk) };
   }
 
-  /** A deliberate move to another domain. Operations of the old one that are in flight are waited for, as older ones are. */
+  /** A deliberate move to another domain. Operations of the old domain that are in flight are waited for, as older ones are. */
   adopt(resource: string, move: Move | Lowering): Adopted {
     const desk = this.#desk(resourceOf(resource));
     const after = moveDomain(resource, desk.remembered, move);
@@ -111,7 +111,7 @@ function leaveOnce(desk: FlightDesk): Leave {
   };
 }
 
-/** Those who wait ask again: they may go on now, or have been overtaken meanwhile. */
+/** Operations that wait ask again: they may go on now, or have been overtaken meanwhile. */
 function wakeAll(desk: FlightDesk): void {
   for (const wake of desk.waiting) wake();
 }

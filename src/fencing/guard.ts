@@ -20,9 +20,9 @@ export type { Lowering, TokenMark, Move, Remembered } from "./rule.ts";
 export interface Adopted {
   /** False if it had been done before. */
   readonly changed: boolean;
-  /** The domain that was left, and the greatest value met there; its tokens are refused. After a repair: the value that was taken back. */
+  /** The domain that was left, and the greatest value met there; its tokens are refused. After a repair this is the value that was taken back. */
   readonly from: { readonly domain: string; readonly value: bigint | undefined };
-  /** The present domain, and the greatest value met there; without one, its first token is yet to come. */
+  /** The present domain, and the greatest value met there; undefined if its first token is yet to come. */
   readonly to: { readonly domain: string; readonly value: bigint | undefined };
 }
 
@@ -38,7 +38,7 @@ export function admit(
   return judged;
 }
 
-/** Nothing is refused where nothing is remembered, and nothing is stale or equal without a mark. */
+/** Nothing is refused if nothing is remembered, and no token is stale or equal if there is no mark. */
 function inWords(
   objection: Objection,
   resource: string,
@@ -58,7 +58,7 @@ function inWords(
   }
 }
 
-/** What to remember after a deliberate move, or a repair. Doing it twice is doing it once. */
+/** What to remember after a deliberate move, or a repair. Doing it twice has the same result as doing it once. */
 export function moveDomain(resource: string, remembered: Remembered | undefined, move: Move | Lowering): Remembered {
   const checked = isLowering(move) ? checkLowering(resource, move) : checkMove(resource, move);
   if (remembered === undefined)

@@ -1,5 +1,5 @@
-// What a resource remembers, as a text in a key of a store: JSON, with values in decimal, because neither JavaScript's numbers nor Lua's hold them. The same memory is always the same
-// text, so that texts can be compared in place of memories. Read and checked: somebody may have edited it.
+// What a resource remembers, as a text in a key of a store: JSON, with values in decimal, because neither JavaScript's numbers nor Lua's hold them. Equal memories have equal
+// texts, so that texts can be compared instead. The text is checked when it is read, because somebody may have edited it.
 import type { ConclaveError } from "../base/errors.ts";
 import type { TokenMark, Remembered } from "./guard.ts";
 

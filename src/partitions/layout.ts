@@ -1,4 +1,5 @@
-// How the partitions of a group are cut into chunks, each of which is one memo. Pure: every member computes the same from the same numbers, and the first controller writes it down.
+// How the partitions of a group are cut into chunks, each of which is one memo. Pure: every member computes the same result from the same numbers,
+// and the first controller writes it down.
 
 /** How much one election may keep (`guarantee.memos`). */
 export interface Room {
@@ -16,7 +17,7 @@ export interface PartitionLayout {
 const BYTES_PER_PARTITION = 72;
 /** Keys of the controller's election that are not chunks: the index, and room for later. */
 const OTHER_KEYS = 8;
-/** Small chunks make small writes; many chunks make many. */
+/** Small chunks make small writes; many chunks make many writes. */
 const CHUNKS_WISHED = 32;
 const CHUNK_LEAST = 32;
 
@@ -25,7 +26,7 @@ export function mostPartitions(room: Room): number {
   return mostChunks(room) * Math.floor(room.bytes / BYTES_PER_PARTITION);
 }
 
-/** For a count that fits (`mostPartitions`): then the chunks are as many as there are keys for them at most, and each fits into its memo. */
+/** For a count that fits (`mostPartitions`): then there are no more chunks than keys for them, and each chunk fits into its memo. */
 export function layoutOf(count: number, room: Room): PartitionLayout {
   const most = Math.floor(room.bytes / BYTES_PER_PARTITION);
   const chunks = Math.min(CHUNKS_WISHED, mostChunks(room));
