@@ -203,7 +203,7 @@ function loseHold(machine: Machine, keep: number, hold: Hold, now: Reading, effe
 }
 
 /** An entry of this session that no keep carried: a claim that was given up and committed later. */
-// Not while it is pursued or held, nor before its work has settled (law 8): the next keep will show it again.
+// A name is not given back while it is pursued or held, nor before its work has settled (law 8): the next keep will show it again.
 function giveBackStray(machine: Machine, open: Open, stray: Hold, now: Reading): void {
   const stage = machine.campaigns.get(stray.name)?.stage;
   const current = stage?.kind === "standing" ? stage.pursuit.bid : stage?.term.hold.bid;

@@ -1,5 +1,5 @@
-// A memo as the machine is asked for it, and what the store answers. An answer moves no deadline (law 6): it may only end the term, where it shows that the seat or
-// the session is gone (law 5).
+// A write of a memo as the machine is asked for it, and what the store answers. Only an answered renewal extends a term (law 6), so this answer moves no deadline. It may only end
+// the term, if it shows that the seat or the session is gone: then signal and loss come at once (law 5).
 import type { Reading } from "../base/clock.ts";
 import { ConclaveError, TermLostError } from "../base/errors.ts";
 import type { Refused, Unknown } from "../base/outcome.ts";
@@ -30,7 +30,7 @@ export function handleMemo(machine: Machine, input: Extract<Input, { type: "memo
   if (memos !== undefined && memo.retryAt === Infinity) advance(machine, session, memos, memo, effects);
 }
 
-/** An answer for a term that is over is dropped: those who waited for it have been told. */
+/** An answer for a term that is over is dropped: the callers that waited for it have been told. */
 export function handleMemoAnswer(
   machine: Machine,
   id: number,

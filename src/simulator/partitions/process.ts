@@ -61,7 +61,7 @@ export class PartitionProcess extends Process {
     return this.isAlive && this.pauses === 0 && this.cuts === 0;
   }
 
-  /** Law 8: nobody stands again before the work of an earlier term has settled. */
+  /** A process does not stand again before the work of an earlier term has settled (law 8). */
   get isEligible(): boolean {
     return this.isAble && this.isStaying && this.standing === undefined && this.#handles.size === 0;
   }

@@ -1,8 +1,9 @@
 // TWO INSTANTS. By the last proven keep: the signal of a held term has aborted once `deadline − drainMs` has passed on either hand, and not for
 // lack of renewal before that; `lost` for lack of renewal comes not before the deadline. Between steps the machine asks to be woken no later
 // than the next of the two. A term is announced only while its signal is still ahead, and held at that instant (law 7).
-// Source: laws 3, 5 and 7, and "a safe term is never aborted for lack of renewal".
-// Not checked: that a late timer is on time; being late costs availability, and `isHeld` asks the clock.
+// Source: `isHeld()` is computed, not remembered (law 3); the signal comes before the deadline (law 5); a late grant is never announced (law 7). And
+// a safe term is never aborted for lack of renewal.
+// Not checked: that a timer fires in time. A late one costs availability only, because `isHeld` asks the clock.
 import type { Reading } from "../../../base/clock.ts";
 import type { Bid } from "../../../lease/exchange.ts";
 import type { Ears, LeaseInvariant, Judgement, ObservationOf } from "../observation.ts";
