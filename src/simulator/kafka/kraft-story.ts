@@ -32,7 +32,7 @@ function play(plan: KafkaPlan, faults: number, isMended: boolean): Cost {
     electedMs = startMs + election.agreedMs;
     const fencedMs = electedMs + plan.sessionMs;
     const mendedMs = isMended ? startMs + plan.sessionMs + MEND_AFTER_MS : Infinity;
-    // One that is back before the new controller calls it dead goes on leading what it led.
+    // A broker that is back before the new controller calls it dead goes on leading what it led.
     if (mendedMs < fencedMs) ledMs = Math.max(electedMs, mendedMs);
     else {
       const moved = move(plan);
@@ -85,7 +85,7 @@ function move(plan: KafkaPlan): {
         post.send("fetch", broker, 1, 0, () => {});
       });
   };
-  // The others of the quorum but the one that is gone; each writes before it asks for the next.
+  // The other members of the quorum without the one that is gone; each writes before it asks for the next.
   for (let member = 2; member < quorum; member++)
     post.send("fetch: answer", 1, member, moved, () =>
       post.at(post.nowMs + writeMs, () =>

@@ -6,7 +6,7 @@ import { RaceShelf } from "../models/race-shelf.ts";
 import type { Shelf } from "../models/shelf.ts";
 import type { KafkaPost } from "./post.ts";
 
-/** race: one record, which whoever comes first holds. line: a queue, in the order of arrival. */
+/** race: one record, which the first broker that comes holds. line: a queue, in the order of arrival. */
 export type SeatShape = "race" | "line";
 
 export class Seats {
@@ -18,7 +18,7 @@ export class Seats {
   #isWatching = false;
   readonly #whenExpired: (names: readonly Name[], brokers: readonly number[]) => void;
 
-  /** `whenExpired`: at the store, in the step in which sessions have run out: the names that have changed, and whose sessions they were. */
+  /** `whenExpired` is called at the store, in the step in which sessions have run out, with the names that have changed, and with the brokers whose sessions they were. */
   constructor(
     post: KafkaPost,
     shape: SeatShape,
@@ -78,7 +78,7 @@ export class Seats {
     return `bid-${++this.#bids}` as Bid;
   }
 
-  /** At the store. */
+  /** Runs at the store. */
   claim(broker: number, name: Name, bid: Bid): Claimed {
     const session = this.#sessions.get(broker);
     if (session === undefined) return { kind: "session-lost" };

@@ -14,7 +14,7 @@ export abstract class ControllerStory {
   protected readonly seats: Seats;
   /** Broker → its bid for the seat of the controller. */
   protected readonly bids: Map<number, Bid> = new Map();
-  /** Line: in the order of the queue. */
+  /** In a line: the brokers in the order of the queue. */
   protected readonly queue: number[] = [];
   protected controller = 0;
   #elected = 0;
@@ -30,7 +30,7 @@ export abstract class ControllerStory {
     this.seats = new Seats(this.post, shape, (_, brokers) => this.expired(brokers));
   }
 
-  /** At the store: the sessions of these brokers have run out. */
+  /** Runs at the store: the sessions of these brokers have run out. */
   protected abstract expired(brokers: readonly number[]): void;
   /** A broker whose session has run out reaches the store again. */
   protected abstract mend(broker: number): void;
@@ -71,7 +71,7 @@ export abstract class ControllerStory {
     return { electedMs, ledMs, messages, byKind, states, elected: this.#elected, finished: this.#finished };
   }
 
-  /** Who was behind it, and is the next one to be told. */
+  /** Returns the broker that was behind it, which is the next one to be told. */
   protected leaveQueue(broker: number): number | undefined {
     const place = this.queue.indexOf(broker);
     if (place >= 0) this.queue.splice(place, 1);

@@ -38,7 +38,7 @@ export class ZooKeeperStory extends ControllerStory {
 
   // ---- elections
 
-  /** At the store, before the story begins. */
+  /** Runs at the store, before the story begins. */
   #stand(broker: number): void {
     const bid = this.seats.newBid();
     this.bids.set(broker, bid);
@@ -51,7 +51,7 @@ export class ZooKeeperStory extends ControllerStory {
     else this.#watchers.add(broker);
   }
 
-  /** At the store. The session of a broker has run out: its ephemeral nodes are gone, and those who watch them are told. */
+  /** Runs at the store. The session of a broker has run out: its ephemeral nodes are gone, and the brokers that watch them are told. */
   protected override expired(brokers: readonly number[]): void {
     for (const broker of brokers) {
       const next = this.#shape === "line" ? this.#behind(broker) : this.#whenGone(broker);

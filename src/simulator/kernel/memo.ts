@@ -1,4 +1,5 @@
-// A memo beside a seat, as docs/adr/0037-memos.md has it, in one step: only the term in the seat writes, each number of a term is written once, and only over the version that the writer has seen.
+// A memo beside a seat, written in one step as docs/adr/0037-memos.md says: only the term in the seat writes, each number of a term is written once,
+// and only over the version that the writer has seen.
 
 export interface ModelMemo<Value> {
   readonly value: Value;
@@ -18,12 +19,12 @@ export interface ModelMemoWrite<Value> {
 }
 
 export type MemoAnswer =
-  /** `isApplied`: by this request, and not by an earlier try of it. */
+  /** `isApplied`: this request was applied, and not an earlier try of it. */
   | { readonly is: "written"; readonly version: number; readonly isApplied: boolean }
   | { readonly is: "conflict" }
   | { readonly is: "seat-lost" };
 
-/** `seatToken`: of the term in the seat, undefined if nobody is in it. What stands afterwards, and what the writer is told. */
+/** `seatToken`: the token of the term in the seat; undefined if nobody is in it. Returns what stands afterwards, and the answer to the writer. */
 export function writeMemo<Value>(
   stands: ModelMemo<Value> | undefined,
   seatToken: number | undefined,

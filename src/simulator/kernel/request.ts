@@ -6,9 +6,9 @@ import type { Process } from "./process.ts";
 /** How requests travel; a world changes them when its calm begins. */
 export interface RequestLinks {
   readonly latencyMaxMs: number;
-  /** Of a request, and of an answer. */
+  /** The chance that a request is lost, and that an answer is lost. */
   readonly lossChance: number;
-  /** A request that was lost for its sender arrives long after. */
+  /** The chance that a request that is lost for its sender arrives long after. */
   readonly lateChance: number;
 }
 
@@ -25,7 +25,7 @@ export interface Journey {
   readonly timeoutMs: number;
 }
 
-/** `isCut`: nothing of it reaches the store in time. `lateMaxMs`: by how much a late one is late, at most. */
+/** `isCut`: the request does not reach the store in time. `lateMaxMs`: by how much a late request is late, at most. */
 export function journeyOver(
   { latencyMaxMs, lossChance, lateChance }: RequestLinks,
   isCut: boolean,

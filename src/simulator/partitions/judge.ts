@@ -23,7 +23,7 @@ export class PartitionJudge extends Judge {
   readonly #newest: (Revision | undefined)[];
   /** `partition epoch` → the session that the store's chunk named. */
   readonly #named = new Map<string, string>();
-  /** Somebody has come, or was wished for, since everything was led and nothing moved. */
+  /** A member has come, or an operator has asked for something, since everything was led and nothing moved. */
   isCaused = true;
   #causedAtMs = 0;
 
@@ -39,12 +39,12 @@ export class PartitionJudge extends Judge {
     this.#causedAtMs = nowMs;
   }
 
-  /** Everything is at rest. Writes of before may be on their way for so long. */
+  /** Everything is at rest. Earlier writes may be on their way until `latestMs`. */
   rest(nowMs: number, latestMs: number): void {
     if (nowMs - this.#causedAtMs > latestMs) this.isCaused = false;
   }
 
-  /** Believed by its process at this instant. A process that is stopped believes on. */
+  /** Whether its process believes at this instant that it holds it. A stopped process goes on believing. */
   static isHeld({ session, isOver }: Handle, nowMs: number): boolean {
     return !isOver && nowMs < session.deadlineMs;
   }
@@ -82,7 +82,7 @@ export class PartitionJudge extends Judge {
     }
   }
 
-  /** A crash, and a change of the controller, move nothing of the living. */
+  /** Neither a crash nor a change of the controller moves a partition of a living member. */
   #judgeMove(partition: number, old: ChunkEntry | undefined, entry: ChunkEntry, nowMs: number): void {
     const isRevoked = entry.revokedAt !== undefined && old?.revokedAt === undefined;
     if (isRevoked && !this.isCaused)

@@ -92,14 +92,14 @@ export class PartitionProcess extends Process {
     this.readChunks();
   }
 
-  /** The session's signal aborts: everything stops, and is given back when it has settled. */
+  /** The session's signal aborts: everything stops, and the session is given back when all work has settled. */
   leave(): void {
     this.#input({ type: "leave" });
     this.office = undefined;
     this.#rest();
   }
 
-  /** As the real host: asks the session's term first. Once its signal has aborted, nothing is begun. */
+  /** Like the real host, it asks the session's term first. Once its signal has aborted, nothing is begun. */
   #input(input: MemberInput): void {
     const { standing } = this;
     if (standing === undefined) return;
@@ -146,7 +146,7 @@ export class PartitionProcess extends Process {
     });
   }
 
-  /** Everything of a session that was left has settled: it is given back. */
+  /** All work of a session that was left has settled: the session is given back. */
   #rest(): void {
     const { standing, session } = this;
     if (standing === undefined || !standing.machine.hasLeft || this.#handles.size > 0) return;

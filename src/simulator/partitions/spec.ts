@@ -12,10 +12,10 @@ export interface PartitionWorldSpec extends TaskSpec, RequestLinks {
   readonly drainMs: number;
   /** How long work goes on after its signal has aborted. */
   readonly stopMaxMs: number;
-  /** Work that goes on for much longer. */
+  /** The chance of work that goes on for much longer. */
   readonly deafChance: number;
   readonly faults: readonly PartitionFault[];
-  /** Long after the calm has begun: everything must be led. Then one member is killed. */
+  /** Long after the calm has begun everything must be led. Then one member is killed. */
   readonly killAtMs: number;
 }
 
@@ -23,7 +23,7 @@ export type PartitionFaultKind = "kill" | "pause" | "cut" | "leave" | "drain" | 
 
 export interface PartitionFault extends TaskFault {
   readonly kind: PartitionFaultKind;
-  /** Undefined: the controller then. */
+  /** Undefined: the process that is the controller at that instant. */
   readonly who: number | undefined;
   readonly partition: number;
   readonly lastsMs: number;

@@ -1,5 +1,5 @@
-// The store of a world of partitions: a seat for each member and one for the controller, whose terms have growing tokens, and memos beside them that only the term in the seat can write. Exclusion
-// at a seat is not what is tested here (the lease world does that): a seat simply grants no term before the last one is over.
+// The store of a world of partitions: a seat for each member and one for the controller, whose terms have growing tokens, and memos beside them that only the term in the seat can write. This world does
+// not test exclusion at a seat (the lease world does that): a seat simply grants no term before the last one is over.
 import type { Chunk } from "../../partitions/chunk.ts";
 import type { Ack } from "../../partitions/member.ts";
 import { type ModelMemo, type MemoAnswer, type ModelMemoWrite, writeMemo } from "../kernel/memo.ts";

@@ -129,7 +129,7 @@ export class PartitionWorld extends TaskWorld<PartitionWorldSpec, PartitionEvent
     return session;
   }
 
-  /** To the member itself, or to the controller that stands there for the proof; it gives the seat back at once. */
+  /** Grants the seat to the member itself, or to the controller that stands there for the proof; the controller gives it back at once. */
   #grantMember(process: PartitionProcess): void {
     const seat = this.store.members[process.who];
     if (seat === undefined || seat.isHeld) return;

@@ -1,4 +1,5 @@
-// Writes memos of one key in one term, as the lease machine does: one at a time, in the order of the calls; without an answer the same again, with the same n; of those that wait, all are written.
+// Writes memos of one key in one term, as the lease machine does: one at a time, in the order of the calls. Without an answer the same write is sent
+// again, with the same n. All writes that wait are written.
 import type { MemoAnswer, ModelMemoWrite } from "../kernel/memo.ts";
 
 export interface Asks {

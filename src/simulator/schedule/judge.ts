@@ -55,7 +55,7 @@ export class ScheduleJudge extends Judge {
     else if (this.#plan.mark === "after" && mark.state !== "initial") this.#pass(mark, token, atMs);
   }
 
-  /** The slot that the same term marked before has run, or the term would not have gone on. */
+  /** The slot that the same term marked before has run; otherwise the term would not have gone on. */
   #take(slotMs: number, token: number, atMs: number): void {
     const before = this.#marked.get(token);
     if (before !== undefined && !this.#hasEnded(before, token))
@@ -93,7 +93,7 @@ export class ScheduleJudge extends Judge {
     return run;
   }
 
-  /** Lost: begun or marked, and never brought to an end. Repeated: begun more than once. */
+  /** A slot is lost if it was begun or marked, and never brought to an end. It is repeated if it was begun more than once. */
   lists(): SlotLists {
     const slots = [...new Set([...this.runs.keys(), ...this.#taken])].toSorted((a, b) => a - b);
     const runsOf = (slotMs: number): readonly SlotAttempt[] => this.runs.get(slotMs) ?? [];

@@ -21,7 +21,7 @@ import type { ScheduleWorld } from "./world.ts";
 export interface SimTerm {
   readonly token: number;
   readonly markAtGrant: Mark | undefined;
-  /** In true time. The holder's own clock is not what is tested here. */
+  /** In true time. This world does not test the holder's own clock. */
   deadlineMs: number;
   isResigned: boolean;
   /** The machine has been told that it is over. */
@@ -29,12 +29,12 @@ export interface SimTerm {
   n: number;
   lastSent: Mark | undefined;
   over: number | undefined;
-  /** The latest time of day that was read in it: a clock may be set back after a slot was chosen. */
+  /** The latest time of day that was read in this term: a clock may be set back after a slot was chosen. */
   latestWallMs: number;
 }
 
 const TIMEOUT_MS = 300;
-/** As the real host: the wall clock is looked at again after a while, because it may have been set. */
+/** Like the real host, the process reads the wall clock again after a while, because it may have been set. */
 const LONGEST_WAIT_MS = 1500;
 
 export class ScheduleProcess extends Process {
@@ -154,7 +154,7 @@ export class ScheduleProcess extends Process {
 
   // ---- requests
 
-  /** A mark that is sent again keeps its number: the store takes the second for the first. */
+  /** A mark that is sent again keeps its number: the store takes the second write for the first. */
   #write(term: SimTerm, mark: Mark): void {
     const isAgain = term.lastSent === mark;
     if (!isAgain) term.n++;
@@ -220,7 +220,7 @@ export class ScheduleProcess extends Process {
   #settle(run: SlotAttempt, outcome: "done" | "failed" | "stopped"): void {
     if (this.#run !== run) return;
     this.#run = undefined;
-    // As the real host has it: what rejects after its signal aborted was stopped.
+    // As in the real host, work that rejects after its signal aborted was stopped.
     const settled = outcome === "failed" && this.term?.hasLeft !== false ? "stopped" : outcome;
     run.outcome = settled;
     if (settled === "done" && this.term?.hasLeft === true && this.isHeld()) this.#world.count("done in the drain");

@@ -29,7 +29,7 @@ export interface ScheduleFault extends TaskFault {
   /** Undefined: the process that leads then. */
   readonly who: number | undefined;
   readonly lastsMs: number;
-  /** Of "set-clock". */
+  /** For "set-clock": by how much the clock is set. */
   readonly byMs: number;
 }
 

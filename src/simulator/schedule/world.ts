@@ -92,7 +92,7 @@ export class ScheduleWorld extends TaskWorld<ScheduleWorldSpec, ScheduleEvent, S
     this.later(this.spec.ttlMs / 6, undefined, () => this.#keep(process, token));
   }
 
-  /** Of terms whose holder was killed: until when the seat is waited for. */
+  /** For terms whose holder was killed: until when the seat is kept. */
   readonly #orphanedAt = new Map<number, number>();
 
   // ---- faults
@@ -131,7 +131,7 @@ export class ScheduleWorld extends TaskWorld<ScheduleWorldSpec, ScheduleEvent, S
     this.note({ is: "calm" });
   }
 
-  /** Clocks are right, works are short, nothing has failed for long: the mark is at the last slot, unless a clock that was wrong has moved it into the future. */
+  /** Clocks are right, works are short, nothing has failed for long. So the mark is at the last slot, unless a clock that was wrong has moved it into the future. */
   protected override judgeAtRest(): void {
     const mark = this.seat.memo?.value;
     const nowMs = this.rightWallMs();
