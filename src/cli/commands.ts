@@ -4,7 +4,7 @@ import type { CommandModule } from "./command.ts";
 export interface CommandEntry {
   readonly summary: string;
   readonly load: () => Promise<CommandModule>;
-  /** The exit code for all trouble of ours, where 2 and 3 would be taken for those of another program. */
+  /** The exit code for all errors of conclave itself, where 2 and 3 would be taken for those of another program. */
   readonly trouble?: number;
 }
 

@@ -1,5 +1,5 @@
 // The guards that a command can reach, by their URL: a table in SQLite or PostgreSQL, keys in etcd, or a folder (file:FOLDER). Guards in memory, and
-// durableFence, belong to the process that guards.
+// durableFence, can be reached only by the process that guards.
 import { existsSync } from "node:fs";
 import path from "node:path";
 import type { FencingGuard, FencingGuardOptions } from "../drivers/driver.ts";

@@ -1,4 +1,4 @@
-// `conclave sim --hunt`: worlds drawn from seeds, with faults, judged by invariants; the lease machine and every protocol in one way. A seed alone is told
+// `conclave sim --hunt`: worlds drawn from seeds, with faults, judged by invariants; the same for the lease machine and every protocol. A single seed is told
 // from beginning to end, and a failing one with only those faults that it needs. Many seeds are counted.
 //
 // The world of leases also has a control: clocks at twice the declared bound must break something, and what was exercised must reach the minima. A hunt
@@ -50,7 +50,7 @@ const SHOWN_MAX = 3;
 interface HuntRequest {
   readonly hunts: readonly Hunt[];
   readonly seed: number;
-  /** Undefined: one seed, told. */
+  /** Undefined: one seed, told event by event. */
   readonly seeds: number | undefined;
   readonly faults: readonly number[] | undefined;
   readonly isControl: boolean;
@@ -211,7 +211,7 @@ interface Outcome {
   readonly missed: readonly string[];
 }
 
-/** What a clean hunt should have exercised and has not, in words: its silence proves nothing then. */
+/** What a clean hunt should have exercised and has not, in words: then it proves nothing that it found nothing. */
 export function missedBy(hunt: Hunt, total: Total, overlaps: number, controlSeeds: number): readonly string[] {
   if (!hunt.hasControl) return total.findings.length > 0 ? [] : missedTallies(hunt, total.tallies, total.seeds);
   const isBlind = overlaps * CONTROL_ONE_IN < controlSeeds;

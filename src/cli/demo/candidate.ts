@@ -1,5 +1,5 @@
 // One candidate of the demo, in a process of its own: leads when elected, writes to the ledger while it leads, and notes its terms for the judge.
-// Argument: CandidateOptions as JSON. It ends when its stdin does, so that it never outlives the demo, however that ends.
+// Argument: DemoCandidateOptions as JSON. It ends when its stdin does, so that it never outlives the demo, however that ends.
 //
 // To be shown refused, a stale write must really be attempted. So "compose" does what careless programs do: it checks the term, takes its time, and
 // writes without checking again. It takes its time with its thread blocked: a process that is stopped meanwhile is not in the middle of a commit, where
@@ -98,7 +98,7 @@ class DemoActor {
     if (term.isHeld()) writeSync(this.#log, `${at} ${this.#options.who} ${what} ${term.token.value}\n`);
   }
 
-  /** Written at once: a process that is stopped right after has said it. */
+  /** Is written at once, so that a process that is stopped right after has said it. */
   #say(said: Unstamped<DemoMessage>): void {
     try {
       writeSync(STDOUT, `${JSON.stringify({ at: nowMs(), ...said })}\n`);

@@ -1,4 +1,4 @@
-// The candidates of the demo as their director sees them: started, heard, killed, stopped, resumed, replaced. What they are doing is known only from
+// The candidates of the demo as their director sees them: it starts, hears, kills, stops, resumes and replaces them. It knows what they do only from
 // what they say and from what was done to them.
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -18,7 +18,7 @@ export class DemoPlayer {
   readonly #child: ChildProcess;
   readonly #gone: Promise<void>;
   doing: PlayerState = "starting";
-  /** Of its latest term. */
+  /** The token of its latest term. */
   token = 0n;
   errors = "";
 
@@ -94,7 +94,7 @@ export class Cast {
   readonly #options: CastOptions;
   readonly #players = new Map<string, DemoPlayer>();
   readonly #listeners = new Set<(heard: HeardMessage) => void>();
-  /** Rejects waits: a candidate has ended that nobody killed. */
+  /** Candidates that are about to be killed. If another one ends, waits reject. */
   readonly #expected = new Set<DemoPlayer>();
   readonly failed: Promise<never>;
   #fail: (reason: Error) => void = () => {};
@@ -102,7 +102,7 @@ export class Cast {
   constructor(options: CastOptions) {
     this.#options = options;
     this.failed = new Promise<never>((_resolve, reject) => (this.#fail = reject));
-    this.failed.catch(() => {}); // those who wait for it are told; nobody may be waiting yet
+    this.failed.catch(() => {}); // nobody may be waiting yet; waits that begin later reject, too
     for (const who of options.names) this.replace(who);
   }
 

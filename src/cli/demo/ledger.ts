@@ -9,7 +9,7 @@ const fence = sqliteFence();
 
 export interface LedgerReport {
   readonly entries: number;
-  /** A sentence for whatever could not be so if every stale write had been refused. */
+  /** A sentence for everything that could not be so if every stale write had been refused. */
   readonly problems: readonly string[];
 }
 

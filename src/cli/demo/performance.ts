@@ -1,4 +1,4 @@
-// A performance of the demo: a private folder, a ledger, three candidates, rounds until it is enough, and the verdict. The folder keeps the log, so that
+// A performance of the demo: a private folder, a ledger, three candidates, as many rounds as are wanted, and the verdict. The folder keeps the log, so that
 // people who doubt can read it; the rest is removed.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,9 +18,9 @@ export interface Play {
   readonly rounds: number;
   readonly screen: Screen;
   readonly signal: AbortSignal;
-  /** After each round. */
+  /** Is called after each round. */
   readonly onRound: (rounds: readonly Round[], verdict: DemoVerdict, log: string) => void;
-  /** Before anything begins. */
+  /** Is called before anything begins. */
   readonly onStore: (file: string) => void;
 }
 

@@ -1,5 +1,5 @@
-// One round of the demo: the leader is killed, and another leads; that one is stopped past its ttl with a write under way, a third leads, and when the
-// stopped one goes on, the ledger refuses its write. Whatever is told here has been heard from the processes themselves.
+// One round of the demo: the leader is killed, and another leads; that one is stopped past its ttl with a write under way, and a third leads. When the
+// stopped one goes on, the ledger refuses its write. Everything that is told here was heard from the processes themselves.
 //
 // A failover lasts from the signal that was sent to the first entry of the successor that the ledger took, both on the clock of this host.
 import type { Cast, HeardMessage, DemoPlayer } from "./cast.ts";
@@ -40,7 +40,7 @@ export type Tone = "good" | "bad" | "calm";
 
 /** How long a leader is watched before something is done to it. */
 const CALM_MS = 600;
-/** A leader may be replaced of itself on a busy machine, or finish its write before it is stopped: then the scene is played again. */
+/** On a busy machine a leader may be replaced without a fault, or finish its write before it is stopped: then the scene is played again. */
 const ATTEMPTS = 5;
 const AGAIN = "again";
 type Scene<T> = T | typeof AGAIN | { readonly problem: string };
@@ -146,7 +146,7 @@ async function beginsToCompose({ cast, signal }: DemoStage, leader: DemoPlayer):
 
 type LedgerAnswer = Extract<DemoMessage, { readonly composed: boolean }>;
 
-/** What the ledger said to the entry that it was composing. */
+/** How the ledger answered the entry that the leader was composing. */
 function answerTo({ cast, signal, ttlMs }: DemoStage, leader: DemoPlayer): Promise<LedgerAnswer | undefined> {
   const within = AbortSignal.any([signal, AbortSignal.timeout(20_000 + 5 * ttlMs)]);
   return cast.hears(

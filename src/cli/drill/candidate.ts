@@ -1,6 +1,6 @@
 // One candidate of a drill, in a process of its own: leads when elected, and writes to the resource (the drill itself, over stdout) every few milliseconds
-// while it leads. Stamps, then asks whether it holds the term, then acts; so what it notes for the judge was held at its stamp.
-// Ends when its stdin does: it never outlives the drill.
+// while it leads. It reads the clock, then asks whether it holds the term, then acts; so what it notes for the judge was held at that instant.
+// It ends when its stdin does, so that it never outlives the drill.
 import { openSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import {
@@ -57,7 +57,7 @@ class DrillActor {
     if (word === "report") this.#say({ event: "written", writes: this.#writes, lastToken: this.#token });
   }
 
-  /** Told to leave, or left alone: gives back what it holds, but waits for nobody for long. */
+  /** It was told to leave, or the drill is gone: it gives back what it holds, but does not wait for long. */
   leave(): void {
     setTimeout(() => process.exit(0), 2000).unref();
     void this.#candidate?.close().finally(() => process.exit(0));
@@ -74,12 +74,12 @@ class DrillActor {
     this.#term = undefined;
     if (reason === "resigned") this.#say({ event: "resigning", token: this.#token });
     else this.#say({ event: "lost", token: this.#token, reason });
-    // A term that was lost is stood for again by `lead`; one that was given up on purpose is not, until told.
+    // `lead` stands again for a term that was lost. A term that was given up on purpose is stood for again only when the drill says so.
   }
 
   #begin(term: UnfencedTerm): void {
     const { token } = term as Partial<Term>;
-    // Without tokens the order of beginnings must do.
+    // Without tokens, the order in which terms began takes their place.
     this.#token = token === undefined ? `${Math.round(nowMs() * 1000)}` : `${token.value}`;
     this.#fence = token === undefined ? "" : formatToken(token);
     this.#term = term;
@@ -94,7 +94,7 @@ class DrillActor {
     if (term.isLeading()) this.#write(at, false);
   }
 
-  /** With the thread blocked, so that a signal that stops the process now stops it before the write. */
+  /** Blocks the thread, so that a signal that stops the process now stops it before the write. */
   #compose(): void {
     if (this.#term?.isHeld() !== true) return;
     const at = nowMs();
@@ -112,7 +112,7 @@ class DrillActor {
     this.#put({ at: nowMs(), ...said });
   }
 
-  /** Written at once: a process that is stopped or killed right after has said it. */
+  /** Is written at once, so that a process that is stopped or killed right after has said it. */
   #put(said: DrillMessage): void {
     try {
       writeSync(STDOUT, `${JSON.stringify(said)}\n`);

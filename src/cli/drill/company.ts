@@ -7,13 +7,13 @@ import { DrillResource } from "./resource.ts";
 
 export interface CompanyOptions extends Omit<PlayerOptions, "id" | "cable" | "hear" | "write"> {
   readonly size: number;
-  /** Of the store; none: nobody can be cut off. */
+  /** The addresses of the store; empty: no candidate can be cut off. */
   readonly addresses: readonly HostAndPort[];
 }
 
 type Speech = Exclude<DrillMessage, Write>;
 
-/** A candidate has been waited for too long: the drill cannot go on. */
+/** A candidate did not lead for too long: the drill cannot go on. */
 export class NobodyLeads extends Error {}
 
 export class Company {
@@ -24,7 +24,7 @@ export class Company {
   readonly #cables: (Cable | undefined)[] = [];
   readonly #waits = new Set<() => void>();
   #started = 0;
-  /** The first thing that went wrong on its own. */
+  /** The first error that no fault of the drill has caused. */
   #failure: Error | undefined;
 
   constructor(options: CompanyOptions) {
@@ -38,7 +38,7 @@ export class Company {
     for (let place = 0; place < size; place++) this.replace(place);
   }
 
-  /** A new process in this place; an id is used once, so that what each has written can be told apart. */
+  /** Starts a new process in this place. An id is used once, so that the writes of each process can be told apart. */
   replace(place: number): void {
     const { size: _size, addresses: _addresses, ...options } = this.#options;
     const before = this.#players[place];
@@ -78,7 +78,7 @@ export class Company {
     for (const wake of this.#waits) wake();
   }
 
-  /** Until `find` returns something. Rejects with NobodyLeads after `withinMs`, and with what stopped a candidate that nobody stopped. */
+  /** Waits until `find` returns something. Rejects with NobodyLeads after `withinMs`, and with the error of a candidate that ended although the drill did not end it. */
   async until<T>(find: () => T | undefined, what: string, withinMs: number, signal: AbortSignal): Promise<T> {
     const end = performance.now() + withinMs;
     for (;;) {
@@ -118,7 +118,7 @@ export class Company {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** As an operator would who hunts a split brain: does everybody count as many writes as the resource? Of those that live. */
+  /** Compares counts as an operator would who suspects a split brain: does each living candidate count as many writes as the resource does? */
   async compareCounters(withinMs: number, signal: AbortSignal): Promise<readonly string[]> {
     for (const player of this.#players) player.tell("report");
     const all = (): true | undefined => (this.#players.every(({ isCounted }) => isCounted) ? true : undefined);
@@ -127,8 +127,8 @@ export class Company {
   }
 
   /**
-   * Everybody leaves in good order, and nothing stays behind: if the last leader was killed, not before another has its seat. Where silence is what ends
-   * a session nobody else would ever free it.
+   * All candidates leave in good order, and nothing stays behind. If the last leader was killed, this waits until another candidate has its seat: where only silence ends
+   * a session, nobody else would ever free it.
    */
   async end(withinMs: number, heirWithinMs: number): Promise<void> {
     if (this.#players.some((player) => this.#expected.has(player))) await this.#heir(heirWithinMs);
@@ -143,7 +143,7 @@ export class Company {
     try {
       await this.until(heir, "an heir", withinMs, new AbortController().signal);
     } catch {
-      // The store is gone, or they are: what is left there will have to wait for the next drill.
+      // The store is gone, or the candidates are: what is left there has to wait for the next drill.
     }
   }
 }

@@ -21,7 +21,7 @@ export interface DrillCandidateOptions {
 }
 
 export type DrillMessage =
-  /** Has a session, and knows who leads. */
+  /** It has a session, and knows who leads. */
   | { readonly at: number; readonly event: "waiting" }
   | { readonly at: number; readonly event: "elected"; readonly token: string }
   | { readonly at: number; readonly event: "resigning"; readonly token: string }
@@ -31,14 +31,14 @@ export type DrillMessage =
   | { readonly at: number; readonly event: "trouble"; readonly code: string; readonly message: string }
   | Write;
 
-/** Sent to the resource. `at` was read before the term said that it was held; of a composed one, nobody asked again. */
+/** A write to the resource. `at` was read before the term said that it was held; for a composed write the term was not asked again. */
 export interface Write {
   readonly at: number;
   readonly event: "write";
-  /** Of this process, counted from 1. */
+  /** Counts the writes of this process from 1. */
   readonly number: number;
   readonly token: string;
-  /** domain:value:bid; empty where the store has no tokens. */
+  /** domain:value:bid; empty if the store has no tokens. */
   readonly fence: string;
   readonly composed: boolean;
 }

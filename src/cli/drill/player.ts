@@ -1,4 +1,4 @@
-// A candidate of a drill as the drill sees it: started, heard, told, killed, stopped, cut off.
+// A candidate of a drill as the drill sees it: the drill starts, hears, tells, kills, stops it and cuts it off.
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -7,7 +7,7 @@ import type { Cable } from "./network.ts";
 
 export interface PlayerOptions extends DrillCandidateOptions {
   readonly program: URL;
-  /** Its way to the store, where that can be cut. */
+  /** Its way to the store, if that can be cut. */
   readonly cable: Cable | undefined;
   readonly hear: (player: DrillPlayer, said: Exclude<DrillMessage, Write>) => void;
   readonly write: (player: DrillPlayer, write: Write) => void;
@@ -25,7 +25,7 @@ export class DrillPlayer {
   /** Writes of it that have arrived, and whether its own count is another. */
   #writes = 0;
   miscount: string | undefined;
-  /** It has compared its count. */
+  /** Whether it has compared its count. */
   isCounted = false;
   #errors = "";
 
@@ -65,14 +65,14 @@ export class DrillPlayer {
     this.tell(JSON.stringify({ id, url, election, ttlMs, unfenced, log, composeMs } satisfies DrillCandidateOptions));
   }
 
-  /** A pipe keeps the order: what it had written before it counted has arrived. */
+  /** A pipe keeps the order: all writes that it made before it counted have arrived. */
   #compare(counted: number): void {
     this.isCounted = true;
     if (counted !== this.#writes)
       this.miscount = `${this.id} has written ${counted} times, and ${this.#writes} of them have arrived`;
   }
 
-  /** The last thing that it complained of. */
+  /** The last trouble that it reported. */
   get complaint(): string {
     return this.#errors.trim().split("\n").at(-1) ?? "";
   }
@@ -85,7 +85,7 @@ export class DrillPlayer {
     this.#child.kill(name);
   }
 
-  /** In good order if it can; else by force. */
+  /** Makes it leave in good order if it can, else by force. */
   async leave(withinMs: number): Promise<void> {
     this.signal("SIGCONT");
     this.#child.stdin?.end();

@@ -1,4 +1,4 @@
-// What the candidates of a drill write to: a guard that compares tokens, as a real resource would, and books of who wrote what. Judged here: whether a write
+// The resource that the candidates of a drill write to: a guard that compares tokens, as a real resource would, and counts of who wrote what. It judges whether a write
 // of a replaced leader is refused. That no two held at one instant is judged from the candidates' own log.
 //
 // Without tokens nothing can be refused: a write of a leader that was replaced is then accepted, and counted as such.
@@ -7,7 +7,7 @@ import type { Write } from "./messages.ts";
 
 const RESOURCE = "drill";
 
-/** Of one process, as the resource has seen it. */
+/** The writes of one process, as the resource has seen them. */
 export interface WriteCounts {
   readonly id: string;
   arrived: number;
@@ -24,7 +24,7 @@ export class DrillResource {
   #last: Promise<void> = Promise.resolve();
   staleRefused = 0;
   staleAccepted = 0;
-  /** A sentence for whatever a resource should never see. */
+  /** A sentence for everything that a resource should never see. */
   readonly problems: string[] = [];
 
   get books(): readonly WriteCounts[] {
@@ -40,7 +40,7 @@ export class DrillResource {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** One after the other, in the order of arrival. */
+  /** Writes are handled one after the other, in the order of arrival. */
   arrive(id: string, write: Write): Promise<void> {
     this.#last = this.#last.then(() => this.#take(id, write));
     return this.#last;

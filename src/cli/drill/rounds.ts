@@ -3,7 +3,7 @@
 //
 //   crash    SIGKILL; another process takes its place
 //   pause    SIGSTOP in the middle of a write, past the ttl; then SIGCONT: the write arrives late, and must be refused
-//   resign   told to give up, and does
+//   resign   the leader is told to give up, and does
 //   cut      its packets to and from the store vanish; it can still reach the resource. Mended when another leads
 import type { Company } from "./company.ts";
 import { nowMs } from "./messages.ts";
@@ -40,7 +40,7 @@ export async function play(fault: DrillFault, company: Company, pace: DrillPace)
   }
 }
 
-/** Leads, and its writes are the newest; the others have seen it. */
+/** A candidate that leads, whose writes are the newest, and whom the others have seen. */
 function settledLeader(company: Company): DrillPlayer | undefined {
   const { leader, players, resource } = company;
   const books = resource.books.find(({ id }) => id === leader?.id);
@@ -111,7 +111,7 @@ function succession(company: Company, before: bigint, { patienceMs, signal }: Dr
   return company.until(() => at, "another leader", patienceMs, signal).finally(stop);
 }
 
-/** The latest thing of this kind that it has said about its present or last term. */
+/** The latest message of this kind about its present or last term. */
 function heard(company: Company, player: DrillPlayer, event: string): { readonly at: number } | undefined {
   const mine = company.heard.filter((each) => each.player === player);
   const elected = mine.findLastIndex(({ said }) => said.event === "elected");

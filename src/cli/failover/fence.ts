@@ -1,4 +1,4 @@
-// How `conclave failover monitor` fences: by the seat that guards hold, by devices, by both; or by nothing, if that was said.
+// How `conclave failover monitor` fences: by the seat that guards hold, by devices, by both; or not at all, with --unfenced.
 import { type FailoverConfig, type PowerFence, shotRulesOf } from "../../failover/index.ts";
 import { isConclaveError } from "../../index.ts";
 import { type LoadedConfig, loadStonithConfig, openRunner } from "../../stonith/index.ts";

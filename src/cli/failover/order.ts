@@ -33,7 +33,7 @@ const OPTIONS_OF_CONFIRM = {
   wait: { type: "string", default: "30s" },
 } as const;
 
-/** A human's word in place of a device's. */
+/** A human's word takes the place of a device's. */
 export async function confirm(args: readonly string[]): Promise<number> {
   const { values, positionals } = readFlags({ args: [...args], options: OPTIONS_OF_CONFIRM, allowPositionals: true });
   const [server, ...more] = positionals;
@@ -69,7 +69,7 @@ async function withCandidate(
   }
 }
 
-/** An order for a server that nobody knows would only be refused by the leader, after a wait. */
+/** The leader would refuse an order for an unknown server, but only after a wait. So it is refused here. */
 function checkServer({ config }: FailoverSetup, server: string | undefined): void {
   if (server === undefined || Object.hasOwn(config.servers, server)) return;
   throw new UsageError(`--to ${server}: the configured servers are ${Object.keys(config.servers).join(", ")}`);

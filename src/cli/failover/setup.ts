@@ -1,4 +1,4 @@
-// What every verb of `conclave failover` begins with: the configuration, the store, the servers.
+// What every verb of `conclave failover` begins with: it reads the configuration, and opens the store and the servers.
 import {
   createFailoverMetrics,
   type FailoverConfig,
@@ -23,7 +23,7 @@ export const COMMON = {
   json: { type: "boolean", default: false },
 } as const;
 
-/** Of the verbs that go on until they are told to stop. */
+/** Flags of the verbs that go on until they are told to stop. */
 export const HTTP = {
   http: { type: "string" },
   "http-host": { type: "string", default: "127.0.0.1" },
@@ -52,7 +52,7 @@ function isOfElection(event: MonitorEvent | GuardEvent): event is ConclaveEvent 
   return !OWN.has(event.type);
 }
 
-/** Undefined: nobody has asked for it. */
+/** Undefined if the user has not asked for it. */
 export async function serve(
   flags: { readonly http?: string | undefined; readonly "http-host": string; readonly json: boolean },
   open: (at: { readonly port: number; readonly host: string }) => Promise<Endpoints>,

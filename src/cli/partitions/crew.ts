@@ -1,4 +1,4 @@
-// The members of the demo as their director sees them: started, heard, killed, stopped, resumed. What they lead is known only from what they say.
+// The members of the demo as their director sees them: it starts, hears, kills, stops and resumes them. It knows what they lead only from what they say.
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -57,7 +57,7 @@ export class Hand {
     this.#child.stdin?.write(`block ${ms}\n`);
   }
 
-  /** What it led is led by nobody that acts. */
+  /** The partitions that it led are led by no process that acts. */
   stop(): void {
     this.#child.kill("SIGSTOP");
     this.isStopped = true;
