@@ -1,4 +1,4 @@
-// What is done with the Lease of one name, as steps of the book: pure functions of what stands there.
+// What is done with the Lease of one name, as steps of the book: pure functions of the present Lease.
 import {
   type Claim,
   type Claimed,
@@ -37,7 +37,7 @@ export interface ClaimParts {
   readonly now: () => Date;
 }
 
-/** Renews the Lease if it is held by this hold. A Lease that is not there is lost, and not made anew. */
+/** Renews the Lease if it is held by this hold. If there is no Lease, the hold is lost, and the Lease is not made anew. */
 export function renewing(session: Session, hold: Hold, now: () => Date): LeaseStep<"lost"> {
   return (lease) =>
     lease !== undefined && isHeldBy(lease, session, hold) ? { next: renewed(lease, hold, now()) } : "lost";
@@ -73,7 +73,7 @@ function mayReplace({ over, bid }: Claim, seat: Seat, lease: Lease | undefined):
   return over !== undefined && over === seat.version;
 }
 
-/** Of a holder that is none of ours. */
+/** The ttl of a holder that is none of ours. */
 function foreignTtlMs(lease: Lease): number | undefined {
   return holderOf(lease) !== "" && currentNote(lease) === undefined ? ttlMsOf(lease) : undefined;
 }
@@ -102,7 +102,7 @@ function isLedBy(lease: Lease, { domain, value, bid }: Token): boolean {
   return stands?.domain === domain && stands.value === value && stands.bid === bid;
 }
 
-/** Tells those who watch the Lease. An invitation after a term that is over is for nobody: then nothing is written. */
+/** Tells the candidates that watch the Lease. An invitation after a term that is over concerns nobody: then nothing is written. */
 export function inviting(invitation: Invitation): LeaseStep<"not leading"> {
   return (lease) => {
     if (lease === undefined || !isLedBy(lease, invitation.token)) return "not leading";
