@@ -20,7 +20,7 @@ export interface SessionItem {
   readonly ended: boolean;
   /** The beat that the last keep left, if it named one. */
   readonly mark: string | undefined;
-  /** Of the tokens that this session is granted: the id of the table in which it was opened. */
+  /** The domain of the tokens that this session is granted: the id of the table in which it was opened. */
   readonly domain: string;
   readonly stamp: string;
 }
@@ -33,7 +33,7 @@ export interface SeatItem {
   readonly domain: string;
   readonly ttlMs: number;
   readonly value: string;
-  /** Given back on purpose. */
+  /** Whether it was given back on purpose. */
   readonly vacant: boolean;
   readonly era: bigint;
   readonly stamp: string;

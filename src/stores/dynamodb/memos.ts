@@ -47,7 +47,7 @@ export async function writeMemo(desk: Desk, write: MemoWrite, call: Call): Promi
   return refusedBy(write, readMemosOf(written.item, desk.where), name);
 }
 
-/** The seat is this term's, so it was something about the memos. A write that finds its own token, n and value was applied before. */
+/** The seat is this term's, so the condition on the memos failed. A write that finds its own token, n and value was applied before. */
 function refusedBy({ hold, key, value, n, over }: MemoWrite, memos: readonly StoredMemo[], name: Name): MemoWritten {
   const memo = memos.find((each) => each.key === key);
   const version = hold.token && memoVersion(hold.token, n);

@@ -1,11 +1,11 @@
-// Memos in PostgreSQL, by two functions of the database (sql/memos.sql), which hold the argument: what is asked, and what is answered, read and checked.
+// Memos in PostgreSQL, by two functions of the database; sql/memos.sql has the argument. This file makes the requests, and reads and checks the answers.
 import { unbannedNode } from "../../lease/ban-rule.ts";
 import { asBid, type StoredMemo, type MemosRead, type MemoWrite, type MemoWritten } from "../contract.ts";
 import { memoVersion, MEMOS, tooMany } from "../memos.ts";
 import { type AnswerRow, readText, readToken } from "./answers.ts";
 import { edited, type Whereabouts } from "./refusals.ts";
 
-/** As the function `write_memo` is asked for it. */
+/** The argument of the function `write_memo`. */
 export function wishOf({ session, hold, key, value, n, over, ban }: MemoWrite): object {
   const { name, bid, token } = hold;
   return { name, session: session.id, bid, token: `${token?.value}`, key, value, n, over, ban, keys: MEMOS.keys };
