@@ -1,14 +1,14 @@
 // The table of commands. Each is loaded only when it is asked for.
 import type { CommandModule } from "./command.ts";
 
-export interface Command {
+export interface CommandEntry {
   readonly summary: string;
   readonly load: () => Promise<CommandModule>;
-  /** The exit code for all trouble of ours, where 2 and 3 would be taken for those of another program. */
+  /** The exit code for all errors of conclave itself, where 2 and 3 would be taken for those of another program. */
   readonly trouble?: number;
 }
 
-export const COMMANDS: Readonly<Record<string, Command>> = {
+export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   demo: {
     summary: "three real processes elect a leader; it is killed, stopped, its stale write refused",
     load: () => import("./demo.ts"),

@@ -1,5 +1,5 @@
 // `conclave completion SHELL`: prints a script that completes commands and flags in a shell. Everything in it is taken from the table of commands and from
-// what their help lists, so that it cannot say anything else than they do.
+// their help, so that it always agrees with them.
 import { UsageError, YES } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import { onlyName, readFlags } from "./flags.ts";
@@ -18,7 +18,7 @@ Exit codes: 0 printed, 2 the command line was not understood.
 interface Completed {
   readonly name: string;
   readonly summary: string;
-  /** What may follow, besides flags. */
+  /** The words that may follow, besides flags. */
   readonly words: readonly string[];
   readonly flags: readonly string[];
 }

@@ -119,7 +119,7 @@ function printJson(ttlMs: number, { rounds, verdict, log }: Omit<Performance, "s
     summary: rest.summary,
     log,
   };
-  // A number of any length is text on every wire.
+  // A number of any length is written as text.
   const text = JSON.stringify(shown, (_key, value: unknown) => (typeof value === "bigint" ? `${value}` : value));
   process.stdout.write(`${text}\n`);
 }
@@ -144,7 +144,7 @@ function tellEnd({ startMs, rounds, verdict }: Performance): string {
   ].join("\n");
 }
 
-/** From the signal to the first entry of the successor. */
+/** The times from the signal to the first entry of the successor. */
 function tellTimes(rounds: readonly Round[]): readonly string[] {
   const failovers = rounds.flatMap((round) => round.failovers);
   return (["killed", "stopped"] as const).flatMap((how) => {

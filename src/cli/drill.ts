@@ -1,4 +1,4 @@
-// `conclave drill`: real faults on the store that you use, judged from outside, so that its promise need not be believed. Exits 0 only if no two led at one
+// `conclave drill`: real faults on the store that you use, judged from outside, so that you need not believe its promise. Exits 0 only if no two led at one
 // instant and no stale write was accepted.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ import { type Context, NO, UsageError, YES } from "./command.ts";
 import { Company, NobodyLeads } from "./drill/company.ts";
 import { addressesOf, sweepCables, whyNotCut } from "./drill/network.ts";
 import { progressOf } from "./drill/progress.ts";
-import { type Outcome, summarize, tell } from "./drill/report.ts";
+import { type DrillOutcome, summarize, tell } from "./drill/report.ts";
 import { type DrillFault, FAULTS, play } from "./drill/rounds.ts";
 import { readCount, readDuration, readFlags } from "./flags.ts";
 import { chooseStore, onlyLooking, STORE_HELP } from "./store.ts";
@@ -150,7 +150,7 @@ async function refuseCompany({ store, election }: Asked, signal: AbortSignal): P
   );
 }
 
-/** Where only rivals notice a death, a drill that was killed is shown as leader for ever. Watched for its ttl: a living leader renews within that. */
+/** Where only rivals notice a death, the leader of a drill that was killed is shown for ever. So the leader is watched for its ttl: a living leader renews within that. */
 async function isSilent(store: Store, election: string, signal: AbortSignal): Promise<boolean> {
   const first = await seatOf(store, election);
   if (first === undefined) return false;
@@ -160,7 +160,7 @@ async function isSilent(store: Store, election: string, signal: AbortSignal): Pr
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
     if ((await seatOf(store, election))?.version !== first.version) return false;
   }
-  return true; // or nobody wants to know any more
+  return true; // or the drill was told to stop
 }
 
 async function seatOf(
@@ -171,7 +171,7 @@ async function seatOf(
   return looked.kind === "seen" ? looked.seats[0] : undefined;
 }
 
-async function hold(asked: Asked, program: URL, log: string, signal: AbortSignal): Promise<Outcome> {
+async function hold(asked: Asked, program: URL, log: string, signal: AbortSignal): Promise<DrillOutcome> {
   const { store, rounds, faults, ttlMs, candidates: size, election } = asked;
   if (asked.isCut) sweepCables();
   const addresses = asked.isCut ? await cutAddresses(store, store.url) : [];

@@ -1,4 +1,4 @@
-// `conclave failover …`: replaces a primary that is down, and never lets two take writes. Each verb is a file of its own; what happens is in src/failover.
+// `conclave failover …`: replaces a primary that is down, and never lets two servers take writes. Each verb is a file of its own; src/failover does the work.
 import { NOT_UNDERSTOOD } from "./command.ts";
 import { guard } from "./failover/guard.ts";
 import { monitor } from "./failover/monitor.ts";

@@ -1,10 +1,11 @@
 // `conclave fence adopt`: tells a guard that the store was moved on purpose (docs/FENCING.md). `conclave fence lower`: takes back a token that no store has granted.
-// The operator names what the guard knows now, the domain or the value, and it is refused if that is not so: nobody changes by mistake what somebody else has changed already.
+// The operator names what the guard knows now, the domain or the value. If the guard knows something else, the change is refused: so nobody changes
+// by mistake what somebody else has changed already.
 import type { Adopted, Lowering, Move } from "../fencing/index.ts";
 import { type ErrorCode, isConclaveError } from "../index.ts";
 import { NO, UNKNOWN, UsageError, YES } from "./command.ts";
 import { onlyName, readFlags } from "./flags.ts";
-import type { GuardOptions } from "../drivers/driver.ts";
+import type { FencingGuardOptions } from "../drivers/driver.ts";
 import { guardAt } from "./guards.ts";
 
 export const help: string = `usage: conclave fence adopt RESOURCE --guard URL --from DOMAIN --to DOMAIN [options]
@@ -56,7 +57,7 @@ export async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-interface Asked extends GuardOptions {
+interface Asked extends FencingGuardOptions {
   readonly verb: "adopt" | "lower";
   readonly resource: string;
   readonly move: Move | Lowering;
@@ -120,7 +121,7 @@ function readValue(flag: string, text: string): bigint {
   return BigInt(text);
 }
 
-/** Not the guard's own word: it could not be asked, or did not answer. */
+/** Errors that are not the guard's own answer: it could not be asked, or did not answer. */
 const NOT_DONE: ReadonlySet<ErrorCode> = new Set([
   "STORE_UNREACHABLE",
   "STORE_TIMEOUT",

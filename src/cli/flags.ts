@@ -1,9 +1,9 @@
-// Flags, read strictly: what is not known is refused, and every value says its unit. `--help` never comes this far (main.ts).
+// Flags, read strictly: unknown flags are refused, and every value says its unit. `--help` is handled before this (main.ts).
 import { parseArgs, type ParseArgsConfig } from "node:util";
 import { UsageError } from "./command.ts";
 import { didYouMean, nearest } from "./words.ts";
 
-/** As `parseArgs`, with a refusal in one line, which names the flag that was meant perhaps. */
+/** Like `parseArgs`, but refuses in one line, which names the flag that was perhaps meant. */
 export function readFlags<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {
   try {
     return parseArgs(config);

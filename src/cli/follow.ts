@@ -1,9 +1,9 @@
-// What goes on until it is told to stop: a line for everything that comes, until SIGINT, SIGTERM, or until nobody reads any more.
+// For commands that go on until they are told to stop: prints a line for everything that comes, until SIGINT, SIGTERM, or until nobody reads any more.
 import { type Candidate, createCandidate, shutdownSignal, type Store, type UnfencedTerm } from "../index.ts";
 import { INTERRUPTED, YES } from "./command.ts";
 import { onlyLooking } from "./store.ts";
 
-/** Prints a line for each thing that `stream` yields, and what goes wrong on stderr. Closes the store. */
+/** Prints a line for each thing that `stream` yields, and errors on stderr. Closes the store. */
 export async function follow<T>(
   command: string,
   store: Store,
@@ -13,7 +13,7 @@ export async function follow<T>(
   const signal = AbortSignal.any([shutdownSignal(), whenNobodyReads()]);
   let isInterrupted = false;
   process.once("SIGINT", () => (isInterrupted = true));
-  const watcher = createCandidate(onlyLooking(store)); // which never stands
+  const watcher = createCandidate(onlyLooking(store)); // it never stands for election
   watcher.subscribe((event) => {
     if (event.type !== "error") return;
     process.stderr.write(`conclave ${command}: ${event.error.code}: ${event.error.message}\n`);

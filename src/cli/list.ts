@@ -27,7 +27,7 @@ Exit codes: 0 there are some, 1 there are none, 2 the command line was not under
 `;
 
 const WITHIN_MS = 10_000;
-/** Looks at once. */
+/** How many looks are under way at once. */
 const WIDTH = 20;
 
 export async function run(args: readonly string[]): Promise<number> {
@@ -74,7 +74,7 @@ function seatOf(name: string): { readonly semaphore: string; readonly seat: numb
   return semaphore === undefined ? undefined : { semaphore, seat: Number(seat) };
 }
 
-/** The seats that belong together; without their tokens, of which none says anything about another. */
+/** The seats that belong together. Their tokens are left out, because tokens of different seats cannot be compared. */
 function semaphoresOf(elections: Led): readonly FoundSemaphore[] {
   const found = new Map<string, FoundSemaphore["holders"][number][]>();
   for (const [name, leader] of elections) {
@@ -166,7 +166,7 @@ function reasonOf(cause: unknown): string {
 }
 
 async function leadersOf(store: Store, names: readonly string[]): Promise<Led> {
-  const watcher = createCandidate(onlyLooking(store)); // which never stands
+  const watcher = createCandidate(onlyLooking(store)); // it never stands for election
   const found: (readonly [string, Leader | undefined])[] = [];
   for (let index = 0; index < names.length; index += WIDTH) {
     const piece = names.slice(index, index + WIDTH);

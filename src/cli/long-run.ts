@@ -1,4 +1,4 @@
-// What commands share that run until they are stopped: the signals that stop them, and events as lines.
+// What commands that run until they are stopped share: the signals that stop them, and events as lines.
 
 /** SIGTERM and SIGINT stop it. */
 export function stopSignal(): { readonly signal: AbortSignal; readonly name: () => string | undefined } {

@@ -3,7 +3,7 @@
 import { createRequire } from "node:module";
 import { isConclaveError } from "../index.ts";
 import { NOT_UNDERSTOOD, UNKNOWN, UsageError, YES } from "./command.ts";
-import { type Command, COMMANDS } from "./commands.ts";
+import { type CommandEntry, COMMANDS } from "./commands.ts";
 import { speakWarnings } from "./warnings.ts";
 import { didYouMean, fit, nearest } from "./words.ts";
 
@@ -40,7 +40,7 @@ async function main(args: readonly string[]): Promise<number> {
   return command === undefined ? refuse(name) : await runCommand(name, command, rest);
 }
 
-function commandOf(name: string): Command | undefined {
+function commandOf(name: string): CommandEntry | undefined {
   return Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
 }
 
@@ -63,7 +63,7 @@ function refuse(name: string): number {
   return NOT_UNDERSTOOD;
 }
 
-async function runCommand(name: string, { load, trouble }: Command, args: readonly string[]): Promise<number> {
+async function runCommand(name: string, { load, trouble }: CommandEntry, args: readonly string[]): Promise<number> {
   const module = await load();
   if (asksForHelp(args)) {
     process.stdout.write(fit(module.help));

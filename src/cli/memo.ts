@@ -1,4 +1,4 @@
-// `conclave memo NAME [KEY]`: what the leaders of an election have noted (`term.memo`). Linearizable reads, and they prove nothing about who leads. It writes nothing: only the
+// `conclave memo NAME [KEY]`: what the leaders of an election have noted (`term.memo`). The reads are linearizable, but prove nothing about who leads. The command writes nothing: only the
 // term in the seat can.
 import { elect, type Memo, type Store } from "../index.ts";
 import { readAllMemos } from "../stores/memos.ts";
@@ -46,7 +46,7 @@ export async function run(args: readonly string[]): Promise<number> {
 }
 
 async function all(store: Store, name: string, isJson: boolean): Promise<number> {
-  elect(name, onlyLooking(store)); // refuses what is no name
+  elect(name, onlyLooking(store)); // refuses a text that is no name
   const call = { signal: AbortSignal.timeout(WITHIN_MS), sentAtMs: 0 };
   const memos = isMissing(store) ? [] : await readAllMemos(store, name, call);
   if (isJson) process.stdout.write(`${JSON.stringify({ election: name, memos: memos.map(memoJson) })}\n`);

@@ -1,4 +1,4 @@
-// `conclave partitions status|drain|undrain|transfer|demo`: what operators see of a group and ask of it (docs/PARTITIONS.md). Status is made of reads and looks, so hints. A wish is
+// `conclave partitions status|drain|undrain|transfer|demo`: what operators see of a group and ask of it (docs/PARTITIONS.md). What status shows are hints. A wish is
 // written under the lock of the group's registry; the controller carries it out when it can.
 import { createCandidate, requireFenced, type Store } from "../index.ts";
 import { drainMember, groupStatus, type GroupStatus, transferPartition } from "../partitions/admin.ts";

@@ -38,7 +38,7 @@ type AskingStore = Store & AsksToLeave;
 
 const ANSWER_WITHIN_MS = 5000;
 const LOOK_EVERY_MS = 100;
-/** A successor has so long to show itself before the answer is that nobody leads. */
+/** How long a successor has to show itself before the answer is that nobody leads. */
 const SUCCESSOR_WITHIN_MS = 3000;
 
 export async function run(args: readonly string[]): Promise<number> {
@@ -56,7 +56,7 @@ export async function run(args: readonly string[]): Promise<number> {
   try {
     const result =
       missingFile(store) === undefined
-        ? await new Request(asking(store, name), name, timeoutMs).make(wanted)
+        ? await new ResignRequest(asking(store, name), name, timeoutMs).make(wanted)
         : { outcome: whenVacant(wanted) };
     process.stdout.write(`${values.json === true ? asJson(name, result) : asText(name, result, timeoutMs)}\n`);
     return result.outcome === "handed-over" || result.outcome === "ended-before" ? YES : NO;
@@ -88,7 +88,7 @@ function whenVacant(wanted: bigint | undefined): Outcome {
 }
 
 /** One request, from the first look to the end of the term that it names. */
-class Request {
+class ResignRequest {
   readonly #store: AskingStore;
   readonly #name: string;
   readonly #until: number;
@@ -98,7 +98,7 @@ class Request {
     this.#store = store;
     this.#name = name;
     this.#until = performance.now() + timeoutMs;
-    const watcher = createCandidate(onlyLooking(store)); // which never stands
+    const watcher = createCandidate(onlyLooking(store)); // it never stands for election
     this.#election = watcher.election(name) as unknown as Election;
   }
 
@@ -145,7 +145,7 @@ class Request {
   async #leads({ domain, value, bid }: Token): Promise<boolean> {
     const holder = await this.#holder();
     if (holder?.token !== value || holder.domain !== domain || holder.bid !== bid) return false;
-    return (await this.#election.leader()) !== undefined; // its holder may be dead
+    return (await this.#election.leader()) !== undefined; // the holder of the seat may be dead
   }
 
   async #holder(): Promise<Holder | undefined> {

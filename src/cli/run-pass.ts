@@ -65,11 +65,11 @@ function readSlots({ cron, every, missed = "last", mark = "before", key, "time-z
     throw new UsageError(`--missed ${missed}: it is all, last or none`);
   if (mark !== "before" && mark !== "after") throw new UsageError(`--mark ${mark}: it is before or after`);
   const when: When = cron === undefined ? { everyMs: readDuration("--every", every ?? "") } : { cron, timeZone };
-  slotsOf(when, "conclave run"); // a pattern that is none is refused before anything is stood for
+  slotsOf(when, "conclave run"); // a wrong pattern is refused before this process campaigns
   return { kind: "slots", when, options: { missed, mark, key } };
 }
 
-/** For a process that has nothing to do. */
+/** For a process that has nothing to do, because the key is done. */
 export function sayHad({ key, state, at }: OnceEntry): string {
   return state === "done"
     ? `${key} was done at ${at}; there is nothing to do`

@@ -1,6 +1,7 @@
-// `conclave run NAME -- command…`: flags, events and exit codes. What happens is in src/supervisor.
+// `conclave run NAME -- command…`: flags, events and exit codes. src/supervisor does the work.
 //
-// Exit codes as `env` and `timeout` have them: the command's own; 125 ours, 126 found but cannot be executed, 127 not found, 128+n ended by signal n.
+// The exit codes are those of `env` and `timeout`: the command's own; 125 for an error of conclave, 126 found but cannot be executed, 127 not found,
+// 128+n ended by signal n.
 import { closeSync, openSync, writeSync } from "node:fs";
 import { constants } from "node:os";
 import type { ConclaveEvent } from "../index.ts";
@@ -165,7 +166,7 @@ async function supervise(asked: Asked): Promise<number> {
   }
 }
 
-/** `asked`: the signal that told us to stop, for which the command gets SIGTERM. If it died of that, the code is that of `asked`: 130 after Ctrl-C, as shells have it. */
+/** `asked`: the signal that told us to stop, after which the command gets SIGTERM. If the command died of that, the code is that of `asked`: 130 after Ctrl-C, as in shells. */
 function exitCode(ending: Ending, asked: NodeJS.Signals | undefined): number {
   if (ending.kind === "had") return 0;
   if (ending.kind === "stopped") return asked === undefined ? 0 : 128 + constants.signals[asked];
@@ -178,16 +179,16 @@ function exitCode(ending: Ending, asked: NodeJS.Signals | undefined): number {
 
 interface Stopping {
   readonly signal: AbortSignal;
-  /** Which signal asked. */
+  /** The signal that asked to stop. */
   name: NodeJS.Signals | undefined;
   forward: (signal: NodeJS.Signals) => void;
   end(): void;
 }
 
-/** A parent that has ended is noticed within this. */
+/** The end of the parent is noticed within this time. */
 const PARENT_EVERY_MS = 250;
 
-/** From the first on: a second one changes nothing, the command is being ended as fast as was agreed. `withParent`: so is it when the parent has ended. */
+/** The first signal counts. A second one changes nothing, because the command is being ended as fast as was agreed. `withParent`: the end of the parent counts as a signal. */
 function listenForSignals(withParent: boolean): Stopping {
   const controller = new AbortController();
   const stop = (name: NodeJS.Signals): void => {
@@ -235,7 +236,7 @@ function openEvents({ events: file, json, quiet }: Values): Events {
       if (level === "debug" || (quiet && level === "info")) return;
       if (json) return void process.stderr.write(asJson(event));
       const line = asText(event);
-      // A store that is down answers every try alike: once is enough, until something else happens.
+      // A store that is down answers every try in the same way. The error is printed once, until something else happens.
       if (event.type !== "error" || line !== before) process.stderr.write(`${line}\n`);
       before = line;
     },
@@ -243,14 +244,14 @@ function openEvents({ events: file, json, quiet }: Values): Events {
   };
 }
 
-/** A disk that is full costs events, and nothing else. It is said once, until one could be written again. */
+/** A full disk costs events, and nothing else. The error is printed once, until an event could be written again. */
 function eventFile(file: string): Events {
   const descriptor = openSync(file, "a");
   let isFailing = false;
   return {
     write(event) {
       try {
-        // After a failure half a line may be there.
+        // After a failure there may be half a line.
         writeSync(descriptor, `${isFailing ? "\n" : ""}${asJson(event)}`);
         isFailing = false;
       } catch (error) {
@@ -285,7 +286,7 @@ function asText(event: SupervisorEvent): string {
   return [type, ...words].join(" ");
 }
 
-/** With the wall clock's time, for people; nothing is decided by it. Token values as decimal text. */
+/** With the wall clock's time, which is for people: nothing is decided by it. Token values are decimal text. */
 function asJson(event: SupervisorEvent): string {
   const plain = event.type === "error" ? { ...event, error: errorFacts(event.error) } : event;
   const at = new Date().toISOString();

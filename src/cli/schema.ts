@@ -1,5 +1,5 @@
-// `conclave schema postgres`, `… dynamodb`, `… kubernetes`: what an owner of the store applies once, on stdout and nothing else, so that it can be piped into psql or
-// kubectl, or kept as a template. Connects to nothing. What it makes, and which rights a candidate needs, is said in its own comments.
+// `conclave schema postgres`, `… dynamodb`, `… kubernetes`: prints what an owner of the store applies once, and nothing else, so that it can be piped into psql or
+// kubectl, or kept as a template. It connects to nothing. Comments in the output say what it makes, and which rights a candidate needs.
 import { DRIVERS } from "../drivers/registry.ts";
 import { UsageError, YES } from "./command.ts";
 import { readFlags } from "./flags.ts";

@@ -1,4 +1,4 @@
-// `conclave sim exercise 1|3|4|5`: the exercises of the seed document, run and told. With --json the numbers alone.
+// `conclave sim exercise 1|3|4|5`: runs the exercises of the seed document and prints the results. With --json it prints the numbers alone.
 import {
   bullyFailure,
   formatEvent,

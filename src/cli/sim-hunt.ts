@@ -1,4 +1,4 @@
-// `conclave sim --hunt`: worlds drawn from seeds, with faults, judged by invariants; the lease machine and every protocol in one way. A seed alone is told
+// `conclave sim --hunt`: worlds drawn from seeds, with faults, judged by invariants; the same for the lease machine and every protocol. A single seed is told
 // from beginning to end, and a failing one with only those faults that it needs. Many seeds are counted.
 //
 // The world of leases also has a control: clocks at twice the declared bound must break something, and what was exercised must reach the minima. A hunt
@@ -47,10 +47,10 @@ const OPTIONS = {
 } as const;
 const SHOWN_MAX = 3;
 
-interface Request {
+interface HuntRequest {
   readonly hunts: readonly Hunt[];
   readonly seed: number;
-  /** Undefined: one seed, told. */
+  /** Undefined: one seed, told event by event. */
   readonly seeds: number | undefined;
   readonly faults: readonly number[] | undefined;
   readonly isControl: boolean;
@@ -71,7 +71,7 @@ export async function runHunt(args: readonly string[]): Promise<number> {
   const { seeds, faults, control: isControl, json: isJson } = values;
   if (seeds !== undefined && (faults !== undefined || isControl))
     throw new RangeError("--faults and --control go with one seed: --seed S, and no --seeds");
-  const request: Request = {
+  const request: HuntRequest = {
     hunts: readNames(positionals).map(huntNamed),
     seed: wholeNumber("seed", values.seed ?? "1", 0),
     seeds: seeds === undefined ? undefined : wholeNumber("seeds", seeds, 1),
@@ -107,7 +107,7 @@ function readFaults(text: string): readonly number[] {
 
 // ---- one seed ----------------------------------------------------------------------------------------------------------------------------
 
-function tellSeed(hunt: Hunt, { seed, faults, isControl, isJson }: Request): number {
+function tellSeed(hunt: Hunt, { seed, faults, isControl, isJson }: HuntRequest): number {
   const options = { isControl, faults, isRecorded: true };
   const shrunk = faults === undefined ? shrink((less) => hunt.run(seed, less), options) : undefined;
   const hunted = shrunk?.result ?? hunt.run(seed, options);
@@ -149,7 +149,7 @@ export interface Total {
   readonly findings: Finding[];
 }
 
-async function tellSeeds(hunt: Hunt, request: Request): Promise<number> {
+async function tellSeeds(hunt: Hunt, request: HuntRequest): Promise<number> {
   const { seed: from, seeds = 1, isJson } = request;
   const interruption = new AbortController();
   const interrupt = (): void => interruption.abort();
@@ -211,7 +211,7 @@ interface Outcome {
   readonly missed: readonly string[];
 }
 
-/** What a clean hunt should have exercised and has not, in words: its silence proves nothing then. */
+/** What a clean hunt should have exercised and has not, in words: then it proves nothing that it found nothing. */
 export function missedBy(hunt: Hunt, total: Total, overlaps: number, controlSeeds: number): readonly string[] {
   if (!hunt.hasControl) return total.findings.length > 0 ? [] : missedTallies(hunt, total.tallies, total.seeds);
   const isBlind = overlaps * CONTROL_ONE_IN < controlSeeds;

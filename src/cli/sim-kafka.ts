@@ -40,7 +40,7 @@ const NAMES: Readonly<Record<KafkaRow["story"], string>> = {
   conclave: "conclave/partitions",
 };
 
-/** Brokers times partitions from which on somebody at a terminal would wonder whether anything happens. */
+/** From so many brokers times partitions on, a user at a terminal would wonder whether anything happens. */
 const MANY = 2_000_000;
 
 export function runKafka(args: readonly string[]): number {
@@ -102,7 +102,7 @@ function table(rows: readonly KafkaRow[], costOf: (row: KafkaRow) => Cost): read
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(2)} s`;
 
-/** Made of the numbers above, so that it stays true with others. */
+/** Is made from the numbers above, so that it stays true with others. */
 function whatIsDifferent(brokers: number, rows: readonly KafkaRow[]): readonly string[] {
   const of = (story: KafkaRow["story"]): KafkaRow | undefined => rows.find((row) => row.story === story);
   const [race, queue, ours] = [of("race"), of("line"), of("conclave")];

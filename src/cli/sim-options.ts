@@ -1,6 +1,6 @@
-// What `conclave sim PROTOCOL` was asked: words → a complete spec. Nothing runs here; what cannot be understood is a RangeError with a sentence.
+// What `conclave sim PROTOCOL` was asked: words → a complete spec. Nothing runs here; a word that cannot be understood is a RangeError with a sentence.
 import { parseArgs } from "node:util";
-import { type Parameter, type Setting } from "../protocols/index.ts";
+import { type Parameter, type NodeSetting } from "../protocols/index.ts";
 import {
   checkIds,
   checkNodes,
@@ -87,7 +87,7 @@ export function readRequest(name: string, args: readonly string[]): SimRequest {
   };
 }
 
-/** What would be left out without a word. */
+/** Refuses options that would be ignored silently. */
 function checkTogether(words: Words): void {
   const has = (option: string): boolean => words[option] === true || typeof words[option] === "string";
   if (has("csv") && !has("seeds")) throw new RangeError("--csv goes with --seeds: one line a seed");
@@ -98,7 +98,7 @@ function checkTogether(words: Words): void {
     if (has(one) && has(other)) throw new RangeError(`--${one} and --${other} do not go together`);
 }
 
-/** Says of which option it was, where only its value was looked at. */
+/** Adds the name of the option to an error, where only its value was looked at. */
 function named<T>(option: string, read: () => T): T {
   try {
     return read();
@@ -162,7 +162,7 @@ function readSettings(
   node: AnySubject["node"],
   words: Words,
   isPartitioned: boolean,
-): Readonly<Record<string, Setting>> {
+): Readonly<Record<string, NodeSetting>> {
   const listens = isPartitioned && Object.hasOwn(node.parameters, "detector") ? { detector: "heartbeat" } : {};
   const given = Object.entries(node.parameters).flatMap(([name, parameter]) =>
     readSetting(node, name, parameter, words),
@@ -170,7 +170,7 @@ function readSettings(
   return { ...listens, ...Object.fromEntries(given) };
 }
 
-type NamedSetting = readonly [name: string, value: Setting];
+type NamedSetting = readonly [name: string, value: NodeSetting];
 
 function readSetting(
   node: AnySubject["node"],
@@ -200,7 +200,7 @@ export function readIds(option: string, text: string, nodes: number): readonly n
   );
 }
 
-/** Who led before: as told; where the best always leads, the best, unless this is a fresh start; where a majority elects, who is down was never up. */
+/** Who led before. As the user says; if the best always leads, the best, unless this is a fresh start; if a majority elects, a member that is down was never up. */
 function readLeader(subject: AnySubject, spec: ProtocolSpec, words: Words, isPartitioned: boolean): number {
   const told = words["leader"];
   if (told !== undefined) {
@@ -218,7 +218,7 @@ function readLeader(subject: AnySubject, spec: ProtocolSpec, words: Words, isPar
   return ids[0] ?? 0;
 }
 
-/** Who begins: as told; else whom the protocol names; else, if the old leader is down and nobody listens for it, the least that is up. */
+/** Who begins. As the user says; else the member that the protocol names; else, if the old leader is down and no member listens for it, the least that is up. */
 function readInitiators(subject: AnySubject, spec: ProtocolSpec, words: Words): readonly Scheduled[] {
   const up = spec.ring.filter((id) => !spec.down.includes(id)).toSorted((a, b) => a - b);
   const option = words["initiators"] === undefined ? "detect" : "initiators";
@@ -239,7 +239,7 @@ function readPartition(text: string, nodes: number): readonly Scheduled[] {
   return schedulePartition(how, fromMs, toMs);
 }
 
-/** `how@from-to`, as schedulePartition wants it. */
+/** `how@from-to`, in the form that schedulePartition takes. */
 export function readCut(text: string, nodes: number): { how: string; fromMs: number; toMs: number | undefined } {
   const [how = "", when, ...more] = text.split("@");
   checkPartition(how, nodes);

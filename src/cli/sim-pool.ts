@@ -11,7 +11,7 @@ const THREAD = "dist/cli/sim-worker.js";
 
 type AnswerTo<Order> = Order extends HuntOrder ? HuntReport : readonly Sample[];
 
-/** Cuts an order into portions and has each carried out. What is under way when `signal` aborts is finished. */
+/** Cuts an order into portions and has each carried out. Portions that are under way when `signal` aborts are finished. */
 export async function shareOut<Order extends SampleOrder | HuntOrder>(
   order: Order,
   onAnswer: (answer: AnswerTo<Order>, portion: number) => void,
@@ -54,7 +54,7 @@ function ask(thread: Worker, order: unknown): Promise<unknown> {
   });
 }
 
-/** Written over on a terminal; elsewhere one line for every quarter, if there is more than one portion. */
+/** Is written over on a terminal; elsewhere there is one line for every quarter, if there is more than one portion. */
 export function progressOf(what: string, count: number): (done: number, broken?: number) => void {
   let quarter = 0;
   return (done, broken = 0) => {

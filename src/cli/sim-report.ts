@@ -68,7 +68,7 @@ export function samplesAsCsv(samples: readonly Sample[]): string {
   return [[...COLUMNS, "violation"].join(","), ...rows, ""].join("\n");
 }
 
-/** Nobody, and never, are empty cells: a reader that adds up the others must not count them. */
+/** "Nobody" and "never" are empty cells: a reader that adds up the others must not count them. */
 function cellOf(column: (typeof COLUMNS)[number], value: number): string {
   return value < 0 || (column === "leader" && value === 0) ? "" : String(value);
 }

@@ -1,9 +1,9 @@
-// Many seeds of one election, on all cores: distributions of what they took and cost. What depends on the machine goes to stderr.
+// Many seeds of one election, on all cores: distributions of what they took and cost. Numbers that depend on the machine go to stderr.
 import type { Sample, SampleOrder } from "../simulator/index.ts";
 import { progressOf, shareOut } from "./sim-pool.ts";
 import { samplesAsCsv, summarize, tellSwarm } from "./sim-report.ts";
 
-export interface Telling {
+export interface SwarmTelling {
   readonly name: string;
   readonly nodes: number;
   /** Whether a term that nobody won says anything about this protocol. */
@@ -17,7 +17,7 @@ export interface Telling {
 /** Runs a swarm and prints it. What depends on the machine goes to stderr. */
 export async function tellSamples(
   order: SampleOrder,
-  { name, nodes, hasVotes, isJson, isCsv, args }: Telling,
+  { name, nodes, hasVotes, isJson, isCsv, args }: SwarmTelling,
 ): Promise<number> {
   const startedAt = performance.now();
   const samples = await takeAll(order, name);
@@ -36,7 +36,7 @@ export async function tellSamples(
   return summary.failures.length === 0 ? 0 : 1;
 }
 
-/** In the order of seeds. */
+/** The samples in the order of seeds. */
 async function takeAll(order: SampleOrder, name: string): Promise<readonly Sample[]> {
   const taken: (readonly Sample[])[] = [];
   const progress = progressOf(name, order.count);
@@ -60,7 +60,7 @@ function replayCommand(args: readonly string[], seed: number): string {
   return `conclave sim ${kept.map(quoted).join(" ")} --seed ${seed}`;
 }
 
-/** For a shell: `1>2` is no redirection. */
+/** Quotes for a shell, in which `1>2` would be a redirection. */
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -18,7 +18,7 @@ A server that you have will do: --store 'zookeeper://HOST:2181?tickMs=2000', wit
 
 const ROUNDS = "3";
 
-/** `store`: as given, or in CONCLAVE_STORE. */
+/** `store`: the URL that was given, or that of CONCLAVE_STORE. */
 export async function runZooKeeperExercise(
   store: string | undefined,
   isJson: boolean,

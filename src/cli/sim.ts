@@ -92,7 +92,7 @@ export async function run(args: readonly string[], context: Context): Promise<nu
   }
 }
 
-/** The reader may have seen enough (`| head`): what is left goes nowhere, and the exit code stays that of the run. */
+/** The reader may have seen enough (`| head`): the rest is dropped, and the exit code stays that of the run. */
 function bearClosedPipe(): void {
   if (process.stdout.listeners("error").includes(ignoreClosed)) return;
   process.stdout.on("error", ignoreClosed);
@@ -102,7 +102,7 @@ function ignoreClosed(error: NodeJS.ErrnoException): void {
   if (error.code !== "EPIPE") throw error;
 }
 
-/** What a user wrote: ours are RangeErrors, those of parseArgs have a code. */
+/** Whether the error is about what the user wrote: ours are RangeErrors, those of parseArgs have a code. */
 function isUsage(error: Error & { readonly code?: unknown }): boolean {
   return (
     error instanceof RangeError ||

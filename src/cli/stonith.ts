@@ -1,4 +1,4 @@
-// `conclave stonith VERB`: which verb, and help. What happens is in src/stonith.
+// `conclave stonith VERB`: chooses the verb, and has the help. src/stonith does the work.
 import { NOT_UNDERSTOOD } from "./command.ts";
 import { refuseVerb } from "./flags.ts";
 import { confirm } from "./stonith/confirm.ts";

@@ -28,7 +28,7 @@ export interface Driver {
   /** The text that an owner of the store runs once, where tables have to be made or rights given. */
   readonly schema?: ((options: SchemaOptions) => Promise<string>) | undefined;
   /** The guard for data in this store, where there is one. */
-  readonly guard?: ((url: string, options: GuardOptions) => Promise<Guard>) | undefined;
+  readonly guard?: ((url: string, options: FencingGuardOptions) => Promise<FencingGuard>) | undefined;
 }
 
 /** A store as the tables show it. */
@@ -49,13 +49,13 @@ export interface SchemaOptions {
   readonly fence: boolean;
 }
 
-export interface GuardOptions {
+export interface FencingGuardOptions {
   readonly table?: string | undefined;
   readonly prefix?: string | undefined;
 }
 
 /** A guard that a command can reach. */
-export interface Guard {
+export interface FencingGuard {
   /** Shown to the user; it has no password in it. */
   readonly place: string;
   /** There is no such file or folder. A server is not asked before it is needed. */

@@ -2,7 +2,7 @@
 import { type BindingName, openDatabase } from "../clients/sqlite/binding.ts";
 import type { SqliteConnection } from "../fencing/index.ts";
 
-export interface Database extends SqliteConnection {
+export interface SqliteFile extends SqliteConnection {
   close(): unknown;
 }
 
@@ -10,8 +10,8 @@ export interface Database extends SqliteConnection {
 const BUSY_MS = 5000;
 
 /** Makes the file if it is not there. */
-export function openDatabaseAt(file: string, binding?: BindingName): Database {
-  const database = openDatabase(file, binding) as Database;
+export function openDatabaseAt(file: string, binding?: BindingName): SqliteFile {
+  const database = openDatabase(file, binding) as SqliteFile;
   database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
   return database;
 }

@@ -5,7 +5,7 @@ import type { Clock, Reading } from "../base/clock.ts";
 import { ConclaveError } from "../base/errors.ts";
 import { textOfError } from "../base/harmless.ts";
 import { type RefusalCode, type Refused, unknown } from "../base/outcome.ts";
-import type { Claimed, Memo, Met, Seat } from "../lease/exchange.ts";
+import type { Claimed, StoredMemo, Met, Seat } from "../lease/exchange.ts";
 import type { Guarantee } from "../lease/guarantee.ts";
 import type { Answer, Request } from "../lease/state.ts";
 import { LazyCall } from "../stores/call.ts";
@@ -151,7 +151,7 @@ function isSeat(seat: Seat): boolean {
   return typeof seat?.version === "string" && (seat.ttlMs === undefined || seat.ttlMs > 0);
 }
 
-function isMemo(memo: Memo): boolean {
+function isMemo(memo: StoredMemo): boolean {
   return typeof memo?.version === "string" && typeof memo.value === "string" && typeof memo.token?.value === "bigint";
 }
 

@@ -5,7 +5,7 @@ import { withJson } from "../base/json.ts";
 import { show } from "../base/show.ts";
 import { flawOf } from "../base/text.ts";
 import { type FencingToken, makeToken } from "../fencing/token.ts";
-import type { Memo, Name } from "../lease/exchange.ts";
+import type { StoredMemo, Name } from "../lease/exchange.ts";
 import { hasControlCharacter } from "../lease/settings.ts";
 import { cannotKeepBans, keepsBans, type Store } from "../stores/contract.ts";
 import { readMemos, RESERVED } from "./memo.ts";
@@ -51,7 +51,7 @@ export async function readBans(lookout: Lookout, name: Name): Promise<readonly B
 }
 
 /** A ban that cannot be read counts as standing: whoever wrote it there meant something by it. */
-function standingBan({ key, value, token }: Memo): readonly Ban[] {
+function standingBan({ key, value, token }: StoredMemo): readonly Ban[] {
   if (!key.startsWith(BANS)) return [];
   const { stands, why } = read(value);
   return stands ? [withJson({ node: key.slice(BANS.length), why, token: makeToken(token) })] : [];

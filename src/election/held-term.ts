@@ -78,7 +78,7 @@ export class HeldTerm implements UnfencedTerm {
     return this.#reason === undefined && state !== "ending";
   }
 
-  /** Law 3: also where the runner is still on its way to say so. */
+  /** `isHeld()` is computed (law 3): the signal aborts here even if the runner has not come to it yet. */
   #foundLost(): void {
     this.abort(this.#runner.lossOf(this.election, this.#bid));
   }

@@ -6,7 +6,7 @@
 import { ConclaveError } from "../base/errors.ts";
 import { unknown } from "../base/outcome.ts";
 import { processWide } from "../base/process-wide.ts";
-import { KeeperLink, type Life, lifeId } from "../keeper/link.ts";
+import { AppKeeperLink, type LifeDescriptor, lifeId } from "../keeper/link.ts";
 import { markThisProcess } from "../keeper/mark.ts";
 import { identify, isProcOurs } from "../keeper/processes.ts";
 import { whenGivenUp } from "../stores/call.ts";
@@ -79,13 +79,13 @@ function withCalls(store: Store, calls: object): Store {
 }
 
 class SessionLedger {
-  readonly #link: KeeperLink;
+  readonly #link: AppKeeperLink;
   readonly #store: Kinds;
   readonly #quietMs: number;
-  #session: { readonly id: string; readonly key: number; readonly life: Life | undefined } | undefined;
+  #session: { readonly id: string; readonly key: number; readonly life: LifeDescriptor | undefined } | undefined;
   beats: readonly string[] = [];
 
-  constructor(link: KeeperLink, store: Kinds, quietMs: number) {
+  constructor(link: AppKeeperLink, store: Kinds, quietMs: number) {
     this.#link = link;
     this.#store = store;
     this.#quietMs = quietMs;
@@ -149,7 +149,7 @@ class SessionLedger {
   }
 }
 
-async function lifeOf(store: Kinds): Promise<Life | undefined> {
+async function lifeOf(store: Kinds): Promise<LifeDescriptor | undefined> {
   const descriptor = await store.lifeDescriptor?.();
   const file = store.lifeFile?.();
   const id = descriptor === undefined ? undefined : lifeId(descriptor);
@@ -165,13 +165,13 @@ function isInTime(ready: Promise<void>, call: Call): Promise<boolean> {
 }
 
 /** One for all candidates, stores, and copies of this package. */
-function linkOfProcess(): KeeperLink {
+function linkOfProcess(): AppKeeperLink {
   return processWide("keeper-link.1", () => {
     const app = identify(process.pid);
     const program = helperPath("keeper", "app-keeper");
     if (app === undefined || program === undefined)
       throw new ConclaveError("STORE_UNSUPPORTED", `keeper: ${problemOfPlace() ?? "it cannot be started here"}`);
-    return new KeeperLink({ program, app, mark: markThisProcess(), looksForChildren: process.platform === "linux" });
+    return new AppKeeperLink({ program, app, mark: markThisProcess(), looksForChildren: process.platform === "linux" });
   });
 }
 

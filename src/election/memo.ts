@@ -9,7 +9,7 @@ import { show } from "../base/show.ts";
 import { bytesOf, flawOf } from "../base/text.ts";
 import { type FencingToken, makeToken } from "../fencing/token.ts";
 import { hasControlCharacter } from "../lease/settings.ts";
-import type { Memo as StoredMemo, Name } from "../lease/exchange.ts";
+import type { StoredMemo, Name } from "../lease/exchange.ts";
 import { cannotKeepMemos, keepsMemos, type Store } from "../stores/contract.ts";
 import { exchange } from "./ask.ts";
 import type { Lookout } from "./observe.ts";

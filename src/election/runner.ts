@@ -13,7 +13,7 @@
 import type { Clock, Reading, Timer } from "../base/clock.ts";
 import { type ConclaveError, type LossReason, TermLostError } from "../base/errors.ts";
 import { unknown } from "../base/outcome.ts";
-import { chargeOf, keptSession, type Order, orderOf } from "../lease/deputy.ts";
+import { chargeOf, keptSession, type KeepOrder, orderOf } from "../lease/deputy.ts";
 import type { ConclaveEvent, Doing, TermState } from "../lease/events.ts";
 import type { BanChange, Bid, Name } from "../lease/exchange.ts";
 import {
@@ -206,7 +206,7 @@ export class Runner {
   }
 
   /** The thread answers in `timeoutMs`, with `unknown` if need be. One that does not, although this loop has turned since, hangs. */
-  #order(thread: ThreadLink, order: Order, timeoutMs: number): Exchange {
+  #order(thread: ThreadLink, order: KeepOrder, timeoutMs: number): Exchange {
     this.#ordered.add(order.errand);
     thread.say({ word: "order", order });
     let timer = this.#clock.timer(timeoutMs, () => {

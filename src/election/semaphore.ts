@@ -112,7 +112,7 @@ export class SeatedSemaphore implements Semaphore {
     work: (permit: Permit) => Promise<R>,
   ): Promise<{ readonly value: R } | undefined> {
     try {
-      // Law 7: what is lost before its work has begun is not begun.
+      // A permit that is lost before its work has begun is never announced (law 7): the work does not begin.
       if (!permit.isHeld()) return undefined;
       const value = await call.run(() => work(permit));
       // By the clock: a blocked loop may have passed the deadline without a timer having fired.

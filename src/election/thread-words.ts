@@ -5,7 +5,7 @@
 // count can read the word at once, without a turn of the loop (`receiveMessageOnPort`).
 import type { MessagePort } from "node:worker_threads";
 import type { Reading } from "../base/clock.ts";
-import type { Charge, Order } from "../lease/deputy.ts";
+import type { Charge, KeepOrder } from "../lease/deputy.ts";
 import type { Hold } from "../lease/exchange.ts";
 import type { Settings } from "../lease/settings.ts";
 
@@ -24,7 +24,7 @@ export interface ThreadData {
 export type ToThread =
   | { readonly word: "charge"; readonly charge: Charge }
   | { readonly word: "carry"; readonly opened: number; readonly keep: number; readonly hold: Hold }
-  | { readonly word: "order"; readonly order: Order }
+  | { readonly word: "order"; readonly order: KeepOrder }
   /** Before it listens the main loop sends keeps itself: this one leaves that beat. */
   | { readonly word: "beat"; readonly opened: number; readonly beat: string }
   /** There is nothing to renew. */

@@ -15,7 +15,7 @@ import { formatRecord, parseRecord, RECORD_KEY } from "./record-text.ts";
 import type { FailoverRecord } from "./record.ts";
 import type { Promotion, Replication, ServerLink } from "./replication.ts";
 import { mayShoot } from "./shots.ts";
-import type { Fence } from "./stonith.ts";
+import type { PowerFence } from "./stonith.ts";
 import type { FailoverEffect, FailoverInput, FailoverNews, FailoverPlan, FailoverState, Sight } from "./words.ts";
 
 export interface ConductorOptions {
@@ -27,7 +27,7 @@ export interface ConductorOptions {
   /** `primary/NAME`. */
   readonly seat: Election;
   readonly replication: Replication;
-  readonly fence: Fence | undefined;
+  readonly fence: PowerFence | undefined;
   readonly lookEveryMs: number;
   readonly timeoutMs: number;
   /** What is seen now. */

@@ -240,13 +240,13 @@ function fieldsOf(text: string, call: string): Readonly<Record<string, unknown>>
   throw invalidConfig(call, ["it is JSON, but not an object: { … }"]);
 }
 
-export interface PlanChoices {
+export interface FailoverChoices {
   readonly hasGuards: boolean;
   readonly shots: ShotRules | undefined;
   readonly isDryRun: boolean;
 }
 
-export function planOf(config: FailoverConfig, { hasGuards, shots, isDryRun }: PlanChoices): FailoverPlan {
+export function planOf(config: FailoverConfig, { hasGuards, shots, isDryRun }: FailoverChoices): FailoverPlan {
   const { monitors, quorum, lagMax, confirmations, failoversMax, windowMs, settleMs } = config;
   const { promoteWithinMs, repointWithinMs, handOverWithinMs, lookEveryMs } = config;
   return {

@@ -5,7 +5,14 @@
 //   /replica   of a guard: 200 while its server runs as a replica, else 503
 //   /status    JSON: of a monitor the record and what it sees, of a guard its state
 //   /metrics   Prometheus' text format; docs/FAILOVER.md has the names
-import { type HttpAnswer, type Endpoints, metricsText, type Paths, servePaths, text } from "../supervisor/endpoints.ts";
+import {
+  type HttpAnswer,
+  type Endpoints,
+  metricsText,
+  type HttpPaths,
+  servePaths,
+  text,
+} from "../supervisor/endpoints.ts";
 import type { Guard } from "./guard.ts";
 import type { Monitor } from "./monitor.ts";
 
@@ -35,7 +42,7 @@ export function serveGuard(guard: Guard, { port, host, metrics }: FailoverEndpoi
   });
 }
 
-function common(metrics: () => string): Paths {
+function common(metrics: () => string): HttpPaths {
   return { "/healthz": () => text(200, "ok\n"), "/metrics": () => metricsText(metrics()) };
 }
 

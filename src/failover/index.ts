@@ -18,7 +18,7 @@ export { redisReplication } from "./redis.ts";
 export type { Beginning, Prepared, Promotion, Replication, ServerLink, ServerSpec } from "./replication.ts";
 export { SentinelPort, sentinelViewOf } from "./sentinel.ts";
 export { type Address, type SentinelView, switchMessages } from "./sentinel-words.ts";
-export { type CheckedRules, type Fence, shotRulesOf } from "./stonith.ts";
+export { type CheckedRules, type PowerFence, shotRulesOf } from "./stonith.ts";
 export type { StonithKey } from "./stonith-key.ts";
 export { enabledUnits, USUAL_UNITS } from "./units.ts";
 export type { ShotRules } from "./words.ts";

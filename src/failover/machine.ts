@@ -30,7 +30,7 @@ import type {
   Moment,
   Sight,
   Stepped,
-  Vote,
+  MonitorVote,
 } from "./words.ts";
 
 export const AWAY: FailoverState = { at: "away" };
@@ -248,7 +248,7 @@ function withSeenHistory(plan: FailoverPlan, record: FailoverRecord, { views, ho
 function votersOf(
   { monitors }: FailoverPlan,
   { primary, epoch }: FailoverRecord,
-  votes: readonly Vote[],
+  votes: readonly MonitorVote[],
 ): readonly string[] {
   return monitors.filter((monitor) =>
     votes.some((vote) => vote.monitor === monitor && vote.primary === primary && vote.epoch === epoch),

@@ -33,8 +33,8 @@ import {
 } from "./record-text.ts";
 import type { FailoverRecord } from "./record.ts";
 import type { Replication, ServerLink, ServerSpec } from "./replication.ts";
-import type { Fence } from "./stonith.ts";
-import type { FailoverNews, Sight, Vote } from "./words.ts";
+import type { PowerFence } from "./stonith.ts";
+import type { FailoverNews, Sight, MonitorVote } from "./words.ts";
 import { troubleOf } from "./trouble.ts";
 
 /** Options of `Monitor`. */
@@ -45,7 +45,7 @@ export interface MonitorOptions {
   readonly store: Store;
   readonly replication: Replication;
   /** Of `fenceOf`: devices that power the machine of an old primary off. Its shooter is not closed with the monitor. */
-  readonly fence?: Fence | undefined;
+  readonly fence?: PowerFence | undefined;
   /** There are no guards and no devices: nothing is fenced, and two servers may take writes at once. */
   readonly unfenced?: boolean | undefined;
   readonly dryRun?: boolean | undefined;
@@ -69,7 +69,7 @@ export class Monitor {
   readonly #stopping = new AbortController();
   readonly #links = new Map<string, ServerLink>();
   readonly #views = new Map<string, View>();
-  readonly #votes = new Map<string, Vote>();
+  readonly #votes = new Map<string, MonitorVote>();
   #detector: DetectorState = UNSEEN;
   #record: FailoverRecord | undefined;
   #latest: Memo | undefined;

@@ -11,7 +11,7 @@ import {
   hasReplayedAll,
   isBeyond,
   LOOK,
-  type Looked,
+  type ViewRow,
   standbyName,
   standbyNames,
   STARTED,
@@ -151,7 +151,7 @@ export class PostgresServerLink implements ServerLink {
   }
 
   /** It receives from nobody, and has replayed all that it has. Undefined: not soon. */
-  async #rests(): Promise<Looked | undefined> {
+  async #rests(): Promise<ViewRow | undefined> {
     const untilMs = performance.now() + this.#place.options.timeoutMs;
     do {
       const own = await this.#look();
@@ -210,7 +210,7 @@ export class PostgresServerLink implements ServerLink {
   }
 
   /** Over a connection of its own. Undefined: it did not answer. */
-  static async #lookAt(server: ServerSpec, place: PostgresPlace): Promise<Looked | undefined> {
+  static async #lookAt(server: ServerSpec, place: PostgresPlace): Promise<ViewRow | undefined> {
     const link = await PostgresServerLink.open(server, place).catch(() => undefined);
     if (link === undefined) return undefined;
     const looked = await link.#look().catch(() => undefined);
@@ -242,10 +242,10 @@ export class PostgresServerLink implements ServerLink {
     await this.#ask("SELECT pg_reload_conf()");
   }
 
-  async #look(): Promise<Looked> {
+  async #look(): Promise<ViewRow> {
     const [row] = await this.#ask(LOOK);
     if (row === undefined) throw new Error("it said nothing");
-    return row as Looked;
+    return row as ViewRow;
   }
 
   async #ask(text: string, withinMs: number = this.#place.options.timeoutMs): Promise<readonly object[]> {
@@ -301,16 +301,16 @@ function newClient({ url }: ServerSpec, timeoutMs: number): PgClient {
   });
 }
 
-function timelineOf({ timeline }: Looked): number {
+function timelineOf({ timeline }: ViewRow): number {
   return Number.parseInt(timeline ?? "", 16);
 }
 
-function placeOf(looked: Looked): WalPosition {
+function placeOf(looked: ViewRow): WalPosition {
   return { timeline: timelineOf(looked), position: Number(looked.position) };
 }
 
 /** Timeline 1 has no history file: a primary on it has left nothing. */
-function hasParted(places: readonly WalPosition[], primary: Looked): boolean {
+function hasParted(places: readonly WalPosition[], primary: ViewRow): boolean {
   return isBeyond(places, timelineOf(primary), primary.history ?? "");
 }
 

@@ -24,7 +24,7 @@ export const LOOK = `SELECT pg_is_in_recovery() AS standby, system_identifier::t
         WHERE tli = '00000001' OR pg_read_file('pg_wal/' || tli || '.history', 0, 100000, true) ~ '(^|\\n)\\s*\\d+\\s')) END AS timeline) AS own`;
 
 /** The row of the answer. */
-export interface Looked {
+export interface ViewRow {
   readonly standby: boolean;
   readonly system: string;
   readonly pid: number;
@@ -42,11 +42,11 @@ export interface Looked {
 const EXHAUSTED = new Set(["RecoveryRetrieveRetryInterval", "RecoveryWalStream"]);
 
 /** It has replayed everything that it has. */
-export function hasReplayedAll({ waits }: Looked): boolean {
+export function hasReplayedAll({ waits }: ViewRow): boolean {
   return EXHAUSTED.has(waits ?? "");
 }
 
-export function viewOf(looked: Looked, servers: Readonly<Record<string, ServerSpec>>): View {
+export function viewOf(looked: ViewRow, servers: Readonly<Record<string, ServerSpec>>): View {
   const { standby, system, position, received, receiver } = looked;
   const timeline = Number.parseInt(looked.timeline ?? "", 16);
   if (!Number.isInteger(timeline) || position === null) return { is: "unknown" };

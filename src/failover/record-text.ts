@@ -4,7 +4,7 @@ import { fieldsOf } from "../base/fields.ts";
 import { show } from "../base/show.ts";
 import type { Order } from "./orders.ts";
 import type { FailoverRecord } from "./record.ts";
-import type { Vote } from "./words.ts";
+import type { MonitorVote } from "./words.ts";
 
 const VERSION = 1;
 
@@ -61,11 +61,11 @@ export function parseOrder(text: string | undefined): Order | undefined {
 }
 
 /** What a monitor says in its seat; `null` where it sees nothing wrong. */
-export function formatVote(vote: Omit<Vote, "monitor"> | undefined): string {
+export function formatVote(vote: Omit<MonitorVote, "monitor"> | undefined): string {
   return JSON.stringify(vote ?? null);
 }
 
-export function parseVote(monitor: string, text: string | undefined): Vote | undefined {
+export function parseVote(monitor: string, text: string | undefined): MonitorVote | undefined {
   const { primary, epoch } = fieldsOf(text ?? "");
   return typeof primary === "string" && Number.isSafeInteger(epoch)
     ? { monitor, primary, epoch: epoch as number }

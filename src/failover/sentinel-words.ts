@@ -38,17 +38,17 @@ export class Push {
 }
 
 /** A word without a length: OK. */
-export class Status {
+export class StatusReply {
   readonly text: string;
   constructor(text: string) {
     this.text = text;
   }
 }
 
-export type SentinelAnswer = Reply | Pairs | Push | Status | readonly SentinelAnswer[];
+export type SentinelAnswer = Reply | Pairs | Push | StatusReply | readonly SentinelAnswer[];
 
 export function encodeAnswer(answer: SentinelAnswer, protocol: 2 | 3): string {
-  if (answer instanceof Status) return `+${answer.text}\r\n`;
+  if (answer instanceof StatusReply) return `+${answer.text}\r\n`;
   if (answer instanceof Pairs) {
     const body = answer.entries.map(([key, value]) => encodeAnswer(key, protocol) + encodeAnswer(value, protocol));
     return `${protocol === 3 ? `%${answer.entries.length}` : `*${2 * answer.entries.length}`}\r\n${body.join("")}`;
@@ -85,12 +85,12 @@ export function answerOf(words: readonly string[], view: SentinelView): Sentinel
   const [command = "", sub = "", name = ""] = words;
   switch (command.toUpperCase()) {
     case "PING":
-      return new Status("PONG");
+      return new StatusReply("PONG");
     case "AUTH":
     case "SELECT":
     case "RESET":
     case "CLIENT":
-      return sub.toUpperCase() === "ID" ? 1 : new Status("OK");
+      return sub.toUpperCase() === "ID" ? 1 : new StatusReply("OK");
     case "COMMAND":
       return [];
     case "ROLE":
@@ -123,7 +123,7 @@ function sentinelOf(sub: string, name: string, view: SentinelView): SentinelAnsw
     case "sentinels":
       return view.others.map(otherOf);
     case "ckquorum":
-      return new Status(`OK ${view.others.length + 1} configured Sentinels, quorum ${view.quorum}`);
+      return new StatusReply(`OK ${view.others.length + 1} configured Sentinels, quorum ${view.quorum}`);
     case "failover":
       return new ReplyError("ERR use: conclave failover switchover");
     default:

@@ -11,7 +11,7 @@ import {
   matches,
   Push,
   type SentinelView,
-  Status,
+  StatusReply,
 } from "./sentinel-words.ts";
 
 const CONNECTIONS_MAX = 10_000;
@@ -94,7 +94,7 @@ export class SentinelPort {
       case "PUNSUBSCRIBE":
         return this.#unsubscribe(guest, "punsubscribe", guest.patterns, words.slice(1));
       case "QUIT":
-        this.#say(guest, new Status("OK"));
+        this.#say(guest, new StatusReply("OK"));
         return void guest.socket.end();
       case "PING":
         // RESP 2, and subscribed: a ping is answered as a message.

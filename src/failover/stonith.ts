@@ -6,7 +6,7 @@ import type { FailoverConfig } from "./config.ts";
 import type { ShotRules } from "./words.ts";
 
 /** Powers the machines of servers off, and verifies it. */
-export interface Fence {
+export interface PowerFence {
   /** Of `openRunner` of conclave/stonith. */
   readonly shooter: Pick<Shooter, "shoot">;
   readonly rules: ShotRules;

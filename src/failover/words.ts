@@ -53,7 +53,7 @@ export interface Moment {
 }
 
 /** What one configured monitor says, as long as its session lives. */
-export interface Vote {
+export interface MonitorVote {
   readonly monitor: string;
   readonly primary: string;
   readonly epoch: number;
@@ -63,7 +63,7 @@ export interface Vote {
 export interface Sight {
   readonly views: Views;
   /** Of monitors whose seat is held now: those that see the primary down. */
-  readonly votes: readonly Vote[];
+  readonly votes: readonly MonitorVote[];
   /** Who holds the seat `primary/NAME`, and says that it is the primary. A hint. */
   readonly holder: { readonly server: string; readonly epoch: number } | undefined;
   readonly order: Order | undefined;

@@ -1,5 +1,5 @@
-// Files that survive a crash: whole or not at all, and once promised, there for good. A file becomes visible by a rename or a link after its bytes are
-// on the disk, and the folder that names it is synced before anybody is told.
+// Files that survive a crash: each is whole or not there at all, and stays once it was promised. A file becomes visible by a rename or a link after its bytes are
+// on the disk, and the folder that names it is synced before the caller is told.
 //
 // Assumes that fsync tells the truth and that rename and link are atomic: local file systems, and network ones that say so.
 import { type FileHandle, link, open, rename, unlink } from "node:fs/promises";

@@ -1,21 +1,21 @@
-// durableFence: as memoryFence, for a server that may restart. What it remembers is on the disk before an operation with a new token begins, one small
-// file a resource; a restart reads it back, so an old leader that slept through it is still refused.
+// durableFence: like memoryFence, for a server that may restart. What it remembers is on the disk before an operation with a new token begins, in one small
+// file for each resource. A restart reads it back, so an old leader that slept through the restart is still refused.
 //
 // For one process at a time: operations in flight are counted in this process. If several serve one resource, fence where they meet (sqliteFence, fileFence).
-// A raise writes synchronously, once a term: a millisecond or a few, in which judging, remembering and counting stay one step.
+// Raising a token writes synchronously, once per term. This takes a few milliseconds, and makes judging, remembering and counting one step.
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { ConclaveError } from "../base/errors.ts";
 import { fileNameOf } from "./disk.ts";
-import { Flights, type Notebook } from "./flights.ts";
-import type { Mark, Remembered } from "./guard.ts";
+import { Flights, type GuardNotebook } from "./flights.ts";
+import type { TokenMark, Remembered } from "./guard.ts";
 import { type Fence, fenceOver } from "./memory.ts";
 import { verifierOf, type Verifying } from "./signed.ts";
 import type { Fenced, Signed } from "./token.ts";
 
 /** The same as the other form, for signed tokens. */
 export function durableFence(folder: string, options: Verifying): Fence<Signed>;
-/** Keeps its notes in `folder`, which is made if need be. */
+/** Keeps its files in `folder`, which is made if it is not there. */
 export function durableFence(folder: string): Fence;
 export function durableFence(folder: string, options?: Verifying): Fence<Fenced | Signed> {
   const verifier = verifierOf("durableFence", options, []);
@@ -29,7 +29,7 @@ interface Note {
   readonly left: readonly (readonly [domain: string, value: string | null])[];
 }
 
-class FolderNotebook implements Notebook {
+class FolderNotebook implements GuardNotebook {
   readonly #folder: string;
 
   constructor(folder: string) {
@@ -79,7 +79,7 @@ function fromNote({ domain, mark, left }: Note): Remembered {
   };
 }
 
-function markOf({ value, bid }: NonNullable<Note["mark"]>): Mark {
+function markOf({ value, bid }: NonNullable<Note["mark"]>): TokenMark {
   if (!/^[0-9]{1,39}$/.test(value) || (bid !== undefined && typeof bid !== "string")) throw new TypeError("no token");
   return { value: BigInt(value), bid };
 }

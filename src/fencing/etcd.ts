@@ -4,8 +4,8 @@
 // THE ARGUMENT
 //   one step   etcd applies a transaction at one revision. The fence's mod revision changes whenever another token is installed, and never comes back. So what is
 //              written under a comparison with revision r is written while the token that was installed at r is the newest.
-//   law 12     `raise` installs the token by such a transaction. Whatever an older leader has in flight compares an older revision from then on, however late it
-//              arrives: nobody waits for it, it is refused. So no older write changes what the leader reads after `raise` by a linearizable read.
+//   law 12     (raise, then read, then write) `raise` installs the token by such a transaction. Every write that an older leader has in flight compares an older revision from
+//              then on. However late it arrives, it is refused, and nobody waits for it. So no older write changes what the leader reads after `raise` by a linearizable read.
 //   unknown    A transaction without an answer may be applied later, under the same comparison. The caller is told STORE_TIMEOUT, not that it failed.
 // Needs: every writer of the guarded keys writes through `write`, or compares what `raise` returned in a transaction of its own client.
 import { ConclaveError } from "../base/errors.ts";
@@ -45,7 +45,7 @@ export type EtcdWrite =
 export interface EtcdFence<By extends Fenced | Signed = Fenced> {
   /** For a new leader, before it reads: refuses an older token, else installs this one. Returns the condition for transactions of your own client. */
   raise(resource: string, by: By): Promise<EtcdCondition>;
-  /** All of `writes` in one transaction, or none and a refusal. */
+  /** Makes all of `writes` in one transaction, or none, and refuses. */
   write(resource: string, by: By, writes: readonly EtcdWrite[]): Promise<void>;
   /** A linearizable read: after `raise`, nothing older changes what it shows. */
   read(key: string): Promise<string | undefined>;
@@ -57,13 +57,13 @@ export interface EtcdFence<By extends Fenced | Signed = Fenced> {
 
 /** Options of `etcdFence`. */
 export interface EtcdFenceOptions {
-  /** Of the fence's keys. @default "conclave-fence/" */
+  /** The prefix of the fence's keys. @default "conclave-fence/" */
   readonly prefix?: string | undefined;
 }
 
 /** The same as the other form, for signed tokens. */
 export function etcdFence(url: string | readonly string[], options: EtcdFenceOptions & Verifying): EtcdFence<Signed>;
-/** At the same URLs as `etcd(…)`; data and fence must be in one cluster; the election may be anywhere. */
+/** Takes the same URLs as `etcd(…)`. Data and fence must be in one cluster; the election may be anywhere. */
 export function etcdFence(url: string | readonly string[], options?: EtcdFenceOptions): EtcdFence;
 export function etcdFence(
   url: string | readonly string[],
@@ -89,14 +89,14 @@ interface Changed {
 
 const NEVER_SEEN: Known = { remembered: undefined, modRevision: 0n };
 
-/** One that is forgotten is asked for once more. */
+/** How many resources are remembered. One that was forgotten is read once more. */
 const RESOURCES_REMEMBERED = 10_000;
 
 class KeyFence implements EtcdFence<Fenced | Signed> {
   readonly #client: EtcdClient;
   readonly #prefix: string;
   readonly #howToAdopt: HowToAdopt;
-  /** As last seen. If it is out of date, the comparison fails, and shows what is there. */
+  /** The fence as last seen. If it is out of date, the comparison fails, and its answer shows what is there. */
   readonly #known = new Recent<string, Known>(RESOURCES_REMEMBERED);
 
   readonly #verifier: Verifier | undefined;
@@ -147,7 +147,7 @@ class KeyFence implements EtcdFence<Fenced | Signed> {
     return `${this.#prefix}${resourceOf(resource)}`;
   }
 
-  /** Repeated only while the comparison shows another fence than the one assumed; each time the rule is asked anew. */
+  /** The change is repeated only while the comparison shows another fence than the one assumed; each time the rule is asked anew. */
   async #change(
     resource: string,
     next: (before: Remembered | undefined) => Remembered,
@@ -200,7 +200,7 @@ class KeyFence implements EtcdFence<Fenced | Signed> {
   }
 }
 
-/** A refusal by what is only remembered here may be out of date: the fence may have been moved to another domain. */
+/** A refusal by what is only remembered here may be out of date, because the fence may have been moved to another domain. */
 function rule(
   before: Remembered | undefined,
   next: (before: Remembered | undefined) => Remembered,

@@ -3,24 +3,24 @@
 //   NAME@ERA@VALUE@claim   a token of that era, with its bid: at most one bid can claim a value
 //   NAME@ERA@VALUE         what was written under that token, or taken over when it was raised
 //   NAME@ERA@VALUE@none    nothing had been written when that token was raised
-//   NAME@ERA@VALUE@tmp-…   being written, or torn; never read
-// Later eras are greater, then greater values. Numbers are decimal, of any length.
+//   NAME@ERA@VALUE@tmp-…   a file that is being written, or was torn by a crash; never read
+// A later era is greater; within an era a greater value is greater. Numbers are decimal, of any length.
 import { ConclaveError } from "../base/errors.ts";
 import { fileNameOf } from "./disk.ts";
 
 /** Where something stands in the order of all terms of a resource. */
-export interface Position {
+export interface TokenPosition {
   readonly era: bigint;
   readonly value: bigint;
 }
 
-export interface Claimed extends Position {
+export interface TokenFileName extends TokenPosition {
   readonly kind: "claim" | "content" | "none" | "temporary";
 }
 
-export type Parsed = { readonly kind: "era"; readonly era: bigint } | Claimed;
+export type ParsedFileName = { readonly kind: "era"; readonly era: bigint } | TokenFileName;
 
-export function compare(a: Position, b: Position): number {
+export function compare(a: TokenPosition, b: TokenPosition): number {
   const difference = a.era === b.era ? a.value - b.value : a.era - b.era;
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;
 }
@@ -42,24 +42,24 @@ export class Names {
     return `${this.#prefix}${era}@era`;
   }
 
-  claim(position: Position): string {
+  claim(position: TokenPosition): string {
     return `${this.content(position)}@claim`;
   }
 
-  content({ era, value }: Position): string {
+  content({ era, value }: TokenPosition): string {
     return `${this.#prefix}${era}@${value}`;
   }
 
-  none(position: Position): string {
+  none(position: TokenPosition): string {
     return `${this.content(position)}@none`;
   }
 
-  temporary(position: Position, attempt: number): string {
+  temporary(position: TokenPosition, attempt: number): string {
     return `${this.content(position)}@tmp-${process.pid}-${attempt}`;
   }
 
-  /** `undefined` for a file of somebody else. Throws for one that bears our name and is not ours: it might hide a token. */
-  parse(file: string): Parsed | undefined {
+  /** `undefined` for a file of another program. Throws for a file that begins with our name and is not ours, because it might hide a token. */
+  parse(file: string): ParsedFileName | undefined {
     if (!file.startsWith(this.#prefix)) return undefined;
     const match = FORM.exec(file.slice(this.#prefix.length));
     if (match === null) throw foreignFile(file, "is not a name that fileFence gives");
@@ -71,7 +71,7 @@ export class Names {
 
 const FORM = /^(0|[1-9][0-9]{0,8})@(?:era|(0|[1-9][0-9]{0,38})(?:@(claim|none|tmp-[0-9]+-[0-9]+))?)$/;
 
-function kindOf(suffix: string | undefined): Claimed["kind"] {
+function kindOf(suffix: string | undefined): TokenFileName["kind"] {
   if (suffix === undefined) return "content";
   return suffix === "claim" || suffix === "none" ? suffix : "temporary";
 }

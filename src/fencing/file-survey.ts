@@ -1,41 +1,48 @@
 // What a folder says about a fenced file: its eras and the claims of the present one, read anew each time. Only eras and claims are taken from the
-// listing, because they are made once and never replaced: what stands in a folder before a listing begins and stays is always listed, what is
+// listing, because they are made once and never replaced: a file that is in a folder before a listing begins, and stays, is always listed; a file that is
 // renamed meanwhile may be missed. Whether content is there is asked by its name.
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { unless } from "./disk.ts";
-import { type Claimed, compare, foreignFile, type Names, type Parsed, type Position } from "./file-names.ts";
+import {
+  type TokenFileName,
+  compare,
+  foreignFile,
+  type Names,
+  type ParsedFileName,
+  type TokenPosition,
+} from "./file-names.ts";
 import type { Remembered } from "./guard.ts";
 import { type FencingToken, parseToken } from "./token.ts";
 
-export interface Survey {
+export interface FolderSurvey {
   /** The latest era; −1 while there is none. */
   readonly era: bigint;
-  /** What this amounts to for the guard's rule. */
+  /** The same in the terms of the guard's rule. */
   readonly remembered: Remembered | undefined;
-  /** The newest first, over all eras. */
-  readonly claims: readonly Position[];
-  /** Everything else that bears a token: content, none, temporary. */
-  readonly others: readonly Claimed[];
+  /** All claims, over all eras, the newest first. */
+  readonly claims: readonly TokenPosition[];
+  /** Every other file that carries a token: content, none, temporary. */
+  readonly others: readonly TokenFileName[];
   /** File names of what is in `others`. */
-  readonly files: ReadonlyMap<Claimed, string>;
+  readonly files: ReadonlyMap<TokenFileName, string>;
 }
 
 export interface EraRecord {
   readonly domain: string;
-  /** Of an era that began with a repair: tokens of this domain count from here, in decimal, whatever was claimed of it in eras before. */
+  /** In an era that began with a repair: tokens of this domain count from this value on (in decimal), whatever was claimed of it in earlier eras. */
   readonly floor?: string | undefined;
 }
 
-/** Tries again when a file that was listed is gone: then somebody newer has tidied up. */
-export async function survey(folder: string, names: Names): Promise<Survey> {
+/** Tries again when a listed file is gone: then a newer leader has tidied up. */
+export async function survey(folder: string, names: Names): Promise<FolderSurvey> {
   for (;;) {
     const seen = await surveyOnce(folder, names);
     if (seen !== undefined) return seen;
   }
 }
 
-async function surveyOnce(folder: string, names: Names): Promise<Survey | undefined> {
+async function surveyOnce(folder: string, names: Names): Promise<FolderSurvey | undefined> {
   const listed = ((await unless("ENOENT", readdir(folder))) ?? []).flatMap((file) => {
     const parsed = names.parse(file);
     return parsed === undefined ? [] : [{ file, parsed }];
@@ -43,22 +50,22 @@ async function surveyOnce(folder: string, names: Names): Promise<Survey | undefi
   const parsed = listed.map((each) => each.parsed);
   const claims = parsed.filter(isClaimed).filter(({ kind }) => kind === "claim").toSorted((a, b) => compare(b, a)); // prettier-ignore
   const others = parsed.filter(isClaimed).filter(({ kind }) => kind !== "claim");
-  const files = new Map(listed.map(({ file, parsed }) => [parsed as Claimed, file]));
+  const files = new Map(listed.map(({ file, parsed }) => [parsed as TokenFileName, file]));
   const eras = await readEras(folder, names, parsed);
   if (eras === undefined) return undefined;
   const remembered = await remember(folder, names, eras, claims);
   return remembered === "gone" ? undefined : { era: BigInt(eras.length) - 1n, remembered, claims, others, files };
 }
 
-const isClaimed = (parsed: Parsed): parsed is Claimed => parsed.kind !== "era";
+const isClaimed = (parsed: ParsedFileName): parsed is TokenFileName => parsed.kind !== "era";
 
 interface Era {
   readonly domain: string;
   readonly floor: bigint | undefined;
 }
 
-/** In order. */
-async function readEras(folder: string, names: Names, parsed: readonly Parsed[]): Promise<Era[] | undefined> {
+/** The eras, in order. */
+async function readEras(folder: string, names: Names, parsed: readonly ParsedFileName[]): Promise<Era[] | undefined> {
   const count = parsed.filter(({ kind }) => kind === "era").length;
   const eras: Era[] = [];
   for (let era = 0n; era < BigInt(count); era++) {
@@ -86,12 +93,12 @@ function parseEra(file: string, text: string): Era {
   throw foreignFile(file, "cannot be read as an era");
 }
 
-/** Eras and claims in the guard's words. */
+/** Eras and claims in the terms of the guard's rule. */
 async function remember(
   folder: string,
   names: Names,
   eras: readonly Era[],
-  claims: readonly Position[],
+  claims: readonly TokenPosition[],
 ): Promise<Remembered | undefined | "gone"> {
   const domain = eras.at(-1)?.domain;
   if (domain === undefined) return undefined;
@@ -107,8 +114,8 @@ async function remember(
   return { domain, mark: floor === undefined ? undefined : { value: floor, bid: undefined }, left };
 }
 
-/** Of what was claimed since the last repair, and where that began. */
-function greatest(eras: readonly Era[], claims: readonly Position[], domain: string): bigint | undefined {
+/** The greatest value that was claimed since the last repair, or the value where the repair began. */
+function greatest(eras: readonly Era[], claims: readonly TokenPosition[], domain: string): bigint | undefined {
   const repaired = eras.findLastIndex((era) => era.domain === domain && era.floor !== undefined);
   const values = claims
     .filter(({ era }) => Number(era) >= repaired && eras[Number(era)]?.domain === domain)
@@ -118,11 +125,11 @@ function greatest(eras: readonly Era[], claims: readonly Position[], domain: str
   return all.length === 0 ? undefined : all.reduce((a, b) => (a > b ? a : b));
 }
 
-/** The token that a claim stands for; `undefined` if it has been tidied away. */
+/** The token that a claim stands for; `undefined` if the claim has been tidied away. */
 export async function readClaim(
   folder: string,
   names: Names,
-  position: Position,
+  position: TokenPosition,
   domain?: string,
 ): Promise<FencingToken | undefined> {
   const file = names.claim(position);

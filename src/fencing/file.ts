@@ -17,14 +17,14 @@
 //              A claim that never settled is passed over by readers, and refuses older writers all the same.
 //   tidying    Only files older than a settled token are removed, which nobody reads; of a former era the greatest claim stays, so that its domain's
 //              tokens stay refused.
-// A write refused in step 5 came too late to be acknowledged and perhaps early enough to be taken over: the error says so.
+// A write that is refused in step 5 came too late to be acknowledged, and perhaps early enough to be taken over: the error says so.
 import { access, mkdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { ConclaveError } from "../base/errors.ts";
 import { urlOfFile } from "../base/url.ts";
 import { linkNew, removeIfThere, renameIfThere, syncFolder, touch, unless, writeNew } from "./disk.ts";
-import { compare, Names, type Position } from "./file-names.ts";
-import { type EraRecord, readClaim, type Survey, survey } from "./file-survey.ts";
+import { compare, Names, type TokenPosition } from "./file-names.ts";
+import { type EraRecord, readClaim, type FolderSurvey, survey } from "./file-survey.ts";
 import {
   admit,
   adopted,
@@ -43,7 +43,7 @@ import { type Fenced, type FencingToken, makeToken, type Signed } from "./token.
 /** What the newest term left in a guarded file. */
 export interface FileContent {
   readonly content: Buffer;
-  /** Of the term that wrote it, or that took it over when it was raised. */
+  /** The token of the term that wrote it, or that took it over when it was raised. */
   readonly token: FencingToken;
 }
 
@@ -51,7 +51,7 @@ export interface FileContent {
 export interface FileFence<By extends Fenced | Signed = Fenced> {
   /** For a new leader, before it reads: from now on older writes are refused, and never seen. */
   raise(by: By): Promise<void>;
-  /** Replaces the whole content. Resolves when it would survive a crash, and no newer token had come. */
+  /** Replaces the whole content. Resolves when it would survive a crash, and no newer token had come by then. */
   write(content: string | Uint8Array, by: By): Promise<void>;
   /** What the newest term left; `undefined` if nothing was written yet. Needs no token. */
   read(): Promise<FileContent | undefined>;
@@ -61,7 +61,7 @@ export interface FileFence<By extends Fenced | Signed = Fenced> {
 
 /** The same as the other form, for signed tokens. */
 export function fileFence(folder: string, name: string, options: Verifying): FileFence<Signed>;
-/** The file `name` in `folder`, which is made if need be. */
+/** Guards the file `name` in `folder`, which is made if it is not there. */
 export function fileFence(folder: string, name: string): FileFence;
 export function fileFence(folder: string, name: string, options?: Verifying): FileFence<Fenced | Signed> {
   return new FolderFence(folder, resourceOf(name), verifierOf("fileFence", options, []));
@@ -127,7 +127,7 @@ class FolderFence implements FileFence<Fenced | Signed> {
   }
 
   /** Claims, settles, and leaves nothing older behind. */
-  async #raise(token: FencingToken): Promise<Position> {
+  async #raise(token: FencingToken): Promise<TokenPosition> {
     const position = await this.#claim(token);
     await this.#settle(position);
     await this.#check(token, position);
@@ -135,8 +135,8 @@ class FolderFence implements FileFence<Fenced | Signed> {
     return position;
   }
 
-  /** Until it is plain from the folder that this token is the newest. */
-  async #claim(token: FencingToken): Promise<Position> {
+  /** Repeats until the folder shows that this token is the newest. */
+  async #claim(token: FencingToken): Promise<TokenPosition> {
     for (;;) {
       const seen = await this.#survey();
       if (seen.remembered === undefined) {
@@ -149,12 +149,12 @@ class FolderFence implements FileFence<Fenced | Signed> {
     }
   }
 
-  #admit({ remembered }: Survey, token: FencingToken): Remembered {
+  #admit({ remembered }: FolderSurvey, token: FencingToken): Remembered {
     return admit(this.#name, remembered, token, this.#howToAdopt);
   }
 
-  /** Gives a claimed token its content, once: that of the greatest settled predecessor. */
-  async #settle(position: Position): Promise<void> {
+  /** Gives a claimed token its content, once: the content of the greatest settled predecessor. */
+  async #settle(position: TokenPosition): Promise<void> {
     while (!(await this.#isSettled(position))) {
       const older = (await this.#survey()).claims.filter((claim) => compare(claim, position) < 0);
       const source = await this.#greatestSettled(older);
@@ -165,7 +165,7 @@ class FolderFence implements FileFence<Fenced | Signed> {
     }
   }
 
-  async #takeOver(source: Position, position: Position, older: readonly Position[]): Promise<void> {
+  async #takeOver(source: TokenPosition, position: TokenPosition, older: readonly TokenPosition[]): Promise<void> {
     const temporary = await this.#linkTemporary(this.#names.content(source), position);
     if (temporary === undefined) return;
     if (isSame(source, await this.#greatestSettled(older)))
@@ -174,7 +174,7 @@ class FolderFence implements FileFence<Fenced | Signed> {
   }
 
   /** Refuses if this token is not the newest any more. `landed`: the write may have been seen. */
-  async #check(token: FencingToken, position: Position, landed = false): Promise<void> {
+  async #check(token: FencingToken, position: TokenPosition, landed = false): Promise<void> {
     const seen = await this.#survey();
     const { era, remembered } = seen;
     try {
@@ -187,8 +187,8 @@ class FolderFence implements FileFence<Fenced | Signed> {
     throw new ConclaveError("STORE_FOREIGN_DATA", `fileFence: somebody removed ${this.#names.claim(position)}.`);
   }
 
-  async #tidy(position: Position): Promise<void> {
-    const { claims, others, files }: Survey = await this.#survey();
+  async #tidy(position: TokenPosition): Promise<void> {
+    const { claims, others, files }: FolderSurvey = await this.#survey();
     for (const other of others)
       if (compare(other, position) < 0) await removeIfThere(this.#path(files.get(other) ?? ""));
     const kept = new Set<bigint>([position.era]);
@@ -199,17 +199,17 @@ class FolderFence implements FileFence<Fenced | Signed> {
     }
   }
 
-  /** Of `claims`, the newest first, the first that has content or is known to have none. */
-  async #greatestSettled(claims: readonly Position[]): Promise<Position | undefined> {
+  /** The first of `claims` (the newest comes first) that has content or is known to have none. */
+  async #greatestSettled(claims: readonly TokenPosition[]): Promise<TokenPosition | undefined> {
     for (const claim of claims) if (await this.#isSettled(claim)) return claim;
     return undefined;
   }
 
-  async #isSettled(position: Position): Promise<boolean> {
+  async #isSettled(position: TokenPosition): Promise<boolean> {
     return (await this.#exists(this.#names.content(position))) || this.#exists(this.#names.none(position));
   }
 
-  async #readAt(position: Position): Promise<FileContent | undefined | "gone"> {
+  async #readAt(position: TokenPosition): Promise<FileContent | undefined | "gone"> {
     const token = await readClaim(this.#folder, this.#names, position);
     if (token === undefined) return "gone";
     const content = await unless("ENOENT", readFile(this.#path(this.#names.content(position))));
@@ -221,20 +221,20 @@ class FolderFence implements FileFence<Fenced | Signed> {
     await this.#publish(this.#names.era(era), { era, value: 0n }, Buffer.from(JSON.stringify(record)));
   }
 
-  /** A whole file under a name that nobody had before; if somebody had, theirs stays. */
-  async #publish(file: string, position: Position, content: Buffer): Promise<void> {
+  /** Writes a whole file under a name that nobody had before; if another process had it, that file stays. */
+  async #publish(file: string, position: TokenPosition, content: Buffer): Promise<void> {
     const temporary = await this.#writeTemporary(position, content);
     await linkNew(temporary, this.#path(file));
     await removeIfThere(temporary);
     await syncFolder(this.#folder);
   }
 
-  #writeTemporary(position: Position, content: Buffer): Promise<string> {
+  #writeTemporary(position: TokenPosition, content: Buffer): Promise<string> {
     return writeNew((attempt) => this.#path(this.#names.temporary(position, attempt)), content);
   }
 
-  /** A temporary second name; `undefined` if the first is gone. */
-  async #linkTemporary(file: string, position: Position): Promise<string | undefined> {
+  /** Makes a temporary second name; `undefined` if the first is gone. */
+  async #linkTemporary(file: string, position: TokenPosition): Promise<string | undefined> {
     for (let attempt = 0; ; attempt++) {
       const temporary = this.#path(this.#names.temporary(position, attempt));
       const linked = await linkNew(this.#path(file), temporary);
@@ -251,7 +251,7 @@ class FolderFence implements FileFence<Fenced | Signed> {
     );
   }
 
-  #survey(): Promise<Survey> {
+  #survey(): Promise<FolderSurvey> {
     return survey(this.#folder, this.#names);
   }
 
@@ -260,6 +260,6 @@ class FolderFence implements FileFence<Fenced | Signed> {
   }
 }
 
-function isSame(a: Position | undefined, b: Position | undefined): boolean {
+function isSame(a: TokenPosition | undefined, b: TokenPosition | undefined): boolean {
   return a === undefined || b === undefined ? a === b : compare(a, b) === 0;
 }

@@ -1,4 +1,4 @@
-// Operations in flight, counted: the guard of what lives behind one process. An operation is in flight from its admission until its work has really
+// Counts operations in flight: the guard of something that is reached through one process only. An operation is in flight from its admission until its work has really
 // ended, however it ends and whether or not anybody still waits for it.
 //
 // LAW 12  Raise, then read, then write. A newer token is installed at once, so that older ones are refused from that moment; the operation that brought it
@@ -18,7 +18,7 @@ import type { Verifier } from "./signed.ts";
 import type { Fenced, FencingToken, Signed } from "./token.ts";
 
 /** Where a guard keeps what it must not forget. `note` returns when it is safe. */
-export interface Notebook {
+export interface GuardNotebook {
   recall(resource: string): Remembered | undefined;
   note(resource: string, remembered: Remembered): void;
 }
@@ -39,7 +39,7 @@ export interface Entered {
   readonly leave: Leave;
 }
 
-interface Desk {
+interface FlightDesk {
   remembered: Remembered | undefined;
   /** The one token in flight, as text, and how many operations carry it. */
   flying: string;
@@ -48,11 +48,11 @@ interface Desk {
 }
 
 export class Flights {
-  readonly #desks = new Map<string, Desk>();
-  readonly #notebook: Notebook | undefined;
+  readonly #desks = new Map<string, FlightDesk>();
+  readonly #notebook: GuardNotebook | undefined;
   readonly #verifier: Verifier | undefined;
 
-  constructor(notebook?: Notebook, verifier?: Verifier) {
+  constructor(notebook?: GuardNotebook, verifier?: Verifier) {
     this.#notebook = notebook;
     this.#verifier = verifier;
   }
@@ -67,7 +67,7 @@ export class Flights {
     return { token, leave: leaveOnce(desk) };
   }
 
-  /** A deliberate move to another domain. Operations of the old one that are in flight are waited for, as older ones are. */
+  /** A deliberate move to another domain. Operations of the old domain that are in flight are waited for, as older ones are. */
   adopt(resource: string, move: Move | Lowering): Adopted {
     const desk = this.#desk(resourceOf(resource));
     const after = moveDomain(resource, desk.remembered, move);
@@ -76,7 +76,7 @@ export class Flights {
     return adopted(after, move, changed);
   }
 
-  #tryEnter(resource: string, desk: Desk, token: FencingToken, text: string): boolean {
+  #tryEnter(resource: string, desk: FlightDesk, token: FencingToken, text: string): boolean {
     this.#remember(resource, desk, admit(resource, desk.remembered, token));
     if (desk.count > 0 && desk.flying !== text) return false;
     desk.flying = text;
@@ -84,14 +84,14 @@ export class Flights {
     return true;
   }
 
-  #remember(resource: string, desk: Desk, remembered: Remembered): void {
+  #remember(resource: string, desk: FlightDesk, remembered: Remembered): void {
     if (remembered === desk.remembered) return;
     this.#notebook?.note(resource, remembered);
     desk.remembered = remembered;
     wakeAll(desk);
   }
 
-  #desk(resource: string): Desk {
+  #desk(resource: string): FlightDesk {
     let desk = this.#desks.get(resource);
     if (desk === undefined) {
       desk = { remembered: this.#notebook?.recall(resource), flying: "", count: 0, waiting: new Set() };
@@ -101,7 +101,7 @@ export class Flights {
   }
 }
 
-function leaveOnce(desk: Desk): Leave {
+function leaveOnce(desk: FlightDesk): Leave {
   let left = false;
   return () => {
     if (left) return;
@@ -111,12 +111,12 @@ function leaveOnce(desk: Desk): Leave {
   };
 }
 
-/** Those who wait ask again: they may go on now, or have been overtaken meanwhile. */
-function wakeAll(desk: Desk): void {
+/** Operations that wait ask again: they may go on now, or have been overtaken meanwhile. */
+function wakeAll(desk: FlightDesk): void {
   for (const wake of desk.waiting) wake();
 }
 
-function busy(resource: string, desk: Desk): ConclaveError {
+function busy(resource: string, desk: FlightDesk): ConclaveError {
   const message = `"${resource}": ${desk.count} operation(s) with token ${desk.flying} have not ended, and nothing newer may begin beside them. Try again; if it stays so, look for work that never settles.`;
   return new ConclaveError("FENCE_BUSY", message);
 }

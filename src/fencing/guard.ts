@@ -2,18 +2,27 @@
 // deliberate move to another store, or a repair. The rule, and the argument why a guard that keeps to it makes a stale leader harmless, stand in rule.ts.
 import { ConclaveError } from "../base/errors.ts";
 import { adoptByCall, foreignToken, type HowToAdopt, leftDomain, sameNumber, staleToken } from "./refusals.ts";
-import { judge, leave, lower, type Lowering, type Mark, type Move, type Objection, type Remembered } from "./rule.ts";
+import {
+  judge,
+  leave,
+  lower,
+  type Lowering,
+  type TokenMark,
+  type Move,
+  type Objection,
+  type Remembered,
+} from "./rule.ts";
 import type { FencingToken } from "./token.ts";
 
-export type { Lowering, Mark, Move, Remembered } from "./rule.ts";
+export type { Lowering, TokenMark, Move, Remembered } from "./rule.ts";
 
 /** What `adopt` has done, or found done. */
 export interface Adopted {
   /** False if it had been done before. */
   readonly changed: boolean;
-  /** The domain that was left, and the greatest value met there; its tokens are refused. After a repair: the value that was taken back. */
+  /** The domain that was left, and the greatest value met there; its tokens are refused. After a repair this is the value that was taken back. */
   readonly from: { readonly domain: string; readonly value: bigint | undefined };
-  /** The present domain, and the greatest value met there; without one, its first token is yet to come. */
+  /** The present domain, and the greatest value met there; undefined if its first token is yet to come. */
   readonly to: { readonly domain: string; readonly value: bigint | undefined };
 }
 
@@ -29,7 +38,7 @@ export function admit(
   return judged;
 }
 
-/** Nothing is refused where nothing is remembered, and nothing is stale or equal without a mark. */
+/** Nothing is refused if nothing is remembered, and no token is stale or equal if there is no mark. */
 function inWords(
   objection: Objection,
   resource: string,
@@ -43,13 +52,13 @@ function inWords(
     case "foreign":
       return foreignToken(resource, domain, token, howToAdopt);
     case "stale":
-      return staleToken(resource, domain, mark as Mark, token);
+      return staleToken(resource, domain, mark as TokenMark, token);
     case "equal":
-      return sameNumber(resource, domain, mark as Mark, token);
+      return sameNumber(resource, domain, mark as TokenMark, token);
   }
 }
 
-/** What to remember after a deliberate move, or a repair. Doing it twice is doing it once. */
+/** What to remember after a deliberate move, or a repair. Doing it twice has the same result as doing it once. */
 export function moveDomain(resource: string, remembered: Remembered | undefined, move: Move | Lowering): Remembered {
   const checked = isLowering(move) ? checkLowering(resource, move) : checkMove(resource, move);
   if (remembered === undefined)

@@ -8,7 +8,8 @@
 //   503   older requests have not ended within `waitMs` (FENCE_BUSY), with retry-after; the new token is installed all the same
 // The body of a refusal is JSON: {"code", "message"}.
 //
-// Law 12 across the network: a request with a newer token installs it at once and begins only when no request with an older one is in progress, so
+// Law 12 (raise, then read, then write) across the network: a request with a newer token installs it at once and begins only when no request with an
+// older one is in progress, so
 // a leader whose *reads* carry its token too reads nothing that an older request still changes. A request is in progress until its handler has settled:
 // a client that went away does not end what its request has begun.
 // Not covered: work that a handler leaves running when it settles, or does while the body of its answer streams. Await it in the handler.
@@ -65,10 +66,10 @@ export function fencedHandler(
   };
 }
 
-/** What it takes is for the guard itself to say, when it is called. */
+/** A guard of any kind. The guard itself says, when it is called, whether it takes signed tokens. */
 export type AnyFence = Fence<Fenced | Signed>;
 
-/** What went wrong inside the handler is no refusal of the guard, even if it is one of ours. */
+/** An error inside the handler is no refusal of the guard, even if it is an error of this package. */
 export class HandlerFailed extends Error {}
 
 type Outcome<R> = { readonly value: R } | { readonly failure: HandlerFailed };
@@ -93,13 +94,13 @@ export class TokenMissing extends ConclaveError {
   }
 }
 
-/** A header that was sent twice arrives joined by a comma, and is no token. Whether a token must be signed, or must not, is for the guard to say. */
+/** A header that was sent twice arrives joined by a comma, and is no token. The guard says whether a token must be signed, or must not. */
 export function readHeader(text: string | null | undefined): Fenced | Signed {
   if (text === null || text === undefined || text === "") throw new TokenMissing();
   return looksSigned(text) ? { signed: text } : { token: parseToken(text) };
 }
 
-/** What a client is answered whose token was refused. */
+/** The answer to a client whose token was refused. */
 export interface RefusedAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-// conclave/fencing: guards that make a stale leader harmless where its writes land. The rule and why it suffices: guard.ts. One file an adapter.
+// conclave/fencing: guards that make a stale leader harmless where its writes land. rule.ts has the rule and the argument why it suffices. Each adapter has one file.
 export { durableFence } from "./durable.ts";
 export { type FileContent, type FileFence, fileFence } from "./file.ts";
 export type { Waiting } from "./flights.ts";

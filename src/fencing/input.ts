@@ -1,4 +1,4 @@
-// What callers hand to a guard, checked at run time: in JavaScript nothing else stands between an unfenced term and a write. Each message says what to
+// What callers hand to a guard, checked at run time: in JavaScript nothing else prevents a write with an unfenced term. Each message says what to
 // pass instead.
 import { ConclaveError } from "../base/errors.ts";
 import { harmless } from "../base/harmless.ts";
@@ -9,7 +9,7 @@ import { type Fenced, type FencingToken, formatToken, type Signed } from "./toke
 /** The text form carries 39 digits; no store counts further. */
 const VALUE_END = 10n ** 39n;
 
-/** The token of a term, or of a request that was parsed. With a verifier: of what is signed, and of nothing else. */
+/** The token of a term, or of a request that was parsed. With a verifier, only signed tokens are taken. */
 export function tokenOf(by: Fenced | Signed, verifier?: Verifies, resource: string = ""): FencingToken {
   if (verifier !== undefined) return signedToken(by, verifier, resourceOf(resource));
   const token: unknown = isObject(by) ? by["token"] : undefined;
@@ -22,7 +22,7 @@ export function tokenOf(by: Fenced | Signed, verifier?: Verifies, resource: stri
   return token as unknown as FencingToken;
 }
 
-/** What a guard needs of signed.ts, which needs this file. */
+/** The part of signed.ts that a guard needs. signed.ts imports this file, so this file cannot import it. */
 interface Verifies {
   verify(resource: string, signed: unknown): Fenced;
 }
@@ -34,7 +34,7 @@ function signedToken(by: Fenced | Signed, verifier: Verifies, resource: string):
   return verifier.verify(resource, signed).token;
 }
 
-/** The token's text, which tells any two tokens apart. */
+/** The token's text, which differs for any two tokens. */
 export function textOf(token: FencingToken): string {
   return formatToken(token);
 }
@@ -46,7 +46,7 @@ export function resourceOf(resource: string): string {
     throw new ConclaveError("CONFIG_INVALID", `${show(resource)} is not a name for a resource: ${flaw}.`);
   if (typeof resource === "string" && resource !== "") return resource;
   harmless(
-    () => resource, // a promise, perhaps, that rejects
+    () => resource, // it may be a promise that rejects
     () => {},
   );
   throw new ConclaveError(

@@ -23,13 +23,13 @@ export function verifyingKey(call: string, key: TokenKey): KeyObject {
   return checked(call, read);
 }
 
-/** The id that a token names its key by: of a private key and of its public key it is the same. */
+/** The id by which a token names its key. It is the same for a private key and its public key. */
 export function keyId(key: TokenKey): string {
   const read = readKey("keyId", key, createPublicKey);
   return idOf(checked("keyId", read.type === "private" ? createPublicKey(read) : read));
 }
 
-/** Of a public key. */
+/** The id of a public key. */
 export function idOf(key: KeyObject): string {
   const bytes = key.export({ type: "spki", format: "der" });
   return createHash("sha256").update(bytes).digest().subarray(0, ID_BYTES).toString("base64url");

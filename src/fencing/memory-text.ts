@@ -1,7 +1,7 @@
-// What a resource remembers, as a text in a key of a store: JSON, with values in decimal, because neither JavaScript's numbers nor Lua's hold them. The same memory is always the same
-// text, so that texts can be compared in place of memories. Read and checked: somebody may have edited it.
+// What a resource remembers, as a text in a key of a store: JSON, with values in decimal, because neither JavaScript's numbers nor Lua's hold them. Equal memories have equal
+// texts, so that texts can be compared instead. The text is checked when it is read, because somebody may have edited it.
 import type { ConclaveError } from "../base/errors.ts";
-import type { Mark, Remembered } from "./guard.ts";
+import type { TokenMark, Remembered } from "./guard.ts";
 
 export function textOfMemory({ domain, mark, left }: Remembered): string {
   const value = mark === undefined ? null : `${mark.value}`;
@@ -26,7 +26,7 @@ function fieldsOf(text: string, edited: () => ConclaveError): Readonly<Record<st
   }
 }
 
-function markOf(value: unknown, bid: unknown, edited: () => ConclaveError): Mark {
+function markOf(value: unknown, bid: unknown, edited: () => ConclaveError): TokenMark {
   if (bid !== null && typeof bid !== "string") throw edited();
   return { value: whole(value, edited), bid: bid ?? undefined };
 }

@@ -1,20 +1,20 @@
-// memoryFence: guards something that lives in this process, or behind it alone. What it remembers lasts as long as the process, so it suits what
-// also lasts no longer: a cache, a device handle, a test. For a server that may restart take durableFence.
+// memoryFence: guards something that lives in this process, or is reached through it alone. What it remembers lasts as long as the process, so it suits things that
+// last no longer either: a cache, a device handle, a test. For a server that may restart take durableFence.
 //
-// Why it is safe: flights.ts.
+// flights.ts says why it is safe.
 import { Flights, type Waiting } from "./flights.ts";
 import type { Adopted, Lowering, Move } from "./guard.ts";
 import { verifierOf, type Verifying } from "./signed.ts";
 import type { Fenced, Signed } from "./token.ts";
 
-/** A guard that counts operations in progress. `By`: what it is shown; of a guard with `verify`, what is signed. */
+/** A guard that counts operations in progress. `By` is what it is shown: a signed token if the guard has `verify`. */
 export interface Fence<By extends Fenced | Signed = Fenced> {
   /**
    * For a new leader, before it reads anything: installs its token, and resolves when no operation with an older one is in progress any more.
    * Rejects `TOKEN_STALE` if a newer one has been here or comes meanwhile, `FENCE_BUSY` after `waitMs`; the token stays installed then.
    */
   raise(resource: string, by: By, waiting?: Waiting): Promise<void>;
-  /** Runs `work` as an operation of this term: raises, runs, and counts it as in progress until it has settled. It is handed the token that was admitted. */
+  /** Runs `work` as an operation of this term: raises, runs, and counts it as in progress until it has settled. `work` is given the token that was admitted. */
   run<R>(resource: string, by: By, work: (by: Fenced) => R | Promise<R>, waiting?: Waiting): Promise<R>;
   /** After a deliberate move to another store: tokens of the old domain stay refused. Or a repair, after a token that no store has granted. */
   adopt(resource: string, move: Move | Lowering): Adopted;

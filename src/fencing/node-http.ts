@@ -1,7 +1,7 @@
-// fencedListener: a request listener of node:http behind a guard. Answers and header: http.ts.
+// fencedListener: a request listener of node:http behind a guard. http.ts has the answers and the header.
 //
-// The listener returns a promise that settles when its work has ended; until then the request is in progress, also after its connection has closed. One that
-// returns no promise cannot be waited for: such a request is answered 500 and stays in progress, so that nothing newer ever runs beside it.
+// The listener returns a promise that settles when its work has ended; until then the request is in progress, also after its connection has closed. A listener that
+// returns no promise cannot be waited for: such a request is answered with 500 and stays in progress, so that no newer request ever runs beside it.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ConclaveError } from "../base/errors.ts";
 import { harmless, textOfError } from "../base/harmless.ts";
@@ -22,7 +22,7 @@ import type { Fenced, Signed } from "./token.ts";
 
 /** Options of `fencedListener`. */
 export interface ListenerOptions extends HttpFenceOptions {
-  /** Told what a listener rejected with; the client gets 500. @default a warning of the process */
+  /** Is called with the error that a listener rejected with; the client gets 500. @default a warning of the process */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
@@ -51,13 +51,13 @@ export function fencedListener(
   return (request, response) => void serve(request, response);
 }
 
-/** Node joins what was sent twice, except for a few headers of its own. */
+/** Node joins headers that were sent twice, except for a few headers of its own. */
 function header(request: IncomingMessage): string | undefined {
   const value = request.headers[HEADER];
   return Array.isArray(value) ? value.join(", ") : value;
 }
 
-/** Aborts when the client goes away: of interest only while the request waits to begin. */
+/** Aborts when the client goes away. This matters only while the request waits to begin. */
 function goneSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   response.once("close", () => controller.abort());

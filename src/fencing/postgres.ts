@@ -6,10 +6,10 @@
 //               `admit` locks the row and then checks it. With the token that is remembered already it takes a share of the lock, so that transactions
 //               of one leader run side by side; with a newer one it takes the whole lock, for which every older transaction must have ended. Both are
 //               kept until COMMIT or ROLLBACK. So no transaction commits a write under an older token after a newer one was installed.
-//   law 12      `admit` with a newer token returns only when no transaction with an older one is in progress, also not one whose client was killed.
+//   law 12      (raise, then read, then write) `admit` with a newer token returns only when no transaction with an older one is in progress, not even one whose client was killed.
 //               So no older write changes what is read after that.
 //   snapshot    Under REPEATABLE READ and SERIALIZABLE a transaction reads what was there when it began, which may be before that wait. There a token that
-//               is new is refused with what to do: `raise` it in a transaction of its own; then it is not new.
+//               is new is refused, and the message says what to do: `raise` it in a transaction of its own; then it is not new any more.
 //   no upgrade  The row is read first without a lock, to know which lock to take. So no transaction asks for a stronger lock than it has, and two cannot wait for each other.
 //   alone       The lock protects only inside a transaction. The second statement checks that it runs in the same transaction as the first.
 // Needs: every writer of the guarded rows calls `admit` first, inside its transaction.
@@ -22,7 +22,7 @@ import { type FenceRow, isTrue, rememberedOf } from "./rows.ts";
 import { type Verifier, verifierOf, type Verifying } from "./signed.ts";
 import type { Fenced, Signed } from "./token.ts";
 
-/** A transaction that you have begun, by the one method that is used of it. */
+/** A transaction that you have begun. One of these methods is used of it. */
 export type PostgresTransaction =
   /** A client of pg after BEGIN, a QueryRunner of TypeORM. */
   | { query(text: string): PromiseLike<unknown> }
@@ -49,13 +49,13 @@ export interface KyselyQuery {
 
 /** A guard for rows in PostgreSQL. */
 export interface PostgresFence<By extends Fenced | Signed = Fenced> {
-  /** First in a transaction that you have begun: refuses an older token; else remembers this one, and keeps newer ones out until commit. */
+  /** To be called first in a transaction that you have begun: refuses an older token; else remembers this one, and keeps newer ones out until commit. */
   admit(transaction: PostgresTransaction, resource: string, by: By): Promise<void>;
   /** For a new leader, before it reads, in a transaction with nothing else in it. Needed only where transactions are stricter than READ COMMITTED. */
   raise(transaction: PostgresTransaction, resource: string, by: By): Promise<void>;
   /** After a deliberate move to another store, or as a repair; inside a transaction. Tokens of the old domain stay refused. */
   adopt(transaction: PostgresTransaction, resource: string, move: Move | Lowering): Promise<Adopted>;
-  /** What to run once in the guarded database. Harmless when repeated. */
+  /** The SQL to run once in the guarded database. Running it again does no harm. */
   schema(): string;
 }
 
@@ -82,7 +82,7 @@ export function postgresFence(options: PostgresFenceOptions & Partial<Verifying>
   return new TableFence(table, verifier);
 }
 
-/** Which transaction it is, and how strict. */
+/** Which transaction this is, and its isolation level. */
 interface Setting {
   readonly transaction: string;
   readonly isStrict: boolean;
@@ -136,7 +136,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS ${this.#table.split(".").at(-1)}_present ON ${
     if (isNew && setting.isStrict && !isRaise) throw notRaised(resource);
     if (isNew) return void (await this.#change(transaction, resource, setting, next));
     const locked = await this.#lock(transaction, resource, setting, "SHARE");
-    // It is missing only if somebody has deleted the row by hand meanwhile.
+    // The row is missing only if somebody has deleted it by hand meanwhile.
     if (next(locked) !== locked) await this.#change(transaction, resource, setting, next);
   }
 
@@ -148,7 +148,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS ${this.#table.split(".").at(-1)}_present ON ${
     return adopted(step.after, move, step.changed);
   }
 
-  /** Under the whole lock: reads, and writes back what is new. */
+  /** Holds the whole lock: reads, and writes back what is new. */
   async #change(
     transaction: PostgresTransaction,
     resource: string,
@@ -160,7 +160,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS ${this.#table.split(".").at(-1)}_present ON ${
     if (after === before) return { after, changed: false };
     if (before === undefined) {
       if (await this.#install(transaction, resource, after, setting)) return { after, changed: true };
-      // Another transaction was first, a moment ago: now there is a row to lock.
+      // Another transaction was first: now there is a row to lock.
       return await this.#change(transaction, resource, setting, next);
     }
     if (before.domain !== after.domain) await this.#leave(transaction, resource, before.domain);
@@ -168,7 +168,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS ${this.#table.split(".").at(-1)}_present ON ${
     return { after, changed: true };
   }
 
-  /** Without a lock: what a snapshot of now shows. */
+  /** Reads without a lock what a snapshot of this moment shows. */
   async #read(transaction: PostgresTransaction, resource: string): Promise<readonly [Remembered | undefined, Setting]> {
     const rows = await this.#run(
       transaction,
@@ -193,7 +193,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS ${this.#table.split(".").at(-1)}_present ON ${
     const sql = `SELECT pg_current_xact_id()::text AS transaction, domain, value, bid, present
       FROM ${this.#table} WHERE resource = ${quote(resource)} ORDER BY domain FOR ${lock}`;
     let rows = await this.#run(transaction, sql);
-    // A move to another domain was waited for: the row that it left shows, the one it made shows only to the next statement.
+    // This statement waited for a move to another domain. It shows the row that the move left; only the next statement shows the row that it made.
     if (rows.length > 0 && !rows.some(({ present }) => isTrue(present))) rows = await this.#run(transaction, sql);
     if (rows.some((row) => row["transaction"] !== setting.transaction)) throw outside();
     return this.#remembered(resource, rows);
@@ -203,7 +203,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS ${this.#table.split(".").at(-1)}_present ON ${
     return rememberedOf(`postgresFence, table ${this.#table}`, resource, rows as readonly (Row & FenceRow)[]);
   }
 
-  /** The first token of a resource. Whether it was the first. */
+  /** Installs the first token of a resource. Returns whether it was the first. */
   async #install(
     transaction: PostgresTransaction,
     resource: string,
@@ -246,7 +246,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS ${this.#table.split(".").at(-1)}_present ON ${
     }
   }
 
-  /** What is about the fence; the rest is the client's own error, which the user's code may know how to handle: a deadlock, a serialization failure. */
+  /** Errors that concern the fence. All others are the client's own errors, which the user's code may know how to handle: a deadlock, a serialization failure. */
   #explain(cause: unknown): ConclaveError | undefined {
     const table = this.#table;
     switch (sqlStateOf(cause)) {
@@ -277,7 +277,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS ${this.#table.split(".").at(-1)}_present ON ${
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Whichever of the methods it has. Drizzle has a `query` too, which is no function. */
+/** Uses the method that the transaction has. Drizzle has a `query` too, which is not a function. */
 function send(transaction: PostgresTransaction, text: string): PromiseLike<unknown> {
   const has = <K extends string>(key: K): boolean =>
     typeof (transaction as Readonly<Record<string, unknown>> | undefined)?.[key] === "function";

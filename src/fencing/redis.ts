@@ -2,10 +2,10 @@
 // text under which this token was admitted, and writes only if it is that text; so the check and the write are one step, whichever client sends it.
 //
 // THE ARGUMENT
-//   one step   Redis runs a script alone. What the rule says of a token depends on what is remembered and on nothing else, and the text is what is remembered. So what was admitted under a
-//              text is admitted wherever that text stands, and is written nowhere else. Texts are compared for equality, never as numbers: Lua's are doubles, and take 2⁵³ + 1 for 2⁵³.
-//   law 12     `raise` installs the token by such a script. Whatever an older leader has in flight compares an older text from then on, however late it arrives: it is refused. So no older
-//              write changes what the leader reads from this server after `raise`.
+//   one step   Redis runs a script alone. What the rule says of a token depends only on what is remembered, and the text is what is remembered. So an operation that was admitted under a
+//              text is admitted wherever that text stands, and is written nowhere else. Texts are compared for equality, never as numbers: Lua's numbers are doubles, and take 2⁵³ + 1 for 2⁵³.
+//   law 12     (raise, then read, then write) `raise` installs the token by such a script. Every write that an older leader has in flight compares an older text from then on, and is refused
+//              however late it arrives. So no older write changes what the leader reads from this server after `raise`.
 //   unknown    A script without an answer may be run later, under the same comparison. The caller is told STORE_TIMEOUT, not that it failed.
 // Not promised: the fence is as durable as the data beside it. A failover to a replica that has not heard of the newest token, a restart without its last writes, a flush or an eviction forget it, and then an
 // older leader is admitted again; the data written under the newer token is forgotten with it. Data that must survive that belongs into another database.
@@ -27,7 +27,7 @@ import type { Fenced, Signed } from "./token.ts";
 
 const DEFAULT_PREFIX = "conclave-fence:";
 const ANSWER_WITHIN_MS = 10_000;
-/** One that is forgotten is asked for once more. */
+/** How many resources are remembered. One that was forgotten is read once more. */
 const RESOURCES_REMEMBERED = 10_000;
 
 /** One command on one key: `{ command: "HSET", key: "order:7", args: ["state", "paid"] }`. */
@@ -42,7 +42,7 @@ export interface RedisFence<By extends Fenced | Signed = Fenced> {
   /** For a new leader, before it reads: refuses an older token, else installs this one. */
   raise(resource: string, by: By): Promise<void>;
   /**
-   * All of `writes` in one step, in their order, or none and a refusal. Redis takes nothing back: if one of them fails (another type under its key), those before it stand, and the error says so.
+   * Makes all of `writes` in one step, in their order, or none, and refuses. Redis takes nothing back: if one of them fails (another type under its key), those before it stand, and the error says so.
    * Resolves to what Redis answered to each.
    */
   write(resource: string, by: By, writes: readonly RedisWrite[]): Promise<readonly unknown[]>;
@@ -54,13 +54,13 @@ export interface RedisFence<By extends Fenced | Signed = Fenced> {
 
 /** Options of `redisFence`. */
 export interface RedisFenceOptions {
-  /** Of the fence's keys. @default "conclave-fence:" */
+  /** The prefix of the fence's keys. @default "conclave-fence:" */
   readonly prefix?: string | undefined;
 }
 
 /** The same as the other form, for signed tokens. */
 export function redisFence(source: string | RedisClient, options: RedisFenceOptions & Verifying): RedisFence<Signed>;
-/** Around a client of ioredis or redis (one server, or a cluster), or at a URL. Data and fence must be in one server; the election is elsewhere. */
+/** Takes a client of ioredis or redis (one server, or a cluster), or a URL. Data and fence must be on one server; the election is elsewhere. */
 export function redisFence(source: string | RedisClient, options?: RedisFenceOptions): RedisFence;
 export function redisFence(
   source: string | RedisClient,
@@ -124,7 +124,7 @@ class KeyFence implements RedisFence<Fenced | Signed> {
   readonly #where: Whereabouts;
   readonly #howToAdopt: HowToAdopt;
   readonly #verifier: Verifier | undefined;
-  /** The fence's text as last seen. If it is out of date, the comparison fails, and shows what is there. */
+  /** The fence's text as last seen. If it is out of date, the comparison fails, and its answer shows what is there. */
   readonly #known = new Recent<string, string>(RESOURCES_REMEMBERED);
 
   constructor({ port, place, prefix, howToAdopt, verifier }: FenceParts) {
@@ -161,7 +161,7 @@ class KeyFence implements RedisFence<Fenced | Signed> {
     await this.#port.close();
   }
 
-  /** Repeated only while the comparison shows another fence than the one assumed; each time the rule is asked anew. */
+  /** The change is repeated only while the comparison shows another fence than the one assumed; each time the rule is asked anew. */
   async #change(
     resource: string,
     next: (before: Remembered | undefined) => Remembered,
@@ -174,7 +174,7 @@ class KeyFence implements RedisFence<Fenced | Signed> {
       const after = rule(before, next, isFresh);
       const isLook = after === "look first";
       const install = isLook || after === before ? "" : textOfMemory(after);
-      // A look compares with what no fence holds.
+      // To look, it compares with a text that no fence holds.
       const answer = await this.#run(key, isLook ? NO_TEXT : known, install, isLook ? [] : writes);
       if (typeof answer["stands"] === "string") {
         known = answer["stands"];
@@ -218,7 +218,7 @@ function within<T>(promise: Promise<T>): Promise<T> {
   });
 }
 
-/** A refusal by what is only remembered here may be out of date: the fence may have been moved to another domain. */
+/** A refusal by what is only remembered here may be out of date, because the fence may have been moved to another domain. */
 function rule(
   before: Remembered | undefined,
   next: (before: Remembered | undefined) => Remembered,

@@ -1,6 +1,7 @@
-// What a guard says when it refuses: which token it knows, which one came, and what to do. A refusal means that this operation was not admitted.
+// The errors of a guard that refuses: which token it knows, which one came, and what to do. A refusal means that this operation was not admitted.
 //
-// Every refusal is told to the channel `conclave:refused` of node:diagnostics_channel, as `{ resource, code }`: a refused write is fencing at work, and worth counting.
+// Every refusal is published on the channel `conclave:refused` of node:diagnostics_channel, as `{ resource, code }`: a refused write means that
+// fencing was needed, and is worth counting.
 import { channel } from "node:diagnostics_channel";
 import { ConclaveError, isConclaveError } from "../base/errors.ts";
 import { type FencingToken, makeToken } from "./token.ts";
@@ -18,7 +19,7 @@ export class StaleTokenError extends ConclaveError {
   declare readonly code: "TOKEN_STALE";
   readonly resource: string;
   readonly presented: FencingToken;
-  /** Its bid is empty where only the value is remembered. */
+  /** Its bid is empty if only the value is remembered. */
   readonly newest: FencingToken;
 
   constructor(resource: string, presented: FencingToken, newest: FencingToken, sentence: string) {
@@ -54,7 +55,7 @@ export function sameNumber(resource: string, domain: string, seen: Seen, token: 
   return told(resource, new StaleTokenError(resource, token, tokenOfSeen(domain, seen), sentence));
 }
 
-/** A write that may have landed before the newer token came. The message says that it is not known. */
+/** A write that may have landed before the newer token came. The message says that this is not known. */
 export function overtaken(resource: string, newest: FencingToken, token: FencingToken): StaleTokenError {
   const sentence =
     "The writer has been replaced while it wrote: this write either came before the newer token and was taken over, or will never be read.";
@@ -75,20 +76,20 @@ export function foreignToken(
   return told(resource, error);
 }
 
-/** What somebody runs or writes to say `adopt` to this very guard, as a sentence. */
+/** A sentence that says how to call `adopt` of this very guard: which command to run, or what to write. */
 export type HowToAdopt = (resource: string, move: { readonly from: string; readonly to: string }) => string;
 
-/** Where only the process that guards can do it. */
+/** For guards that only the guarding process can reach. */
 export const adoptByCall: HowToAdopt = (resource, { from, to }) =>
   `fence.adopt(${JSON.stringify(resource)}, { from: ${JSON.stringify(from)}, to: ${JSON.stringify(to)} }) in the process that guards it.`;
 
-/** Where the command line reaches it: `where` are its flags. */
+/** For guards that the command line can reach: `where` are its flags. */
 export function adoptByCommand(where: readonly string[]): HowToAdopt {
   return (resource, { from, to }) =>
     `run  npx conclave fence adopt ${[resource, ...where, "--from", from, "--to", to].map(shellWord).join(" ")}  once.`;
 }
 
-/** Quoted, unless it is plain, or a variable of the reader's: "$DATABASE_URL". */
+/** Quotes the text, unless it is plain, or a variable for the reader to fill in: "$DATABASE_URL". */
 function shellWord(text: string): string {
   return /^(?:[\w@%+=:,./-]+|"\$[A-Z_]+")$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
@@ -101,7 +102,7 @@ export function leftDomain(resource: string, known: string, token: FencingToken)
   return told(resource, error);
 }
 
-/** A guard with `verify` did not take what it was shown. Nothing of the token is repeated: it may be a credential, or a stranger's text. */
+/** A guard with `verify` did not accept what it was shown. The message repeats nothing of the token: it may be a credential, or a stranger's text. */
 export function untrustedToken(resource: string, why: string): ConclaveError {
   return told(resource, new ConclaveError("TOKEN_UNTRUSTED", `"${resource}" does not take this token: ${why}.`));
 }

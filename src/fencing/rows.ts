@@ -1,7 +1,7 @@
-// What a resource remembers, as rows of a table: one for each domain that it knows, how far that has come, and which is the present one. Read and checked:
-// a table can be edited by hand, and an operation is refused if the row makes no sense. The value is text: integers of databases end at 2⁶³, JavaScript's numbers at 2⁵³.
+// What a resource remembers, as rows of a table: one row for each domain that it knows, with how far that domain has come, and whether it is the present one. Rows are checked when they are read:
+// a table can be edited by hand, and an operation is refused if a row makes no sense. The value is text: integers of databases end at 2⁶³, JavaScript's numbers at 2⁵³.
 import { ConclaveError } from "../base/errors.ts";
-import type { Mark, Remembered } from "./guard.ts";
+import type { TokenMark, Remembered } from "./guard.ts";
 
 export interface FenceRow {
   readonly domain: unknown;
@@ -23,7 +23,7 @@ export function rememberedOf(place: string, resource: string, rows: readonly Fen
   return { domain: present.domain, mark: present.mark, left: new Map(left) };
 }
 
-function markOf(place: string, resource: string, { value, bid }: FenceRow): Mark | undefined {
+function markOf(place: string, resource: string, { value, bid }: FenceRow): TokenMark | undefined {
   if (value === null && bid === null) return undefined;
   if (typeof value !== "string" || !/^(?:0|[1-9][0-9]{0,38})$/.test(value))
     throw edited(
@@ -40,7 +40,7 @@ function edited(place: string, resource: string, how: string): ConclaveError {
   return new ConclaveError("STORE_FOREIGN_DATA", message);
 }
 
-/** Some clients can be told to return bigint. */
+/** A boolean may come as a bigint, because some clients can be told to return bigint. */
 export function isTrue(present: unknown): boolean {
   return present === true || present === 1 || present === 1n;
 }

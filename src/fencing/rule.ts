@@ -9,7 +9,7 @@
 //   a domain that was left               refused, `left`, for ever, unless it is adopted again; then only greater values than it had
 //   the newest token, or a greater one   admitted, and remembered
 //
-// THE ARGUMENT  What an adapter must do with this rule for a stale leader to be harmless (laws 10 and 12):
+// THE ARGUMENT  What an adapter must do with this rule for a stale leader to be harmless (law 10: tokens grow; law 12: raise, then read, then write):
 //   one step    An adapter calls `judge`, stores the result and counts the operation as begun in one step that no other operation of this resource
 //               can come between. Then the tokens of admitted operations, in order of admission, never fall: `judge` returns a memory whose token
 //               is at least the remembered one, and refuses everything below.
@@ -17,7 +17,7 @@
 //               overlap, so all effects of an old leader come before the first read of the new one. A leader that reads before its token is installed
 //               may read what an old operation changes afterwards: raise, then read, then write.
 //   durable     What is remembered must outlive what it protects. A guard that forgets admits an old leader again.
-// The rule does not ask whether the term is held. That is belief; this is about effects.
+// The rule does not ask whether the term is held. That is about belief; this file is about effects.
 
 /** What the rule reads of a token. */
 export interface Numbered {
@@ -27,18 +27,18 @@ export interface Numbered {
 }
 
 /** How far a domain has come. */
-export interface Mark {
+export interface TokenMark {
   readonly value: bigint;
-  /** None right after a domain was adopted again: every term that carried this value came before, and is refused. */
+  /** Undefined right after a domain was adopted again: every term that carried this value came before, and is refused. */
   readonly bid: string | undefined;
 }
 
 /** What a resource remembers. */
 export interface Remembered {
   readonly domain: string;
-  /** None until the first token of a newly adopted domain. */
-  readonly mark: Mark | undefined;
-  /** Domain → the greatest value met there, before it was left; none if none was met. */
+  /** Undefined until the first token of a newly adopted domain comes. */
+  readonly mark: TokenMark | undefined;
+  /** Domain → the greatest value met there, before it was left; undefined if none was met. */
   readonly left: ReadonlyMap<string, bigint | undefined>;
 }
 
@@ -63,7 +63,7 @@ export interface Lowering {
 
 const NO_DOMAIN: ReadonlyMap<string, bigint | undefined> = new Map();
 
-/** What to remember once an operation with `token` is admitted: the same object if nothing is new. A word: it is refused. */
+/** What to remember once an operation with `token` is admitted: the same object if nothing is new. A word means that it is refused. */
 export function judge(remembered: Remembered | undefined, token: Numbered): Remembered | Objection {
   const { domain, value, bid } = token;
   if (remembered === undefined) return { domain, mark: { value, bid }, left: NO_DOMAIN };

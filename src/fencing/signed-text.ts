@@ -37,7 +37,7 @@ export interface Claims {
   readonly token: FencingToken;
 }
 
-export interface Parsed {
+export interface SignedParts {
   readonly claims: Claims;
   /** What the signature covers. */
   readonly content: string;
@@ -69,7 +69,7 @@ export function writeSigned(content: string, signature: Uint8Array): string {
 }
 
 /** Refuses (`TOKEN_MALFORMED`) anything that `writeSigned` would not have written. Says nothing of who wrote it. */
-export function parseSigned(text: string): Parsed {
+export function parseSigned(text: string): SignedParts {
   if (text.length > TEXT_MAX) throw malformed(`it has more than ${TEXT_MAX} characters`);
   const parts = text.split(":", PARTS + 1);
   const [version = "", keyId = "", issued = "", expires = "", audience = "", election = "", domain = "", value = ""] =

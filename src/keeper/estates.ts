@@ -1,10 +1,10 @@
-// What an app has at its stores, as its keeper knows it: a book that words are entered into. What may have been written at a store is told before it is sent
-// there (election/kept-store.ts), so that the book may name too much, which does no harm (will.ts), and misses nothing that was told.
+// What an app has at its stores, as its keeper knows it. The app tells of everything that it may have written at a store before it sends the request
+// (election/kept-store.ts). So this list may name too much, which does no harm (will.ts), and misses nothing that was told.
 import { asBid, type Session, type Will } from "../stores/contract.ts";
-import type { KeptHold, KeptSession, ToKeeper } from "./words.ts";
+import type { KeptHold, KeptSession, ToAppKeeper } from "./words.ts";
 
 /** One session of the app. */
-export interface Estate {
+export interface SessionEstate {
   readonly url: string;
   readonly quietMs: number;
   readonly life: number | undefined;
@@ -12,10 +12,10 @@ export interface Estate {
   readonly holds: Map<string, string>;
 }
 
-type OfSession = Exclude<ToKeeper, { word: "hello" | "peer" | "farewell" }>;
+type OfSession = Exclude<ToAppKeeper, { word: "hello" | "peer" | "farewell" }>;
 
 export class Estates {
-  readonly #all = new Map<number, Estate>();
+  readonly #all = new Map<number, SessionEstate>();
 
   enter(word: OfSession): void {
     if (word.word === "session") {
@@ -31,27 +31,27 @@ export class Estates {
     else strike(estate.holds, word.holds);
   }
 
-  of(key: number): Estate | undefined {
+  of(key: number): SessionEstate | undefined {
     return this.#all.get(key);
   }
 
-  all(): readonly Estate[] {
+  all(): readonly SessionEstate[] {
     return [...this.#all.values()];
   }
 
-  /** Which silence the rivals of a descriptor are owed: that of the session that asks for the longest. */
+  /** How long the rivals that watch a descriptor have to wait: the longest `quietMs` of the sessions that it belongs to. */
   quietMsOf(life: number): number {
     return Math.max(0, ...this.all().map((estate) => (estate.life === life ? estate.quietMs : 0)));
   }
 }
 
-/** Names session and bids: a later process, with the same name and the same id, has others. */
-export function willOf({ session, holds }: Estate): Will {
+/** A will names session and bids: a later process with the same name and the same id has others. */
+export function willOf({ session, holds }: SessionEstate): Will {
   const named = [...holds].map(([name, bid]) => ({ name, bid: asBid(bid) }));
   return { session: session as Session, holds: named, endSession: true };
 }
 
-/** A name that was claimed again since, with another bid, stays. */
+/** A name that was claimed again since then, with another bid, stays. */
 export function strike(holds: Map<string, string>, returned: readonly KeptHold[]): void {
   for (const { name, bid } of returned) if (holds.get(name) === bid) holds.delete(name);
 }

@@ -1,4 +1,4 @@
-// Whether an app is dead, and whether anything that it started lives on. Three answers each: what could not be found out is neither.
+// Whether an app is dead, and whether anything that it started lives on. Each question has three answers: what could not be found out is neither yes nor no.
 //
 // SAFETY  `dead` is said only of a process that can do nothing any more: the kernel has no process with that id, or has one that was started at another
 //         time, or has its zombie, all of whose threads have ended. Such a process never runs again, whatever signal it is sent. A process that is
@@ -12,10 +12,10 @@ export function fateOf(app: ProcessId): Fate {
   try {
     const found = lookAt(app.pid);
     if (found !== undefined) return found.isZombie || found.startedAt !== app.startedAt ? "dead" : "alive";
-    // A /proc that hides processes (hidepid) shows none, although it is there: the kernel is asked in another way, too.
+    // A /proc that hides processes (hidepid) does not show a process that exists. So the kernel is asked in another way, too.
     return isThere(app.pid) ? "unknown" : "dead";
   } catch {
-    return "unknown"; // no descriptor is left, or no memory
+    return "unknown"; // this process has no descriptor or no memory left
   }
 }
 
@@ -28,7 +28,7 @@ function isThere(pid: number): boolean {
   }
 }
 
-/** Why nothing may be given back yet, for people; undefined if nothing that the app started lives. `peers` are keepers, which act for nobody. */
+/** Why nothing may be given back yet, in words for people; undefined if nothing that the app started lives. `peers` are other keepers, which act for nobody. */
 export function whatRemains(family: Family, peers: ReadonlySet<number>): string | undefined {
   try {
     // Process 1 is always there. A /proc that does not show it (hidepid) may not show a child either.

@@ -1,4 +1,4 @@
-// A stream cut into lines. What comes after the last line break is no line.
+// Cuts a stream into lines. Text after the last line break is not a line yet.
 import type { Readable } from "node:stream";
 
 export function readLines(stream: Readable, hear: (line: string) => void): void {

@@ -1,22 +1,22 @@
-// An app's end of its keeper: one for the process, whatever number of candidates and stores it has. Starts it, tells it what the app has at its stores, and
+// An app's end of its keeper. There is one for the process, however many candidates and stores it has. It starts the keeper, tells it what the app has at its stores, and
 // replaces it when it dies. Everything that a keeper must know is kept here too, so that a new one knows it at once.
 //
-// A new descriptor that rivals watch cannot be given to a process that runs. So a new keeper is started with all of them, and takes the place of the present one
-// when it has said that it is ready: at every instant from the first claim on, some keeper holds the descriptor of every session.
+// A new descriptor that rivals watch cannot be given to a running process. So a new keeper is started with all descriptors, and takes the place of the present one
+// when it has said that it is ready. So at every instant from the first claim on, some keeper holds the descriptor of every session.
 //
-// The keeper keeps no app alive: its handles are not counted by the event loop.
+// The keeper does not keep the app alive: the event loop does not count its handles.
 import type { ChildProcess } from "node:child_process";
 import { fstatSync } from "node:fs";
 import { strike } from "./estates.ts";
 import { readLines } from "./lines.ts";
 import { keeperEnvironment } from "./mark.ts";
 import type { ProcessId } from "./processes.ts";
-import type { FromKeeper, KeptHold, KeptSession, ToKeeper } from "./words.ts";
+import type { FromAppKeeper, KeptHold, KeptSession, ToAppKeeper } from "./words.ts";
 
 /** A descriptor that rivals watch (`ShowsLife`). */
-export interface Life {
+export interface LifeDescriptor {
   readonly descriptor: number;
-  /** Which socket it is: the number of a descriptor is used again. */
+  /** Which socket it is, because the system uses the number of a descriptor again. */
   readonly id: string;
   readonly file: string;
 }
@@ -24,7 +24,7 @@ export interface Life {
 export interface OpenedSession {
   readonly url: string;
   readonly quietMs: number;
-  readonly life: Life | undefined;
+  readonly life: LifeDescriptor | undefined;
   readonly session: KeptSession;
 }
 
@@ -40,30 +40,30 @@ interface TrackedSession extends Omit<OpenedSession, "session"> {
   readonly holds: Map<string, string>;
 }
 
-/** One that runs, or is being started. */
+/** A keeper that runs, or is being started. */
 interface Keeper {
   readonly process: ChildProcess;
   readonly lives: readonly string[];
   isReady: boolean;
 }
 
-/** Of V8, in the keeper: it keeps a few texts. */
+/** Flags of V8 for the keeper, which keeps only a few texts. */
 const SMALL = ["--max-old-space-size=32", "--max-semi-space-size=1"];
 const PAUSE_FIRST_MS = 100;
 const PAUSE_LAST_MS = 5000;
-/** A keeper of which nobody has need stays for so long: `elect(…).lead(…)` again and again would start one each time. */
+/** How long a keeper that nobody needs stays. Otherwise `elect(…).lead(…)`, called again and again, would start one each time. */
 const IDLE_MS = 10_000;
 const LEAVES_WITHIN_MS = 2000;
-/** A keeper that reads nothing is stopped or hangs. */
+/** A keeper that leaves so much unread is stopped or hangs. */
 const UNREAD_MOST_BYTES = 4 * 1024 * 1024;
 
-export class KeeperLink {
+export class AppKeeperLink {
   readonly #options: LinkOptions;
   readonly #sessions = new Map<number, TrackedSession>();
   readonly #listeners = new Set<(why: string) => void>();
   #keys = 0;
   #keeper: Keeper | undefined;
-  /** The one before, until the present one is ready. */
+  /** The keeper before this one, until the present one is ready. */
   #former: Keeper | undefined;
   #waiters: { readonly life: string; readonly resolve: () => void }[] = [];
   #pauseMs = 0;
@@ -74,7 +74,7 @@ export class KeeperLink {
     this.#options = options;
   }
 
-  /** Somebody needs a keeper, until the returned function is called. `lost`: told each time one dies or cannot be started; another is on its way. */
+  /** Somebody needs a keeper until the returned function is called. `lost` is called each time a keeper dies or cannot be started; another is then on its way. */
   attach(lost: (why: string) => void): () => void {
     const listener = (why: string): void => lost(why);
     this.#listeners.add(listener);
@@ -85,7 +85,7 @@ export class KeeperLink {
     };
   }
 
-  /** Where rivals watch nothing: one keeper will do from now on. Elsewhere `open` starts it, with what they watch. */
+  /** For stores where rivals watch nothing: one keeper is enough from now on. Elsewhere `open` starts the keeper, with the descriptors that they watch. */
   begin(): void {
     if (this.#keeper === undefined && this.#pause === undefined) this.#start();
   }
@@ -95,14 +95,14 @@ export class KeeperLink {
     this.#sessions.set(key, { ...opened, holds: new Map() });
     const { life } = opened;
     const isNew = life !== undefined && this.#keeper?.lives.includes(life.id) !== true;
-    if (isNew) this.#start(); // tells it of all
+    if (isNew) this.#start(); // a new keeper is told of everything
     else if (this.#keeper === undefined) this.begin();
     else this.#tellOf(key);
     return key;
   }
 
   /** Resolves when a keeper holds the descriptor. */
-  holds(life: Life): Promise<void> {
+  holds(life: LifeDescriptor): Promise<void> {
     const isHeld = [this.#keeper, this.#former].some((each) => each?.isReady === true && each.lives.includes(life.id));
     if (isHeld) return Promise.resolve();
     return new Promise((resolve) => this.#waiters.push({ life: life.id, resolve }));
@@ -151,7 +151,7 @@ export class KeeperLink {
   #spawn(): Keeper {
     const lives = this.#livesOpen();
     const { program, app, mark } = this.#options;
-    const { spawn } = process.getBuiltinModule("node:child_process"); // at first use: most programs have no keeper
+    const { spawn } = process.getBuiltinModule("node:child_process"); // loaded at first use: most programs have no keeper
     const child = spawn(process.execPath, [...SMALL, program, `of ${app.pid}`], {
       detached: true,
       stdio: ["pipe", "pipe", "inherit", ...lives.map(({ descriptor }) => descriptor)],
@@ -161,18 +161,18 @@ export class KeeperLink {
     child.once("exit", (code, signal) => this.#ended(keeper, `it ended (${signal ?? code})`));
     child.once("error", (error) => this.#ended(keeper, error.message));
     child.unref();
-    // Where no descriptor is left there are no streams, whatever the types say; an `error` follows.
+    // If the process has no descriptor left, there are no streams, whatever the types say; an `error` follows.
     for (const stream of [child.stdin, child.stdout]) {
       stream?.on("error", () => {});
       (stream as unknown as { unref?: () => void } | null)?.unref?.();
     }
-    if (child.stdout) readLines(child.stdout, (line) => this.#hear(keeper, JSON.parse(line) as FromKeeper));
+    if (child.stdout) readLines(child.stdout, (line) => this.#hear(keeper, JSON.parse(line) as FromAppKeeper));
     return keeper;
   }
 
-  /** One that was closed since may have its number taken by something else, which is none of ours to hand on. */
-  #livesOpen(): readonly Life[] {
-    const found = new Map<string, Life>();
+  /** The number of a descriptor that was closed may belong to something else now, which must not be handed on. */
+  #livesOpen(): readonly LifeDescriptor[] {
+    const found = new Map<string, LifeDescriptor>();
     for (const { life } of this.#sessions.values())
       if (life !== undefined && lifeId(life.descriptor) === life.id) found.set(life.id, life);
     return [...found.values()];
@@ -199,12 +199,12 @@ export class KeeperLink {
     this.#say({ word: "session", key, url, quietMs, life, session, holds });
   }
 
-  #say(word: ToKeeper): void {
+  #say(word: ToAppKeeper): void {
     if (this.#keeper !== undefined) send(this.#keeper, word);
     if (this.#former !== undefined && word.word !== "hello" && word.word !== "session") send(this.#former, word);
   }
 
-  #hear(keeper: Keeper, _ready: FromKeeper): void {
+  #hear(keeper: Keeper, _ready: FromAppKeeper): void {
     if (keeper !== this.#keeper) return;
     keeper.isReady = true;
     this.#pauseMs = 0;
@@ -236,7 +236,7 @@ export class KeeperLink {
     this.#former = undefined;
   }
 
-  /** A keeper that is stopped does not hear it, and would hold what rivals watch. */
+  /** A keeper that is stopped does not hear the farewell, and would hold what rivals watch; so it is killed. */
   #farewell(keeper: Keeper | undefined): void {
     if (keeper === undefined) return;
     send(keeper, { word: "farewell" });
@@ -244,11 +244,11 @@ export class KeeperLink {
   }
 }
 
-/** One that does not read is replaced: what waits for it is memory of the app. */
-function send(keeper: Keeper, word: ToKeeper): void {
+/** A keeper that does not read is replaced, because what waits for it takes memory of the app. */
+function send(keeper: Keeper, word: ToAppKeeper): void {
   const { stdin } = keeper.process;
   stdin?.write(`${JSON.stringify(word)}\n`);
-  // Where no descriptor is left there is no stream at all.
+  // If the process has no descriptor left, there is no stream at all.
   if ((stdin?.writableLength ?? 0) > UNREAD_MOST_BYTES) keeper.process.kill("SIGKILL");
 }
 

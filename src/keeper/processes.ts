@@ -1,36 +1,36 @@
-// What the kernel says of processes: who is in a group, who carries a mark in its environment, who is gone. Built-ins only: the keeper lives on this.
+// What the kernel says of processes: which are in a group, which carry a mark in their environment, which are gone. Uses built-ins only, because the keeper needs it.
 //
-// A process is named by its id AND its start time, because ids are used again. A zombie is gone: it runs nothing any more, and holds no descriptor. Not so
-// one whose first thread alone has ended: the kernel calls it a zombie too, while its other threads go on.
-// Linux reads /proc; elsewhere `ps` is asked, which is slower and shows no environment.
+// A process is named by its id AND its start time, because the kernel uses ids again. A zombie is gone: it runs nothing any more, and holds no descriptor. But if
+// only the first thread of a process has ended, the kernel calls it a zombie too, while its other threads go on; it is not gone.
+// On Linux this reads /proc; elsewhere it asks `ps`, which is slower and shows no environment.
 //
-// What could not be read is no answer: where this process has no descriptor left, or the system none, everything here throws, and nobody is taken for gone.
+// If something cannot be read, because this process or the system has no descriptor left, everything here throws, and no process is taken for gone.
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 export interface ProcessId {
   readonly pid: number;
-  /** As the system writes it; only equality means anything. */
+  /** As the system writes it; it can only be compared for equality. */
   readonly startedAt: string;
 }
 
-export interface Listed extends ProcessId {
+export interface ListedProcess extends ProcessId {
   readonly parent: number;
   readonly group: number;
   /** 0 where the system does not say. */
   readonly session: number;
   readonly isZombie: boolean;
-  /** Where its program lies in memory. The kernel draws this anew for each program that is started (ASLR), and a fork inherits it. Empty where it is not shown. */
+  /** Where its program lies in memory. The kernel draws this anew for each program that is started (ASLR), and a fork inherits it. Empty if the system does not show it. */
   readonly image: string;
 }
 
-/** Whether its environment, as it was when it was started, has the mark in it. `hidden`: that may not be read. Linux only; elsewhere nothing is marked. */
-export interface Seen extends Listed {
+/** Whether its environment, as it was at its start, has the mark in it. `hidden`: this process may not read it. Linux only; elsewhere nothing is marked. */
+export interface SeenProcess extends ListedProcess {
   readonly mark: "marked" | "unmarked" | "hidden";
 }
 
 const isLinux = process.platform === "linux";
 
-/** How often a process is asked that is between two programs. A few look-ups; one that is stuck there has no program, and acts for nobody. */
+/** How often a process is asked that is between two programs. It takes a few look-ups; a process that is stuck there has no program, and acts for nobody. */
 const TRIES_MOST = 1000;
 
 /** Undefined if there is no such process, or only its zombie. */
@@ -39,21 +39,21 @@ export function identify(pid: number): ProcessId | undefined {
   return found === undefined || found.isZombie ? undefined : { pid, startedAt: found.startedAt };
 }
 
-/** Gone for certain: no such process, its zombie, or another one with that id. */
+/** True if the process is gone for certain: there is no such process, or its zombie, or another one with that id. */
 export function isGone({ pid, startedAt }: ProcessId): boolean {
   return identify(pid)?.startedAt !== startedAt;
 }
 
 /** As the kernel shows it now; undefined if there is no such process. */
-export function lookAt(pid: number): Listed | undefined {
+export function lookAt(pid: number): ListedProcess | undefined {
   return read(pid);
 }
 
 /**
- * All that run, stopped ones among them, without this process. One that forks and ends meanwhile does not hide its child (`survey`): its environment is
- * read before it is seen to live, so who was seen and counts as unmarked had no marked child before that.
+ * All processes that run, stopped ones among them, without this one. A process that forks and ends meanwhile does not hide its child (`survey`): its environment is
+ * read before it is seen to live, so a process that was seen and counts as unmarked had no marked child before that.
  */
-export function living(mark: string): readonly Seen[] {
+export function living(mark: string): readonly SeenProcess[] {
   if (!isLinux)
     return fromPs(["-A"])
       .filter(({ pid, isZombie }) => pid !== process.pid && !isZombie)
@@ -67,8 +67,8 @@ export function living(mark: string): readonly Seen[] {
   });
 }
 
-/** Environment and place in memory of one program: a process that has become another one between the two looks is looked at again. */
-function lookAtOneProgram(pid: number): readonly [Buffer | "hidden", Listed | undefined] {
+/** The environment and the place in memory of one program. A process that has become another program between the two looks is looked at again. */
+function lookAtOneProgram(pid: number): readonly [Buffer | "hidden", ListedProcess | undefined] {
   for (let tries = 0; ; tries++) {
     const before = fromProc(pid);
     const environment = environmentOf(pid);
@@ -77,7 +77,7 @@ function lookAtOneProgram(pid: number): readonly [Buffer | "hidden", Listed | un
   }
 }
 
-/** Its children, as far as the kernel lists them (Linux, CONFIG_PROC_CHILDREN). Cheap: nobody else is looked at. */
+/** Its children, as far as the kernel lists them (Linux, CONFIG_PROC_CHILDREN). This is cheap: no other process is looked at. */
 export function childrenOf(pid: number): readonly number[] {
   if (!isLinux) return [];
   const threads = ofProcess(() => readdirSync(`/proc/${pid}/task`)) ?? [];
@@ -89,14 +89,14 @@ export function childrenOf(pid: number): readonly number[] {
   );
 }
 
-/** The user a process acts for; undefined if it is gone. */
+/** The user that a process runs as; undefined if it is gone. */
 export function userOf(pid: number): number | undefined {
   const status = ofProcess(() => readFileSync(`/proc/${pid}/status`, "latin1"));
   const uid = /^Uid:\s+(\d+)/m.exec(status ?? "")?.[1];
   return uid === undefined ? undefined : Number(uid);
 }
 
-/** Those whose environment, as `NAME=value` between zero bytes, is of the kind. What another user runs cannot be read. Linux only. */
+/** The processes for whose environment `isMeant` is true; it is given as `NAME=value` between zero bytes. The processes of another user cannot be read. Linux only. */
 export function livingWithEnvironment(isMeant: (environment: string) => boolean): readonly number[] {
   if (!isLinux) return [];
   return survey((pid) => {
@@ -106,12 +106,12 @@ export function livingWithEnvironment(isMeant: (environment: string) => boolean)
   });
 }
 
-/** Whether /proc shows this process under the number that it has for itself. In a pid namespace with the /proc of another one, numbers mean strangers. */
+/** Whether /proc shows this process under its own number. In a pid namespace with the /proc of another one, the numbers there belong to strangers. */
 export function isProcOurs(): boolean {
   return !isLinux || readlinkSync("/proc/self") === String(process.pid);
 }
 
-/** Sends a signal; what is gone already needs none. A negative id is a group. */
+/** Sends a signal; a process that is gone already needs none. A negative id is a group. */
 export function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
@@ -122,8 +122,8 @@ export function send(pid: number, signal: NodeJS.Signals): void {
 }
 
 /**
- * Of all processes, what `meant` makes of them. One that forks and ends after the listing and before the look would hide its child; so every process that has appeared meanwhile is
- * looked at too, until nobody has. Then every process that is meant and lives was in the last listing, or descends from one that was: and that one was seen.
+ * What `meant` makes of each process. A process that forks and ends between the listing and the look would hide its child. So every process that has appeared meanwhile is
+ * looked at too, until none has appeared. Then every process that is meant and lives was in the last listing, or descends from one that was, and that one was seen.
  */
 function survey<T>(meant: (pid: number) => T | undefined): readonly T[] {
   const seen = new Set<number>();
@@ -139,7 +139,7 @@ function survey<T>(meant: (pid: number) => T | undefined): readonly T[] {
   }
 }
 
-function read(pid: number): Listed | undefined {
+function read(pid: number): ListedProcess | undefined {
   return isLinux ? fromProc(pid) : fromPs(["-p", String(pid)])[0];
 }
 
@@ -150,25 +150,25 @@ function pids(): readonly number[] {
 }
 
 /** Fields of /proc/PID/stat after the name, which may hold anything: state is the third, then parent, group and session; the start time is the 22nd. */
-function fromProc(pid: number): Listed | undefined {
+function fromProc(pid: number): ListedProcess | undefined {
   const stat = ofProcess(() => readFileSync(`/proc/${pid}/stat`, "latin1"));
   if (stat === undefined) return undefined;
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state = "", parent = "", group = "", session = ""] = fields;
   const isZombie = state === "X" || (state === "Z" && !hasOtherThreads(pid));
   const [startedAt = ""] = fields.slice(19);
-  // startcode, startstack, start_brk: the 26th, 28th and 47th. Zero or one to those who may not know.
+  // The 26th, 28th and 47th field: startcode, startstack, start_brk. They are zero or one for a reader without the right.
   const places = [fields[23], fields[25], fields[44]];
   const image = places.every((place) => Number(place) > 1) ? places.join(" ") : "";
   return { pid, parent: Number(parent), group: Number(group), session: Number(session), startedAt, isZombie, image };
 }
 
-/** Threads that end leave nothing behind; only the first waits for the others, as a zombie. */
+/** A thread that ends leaves nothing behind. Only the first thread waits for the others, as a zombie. */
 function hasOtherThreads(pid: number): boolean {
   return (ofProcess(() => readdirSync(`/proc/${pid}/task`)) ?? []).length > 1;
 }
 
-/** Between two programs (execve) a process shows none for a moment, of whatever length: so nothing is believed only when it is seen twice, and outside of that. */
+/** Between two programs (execve) a process shows no environment for a while, however long. So an empty one is believed only if it is seen twice, and not between two programs. */
 function environmentOf(pid: number): Buffer | "hidden" {
   let isSettled = false;
   for (let tries = 0; ; tries++) {
@@ -180,7 +180,7 @@ function environmentOf(pid: number): Buffer | "hidden" {
   }
 }
 
-/** Has memory, which the kernel's own threads and zombies have not, and no argument yet, not even an empty one. */
+/** True if it has memory, which the kernel's own threads and zombies do not have, and no argument yet, not even an empty one. */
 function isBetweenPrograms(pid: number): boolean {
   return (
     ofProcess(() => readFileSync(`/proc/${pid}/cmdline`))?.length === 0 &&
@@ -200,8 +200,8 @@ function ofProcess<T, O = undefined>(read: () => T, otherwise?: O): T | O | unde
   }
 }
 
-function fromPs(which: readonly string[]): readonly Listed[] {
-  const { spawnSync } = process.getBuiltinModule("node:child_process"); // at first use: most hosts have /proc
+function fromPs(which: readonly string[]): readonly ListedProcess[] {
+  const { spawnSync } = process.getBuiltinModule("node:child_process"); // loaded at first use: most hosts have /proc
   const { stdout } = spawnSync("ps", ["-o", "pid=,ppid=,pgid=,stat=,lstart=", ...which], { encoding: "utf8" });
   return (stdout ?? "").split("\n").flatMap((line) => {
     const match = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S.*?)\s*$/.exec(line);

@@ -1,12 +1,14 @@
-// stderr of a process that shares it with the command, and with others of the same pipeline. Built-ins only.
+// Writes to the stderr of a process that shares it with the command, and with others of the same pipeline. Uses built-ins only.
 //
-// Node's own `process.stderr` makes a pipe non-blocking for everybody who has it open: programs that expect to wait then lose what they write. It does so
-// when it is first looked at, and Node looks at it whenever a socket is closed. And a plain write waits for a reader that has stopped, which would cost the term. So a pipe or a terminal is opened a second time, non-blocking for us alone; what cannot be
-// written soon is left out. A file is written as it is, because its position is shared; a socket cannot be opened twice, and is waited for.
+// Node's own `process.stderr` makes a pipe non-blocking for every process that has it open; programs that expect a write to wait then lose what they write. Node does so
+// when `process.stderr` is first read, and reads it itself whenever a socket is closed. A plain write, on the other hand, waits for a reader that has
+// stopped, which would cost the term.
+// So a pipe or a terminal is opened a second time, non-blocking for this process alone; what cannot be written soon is left out.
+// A file is written as it is, because its position is shared. A socket cannot be opened twice, so a write to it waits.
 import { closeSync, constants, fstatSync, openSync, writeSync } from "node:fs";
 import { Writable } from "node:stream";
 
-/** For a reader that is only slow. One that has stopped is not waited for again before it has read something. */
+/** How long a write waits for a slow reader. A reader that has stopped is not waited for again before it has read something. */
 const PATIENCE_MS = 100;
 const NAP_MS = 2;
 const STDERR = 2;
@@ -14,7 +16,7 @@ const STDERR = 2;
 let descriptor: number | undefined;
 let isStuck = false;
 
-/** Puts a harmless one in the place of `process.stderr`. To be called before anybody looks at that. */
+/** Replaces `process.stderr` by a harmless stream. Must be called before anybody reads `process.stderr`. */
 export function shareStderr(): void {
   const stderr = new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -25,7 +27,7 @@ export function shareStderr(): void {
   Object.defineProperty(process, "stderr", { value: stderr, configurable: true, enumerable: true });
 }
 
-/** For one that lives on for a while although nobody expects it: a reader of the pipe, `tee` or a parent, waits until the last process has let go of it. */
+/** For a process that lives on for a while although nobody expects it: a reader of the pipe, such as `tee` or a parent, waits until the last process has closed it. */
 export function leaveStderr(): void {
   if (descriptor !== undefined && descriptor !== STDERR) closeSync(descriptor);
   closeSync(STDERR);
@@ -41,7 +43,7 @@ function write(text: Buffer): void {
       rest = rest.subarray(writeSync(descriptor, rest));
       isStuck = false;
     } catch (error) {
-      // Else: the program that read it has gone, or its disk is full. The command must not suffer.
+      // Any other error: the program that read it is gone, or its disk is full. The command must not suffer from that.
       isStuck = (error as NodeJS.ErrnoException).code === "EAGAIN";
       if (!isStuck || performance.now() >= until) return;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, NAP_MS);
@@ -55,6 +57,6 @@ function openAgain(): number {
     if (!found.isFIFO() && !found.isCharacterDevice()) return STDERR;
     return openSync("/dev/fd/2", constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
   } catch {
-    return STDERR; // not ours to open
+    return STDERR; // this process may not open it
   }
 }

@@ -1,7 +1,7 @@
-// What an app and its keeper say to each other, as lines of JSON: on the keeper's stdin and stdout. A URL may hold a password: it travels here, never in arguments.
+// What an app and its keeper say to each other, as lines of JSON on the keeper's stdin and stdout. A URL may hold a password, so it travels here and never in arguments.
 import type { ProcessId } from "./processes.ts";
 
-/** Of a session, what a store needs to end it (`Session` of the contract). */
+/** The part of a session that a store needs to end it (`Session` of the contract). */
 export interface KeptSession {
   readonly id: string;
   readonly candidate: string;
@@ -16,16 +16,16 @@ export interface KeptHold {
 }
 
 /** `key` is one session of one candidate; a new session has a new key. */
-export type ToKeeper =
+export type ToAppKeeper =
   | {
       readonly word: "hello";
       readonly app: ProcessId;
       readonly mark: string;
       /** false: this system shows no environments, and the user has said that there are no children. */
       readonly looksForChildren: boolean;
-      /** The descriptors from 3 on, by the files under which rivals find them. */
+      /** The descriptors from 3 on, each as the file under which rivals find it. */
       readonly lives: readonly string[];
-      /** Another keeper of the same app, which this one takes the place of. */
+      /** Another keeper of the same app, whose place this one takes. */
       readonly peer?: number | undefined;
     }
   | {
@@ -38,20 +38,20 @@ export type ToKeeper =
       readonly session: KeptSession;
       readonly holds: readonly KeptHold[];
     }
-  /** What may stand in the session's record from now on. */
+  /** The beats that may stand in the session's record from now on. */
   | { readonly word: "beats"; readonly key: number; readonly beats: readonly string[] }
-  /** Is about to be claimed. */
+  /** The app is about to claim these. */
   | { readonly word: "claimed"; readonly key: number; readonly holds: readonly KeptHold[] }
-  /** Is not there any more, as the store has said. */
+  /** The store has said that these are not there any more. */
   | { readonly word: "returned"; readonly key: number; readonly holds: readonly KeptHold[] }
   /** Nothing of this session is to be given back. */
   | { readonly word: "over"; readonly key: number }
-  /** Another keeper of the same app: no child of it. */
+  /** Another keeper of the same app, which is not a child of the app. */
   | { readonly word: "peer"; readonly peer: number }
   /** The app does not need this keeper any more. */
   | { readonly word: "farewell" };
 
-/** It has read everything up to its hello, and holds the descriptors. */
-export interface FromKeeper {
+/** The keeper has read everything up to its hello, and holds the descriptors. */
+export interface FromAppKeeper {
   readonly word: "ready";
 }

@@ -39,14 +39,14 @@ export function handleAnnounced(
   const failed = claimed.kind === "unknown" || claimed.kind === "refused";
   const { session } = machine;
   if (session.kind === "open" && session.opened === opened) {
-    // It may have joined anew, or still do so.
+    // The claim may have joined the line anew, or may still do so.
     if (claimed.kind !== "refused") doubt(session);
     if (!failed) hearOfTerm(machine, session, hold, claimed, now, effects);
   }
   effects.push({ type: "done", id, error: failed ? errorOf("an announcement", claimed, machine) : undefined });
 }
 
-/** LAW 5: an announcement is a claim of what is held; any answer but that very grant says that it is held no more. */
+/** If the store says that a term is over, signal and loss come at once (law 5). An announcement is a claim of what is held; any answer but that very grant says that it is not held any more. */
 function hearOfTerm(
   machine: Machine,
   open: Open,
@@ -58,7 +58,7 @@ function hearOfTerm(
   if (claimed.kind === "session-lost") return endSession(machine, open, "session-lost", now, effects);
   if (claimed.kind === "granted" && claimed.hold.token?.value === hold.token?.value) return;
   const campaign = machine.campaigns.get(hold.name);
-  // In a line the claim may have joined anew, under the same bid. That entry is nobody's; it shows as a stray with the next keep, and is given
+  // In a line the claim may have joined anew, under the same bid. That entry belongs to no attempt; the next keep shows it as a stray, and it is given
   // back when the work has settled (law 8).
   if (campaign === undefined || heldTerm(campaign)?.hold.bid !== hold.bid) return;
   if (isIn(campaign, "leading") || isIn(campaign, "ending")) becomeLost(machine, campaign, "superseded", now, effects);

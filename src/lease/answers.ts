@@ -1,4 +1,4 @@
-// What the store said, taken to whom it concerns. Three-valued throughout: an answer, a refusal (definitely not applied), or unknown.
+// Takes the store's answers to the sessions and campaigns that asked. Every outcome has three values: an answer, a refusal (definitely not applied), or unknown.
 // An answer meant for an earlier session, or for an attempt that was given up, extends nothing and announces nothing: what it may have left at
 // the store is given back.
 import { schedule } from "../base/agenda.ts";
@@ -45,7 +45,7 @@ import {
   sendFarewell,
   strikeLeftover,
 } from "./session.ts";
-import type { Answer, Effect, Errand, Heard, Machine, Open, Opening, Standing } from "./state.ts";
+import type { Answer, Effect, Errand, Heard, Machine, Open, Opening, StandingStage } from "./state.ts";
 
 type ErrandOf<K extends Errand["kind"]> = Extract<Errand, { kind: K }>;
 
@@ -112,7 +112,7 @@ function hearKept(machine: Machine, open: Open, sent: Sent, kept: Kept, now: Rea
   expire(machine, now, effects);
 }
 
-/** A keep that the renewal thread has sent in this machine's place: as if the machine had, but nothing that is in flight has been answered. */
+/** A keep that the renewal thread has sent in this machine's place. It counts as the machine's own, but answers no request that is in flight. */
 export function handleRepeated(
   machine: Machine,
   repeat: Sent & { readonly opened: number; readonly kept: Kept },
@@ -138,7 +138,7 @@ function handleOpened(
     return countBarren(machine, false, now);
   }
   const failure = kept.kind === "kept" ? establish(machine, opening, kept, now, effects) : kept;
-  // A grant that cannot be used is no success: the first one ends everything as a refusal does (law 9).
+  // A grant that cannot be used is no success: before the first successful exchange it ends everything, as a refusal does (law 9).
   if (failure !== undefined) {
     machine.reached = reached;
     return failOpening(machine, opening, failure, now, effects);
@@ -161,7 +161,7 @@ function failOpening(
   opening.retryAt = now.mono + retryAfterMs(machine, opening.failures);
 }
 
-/** LAW 9: the store has refused for good, and nothing has ever succeeded. No campaign stands any more; the calls that wait are told. */
+/** A call rejects only before the first success (law 9): the store has refused for good, and nothing has ever succeeded. No campaign stands any more; the calls that wait are told. */
 function failAll(machine: Machine, error: ConclaveError, effects: Effect[]): void {
   machine.session = { kind: "none", opened: machine.session.opened };
   machine.campaigns.clear();
@@ -169,8 +169,8 @@ function failAll(machine: Machine, error: ConclaveError, effects: Effect[]): voi
   effects.push({ type: "failed", error });
 }
 
-// Stores that renew record by record: each hold that this keep carried and proved. Of the others it proves only that the session lives, so that
-// what held them back by an older proof of the session (campaign.ts, `lifelineOf`) moves on to their own.
+// For stores that renew record by record: extends each hold that this keep carried and proved. For the others it proves only that the session lives. So where an older proof
+// of the session held their date back (campaign.ts, `lifelineOf`), that date moves on to their own.
 function extendRecords(machine: Machine, open: Open, keep: number, proven: Reading, unsure: readonly Hold[]): void {
   const not = new Set(unsure.map(({ bid }) => bid));
   for (const campaign of machine.campaigns.values()) {
@@ -203,7 +203,7 @@ function loseHold(machine: Machine, keep: number, hold: Hold, now: Reading, effe
 }
 
 /** An entry of this session that no keep carried: a claim that was given up and committed later. */
-// Not while it is pursued or held, nor before its work has settled (law 8): the next keep will show it again.
+// A name is not given back while it is pursued or held, nor before its work has settled (law 8): the next keep will show it again.
 function giveBackStray(machine: Machine, open: Open, stray: Hold, now: Reading): void {
   const stage = machine.campaigns.get(stray.name)?.stage;
   const current = stage?.kind === "standing" ? stage.pursuit.bid : stage?.term.hold.bid;
@@ -229,7 +229,7 @@ function handleClaims(
     const campaign = machine.campaigns.get(name);
     if (campaign !== undefined && isIn(campaign, "standing") && campaign.stage.pursuit.bid === bid)
       return handleClaimed(machine, session, campaign, claimed ?? MISSING, errand.heard, now, effects);
-    // Given up meanwhile. What was granted is not wanted.
+    // The attempt was given up meanwhile: a grant is not wanted any more.
     if (claimed?.kind !== "granted" && claimed?.kind !== "waiting") return;
     emit(effects, { type: "handed-back", election: name, why: "unwanted" });
     leaveBehind(session, claimed.hold, now);
@@ -241,7 +241,7 @@ const MISSING: Unknown = { kind: "unknown", cause: "the driver answered fewer cl
 function handleClaimed(
   machine: Machine,
   open: Open,
-  campaign: CampaignIn<Standing>,
+  campaign: CampaignIn<StandingStage>,
   claimed: Claimed,
   heard: Heard | undefined,
   now: Reading,
@@ -279,7 +279,7 @@ function handleClaimed(
 /** No answer, or a refusal: the same again after a pause. An attempt without an answer keeps its bid (law 7); a refused one was not applied. */
 function failPursuit(
   machine: Machine,
-  campaign: CampaignIn<Standing>,
+  campaign: CampaignIn<StandingStage>,
   what: string,
   failure: Unknown | Refused,
   now: Reading,
@@ -324,7 +324,7 @@ function handleReleased(
   }
 }
 
-/** The session was ended, or could not be: said again while it can matter, then left to run out. */
+/** The session was ended, or could not be: the request is repeated while it can matter, then the session is left to run out. */
 function handleFarewell(machine: Machine, errand: ErrandOf<"release">, done: boolean, effects: Effect[]): void {
   const { session } = machine;
   if (!done && session.kind === "open" && session.opened === errand.opened && session.failures++ < 1)

@@ -4,13 +4,13 @@ import type { Machine } from "./state.ts";
 
 const FIRST_RETRY_MS = 20;
 
-/** After `failures` failures in a row. Never longer than a quarter of the ttl, so that a term can be saved by a later try. */
+/** The pause after `failures` failures in a row. Never longer than a quarter of the ttl, so that a term can be saved by a later try. */
 export function retryAfterMs(machine: Machine, failures: number): number {
   const longest = Math.min(5000, machine.settings.ttlMs / 4);
   return jittered(machine, Math.min(longest, FIRST_RETRY_MS * 2 ** Math.min(failures, 10)));
 }
 
-/** After a lost term. Doubles while terms stay shorter than a ttl, so that a storm of losses dies down. */
+/** The pause after a lost term. It doubles while terms stay shorter than a ttl, so that a storm of losses dies down. */
 export function coolDownAfterMs(machine: Machine, shortTerms: number): number {
   const { coolDownMs, ttlMs } = machine.settings;
   return jittered(machine, Math.min(ttlMs, coolDownMs * 2 ** Math.min(shortTerms, 10)));
@@ -40,7 +40,7 @@ export function nextPollAt(machine: Machine, nowMs: number): number {
   const { pollMs } = machine.settings;
   const phaseMs = machine.pollPhase * pollMs;
   const next = (Math.floor((nowMs - phaseMs) / pollMs) + 1) * pollMs + phaseMs;
-  // On the beat itself rounding may give this very instant again.
+  // At the very instant of a look, rounding may give this instant again.
   return next - nowMs < pollMs / 100 ? next + pollMs : next;
 }
 

@@ -4,7 +4,7 @@
 // Why at most one of two copies goes on. Let K be the beats that both knew when they parted. A keep that one of them sends later leaves a beat that was drawn
 // after that, so the other does not know it. Once such a keep is applied, the record never holds a beat of K again: a keep that was sent before the
 // parting names only beats of K, and finds none. So every later keep of the other is refused, and so is its will to end the session.
-// This needs different draws in the two copies; where they come from is the host's affair (election/fresh-beat.ts).
+// This needs different draws in the two copies; the host provides them (election/fresh-beat.ts).
 //
 // Why a lone process is never refused. The record holds a beat that this process has sent: the last one that was answered, or one that was sent after it and
 // not answered. All of these are named. A keep that arrives after a later one of the same process finds a beat that it does not name, and is refused:
@@ -26,7 +26,7 @@ const ANSWERED_KNOWN = 4;
  */
 const KNOWN_MAX = 32;
 
-/** Begins every bid and session nonce that is made now. */
+/** Every bid and session nonce that is made now begins with this. */
 export function prefixOf({ nonce, branch }: Machine): string {
   return `${nonce}${branch}`;
 }
@@ -66,16 +66,16 @@ function stampOpening(machine: Machine, opening: Opening, fresh: string): Openin
   return opening.spec;
 }
 
-/** A keep that leaves `beat` is about to be sent: what it names. From now on the beat may stand in the record. */
+/** A keep that leaves `beat` is about to be sent. Returns the session with the beats that the keep names. From now on the beat may stand in the record. */
 export function leave(open: Open, beat: string): Session {
   const { beats } = open.session;
   const session = { ...open.session, beats: [...(beats ?? []), beat].slice(-KNOWN_MAX) };
-  // Until the store has answered with a beat, nothing is known of what stands there.
+  // Until the store has answered with a beat, nothing is known of the beat in the record.
   if (beats !== undefined) open.session = session;
   return session;
 }
 
-/** What another knows of the same session, and this one may not: sent before all that is known here. */
+/** Adds beats that another sender knows of the same session and this one may not: they were sent before all that are known here. */
 export function learnBeats(open: Open, beats: readonly string[] | undefined): void {
   const known = open.session.beats;
   if (beats === undefined || known === undefined) return;
@@ -91,14 +91,14 @@ export function hearBeat(open: Open, { beat }: { readonly beat?: string | undefi
   return kept;
 }
 
-/** A later keep has been sent, and a refusal of this one may come from that. The answer to the later one tells. */
+/** Whether a later keep has been sent, so that the refusal of this one may come from that. The answer to the later keep tells. */
 function isOvertaken({ session: { beats } }: Open, beat: string | undefined): boolean {
   return beat !== undefined && beats !== undefined && beats.at(-1) !== beat;
 }
 
 const OVERTAKEN: Unknown = { kind: "unknown", cause: "a later renewal of this session may have overtaken it" };
 
-/** Without a beat in its answer the store takes no notice of them. */
+/** If its answer names no beat, the store ignores beats. */
 function stillKnown({ beats: known = [] }: Session, { beats: [beat] = [] }: Session): readonly string[] | undefined {
   if (beat === undefined) return undefined;
   const place = known.indexOf(beat);

@@ -1,4 +1,4 @@
-// One name, one campaign. The transitions of a campaign, each a named verb; no other file changes `stage`.
+// One name, one campaign. Each transition of a campaign is a function with a verb for its name; no other file changes `stage`.
 //
 //   (idle)    no entry: neither wanted nor held
 //   standing  wants the name and pursues it (race.ts, line.ts)
@@ -7,7 +7,7 @@
 //   settling  no longer held; waits for the work to settle, or for the store to have been told
 //
 //   idle      stand                → standing
-//   standing  granted              → leading          unless too late, no longer wanted or regressed: handed back (law 7)
+//   standing  granted              → leading          unless too late, no longer wanted or regressed: handed back, never announced (law 7)
 //   standing  withdraw             → idle             what may stand at the store is given back
 //   leading   signal instant       → ending(expired)
 //   leading   resign, withdraw     → ending(resigned)
@@ -15,8 +15,8 @@
 //   leading   led for maxTenureMs  → ending(tenure)              tenure.ts; likewise
 //   leading   a higher priority    → ending(outranked)           invited.ts; likewise
 //   leading   work settles         → ending(resigned) → settling(release)
-//   ending    work settles         → settling(release)           law 8: drain, then release; not held from here on
-//   leading, ending  deadline, or the store says so → settling(work)     law 5: abort and loss at once
+//   ending    work settles         → settling(release)           drain, then release (law 8); not held from here on
+//   leading, ending  deadline, or the store says so → settling(work)     abort and loss at once (law 5)
 //   settling  all done             → standing if still wanted, else idle
 //
 // LAW 8. The store is told only in `becomeReleasing`, which only `settle` reaches: after the work has ended. Work that has not settled
@@ -38,14 +38,14 @@ import { leaveBehind, nextProofAt } from "./session.ts";
 import type {
   Campaign,
   Effect,
-  Ending,
-  Leading,
+  EndingStage,
+  LeadingStage,
   Machine,
   Open,
   Pursuit,
-  Settling,
+  SettlingStage,
   Stage,
-  Standing,
+  StandingStage,
   TermRecord,
 } from "./state.ts";
 
@@ -62,12 +62,12 @@ function enter(campaign: Campaign, stage: Stage): void {
   campaign.stage = stage;
 }
 
-/** The term, while it is held in the machine's books; the clock may know better (`isHeldAt`). */
+/** The term, while the machine counts it as held; the clock may know better (`isHeldAt`). */
 export function heldTerm(campaign: Campaign): TermRecord | undefined {
   return campaign.stage.kind === "leading" || campaign.stage.kind === "ending" ? campaign.stage.term : undefined;
 }
 
-/** LAW 3: by the clock, at the moment of the question. */
+/** Held is computed, not remembered (law 3): this asks the clock, at the moment of the question. */
 export function isHeldAt(campaign: Campaign, now: Reading): boolean {
   const term = heldTerm(campaign);
   return term !== undefined && !isPast(term.lifeline.deadline, now);
@@ -113,7 +113,7 @@ function becomeStanding(machine: Machine, campaign: Campaign, dueAt: number, eff
   emit(effects, { type: "standing", election: campaign.name });
 }
 
-function standing(machine: Machine, notBefore: number): Standing {
+function standing(machine: Machine, notBefore: number): StandingStage {
   const { session, settings } = machine;
   const attempt = {
     bid: undefined,
@@ -128,13 +128,13 @@ function standing(machine: Machine, notBefore: number): Standing {
     settings.guarantee.shape === "race"
       ? { shape: "race", over: undefined, seen: undefined, hopeful: true, ...attempt }
       : { shape: "line", place: undefined, first: false, ...attempt };
-  // Law 4: with manual renewal, only a keep sent from now on makes a term count.
+  // With manual renewal, only a renewal of this invocation makes a term count (law 4): a keep that is sent from now on.
   const afterKeep = settings.renewal === "manual" && session.kind === "open" ? session.keepsSent + 1 : 0;
   return { kind: "standing", pursuit, afterKeep, notBefore };
 }
 
 /** The session that the attempt was made with is over: begin anew with the next one. What was seen of the seat stays seen. */
-export function restartPursuit(machine: Machine, campaign: CampaignIn<Standing>, now: Reading): void {
+export function restartPursuit(machine: Machine, campaign: CampaignIn<StandingStage>, now: Reading): void {
   const { pursuit } = campaign.stage;
   pursuit.bid = undefined;
   pursuit.firstSentAt = undefined;
@@ -149,24 +149,24 @@ export function restartPursuit(machine: Machine, campaign: CampaignIn<Standing>,
   hasten(machine, campaign, now);
 }
 
-/** Acts as soon as it may: now, or when it has cooled down. */
-export function hasten(machine: Machine, campaign: CampaignIn<Standing>, now: Reading): void {
+/** Makes the campaign act as soon as it may: now, or when it has cooled down. */
+export function hasten(machine: Machine, campaign: CampaignIn<StandingStage>, now: Reading): void {
   schedule(machine.agenda, campaign, Math.max(now.mono, campaign.stage.notBefore));
 }
 
-/** A session is there: what waits for nothing else is due. */
+/** There is a session: campaigns that wait for nothing else are due. */
 export function hastenOpened(machine: Machine, now: Reading): void {
   for (const campaign of machine.campaigns.values())
     if (isIn(campaign, "standing") && campaign.place < 0) hasten(machine, campaign, now);
 }
 
-/** A keep was proven: the claims that waited for that are due, and not only when their pause is over. */
+/** A keep was proven: claims that waited for that are due now, and not only when their pause is over. */
 export function hastenProven(machine: Machine, now: Reading): void {
   for (const campaign of machine.campaigns.values())
     if (isIn(campaign, "standing") && campaign.stage.pursuit.awaitsProof) hasten(machine, campaign, now);
 }
 
-/** Stops wanting. */
+/** The name is not wanted any more. */
 export function withdraw(machine: Machine, campaign: Campaign, now: Reading, effects: Effect[]): void {
   campaign.wanted = false;
   if (isIn(campaign, "leading")) becomeEnding(campaign, "resigned", effects);
@@ -183,7 +183,7 @@ export function withdraw(machine: Machine, campaign: Campaign, now: Reading, eff
 export function grant(
   machine: Machine,
   open: Open,
-  campaign: CampaignIn<Standing>,
+  campaign: CampaignIn<StandingStage>,
   hold: Hold,
   now: Reading,
   effects: Effect[],
@@ -191,7 +191,7 @@ export function grant(
   const { settings } = machine;
   const lifeline = lifelineOf(machine, open, campaign.stage);
   const state = stateOf(lifeline, now);
-  // Law 7: a grant that arrives when its own signal would have aborted is handed back, never announced.
+  // A grant that arrives when its own signal would have aborted is handed back, never announced (law 7).
   if (state === "ending" || state === "lost") return handBack(machine, open, campaign, hold, "late", now, effects);
   if (hasRegressed(campaign, hold)) {
     const token = hold.token?.value;
@@ -220,7 +220,7 @@ export function grant(
   });
 }
 
-/** From which keep on it is carried: the next one. A renewal thread is told at once, and its keeps in place of the machine's have that number. */
+/** From which keep on the hold is carried: the next one. A renewal thread is told at once, and the keeps that it sends in place of the machine's have that number. */
 function carry(machine: Machine, open: Open, hold: Hold, effects: Effect[]): number {
   if (machine.settings.renewal !== "thread") return open.keepsSent + 1;
   const keep = ++open.keepsSent;
@@ -233,25 +233,25 @@ export function tenureEndsAt({ settings }: Machine, campaign: Campaign): number 
   return isIn(campaign, "leading") && !campaign.brief ? campaign.stage.term.electedAt + settings.maxTenureMs : Infinity;
 }
 
-/** Learns of a deletion before the next keep does. */
+/** Watches the own seat, so that a deletion is noticed before the next keep. */
 export function watchOwn(machine: Machine, open: Open, { name, bid }: Hold, effects: Effect[]): void {
   const { shape, wakes } = machine.settings.guarantee;
-  // What such a store tells is told to a few who wait: a holder must not take the place of one of them.
+  // Such a store sends hints only to the few that wait: a holder must not take the place of one of them.
   if (wakes === "poll") return void effects.push({ type: "unwatch", name });
   effects.push({ type: "watch", question: shape === "race" ? { name } : { name, bid, session: open.session } });
 }
 
 /**
- * Where one keep extends all, the session's; where each record is renewed by itself, one dated at the FIRST send of this claim. A record falls
+ * If one keep extends all holds, this is the session's lifeline. If each record is renewed by itself, it is one dated at the FIRST send of this claim. A record ends
  * with its session, so it is never dated later than the session's last proven keep: its drain must fit in before either ends.
  */
-function lifelineOf(machine: Machine, open: Open, stage: Standing): Lifeline {
+function lifelineOf(machine: Machine, open: Open, stage: StandingStage): Lifeline {
   const { firstSentAt } = stage.pursuit;
   if (machine.settings.guarantee.keep === "one-request" || firstSentAt === undefined) return open.lifeline;
   return createLifeline(earlierOf(firstSentAt, open.lifeline.provenAt), open.session.ttlMs, open.pace, open.bounds);
 }
 
-/** Law 10: by tokens of its own domain alone. */
+/** Tokens of different domains do not compare (law 10), so this looks at tokens of its own domain alone. */
 function hasRegressed(campaign: Campaign, { token }: Hold): boolean {
   const greatest = token && greatestIn(campaign.greatest, token.domain);
   return token !== undefined && greatest !== undefined && token.value <= greatest;
@@ -260,7 +260,7 @@ function hasRegressed(campaign: Campaign, { token }: Hold): boolean {
 function handBack(
   machine: Machine,
   open: Open,
-  campaign: CampaignIn<Standing>,
+  campaign: CampaignIn<StandingStage>,
   hold: Hold,
   why: "late" | "regressed",
   now: Reading,
@@ -274,15 +274,15 @@ function handBack(
 
 // ---- ending and settling -------------------------------------------------------------------------------------------------------------
 
-export function becomeEnding(campaign: CampaignIn<Leading>, reason: LossReason, effects: Effect[]): void {
+export function becomeEnding(campaign: CampaignIn<LeadingStage>, reason: LossReason, effects: Effect[]): void {
   enter(campaign, { kind: "ending", term: campaign.stage.term, reason });
   emit(effects, { type: "state", election: campaign.name, state: "ending", reason });
 }
 
-/** Law 5: the deadline has passed, or the store has said so. Not held from here on. */
+/** The deadline has passed, or the store has said that the term is over: signal and loss come at once (law 5). Not held from here on. */
 export function becomeLost(
   machine: Machine,
-  campaign: CampaignIn<Leading | Ending>,
+  campaign: CampaignIn<LeadingStage | EndingStage>,
   reason: LossReason,
   now: Reading,
   effects: Effect[],
@@ -299,7 +299,7 @@ export function becomeLost(
 }
 
 /** The work has settled while the term was held: now, and only now, the store is told. */
-function becomeReleasing(machine: Machine, open: Open, campaign: CampaignIn<Ending>, now: Reading): void {
+function becomeReleasing(machine: Machine, open: Open, campaign: CampaignIn<EndingStage>, now: Reading): void {
   const { term, reason } = campaign.stage;
   enter(campaign, { kind: "settling", term, reason, awaits: "release", since: now.mono });
   strike(machine.agenda, campaign);
@@ -327,7 +327,7 @@ export function settle(machine: Machine, campaign: Campaign, now: Reading, effec
 /** The store has been told, or could not be: the term is over either way, and a release without an answer is sent again. */
 export function released(
   machine: Machine,
-  campaign: CampaignIn<Settling>,
+  campaign: CampaignIn<SettlingStage>,
   outcome: "released" | "unknown",
   now: Reading,
   effects: Effect[],
@@ -337,13 +337,13 @@ export function released(
 }
 
 /** A lost term whose work has not settled in time. Reported once. */
-export function overstay(campaign: CampaignIn<Settling>, now: Reading, effects: Effect[]): void {
+export function overstay(campaign: CampaignIn<SettlingStage>, now: Reading, effects: Effect[]): void {
   const { since, term } = campaign.stage;
   const byMs = now.mono - Math.min(since, term.lifeline.deadline.mono);
   emit(effects, { type: "overstayed", election: campaign.name, byMs });
 }
 
-/** LAW 9: the store has never answered for this name, and refuses what trying again cannot help. */
+/** A call rejects only before the first successful exchange (law 9): the store has never answered for this name, and refuses what trying again cannot help. */
 export function failCampaign(machine: Machine, campaign: Campaign, error: ConclaveError, effects: Effect[]): void {
   strike(machine.agenda, campaign);
   machine.campaigns.delete(campaign.name);
@@ -366,7 +366,7 @@ function finish(machine: Machine, campaign: Campaign, now: Reading, effects: Eff
 
 const MADE_WAY: ReadonlySet<LossReason> = new Set<LossReason>(["asked", "tenure", "outranked"]);
 
-/** It was given up so that another gets its turn. */
+/** The term was given up so that another candidate gets its turn. */
 function makesWay({ stage }: Campaign): boolean {
   return stage.kind === "settling" && MADE_WAY.has(stage.reason);
 }
@@ -374,7 +374,7 @@ function makesWay({ stage }: Campaign): boolean {
 // ---- what others show ----------------------------------------------------------------------------------------------------------------
 
 /** Remembers the greatest token of another attempt, and reports a change of leader. */
-export function noteSeat(campaign: CampaignIn<Standing>, seat: Seat, effects: Effect[]): void {
+export function noteSeat(campaign: CampaignIn<StandingStage>, seat: Seat, effects: Effect[]): void {
   const { holder } = seat;
   const mine = holder?.bid !== undefined && holder.bid === campaign.stage.pursuit.bid;
   // Without its domain a token cannot be compared with any other.

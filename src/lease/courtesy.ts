@@ -2,7 +2,7 @@
 import type { Bid } from "./exchange.ts";
 
 export interface Courtesy {
-  /** Of the term after which the other is to lead. */
+  /** The bid of the term after which the other is to lead. */
   readonly bid: Bid;
   /** A seat that is found free until then is left to the other for a while: once. */
   until: number;

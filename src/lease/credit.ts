@@ -4,7 +4,7 @@
 // LAW 6, proof. What `confirms` says is the proof of a keep (exchange.ts): the judge had received that keep while it was the judge. The claim was sent after the
 //   keep was answered, because the witness came with that answer.
 // LAW 1, deadline from send. The date is that of the KEEP, read before it left, and never that of the claim. A claim extends nothing at the store.
-// So an announced term rests on a proven keep, as ever. What is new is only which answer says that it is proven.
+// So an announced term rests on a proven keep, as always. The only difference is which answer proves it.
 //
 // A grant that does not confirm the keep is neither announced nor given back: giving it back would cost the place in the line. The place stays, and a keep with
 // proof is sent before the next claim.
@@ -15,10 +15,10 @@ import { elapsedMs } from "./deadline.ts";
 import type { Claimed, Hold } from "./exchange.ts";
 import { expire } from "./expiry.ts";
 import { createLifeline, extend, stateOf } from "./lifeline.ts";
-import type { Effect, Heard, Machine, Open, Pursuit, Standing } from "./state.ts";
+import type { Effect, Heard, Machine, Open, Pursuit, StandingStage } from "./state.ts";
 
 /**
- * Only where the candidate stands already, and where the last keep, once confirmed, leaves the time for another. Not with manual renewal: there a term counts
+ * Only if the candidate stands in the line already, and if the last keep, once confirmed, leaves time for another. Not with manual renewal: there a term counts
  * from a keep that was asked for in this invocation (law 4).
  */
 export function hasCredit(machine: Machine, open: Open, pursuit: Pursuit, now: Reading): boolean {
@@ -32,7 +32,7 @@ export function hasCredit(machine: Machine, open: Open, pursuit: Pursuit, now: R
 export function handleGranted(
   machine: Machine,
   open: Open,
-  campaign: CampaignIn<Standing>,
+  campaign: CampaignIn<StandingStage>,
   { hold, confirms }: Extract<Claimed, { kind: "granted" }>,
   heard: Heard | undefined,
   now: Reading,
@@ -63,8 +63,14 @@ function redeem(
   return state === "safe" || state === "jeopardy";
 }
 
-/** First in the line, and not proven: the place stays, no claim of it is on credit again, and so a keep with proof comes next (machine.ts, `pursue`). */
-function proveFirst(machine: Machine, open: Open, campaign: CampaignIn<Standing>, place: Hold, now: Reading): void {
+/** The candidate is first in the line, and its session is not proven. It keeps its place, no claim of it is on credit again, and so a keep with proof comes next (machine.ts, `pursue`). */
+function proveFirst(
+  machine: Machine,
+  open: Open,
+  campaign: CampaignIn<StandingStage>,
+  place: Hold,
+  now: Reading,
+): void {
   const { pursuit } = campaign.stage;
   if (pursuit.shape === "line") {
     pursuit.place = place;
@@ -74,7 +80,7 @@ function proveFirst(machine: Machine, open: Open, campaign: CampaignIn<Standing>
   schedule(machine.agenda, campaign, now.mono);
 }
 
-/** Where an answer that comes late proves nothing, this one does not either (session.ts, `prove`). */
+/** Where an answer that comes late proves nothing (session.ts, `prove`), this one must come in time, too. */
 function isInTime({ settings }: Machine, { proof }: Open, heard: Heard, now: Reading): boolean {
   return settings.guarantee.keepProves === "this-send" && elapsedMs(heard.sentAt, now) <= proof.withinMs;
 }

@@ -14,7 +14,7 @@ export function hasRoom(machine: Machine, more: number): boolean {
   return machine.claimsUnderWay + more < CLAIMS_UNDER_WAY;
 }
 
-/** Waits until claims have been answered. */
+/** The campaign waits until claims have been answered. */
 export function park(machine: Machine, campaign: Campaign): void {
   machine.parked.add(campaign);
 }
@@ -26,7 +26,7 @@ export function makeRoom(machine: Machine, answered: number, now: Reading): void
   for (const campaign of machine.parked) {
     if (room-- <= 0) return;
     machine.parked.delete(campaign);
-    // What is no longer wanted, or on the agenda for another reason, is left as it is.
+    // A campaign that is no longer wanted, or is on the agenda for another reason, is left as it is.
     if (machine.campaigns.get(campaign.name) === campaign && campaign.stage.kind === "standing" && campaign.place < 0)
       schedule(machine.agenda, campaign, now.mono);
   }

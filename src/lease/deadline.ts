@@ -1,4 +1,4 @@
-// Deadline arithmetic, and nothing else. Laws 1, 2 and 4 of a term.
+// Deadline arithmetic, and nothing else: when a holder stops believing (law 1), how long a taker waits (law 2), and that sleep counts (law 4).
 //
 // ρ bounds how far a running clock's rate is from real time; g how far a hand may lag behind the true instant (base/clock.ts).
 //
@@ -28,7 +28,7 @@ function beliefMs(ttlMs: number, margins: Margins): number {
   return (ttlMs * (1 - margins.rho)) / (1 + margins.rho) - margins.extraMarginMs;
 }
 
-/** Law 1 on both hands. */
+/** The deadline counts from the send (law 1), on both hands of the clock. */
 export function deadlineOf(sentAt: Reading, ttlMs: number, margins: Margins): Reading {
   const belief = beliefMs(ttlMs, margins);
   return {
@@ -42,12 +42,12 @@ export function shortestBeliefMs(ttlMs: number, margins: Margins): number {
   return beliefMs(ttlMs, margins) - Math.max(margins.grain.monoMs, margins.grain.bootMs);
 }
 
-/** Law 2: how long a taker watches an unchanged version before it may swap over it. */
+/** A rival waits for a full ttl of silence (law 2): how long a taker watches an unchanged version before it may swap over it. */
 export function silenceMs(recordedTtlMs: number, margins: Margins): number {
   return recordedTtlMs * (1 + 2 * margins.rho) + margins.grain.monoMs;
 }
 
-/** Law 4: passed as soon as either hand has passed. */
+/** Sleep counts (law 4): an instant is past as soon as either hand has passed it. */
 export function isPast(instant: Reading, now: Reading): boolean {
   return now.mono >= instant.mono || now.boot >= instant.boot;
 }
@@ -62,7 +62,7 @@ export function remainingMs(instant: Reading, now: Reading): number {
   return Math.max(0, Math.min(instant.mono - now.mono, instant.boot - now.boot));
 }
 
-/** Law 4: how long ago `then` was, on the hand that has gone further. */
+/** Sleep counts (law 4): how long ago `then` was, on the hand that has gone further. */
 export function elapsedMs(then: Reading, now: Reading): number {
   return Math.max(now.mono - then.mono, now.boot - then.boot);
 }

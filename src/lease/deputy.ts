@@ -17,7 +17,7 @@
 // The host hands words over in order, and all that there are before it asks the machine anything, in particular isHeld(): what it then says is what a
 // machine would say that had never been blocked. A word that got lost shortens a belief, and never makes one longer.
 //
-// LAW 8. It never releases: the main loop may go on at any moment before the deadline, and its work with it.
+// The deputy never releases (law 8: drain, then release): the main loop may go on at any moment before the deadline, and its work with it.
 // A hung leader loses. Once the main loop has not turned for `stallAfterMs`, on either hand, nothing is sent: the last keep left no later than that, so
 //   the seat is free when stallAfterMs + ttl have passed since the last turn, and what a request and a taker take.
 import type { Reading } from "../base/clock.ts";
@@ -38,10 +38,10 @@ export interface Charge {
 }
 
 /** A keep of the machine, for the deputy to carry out. */
-export interface Order extends Charge {
+export interface KeepOrder extends Charge {
   readonly errand: number;
   readonly sentAt: Reading;
-  /** What it leaves in the session's record. */
+  /** The beat that it leaves in the session's record. */
   readonly beat?: string | undefined;
 }
 
@@ -56,7 +56,7 @@ export type DeputyEffect =
   | { readonly type: "tell"; readonly word: Word };
 
 interface Flight {
-  /** The machine's number of it; 0 for a repeat. */
+  /** The machine's number of this keep; 0 for a repeat. */
   readonly errand: number;
   readonly opened: number;
   readonly keep: number;
@@ -65,10 +65,10 @@ interface Flight {
 }
 
 export interface Deputy {
-  /** Nothing in it but a copy of the session that is kept. */
+  /** A machine that holds only a copy of the session that is kept. */
   readonly machine: Machine;
   charge: Charge | undefined;
-  /** Orders go out at once, a repeat only when nothing is in flight: two at most. */
+  /** Orders go out at once, a repeat only when nothing is in flight: so there are two flights at most. */
   readonly flights: Map<number, Flight>;
   flown: number;
   /** The machine was late: until it orders again, keeps go out in its rhythm. */
@@ -90,7 +90,7 @@ export function createDeputy(settings: Settings, seed: number): Deputy {
 // ---- the machine's side --------------------------------------------------------------------------------------------------------------
 
 /** The order for this call of the machine; undefined if it is not a keep of its present session. */
-export function orderOf(machine: Machine, errand: number, request: Request): Order | undefined {
+export function orderOf(machine: Machine, errand: number, request: Request): KeepOrder | undefined {
   const { session } = machine;
   const sent = machine.errands.get(errand);
   if (request.method !== "keep" || sent?.kind !== "keep") return undefined;
@@ -99,7 +99,7 @@ export function orderOf(machine: Machine, errand: number, request: Request): Ord
   return { errand, keep, sentAt, beat, holds: request.holds, open: copyOf(session) };
 }
 
-/** Of a session that has just been opened: nothing hangs on it yet. */
+/** The charge of a session that has just been opened: no term depends on it yet. */
 export function chargeOf(machine: Machine): Charge | undefined {
   const { session } = machine;
   return session.kind === "open" ? { open: copyOf(session), keep: session.keepsSent, holds: [] } : undefined;
@@ -132,7 +132,7 @@ export function takeCharge(deputy: Deputy, charge: Charge): void {
  */
 export function takeOrder(
   deputy: Deputy,
-  order: Order,
+  order: KeepOrder,
   turnedAt: Reading,
   now: Reading,
   effects: DeputyEffect[],
@@ -145,8 +145,8 @@ export function takeOrder(
   landed(deputy, flight, NOT_SENT, now, effects);
 }
 
-/** Where nothing is known yet of what stands in the record, the beat is left over anything. */
-function named({ open: { session }, beat }: Order): Session {
+/** If nothing is known yet of the beat in the record, the new beat is left over any. */
+function named({ open: { session }, beat }: KeepOrder): Session {
   return session.beats === undefined && beat !== undefined ? { ...session, beats: [beat] } : session;
 }
 
@@ -170,7 +170,7 @@ export function heed(deputy: Deputy, opened: number, beat: string): void {
   if (session.kind === "open" && session.opened === opened) leave(session, beat);
 }
 
-/** The session is over, or nothing hangs on it any more. */
+/** The session is over, or no term depends on it any more. */
 export function rest(deputy: Deputy): void {
   deputy.charge = undefined;
   deputy.machine.session = { kind: "none", opened: 0 };
@@ -191,7 +191,7 @@ export function landed(deputy: Deputy, flight: number, kept: Kept, now: Reading,
   if (stateOf(session.lifeline, now) === "lost") return rest(deputy);
   const heard = hearBeat(session, flown, kept);
   if (heard.kind === "session-lost") return rest(deputy);
-  // What these say is said by the machine itself, when it is told.
+  // The machine itself reports these, when it is told.
   if (heard.kind === "kept" && heard.proves === false) hearSay(machine, session, keep, sentAt, heard.witness, now);
   else if (heard.kind === "kept") {
     const proven = prove(machine, session, keep, sentAt, heard.road, now, []);
@@ -244,7 +244,7 @@ function patienceMs(open: Open): number {
   return open.pace.requestTimeoutMs / 2;
 }
 
-/** Not for ever: a loop that turns again before the deadline is served again. */
+/** This is not for ever: a loop that turns again before the deadline is served again. */
 function stall(deputy: Deputy, open: Open, now: Reading, effects: DeputyEffect[]): void {
   if (!deputy.stalled)
     effects.push({ type: "tell", word: { input: { type: "stalled", opened: open.opened }, at: now } });

@@ -25,7 +25,7 @@ export type ConclaveEvent =
     }
   /** A renewal was proven: how long its answer took, and how much certainty it leaves. It extends every term of the candidate. */
   | { readonly type: "renewed"; readonly roundTripMs: number; readonly remainingMs: number }
-  /** Wants to lead, and tries. */
+  /** The candidate wants to lead, and tries. */
   | { readonly type: "standing"; readonly election: Name }
   /** Another stands before this candidate. `leader`: who leads, as far as the store has shown it. Again when another leads. */
   | { readonly type: "waiting"; readonly election: Name; readonly leader: Holder | undefined }
@@ -45,7 +45,7 @@ export type ConclaveEvent =
       readonly state: "safe" | "jeopardy" | "ending";
       readonly reason?: LossReason;
     }
-  /** No longer held. Follows `ending`, except where the store ends a term at once. */
+  /** The term is no longer held. Follows `ending`, except where the store ends a term at once. */
   | { readonly type: "lost"; readonly election: Name; readonly reason: LossReason }
   /** The work of a term that is no longer held has not settled. */
   | { readonly type: "overstayed"; readonly election: Name; readonly byMs: number }

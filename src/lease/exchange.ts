@@ -278,7 +278,7 @@ export interface Hint {
 }
 
 /** A small value at a name that only the term in the seat can write. It outlives terms. */
-export interface Memo {
+export interface StoredMemo {
   readonly key: string;
   readonly value: string;
   /** Of the term that wrote it. */
@@ -323,7 +323,7 @@ export type MemoWritten =
   /** It stands. Also the answer to a write whose first try was applied: what stands has the same token, `n` and value. */
   | { readonly kind: "written"; readonly version: Version }
   /** Not applied: something else stands there than `over`. */
-  | { readonly kind: "conflict"; readonly memo: Memo | undefined }
+  | { readonly kind: "conflict"; readonly memo: StoredMemo | undefined }
   /** Not applied: the seat does not show this hold. Final: no seat shows a token again. */
   | { readonly kind: "seat-lost" }
   | { readonly kind: "session-lost" }
@@ -331,4 +331,4 @@ export type MemoWritten =
   | Refused;
 
 /** The answer to a read of memos: in the order of their keys. Linearizable: it shows every write that was answered before it was sent. */
-export type MemosRead = { readonly kind: "memos"; readonly memos: readonly Memo[] } | Unknown | Refused;
+export type MemosRead = { readonly kind: "memos"; readonly memos: readonly StoredMemo[] } | Unknown | Refused;

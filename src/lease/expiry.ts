@@ -1,5 +1,5 @@
-// What passes by itself: lifelines. Run before anything else at every step, so that no answer, however good, is looked at by a machine that
-// has not yet noticed that its deadline is past. LAW 1: success never re-dates; LAW 3: the clock decides, not the timer.
+// Lifelines, which pass by themselves. This runs before anything else at every step, so that a machine that has not yet noticed that its deadline is past never
+// looks at an answer, however good. An answer that comes late never gives a later deadline (law 1), and the clock decides, not the timer (law 3).
 import type { Reading } from "../base/clock.ts";
 import type { LossReason } from "../base/errors.ts";
 import { becomeEnding, becomeLost, heldTerm, isIn, released, restartPursuit } from "./campaign.ts";
@@ -11,7 +11,7 @@ import { countBarren, hasTerms } from "./session.ts";
 import type { Campaign, Effect, Machine, Open } from "./state.ts";
 import { endTenures, isTenureDue } from "./tenure.ts";
 
-/** Brings books and clock together. */
+/** Brings the machine's state up to the clock. */
 export function expire(machine: Machine, now: Reading, effects: Effect[]): void {
   expireLifelines(machine, now, effects);
   endTenures(machine, now, effects);
@@ -28,13 +28,13 @@ function expireLifelines(machine: Machine, now: Reading, effects: Effect[]): voi
     }
   if (stateOf(session.lifeline, now) === session.lifeline.announced) return;
   const reason = whyExpired(machine, session.lifeline, now);
-  // Nothing hangs on this date: the session lives as long as the store says so, and a proof comes before anything is claimed (machine.ts, `pursue`).
+  // No term depends on this date: the session lives as long as the store says so, and a proof comes before anything is claimed (machine.ts, `pursue`).
   const isIdle = session.hearsay && !hasTerms(machine);
   const state = cross(machine, session.lifeline, machine.campaigns.values(), now, effects);
   if (state === "lost" && !isIdle) endSession(machine, session, reason, now, effects);
 }
 
-/** Whether time alone has changed something that the books do not show yet. Cheap: asked at every `isHeld`. */
+/** Whether time alone has changed something that the machine's state does not show yet. This is cheap, because every `isHeld` asks it. */
 export function isBehindClock(machine: Machine, now: Reading): boolean {
   const { session } = machine;
   if (session.kind !== "open") return false;
@@ -47,7 +47,7 @@ export function isBehindClock(machine: Machine, now: Reading): boolean {
   return false;
 }
 
-/** A lifeline has come into another state: says so for each of its terms. */
+/** A lifeline has come into another state: reports that for each of its terms. */
 function cross(
   machine: Machine,
   lifeline: Lifeline,
@@ -75,8 +75,8 @@ function whyExpired(machine: Machine, lifeline: Lifeline, now: Reading): "expire
 }
 
 /**
- * LAW 15: the session is over, and everything that hung on it. `session-lost`: the store said so. Otherwise our own deadline has passed: the
- * store may still know it, so it is ended there when the work of its terms has settled (law 8, lapsed.ts).
+ * The terms of one candidate share one session (law 15): the session is over, and so are all of them. `session-lost`: the store said so. Otherwise our own deadline has passed: the
+ * store may still know the session, so it is ended there when the work of its terms has settled (law 8, lapsed.ts).
  */
 export function endSession(machine: Machine, open: Open, reason: LossReason, now: Reading, effects: Effect[]): void {
   machine.session = { kind: "none", opened: open.opened };
@@ -106,7 +106,7 @@ function unsettledWorks(machine: Machine, { opened }: Open): number {
 export function nextExpiry(machine: Machine, now: Reading): number {
   const { session } = machine;
   if (session.kind !== "open" || machine.campaigns.size === 0) return Infinity;
-  // One that has passed while nothing hung on it is past: only a proof changes that.
+  // A date that has passed while no term depended on it stays past: only a proof changes that.
   let next = session.lifeline.announced === "lost" ? Infinity : nextInstant(session.lifeline, now);
   if (machine.settings.guarantee.keep === "per-hold")
     for (const campaign of machine.campaigns.values()) {

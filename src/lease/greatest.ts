@@ -1,5 +1,5 @@
-// LAW 10. The greatest token seen at a name, for each domain: values of different domains do not compare. A store that was replaced, or whose domain was
-// changed on purpose, counts anew, and what was seen of the old one must not keep anybody from leading.
+// The greatest token seen at a name, for each domain: values of different domains do not compare (law 10). A store that was replaced, or whose domain was
+// changed on purpose, counts anew, and tokens of the old one must not keep anybody from leading.
 //
 // What this is for: a grant whose token is not greater than one seen before shows that the store has forgotten. It is given back, never announced. No
 // exclusion rests on it, so that a domain may be forgotten here: only the last few are remembered.
@@ -7,10 +7,10 @@ import type { Token } from "./exchange.ts";
 
 export type Greatest = Pick<Token, "domain" | "value">;
 
-/** A store moves now and then, not all the time. */
+/** A store moves seldom. */
 const DOMAINS_MAX = 4;
 
-/** With this token among those seen; the domain seen last is the first. */
+/** The list with this token added; the domain seen last is the first. */
 export function noted(seen: readonly Greatest[], { domain, value }: Greatest): readonly Greatest[] {
   const known = greatestIn(seen, domain);
   if (known !== undefined && known >= value && seen[0]?.domain === domain) return seen;

@@ -1,4 +1,4 @@
-// What a store promises, as data: read by the machine, by `resolve()`, by the docs, by the conformance suite. No code.
+// What a store promises, as data. The machine, `resolve()`, the docs and the conformance suite read it. There is no code here.
 
 /** Whether a store gives tokens that grow. */
 export type Fencing = "fenced" | "unfenced";
@@ -28,7 +28,7 @@ export interface Guarantee<F extends Fencing = Fencing> {
   readonly store: string;
   /** How far it reaches. */
   readonly scope: "process" | "host" | "network";
-  /** Survives the loss of a minority of its servers. */
+  /** Whether it survives the loss of a minority of its servers. */
   readonly quorum: boolean;
   /** What the store can grant; anything else is refused with `why`. */
   readonly ttl: { readonly minMs: number; readonly maxMs: number; readonly stepMs: number; readonly why: string };

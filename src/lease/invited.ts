@@ -1,19 +1,19 @@
 // Who leads next: invitations, by which a term is transferred to a candidate, and by which candidates with a priority are preferred.
 //
 // An invitation is a hint that everybody who watches a name gets (exchange.ts, `Invitation`). It names a term by its token, and a candidate that is to lead after it.
-// Nobody is granted anything by it. Who leaves gives back, by the transition that `resign` has; who comes next claims, and the store gives it a fresh token. So no
-// invitation, however late, doubled, lost or made up, can make two leaders. The worst is that somebody else leads, or nobody for `yieldMs` (backoff.ts), which is
+// An invitation grants nothing. The leader that leaves gives the seat back, by the transition that `resign` has; the next one claims, and the store gives it a fresh token. So no
+// invitation, however late, doubled, lost or made up, can make two leaders. At worst another candidate leads, or nobody leads for `yieldMs` (backoff.ts), which is
 // at most one ttl. There are four rules.
 //
 //   the target     A waiting candidate that is invited by somebody else asks the leader of that term to leave (`askToLeave`), if it could claim at once. So a term is given
 //                  up for a candidate only after that candidate has answered. The leader obeys by asked.ts: only a request that names its own term.
-//   the others     A waiting candidate that hears that another is invited leaves a seat that it finds free to the other, for `yieldMs` and once for each term. A courtesy:
-//                  one that has not heard does not wait, and nobody relies on it.
+//   the others     A waiting candidate that hears that another is invited leaves a seat that it finds free to the other, for `yieldMs` and once for each term. This is a courtesy:
+//                  a candidate that has not heard does not wait, and nothing relies on it.
 //   the pleader    A waiting candidate with a priority invites itself, once in a ttl, for as long as another leads.
 //   the outranked  A leader that hears such an invitation for its own term gives the term up, if its own priority is lower and it has led for two ttls. The priority must be
 //                  greater: of two candidates at most one can ever push the other out. The time bounds how often a candidate that comes and goes can change the leader.
 //
-// Only in races. In a line the store's queue says who is next, and a waiting candidate hears only of the one before it.
+// This is only for races. In a line the store's queue says who is next, and a waiting candidate hears only of the one before it.
 import { schedule } from "../base/agenda.ts";
 import type { Reading } from "../base/clock.ts";
 import { isSameTerm } from "./asked.ts";
@@ -22,7 +22,7 @@ import { becomeEnding, type CampaignIn, isIn } from "./campaign.ts";
 import type { Invitation, Seat, Token } from "./exchange.ts";
 import { greatestIn } from "./greatest.ts";
 import { send } from "./report.ts";
-import type { Campaign, Effect, Machine, Request, Standing } from "./state.ts";
+import type { Campaign, Effect, Machine, Request, StandingStage } from "./state.ts";
 
 /** A term that is younger is not given up for a priority. */
 const LEAST_TENURE_TTLS = 2;
@@ -40,7 +40,7 @@ export function hearInvitation(
     return becomeEnding(campaign, "outranked", effects);
   if (!isIn(campaign, "standing") || isOld(campaign, invitation.token)) return;
   if (!isFor(machine, invitation)) return beCourteous(machine, campaign, invitation, now);
-  if (invitation.priority !== undefined) return; // its own plea
+  if (invitation.priority !== undefined) return; // it is this candidate's own plea
   campaign.courtesy = undefined; // the last invitation counts
   if (couldClaim(machine, campaign, now))
     speak(machine, { method: "askToLeave", name: campaign.name, token: invitation.token }, effects);
@@ -53,7 +53,7 @@ function isOutranked({ settings }: Machine, campaign: Campaign, invitation: Invi
   return !campaign.brief && now.mono - electedAt >= LEAST_TENURE_TTLS * settings.ttlMs;
 }
 
-/** A later term was seen at the name. Of another domain nothing is known (law 10). */
+/** A later term was seen at the name. Tokens of different domains do not compare (law 10), so of another domain nothing is known. */
 function isOld({ greatest }: Campaign, { domain, value }: Token): boolean {
   const seen = greatestIn(greatest, domain);
   return seen !== undefined && value < seen;
@@ -73,20 +73,20 @@ function beCourteous(machine: Machine, campaign: Campaign, { token, priority }: 
 }
 
 /** Whether a claim that would be sent now is put off, because another is invited. Once for each term: then the name is claimed, whether the other lives or not. */
-export function holdsBack(machine: Machine, campaign: CampaignIn<Standing>, now: Reading): boolean {
+export function holdsBack(machine: Machine, campaign: CampaignIn<StandingStage>, now: Reading): boolean {
   const { courtesy, stage } = campaign;
   if (courtesy === undefined || courtesy.isSpent || now.mono >= courtesy.until) return false;
-  if (stage.pursuit.bid !== undefined) return false; // law 7: this attempt has been sent, and is sent again until its answer is definite
+  if (stage.pursuit.bid !== undefined) return false; // an attempt without an answer is sent again until its answer is definite (law 7), so it is not put off
   courtesy.isSpent = true;
   stage.notBefore = Math.max(stage.notBefore, now.mono + yieldMs(machine));
   schedule(machine.agenda, campaign, stage.notBefore);
   return true;
 }
 
-/** A look has shown this seat. With a priority: those who lead and wait are told again that this candidate waits. */
+/** A look has shown this seat. A candidate with a priority then tells those who lead and wait again that it waits. */
 export function plead(
   machine: Machine,
-  campaign: CampaignIn<Standing>,
+  campaign: CampaignIn<StandingStage>,
   seat: Seat,
   now: Reading,
   effects: Effect[],
@@ -101,14 +101,14 @@ export function plead(
   speak(machine, { method: "invite", name: campaign.name, invitation: { token, to: candidate, priority } }, effects);
 }
 
-/** It has a session that is proven, the store answers it, and it is not to stay away. */
-function couldClaim({ session }: Machine, { stage }: CampaignIn<Standing>, now: Reading): boolean {
+/** Whether it has a session that is proven, the store answers it, and it is not to stay away. */
+function couldClaim({ session }: Machine, { stage }: CampaignIn<StandingStage>, now: Reading): boolean {
   return (
     session.kind === "open" && session.failures === 0 && stage.pursuit.failures === 0 && now.mono >= stage.notBefore
   );
 }
 
-/** What is lost of it is said again by whom it matters to. */
+/** If the message is lost, the sender says it again if it still matters. */
 function speak(machine: Machine, request: Request, effects: Effect[]): void {
   send(machine, { kind: "word" }, machine.settings.pace.requestTimeoutMs, request, effects);
 }

@@ -1,14 +1,15 @@
 // Sessions whose deadline has passed here, and which the store may still know: after an outage it counts them anew, and every candidate that stands, this one too,
 // would wait for a whole ttl. So each is ended at the store, as soon as that is allowed, and again until the store has answered.
 //
-// LAW 8. What ends a session frees its seats, so the work of its terms must have ended before:
+// LAW 8: drain, then release. Ending a session frees its seats, so the work of its terms must have ended before:
 //   - no term of it has unsettled work: `works` counts them, from the loss to the `settle` of each;
 //   - and `drainMs` have passed since the loss. A term of `campaign` or `start` is settled by its loss, because nobody tells us when its user has stopped.
 //     Its signal aborted no later than at the loss, and the drain is what users are promised for stopping: so they have had all of it, also where the
 //     loop was blocked and signal and loss came together. A session of which nothing was held has nobody to wait for.
 //   Until then it is left to run out at the store, as the session of a process that has died.
 //
-// Why two cannot lead: nobody here believes in a term of a lapsed session (law 1), nothing extends it (`session.opened` is another), and the request names that
+// Why two cannot lead: a deadline counts from the send (law 1), so nobody here believes in a term of a lapsed session; nothing extends it
+// (`session.opened` is another), and the request names that
 // session alone, so that it cannot touch what a later session holds. An old request that is still on its way is refused once the session is ended.
 import type { Reading } from "../base/clock.ts";
 import type { Released } from "./exchange.ts";
@@ -16,7 +17,7 @@ import { retryAfterMs } from "./backoff.ts";
 import { send } from "./report.ts";
 import type { Effect, LapsedSession, Machine, Open } from "./state.ts";
 
-/** A machine loses one after the other; those before are run out at the store in any case. */
+/** A machine loses its sessions one after the other; earlier ones have run out at the store in any case. */
 const LAPSED_MAX = 3;
 
 /** The deadline of `open` has passed; `works` of its terms have not settled. */
@@ -32,7 +33,7 @@ export function noteSettled(machine: Machine, opened: number): void {
   for (const lapsed of machine.lapsed) if (lapsed.opened === opened) lapsed.works--;
 }
 
-/** The store answers again: no pause is worth while. */
+/** The store answers again: the request is sent without a pause. */
 export function hastenLapsed(machine: Machine, now: Reading): void {
   for (const lapsed of machine.lapsed) lapsed.endAt = Math.max(now.mono, lapsed.notBefore);
 }
@@ -57,7 +58,7 @@ function mayEnd({ works, errand }: LapsedSession): boolean {
   return works === 0 && errand === 0;
 }
 
-/** The store's answer to the end of lapsed session `opened`: it is over, or told again. What will never be accepted runs out by itself. */
+/** The store's answer to the end of lapsed session `opened`: it is over, or the request is sent again. If the store will never accept it, the session runs out by itself. */
 export function handleLapsed(machine: Machine, opened: number, answer: Released, now: Reading): void {
   const index = machine.lapsed.findIndex((lapsed) => lapsed.opened === opened);
   const lapsed = machine.lapsed[index];

@@ -1,7 +1,7 @@
 // The line: the store orders candidates by when they joined, and the first one leads. Each waits only for those before it.
 //
 // Why at most one leads: the store puts each entry once into a total order and removes an entry only when it was given back or its
-//   session is over by the store's own judgement, after which law 1 has ended that holder's belief. `granted` is the store's word, given by
+//   session is over by the store's own judgement; by then the holder's deadline, which counts from the send (law 1), has passed. `granted` is the store's word, given by
 //   the same kind of request that joins, that my entry is the first. A look or a hint that shows nobody ahead proves nothing (it may be
 //   stale): it only makes the candidate ask again by a claim with the same bid.
 // An entry that a look does not show is asked for by such a claim too: one that is gone joins again by it, at the end. An entry of which a keep has said
@@ -11,7 +11,7 @@ import type { Reading } from "../base/clock.ts";
 import { nextPollAt } from "./backoff.ts";
 import { type CampaignIn, noteSeat } from "./campaign.ts";
 import type { Hold, Seat } from "./exchange.ts";
-import type { Effect, LinePursuit, Machine, Open, Standing } from "./state.ts";
+import type { Effect, LinePursuit, Machine, Open, StandingStage } from "./state.ts";
 
 /** What a due pursuit does next. */
 export function nextLineMove(pursuit: LinePursuit): "claim" | "look" {
@@ -25,7 +25,7 @@ export function nextLineMove(pursuit: LinePursuit): "claim" | "look" {
 export function handleWaiting(
   machine: Machine,
   open: Open,
-  campaign: CampaignIn<Standing>,
+  campaign: CampaignIn<StandingStage>,
   pursuit: LinePursuit,
   hold: Hold,
   now: Reading,
@@ -51,7 +51,7 @@ function nextAt(machine: Machine, pursuit: LinePursuit, now: Reading): number {
 /** A look answered where I stand. */
 export function handleLineSeat(
   machine: Machine,
-  campaign: CampaignIn<Standing>,
+  campaign: CampaignIn<StandingStage>,
   pursuit: LinePursuit,
   seat: Seat,
   now: Reading,

@@ -48,7 +48,7 @@ import { doubtHold, rotaOf } from "./rota.ts";
 import { send } from "./report.ts";
 import { askRenewal, openSession, sendFarewell, sendKeep, sendLeftovers } from "./session.ts";
 import type { Settings } from "./settings.ts";
-import type { Campaign, Effect, Input, Machine, Open, Pursuit, Standing } from "./state.ts";
+import type { Campaign, Effect, Input, Machine, Open, Pursuit, StandingStage } from "./state.ts";
 
 export function createMachine(settings: Settings, nonce: string, seed: number): Machine {
   const rng = createRng(seed);
@@ -131,7 +131,7 @@ export { isBehindClock } from "./expiry.ts";
 
 // ---- questions, answered by the clock ------------------------------------------------------------------------------------------------
 
-/** LAW 3: is the term of `bid` held at `now`? */
+/** Held is computed, not remembered (law 3): is the term of `bid` held at `now`? */
 export function isHeld(machine: Machine, name: Name, bid: Bid, now: Reading): boolean {
   const campaign = machine.campaigns.get(name);
   return campaign !== undefined && heldTerm(campaign)?.hold.bid === bid && isHeldAt(campaign, now);
@@ -145,7 +145,7 @@ export function termState(machine: Machine, name: Name, bid: Bid, now: Reading):
   return isIn(campaign, "ending") && state !== "lost" ? "ending" : state;
 }
 
-/** Why the term of `bid` ends or has ended, as far as the books still show it. */
+/** Why the term of `bid` ends or has ended, as far as the machine still knows it. */
 export function lossOf(machine: Machine, name: Name, bid: Bid): LossReason | undefined {
   const stage = machine.campaigns.get(name)?.stage;
   return (stage?.kind === "ending" || stage?.kind === "settling") && stage.term.hold.bid === bid
@@ -187,7 +187,7 @@ function handleStand(machine: Machine, input: InputOf<"stand">, now: Reading, ef
   campaign.brief = brief;
 }
 
-/** LAW 15: the store says how much may hang on one session. */
+/** The terms of one candidate share one session (law 15): the store says how many one session may hold. */
 function refuseFull(machine: Machine, name: Name, effects: Effect[]): void {
   const { store, holdsPerSession } = machine.settings.guarantee;
   const message = `"${name}": this candidate stands for ${holdsPerSession} names, which is what ${store} allows for one session. Make another candidate for more.`;
@@ -213,7 +213,7 @@ function handleHint(machine: Machine, hint: Hint, now: Reading, effects: Effect[
 
 function hearOfSeat(
   machine: Machine,
-  campaign: CampaignIn<Standing>,
+  campaign: CampaignIn<StandingStage>,
   { seat }: Hint,
   now: Reading,
   effects: Effect[],
@@ -239,7 +239,7 @@ function noteBeat({ session }: Machine, { opened, beat }: InputOf<"beat">): void
   else learnBeats(session, [beat]);
 }
 
-/** For the reason only: what the thread does not send, nobody proves. */
+/** For the reason only: keeps that the thread does not send cannot be proven. */
 function noteStall({ session }: Machine, opened: number): void {
   if (session.kind === "open" && session.opened === opened) session.stalled = true;
 }
@@ -274,7 +274,7 @@ function renewIfDue(machine: Machine, now: Reading, effects: Effect[]): void {
     sendKeep(machine, session, rotaOf, now, effects);
 }
 
-/** Many thousand terms that are lost together settle one by one, without a session: all are looked at once, not once for each. */
+/** Many thousand terms that are lost together settle one by one, without a session. All campaigns are then looked at once, not once for each term. */
 function needsSession(machine: Machine): boolean {
   if (machine.noneStands) return false;
   for (const campaign of machine.campaigns.values()) if (isIn(campaign, "standing")) return true;
@@ -330,7 +330,7 @@ function markSent(machine: Machine, name: Name, errand: number): void {
 
 function pursue(
   machine: Machine,
-  campaign: CampaignIn<Standing>,
+  campaign: CampaignIn<StandingStage>,
   now: Reading,
   claims: Claim[],
   questions: Question[],
@@ -350,7 +350,7 @@ function pursue(
     return;
   }
   if (holdsBack(machine, campaign, now)) return;
-  // A claim granted now could not be announced, or (manual renewal) proves nothing in this invocation: first a keep, or a claim that confirms the last one.
+  // A claim granted now could not be announced, or (with manual renewal) proves nothing in this invocation. So a keep comes first, or a claim that confirms the last keep.
   pursuit.onCredit = !canWin && hasCredit(machine, session, pursuit, now);
   pursuit.awaitsProof = !canWin && !pursuit.onCredit;
   if (pursuit.awaitsProof) {
@@ -364,11 +364,11 @@ function pursue(
 
 function hasTimeToWin(open: Open, now: Reading): boolean {
   const state = stateOf(open.lifeline, now);
-  // By hearsay alone the last proof may be old: what is won needs the time for another.
+  // The store only said that the session lives, so the last proof may be old: a term that is won needs the time for another proof.
   return state === "safe" || (state === "jeopardy" && !open.hearsay);
 }
 
-/** LAW 7: the same attempt while its outcome is unknown, dated at its first send; else a new one. */
+/** A claim without an answer is sent again as the same attempt, dated at its first send (law 7); otherwise this is a new attempt. */
 function claimOf(machine: Machine, open: Open, campaign: Campaign, pursuit: Pursuit, now: Reading): Claim {
   if (pursuit.bid === undefined) {
     pursuit.bid = nextBid(machine);

@@ -1,10 +1,10 @@
-// A memo as the machine is asked for it, and what the store answers. An answer moves no deadline (law 6): it may only end the term, where it shows that the seat or
-// the session is gone (law 5).
+// A write of a memo as the machine is asked for it, and what the store answers. Only an answered renewal extends a term (law 6), so this answer moves no deadline. It may only end
+// the term, if it shows that the seat or the session is gone: then signal and loss come at once (law 5).
 import type { Reading } from "../base/clock.ts";
 import { ConclaveError, TermLostError } from "../base/errors.ts";
 import type { Refused, Unknown } from "../base/outcome.ts";
 import { becomeLost, heldTerm, isIn } from "./campaign.ts";
-import type { Hold, Memo, MemosRead, MemoWritten, Name } from "./exchange.ts";
+import type { Hold, StoredMemo, MemosRead, MemoWritten, Name } from "./exchange.ts";
 import { endSession } from "./expiry.ts";
 import { advance, conclude, keyOf, postpone } from "./memo-book.ts";
 import { emitError, errorOf } from "./report.ts";
@@ -30,7 +30,7 @@ export function handleMemo(machine: Machine, input: Extract<Input, { type: "memo
   if (memos !== undefined && memo.retryAt === Infinity) advance(machine, session, memos, memo, effects);
 }
 
-/** An answer for a term that is over is dropped: those who waited for it have been told. */
+/** An answer for a term that is over is dropped: the callers that waited for it have been told. */
 export function handleMemoAnswer(
   machine: Machine,
   id: number,
@@ -96,7 +96,7 @@ function hearWritten(
  * An earlier write of this very term that came late, after it had been given up, is written over: the tries of the present one were sent over a version that will not
  * stand again, so that none of them is applied behind our back. Anything else was written past the seat: by hand, or by a copy of this process.
  */
-function hearConflict(hold: Hold, memo: MemoKey, stands: Memo | undefined, effects: Effect[]): void {
+function hearConflict(hold: Hold, memo: MemoKey, stands: StoredMemo | undefined, effects: Effect[]): void {
   if (isOf(hold, stands) && stands.n < memo.n) {
     memo.over = stands.version;
     return;
@@ -106,7 +106,7 @@ function hearConflict(hold: Hold, memo: MemoKey, stands: Memo | undefined, effec
   conclude(memo, new ConclaveError("STORE_FOREIGN_DATA", message), effects);
 }
 
-function isOf({ token }: Hold, memo: Memo | undefined): memo is Memo {
+function isOf({ token }: Hold, memo: StoredMemo | undefined): memo is StoredMemo {
   return memo !== undefined && memo.token.value === token?.value && memo.token.bid === token.bid;
 }
 

@@ -24,7 +24,7 @@ import { prefixOf } from "./beats.ts";
 import { type CampaignIn, noteSeat } from "./campaign.ts";
 import { silenceMs } from "./deadline.ts";
 import { type Bid, type Seat, VACANT, type Version } from "./exchange.ts";
-import type { Effect, Machine, RacePursuit, Standing } from "./state.ts";
+import type { Effect, Machine, RacePursuit, StandingStage } from "./state.ts";
 
 /** What a due pursuit does next. `canWin`: a grant could be used now. */
 export function nextRaceMove(pursuit: RacePursuit, canWin: boolean, now: Reading): "claim" | "look" {
@@ -43,7 +43,7 @@ export function nextOver({ hopeful, seen }: RacePursuit): Version | undefined {
  */
 export function handleBeaten(
   machine: Machine,
-  campaign: CampaignIn<Standing>,
+  campaign: CampaignIn<StandingStage>,
   pursuit: RacePursuit,
   seat: Seat,
   now: Reading,
@@ -61,7 +61,7 @@ export function handleBeaten(
  */
 export function hearWithAll(
   machine: Machine,
-  campaign: CampaignIn<Standing>,
+  campaign: CampaignIn<StandingStage>,
   pursuit: RacePursuit,
   seat: Seat,
   now: Reading,
@@ -83,7 +83,7 @@ export function hearWithAll(
 /** A look, or a lost swap, showed this seat; the answer has just been received. */
 export function handleRaceSeat(
   machine: Machine,
-  campaign: CampaignIn<Standing>,
+  campaign: CampaignIn<StandingStage>,
   pursuit: RacePursuit,
   seat: Seat,
   now: Reading,

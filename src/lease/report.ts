@@ -30,7 +30,7 @@ export function emitError(effects: Effect[], during: Doing, error: ConclaveError
   emit(effects, { type: "error", error, during, ...(election === undefined ? {} : { election }) });
 }
 
-/** Law 9: before the first successful exchange a refusal that trying again cannot help ends everything. */
+/** A call rejects only before the first successful exchange (law 9): then a refusal that trying again cannot help ends everything. */
 export function isFatal(machine: Machine, outcome: Unknown | Refused): boolean {
   return !machine.reached && outcome.kind === "refused" && !outcome.retryable;
 }

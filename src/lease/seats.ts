@@ -21,13 +21,13 @@ export interface SeatSearch {
   readonly order: readonly number[];
   /** So many of them have been asked for. */
   asked: number;
-  /** Where this call stands, and was not granted anything: true once that seat has answered that another stands before. */
+  /** Seats where this call stands and was not granted anything: true once that seat has answered that another stands before. */
   readonly standing: Map<number, boolean>;
   /** The permit. */
   held: number | undefined;
-  /** Nothing is wanted any more. */
+  /** Whether nothing is wanted any more. */
   isOver: boolean;
-  /** Gives up when all seats are taken. */
+  /** Whether the call gives up when all seats are taken. */
   readonly triesOnce: boolean;
 }
 
@@ -71,7 +71,7 @@ export function stepSearch(search: SeatSearch, input: SeatInput): readonly SeatE
   }
 }
 
-/** RULE 1. */
+/** The next seat is asked for only when the one before has answered (rule 1). */
 function askNext(search: SeatSearch): readonly SeatEffect[] {
   const seat = search.order[search.asked];
   if (seat === undefined || search.held !== undefined || search.isOver) return [];
@@ -80,7 +80,7 @@ function askNext(search: SeatSearch): readonly SeatEffect[] {
   return [{ type: "stand", seat }];
 }
 
-/** RULE 2. A seat says it again and again while it is taken; only the first time asks for the next one. */
+/** A candidate that was refused at a seat goes on waiting there while it asks for the next (rule 2). A seat says again and again that it is taken; only the first time asks for the next one. */
 function contested(search: SeatSearch, seat: number): readonly SeatEffect[] {
   if (search.standing.get(seat) !== false) return [];
   search.standing.set(seat, true);
@@ -88,7 +88,7 @@ function contested(search: SeatSearch, seat: number): readonly SeatEffect[] {
   return askNext(search);
 }
 
-/** RULE 3. */
+/** The first grant is the permit, and the candidate leaves all other seats (rule 3). */
 function granted(search: SeatSearch, seat: number): readonly SeatEffect[] {
   search.standing.delete(seat);
   if (search.held !== undefined || search.isOver) return [{ type: "leave", seat }];

@@ -29,7 +29,7 @@ const LONGEST_RELEASE_MS = 2000;
  * `SAFETY_POLL_TTLS`), and together that is to be no more. A keep without an answer is followed by others before the ttl is over.
  */
 const WAITING_RHYTHM = 0.4;
-/** Every so manieth keep looks for strays, whether anything is in doubt or not. */
+/** How often a keep looks for strays, whether anything is in doubt or not: one in so many. */
 const STRAYS_EVERY = 32;
 /** So many keeps in a row, sent after a doubt, must have found nothing: a request that was given up may be applied for as long as the network keeps it. */
 const CLEAN_SEARCHES = 8;
@@ -67,7 +67,7 @@ export function openSession(machine: Machine, now: Reading, effects: Effect[]): 
   );
 }
 
-/** The store ended a session. LAW 9: the first time nothing is waited for; then pauses grow, until a keep is proven. */
+/** The store ended a session. A loss is not the end (law 9): the first time the next session is opened at once; then pauses grow, until a keep is proven. */
 export function countBarren(machine: Machine, wasProven: boolean, now: Reading): void {
   machine.openAt = machine.barren === 0 ? now.mono : now.mono + retryAfterMs(machine, machine.barren);
   machine.barren = wasProven ? 0 : machine.barren + 1;
@@ -127,7 +127,7 @@ export function establish(
 }
 
 /**
- * LAW 1 takes off what the judge may be early by. A store that learns that only from its server declares what it can before, and tells with the opening: the
+ * The deadline (law 1) is shortened by the time that the judge may be early. A store that learns this time only from its server declares before what it can, and tells the rest with the opening: the
  * session's own number counts, for every deadline that is computed from one of its keeps.
  */
 function boundsOf({ margins, drainMs }: Settings, met: Met | undefined): Bounds {
@@ -135,7 +135,7 @@ function boundsOf({ margins, drainMs }: Settings, met: Met | undefined): Bounds 
   return { margins: { ...margins, extraMarginMs }, drainMs };
 }
 
-/** A keep now, beyond the rhythm: one that is in flight does not count, it left before. */
+/** Asks for a keep now, beyond the rhythm. A keep that is in flight does not count, because it left before. */
 export function askRenewal(open: Open, now: Reading): void {
   open.renewalAsked = open.keepsSent + 1;
   open.renewAt = now.mono;
@@ -192,7 +192,7 @@ function wishOf(proof: boolean, strays: boolean, carriesAll: boolean): KeepWish 
   return wish;
 }
 
-/** Whether anything hangs on the session's deadline. */
+/** Whether any term depends on the session's deadline. */
 export function hasTerms(machine: Machine): boolean {
   for (const { stage } of machine.campaigns.values())
     if (stage.kind === "leading" || stage.kind === "ending") return true;
@@ -205,7 +205,10 @@ export function noteSearch(open: Open, keep: number, found: number): void {
   else if (keep >= open.doubtedAt + CLEAN_SEARCHES) open.doubtedAt = -1;
 }
 
-/** The session lives, says the store without proof: LAW 6, nothing is extended. What was won meanwhile needs a proof in its own rhythm. */
+/**
+ * The store says without proof that the session lives: only an answered renewal that proves something extends a term (law 6), so nothing is extended.
+ * What was won meanwhile needs a proof in its own rhythm.
+ */
 export function hearSay(
   machine: Machine,
   open: Open,
@@ -324,7 +327,7 @@ export function strikeLeftover(open: Open, hold: Hold): void {
 export function sendLeftovers(machine: Machine, open: Open, effects: Effect[]): void {
   const holds = open.leftovers.slice();
   open.leftoversAt = Infinity;
-  if (holds.length === 0) return; // what was left behind again meanwhile has been given back by the release in flight
+  if (holds.length === 0) return; // an entry that was left behind again meanwhile has been given back by the release in flight
   const errand = { kind: "release", opened: open.opened, holds, last: false } as const;
   const request = { method: "release", will: { session: open.session, holds, endSession: false } } as const;
   open.leftoversErrand = send(machine, errand, releaseTimeoutMs(open), request, effects);
@@ -337,7 +340,7 @@ export function sendFarewell(machine: Machine, open: Open, last: boolean, effect
   send(machine, errand, releaseTimeoutMs(open), request, effects);
 }
 
-/** Somebody may be waiting for this process to end. What is not answered by then is said again, or runs out by itself: a release only hastens the next leader. */
+/** A caller may wait for this process to end. A release without an answer by then is sent again, or the session runs out by itself: a release only hastens the next leader. */
 function releaseTimeoutMs(open: Open): number {
   return Math.min(open.pace.requestTimeoutMs, LONGEST_RELEASE_MS);
 }

@@ -1,5 +1,5 @@
-// What a candidate runs with: complete, frozen, every number derived once and its relations checked. `resolveSettings` is pure, changes
-// nothing, and either returns the whole or throws one CONFIG_INVALID that lists every problem.
+// The settings that a candidate runs with: complete, frozen, every number derived once and its relations checked. `resolveSettings` is pure, changes
+// nothing, and either returns all settings or throws one CONFIG_INVALID that lists every problem.
 import type { Grain } from "../base/clock.ts";
 import { invalidConfig } from "../base/errors.ts";
 import { show } from "../base/show.ts";
@@ -11,17 +11,17 @@ import type { Guarantee } from "./guarantee.ts";
 /** Bound on the rate error of a running clock. Quartz is good to 0.01 %, a virtual machine under load to 0.1 %. */
 const DEFAULT_RHO = 0.005;
 const DEFAULT_TTL_MS = 15_000;
-/** A renewal must have at least this long, or a busy event loop alone costs the term. */
+/** A renewal must have at least this long; otherwise a busy event loop alone costs the term. */
 const LEAST_REQUEST_MS = 10;
 const LONGEST_REQUEST_MS = 10_000;
-/** A leader that hangs for good is kept in office for so many ttls at most. */
+/** A leader that hangs for good keeps its term for at most so many ttls. */
 const MOST_STALL_TTLS = 100;
 const GREATEST_PRIORITY = 1000;
 /** With a watch, polling only covers hints that got lost. */
 const LONGEST_POLL_MS = 15_000;
-/** Without a watch a look is all that tells of a leader who has left. */
+/** Without a watch only a look shows that a leader has left. */
 const LONGEST_LOOK_MS = 1_000;
-/** Where a watch tells everything until it ends, and is then begun anew: so seldom, and more seldom with a long ttl, or most of what is sent would be looks. */
+/** For stores whose watch tells everything until it ends, and is then begun anew. Looks are seldom there, and more seldom with a long ttl; otherwise most requests would be looks. */
 const SAFETY_POLL_MS = 60_000;
 const SAFETY_POLL_TTLS = 8;
 
@@ -30,18 +30,18 @@ export interface Settings {
   readonly ttlMs: number;
   readonly drainMs: number;
   readonly renewal: "loop" | "thread" | "manual";
-  /** Renewal by a thread: it stops once the main loop has not turned for so long. Otherwise Infinity. */
+  /** For renewal by a thread: the thread stops once the main loop has not turned for so long. Otherwise Infinity. */
   readonly stallAfterMs: number;
-  /** A term is given up when it has been led for so long. Infinity: never for that. */
+  /** A term is given up when it has been led for so long. Infinity: never. */
   readonly maxTenureMs: number;
-  /** A leader makes way for a candidate with a greater one (invited.ts). 0: it has none. */
+  /** A leader makes way for a candidate with a greater priority (invited.ts). 0: it has none. */
   readonly priority: number;
   readonly margins: Margins;
-  /** For the ttl that was asked for; a session granted another has its own (`paceOf`). */
+  /** For the ttl that was asked for; a session that was granted another ttl has its own pace (`paceOf`). */
   readonly pace: Pace;
   /** How often a waiting candidate looks when no hint comes. */
   readonly pollMs: number;
-  /** Law 13: how long a proven death is waited for where the term is unfenced. */
+  /** A fast takeover needs fencing (law 13): how long to wait after a proven death where the term is unfenced. */
   readonly quietMs: number;
   /** First pause after a lost term; doubles while terms stay short. */
   readonly coolDownMs: number;

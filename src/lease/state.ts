@@ -46,7 +46,7 @@ export interface Machine {
   /** In [0, 1): where in the poll interval this machine looks. */
   readonly pollPhase: number;
   session: SessionStage;
-  /** Over here, and perhaps not yet at the store (lapsed.ts). */
+  /** Sessions that are over here, and perhaps not yet at the store (lapsed.ts). */
   readonly lapsed: LapsedSession[];
   /** Only names that are wanted, held or not yet settled; an idle name has no entry. */
   readonly campaigns: Map<Name, Campaign>;
@@ -56,9 +56,9 @@ export interface Machine {
   readonly agenda: Agenda<Campaign>;
   /** Of each term that has written a memo, what it knows of them (memo-book.ts). */
   readonly memos: Map<Name, TermMemos>;
-  /** No memo is to be sent again before. */
+  /** No memo is sent again before this instant. */
   memosDueAt: number;
-  /** No term has been led for `maxTenureMs` before (tenure.ts). */
+  /** Before this instant no term has been led for `maxTenureMs` (tenure.ts). */
   tenureDueAt: number;
   /** Requests without an answer. */
   readonly errands: Map<number, Errand>;
@@ -72,7 +72,7 @@ export interface Machine {
   closing: "no" | "yes" | "ended";
   /** Sessions in a row that the store ended before a keep of theirs was proven. */
   barren: number;
-  /** The next session is not opened before. */
+  /** The next session is not opened before this instant. */
   openAt: number;
 }
 
@@ -90,7 +90,7 @@ export interface Opening {
   readonly kind: "opening";
   readonly opened: number;
   spec: SessionSpec;
-  /** Before the FIRST try: tries with one nonce are one opening. */
+  /** Read before the FIRST try: tries with one nonce are one opening. */
   readonly firstSentAt: Reading;
   errand: number;
   retryAt: number;
@@ -103,9 +103,9 @@ export interface Open {
   /** Only its beats change. */
   session: Session;
   readonly pace: Pace;
-  /** The settings' own, but for what its opening has shown of the server. */
+  /** The margins of the settings, but for what its opening has shown of the server. */
   readonly bounds: Bounds;
-  /** What an answer must be to prove anything: the guarantee's own, but for the same. */
+  /** What an answer must be to prove anything: as the guarantee says, but for what its opening has shown. */
   readonly proof: { readonly withinMs: number; readonly apartMs: number };
   readonly lifeline: Lifeline;
   /** The keep in flight, 0 for none: one at a time. */
@@ -115,7 +115,7 @@ export interface Open {
   keepProven: number;
   /** When the last answered keep was sent: what `previous-send` stores prove. */
   answeredSentAt: Reading;
-  /** By which it was answered (`Kept.road`). */
+  /** The road by which it was answered (`Kept.road`). */
   answeredRoad: string | undefined;
   renewAt: number;
   /** A keep of at least this number was asked for, beyond the rhythm. */
@@ -131,7 +131,7 @@ export interface Open {
   missed: boolean;
   /** The renewal thread has stopped because the main loop did not turn; until the next proven keep. */
   stalled: boolean;
-  /** To be given back as soon as the store listens. */
+  /** Entries to be given back as soon as the store listens. */
   readonly leftovers: Hold[];
   leftoversAt: number;
   leftoversErrand: number;
@@ -148,7 +148,7 @@ export interface Heard {
 export interface LapsedSession {
   readonly opened: number;
   readonly session: Session;
-  /** Of its terms, those whose work has not settled. */
+  /** How many of its terms have work that has not settled. */
   works: number;
   readonly notBefore: number;
   endAt: number;
@@ -160,7 +160,7 @@ export interface LapsedSession {
 
 export interface Campaign extends AgendaEntry {
   readonly name: Name;
-  /** Stand again when the present term has ended. */
+  /** Whether the campaign stands again when the present term has ended. */
   wanted: boolean;
   /** What leader() shows beside the id. */
   value: string;
@@ -181,13 +181,13 @@ export interface Campaign extends AgendaEntry {
   reported: Bid | string | undefined;
   /** Another was invited to lead next (invited.ts). */
   courtesy: Courtesy | undefined;
-  /** With a priority: not before then it is said again that this candidate waits. */
+  /** For a candidate with a priority: before this instant it does not say again that it waits. */
   pleadAt: number;
 }
 
-export type Stage = Standing | Leading | Ending | Settling;
+export type Stage = StandingStage | LeadingStage | EndingStage | SettlingStage;
 
-export interface Standing {
+export interface StandingStage {
   readonly kind: "standing";
   readonly pursuit: Pursuit;
   /** Manual renewal: a keep of at least this number must be proven before anything is claimed. */
@@ -196,20 +196,20 @@ export interface Standing {
   notBefore: number;
 }
 
-export interface Leading {
+export interface LeadingStage {
   readonly kind: "leading";
   readonly term: TermRecord;
 }
 
 /** The signal has aborted; still held until the work has settled or the deadline comes. */
-export interface Ending {
+export interface EndingStage {
   readonly kind: "ending";
   readonly term: TermRecord;
   readonly reason: LossReason;
 }
 
 /** No longer held. Waits for the work of a lost term, or for the store's answer to a release. */
-export interface Settling {
+export interface SettlingStage {
   readonly kind: "settling";
   readonly term: TermRecord;
   readonly reason: LossReason;
@@ -251,13 +251,13 @@ export interface RacePursuit extends Attempt {
   readonly shape: "race";
   /** The version the unanswered claim replaces. */
   over: Version | undefined;
-  seen: Seen | undefined;
-  /** Vacant, for all we know: nothing was seen yet, or a hint says so. */
+  seen: SeenVersion | undefined;
+  /** The seat is vacant, for all we know: nothing was seen yet, or a hint says so. */
   hopeful: boolean;
 }
 
 /** A version that was looked at, and from when on it may be replaced (Infinity: never while it stands). */
-export interface Seen {
+export interface SeenVersion {
   readonly version: Version;
   readonly takeAt: number;
 }

@@ -10,11 +10,11 @@ const ONCE_PER_FLEET = Symbol.for("conclave.nestjs.once-per-fleet");
 type Method = (...args: unknown[]) => unknown;
 
 /** Where `IfLeading` finds the terms: object that has the method → by name, what runs work in the present term. */
-export type Run = (work: (term: UnfencedTerm) => Promise<unknown>) => Promise<unknown>;
-const runs = new WeakMap<object, ReadonlyMap<string, Run>>();
+export type RunInTerm = (work: (term: UnfencedTerm) => Promise<unknown>) => Promise<unknown>;
+const runs = new WeakMap<object, ReadonlyMap<string, RunInTerm>>();
 
 /** What is known of the elections that the methods of an object name. */
-export function connect(instance: object, byName: ReadonlyMap<string, Run>): void {
+export function connect(instance: object, byName: ReadonlyMap<string, RunInTerm>): void {
   runs.set(instance, byName);
 }
 

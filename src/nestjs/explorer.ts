@@ -3,8 +3,8 @@ import type { DiscoveryService } from "@nestjs/core";
 import type { Election } from "../election/face.ts";
 import type { UnfencedTerm } from "../election/term.ts";
 import { ElectionSchedule, type SlotRun } from "../schedule/schedule.ts";
-import { connect, type Marked, markedMethods, type Run } from "./decorators.ts";
-import { Standing, type StandingOptions, type Work } from "./standing.ts";
+import { connect, type Marked, markedMethods, type RunInTerm } from "./decorators.ts";
+import { Standing, type StandingOptions, type TermWork } from "./standing.ts";
 
 interface Found extends Marked {
   readonly instance: object;
@@ -33,7 +33,7 @@ export class Explorer {
     const byName = new Map(
       Array.from(this.#standings.keys(), (name) => [
         name,
-        (work: Parameters<Run>[0]) => this.#electionOf(name).ifLeading(work),
+        (work: Parameters<RunInTerm>[0]) => this.#electionOf(name).ifLeading(work),
       ]),
     );
     for (const instance of new Set(found.map((each) => each.instance))) connect(instance, byName);
@@ -78,7 +78,7 @@ function scheduledBy(
   return new ElectionSchedule(election, slots?.when ?? "", work, { ...slots?.options, key });
 }
 
-function workOf({ instance, method }: Found): Work {
+function workOf({ instance, method }: Found): TermWork {
   return {
     name: `${instance.constructor.name}.${method}`,
     run: async (term) => {

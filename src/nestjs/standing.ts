@@ -4,7 +4,7 @@ import type { Election } from "../election/face.ts";
 import { nap } from "../election/nap.ts";
 import type { UnfencedTerm } from "../election/term.ts";
 
-export interface Work {
+export interface TermWork {
   readonly name: string;
   readonly run: (term: UnfencedTerm) => Promise<unknown>;
 }
@@ -12,7 +12,7 @@ export interface Work {
 export interface StandingOptions {
   readonly election: Election<UnfencedTerm>;
   /** Methods to run in each term. */
-  readonly works: readonly Work[];
+  readonly works: readonly TermWork[];
   /** Whether it is led also while no method runs, for calls. */
   readonly isAsked: boolean;
   readonly log: { log(line: string): void; error(line: string, stack?: string): void };

@@ -1,6 +1,6 @@
-// What operators see of a group, and what they can ask for. Reads and looks: hints, and no proof.
+// What operators see of a group, and what they can ask for. Everything that is read here is a hint, and no proof.
 import type { Candidate } from "../election/face.ts";
-import type { Call, Memo, Seat, Store } from "../stores/contract.ts";
+import type { Call, StoredMemo, Seat, Store } from "../stores/contract.ts";
 import { readAllMemos } from "../stores/memos.ts";
 import { ConclaveError } from "../base/errors.ts";
 import { askedOnce } from "../base/outcome.ts";
@@ -22,7 +22,7 @@ import { EMPTY_REGISTRY, parseIndex, parseRegistry, parseStatement, type Registr
 
 export interface LeadStatus {
   readonly partition: number;
-  /** Undefined: it was never assigned. */
+  /** Undefined: the partition was never assigned. */
   readonly member: string | undefined;
   readonly epoch: bigint | undefined;
   /** assigned: to a session that is in its seat. revoked: its member is asked to stop. unled: nobody, or a session that is not in its seat. */
@@ -31,7 +31,7 @@ export interface LeadStatus {
 
 export interface MemberStatus {
   readonly id: string;
-  /** Somebody is in its seat, and has said so. */
+  /** A session is in its seat, and has said so. */
   readonly isThere: boolean;
   readonly leads: number;
   readonly revoked: number;
@@ -49,7 +49,7 @@ export interface GroupStatus {
   readonly transfers: ReadonlyMap<number, string>;
 }
 
-/** Undefined: there is no such group, as far as the store knows. */
+/** Undefined: the store knows no such group. */
 export async function groupStatus(store: Store, group: string, call: Call): Promise<GroupStatus | undefined> {
   checkGroup(group, "conclave partitions");
   const memos = await readAllMemos(store, controllerName(group), call);
@@ -99,9 +99,9 @@ function tokenOf(id: string, seat: Seat | undefined): readonly (readonly [string
 }
 
 function leadsOf(
-  memos: readonly Memo[],
+  memos: readonly StoredMemo[],
   group: string,
-  index: Memo | undefined,
+  index: StoredMemo | undefined,
   there: ReadonlyMap<string, bigint>,
 ): readonly LeadStatus[] {
   if (index === undefined) return [];
@@ -153,7 +153,7 @@ async function memberOf(
   };
 }
 
-/** False: no member of that id was ever there. */
+/** False: there never was a member of that id. */
 export async function drainMember(
   candidate: Candidate,
   group: string,
@@ -168,7 +168,7 @@ export async function drainMember(
   return isKnown;
 }
 
-/** False: no member of that id was ever there. `to` undefined: any member may lead it again. */
+/** False: there never was a member of that id. `to` undefined: any member may lead it again. */
 export async function transferPartition(
   candidate: Candidate,
   group: string,

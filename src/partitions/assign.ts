@@ -1,5 +1,5 @@
-// Who should lead each partition: sticky, balanced by weight, with few moves. Pure; the same order gives the same answer. It only wishes: what may be taken from whom, and when, is decided by
-// the controller (controller.ts), and safety does not depend on this file.
+// Who should lead each partition: sticky, balanced by weight, with few moves. Pure; the same order gives the same answer. Its answer is only a wish: the controller (controller.ts) decides what may be
+// taken from whom, and when. Safety does not depend on this file.
 //
 //   sticky     A partition stays where it is, unless its owner is gone or drains, somebody asked for a transfer, or balance needs the move.
 //   crash      When a member is gone, only its partitions move: each goes to the member with the least load for its weight.
@@ -13,18 +13,18 @@
 import { LoadHeap } from "./load-heap.ts";
 
 export interface AssignMember {
-  /** Above 0, relative to the others'. */
+  /** Above 0, relative to the weights of the others. */
   readonly weight: number;
   readonly zone?: string | undefined;
-  /** Gives away what it has, and gets nothing. */
+  /** The member gives its partitions away, and gets none. */
   readonly isDraining?: boolean | undefined;
 }
 
 export interface AssignOrder {
   readonly members: readonly AssignMember[];
-  /** For each partition: the place of its owner among the members; NOBODY; or FIXED, if it is with somebody whom it cannot be taken from yet. */
+  /** For each partition: the place of its owner among the members; NOBODY; or FIXED, if its owner cannot give it up yet. */
   readonly owners: Int32Array;
-  /** Of each partition; 1 where there is none. */
+  /** The weight of each partition; all are 1 if undefined. */
   readonly weights?: Float64Array | undefined;
   readonly zoneOf?: ((partition: number) => string | undefined) | undefined;
   /** For each partition: the place of its preferred member, or NOBODY. */
@@ -61,7 +61,7 @@ class Deal {
   readonly #wanted: Int32Array;
   readonly #loads: LoadHeap;
   readonly #shares: Float64Array;
-  /** The most that a single partition weighs, of those that may move. */
+  /** The greatest weight of a partition that may move. */
   readonly #grain: number;
   readonly #moved: Uint8Array;
   #movesLeft: number;
@@ -101,7 +101,10 @@ class Deal {
     }
   }
 
-  /** Up to what a member may have of those that prefer it, and those that are there already come first: so the same question has the same answer again. What is too much then, others give away. */
+  /**
+   * Gives a member the partitions that prefer it, up to its bound. Those that it has already come first, so that the same question has the same answer
+   * again. A member that then has too much gives other partitions away.
+   */
   followPreferences(): void {
     const { preferred, members } = this.#order;
     if (preferred === undefined) return;
@@ -122,7 +125,7 @@ class Deal {
     }
   }
 
-  /** The heavy ones first, so that the light ones even out what is left. */
+  /** Places the heavy ones first, so that the light ones even out what is left. */
   placeOrphans(): void {
     const orphans: number[] = [];
     for (let partition = 0; partition < this.#wanted.length; partition++)
@@ -136,17 +139,17 @@ class Deal {
     }
   }
 
-  /** Members above their bound give away, to those with the least load. */
+  /** Members above their bound give partitions to those with the least load. */
   shed(): void {
     for (let from = 0; from < this.#shares.length; from++)
       while (this.#loads.loadOf(from) > this.#upper(from) + DUST && this.#giveAway(from));
   }
 
-  /** Members below their bound are given, by those with the most above their share. */
+  /** Members below their bound get partitions from those with the most above their share. */
   fill(): void {
     const needy = Array.from(this.#shares.keys()).filter((member) => this.#isBelow(member));
     if (needy.length === 0) return;
-    // Only the donor on top changes while it gives: the heap is exact.
+    // Only the donor on top changes while it gives, so the heap stays exact.
     const donors = new MaxHeap(
       Array.from(this.#shares.keys()).filter((member) => this.#excess(member) > DUST),
       (member) => this.#excess(member),
@@ -164,12 +167,12 @@ class Deal {
     return this.#order.members[member]?.isDraining !== true && this.#loads.loadOf(member) < this.#lower(member) - DUST;
   }
 
-  /** Above its share, for its weight. */
+  /** How much a member has above its share, for its weight. */
   #excess(member: number): number {
     return (this.#loads.loadOf(member) - (this.#shares[member] as number)) / (this.#order.members[member]?.weight ?? 1);
   }
 
-  /** One partition whose move makes the two more even. False: there is none, or no move is left. */
+  /** Moves one partition so that the two members become more even. False: there is none, or no move is left. */
   #giveAway(from: number, toward?: number): boolean {
     this.#lists ??= this.#listAll();
     const list = this.#lists[from] as number[];
@@ -191,7 +194,7 @@ class Deal {
     return this.#excess(member) + this.#weight(partition) / weight;
   }
 
-  /** What each has and may give, the best to give last: what prefers another or nobody before what prefers it; of these the heavy ones. */
+  /** What each member has and may give, the best to give last: partitions that prefer another member or none come before those that prefer this one; among these, the heavy ones. */
   #listAll(): number[][] {
     const { preferred, weights, members } = this.#order;
     const lists: number[][] = members.map(() => []);
@@ -258,7 +261,7 @@ class MaxHeap {
     this.sinkTop();
   }
 
-  /** The key of the first has fallen. */
+  /** To be called when the key of the first has fallen. */
   sinkTop(): void {
     const items = this.#items;
     const item = items[0] as number;

@@ -14,14 +14,14 @@ export interface SessionRef {
   readonly key: string;
   readonly id: string;
   readonly token: bigint;
-  /** Of the bid: two terms of one number, which a store that forgot has granted, are different sessions. */
+  /** A mark of the bid. Two terms of one number, granted by a store that has forgotten, are different sessions. */
   readonly mark: string;
 }
 
 /** Who leads a partition. */
 export interface ChunkEntry {
   readonly owner: SessionRef | undefined;
-  /** Of the last assignment; undefined: never assigned. */
+  /** The epoch of the last assignment; undefined: never assigned. */
   readonly epoch: Revision | undefined;
   readonly revokedAt: Revision | undefined;
 }
@@ -68,7 +68,7 @@ interface Written {
   readonly entries: string;
 }
 
-/** Throws STORE_FOREIGN_DATA for what `formatChunk` did not write. */
+/** Throws STORE_FOREIGN_DATA for a text that `formatChunk` did not write. */
 export function parseChunk(text: string): Chunk {
   try {
     return readChunk(JSON.parse(text) as Written);

@@ -1,15 +1,17 @@
-// One term of a group's controller: carries out what the controller's machine asks for, and tells it what came of it. Decides nothing but when to look.
+// One term of a group's controller: carries out what the controller's machine asks for, and tells it the results. It decides only when to look.
 //
-// Who is gone is proven by standing: at the seat of every member that is seen or owns something, this process stands for election as any rival would. If it is granted the seat, the member's term is
-// over, by the judge of the store or by the law of the taker (laws 1 and 2), and the seat is given back at once. So a member's death is noticed by the store's own means, and as soon as by any rival.
-// At the seat of its own member it does not stand: both hang on one session, and end together.
+// That a member is gone is proven by an election: at the seat of every member that is seen or owns something, this process stands for election as any
+// rival would. If it is granted the seat, the member's term
+// is over: the judge of the store, or the taker, has waited out the holder's deadline (laws 1 and 2: a deadline counts from the send, and a rival
+// waits for a full ttl of silence). The seat is given back at once.
+// So a member's death is noticed as soon as any rival would notice it. At the seat of its own member this process does not stand: both depend on one session, and end together.
 import type { Clock } from "../base/clock.ts";
 import { ConclaveError, isConclaveError } from "../base/errors.ts";
 import type { Candidate, Election } from "../election/face.ts";
 import { writeReservedMemo } from "../election/memo.ts";
 import { nap } from "../election/nap.ts";
 import type { Term } from "../election/term.ts";
-import type { Memo, Store } from "../stores/contract.ts";
+import type { StoredMemo, Store } from "../stores/contract.ts";
 import { type Chunk, formatChunk, parseChunk } from "./chunk.ts";
 import {
   type ControllerInput,
@@ -36,7 +38,7 @@ import { EMPTY_REGISTRY, formatIndex, type Index, parseIndex, parseRegistry, typ
 
 export interface ControllerHostOptions {
   readonly group: string;
-  /** Of the member in this process. */
+  /** The id of the member in this process. */
   readonly id: string;
   readonly plan: GroupPlan;
   readonly store: Store;
@@ -45,7 +47,7 @@ export interface ControllerHostOptions {
   readonly term: Term;
   /** A group that was never assigned waits so long for its first members. */
   readonly gatherMs: number;
-  /** Looks come at least so often. */
+  /** How much time passes between two looks at most. */
   readonly lookEveryMs: number;
   readonly requestTimeoutMs: number;
   readonly report: (error: ConclaveError) => void;
@@ -53,11 +55,11 @@ export interface ControllerHostOptions {
 
 const AGAIN_MS = 200;
 /**
- * What many members say within this is acted on together. Without it each of them would be answered by a write of every chunk that it speaks of, and each write be read by all members: with twenty
- * members and ten thousand partitions, twenty times as many requests for one round of moves. The end of a member does not wait for it.
+ * What many members say within this time is acted on together. Otherwise each of them would be answered by a write of every chunk that it speaks of, and all members would read each write: with twenty
+ * members and ten thousand partitions, twenty times as many requests for one round of moves. The end of a member does not wait for this.
  */
 const LOOK_GAP_MS = 100;
-/** Chunks that are written within this are told of by one index. */
+/** One write of the index tells of all chunks that are written within this time. */
 const INDEX_GAP_MS = 20;
 
 export class ControllerHost {
@@ -80,7 +82,7 @@ export class ControllerHost {
     this.#lookout = new MemberLookout(store, clock, group, requestTimeoutMs, () => this.#ring());
   }
 
-  /** Until the term's signal aborts, or a write fails for a reason that trying again cannot help; and nothing of it is under way. */
+  /** Resolves when the term's signal aborts, or a write fails for a reason that trying again cannot help, and nothing is under way any more. */
   async run(): Promise<void> {
     const { term, clock, gatherMs } = this.#options;
     const end = (): void => this.#end();
@@ -112,7 +114,7 @@ export class ControllerHost {
     this.#wake();
   }
 
-  /** What stands, read after the grant: the memos of predecessors are refused from then on. */
+  /** What stands in the store, read after the grant: memos of predecessors are refused from then on. */
   async #begin(): Promise<ControllerState | undefined> {
     const { group, plan, term } = this.#options;
     const memos = await this.#insist("the assignments", () =>
@@ -131,7 +133,7 @@ export class ControllerHost {
     return this.#machine;
   }
 
-  /** Again and again until it succeeds, or the term is over. */
+  /** Asks again and again until it succeeds, or the term is over. */
   async #insist<T>(what: string, ask: () => Promise<T>): Promise<T | undefined> {
     const { clock, group, report } = this.#options;
     while (!this.#stop.signal.aborted)
@@ -182,7 +184,7 @@ export class ControllerHost {
     return machine.books.some(({ entries }) => entries.some(({ revokedAt }) => revokedAt !== undefined));
   }
 
-  /** Until it is rung, for a while at most. */
+  /** Waits until it is woken, for `ms` at most. */
   async #rest(ms: number): Promise<void> {
     if (this.#isRung || this.#stop.signal.aborted) return;
     await new Promise<void>((resolve) => {
@@ -245,7 +247,7 @@ export class ControllerHost {
     try {
       await writeReservedMemo(term, chunkKey(index), formatChunk(chunk));
     } catch (error) {
-      // What stands is not known: this term ends, and the next one reads it.
+      // It is not known what stands in the store: this term ends, and the next one reads it.
       if (!this.#stop.signal.aborted) report(asError(`"${group}": an assignment could not be written`, error));
       return this.#end();
     }
@@ -255,7 +257,7 @@ export class ControllerHost {
     this.#input({ type: "written", index });
   }
 
-  /** After the chunks: a member that has read this index reads at least what it names. */
+  /** Is written after the chunks: a member that has read this index reads at least the revisions that it names. */
   #ringMembers(): void {
     this.#isIndexStale = true;
     if (this.#isIndexing) return;
@@ -285,7 +287,7 @@ export class ControllerHost {
   }
 }
 
-/** Members from whom something is being taken: what they say next is waited for. */
+/** Members from which partitions are being taken: the controller waits for their next statement. */
 function moversOf({ books }: ControllerState): ReadonlySet<string> {
   return new Set(
     books.flatMap(({ entries }) =>
@@ -294,7 +296,7 @@ function moversOf({ books }: ControllerState): ReadonlySet<string> {
   );
 }
 
-function checkIndex(memos: readonly Memo[], { group, plan: { layout } }: ControllerHostOptions): void {
+function checkIndex(memos: readonly StoredMemo[], { group, plan: { layout } }: ControllerHostOptions): void {
   const memo = memos.find(({ key }) => key === reserved(INDEX_KEY));
   if (memo === undefined) return;
   const { count, chunkSize } = parseIndex(memo.value);

@@ -7,7 +7,8 @@
 //   3. Such a write is made here only if the old owner is FREE of the partition (`isFree`):
 //      - it has said so: an ack of that very session, written with its own term, that has seen the revocation and does not list the partition as still running; or
 //      - it is over: its seat was granted to somebody later. A grant needs the end of the term before it, by the judge's clock or by the taker's, and the holder's own deadline
-//        comes before that (laws 1 and 2). What a look does not show is no proof: a look may be old.
+//        comes before that (laws 1 and 2: a deadline counts from the send, and a rival waits for a full ttl of silence). That a look does not show a
+//        session is no proof: a look may be old.
 //   4. Acks and ends stay true for ever, so it does not matter how old the knowledge is on which a write rests.
 // A session that is neither seen alive nor proven to be over keeps what it has. So does every session while there is no controller: the death of a controller changes nothing that is assigned.
 //
@@ -15,13 +16,13 @@
 import { unreachable } from "../base/assert.ts";
 import { assign, type AssignMember, FIXED, NOBODY } from "./assign.ts";
 import { type Chunk, type ChunkEntry, type SessionRef, UNASSIGNED } from "./chunk.ts";
-import { chunkOf, chunksOf, type Layout, sizeOfChunk } from "./layout.ts";
+import { chunkOf, chunksOf, type PartitionLayout, sizeOfChunk } from "./layout.ts";
 import type { Ack } from "./member.ts";
 import { type ControllerTerm, covers, type Revision } from "./revision.ts";
 
 /** What every controller of a group is told by its user. */
 export interface GroupPlan {
-  readonly layout: Layout;
+  readonly layout: PartitionLayout;
   /** So many partitions of living members are on the move at once, at most. */
   readonly movesAtOnce: number;
   readonly weightOf?: ((partition: number) => number) | undefined;
@@ -31,7 +32,7 @@ export interface GroupPlan {
 }
 
 /** A session that was seen in its seat, with what it has said there. */
-export interface SeenMember {
+export interface SeatedMember {
   readonly session: SessionRef;
   readonly weight: number;
   readonly zone?: string | undefined;
@@ -39,7 +40,7 @@ export interface SeenMember {
 }
 
 /** What operators have asked for. */
-export interface Wishes {
+export interface OperatorWishes {
   /** Ids of members that give everything away. */
   readonly draining: ReadonlySet<string>;
   /** Partition → the id of the member that shall lead it while it is there. */
@@ -57,22 +58,22 @@ export interface ControllerState {
   readonly term: ControllerTerm;
   readonly books: readonly ChunkState[];
   readonly weights: Float64Array | undefined;
-  /** In the order of their ids. */
-  members: readonly SeenMember[];
+  /** The members in the order of their ids. */
+  members: readonly SeatedMember[];
   /** Id → every session of it with a lesser token is over. */
   readonly over: Map<string, bigint>;
-  wishes: Wishes;
+  wishes: OperatorWishes;
   /** Something was decided while a chunk was being written, so that it has to be decided again when it is. Otherwise a write that is acknowledged changes nothing. */
   isBehind: boolean;
 }
 
 export type ControllerInput =
-  /** Who is in its seat, all of them. Each is a grant, so that earlier sessions of the same id are over. */
-  | { readonly type: "seen"; readonly members: readonly SeenMember[] }
-  /** A grant of this token was seen at the seat of `id`, to whomever: every session with a lesser one is over. */
+  /** All sessions that are in their seats. Each of them is a grant, so earlier sessions of the same id are over. */
+  | { readonly type: "seen"; readonly members: readonly SeatedMember[] }
+  /** A grant of this token was seen at the seat of `id`, whichever session got it: every session with a lesser token is over. */
   | { readonly type: "over"; readonly id: string; readonly below: bigint }
-  | { readonly type: "wishes"; readonly wishes: Wishes }
-  /** The store has acknowledged the write of this chunk. One that is not known to be written ends the term. */
+  | { readonly type: "wishes"; readonly wishes: OperatorWishes }
+  /** The store has acknowledged the write of this chunk. A write whose outcome is unknown ends the term. */
   | { readonly type: "written"; readonly index: number };
 
 /** Write this chunk over what stands; answer with `written`. */
@@ -82,7 +83,7 @@ export interface ControllerEffect {
   readonly chunk: Chunk;
 }
 
-export const NO_WISHES: Wishes = { draining: new Set(), transfers: new Map() };
+export const NO_WISHES: OperatorWishes = { draining: new Set(), transfers: new Map() };
 
 /** `chunks`: what stands, read after the grant of `term`; undefined where nothing was ever written. */
 export function createController(
@@ -127,7 +128,7 @@ export function stepController(state: ControllerState, input: ControllerInput): 
   return rule(state);
 }
 
-/** The ids at whose seats the host stands, so that their ends are proven: of those seen, and of those that own something. */
+/** The ids at whose seats the host stands, so that their ends are proven: those that were seen, and those that own something. */
 export function idsToWatch(state: ControllerState): ReadonlySet<string> {
   const ids = new Set(state.members.map(({ session }) => session.id));
   for (const { entries } of state.books)
@@ -145,7 +146,7 @@ function isOver({ over }: ControllerState, { id, token }: SessionRef): boolean {
   return below !== undefined && token < below;
 }
 
-/** SAFETY: what permits another session to be written in place of the owner. */
+/** SAFETY: only if this is true may another session be written in place of the owner. */
 function isFree(state: ControllerState, partition: number, { owner, revokedAt }: ChunkEntry, acks: Acks): boolean {
   if (owner === undefined || isOver(state, owner)) return true;
   if (revokedAt === undefined) return false;
@@ -175,10 +176,10 @@ function rule(state: ControllerState): readonly ControllerEffect[] {
 }
 
 interface Survey {
-  /** As `assign` wants them: what is on the move belongs to nobody. */
+  /** In the form that `assign` takes: a partition that is on the move belongs to nobody. */
   readonly owners: Int32Array;
   readonly free: Uint8Array;
-  /** Revoked, and not yet free. */
+  /** How many partitions are revoked, and not free yet. */
   readonly moving: number;
 }
 
@@ -203,7 +204,7 @@ function survey(state: ControllerState, acks: Acks): Survey {
   return { owners, free, moving };
 }
 
-function asAssignable({ session, weight, zone }: SeenMember, { draining }: Wishes): AssignMember {
+function asAssignable({ session, weight, zone }: SeatedMember, { draining }: OperatorWishes): AssignMember {
   return { weight, zone, isDraining: draining.has(session.id) };
 }
 
@@ -257,7 +258,7 @@ function writeBook(
   return { type: "write", index, chunk: { revision, entries } };
 }
 
-/** Under a new epoch, also if it comes back to where it was. */
+/** The entry gets a new epoch, even if the partition comes back to its last owner. */
 function handOver(entry: ChunkEntry, next: SessionRef | undefined, revision: Revision): ChunkEntry {
   return next === undefined ? entry : { owner: next, epoch: revision, revokedAt: undefined };
 }

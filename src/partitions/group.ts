@@ -1,7 +1,8 @@
-// `joinPartitions(group, options)`: this process becomes a member of a group that shares so many partitions, and stands for the group's controller. What is promised, and why, stands at the heads of
-// controller.ts and member.ts, and in docs/PARTITIONS.md.
+// `joinPartitions(group, options)`: this process becomes a member of a group that shares a number of partitions, and stands for election as the
+// group's controller. The promises, and why they hold, stand at the
+// heads of controller.ts and member.ts, and in docs/PARTITIONS.md.
 //
-// One candidate, so one session, for both: the member's own seat, and the controller's if this process is elected for it.
+// One candidate, and so one session, serves for both seats: the member's own, and the controller's if this process is elected for it.
 import type { Clock } from "../base/clock.ts";
 import { ConclaveError, invalidConfig } from "../base/errors.ts";
 import { show } from "../base/show.ts";
@@ -93,7 +94,7 @@ class JoinedGroup implements PartitionGroup {
     this.#clock = inside.clock;
   }
 
-  /** Under the lock, so that nothing is read before the store has been written to once: some make their tables only then. */
+  /** Registers under the lock, so that the store has been written to before anything is read: some stores make their tables only then. */
   async register(): Promise<void> {
     await changeRegistry(this.#candidate, this.group, async (registry) => {
       await this.#checkCount();

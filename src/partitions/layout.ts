@@ -1,4 +1,5 @@
-// How the partitions of a group are cut into chunks, each of which is one memo. Pure: every member computes the same from the same numbers, and the first controller writes it down.
+// How the partitions of a group are cut into chunks, each of which is one memo. Pure: every member computes the same result from the same numbers,
+// and the first controller writes it down.
 
 /** How much one election may keep (`guarantee.memos`). */
 export interface Room {
@@ -6,7 +7,7 @@ export interface Room {
   readonly bytes: number;
 }
 
-export interface Layout {
+export interface PartitionLayout {
   readonly count: number;
   /** Partition p lies in chunk ⌊p / chunkSize⌋. */
   readonly chunkSize: number;
@@ -16,7 +17,7 @@ export interface Layout {
 const BYTES_PER_PARTITION = 72;
 /** Keys of the controller's election that are not chunks: the index, and room for later. */
 const OTHER_KEYS = 8;
-/** Small chunks make small writes; many chunks make many. */
+/** Small chunks make small writes; many chunks make many writes. */
 const CHUNKS_WISHED = 32;
 const CHUNK_LEAST = 32;
 
@@ -25,8 +26,8 @@ export function mostPartitions(room: Room): number {
   return mostChunks(room) * Math.floor(room.bytes / BYTES_PER_PARTITION);
 }
 
-/** For a count that fits (`mostPartitions`): then the chunks are as many as there are keys for them at most, and each fits into its memo. */
-export function layoutOf(count: number, room: Room): Layout {
+/** For a count that fits (`mostPartitions`): then there are no more chunks than keys for them, and each chunk fits into its memo. */
+export function layoutOf(count: number, room: Room): PartitionLayout {
   const most = Math.floor(room.bytes / BYTES_PER_PARTITION);
   const chunks = Math.min(CHUNKS_WISHED, mostChunks(room));
   return { count, chunkSize: Math.min(most, Math.max(CHUNK_LEAST, Math.ceil(count / chunks))) };
@@ -36,14 +37,14 @@ function mostChunks({ keys }: Room): number {
   return Math.max(0, keys - OTHER_KEYS);
 }
 
-export function chunksOf({ count, chunkSize }: Layout): number {
+export function chunksOf({ count, chunkSize }: PartitionLayout): number {
   return Math.ceil(count / chunkSize);
 }
 
-export function chunkOf({ chunkSize }: Layout, partition: number): number {
+export function chunkOf({ chunkSize }: PartitionLayout, partition: number): number {
   return Math.floor(partition / chunkSize);
 }
 
-export function sizeOfChunk({ count, chunkSize }: Layout, chunk: number): number {
+export function sizeOfChunk({ count, chunkSize }: PartitionLayout, chunk: number): number {
   return Math.min(chunkSize, count - chunk * chunkSize);
 }

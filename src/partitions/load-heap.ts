@@ -1,4 +1,5 @@
-// Members by their load for their weight, the least first; of one zone, or of all. Pure. A heap for each zone, because there are few zones: the least of all is the least of their heads.
+// Members ordered by their load for their weight, the least first; for one zone, or for all. Pure. There is one heap for each zone, because there are
+// few zones: the least of all is the least of their heads.
 
 export interface Loaded {
   readonly weight: number;
@@ -8,16 +9,16 @@ export interface Loaded {
 
 export class LoadHeap {
   readonly #loads: Float64Array;
-  /** Load for weight: what they are ordered by. */
+  /** Load divided by weight, by which members are ordered. */
   readonly #keys: Float64Array;
   readonly #parts: Float64Array;
-  /** Zone → places of its members, as a heap. Those that drain are in none. */
+  /** Zone → places of its members, as a heap. Members that drain are in none. */
   readonly #zones = new Map<string, number[]>();
   readonly #heaps: (number[] | undefined)[];
   /** Where a member stands in the heap of its zone. */
   readonly #at: Int32Array;
 
-  /** With what each has already. */
+  /** `loads`: what each member has already. */
   constructor(members: readonly Loaded[], loads: Float64Array) {
     this.#loads = loads;
     this.#parts = Float64Array.from(members, ({ weight }) => 1 / weight);
@@ -31,7 +32,7 @@ export class LoadHeap {
       return heap;
     });
     for (const heap of this.#zones.values()) {
-      heap.sort((a, b) => (this.#isBefore(a, b) ? -1 : 1)); // what is sorted is a heap
+      heap.sort((a, b) => (this.#isBefore(a, b) ? -1 : 1)); // a sorted list is a heap
       for (const [place, member] of heap.entries()) this.#at[member] = place;
     }
   }
@@ -50,7 +51,7 @@ export class LoadHeap {
     else this.#sink(heap, member);
   }
 
-  /** Of a zone; of all without one. Undefined: there is none. */
+  /** The member with the least load of a zone, or of all if no zone is given. Undefined: there is none. */
   least(zone?: string): number | undefined {
     if (zone !== undefined) return this.#zones.get(zone)?.[0];
     let best: number | undefined;
@@ -61,7 +62,7 @@ export class LoadHeap {
     return best;
   }
 
-  /** Equal loads in the order of the members: the answer depends on nothing else. */
+  /** Members with equal loads come in the order of the list, so that the answer depends on nothing else. */
   #isBefore(a: number, b: number): boolean {
     const left = this.#keys[a] as number;
     const right = this.#keys[b] as number;

@@ -1,20 +1,20 @@
-// What a controller sees of the members: one look at all seats, and what those in them have said. Rung by hints, and by a timer because hints get lost. A look proves nothing about who is gone; that
-// somebody was granted a seat proves that earlier sessions of it are over, whoever shows it.
+// What a controller sees of the members: one look at all seats, and what their holders have said. Hints cause a look, and so does a timer, because hints get lost. A look does not prove that
+// anybody is gone. But if a seat was granted, earlier sessions of that seat are over, whichever look shows it.
 import type { Clock } from "../base/clock.ts";
 import { ConclaveError } from "../base/errors.ts";
 import { exchange } from "../election/ask.ts";
 import { Watches } from "../election/watches.ts";
-import type { Memo, Name, Seat, Store } from "../stores/contract.ts";
+import type { StoredMemo, Name, Seat, Store } from "../stores/contract.ts";
 import type { Request } from "../lease/state.ts";
 import { sessionRef } from "./chunk.ts";
-import type { SeenMember } from "./controller.ts";
+import type { SeatedMember } from "./controller.ts";
 import { markOf } from "./mark.ts";
 import { MEMBER_KEY, memberName, reserved } from "./names.ts";
 import { parseStatement } from "./texts.ts";
 
-export interface Sight {
-  readonly members: readonly SeenMember[];
-  /** Id → the token of the present grant of its seat, to whomever. */
+export interface MembersSight {
+  readonly members: readonly SeatedMember[];
+  /** Id → the token of the present grant of its seat, whichever session has it. */
   readonly granted: ReadonlyMap<string, bigint>;
 }
 
@@ -26,7 +26,7 @@ export class MemberLookout {
   readonly #seats: Watches;
   readonly #statements: Watches;
   /** What each seat's memo said when it was last read. */
-  readonly #said = new Map<string, Memo>();
+  readonly #said = new Map<string, StoredMemo>();
   /** Ids whose memo may have changed since. */
   readonly #changed = new Set<string>();
   readonly #watched = new Set<string>();
@@ -49,12 +49,12 @@ export class MemberLookout {
     this.#statements.close();
   }
 
-  /** `doubted`: ids whose memo is read also if no hint came. Rejects if anything could not be read: half a sight would move partitions for nothing. */
-  async look(ids: ReadonlySet<string>, doubted: ReadonlySet<string>): Promise<Sight> {
+  /** `doubted`: ids whose memo is read even if no hint came. Rejects if anything could not be read, because half a view would move partitions for nothing. */
+  async look(ids: ReadonlySet<string>, doubted: ReadonlySet<string>): Promise<MembersSight> {
     for (const id of ids) this.#watch(id);
     const list = [...ids];
     const seats = list.length === 0 ? [] : await this.#lookAt(list.map((id) => memberName(this.#group, id)));
-    const members: SeenMember[] = [];
+    const members: SeatedMember[] = [];
     const granted = new Map<string, bigint>();
     await Promise.all(
       list.map(async (id, place) => {
@@ -78,8 +78,8 @@ export class MemberLookout {
     this.#statements.add({ name, memo: reserved(MEMBER_KEY) });
   }
 
-  /** Of exactly this term; undefined: it has said nothing yet. */
-  async #statementOf(id: string, token: bigint, isDoubted: boolean): Promise<Memo | undefined> {
+  /** What exactly this term has said; undefined: nothing yet. */
+  async #statementOf(id: string, token: bigint, isDoubted: boolean): Promise<StoredMemo | undefined> {
     const known = this.#said.get(id);
     if (known?.token.value === token && !isDoubted && !this.#changed.has(id)) return known;
     this.#changed.delete(id);
@@ -103,7 +103,7 @@ export class MemberLookout {
   }
 
   /** A linearizable read. */
-  async readMemos(name: Name, key: string | undefined): Promise<readonly Memo[]> {
+  async readMemos(name: Name, key: string | undefined): Promise<readonly StoredMemo[]> {
     const answer = await this.#ask({ method: "readMemos", name, key });
     if (answer.kind === "memos") return answer.memos;
     throw failure(`a read of the memos of "${name}"`, answer);

@@ -1,5 +1,5 @@
 // A short mark of a bid: a session is named by its member's id, its token and this mark. Two bids under one token happen only after a store has forgotten; then the mark tells them apart, but for one
-// chance in 2^32. Pure, and the same everywhere: 32-bit FNV-1a over the UTF-16 units, in base 36.
+// chance in 2^32. It is pure, and the same everywhere: 32-bit FNV-1a over the UTF-16 units, in base 36.
 
 export function markOf(bid: string): string {
   let hash = 0x811c9dc5;

@@ -1,4 +1,5 @@
-// One session of one member: carries out what the member's machine asks for, and tells it what came of it. It lives inside the term of the member's seat, so that the seat is not given back before
+// One session of one member: carries out what the member's machine asks for, and tells it the results. It lives inside the term of the member's seat,
+// so that the seat is not given back before
 // the work of every partition has settled (law 8), and no other session of this member begins before that.
 //
 // Before each input it asks the term (`isLeading`): once the session's signal has aborted, nothing is begun.
@@ -38,7 +39,7 @@ export interface MemberHostOptions {
 const PAUSE_FIRST_MS = 1000;
 const PAUSE_LAST_MS = 60_000;
 const AGAIN_MS = 200;
-/** Chunks read at once. */
+/** How many chunks are read at once. */
 const READS_MAX = 8;
 
 export class MemberHost {
@@ -58,7 +59,7 @@ export class MemberHost {
     return [...this.#led.values()];
   }
 
-  /** Until the session's signal has aborted, and the work of every partition has settled. */
+  /** Resolves when the session's signal has aborted, and the work of every partition has settled. */
   async run(): Promise<void> {
     const { term } = this.#options;
     const { signal } = term;
@@ -70,7 +71,7 @@ export class MemberHost {
     await over;
   }
 
-  /** Reads what the index says has changed. It only rings: what counts is what stands in the chunks. */
+  /** Reads the chunks that the index says have changed. The index is only a hint: the chunks themselves count. */
   async #follow(signal: AbortSignal): Promise<void> {
     const { controller, report } = this.#options;
     while (!signal.aborted)
@@ -147,7 +148,7 @@ export class MemberHost {
     });
   }
 
-  /** Never rejects, and does not settle before the signal has aborted: work that has ended early leads on without doing anything, work that failed begins again after a pause. */
+  /** Never rejects, and does not settle before the signal has aborted. If the work ends early, the partition stays led without doing anything; if it fails, it begins again after a pause. */
   async #work(partition: number, led: LedPartition): Promise<void> {
     const { clock, work, report } = this.#options;
     const stopped = whenAborted(led.signal);
@@ -163,7 +164,7 @@ export class MemberHost {
       }
   }
 
-  /** The latest acks, one write at a time: an ack stays true, so that those in between need not be written. */
+  /** Writes the latest acks, one write at a time. An ack stays true, so those in between need not be written. */
   #state(acks: readonly Ack[]): void {
     this.#acks = acks;
     if (this.#isStating) return;

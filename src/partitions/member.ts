@@ -1,7 +1,8 @@
 // One member of a group, as a pure machine: which partitions it leads, given the chunks that it has read. It reads no clock and speaks to no store; a host (member-host.ts, or a simulated
 // world) carries out its effects.
 //
-// A member stands on one term of its own seat, its *session*. Everything that it leads hangs on that term: the host lets no partition be held when the session's term is not.
+// A member depends on one term of its own seat, its *session*. Everything that it leads depends on that term: the host lets no partition be held when
+// the session's term is not.
 //
 // THE ARGUMENT for what a member says (`Ack`): "of chunk c I have seen revision r; of everything that r does not assign to me, only the listed partitions still run." Once true, this stays true:
 //   - the machine reads the revisions of a chunk in their order, and takes no notice of one that is not later than the last;
@@ -24,7 +25,7 @@ export interface Ack {
 interface Lead {
   readonly epoch: Revision;
   readonly isStopping: boolean;
-  /** Begun when the work has settled. */
+  /** The assignment that is begun when the present work has settled. */
   readonly next: Revision | undefined;
 }
 
@@ -127,13 +128,13 @@ function stop(state: MemberState, partition: number, next: Revision | undefined,
 
 function settle(state: MemberState, partition: number, effects: MemberEffect[]): void {
   const lead = state.leads.get(partition);
-  // A session that has left has nothing next: to leave takes it away.
+  // A session that has left has no next assignment: leaving removes it.
   assert(lead?.isStopping === true, "only what was stopped settles");
   state.leads.delete(partition);
   if (lead.next !== undefined) begin(state, partition, lead.next, effects);
 }
 
-/** SAFETY: what is said here permits others to begin. It is said only of revisions that were read, and lists everything that still runs. */
+/** SAFETY: an ack permits others to begin. It speaks only of revisions that were read, and lists everything that still runs. */
 function stateAcks(state: MemberState, effects: MemberEffect[]): void {
   const acks = [...state.revoked]
     .toSorted((a, b) => a - b)

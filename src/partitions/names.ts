@@ -8,7 +8,7 @@ import { show } from "../base/show.ts";
 import { bytesOf, flawOf } from "../base/text.ts";
 import { RESERVED } from "../election/memo.ts";
 
-/** Keys, as `writeReservedMemo` wants them. `election.memo` wants RESERVED before them. */
+/** Keys in the form that `writeReservedMemo` takes. `election.memo` takes them with RESERVED before them. */
 export const INDEX_KEY = "partitions/index";
 export const MEMBER_KEY = "partitions/member";
 export const REGISTRY_KEY = "partitions/registry";

@@ -1,5 +1,5 @@
-// One leadership of one partition by one member: a term that hangs on the term of the member's own seat. It ends when the controller takes the partition away, and with the member's session, whichever
-// comes first. Its token is the epoch of the assignment (revision.ts), so that a guard can compare it: one guarded resource for each partition.
+// One leadership of one partition by one member: a term that depends on the term of the member's own seat. It ends when the controller takes the partition away, or with the member's session, whichever
+// comes first. Its token is the epoch of the assignment (revision.ts), so that a guard can compare it: each partition is a guarded resource of its own.
 import { TermLostError } from "../base/errors.ts";
 import { type FencingToken, makeToken } from "../fencing/token.ts";
 import type { Fenced } from "../fencing/token.ts";
@@ -62,7 +62,7 @@ export class LedPartition implements PartitionTerm {
     return `${this.group}/${this.partition}`;
   }
 
-  /** Taken away, or the session ends. The first reason stays. */
+  /** The partition is taken away, or the session ends. The first reason stays. */
   stop(): void {
     this.#controller.abort(new TermLostError(this.name, this.#session.isLeading() ? "asked" : "expired"));
   }

@@ -1,5 +1,5 @@
 // The registry of a group: which ids there are, and what operators have asked for. It is changed under a lock of its own (one election, held for moments), because only the term in a seat can
-// write a memo. Nothing rests on it but that the controller knows where to look: an id that is not there is not assigned anything, and an id that is gone costs a look.
+// write a memo. Its one use is that the controller knows where to look: an id that is not in it gets no partitions, and an id that is gone costs one look.
 import { isConclaveError } from "../base/errors.ts";
 import { writeReservedMemo } from "../election/memo.ts";
 import type { Candidate, Election } from "../election/face.ts";
@@ -15,7 +15,7 @@ export async function readRegistry(election: Election): Promise<Registry> {
 const TRIES = 5;
 
 /**
- * Reads, changes and writes under the lock; writes nothing if `change` returns what it was given. If the lock is lost on the way, which a busy machine is enough for, it begins anew: every
+ * Reads, changes and writes under the lock; writes nothing if `change` returns what it was given. If the lock is lost meanwhile, which can happen on a busy machine, it begins anew: every
  * change says what shall be so, and may be made twice.
  */
 export async function changeRegistry(

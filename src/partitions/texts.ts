@@ -1,6 +1,6 @@
 // What stands in the memos of a group beside the chunks, as text: the index, what a member says of itself, and the registry. JSON with a version; what cannot be read is STORE_FOREIGN_DATA.
 import { foreign } from "./chunk.ts";
-import type { Wishes } from "./controller.ts";
+import type { OperatorWishes } from "./controller.ts";
 import type { Ack } from "./member.ts";
 import type { Revision } from "./revision.ts";
 
@@ -10,9 +10,9 @@ const VERSION = 1;
 export interface Index {
   readonly count: number;
   readonly chunkSize: number;
-  /** Of the store's tokens: that of the epochs follows from it. */
+  /** The domain of the store's tokens; the domain of the epochs follows from it. */
   readonly domain: string;
-  /** Of each chunk that was ever written: token and n. */
+  /** For each chunk that was ever written: token and n. */
   readonly revisions: readonly ((Pick<Revision, "n"> & { readonly token: bigint }) | undefined)[];
 }
 
@@ -64,7 +64,7 @@ export function parseStatement(text: string): Statement {
 }
 
 /** Which ids there are, and what operators have asked for. */
-export interface Registry extends Wishes {
+export interface Registry extends OperatorWishes {
   readonly ids: ReadonlySet<string>;
 }
 

@@ -21,8 +21,8 @@ export {
   type Parameter,
   type ProtocolNode,
   type Role,
-  type Setting,
-  type Settings,
+  type NodeSetting,
+  type NodeSettings,
   settingsOf,
   type Setup,
 } from "./node.ts";

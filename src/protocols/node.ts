@@ -55,16 +55,16 @@ export interface Effects<Sent extends Message = Message, Write = unknown> {
 }
 
 /** One value of a node's settings. */
-export type Setting = number | boolean | string;
+export type NodeSetting = number | boolean | string;
 /** A node's settings, by the names of its parameters. */
-export type Settings = Readonly<Record<string, Setting>>;
+export type NodeSettings = Readonly<Record<string, NodeSetting>>;
 
 /**
  * A number whose name ends in `Ms` is a duration. The command line and scenario files derive their spelling from the name: `answerTimeoutMs` is
  * `--answer-timeout 50ms` and `answerTimeout=50ms`.
  */
 export interface Parameter {
-  readonly default: Setting;
+  readonly default: NodeSetting;
   readonly help: string;
   /** For a text: what it may be. */
   readonly choices?: readonly string[];
@@ -80,7 +80,7 @@ export interface Setup {
   /** Who led when the world began, so that a run can start from a settled group; NOBODY: a fresh start. A later life gets NOBODY. */
   readonly leader: NodeId;
   /** Complete: every parameter of the node. */
-  readonly settings: Settings;
+  readonly settings: NodeSettings;
   /** This life's own luck. Part of the state, if the node draws. */
   readonly rng: Rng;
 }
@@ -102,7 +102,7 @@ export interface NodeCore<
   readonly parameters: Readonly<Record<string, Parameter>>;
 
   /** What is wrong with these settings in a group of so many: timeouts that do not fit each other, members that do not exist. If absent: nothing ever. */
-  problemWith?(settings: Settings, nodes: number): string | undefined;
+  problemWith?(settings: NodeSettings, nodes: number): string | undefined;
 
   create(setup: Setup): State;
   start(state: State, image: Image | undefined, now: number, effects: Wanted): void;
@@ -130,13 +130,13 @@ export interface ProtocolNode<
 /** The parameters' defaults, with some of them changed. */
 export function settingsOf(
   node: { readonly parameters: Readonly<Record<string, Parameter>> },
-  changes: Settings = {},
-): Settings {
+  changes: NodeSettings = {},
+): NodeSettings {
   const defaults = Object.entries(node.parameters).map(([name, parameter]) => [name, parameter.default] as const);
   return { ...Object.fromEntries(defaults), ...changes };
 }
 
-export function numberOf(settings: Settings, name: string): number {
+export function numberOf(settings: NodeSettings, name: string): number {
   const value = settings[name];
   if (typeof value !== "number") throw new TypeError(`parameter ${name} is ${String(value)}; a number is needed`);
   return value;

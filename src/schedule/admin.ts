@@ -1,4 +1,4 @@
-// What operators ask of schedules: which marks a store has, and a mark set anew.
+// What operators ask of schedules: to list the marks that a store has, and to set a mark anew.
 import { writeReservedMemo } from "../election/memo.ts";
 import type { UnfencedTerm } from "../election/term.ts";
 import type { Call, Store } from "../stores/contract.ts";
@@ -10,7 +10,7 @@ import { OF_SCHEDULES, SCHEDULE_PREFIX } from "./marks.ts";
 export interface MarkedSchedule {
   readonly key: string;
   readonly token: bigint;
-  /** Undefined: what stands there is no mark. */
+  /** Undefined: the text there is not a mark. */
   readonly mark: Mark | undefined;
 }
 
@@ -34,7 +34,7 @@ function markOf(text: string): Mark | undefined {
   }
 }
 
-/** Slots up to `slotMs` have been, as far as the next leader is concerned. */
+/** The next leader takes slots up to `slotMs` as done. */
 export function resetSchedule(term: UnfencedTerm, key: string, slotMs: number, wallMs: number): Promise<void> {
   const mark: Mark = { slotMs, state: "initial", atMs: wallMs, nextMs: undefined };
   return writeReservedMemo(term, `${OF_SCHEDULES}${key}`, formatMark(mark));

@@ -1,4 +1,4 @@
-// One schedule in one term: carries out what the machine asks for, and tells it what came of it. Decides nothing but how long to pause after a store that did not answer.
+// One schedule in one term: carries out what the machine asks for, and tells it the results. It decides only how long to pause after a store that did not answer.
 //
 // It lives inside the term (`election.ifLeading`), so that the term is not given back before the work of a slot has settled (law 8), and no other term of this process begins before that.
 import type { Clock, Timer } from "../base/clock.ts";
@@ -8,7 +8,7 @@ import type { UnfencedTerm } from "../election/term.ts";
 import {
   AWAY,
   type Moment,
-  type News,
+  type SlotNews,
   type Plan,
   type ScheduleEffect,
   type ScheduleInput,
@@ -19,7 +19,7 @@ import {
 } from "./machine.ts";
 import type { Mark } from "./mark.ts";
 
-/** Where marks are kept. Three outcomes: it resolves, it rejects `TERM_LOST`, or it rejects with something else, and then nobody knows. */
+/** Where marks are kept. A call has three outcomes: it resolves, it rejects with `TERM_LOST`, or it rejects with another error, and then nobody knows whether the mark was written. */
 export interface MarkPort {
   read(): Promise<Mark | undefined>;
   write(mark: Mark): Promise<void>;
@@ -30,15 +30,15 @@ export interface AttendantOptions<T extends UnfencedTerm> {
   readonly clock: Clock;
   readonly term: T;
   readonly marks: MarkPort;
-  /** Nothing is begun any more; the signal of what runs aborts. */
+  /** Aborts when the schedule is closed: nothing is begun any more, and the signal of running work aborts. */
   readonly closing: AbortSignal;
   readonly work: (slot: Slot, signal: AbortSignal) => Promise<unknown>;
-  readonly tell: (news: News) => void;
-  /** The store did not answer, or a work rejected. */
+  readonly tell: (news: SlotNews) => void;
+  /** Is told when the store did not answer, or a work rejected. */
   readonly report: (what: "mark" | "work", error: unknown, slot?: Slot) => void;
 }
 
-/** The wall clock may be set while a timer runs: it is looked at again after so long. */
+/** The wall clock may be set while a timer runs, so it is read again after so long. */
 const LONGEST_WAIT_MS = 15_000;
 const PAUSE_FIRST_MS = 50;
 const PAUSE_LAST_MS = 5000;
@@ -46,7 +46,7 @@ const PAUSE_LAST_MS = 5000;
 export class Attendant<T extends UnfencedTerm> {
   readonly #options: AttendantOptions<T>;
   readonly #stop: AbortSignal;
-  /** Asking the term for the moment may abort its signal, which is an input too. */
+  /** Asking the term for the moment may abort its signal, which is an input too; so inputs are queued. */
   readonly #inputs = new InputQueue<ScheduleInput>(
     (input) => this.#step(input),
     () => this.#arrange(),
@@ -82,7 +82,7 @@ export class Attendant<T extends UnfencedTerm> {
       this.#state = state;
       for (const effect of effects) this.#carryOut(effect);
     } catch (error) {
-      // Nothing more is begun. What runs is waited for.
+      // Nothing more is begun. Running work is waited for.
       this.#failure = { error: error instanceof Error ? error : new Error(String(error)) };
     }
   }
@@ -109,7 +109,7 @@ export class Attendant<T extends UnfencedTerm> {
     }
   }
 
-  /** An answer, or `unanswered` after a pause that grows; of a term that has ended nothing more is asked. */
+  /** Hands the answer to the machine, or `unanswered` after a pause that grows. Once the term has ended, nothing more is asked. */
   #await(ask: () => Promise<ScheduleInput>): void {
     this.#pending++;
     const over = (input: ScheduleInput): void => {
@@ -179,7 +179,7 @@ function isLost(error: unknown): boolean {
   return isConclaveError(error) && error.code === "TERM_LOST";
 }
 
-/** A clock of a test may have no time of day: then its hand stands for one. */
+/** The clock of a test may have no time of day: then its monotonic time stands for one. */
 export function wallOf(clock: Clock): number {
   return Math.floor(clock.wall?.() ?? clock.now().boot);
 }

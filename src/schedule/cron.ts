@@ -1,5 +1,5 @@
-// Patterns of cron, by the optional peer `croner` ^11. One engine per fleet: engines, and versions of one engine, disagree about the nights on which clocks are set, and two processes
-// that disagree about slots begin one twice or not at all. What version 11 does then is tested (test/schedule/cron.test.ts) and said in docs/ONCE-PER-FLEET.md.
+// Patterns of cron, by the optional peer `croner` ^11. A fleet has one engine, because engines, and versions of one engine, disagree about the nights on which clocks are set. Two
+// processes that disagree about slots begin one twice or not at all. test/schedule/cron.test.ts tests what version 11 does on such nights, and docs/ONCE-PER-FLEET.md says it.
 import { ConclaveError, invalidConfig } from "../base/errors.ts";
 import { show } from "../base/show.ts";
 import { loadPeer } from "../clients/load-peer.ts";
@@ -24,7 +24,7 @@ function jobOf(pattern: string, timeZone: string, call: string): CronJob {
   const { Cron } = croner(call);
   try {
     const job = new Cron(pattern, { timezone: timeZone, paused: true });
-    job.nextRun(new Date(0)); // a wrong time zone is found only when it is used
+    job.nextRun(new Date(0)); // a wrong time zone throws only when it is used
     return job;
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);

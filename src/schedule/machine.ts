@@ -1,9 +1,9 @@
-// One schedule in one process, as a pure machine: what to do now, given the mark, the clock and the answers. It reads no clock, sets no timer and speaks to no store; a host
-// (schedule.ts, or a simulated world) carries out its effects and tells it what came of them.
+// One schedule in one process, as a pure machine: what to do now, given the mark, the clock and the answers. It reads no clock, sets no timer and sends nothing to a store; a host
+// (schedule.ts, or a simulated world) carries out its effects and tells it the results.
 //
 //   away      no term: nothing is known, nothing is begun
-//   reading   the mark was asked for; whatever an earlier term knew of it is forgotten
-//   writing   a mark was sent, and decides what happens next. No answer: the same mark is sent again, and nothing is begun in the meantime
+//   reading   the mark was asked for; what an earlier term knew of it is forgotten
+//   writing   a mark was sent, and its answer decides what happens next. Without an answer the same mark is sent again, and nothing is begun in the meantime
 //   waiting   the mark is known; the next slot is not due yet
 //   running   the work of a slot runs. No other begins before it has settled, whatever becomes of the term
 //   ahead     the mark is later than the next slot of this clock: one of the clocks is wrong by more than a period. Nothing is begun
@@ -14,7 +14,8 @@
 //                   guard compares what stands), marks only grow, and a memo of a term that was replaced is refused. So of all terms exactly one writes the mark that passes a slot.
 //   mark "after"    With `missed: "all"` none is missing: the mark passes a slot only after its work has settled in a held term, and the next slot begun is always the first after the mark.
 //
-// Clocks of processes differ: a slot is due by the leader's own. A clock that is behind waits, because the mark is already later; a clock that is ahead begins early, once.
+// Clocks of processes differ, and a slot is due by the leader's own clock. A leader whose clock is behind waits, because the mark is already later;
+// one whose clock is ahead begins early, once.
 import { assert, unreachable } from "../base/assert.ts";
 import type { Mark } from "./mark.ts";
 import { dueSlots, type NextSlot } from "./slots.ts";
@@ -22,9 +23,9 @@ import { dueSlots, type NextSlot } from "./slots.ts";
 /** What a schedule wants. */
 export interface Plan {
   readonly next: NextSlot;
-  /** Which slots are still begun that could not be begun in time: each, the last of them, or none. */
+  /** Which slots are begun late, if they could not be begun in time: each of them, the last of them, or none. */
   readonly missed: "all" | "last" | "none";
-  /** With "all": so many at once at most; older ones are left out, and told of. */
+  /** With "all": how many are begun late at most; older ones are left out, and an event tells of them. */
   readonly missedMax: number;
   readonly mark: "before" | "after";
 }
@@ -49,9 +50,9 @@ export type ScheduleState =
 
 /** What is known in one term. */
 export interface TermNotes {
-  /** What stands, or is passed over. */
+  /** The mark that stands, or that is passed over. */
   readonly mark: Mark;
-  /** When this term began to look: a slot before that is a catch-up. */
+  /** When this term began to look. A slot before that is a catch-up. */
   readonly sinceMs: number;
   /** Slots up to here were counted against `missedMax`. */
   readonly countedMs: number;
@@ -72,7 +73,7 @@ export type ScheduleInput =
   /** The store did not say whether the mark was written, or what stands. */
   | { readonly type: "unanswered" }
   | { readonly type: "tick" }
-  /** `stopped`: the work has ended because its term did; nobody can say how much of it was done. */
+  /** `stopped`: the work ended because its term did; nobody can say how much of it was done. */
   | { readonly type: "settled"; readonly outcome: "done" | "failed" | "stopped" };
 
 export type ScheduleEffect =
@@ -82,10 +83,10 @@ export type ScheduleEffect =
   | { readonly type: "write"; readonly mark: Mark }
   /** Call the work now, before anything else happens; answer with `settled`. */
   | { readonly type: "begin"; readonly slot: Slot }
-  | { readonly type: "tell"; readonly news: News };
+  | { readonly type: "tell"; readonly news: SlotNews };
 
 /** What happens to a schedule, for those who watch it. */
-export type News =
+export type SlotNews =
   | { readonly is: "waiting"; readonly nextMs: number | undefined }
   | { readonly is: "begun"; readonly slotMs: number; readonly isCatchUp: boolean }
   | { readonly is: "ended"; readonly slotMs: number; readonly outcome: "done" | "failed" | "stopped" }
@@ -110,7 +111,7 @@ export function wakeAtMs(state: ScheduleState): number {
 export function stepSchedule(plan: Plan, state: ScheduleState, input: ScheduleInput, now: Moment): Stepped {
   switch (input.type) {
     case "lead":
-      // The work of an earlier term still runs: it is its own election that is not led again before that has settled.
+      // Work of an earlier term may still run. The election is not led again before that work has settled, so this cannot happen.
       assert(state.at !== "running", "no term begins while the work of an earlier one runs");
       return { state: { at: "reading", sinceMs: now.wallMs }, effects: [{ type: "read" }] };
     case "leave":
@@ -137,13 +138,16 @@ function ignored(state: ScheduleState): Stepped {
   return { state, effects: [] };
 }
 
-/** Unknown is not "no": the same again, until there is an answer or the term is over. The memo's guard takes the second of two for the first. */
+/** No answer is not "no": the same request is sent again, until there is an answer or the term is over. The memo's guard takes the second of two equal writes for the first. */
 function askAgain(state: ScheduleState): readonly ScheduleEffect[] {
   if (state.at === "reading") return [{ type: "read" }];
   return state.at === "writing" ? [{ type: "write", mark: state.mark }] : [];
 }
 
-/** The first thing in a term: what has been done. Without a mark there was no term before; one is written, so that a slot before the second term's time is not taken for none. */
+/**
+ * The first step in a term is to learn what has been done. If there is no mark there was no term before; a mark is written then, so that the second
+ * term does not miss a slot that came before it.
+ */
 function learn(plan: Plan, sinceMs: number, mark: Mark | undefined, now: Moment): Stepped {
   if (mark !== undefined) {
     const book: TermNotes = { mark, sinceMs, countedMs: -Infinity };
@@ -183,8 +187,8 @@ function settle(
   now: Moment,
 ): Stepped {
   const { slotMs } = slot;
-  const ended: News = { is: "ended", slotMs, outcome };
-  // What was stopped with its term is not passed: the next term begins it again, if it was not marked before.
+  const ended: SlotNews = { is: "ended", slotMs, outcome };
+  // Work that was stopped with its term is not passed: the next term begins it again, unless its mark was written before it began.
   if (outcome === "stopped" || !now.isHeld) return told(ended, { state: AWAY, effects: [] });
   const noted = told(ended, write(book, markOf(plan, slotMs, outcome, now), undefined));
   return hasLeft ? { state: AWAY, effects: noted.effects } : noted;
@@ -223,7 +227,7 @@ interface Chosen {
 
 function dueNow(plan: Plan, { mark, sinceMs, countedMs }: TermNotes, wallMs: number): Chosen {
   const most = plan.missed === "all" ? plan.missedMax : 1;
-  // Of a backlog that was counted, the next is simply the next: each slot is looked at once.
+  // In a backlog that was counted already the next slot is simply the next one: each slot is looked at once.
   const isCounted = plan.missed === "all" && mark.slotMs < countedMs;
   const first = isCounted ? plan.next(mark.slotMs) : undefined;
   const due =
@@ -242,11 +246,11 @@ function markOf(plan: Plan, slotMs: number, state: Mark["state"], now: Moment): 
   return { slotMs, state, atMs: now.wallMs, nextMs: plan.next(slotMs) };
 }
 
-/** A mark that is ahead is told of once, however often it is looked at. */
+/** News of a mark that is ahead is told once, however often it is looked at. */
 function toldOnce(before: ScheduleState, stepped: Stepped): Stepped {
   return before.at === "ahead" && stepped.state.at === "ahead" ? { state: stepped.state, effects: [] } : stepped;
 }
 
-function told(news: News, { state, effects }: Stepped): Stepped {
+function told(news: SlotNews, { state, effects }: Stepped): Stepped {
   return { state, effects: [{ type: "tell", news }, ...effects] };
 }

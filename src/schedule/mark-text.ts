@@ -1,5 +1,5 @@
-// The text of a mark, as the store keeps it: JSON, with instants as ISO texts for those who read the store by hand. Fields that this version does not know are left unread, so that a later one may
-// add some.
+// The text of a mark, as the store keeps it: JSON, with instants as ISO texts for people who read the store by hand. Fields that this version does not know are ignored, so that a later
+// version may add some.
 import { ConclaveError } from "../base/errors.ts";
 import { fieldsOf } from "../base/fields.ts";
 import { show } from "../base/show.ts";
@@ -13,7 +13,7 @@ export function formatMark({ slotMs, state, atMs, nextMs }: Mark): string {
   return JSON.stringify({ slot: isoOf(slotMs), state, at: isoOf(atMs), ...next });
 }
 
-/** Throws STORE_FOREIGN_DATA: whatever stands there, no slot is begun on a guess. */
+/** Throws STORE_FOREIGN_DATA if the text is not a mark: no slot is begun on a guess. */
 export function parseMark(text: string): Mark {
   const { slot, state, at, next } = fieldsOf(text);
   const slotMs = typeof slot === "string" ? Date.parse(slot) : Number.NaN;

@@ -10,8 +10,8 @@ export type MarkState = "initial" | "begun" | "done" | "failed";
 export interface Mark {
   readonly slotMs: number;
   readonly state: MarkState;
-  /** When it was written, by the clock of who wrote it: for people. */
+  /** When it was written, by the clock of its writer. For people. */
   readonly atMs: number;
-  /** The slot after it, as its writer's timetable has it: for people. */
+  /** The slot after it, by its writer's timetable. For people. */
   readonly nextMs: number | undefined;
 }

@@ -1,14 +1,15 @@
-// The marks of a schedule as memos of its election. Written by the term alone, in one step that compares the seat (docs/adr/0037-memos.md); read after the grant, never from an old copy.
+// The marks of a schedule as memos of its election. Only the term writes them, in one step that compares the seat (docs/adr/0037-memos.md). They are
+// read after the grant, never from an old copy.
 import type { Election } from "../election/face.ts";
 import { RESERVED, writeReservedMemo } from "../election/memo.ts";
 import type { UnfencedTerm } from "../election/term.ts";
 import type { MarkPort } from "./attendant.ts";
 import { formatMark, parseMark } from "./mark-text.ts";
 
-/** Within the reserved keys. */
+/** The prefix within the reserved keys. */
 export const OF_SCHEDULES = "schedule/";
 
-/** Before the key of a schedule, as the memos of its election have it. */
+/** The prefix of a schedule's key among the memos of its election. */
 export const SCHEDULE_PREFIX: string = `${RESERVED}${OF_SCHEDULES}`;
 
 export function marksOf<T extends UnfencedTerm>(election: Election<T>, term: T, key: string): MarkPort {

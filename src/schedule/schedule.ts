@@ -1,5 +1,5 @@
-// `schedule(election, when, work)`: each slot is begun by the one process of a fleet that leads, and a mark that only the leader can write remembers which slots have been. What is promised
-// stands at the head of machine.ts, and in docs/ONCE-PER-FLEET.md.
+// `schedule(election, when, work)`: each slot is begun by the one process of a fleet that leads. A mark that only the leader can write remembers which slots were begun. The promises
+// stand at the head of machine.ts, and in docs/ONCE-PER-FLEET.md.
 import type { Clock } from "../base/clock.ts";
 import { ConclaveError, invalidConfig, isConclaveError } from "../base/errors.ts";
 import { textOfError } from "../base/harmless.ts";
@@ -13,14 +13,14 @@ import { countingOnly } from "../election/voice.ts";
 import type { ScheduleNews } from "../lease/events.ts";
 import { cannotKeepMemos, keepsMemos } from "../stores/contract.ts";
 import { Attendant, type MarkPort, wallOf } from "./attendant.ts";
-import type { News, Plan, Slot } from "./machine.ts";
+import type { SlotNews, Plan, Slot } from "./machine.ts";
 import { isoOf } from "./mark-text.ts";
 import { marksOf } from "./marks.ts";
 import { slotsOf, type When } from "./when.ts";
 
 /** Options of `schedule`. */
 export interface ScheduleOptions {
-  /** Tells the schedules of one election apart. Must stay the same from version to version: it is where the fleet remembers. @default "default" */
+  /** Tells the schedules of one election apart. It must stay the same from version to version, because the fleet remembers its slots under it. @default "default" */
   readonly key?: string | undefined;
   /**
    * Slots that nobody could begin in time, because nobody led or the slot before took too long:
@@ -28,15 +28,15 @@ export interface ScheduleOptions {
    * - "all": each of them, the oldest first, up to `missedMax`
    * - "none": they are left out
    *
-   * What is left out is told as an event. @default "last"
+   * An event tells of each slot that is left out. @default "last"
    */
   readonly missed?: "all" | "last" | "none" | undefined;
   /** With `missed: "all"`: how many are made up for at most. @default 1000 */
   readonly missedMax?: number | undefined;
   /**
-   * When a slot is marked as had:
-   * - "before" its work begins: no slot begins twice; lost are exactly those whose runner died between mark and end
-   * - "after" it has settled: with `missed: "all"` none is missing; repeated are exactly those whose runner died, or lost its term, before the mark; repeats may overlap
+   * When a slot is marked as done:
+   * - "before" its work begins: no slot begins twice; a slot is lost only if its runner died between mark and end
+   * - "after" it has settled: with `missed: "all"` none is missing; a slot is repeated only if its runner died, or lost its term, before the mark; repeats may overlap
    *
    * @default "before"
    */
@@ -99,7 +99,7 @@ const inUse = new WeakMap<object, Set<string>>();
 const MISSED_MAX = 1000;
 const KEY_MAX = 100;
 
-/** Without standing: for parts that lead the election themselves. */
+/** A schedule that does not call `election.start()`: for parts that lead the election themselves. */
 export class ElectionSchedule<T extends UnfencedTerm> implements Schedule {
   readonly key: string;
   readonly #election: Election<T>;
@@ -127,12 +127,12 @@ export class ElectionSchedule<T extends UnfencedTerm> implements Schedule {
     if (parts !== undefined && !keepsMemos(parts.store)) throw cannotKeepMemos(parts.store);
     this.#clock = parts?.clock ?? nodeClock();
     this.#tell = parts?.tell ?? (() => {});
-    this.#plan.next(wallOf(this.#clock)); // a timetable that cannot work says so here
+    this.#plan.next(wallOf(this.#clock)); // a timetable that cannot work throws here
     take(election, this.key, call);
   }
 
   begin(): void {
-    // In a job of its own: an event is told in the middle of the election's own steps.
+    // An event is told in the middle of the election's own steps, so this waits for a microtask of its own.
     const look = countingOnly(() => queueMicrotask(() => this.#attend()));
     this.#unsubscribe = this.#election.subscribe(look);
     this.#attend();
@@ -170,7 +170,7 @@ export class ElectionSchedule<T extends UnfencedTerm> implements Schedule {
       .then(over);
   }
 
-  /** Until the term ends, or this is closed. Rejects with what the timetable throws. */
+  /** Resolves when the term ends, or this schedule is closed. Rejects with what the timetable throws. */
   serve(term: T): Promise<void> {
     return new Attendant({
       plan: this.#plan,
@@ -184,7 +184,7 @@ export class ElectionSchedule<T extends UnfencedTerm> implements Schedule {
     }).attend();
   }
 
-  /** What went wrong before is over once the store answers. */
+  /** Once the store answers again, an outage that was reported before is over. */
   #marks(term: T): MarkPort {
     const marks = marksOf(this.#election, term, this.key);
     const answered = <R>(value: R): R => {
@@ -197,20 +197,20 @@ export class ElectionSchedule<T extends UnfencedTerm> implements Schedule {
     };
   }
 
-  #hear(news: News): void {
+  #hear(news: SlotNews): void {
     const wallMs = wallOf(this.#clock);
     this.#status = after(this.#status, news, wallMs);
     if (news.is === "ahead") return this.#reportAhead(news);
     this.#tell({ type: "schedule", election: this.#election.name, key: this.key, ...asEvent(news, wallMs) });
   }
 
-  #reportAhead({ slotMs, nextMs }: Extract<News, { is: "ahead" }>): void {
+  #reportAhead({ slotMs, nextMs }: Extract<SlotNews, { is: "ahead" }>): void {
     const { name } = this.#election;
     const message = `"${name}": the schedule ${show(this.key)} was marked up to ${isoOf(slotMs)}, which is later than the next slot of this clock, ${isoOf(nextMs)}: a clock of the fleet is wrong by more than a period. Nothing is begun until then. Set the clocks; if the mark is wrong: npx conclave schedule reset ${name} ${this.key}`;
     this.#tell({ type: "error", error: new ConclaveError("SCHEDULE_AHEAD", message), election: name });
   }
 
-  /** Once: it is asked again whenever the election says something. */
+  /** Reports it once, although the timetable is asked again whenever the election emits an event. */
   #reportTimetable(error: unknown): void {
     if (this.#isBroken) return;
     this.#isBroken = true;
@@ -223,7 +223,7 @@ export class ElectionSchedule<T extends UnfencedTerm> implements Schedule {
     });
   }
 
-  /** An outage is told once. */
+  /** Reports an outage once. */
   #report(what: "mark" | "work", error: unknown, slot: Slot | undefined): void {
     const { name } = this.#election;
     if (what === "work") {
@@ -277,7 +277,7 @@ function runOf<T extends UnfencedTerm>({ slotMs, isCatchUp }: Slot, signal: Abor
   return { slot: new Date(slotMs), isCatchUp, signal, term };
 }
 
-function after(status: ScheduleStatus, news: News, wallMs: number): ScheduleStatus {
+function after(status: ScheduleStatus, news: SlotNews, wallMs: number): ScheduleStatus {
   switch (news.is) {
     case "waiting":
       return { ...status, nextSlot: news.nextMs === undefined ? undefined : new Date(news.nextMs) };
@@ -293,7 +293,7 @@ function after(status: ScheduleStatus, news: News, wallMs: number): ScheduleStat
   }
 }
 
-function asEvent(news: Exclude<News, { is: "ahead" }>, wallMs: number): ScheduleNews {
+function asEvent(news: Exclude<SlotNews, { is: "ahead" }>, wallMs: number): ScheduleNews {
   switch (news.is) {
     case "waiting":
       return { state: "waiting", next: news.nextMs === undefined ? undefined : isoOf(news.nextMs) };

@@ -1,5 +1,5 @@
-// Slots: the instants at which a schedule runs, in milliseconds of UTC. Pure: a timetable is asked for the next slot after an instant, and for nothing else, so that every
-// process of a fleet, and every time that it is asked, has the same slots. Intervals are multiples since the epoch, not since the start of a process.
+// Slots: the instants at which a schedule runs, in milliseconds of UTC. Pure. A timetable is asked only for the next slot after an instant, so that every process of a fleet finds the same
+// slots, whenever it asks. Intervals are multiples since the epoch, not since the start of a process.
 
 /**
  * The first slot after an instant; undefined: there is none any more.
@@ -19,7 +19,7 @@ function within(slotMs: number): number | undefined {
   return slotMs <= LAST_MS ? slotMs : undefined;
 }
 
-/** What is due. */
+/** The slots that are due. */
 export interface Due {
   /** The newest slots after one instant and not after another, oldest first; `most` of them at most. */
   readonly slots: readonly number[];

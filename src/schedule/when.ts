@@ -15,7 +15,7 @@ export interface Every {
 export interface CronPattern {
   /** Five fields, or six with seconds first: `0 3 * * *`. */
   readonly cron: string;
-  /** In which the pattern is read: `Europe/Berlin`. Never that of the host: hosts differ. @default "UTC" */
+  /** The time zone in which the pattern is read: `Europe/Berlin`. It is never taken from the host, because hosts differ. @default "UTC" */
   readonly timeZone?: string | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface Timetable {
 /** When a schedule runs. A text is a pattern of cron in UTC. */
 export type When = Every | CronPattern | Timetable | string;
 
-/** Shorter intervals are loops, not schedules: each slot is a write to the store. */
+/** A shorter interval is a loop, not a schedule: each slot is a write to the store. */
 const EVERY_LEAST_MS = 100;
 
 /** Throws CONFIG_INVALID. */

@@ -1,5 +1,5 @@
-// The seed document's exercises that can be simulated, as numbers: 1, Bully with seven nodes; 3, split brain with and without fencing; 4, lease duration
-// and renew deadline against failover time and false elections. How they are told is src/cli's.
+// The exercises of the seed document that can be simulated, as numbers: 1, Bully with seven nodes; 3, split brain with and without fencing; 4, lease duration
+// and renew deadline against failover time and false elections. src/cli prints them.
 import { assert } from "../base/assert.ts";
 import { createRng, nextBetween, nextFraction } from "../base/rng.ts";
 import { electByLease } from "./lease/election.ts";
@@ -27,10 +27,10 @@ export interface SplitBrain {
   readonly isFenced: boolean;
   /** How long two members said that they lead. */
   readonly twoLeadersMs: number;
-  /** From the new leader's first write to the last write of the old one that was taken. 0: none was. */
+  /** From the new leader's first write to the last accepted write of the old one. 0: none was accepted. */
   readonly twoWritersMs: number;
   readonly accepted: number;
-  /** Taken though a newer leader had written: its work is overwritten. */
+  /** Writes that were accepted although a newer leader had written: its work is overwritten. */
   readonly stale: number;
   readonly refused: number;
   readonly events: readonly ProtocolEvent[];
@@ -100,7 +100,7 @@ const CRASHES = 60;
 const PIECES = 36;
 const PIECE_MS = 300_000;
 const HOURS = (PIECES * PIECE_MS) / 3_600_000;
-/** Disturbances of a healthy leader: so many in an hour, most short, some long. */
+/** How often a healthy leader is disturbed in an hour; most disturbances are short, some long. */
 const DISTURBANCES_PER_HOUR = 60;
 const DISTURBANCE_MEAN_MS = 3000;
 

@@ -24,16 +24,16 @@ export interface AnyHuntOptions extends HuntOptions {
 /** One seed, of leases or of a protocol. */
 export interface AnyHunted extends Hunted {
   readonly trace: readonly TraceEvent[];
-  /** What it has exercised; the world of leases counts, others do not. */
+  /** What the run has exercised; only the world of leases counts this way. */
   readonly counts?: Readonly<Counts>;
-  /** The same of other worlds, by names of their own. */
+  /** The same for other worlds, by names of their own. */
   readonly tallies?: Tallies | undefined;
 }
 
 /** Something that is hunted: how a seed is run, and which faults it draws. */
 export interface Hunt {
   readonly name: string;
-  /** Whether a control run must find something, and what was exercised must reach the minima. */
+  /** Whether a control run must find something, and the counts must reach the minima. */
   readonly hasControl: boolean;
   /** What a thousand seeds must have exercised, where the world has tallies. */
   readonly minima?: Tallies;

@@ -13,7 +13,7 @@ export {
 export { type KafkaRow, kafkaStories } from "./kafka/kafka.ts";
 export { type Cost, KAFKA_PLAN, type KafkaPlan } from "./kafka/plan.ts";
 export { CLOUD_CASES, type CloudCase, type CloudPlay, playCloud } from "./stonith/exercise.ts";
-export { describeFault, type Fault, type FaultKind } from "./lease/faults.ts";
+export { describeFault, type Fault, type LeaseFaultKind } from "./lease/faults.ts";
 export { type RunOptions, type RunResult, runSeed, runWorld } from "./lease/hunt.ts";
 export { electByLease, type LeaseChoices, type LeaseElection } from "./lease/election.ts";
 export { CONTROL_ONE_IN, missedMinima } from "./lease/minima.ts";
@@ -39,7 +39,7 @@ export type {
   Invariant,
   SeenLog,
   SeenMember,
-  View,
+  WorldView,
 } from "./protocols/invariants/invariant.ts";
 export {
   exponentialLatency,

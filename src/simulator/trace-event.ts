@@ -20,7 +20,7 @@ const OF_LEASES: ReadonlySet<string> = new Set<LeaseEvent["type"]>([
   "alone",
 ]);
 
-/** One line to read; undefined for what a reader has just typed: an action. */
+/** One line to read; undefined for an action, which the reader has just typed. */
 export function formatEvent(event: TraceEvent): string | undefined {
   if (event.type === "schedule") return formatScheduleEvent(event);
   if (event.type === "failover") return formatFailoverEvent(event);
@@ -33,7 +33,7 @@ function isOfLeases(event: TraceEvent): event is Exclude<LeaseEvent, { readonly 
   return OF_LEASES.has(event.type);
 }
 
-/** One line of JSON; great whole numbers as text. */
+/** One line of JSON, with large whole numbers as text. */
 export function eventAsJson(event: TraceEvent): string {
   return JSON.stringify(event, (_key, value: unknown) => (typeof value === "bigint" ? String(value) : value));
 }

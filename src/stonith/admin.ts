@@ -1,5 +1,5 @@
-// What operators ask of a guarded election: how it stands, and orders. An order is a memo of an election of its own, which this process leads for a moment; the leader of the guarded election
-// answers in its record. Nothing here has a power of its own: it shoots nobody, and confirms nothing unless the leader takes it.
+// What operators ask of a guarded election: its state, and orders. An order is a memo of an election of its own, which this process leads for a moment; the leader of the guarded election
+// answers in its record. Nothing here can act by itself: it shoots no node, and confirms nothing unless the leader accepts it.
 import { randomBytes } from "node:crypto";
 import type { Ban } from "../election/bans.ts";
 import { wallNow } from "../election/clock.ts";
@@ -37,7 +37,7 @@ export async function readStonithRecord(candidate: Candidate<UnfencedTerm>, elec
   return memo === undefined ? NO_RECORD : parseRecord(memo.value);
 }
 
-/** What a human is shown before a confirmation, and what the confirmation is about: not what comes later. */
+/** What a human is shown before a confirmation. The confirmation is about exactly this, not about what comes later. */
 export interface Shown {
   readonly intent: string | undefined;
   readonly acting: readonly Stint[];
@@ -69,7 +69,7 @@ export function meaningOf(node: string, says: "off" | "quiet" | "on"): readonly 
   ];
 }
 
-/** Of `Omit` for each kind of order. */
+/** An `Omit` for each kind of order. */
 type Unsigned<O> = O extends unknown ? Omit<O, "id" | "wallMs"> : never;
 
 /** Resolves with the answer of the leader; undefined if none came before `signal` aborted. */

@@ -1,14 +1,15 @@
-// Agents: the processes that devices start. Each is started behind a gate, the keeper is told of it, the shooter is asked once more whether it may act, and only then does the gate open
-// (src/supervisor: child.ts, keeper.ts). One at a time.
+// Agents: the processes that devices start. Each is started behind a gate, the keeper is told of it, the shooter is asked once more whether the agent may act, and only then does the gate open
+// (src/supervisor: child.ts, keeper.ts). One agent runs at a time.
 //
 // What is promised: no agent acts after its kill instant, which lies before the shooter's deadline,
 //   shooter runs        it kills the agent, with everything that the agent has started
-//   shooter stopped     the keeper does, at the instant that it was told last
-//   shooter dead        the keeper does, at once
+//   shooter stopped     the keeper kills it, at the instant that it was told last
+//   shooter dead        the keeper kills it at once
 // and `run` resolves only when nothing of the agent lives, or says that something cannot be killed (`isGone` is false until it is).
 //
-// What is not promised: that a command which a BMC or a cloud API has already taken comes to nothing. Nor anything if shooter and keeper are killed together (the mark in the agent's environment is then
-// all that is left of them), or if their whole machine stands still: then all three wake together, and the agent may act for a moment. That is why a ban stands until every shooter has said that its agents are gone.
+// What is not promised: that an order which a BMC or a cloud API has already taken is not carried out. Nor is anything promised if shooter and keeper are killed together (only the mark in the agent's
+// environment is left of them then), or if their whole machine stands still: then all three wake together, and the agent may act for a moment. So a
+// ban stands until every shooter has said that its agents are gone.
 import { createHash, randomBytes } from "node:crypto";
 import type { Readable } from "node:stream";
 import type { Clock, Reading, Timer } from "../base/clock.ts";
@@ -21,18 +22,18 @@ import { isShellName, withoutSecrets } from "./secrets.ts";
 
 /** Whether an agent may begin, and until when it may act. */
 export interface AgentLimits {
-  /** Asked when everything is ready, right before the agent becomes a program: why it may not; undefined if it may. */
+  /** Asked when everything is ready, right before the agent becomes a program. Returns why it may not begin; undefined if it may. */
   readonly mayBegin: () => Promise<string | undefined>;
-  /** Nothing of it may act after this. Asked again and again, because renewals move it. */
+  /** No process of the agent may act after this. Asked again and again, because renewals move it. */
   readonly killAt: () => Reading;
-  /** It is not wanted any more. */
+  /** Aborts when the agent is not wanted any more. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Where devices have their processes from. */
+/** Starts the processes of devices. */
 export interface Agents {
   run(command: AgentCommand, limits: AgentLimits): Promise<AgentEnd>;
-  /** Nothing that was started here lives. */
+  /** True if nothing that was started here lives. */
   readonly isGone: boolean;
   /** Resolves when nothing that was started here lives, however long that takes. */
   whenGone(): Promise<void>;
@@ -40,28 +41,28 @@ export interface Agents {
 }
 
 export interface AgentsOptions {
-  /** For people who read `ps`. */
+  /** Shown to people who read `ps`. */
   readonly name: string;
   readonly clock: Clock;
-  /** Variables that are kept from agents: they hold secrets that are meant for one of them, which gets it in its own way. */
+  /** Variables that agents do not get: they hold secrets for one agent, which gets its secret in another way. */
   readonly hidden?: readonly string[] | undefined;
   readonly tell?: ((event: KeeperEvent) => void) | undefined;
 }
 
-/** Of what it prints. */
+/** How much of what an agent prints is kept. */
 const PRINTED_MAX = 64 * 1024;
 const LOOK_EVERY_MS = 100;
-/** After SIGKILL, until something counts as impossible to kill. */
+/** How long after SIGKILL a process counts as impossible to kill. */
 const LINGERS_MS = 3000;
 const KEEPER_PATIENCE_MS = 5000;
-/** Meant for this process: a debugger, where candidates meet. */
+/** Variables that are meant for this process: a debugger, the store of its candidates. */
 const OURS = ["NODE_OPTIONS", "NODE_V8_COVERAGE", "CONCLAVE_STORE"];
 
 export class KeptAgents implements Agents {
   readonly #options: AgentsOptions;
   readonly #lingering = new Set<Promise<void>>();
   #keeper: KeeperLink | undefined;
-  /** Those that run, and those that wait for their turn. */
+  /** Counts the agents that run, and those that wait for their turn. */
   #count = 0;
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -85,7 +86,7 @@ export class KeptAgents implements Agents {
     return turn;
   }
 
-  /** After the last `run`. */
+  /** To be called after the last `run`. */
   async close(): Promise<void> {
     await this.#turn;
     const keeper = this.#keeper;
@@ -118,7 +119,7 @@ export class KeptAgents implements Agents {
     return exitOf(await child.exited, stdout, stderr);
   }
 
-  /** Undefined when the gate may open. SAFETY: the keeper knows of it first, and the shooter is asked last. */
+  /** Undefined when the gate may open. SAFETY: the keeper is told of the agent first, and the shooter is asked last. */
   async #admit(child: Child, limits: AgentLimits, isDue: () => boolean): Promise<string | undefined> {
     const at = limits.killAt();
     const guarded = this.#keeper?.guard(child.cell, { termAt: at, killAt: at, deadline: at });
@@ -127,14 +128,14 @@ export class KeptAgents implements Agents {
     return why ?? (isDue() ? "there is no time left for it" : undefined);
   }
 
-  /** Resolves when nothing of it lives: to how it was ended, undefined if it ended by itself. */
+  /** Resolves when nothing of the agent lives, to how it was ended; undefined if it ended by itself. */
   async #end(child: Child, limits: AgentLimits, isDue: () => boolean): Promise<AgentEnd | undefined> {
     const keeper = this.#keeper;
     let isUnsure = false;
     const isOver = (): boolean => {
       const at = limits.killAt();
       keeper?.extend({ termAt: at, killAt: at, deadline: at }, false);
-      // What it leaves behind acts for nobody who would wait for it.
+      // Processes that the agent leaves behind are not waited for: nobody needs their result.
       return !child.hasBegun || child.hasExited || isDue();
     };
     const gone = child.gone(isOver, () => !isDue() || ((isUnsure = true), false));
@@ -152,7 +153,7 @@ export class KeptAgents implements Agents {
     };
   }
 
-  /** The keeper goes on with what cannot be killed; the next agent gets another. Suspects (src/keeper/kin.ts) are never seen to be gone. */
+  /** The keeper goes on with an agent that cannot be killed; the next agent gets another keeper. Suspects (src/keeper/kin.ts) are never seen to be gone. */
   #linger(gone: Promise<void>, isUnsure: boolean): void {
     const keeper = this.#keeper;
     this.#keeper = undefined;
@@ -165,7 +166,7 @@ export class KeptAgents implements Agents {
     this.#lingering.add(over);
   }
 
-  /** Whether the promise resolves before `isTrue` is. */
+  /** Whether the promise resolves before `isTrue()` is true. */
   #isBefore(promise: Promise<unknown> | undefined, isTrue: () => boolean): Promise<boolean> {
     const { clock } = this.#options;
     return new Promise((resolve) => {
@@ -202,9 +203,9 @@ export class KeptAgents implements Agents {
   #environment(own: AgentCommand["env"], mark: string): Readonly<Record<string, string | undefined>> {
     const env: Record<string, string | undefined> = { ...process.env };
     for (const name of [...OURS, ...(this.#options.hidden ?? [])]) delete env[name];
-    // The gate is a shell, and would hand these on by the arguments of another program (child.ts), where everybody could read them.
+    // The gate is a shell, and would hand these on in the arguments of another program (child.ts), where everybody could read them.
     for (const name of Object.keys(env)) if (!isShellName(name)) delete env[name];
-    // Answers are read by a program: in English.
+    // A program reads the answers, so they are to be in English.
     return { ...env, LC_ALL: "C", [MARKS]: [process.env[MARKS], mark].filter(Boolean).join(" "), ...own };
   }
 }
@@ -212,12 +213,12 @@ export class KeptAgents implements Agents {
 interface Printed {
   readonly stdout: string;
   readonly stderr: string;
-  /** Resolves when nothing more can come: a process may be gone before all that it printed was read. */
+  /** Resolves when no more output can come: a process may be gone before everything that it printed was read. */
   readonly isClosed: Promise<unknown>;
 }
 
 function collect({ streams: { stdin, stdout, stderr } }: Child): Printed {
-  stdin?.on("error", () => {}); // it has gone without reading: its end says so
+  stdin?.on("error", () => {}); // the agent ended without reading; its end says so
   const printed = { stdout: "", stderr: "" };
   const hear = (name: keyof typeof printed, stream: Readable | null): Promise<unknown> => {
     stream?.setEncoding("utf8").on("data", (text: string) => {

@@ -1,5 +1,6 @@
-// The configuration of one guarded election: one file, the same on every node. All problems are said at once: of the file, and of this host (an agent that is not installed, a parameter that the agent does not
-// know, a secret that others can read). A file that others may change is refused: what it names is executed.
+// The configuration of one guarded election: one file, the same on every node. All problems are reported at once: those of the file, and those of
+// this host (an agent that is not installed, a parameter that
+// the agent does not know, a secret that others can read). A file that others may change is refused, because the programs that it names are executed.
 import { readFileSync, statSync } from "node:fs";
 import { invalidConfig } from "../base/errors.ts";
 import { problemsOnThisHost, type Programs } from "./host-check.ts";
@@ -13,11 +14,11 @@ import type { StonithPlan } from "./words.ts";
 export interface NodeConfig {
   /** The ways to power it off, in their order; all devices of a level have to say that it is off. */
   readonly levels: readonly (readonly DeviceSpec[])[];
-  /** A server of the store runs there. */
+  /** Whether a server of the store runs there. */
   readonly hostsStore: boolean;
   /** Its hardware watchdog, such as /dev/watchdog0: this node arms it while it leads. */
   readonly watchdog: string | undefined;
-  /** Before the first order against it: the node that should survive has the longest. */
+  /** How long to wait before the first order against it. The node that should survive has the longest delay. */
   readonly delayMs: number;
 }
 
@@ -41,7 +42,7 @@ export interface LoadedConfig {
   readonly config: StonithConfig;
   /** Where the programs of the devices are on this host. */
   readonly programs: Programs;
-  /** What works, and should be known. */
+  /** Things that work, and that an operator should know. */
   readonly warnings: readonly string[];
 }
 
@@ -64,7 +65,7 @@ const NUMBERS: Readonly<Record<string, readonly [fallback: number, least: number
 const KNOWN = ["election", "store", "nodes", "maxOff", ...Object.keys(NUMBERS)];
 const KNOWN_OF_NODE = ["levels", "hostsStore", "watchdog", "delayMs"];
 
-/** Reads it, and looks at this host. Rejects with CONFIG_INVALID and every problem. `devices` false: only the file is checked, for those who ask no device. */
+/** Reads the file, and looks at this host. Rejects with CONFIG_INVALID and every problem. `devices` false: only the file is checked, for commands that ask no device. */
 export async function loadStonithConfig(
   file: string,
   { devices = true }: { readonly devices?: boolean } = {},
@@ -104,7 +105,7 @@ function readFile(file: string, call: string): { readonly text: string; readonly
   }
 }
 
-/** SAFETY: of a file that names what is executed: nobody else may change it. */
+/** SAFETY: the file names programs that are executed, so nobody else may change it. */
 export function problemsOfOwner({ mode, uid }: { readonly mode: number; readonly uid: number }): readonly string[] {
   const isOurs = uid === 0 || uid === (process.getuid?.() ?? uid);
   return [
@@ -118,7 +119,7 @@ function fieldsOf(text: string, call: string): Fields {
     const value: unknown = JSON.parse(text);
     if (isFields(value)) return value;
   } catch {
-    // What the parser says quotes the text, in which there may be a password.
+    // The parser's message quotes the text, which may contain a password.
     throw invalidConfig(call, ["it is not valid JSON; jq . FILE says in which line"]);
   }
   throw invalidConfig(call, ["it is JSON, but not an object: { … }"]);
@@ -182,7 +183,7 @@ function problemsOfNode(node: unknown): readonly string[] {
   ];
 }
 
-/** As far as they can be read: devices of the wrong shape are left out, and are problems already. */
+/** The nodes, as far as they can be read. Devices of the wrong shape are left out; they were reported as problems already. */
 function nodesOf(nodes: unknown): Readonly<Record<string, NodeConfig>> {
   const one = (node: unknown): NodeConfig => {
     const { levels, hostsStore, watchdog, delayMs } = isFields(node) ? node : {};
@@ -213,7 +214,7 @@ function configOf(found: Fields, nodes: StonithConfig["nodes"]): StonithConfig {
   } as unknown as StonithConfig;
 }
 
-/** Of the configuration alone. */
+/** Warnings that follow from the configuration alone. */
 function warningsOf({ nodes }: StonithConfig): readonly string[] {
   const all = Object.entries(nodes);
   const hosts = all.filter(([, { hostsStore }]) => hostsStore).map(([name]) => name);
@@ -230,24 +231,24 @@ function warningsOf({ nodes }: StonithConfig): readonly string[] {
   ];
 }
 
-/** Variables of the environment that hold secrets: agents do not see those of others. */
+/** Variables of the environment that hold secrets: no agent sees those of another. */
 export function secretVariablesOf({ nodes }: StonithConfig): readonly string[] {
   const specs = Object.values(nodes).flatMap(({ levels }) => levels.flat());
   return [...new Set(specs.flatMap(secretsOf).flatMap((source) => ("env" in source ? [source.env] : [])))];
 }
 
 /** What the caller adds to the configuration. */
-export interface PlanChoices {
+export interface StonithChoices {
   /** This node. */
   readonly node: string;
-  /** This process: no other ever has it. */
+  /** Names this process; no other process ever has the same text. */
   readonly life: string;
   readonly watchdog?: Watchdog | undefined;
   readonly isOnlyForOrders?: boolean | undefined;
 }
 
-/** What the machine of a guarded election decides by, from the configuration. */
-export function stonithPlanOf(config: StonithConfig, choices: PlanChoices): StonithPlan {
+/** The plan by which the machine of a guarded election decides, made from the configuration. */
+export function stonithPlanOf(config: StonithConfig, choices: StonithChoices): StonithPlan {
   const { nodes, maxOff, shotsMax, windowMs, delayMs, spreadMs, retryMs, retryMaxMs, attemptsMax } = config;
   const members = Object.keys(nodes);
   return {

@@ -1,7 +1,7 @@
 // The contract of a STONITH device: two functions. Everything else (delays, tries, deadlines, escalation, verification) is the runner's (runner.ts).
 //
-// A device is asked, never believed. What `setPower` answers says only whether the order was given; a machine is off when `status` says so, asked after the order. Answers have three values:
-// no answer, a late answer and an answer that nobody understands are `unknown`, and `unknown` never permits a takeover.
+// A device's answer to an order is never believed. It says only whether the order was given. A machine is off when `status`, asked after the order, says so. Answers have three values:
+// no answer, a late answer and an answer that cannot be understood are `unknown`, and `unknown` never permits a takeover.
 //
 // A device starts processes only through the call that it is given. So they are started behind a gate, killed before the shooter's deadline, and known to be gone (agents.ts).
 
@@ -11,16 +11,16 @@ export type Power = { readonly is: "on" } | { readonly is: "off" } | { readonly 
 /** What became of an order. `taken` is no proof that the machine is off. */
 export type Ordered =
   | { readonly is: "taken" }
-  /** Definitely not given: a wrong password, a program that is not there. */
+  /** The order was definitely not given: the password was wrong, or a program is not there. */
   | { readonly is: "refused"; readonly why: string }
-  /** It may take effect, now or later. */
+  /** The order may take effect, now or later. */
   | { readonly is: "unknown"; readonly why: string };
 
 /** A process that a device wants to be started. */
 export interface AgentCommand {
   /** Everybody on the host can read this: no secret may be in it. */
   readonly argv: readonly [string, ...string[]];
-  /** For its stdin. */
+  /** Written to its stdin. */
   readonly input?: string | undefined;
   /** In addition to the environment of this process. */
   readonly env?: Readonly<Record<string, string>> | undefined;
@@ -55,7 +55,7 @@ export function unanswered(end: Exclude<AgentEnd, { is: "exited" }>): Power & { 
   return { is: "unknown", why: end.why };
 }
 
-/** What an agent that did not end by itself means for an order: what was not started has ordered nothing. */
+/** What an agent that did not end by itself means for an order: an agent that was not started has ordered nothing. */
 export function unfinished(end: Exclude<AgentEnd, { is: "exited" }>): Ordered {
   return { is: end.is === "not-started" ? "refused" : "unknown", why: end.why };
 }

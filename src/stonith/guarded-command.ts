@@ -1,7 +1,8 @@
 // The work of a guarded election as a command: `conclave stonith run`. A sibling of `conclave run` (src/supervisor), with the same gate, cell and keeper.
 //
-// SAFETY: `run` settles only when nothing of the command lives, because that is what the next leader is told: then it begins without a shot. While something of it might live, and nobody can say, it does not settle, and
-// this node is shot. The keeper ends the command before the deadline if this process is stopped, and at once if it is dead; that is no fence (a paused machine pauses the keeper), and is not counted as one.
+// SAFETY: `run` settles only when nothing of the command lives, because the next leader is told so, and then begins without a shot. While some process of it might live, `run` does not settle, and
+// this node is shot. The keeper ends the command before the deadline if this process is stopped, and at once if it is dead; that is no fence (a
+// paused machine pauses the keeper), and is not counted as one.
 import type { Clock } from "../base/clock.ts";
 import { nodeClock } from "../election/clock.ts";
 import type { Term } from "../election/term.ts";
@@ -16,7 +17,7 @@ export interface GuardedCommandOptions {
   readonly election: string;
   readonly node: string;
   readonly command: readonly [string, ...string[]];
-  /** From SIGTERM to SIGKILL at most. */
+  /** The longest time from SIGTERM to SIGKILL. */
   readonly drainMs: number;
   readonly tell?: ((event: GuardedCommandEvent) => void) | undefined;
 }
@@ -39,7 +40,7 @@ export class GuardedCommand {
     this.#options = options;
   }
 
-  /** Once, in this term. Resolves to how it ended by itself; undefined if it was ended with the term, or has not begun. */
+  /** Runs the command once, in this term. Resolves to how it ended by itself; undefined if it was ended with the term, or has not begun. */
   async run(term: Term): Promise<Exit | undefined> {
     const { election, command, tell = () => {} } = this.#options;
     this.#keeper ??= this.#startKeeper();
@@ -47,7 +48,7 @@ export class GuardedCommand {
     const child = await Child.start(command, { ...this.#environment(term), ...marked(mark) }, mark.text, undefined);
     try {
       await Promise.race([this.#keeper.guard(child.cell, this.#instants(term)), term.ended]);
-      // By the clock, and after the keeper has said that it knows.
+      // This asks the clock, after the keeper has said that it knows the child.
       if (term.isLeading()) {
         child.begin();
         tell({ type: "child", state: "started", pid: child.pid });
@@ -67,7 +68,7 @@ export class GuardedCommand {
     await this.#keeper?.end();
   }
 
-  /** Until one of them has ended. Renewals move the instant at which the keeper kills. */
+  /** Resolves when the child or the term has ended. Renewals move the instant at which the keeper kills. */
   async #whileHeld(child: Child, term: Term): Promise<void> {
     const extending = setInterval(() => this.#keeper?.extend(this.#instants(term), false), EXTEND_EVERY_MS);
     await Promise.race([child.exited, term.ended]);
@@ -83,7 +84,7 @@ export class GuardedCommand {
       if (!isDue()) child.terminate();
       tell({ type: "child", state: "stopping", pid: child.pid });
     }
-    // Never on suspicion: it is waited for whoever might be a part of it.
+    // Every process that might belong to the command is waited for; none is killed on suspicion.
     await child.gone(isDue, () => true);
   }
 

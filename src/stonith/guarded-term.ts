@@ -1,7 +1,8 @@
-// One term of a guarded election: carries out what machine.ts asks for, and tells it what came of it. Decides nothing but how long to pause after a store that did not answer.
+// One term of a guarded election: carries out what machine.ts asks for, and tells it the results. It decides only how long to pause after a store that did not answer.
 //
-// SAFETY: the user's work begins only by the effect `begin`. `end()` resolves only when the work has settled. What this term has joined is noted as gone only when the shooter says that nothing which it has
-// started lives, and this term starts nothing any more.
+// SAFETY: the user's work begins only by the effect `begin`. `end()` resolves only when the work has settled. The intents that this term has joined
+// are noted as gone only when the shooter says that no process
+// which it has started lives, and this term starts none any more.
 import type { Clock, Reading, Timer } from "../base/clock.ts";
 import { isConclaveError } from "../base/errors.ts";
 import { InputQueue } from "../base/input-queue.ts";
@@ -33,9 +34,9 @@ export interface GuardedTermOptions {
   readonly election: Election;
   readonly shooter: Shooter;
   readonly lookEveryMs: number;
-  /** Reads orders, notes and who else is in the line; one at a time. */
+  /** Reads orders, notes and who else is in the line; one look at a time. */
   readonly sight: () => Promise<StonithSight>;
-  /** Of which of these is nothing left on this node? */
+  /** Returns those of which nothing is left on this node. */
   readonly provedGone: (stints: readonly Stint[]) => readonly Stint[];
   /** The guarded work. */
   readonly work: () => Promise<void>;
@@ -45,16 +46,16 @@ export interface GuardedTermOptions {
 
 /** How a term has ended. */
 export interface GuardedEnd {
-  /** Its work had begun, and has not been taken out of the list of those that act. */
+  /** Its work had begun, and the record still lists this term as acting. */
   readonly isUnreleased: boolean;
-  /** The intents that it has joined, or may have, and of which the record may not say that its agents are gone. */
+  /** The intents that this term has joined, or may have joined, and for which the record may not say that its agents are gone. */
   readonly joins: readonly string[];
-  /** The machine gave the term up before its work: another one may come. */
+  /** The machine gave the term up before its work began: another term may follow. */
   readonly isGivenUp: boolean;
 }
 
 const PAUSE_MS = 100;
-/** For agents to be gone, before a shot is reported. */
+/** How long to wait for agents to be gone before a shot is reported. */
 const GONE_WITHIN_MS = 2000;
 
 export class GuardedTerm {
@@ -85,7 +86,7 @@ export class GuardedTerm {
     return this.#me;
   }
 
-  /** Until the term is over, or its work has ended and the record says so. */
+  /** Resolves when the term is over, or its work has ended and the record says so. */
   async run(): Promise<GuardedEnd> {
     const { term } = this.#options;
     const stop = onAbort(term.signal, () => this.#ending());
@@ -103,7 +104,7 @@ export class GuardedTerm {
     };
   }
 
-  /** The end was asked for, or the term runs out: nothing new is begun. What has begun ends by itself, and the record is written while the term is held. */
+  /** Its end was asked for, or the term runs out: nothing new is begun. What has begun ends by itself, and the record is written while the term is held. */
   #ending(): void {
     this.#shot?.abort();
     if (!this.#hasBegun) this.#inputs.put({ type: "settled" });
@@ -183,7 +184,7 @@ export class GuardedTerm {
 
   #begin(): void {
     const { term, work } = this.#options;
-    // SAFETY: the write took its time. A term that is ending begins nothing.
+    // SAFETY: the write took time. A term that is ending begins nothing.
     if (!term.isLeading()) return this.#inputs.put({ type: "settled" });
     this.#hasBegun = true;
     this.#working = work().finally(() => this.#inputs.put({ type: "settled" }));
@@ -204,12 +205,12 @@ export class GuardedTerm {
     await this.#answered("the record could not be written", async () => {
       await writeReservedMemo(this.#options.term, RECORD_KEY, formatRecord(record));
       this.#isReleased = this.#hasBegun && !hasStint(record.acting, this.#me);
-      // What stands without this term in `joined` has been said. Unless a shot of it is under way, which the machine does not allow.
+      // An intent that stands without this term in `joined` has been reported. No shot for it is under way, because the machine does not allow that.
       for (const { id, joined } of record.intents) if (!hasStint(joined, this.#me)) this.#joins.delete(id);
     });
   }
 
-  /** A refusal holds nothing up: then the sessions run out by their ttl. What is unknown is asked again, as of every memo, inside of the term. */
+  /** A refusal delays nothing: then the sessions run out by their ttl. If the answer is unknown, the request is made again inside of the term, as for every memo. */
   async #endSessions(node: string): Promise<void> {
     const { term, report } = this.#options;
     await term.endSessionsOf(node).catch((error: unknown) => {
@@ -290,7 +291,7 @@ export class GuardedTerm {
     const { election, term } = this.#options;
     const [memo, bans] = await Promise.all([election.memo(RESERVED + RECORD_KEY), election.bans()]);
     const record = memo === undefined ? undefined : parseRecord(memo.value);
-    // SAFETY: read last, by the clock. An answer that came late is worth nothing if the term has run out meanwhile.
+    // SAFETY: this is read last, by the clock. A late answer permits nothing if the term has run out meanwhile.
     const isHeld = term.isLeading() && !signal.aborted;
     const look = { isHeld, record, bans: bans.map((ban) => ban.node) };
     return mayShoot(look, this.#me, intent, node)

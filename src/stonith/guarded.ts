@@ -1,5 +1,6 @@
-// A guarded election: for work on something that compares no token. Its next leader begins only when the machine of the last one is off for certain, or its work has certainly ended (machine.ts says when that is,
-// and why). As `elect(…).lead(work)`, with a node, a configuration and devices.
+// A guarded election: for work on a resource that compares no token. Its next leader begins only when the machine of the last one is off for certain,
+// or the work of the last one has certainly ended (machine.ts
+// says when that is, and why). It is used like `elect(…).lead(work)`, with a node, a configuration and devices.
 import { ConclaveError, invalidConfig } from "../base/errors.ts";
 import type { Clock } from "../base/clock.ts";
 import { createCandidate } from "../election/candidate.ts";
@@ -31,25 +32,25 @@ import type { Notes, StonithNews, StonithPlan, StonithSight } from "./words.ts";
 
 /** Options of `guardedElection`. */
 export interface GuardedOptions {
-  /** Of `loadStonithConfig`: the same on every node. */
+  /** The result of `loadStonithConfig`: the same on every node. */
   readonly config: StonithConfig;
   /** Which of the configured nodes this is. */
   readonly node: string | { readonly name: string; readonly machine?: string | undefined };
   readonly store: Store;
-  /** Of `openRunner`. It is closed with the election. */
+  /** The result of `openRunner`. It is closed with the election. */
   readonly shooter: Shooter;
-  /** The guarded work starts no other processes: then nothing is left of it when its process is dead. @default false */
+  /** The guarded work starts no other processes: then nothing of it is left when its process is dead. @default false */
   readonly noChildren?: boolean | undefined;
-  /** Shoots through a store that may forget a ban. For tests: the loss of one server may let two act. @default false */
+  /** Shoots through a store that may forget a ban. For tests only: the loss of one server may let two nodes act. @default false */
   readonly storeWithoutQuorum?: "only for tests" | undefined;
   readonly tell?: ((event: GuardedEvent) => void) | undefined;
-  /** Of notes and orders. @default 1000 */
+  /** How often notes and orders are read. @default 1000 */
   readonly lookEveryMs?: number | undefined;
 }
 
-/** For notes that are due when the election is closed. Without them a shot may follow that was not needed. */
+/** How long to wait for notes that are due when the election is closed. Without them an unneeded shot may follow. */
 const NOTES_WITHIN_MS = 3000;
-/** For a look at the whole line. */
+/** How long a look at the whole line may take. */
 const LINE_WITHIN_MS = 5000;
 /** The ids of candidates of conclave end with the nonce of their process. */
 const OF_CONCLAVE = /_[0-9a-f]{16}-\d+$/;
@@ -92,7 +93,7 @@ export class GuardedElection implements AsyncDisposable {
   }
 
   /**
-   * As `election.lead`: each time this node is elected, and everybody who acted before is off for certain, `work` runs once. `term.signal` says when it has to end. When it settles, nothing that it has
+   * Like `election.lead`: each time this node is elected, and every node that acted before is off for certain, `work` runs once. `term.signal` says when it has to end. When it settles, nothing that it has
    * started may act any more: then the next leader begins without a shot.
    */
   async lead<R>(work: (term: Term) => Promise<R>, { signal }: LeadOptions = {}): Promise<R | undefined> {
@@ -110,7 +111,7 @@ export class GuardedElection implements AsyncDisposable {
       };
       const isGivenUp = await this.#term(term, run, false);
       if (outcome.failure !== undefined) throw outcome.failure.error;
-      // The machine has given the term up: it is as if it had been lost, and this node stands again.
+      // The machine has given the term up: the term is treated as lost, and this node stands again.
       if (isGivenUp && !term.signal.aborted) await term.resign();
       return outcome.result?.value;
     };
@@ -181,7 +182,10 @@ export class GuardedElection implements AsyncDisposable {
     return { notes, order: parseOrder(order?.value), foreign };
   }
 
-  /** Who leads or waits in the line and obeys no ban, where the store can show it. SAFETY: what cannot be read is not taken for nobody: nothing is decided before it was read. */
+  /**
+   * The candidates that lead or wait in the line and obey no ban, where the store can show them. SAFETY: if this cannot be read, it is not taken for an
+   * empty list: nothing is decided before it was read.
+   */
   async #nodeless(): Promise<readonly string[]> {
     const { store } = this.#options;
     if (!showsNodeless(store)) return [];
@@ -192,7 +196,7 @@ export class GuardedElection implements AsyncDisposable {
     throw new ConclaveError("STORE_TIMEOUT", `it is not known who stands in the line of "${this.name}": ${why}`);
   }
 
-  /** Leaders that are no candidates of conclave obey no ban, and write no list of who acts. */
+  /** Leaders that are no candidates of conclave obey no ban, and do not write who acts. */
   async #watchLine(): Promise<void> {
     const { signal } = this.#closing;
     try {
@@ -213,7 +217,7 @@ export class GuardedElection implements AsyncDisposable {
     });
   }
 
-  /** What an earlier process of this node has left unsaid, as far as it can be proved. */
+  /** Notes what an earlier process of this node did not report, as far as it can be proved. */
   async #noteHome(): Promise<void> {
     try {
       const memo = await this.#election.memo(RESERVED + RECORD_KEY);
@@ -273,7 +277,7 @@ function checked({ config, store, storeWithoutQuorum }: GuardedOptions, node: st
   return watchdog;
 }
 
-/** Of every member: nothing is dropped. */
+/** The notes of every member together: none is dropped. */
 function all(one: Notes, other: Notes): Notes {
   return { settled: [...one.settled, ...other.settled], gone: [...one.gone, ...other.gone] };
 }

@@ -1,5 +1,5 @@
-// What a configuration needs of this host, so that a shot does not fail for a reason that could have been known: the programs of its devices, the parameters that each fence-agent takes by its own metadata, and
-// secrets that can be read here and by nobody else. Starts each agent once, with `-o metadata`: this needs no parameter, and speaks to no device.
+// Checks what a configuration needs of this host, so that a shot does not fail for a reason that could have been known: the programs of its devices, the parameters that each fence-agent takes by its own
+// metadata, and secrets that this process can read and nobody else can. Starts each agent once, with `-o metadata`: this needs no parameter, and sends nothing to a device.
 import { execFile } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import path from "node:path";
@@ -8,7 +8,7 @@ import { type AgentMetadata, parseMetadata, problemsOfParameters } from "./devic
 import { problemOfSecret } from "./secrets.ts";
 import { type DeviceSpec, labelOf, nameOfAgent, secretsOf } from "./specs.ts";
 
-/** By the name in the configuration: its absolute path. */
+/** A program's name in the configuration → its absolute path. */
 export type Programs = Readonly<Record<string, string>>;
 
 export interface HostCheck {
@@ -17,7 +17,7 @@ export interface HostCheck {
   readonly programs: Programs;
 }
 
-/** Where agents are, although the PATH of a service often does not say so. */
+/** Folders of agents that are often missing in the PATH of a service. */
 const SYSTEM = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
 const METADATA_WITHIN_MS = 20_000;
 const METADATA_MAX = 1024 * 1024;
@@ -40,7 +40,7 @@ export async function problemsOnThisHost(nodes: Readonly<Record<string, NodeConf
 
 const IPMITOOL = "ipmitool";
 
-/** What has to be found on this host; a command names its program by the path. */
+/** The program that has to be found on this host; a command names its program by a path. */
 export function programOf(spec: DeviceSpec): string | undefined {
   return spec.kind === "ipmi" ? IPMITOOL : spec.kind === "agent" ? spec.agent : undefined;
 }
@@ -102,7 +102,7 @@ function askMetadata(agent: string): Promise<AgentMetadata | string> {
   return new Promise((resolve) => {
     const options = { timeout: METADATA_WITHIN_MS, maxBuffer: METADATA_MAX, killSignal: "SIGKILL" as const };
     execFile(agent, ["-o", "metadata"], options, (error, stdout) => {
-      // The exit code is not asked: some agents print everything and end with an error.
+      // The exit code does not count: some agents print everything and end with an error.
       const found = parseMetadata(stdout);
       resolve(
         found ??

@@ -1,4 +1,4 @@
-// conclave/stonith: elections whose next leader begins only when the machine of the last one is off for certain. What `conclave stonith` is made of.
+// conclave/stonith: elections whose next leader begins only when the machine of the last one is off for certain. `conclave stonith` is made of this.
 export {
   giveStonithOrder,
   meaningOf,
@@ -14,7 +14,7 @@ export {
   loadStonithConfig,
   type NodeConfig,
   parseStonithConfig,
-  type PlanChoices,
+  type StonithChoices,
   type StonithConfig,
   stonithPlanOf,
 } from "./config.ts";
@@ -28,7 +28,7 @@ export { GuardedCommand, type GuardedCommandEvent, type GuardedCommandOptions } 
 export { GuardedElection, guardedElection, type GuardedEvent, type GuardedOptions } from "./guarded.ts";
 export { openRunner } from "./open-runner.ts";
 export type { HistoryEntry, Intent, Stint, StonithRecord } from "./record.ts";
-export { type Patience, Runner, type ShotNews, type ShotReport, type ShotRequest } from "./runner.ts";
+export { type Patience, DeviceRunner, type ShotNews, type ShotReport, type ShotRequest } from "./runner.ts";
 export type { Shooter } from "./shooter.ts";
 export type { SecretSource } from "./secrets.ts";
 export type { StonithNews } from "./words.ts";

@@ -1,7 +1,8 @@
 // The name of this process among all that ever run on this machine, and what can be proved of another one. A life is written as BOOT/PID/START/NONCE: the boot of the kernel, and which process of it.
 //
-// SAFETY: a process of an earlier boot is gone, with everything that it has started. Of a process of this boot the children may act on when it is dead. So it counts as gone only if its user has said that it
-// starts none. What cannot be looked at is not gone.
+// SAFETY: a process of an earlier boot is gone, with everything that it has started. The children of a process of this boot may act on when that
+// process is dead. So it counts as gone only if its user has said
+// that it starts none. A process that cannot be looked at does not count as gone.
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 

@@ -1,11 +1,11 @@
-// What forbids a shot, in words: by these rules the machine decides, and `conclave stonith fence --dry-run` prints them. Pure.
+// The rules that forbid a shot, in words. The machine decides by them, and `conclave stonith fence --dry-run` prints them. Pure.
 //
-// STONITH that runs wild is an outage of its own. So there is a limit to how many nodes are off at one time, a limit to how often a shot is decided, and a node is never shot if the store
-// would lose its quorum with it: without the store nobody could be elected, nor could any ban be lifted.
+// STONITH that runs wild is an outage of its own. So there is a limit to how many nodes are off at one time, and a limit to how often a shot is decided. A node is never shot if the store
+// would lose its quorum with it: without the store nobody could be elected, and no ban could be lifted.
 import { intentAgainst, type StonithRecord } from "./record.ts";
 import type { Moment, StonithPlan } from "./words.ts";
 
-/** As many may be off as leave a majority of the configured nodes on; one in a cluster of two. */
+/** So many nodes may be off that a majority of the configured nodes stays on; one in a cluster of two. */
 export function defaultMaxOff(members: readonly string[]): number {
   return Math.max(1, Math.floor((members.length - 1) / 2));
 }
@@ -15,7 +15,7 @@ export interface ShotCircumstances {
   readonly isOrdered: boolean;
 }
 
-/** Why no intent may be opened against the node; empty: it may. */
+/** Why no intent may be opened against the node; empty if one may. */
 export function problemsOfShot(
   plan: StonithPlan,
   record: StonithRecord,
@@ -54,7 +54,7 @@ function problemOfStore({ storeMembers }: StonithPlan, down: ReadonlySet<string>
   return [`the store would have ${left} of its ${storeMembers.length} servers left, and needs ${needed}`];
 }
 
-/** Off, or to be off. */
+/** The nodes that are off, or are to be off. */
 export function nodesDown({ intents, off }: StonithRecord): readonly string[] {
   return [...new Set([...intents.map(({ node }) => node), ...off.map(({ node }) => node)])];
 }
@@ -68,13 +68,17 @@ export function recentOf(
   return recentMs.filter((atMs) => Math.abs(wallMs - atMs) < windowMs);
 }
 
-/** Every term of the node that has acted had one: it will have been reset. */
+/** True if every term of the node that has acted had an armed watchdog: then the machine will have been reset. */
 export function hasWatchdog({ acting }: StonithRecord, node: string): boolean {
   const there = acting.filter((stint) => stint.node === node);
   return there.length > 0 && there.every(({ watchdog }) => watchdog !== undefined);
 }
 
-/** SAFETY: on the clock of the shooter, from the answer to its own ban: from then on the session of the node is not renewed, so that its term is over after its ttl, the watchdog is not fed any more, and resets the machine. Twice its timeout, because a watchdog may count to its timeout in two stages. */
+/**
+ * SAFETY: counted on the clock of the shooter, from the answer to its own ban. From then on the session of the node is not renewed, so its term is
+ * over after its ttl. Then the watchdog is not fed any more, and resets the machine. Twice its timeout, because a watchdog may count to its timeout
+ * in two stages.
+ */
 export function watchdogDoneAtMs(record: StonithRecord, node: string, bannedAtMs: number): number {
   if (!hasWatchdog(record, node)) return Infinity;
   const waits = record.acting

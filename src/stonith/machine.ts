@@ -1,8 +1,8 @@
-// The leader of a guarded election, as a pure machine: who has to be off before its work may begin, and when a shot may come. It reads no clock, sets no timer and speaks to nobody; a host
-// (src/stonith/guarded.ts, or a simulated world) carries out its effects and tells it what came of them.
+// The leader of a guarded election, as a pure machine: which nodes have to be off before its work may begin, and when a shot may come. It reads no clock, sets no timer and does no I/O; a host
+// (src/stonith/guarded.ts, or a simulated world) carries out its effects and tells it the results.
 //
 //   away      no term: nothing is known, nothing is done
-//   leading   one thing is asked of the store at a time, and at most one shot is under way. Whatever an earlier term knew is forgotten: the record says it
+//   leading   one thing is asked of the store at a time, and at most one shot is under way. What an earlier term knew is forgotten: the record says it
 //
 // The order for a node that has acted and has not been proved to have stopped: a delay by chance; the intent in the record, with this term in `joined`; the ban; the shot; the device is asked
 // whether the node is off; only then the takeover. The ban is lifted later, when no shot can come any more.
@@ -19,7 +19,8 @@
 //      more before each start of an agent). While the ban stands, the store grants nothing to the node. It is lifted only when `joined` is empty: each term that joined has said that its agents
 //      are gone, was itself verified to be off, or a human has confirmed it. So a shooter that was paused between its decision and its shot finds the node banned still, however late it comes.
 //   4  The sessions of a node are ended early only by a term that has banned the node, has heard from its device afterwards that it is off, and has not lifted the ban (`toEnd`). A node that is banned opens
-//      none, so that those which are ended belong to processes that the machine had before it was off (lease/ban-rule.ts, rule 6). A later term does not know what was heard, a watchdog lets
+//      none, so that those which are ended belong to processes that the machine had before it was off (lease/ban-rule.ts, ARGUMENT). A later term
+//      does not know what was heard, a watchdog lets
 //      the ttl pass anyway, and a human may mean that the node is cut off from this work alone: in these cases the sessions run out by their ttl.
 //   5  A term never shoots its own node, at most `maxOff` nodes are off or to be off at one time, and a store that is hosted on the nodes keeps its quorum (limits.ts): STONITH does not take down
 //      what it guards, or the judge of it.
@@ -52,7 +53,7 @@ import {
   withoutJoined,
 } from "./steps.ts";
 import type {
-  Asked,
+  StonithRequest,
   Leading,
   Moment,
   StonithEffect,
@@ -81,7 +82,7 @@ export interface LastLook {
   readonly bans: readonly string[];
 }
 
-/** SAFETY: asked before each start of an agent, with what was read for it. What could not be read forbids the shot. */
+/** SAFETY: asked before each start of an agent, with what was read for it. If something could not be read, the shot is forbidden. */
 export function mayShoot({ isHeld, record, bans }: LastLook, me: Stint, intent: string, node: string): boolean {
   const open = record?.intents.find(({ id }) => id === intent);
   if (!isHeld || open === undefined || open.node !== node || node === me.node) return false;
@@ -98,7 +99,7 @@ export function stepStonith(plan: StonithPlan, state: StonithState, input: Stoni
     case "written":
       return withNews(written(state, now), decide(plan, written(state, now), now), state);
     case "unanswered":
-      // Unknown is not "no": the same again, until there is an answer or the term is over.
+      // No answer is not "no": the same request is made again, until there is an answer or the term is over.
       return state.asked === undefined ? same(state) : ask(state, state.asked);
     case "home":
       if (state.asked?.is !== "look-home") return same(state);
@@ -111,7 +112,7 @@ export function stepStonith(plan: StonithPlan, state: StonithState, input: Stoni
       if (input.errand !== state.shot?.errand) return same(state);
       return decide(plan, shotEnded(plan, state, input, now), now);
     case "gone":
-      // The end of a shot that is under way says it again.
+      // The end of the shot that is under way will say it again.
       if (state.shot?.intent === input.intent) return same(state);
       return decide(plan, { ...state, goneFor: [...state.goneFor, input.intent] }, now);
     case "settled":
@@ -157,7 +158,7 @@ function same(state: Leading): Stepped {
   return { state, effects: [] };
 }
 
-function ask(state: Leading, asked: Asked): Stepped {
+function ask(state: Leading, asked: StonithRequest): Stepped {
   const { is: type, ...what } = asked;
   return { state: { ...state, asked, wakeMs: Infinity }, effects: [{ type, ...what } as StonithEffect] };
 }
@@ -220,7 +221,7 @@ function decide(plan: StonithPlan, before: Leading, now: Moment): Stepped {
   const home = ownPast(caught).filter((stint) => !hasStint(caught.homeAsked, stint));
   if (home.length > 0)
     return ask({ ...caught, homeAsked: [...caught.homeAsked, ...home] }, { is: "look-home", stints: home });
-  // SAFETY: before the lift, after which the node may open sessions again.
+  // SAFETY: this comes before the lift, after which the node may open sessions again.
   const [off] = caught.toEnd;
   if (off !== undefined) return ask(caught, { is: "end-sessions", node: off });
   const closable = caught.record.intents.find((intent) => isClosable(caught, intent));
@@ -232,7 +233,7 @@ function decide(plan: StonithPlan, before: Leading, now: Moment): Stepped {
   const acted = plan.isOnlyForOrders ? undefined : nextOf(caught, caught.record.acting);
   if (acted !== undefined) return aim(plan, caught, acted, now);
   if (caught.work === "waiting" && !plan.isOnlyForOrders) return begin(plan, caught, now);
-  // What an operator has asked for holds nobody's work up: the node has not acted.
+  // An order of an operator delays no work, because the node has not acted.
   const ordered = nextOf(
     caught,
     caught.record.intents.filter(({ isOrdered, off }) => isOrdered && off === undefined),
@@ -244,7 +245,7 @@ function write(state: Leading, record: StonithRecord): Stepped {
   return ask(state, { is: "write", record });
 }
 
-/** What has been learned and does not stand in the record yet. */
+/** The record with everything that has been learned and does not stand in it yet. */
 function caughtUp(plan: StonithPlan, state: Leading, now: Moment): StonithRecord {
   const { me, lifted, ended, goneFor, seenOn, sight } = state;
   let { record } = state;
@@ -258,13 +259,13 @@ function caughtUp(plan: StonithPlan, state: Leading, now: Moment): StonithRecord
   return tidied({ ...state, record }, now);
 }
 
-/** Terms of this very node that somebody else of it has left: this process cannot shoot its own node, and must prove otherwise that nothing of them is left. */
+/** Terms that another process of this very node has left. This process cannot shoot its own node, and must prove in another way that nothing of them is left. */
 function ownPast({ record, me }: Leading): readonly Stint[] {
   const stints = [...record.acting, ...record.intents.flatMap(({ joined }) => joined)];
   return stints.filter((stint) => stint.node === me.node && !isSameStint(stint, me));
 }
 
-/** SAFETY: the ban goes only when no shot can come any more, and when the node is off, or need not be. */
+/** SAFETY: the ban is lifted only when no shot can come any more, and when the node is off, or need not be. */
 function isClosable({ record, shot }: Leading, { id, node, joined, off, isOrdered }: Intent): boolean {
   const isQuiet = joined.length === 0 && shot?.intent !== id;
   const isNeeded = record.acting.some((stint) => stint.node === node) || (isOrdered && off === undefined);
@@ -288,7 +289,7 @@ function stopShot(state: Leading): Stepped {
   return { state: { ...state, shot: { ...shot, isStopped: true } }, effects: [{ type: "stop-shot" }] };
 }
 
-/** Candidates that obey no ban may be granted the seat while a node of theirs is shot at, and write no list of who acts. */
+/** Candidates that obey no ban may be granted the seat while their node is shot at, and do not write who acts. */
 function refuseForeign(state: Leading): Stepped {
   const why = `candidates that obey no bans are in the same line: ${state.sight.foreign.join(", ")}`;
   if (state.shot !== undefined) return stopShot(state);
@@ -307,7 +308,7 @@ function isWanted({ record }: Leading, { node, isOrdered, off }: Intent): boolea
   return record.acting.some((stint) => stint.node === node) || (isOrdered && off === undefined);
 }
 
-/** The node that has to be off next. One that has failed often waits for the others. */
+/** The node that has to be off next. A node whose shots have failed often comes after the others. */
 function nextOf({ record, me }: Leading, wanted: readonly { readonly node: string }[]): string | undefined {
   const nodes = [...new Set(wanted.map(({ node }) => node))].filter((node) => node !== me.node);
   return nodes.toSorted((one, other) => failuresOf(record, one) - failuresOf(record, other))[0];
@@ -317,7 +318,7 @@ function failuresOf(record: StonithRecord, node: string): number {
   return intentAgainst(record, node)?.failures ?? 0;
 }
 
-/** Intent, ban, shot, in this order; each only when the one before is committed. */
+/** The intent, the ban and the shot come in this order; each begins only when the one before is committed. */
 function aim(plan: StonithPlan, state: Leading, node: string, now: Moment): Stepped {
   const { record, me } = state;
   const aimAtMs = state.aimAtMs ?? now.nowMs + plan.delayMs + now.random * plan.spreadMs;
@@ -364,7 +365,7 @@ function open(plan: StonithPlan, state: Leading, node: string, now: Moment): Ste
     const why = `it acted in term ${tokens.join(", ")}, and nobody has proved that it has stopped`;
     return write(state, openIntent(plan, record, me, now, { node, why, isOrdered: false }));
   }
-  // A node that is on again counts no longer.
+  // A node that is on again does not count any more.
   if (record.off.length > 0 && now.nowMs >= state.lookAtMs)
     return ask(
       { ...state, lookAtMs: now.nowMs + plan.retryMaxMs },
@@ -373,7 +374,7 @@ function open(plan: StonithPlan, state: Leading, node: string, now: Moment): Ste
   return tellOnce({ ...state, wakeMs: now.nowMs + plan.retryMaxMs }, { is: "refused", node, why: problems });
 }
 
-/** SAFETY: the work begins when the record in the store names this term, and nobody else. */
+/** SAFETY: the work begins when the record in the store names this term as acting, and no other. */
 function begin({ watchdog }: StonithPlan, state: Leading, now: Moment): Stepped {
   const { record, me } = state;
   const others = record.acting.filter((stint) => !isSameStint(stint, me));

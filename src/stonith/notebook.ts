@@ -1,5 +1,6 @@
-// What this process says of itself outside of its terms: that the work of a term has ended, and that no agent of a term can shoot any more. A memo of an election of this node, which the process leads for a
-// moment; so it works also when another leads the guarded election. While this node is banned it cannot note anything, and tries until it can.
+// What this process says of itself outside of its terms: that the work of a term has ended, and that no agent of a term can shoot any more. It is a
+// memo of an election of this node, which the process leads for a
+// moment; so it works also while another node leads the guarded election. While this node is banned it cannot write notes, and tries until it can.
 //
 // SAFETY: only what stays true for ever is noted. A note that is lost, or comes late, costs time: the leader shoots a node that need not be shot, or lifts a ban later.
 import type { Clock } from "../base/clock.ts";
@@ -11,7 +12,7 @@ import { hasStint } from "./record.ts";
 import { formatNotes, NOTES_KEY, notesOf, parseNotes } from "./record-text.ts";
 import type { Notes } from "./words.ts";
 
-/** Of each kind. Older ones have been read long ago, or cost time. */
+/** How many notes of each kind are kept. Older ones have been read long ago; if not, their loss costs time. */
 const NOTES_MAX = 30;
 const PAUSE_MS = 500;
 

@@ -4,24 +4,24 @@ import { nodeClock } from "../election/clock.ts";
 import { KeptAgents } from "./agents.ts";
 import { type LoadedConfig, secretVariablesOf } from "./config.ts";
 import { programOf } from "./host-check.ts";
-import { Runner, type ShotNews } from "./runner.ts";
+import { DeviceRunner, type ShotNews } from "./runner.ts";
 import { type DeviceSpec, deviceOf } from "./specs.ts";
 
 export interface OpenRunnerOptions {
   readonly tell?: ((news: ShotNews) => void) | undefined;
-  /** A keeper was started, lost, or had to act. */
+  /** Is told when a keeper was started, lost, or had to act. */
   readonly tellOfKeeper?: ConstructorParameters<typeof KeptAgents>[0]["tell"];
 }
 
-/** Close it when no shot is under way any more. Starts nothing before the first question. Throws CONFIG_INVALID if the configuration was not checked against this host. */
-export function openRunner({ config, programs }: LoadedConfig, options: OpenRunnerOptions = {}): Runner {
+/** Close it when no shot is under way any more. It starts no process before it is first asked. Throws CONFIG_INVALID if the configuration was not checked against this host. */
+export function openRunner({ config, programs }: LoadedConfig, options: OpenRunnerOptions = {}): DeviceRunner {
   const clock = nodeClock();
   const hidden = secretVariablesOf(config);
   const made = (name: string): KeptAgents => new KeptAgents({ name, clock, hidden, tell: options.tellOfKeeper });
   const [agents, lookers] = [made(config.election), made(`${config.election} (looks)`)];
   const deviceFor = (spec: DeviceSpec): ReturnType<typeof deviceOf> => {
     const name = programOf(spec);
-    // SAFETY: what was not looked for has not been checked either, and an agent acts on parameters that it does not understand.
+    // SAFETY: the parameters of a program that was not found were not checked either, and an agent acts even on parameters that it does not understand.
     if (name !== undefined && !Object.hasOwn(programs, name))
       throw invalidConfig("openRunner", [
         `${name} was not looked for on this host: load the configuration with its devices`,
@@ -31,5 +31,12 @@ export function openRunner({ config, programs }: LoadedConfig, options: OpenRunn
   const nodes = Object.entries(config.nodes).map(
     ([name, { levels, delayMs }]) => [name, { levels: levels.map((level) => level.map(deviceFor)), delayMs }] as const,
   );
-  return new Runner({ clock, agents, lookers, nodes: Object.fromEntries(nodes), patience: config, tell: options.tell });
+  return new DeviceRunner({
+    clock,
+    agents,
+    lookers,
+    nodes: Object.fromEntries(nodes),
+    patience: config,
+    tell: options.tell,
+  });
 }

@@ -1,5 +1,5 @@
-// Orders of operators: what the leader of a guarded election makes of one. Pure. An order comes by a memo of an election of its own, is dealt with once, and is answered in the record. It has
-// no power of its own: the leader carries it out by its own rules, or refuses it in words.
+// Orders of operators, and how the leader of a guarded election answers them. Pure. An order comes in a memo of an election of its own, is dealt with once, and is answered in the record. An order
+// does nothing by itself: the leader carries it out by its own rules, or refuses it in words.
 import { problemsOfShot } from "./limits.ts";
 import {
   hasStint,
@@ -22,16 +22,16 @@ export type StonithOrder =
   | (OrderHead & {
       readonly kind: "confirm";
       /**
-       * - `off`: a human has seen that the node is off. Whoever acted there acts no more.
+       * - `off`: a human has seen that the node is off. Terms that acted there act no more.
        * - `quiet`: no process that joined the intent can still shoot. An order to fence the node is withdrawn with it.
        * - `on`: the node is on again, and counts no longer for `maxOff`.
        */
       readonly says: "off" | "quiet" | "on";
-      /** What the human was shown: a later intent, a term that acts later and one that joins later are not confirmed by it. */
+      /** What the human was shown. A later intent, a term that acts later and one that joins later are not confirmed by it. */
       readonly intent: string | undefined;
       readonly acting: readonly Stint[];
       readonly joined: readonly Stint[];
-      /** Why it is taken for off. */
+      /** Why the node is taken for off. */
       readonly since: string | undefined;
     });
 
@@ -47,7 +47,7 @@ interface OrderHead {
 /** An order that has waited for longer, because nobody led, is not obeyed: much may have changed since. */
 const ORDER_FRESH_MS = 600_000;
 
-/** The record that answers it: done, or refused in words. */
+/** The record with the answer to the order: done, or refused in words. */
 export function decideOrder(plan: StonithPlan, state: Leading, order: StonithOrder, now: Moment): StonithRecord {
   const { record, me } = state;
   const answer = (after: StonithRecord, said: string, isDone: boolean): StonithRecord =>
@@ -110,7 +110,7 @@ function confirmed(state: Leading, order: Confirmation, now: Moment): readonly [
   return [noted(state, off, order, now), `${node} counts as off, because you have said so`];
 }
 
-/** SAFETY: only what was shown; and of its own agents this process knows better than a human. */
+/** SAFETY: only the terms that were shown are confirmed. Of its own agents this process knows better than a human. */
 function hushed({ shot, me }: Leading, intent: Intent, shown: readonly Stint[]): Intent {
   const isOwn = (stint: Stint): boolean => shot?.intent === intent.id && isSameStint(stint, me);
   const joined = intent.joined.filter((stint) => isOwn(stint) || !hasStint(shown, stint));

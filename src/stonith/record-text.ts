@@ -1,4 +1,5 @@
-// The texts that STONITH keeps in the store: the record, orders, notes. JSON, for those who read the store by hand. What cannot be read is refused: nothing is decided on a guess.
+// The texts that STONITH keeps in the store: the record, orders, notes. They are JSON, for people who read the store by hand. A text that cannot be
+// read is refused: nothing is decided on a guess.
 import { ConclaveError } from "../base/errors.ts";
 import { fieldsOf } from "../base/fields.ts";
 import { show } from "../base/show.ts";
@@ -14,7 +15,7 @@ export const ordersOf = (election: string): string => `stonith-orders/${encodeUR
 export const notesOf = (election: string, node: string): string =>
   `stonith-notes/${encodeURIComponent(election)}/${encodeURIComponent(node)}`;
 
-/** Within the reserved keys. The record is a memo of the guarded election itself. */
+/** The prefix within the reserved keys. The record is a memo of the guarded election itself. */
 export const RECORD_KEY = "stonith/record";
 export const ORDER_KEY = "stonith/order";
 export const NOTES_KEY = "stonith/notes";
@@ -63,7 +64,7 @@ export function formatOrder(order: StonithOrder): string {
   return JSON.stringify(order);
 }
 
-/** Undefined: none that can be read; it is as if there were none. */
+/** Undefined if the text cannot be read: it is treated as if there were no order. */
 export function parseOrder(text: string | undefined): StonithOrder | undefined {
   const { id, by, kind, node, wallMs, says, acting, joined, why } = fieldsOf(text ?? "");
   const hasHead = [id, by, node].every((each) => typeof each === "string") && Number.isFinite(wallMs);
@@ -77,7 +78,7 @@ export function formatNotes(notes: Notes): string {
   return JSON.stringify(notes);
 }
 
-/** What cannot be read says nothing. */
+/** A text that cannot be read counts as no notes. */
 export function parseNotes(text: string | undefined): Notes {
   const { settled, gone } = fieldsOf(text ?? "");
   const stints = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value.filter(isStint) : []);

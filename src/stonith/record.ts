@@ -11,7 +11,7 @@
 /** One term of one process on one node. `life` names the process, and no process ever has the `life` of another: it also tells a number of a restored store from the one before. */
 export interface Stint {
   readonly node: string;
-  /** Of the term, as a decimal text. */
+  /** The token of the term, as a decimal text. */
   readonly token: string;
   readonly life: string;
 }
@@ -19,7 +19,7 @@ export interface Stint {
 /** A hardware watchdog that was armed when the term began: the machine is reset `timeoutMs` after it was last fed, and it is fed only while the term is held. */
 export interface Watchdog {
   readonly timeoutMs: number;
-  /** Of the session of that term. */
+  /** The ttl of that term's session. */
   readonly ttlMs: number;
 }
 
@@ -43,11 +43,11 @@ export interface Intent {
   readonly token: string;
   /** An operator has asked for it: it is carried out also if the node has not acted. */
   readonly isOrdered: boolean;
-  /** Whose agents may still shoot. */
+  /** The terms whose agents may still shoot. */
   readonly joined: readonly Stint[];
-  /** Some term has joined it once: the node may have been shot at, whatever was heard of it. */
+  /** Some term has joined it once: the node may have been shot at, whatever was reported. */
   readonly wasJoined: boolean;
-  /** Undefined: not verified. */
+  /** Undefined: the node is not verified to be off. */
   readonly off: { readonly by: OffBy; readonly token: string; readonly wallMs: number } | undefined;
   /** How many shots have not led to a verified off, and what the last of them came to. */
   readonly failures: number;
@@ -83,7 +83,7 @@ export interface HistoryEntry {
 /** A node that is off, or may be, because of this election. */
 export interface OffNode {
   readonly node: string;
-  /** The intent, or the term, because of which it is: one that is off again later is another. */
+  /** The intent or the term because of which it is off. If the node is off again later, this is another one. */
   readonly since: string;
 }
 
@@ -104,7 +104,7 @@ export interface StonithRecord {
   readonly orders: readonly OrderAnswer[];
   /** The latest last. */
   readonly history: readonly HistoryEntry[];
-  /** How many intents there ever were: for the ids. */
+  /** How many intents there ever were. Ids are made from it. */
   readonly opened: number;
 }
 
@@ -156,5 +156,5 @@ export function withoutOff(record: StonithRecord, nodes: readonly string[]): Sto
   return { ...record, off: record.off.filter(({ node }) => !nodes.includes(node)) };
 }
 
-/** Of every text that others give. With the bounds above, a record fits into a memo of every store that keeps bans. */
+/** The longest text that others give. With the bounds above, a record fits into a memo of every store that keeps bans. */
 export const SAID_MAX = 200;

@@ -1,12 +1,14 @@
-// The runner: powers a node off through its devices, and says whether it IS off. Devices answer; what follows from their answers is decided here, by the clock that is given.
+// The runner: powers a node off through its devices, and says whether it IS off. Devices answer; the runner decides what follows from their answers,
+// by the clock that it is given.
 //
 //   levels         the ways to power a node off, in the order of the configuration. The next one is tried when all tries of the one before have failed
 //   one try        every device of the level is told `off`, one after the other; then all of them are asked, until in ONE round every one says `off`, or the time for it is over
-//   off            only that. No exit code and no answer to an order counts; a device that was not asked again has said nothing
-//   failed         nothing of the kind, and in the last round some device says that the node is on
-//   unknown        nothing of the kind, and no device says so: none answered, or the shooter had to stop
+//   off            only if they all said so in one round. No exit code and no answer to an order counts; a device that was not asked again has said nothing
+//   failed         there was no such round, and in the last round some device says that the node is on
+//   unknown        there was no such round, and no device says that the node is on: none answered, or the shooter had to stop
 //
-// SAFETY: all devices of a level, in one round: a machine with two power supplies runs on one of them, and an outlet may be switched on again while the other is switched off.
+// SAFETY: all devices of a level have to say it in one round: a machine with two power supplies runs on one of them, and an outlet may be switched on
+// again while the other is switched off.
 // SAFETY: `mayShoot` is asked right before each start of an agent, and agents are killed before the shooter's deadline (agents.ts). A device that hangs without an agent is given up by the clock.
 import type { Clock, Reading } from "../base/clock.ts";
 import { nap } from "../election/nap.ts";
@@ -16,13 +18,13 @@ import type { Device, DeviceCall, Ordered, Power } from "./device.ts";
 
 /** How patient the runner is. */
 export interface Patience {
-  /** So often is a level tried. */
+  /** How often a level is tried. */
   readonly tries: number;
-  /** Between two tries. */
+  /** The pause between two tries. */
   readonly retryMs: number;
-  /** Of one question or one order. */
+  /** How long one question or one order may take. */
   readonly timeoutMs: number;
-  /** After the orders of a try, for the machine to go off. */
+  /** How long the machine may take to go off after the orders of a try. */
   readonly verifyWithinMs: number;
   readonly askEveryMs: number;
 }
@@ -38,34 +40,34 @@ export interface ShotRequest {
   readonly node: string;
   /** Asked right before each start of an agent: why it may not be started; undefined if it may. */
   readonly mayShoot: () => Promise<string | undefined>;
-  /** Of the shooter's term; it moves with renewals. */
+  /** The deadline of the shooter's term; renewals move it. */
   readonly deadline: () => Reading;
-  /** Aborted: the shot is not wanted any more, and its agents are killed. */
+  /** Aborts when the shot is not wanted any more: then its agents are killed. */
   readonly signal: AbortSignal;
 }
 
 /** What came of a shot. */
 export interface ShotReport {
-  /** `off`: verified. The others permit nothing. */
+  /** `off`: verified. The other values permit nothing. */
   readonly outcome: "off" | "failed" | "unknown";
   /** One sentence, for the record and for people. */
   readonly said: string;
-  /** No process that was started for it lives. A fact of its own: an agent may be gone although nobody knows what it did. */
+  /** No process that was started for the shot lives. This is separate from the outcome: an agent may be gone although nobody knows what it did. */
   readonly isGone: boolean;
 }
 
 /** How one node is powered off. */
 export interface NodeDevices {
   readonly levels: readonly (readonly Device[])[];
-  /** Before the first order of a shot at it. */
+  /** How long to wait before the first order of a shot at the node. */
   readonly delayMs: number;
 }
 
-export interface RunnerOptions {
+export interface DeviceRunnerOptions {
   readonly clock: Clock;
-  /** For shots. */
+  /** Runs the agents of shots. */
   readonly agents: Agents;
-  /** For looks, which are no part of a shot: one that hangs does not hold a shot up. @default those of shots */
+  /** Runs the agents of looks, which are no part of a shot: a look that hangs does not delay a shot. @default those of shots */
   readonly lookers?: Agents | undefined;
   readonly nodes: Readonly<Record<string, NodeDevices>>;
   readonly patience: Patience;
@@ -88,11 +90,11 @@ interface Round {
 }
 
 /** Powers nodes off by the configured devices, level by level, and believes only what a device says when it is asked afterwards. */
-export class Runner {
-  readonly #options: RunnerOptions;
+export class DeviceRunner {
+  readonly #options: DeviceRunnerOptions;
   #looking: Promise<unknown> = Promise.resolve();
 
-  constructor(options: RunnerOptions) {
+  constructor(options: DeviceRunnerOptions) {
     this.#options = options;
   }
 
@@ -174,7 +176,7 @@ export class Runner {
     return { outcome, why: told(level, answers), stopped };
   }
 
-  /** Orders of one try. After one that is forbidden no other is given. */
+  /** Gives the orders of one try. After an order that is forbidden no other is given. */
   async #orderAll(
     request: ShotRequest,
     level: readonly Device[],
@@ -193,7 +195,7 @@ export class Runner {
     return { stopped: undefined, mayHaveEffect };
   }
 
-  /** Asks all, again and again. Where every order was refused there is nothing to wait for: one round. */
+  /** Asks all devices, again and again. If every order was refused, one round is enough, because there is nothing to wait for. */
   async #verify(request: ShotRequest, level: readonly Device[], number: number, isPatient: boolean): Promise<Round> {
     const { clock, patience } = this.#options;
     const until = later(clock.now(), isPatient ? patience.verifyWithinMs : 0);
@@ -234,7 +236,7 @@ export class Runner {
     return { given, forbidden: () => forbidden };
   }
 
-  /** A device that throws, or says nothing, has said nothing. */
+  /** A device that throws has said nothing. */
   #within<T>(asked: Promise<T>, otherwise: (why: string) => T): Promise<T> {
     const { clock, patience } = this.#options;
     return new Promise((resolve) => {
@@ -252,7 +254,7 @@ export class Runner {
   }
 }
 
-/** SAFETY: of every device, and none may be missing. */
+/** SAFETY: every device has to say so, and none may be missing. */
 function isAllOff(answers: readonly Power[], level: readonly Device[]): boolean {
   return answers.length === level.length && answers.every(({ is }) => is === "off");
 }

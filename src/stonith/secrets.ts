@@ -1,7 +1,8 @@
 // Secrets of devices: passwords, keys, communities. They come from a file or from a variable of the environment, never from the configuration itself, and never reach a command line, a log,
 // an event or an error. Everybody on a host can read /proc/PID/cmdline, and `ps` shows it.
 //
-// A file that its group or others may read is refused: whoever can power a machine off can end the whole cluster. Read anew for each use, so that a changed password needs no restart.
+// A file that its group or others may read is refused, because anybody who can power a machine off can end the whole cluster. It is read anew for
+// each use, so that a changed password needs no restart.
 import { readFileSync, statSync } from "node:fs";
 import { ConclaveError } from "../base/errors.ts";
 
@@ -11,7 +12,7 @@ export type SecretSource = { readonly file: string } | { readonly env: string };
 const SHELL_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** Variables that a shell sets by itself. */
 const OF_SHELLS = ["IFS", "OPTIND", "PPID"];
-/** To strike a shorter one out would tell what it is: nothing is shown then. */
+/** Striking out a shorter secret would tell what it is: then nothing of the text is shown. */
 const STRUCK_LEAST = 3;
 
 /** Whether a shell keeps a variable of this name as it is. */
@@ -40,7 +41,7 @@ export function readSecret(source: SecretSource): string {
   const secret = "env" in source ? fromEnvironment(source.env) : fromFile(source.file);
   const place = "env" in source ? `the environment variable ${source.env}` : `the secret file ${source.file}`;
   if (secret === "") throw unusable(`${place} is empty`);
-  // It travels as one line, in a file or to an agent's stdin.
+  // A secret travels as one line, in a file or to an agent's stdin.
   if (/[\n\r\0]/.test(secret)) throw unusable(`${place} holds more than one line`);
   return secret;
 }

@@ -1,4 +1,4 @@
-// Devices as a configuration writes them: what is wrong with one, and the device that it describes. Secrets are named by their place here, and never stand in it.
+// Devices as a configuration writes them: what is wrong with one, and the device that it describes. A specification says where a secret is, and never contains it.
 import { type Argv, command } from "./devices/command.ts";
 import { fenceAgent, type Parameters } from "./devices/fence-agent.ts";
 import { ipmi } from "./devices/ipmi.ts";
@@ -43,7 +43,7 @@ const AGENT = /^(?:fence_[A-Za-z0-9_]+|\/.+)$/;
 const LOOKS_SECRET = /^--?(?:pass(?:wd|word|phrase)?|secret|token|api-?key|community)\b/i;
 const SECRET_SAID = `a secret: {"file": "/etc/conclave/…"} or {"env": "NAME"}`;
 
-/** What is wrong with its shape, without a look at this host. */
+/** The problems of its shape, without a look at this host. */
 export function problemsOfSpec(found: unknown): readonly string[] {
   if (!isFields(found)) return [`a device is an object: {"kind": "ipmi" | "agent" | "command", …}`];
   const { kind, name } = found;
@@ -61,7 +61,7 @@ function problemsOfIpmi({ host, port, user, password, cipher, privilege }: Field
   const isWhole = (value: unknown, most: number): boolean =>
     value === undefined || (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= most);
   return [
-    // It becomes an argument: one that begins with a dash would be an option.
+    // The host becomes an argument: one that begins with a dash would be taken for an option.
     ...(isText(host) && !host.startsWith("-") ? [] : ["host: the address of the BMC"]),
     ...(isText(user) && !user.startsWith("-") ? [] : ["user: the name of a user of the BMC"]),
     ...(isWhole(port, 65_535) ? [] : ["port: a port"]),

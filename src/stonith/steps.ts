@@ -1,4 +1,4 @@
-// The changes of the record, one by one. Pure. Which of them is made, and when, is decided in machine.ts.
+// The changes of the record, one by one. Pure. machine.ts decides which of them is made, and when.
 import {
   type ActingStint,
   hasStint,
@@ -67,9 +67,9 @@ export function joinIntent(record: StonithRecord, intent: Intent, me: Stint, now
 }
 
 /**
- * The node is off: whoever acted there acts no more, and no agent runs there any more. The ban stands on, until `joined` is empty.
- * SAFETY: a human confirms only what was shown (orders.ts has taken those terms out). A device and a watchdog speak of the machine, and so of every term that stands in the record: a later one of
- * that node cannot have begun, because the node is banned.
+ * The node is off: terms that acted there act no more, and no agent runs there any more. The ban stays until `joined` is empty.
+ * SAFETY: a human confirms only the terms that were shown (orders.ts has taken out the others). A device and a watchdog speak of the machine, and so of every term that stands in the record: a
+ * later term of that node cannot have begun, because the node is banned.
  */
 export function closedOff(
   record: StonithRecord,
@@ -94,7 +94,7 @@ export function closedOff(
   return withHistory(after, historyLine(me, now, "off", node, said));
 }
 
-/** What a shot came to. Without its agents gone this term stays in `joined`. */
+/** The record after a shot. While its agents are not gone, this term stays in `joined`. */
 export function afterShot(
   record: StonithRecord,
   id: string,
@@ -107,7 +107,7 @@ export function afterShot(
   const joined = isGone ? intent.joined.filter((stint) => !isSameStint(stint, me)) : intent.joined;
   const failures = intent.failures + (outcome === "off" ? 0 : 1);
   const after = withIntent(record, { ...intent, joined, failures, last: { outcome, said } });
-  // SAFETY: a shot that failed, and one of which nobody knows what came of it, permit nothing.
+  // SAFETY: a shot that failed, or whose outcome is unknown, permits nothing.
   if (outcome === "off")
     return intent.off === undefined ? closedOff(after, intent.node, intent, "device", me, now) : after;
   const isNews = intent.last?.outcome !== outcome;
@@ -121,7 +121,7 @@ export function withoutJoined(record: StonithRecord, id: string, me: Stint): Sto
   return withIntent(record, { ...intent, joined: intent.joined.filter((stint) => !isSameStint(stint, me)) });
 }
 
-/** What is known to be over, from the notes of the processes themselves and from what is left on this node. The record itself if nothing is. */
+/** Takes out what is known to be over, by the notes of the processes themselves and by what is left on this node. Returns the record itself if nothing is. */
 export function tidied({ record, me, sight, homeGone }: Leading, now: Moment): StonithRecord {
   const { settled, gone } = sight.notes;
   const isOver = (stint: Stint): boolean => hasStint(settled, stint) || isOwnPast(stint);
@@ -161,7 +161,7 @@ export function withoutActing(record: StonithRecord, me: Stint, now: Moment): St
   return withHistory(after, historyLine(me, now, "released", me.node, `the work of term ${me.token} has ended`));
 }
 
-/** After the lift was answered. A node that was shot at without a verified answer may be off: it counts as such until it is seen on. */
+/** To be used after the store has answered the lift. A node that was shot at without a verified answer may be off: it counts as off until it is seen on. */
 export function withoutIntent(record: StonithRecord, intent: Intent, me: Stint, now: Moment): StonithRecord {
   const without = { ...record, intents: record.intents.filter(({ id }) => id !== intent.id) };
   const mayBeOff = intent.off === undefined && intent.wasJoined;

@@ -6,7 +6,7 @@ import type { HistoryEntry, ShotOutcome, Stint, StonithRecord, Watchdog } from "
 export interface StonithPlan {
   /** This node. It is never shot by this process. */
   readonly node: string;
-  /** This process. */
+  /** This process, by a text that no other process ever has. */
   readonly life: string;
   /** The configured nodes. A node that is not among them is never shot. */
   readonly members: readonly string[];
@@ -19,30 +19,33 @@ export interface StonithPlan {
   /** At most so many intents without an order within `windowMs`. */
   readonly shotsMax: number;
   readonly windowMs: number;
-  /** Before its first intent a term waits so long, and up to `spreadMs` more: of two that would shoot each other, one is first; and a term that has lost its session can still say that its work has ended. */
+  /**
+   * How long a term waits before its first intent, and up to `spreadMs` more. So of two nodes that would shoot each other one is first, and a term that
+   * has lost its session can still say that its work has ended.
+   */
   readonly delayMs: number;
   readonly spreadMs: number;
-  /** After a shot that has not led to a verified off. Doubled each time, up to `retryMaxMs`. */
+  /** The pause after a shot that has not led to a verified off. Doubled each time, up to `retryMaxMs`. */
   readonly retryMs: number;
   readonly retryMaxMs: number;
-  /** After so many of them the term is given up, so that another node may try its own way to the devices. */
+  /** After so many such shots the term is given up, so that another node may try its own way to the devices. */
   readonly attemptsMax: number;
-  /** Of this node; only a hardware watchdog that is armed. */
+  /** The watchdog of this node; only a hardware watchdog that is armed. */
   readonly watchdog: Watchdog | undefined;
-  /** Obeys orders and never begins work: `conclave stonith fence` while nobody leads. */
+  /** The process obeys orders and never begins work: `conclave stonith fence` while nobody leads. */
   readonly isOnlyForOrders: boolean;
 }
 
 export interface Moment {
-  /** Monotonic. */
+  /** By the monotonic clock. */
   readonly nowMs: number;
-  /** For the rate limit and the audit log alone. */
+  /** By the wall clock, for the rate limit and the audit log alone. */
   readonly wallMs: number;
   /** From 0 to 1, drawn anew each time. */
   readonly random: number;
 }
 
-/** What a process says of itself outside of its term: a memo of an election of its node. What it says stays true for ever. */
+/** What a process says of itself outside of its term, in a memo of an election of its node. What it says stays true for ever. */
 export interface Notes {
   /** The work of these terms is over, and nothing that it started acts on. */
   readonly settled: readonly Stint[];
@@ -52,7 +55,7 @@ export interface Notes {
 
 /** What is seen from time to time. */
 export interface StonithSight {
-  /** Of all members together. */
+  /** The notes of all members together. */
   readonly notes: Notes;
   readonly order: StonithOrder | undefined;
   /** Candidates in the same line that obey no bans. */
@@ -62,13 +65,13 @@ export interface StonithSight {
 /** How a shot has ended. */
 export interface Ended {
   readonly outcome: ShotOutcome;
-  /** For humans: what the devices said, without secrets. */
+  /** What the devices said, for people, without secrets. */
   readonly said: string;
   /** No agent that this term has started for this intent runs any more, whichever shot it was started for. */
   readonly isGone: boolean;
 }
 
-export type Asked =
+export type StonithRequest =
   | { readonly is: "read" }
   | { readonly is: "write"; readonly record: StonithRecord }
   | { readonly is: "ban"; readonly node: string; readonly why: string }
@@ -85,12 +88,12 @@ export interface Leading {
   readonly me: Stint;
   /** What stands in the store, as this term has read or written it. */
   readonly record: StonithRecord;
-  /** What has been asked for and not been answered: one at a time. The shot is not among it. */
-  readonly asked: Asked | undefined;
+  /** The request that has not been answered yet: there is one at a time. A shot is not such a request. */
+  readonly asked: StonithRequest | undefined;
   readonly sight: StonithSight;
   /** The nodes whose ban this term has written, and when it was answered. */
   readonly bannedAtMs: Readonly<Record<string, number>>;
-  /** Stints of this very node that the host was asked about, and those among them of which nothing is left. */
+  /** Terms of this very node that the host was asked about, and those among them of which nothing is left. */
   readonly homeAsked: readonly Stint[];
   readonly homeGone: readonly Stint[];
   /** The shot under way. */
@@ -129,15 +132,15 @@ export type StonithInput =
   | { readonly type: "read"; readonly record: StonithRecord | undefined; readonly sight: StonithSight }
   /** The write, ban or lift that was asked for is committed. */
   | { readonly type: "written" }
-  /** No answer to what was asked for, or one that is not known to be a no: it is asked for again. */
+  /** There was no answer to the request, or one that is not known to be a no: the request is made again. */
   | { readonly type: "unanswered" }
   | { readonly type: "home"; readonly gone: readonly Stint[] }
   | { readonly type: "looked"; readonly on: readonly string[] }
   | { readonly type: "seen"; readonly sight: StonithSight }
   | ({ readonly type: "shot"; readonly errand: number } & Ended)
-  /** Agents that could not be ended with their shot are gone now, all of them. */
+  /** Agents that could not be ended with their shot are all gone now. */
   | { readonly type: "gone"; readonly intent: string }
-  /** The work has ended, and nothing of it acts on. */
+  /** The work has ended, and nothing of it acts any more. */
   | { readonly type: "settled" }
   | { readonly type: "tick" };
 
@@ -148,9 +151,9 @@ export type StonithEffect =
   | { readonly type: "write"; readonly record: StonithRecord }
   | { readonly type: "ban"; readonly node: string; readonly why: string }
   | { readonly type: "lift"; readonly node: string }
-  /** End the sessions of this node, which this term has banned, and which was verified to be off since; answer as of a write. A store that refuses it is no obstacle: then they run out. */
+  /** End the sessions of this node, which this term has banned, and which was verified to be off since; answer as for a write. If the store refuses, the sessions run out instead. */
   | { readonly type: "end-sessions"; readonly node: string }
-  /** Of which of these processes on this node is nothing left? Answer with `home`. What cannot be proved is left out. */
+  /** Of which of these processes on this node is nothing left? Answer with `home`. Processes for which that cannot be proved are left out. */
   | { readonly type: "look-home"; readonly stints: readonly Stint[] }
   /** Which of these nodes are on? Answer with `looked`. */
   | { readonly type: "look"; readonly nodes: readonly string[] }
@@ -169,7 +172,7 @@ export type StonithNews =
   | { readonly is: "history"; readonly entry: HistoryEntry }
   /** The takeover waits, and why. */
   | { readonly is: "waiting"; readonly why: string }
-  /** A rule forbids the shot: a human has to confirm, or something has to change. */
+  /** A rule forbids the shot: a human has to confirm that the node is off, or something has to change. */
   | { readonly is: "refused"; readonly node: string; readonly why: readonly string[] }
   | { readonly is: "shooting"; readonly node: string; readonly intent: string }
   | { readonly is: "begun" };

@@ -14,7 +14,7 @@ import { RaceShelf } from "../simulator/models/race-shelf.ts";
 import type { FencedStore, Reopenable } from "./contract.ts";
 import { grantedMs } from "./granted-ttl.ts";
 import { hostClock } from "./host-clock.ts";
-import { guaranteeOf, type Judge, type Layout, type Shape } from "./memory/guarantee.ts";
+import { guaranteeOf, type JudgedBy, type MemoryLayout, type MemoryShape } from "./memory/guarantee.ts";
 import { MemoryPort } from "./memory/memory-port.ts";
 import { MemoryStore } from "./memory/memory-store.ts";
 import { processClock } from "./memory/process-clock.ts";
@@ -26,14 +26,14 @@ export interface MemoryOptions {
   /** Stores of one name in one process are one store. A store without a name is shared with no other. */
   readonly name?: string | undefined;
   /** line: candidates are served in the order in which they came. race: the first swap wins. @default "race" */
-  readonly shape?: Shape | undefined;
+  readonly shape?: MemoryShape | undefined;
   /** Who ends a silent session: the store by its own clock, or a rival that has watched it (races only). @default "store" */
-  readonly judge?: Judge | undefined;
+  readonly judge?: JudgedBy | undefined;
   /**
    * swap: the records and the order of writes that stores without transactions get (src/stores/swap), judged by rivals that look from time to time.
    * @default "model"
    */
-  readonly layout?: Layout | undefined;
+  readonly layout?: MemoryLayout | undefined;
   /** Also the clock of the candidates made with this store: for tests. @default the process's monotonic clock */
   readonly clock?: Clock | undefined;
 }
@@ -124,9 +124,9 @@ function parseUrl(url: string): MemoryOptions {
   if (unknowns.length > 0) throw invalidConfig("memory", unknowns);
   return {
     name: path === "" ? undefined : decodeName(path),
-    shape: shape as Shape | undefined,
-    judge: judge as Judge | undefined,
-    layout: layout as Layout | undefined,
+    shape: shape as MemoryShape | undefined,
+    judge: judge as JudgedBy | undefined,
+    layout: layout as MemoryLayout | undefined,
   };
 }
 

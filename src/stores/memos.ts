@@ -8,7 +8,7 @@ import {
   type Call,
   cannotKeepMemos,
   keepsMemos,
-  type Memo,
+  type StoredMemo,
   type MemoWrite,
   type Name,
   type Store,
@@ -37,7 +37,7 @@ export function tooMany(store: string, name: Name, { keys }: MemoBounds): Refuse
 }
 
 /** All memos of a name by one linearizable read, for onlookers that have a store and no candidate. In the order of their keys. */
-export async function readAllMemos(store: Store, name: Name, call: Call): Promise<readonly Memo[]> {
+export async function readAllMemos(store: Store, name: Name, call: Call): Promise<readonly StoredMemo[]> {
   if (!keepsMemos(store)) throw cannotKeepMemos(store);
   const answer = await store.readMemos(name, undefined, call);
   if (answer.kind === "memos") return answer.memos.toSorted((a, b) => (a.key < b.key ? -1 : 1));

@@ -1,18 +1,18 @@
 // A cell: everything that one child may have become, and how to end all of it. Plain data, so that the keeper can be told of it. Built-ins only.
 //
-//   the process group   the child is its leader; who calls setsid leaves it
-//   a cgroup            nobody leaves it without being its owner: where one can be made (cgroup v2, root or delegated), that catches all
-//   its kin             where there is no cgroup: by session, by a mark in the environment, by parents (kin.ts)
+//   the process group   the child is its leader; a process that calls setsid leaves it
+//   a cgroup            only its owner can leave it: where one can be made (cgroup v2, as root or delegated), it holds everything
+//   its kin             where there is no cgroup: processes found by session, by a mark in the environment, by parents (kin.ts)
 //
-// SIGKILL reaches stopped processes too. Only one in uninterruptible I/O survives it: the cell is not empty then, and nothing may be released.
-// Nothing here throws: killing does as much as can be done, and what could not be found out is not taken for gone.
+// SIGKILL reaches stopped processes too. Only a process in uninterruptible I/O survives it: then the cell is not empty, and nothing may be released.
+// Nothing here throws: killing does as much as can be done, and a process is not taken for gone if that could not be found out.
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { isPopulated } from "./cgroup.ts";
 import { type Family, findKin, follow, isNumberOfStrangers } from "../keeper/kin.ts";
 import { isGone, type ProcessId, send } from "../keeper/processes.ts";
 
-/** Its child is also the id of its group. */
+/** The id of its child is also the id of its group. */
 export interface Cell extends Family {
   /** Absolute path of its own cgroup. */
   readonly cgroup: string | undefined;
@@ -23,26 +23,26 @@ export type Lives =
   | { readonly is: "empty" | "occupied" }
   | { readonly is: "unsure"; readonly suspects: readonly number[] };
 
-/** Two rounds are usual; more, if somebody forks faster than it is stopped. */
+/** Two rounds are usual; there are more if a process forks faster than it is stopped. */
 const ROUNDS_MOST = 20;
 
-/** To the group; those who left it are told only by SIGKILL. */
+/** Sends the signal to the group. Processes that left the group get only SIGKILL, later. */
 export function terminateCell(cell: Cell, signal: NodeJS.Signals): void {
   if (attempt(() => isNumberOfStrangers(cell)) !== true) send(-cell.child.pid, signal);
 }
 
-/** Descendants may leave the group at any time; who has been seen below the child is not forgotten. Needless in a cgroup. */
+/** Descendants may leave the group at any time; a process that was seen below the child is not forgotten. This is not needed in a cgroup. */
 export function followCell(cell: Cell): void {
   if (cell.cgroup === undefined) attempt(() => follow(cell));
 }
 
 /**
- * First everybody is stopped, from parent to child: who is stopped starts nobody. Once nobody new is found, all are killed. The other way round, the
- * children of one that was killed would be orphans, and nothing would show any more whose they are.
+ * First every process is stopped, from parent to child, because a stopped process starts no other. Once no new one is found, all are killed. In the other order the
+ * children of a killed process would be orphans, and nothing would show any more whose children they are.
  */
 export function killCell(cell: Cell): void {
   const { cgroup } = cell;
-  // Removed, or before Linux 5.14: the others remain.
+  // If the cgroup is removed, or Linux is older than 5.14, the other ways remain.
   if (cgroup !== undefined) attempt(() => writeFileSync(path.join(cgroup, "cgroup.kill"), "1"));
   if (cgroup === undefined) stopAll(cell);
   terminateCell(cell, "SIGKILL");
@@ -66,7 +66,7 @@ function stopAll(cell: Cell): void {
   });
 }
 
-/** A number may be another's by now. */
+/** The number may belong to another process by now. */
 function sendTo(one: ProcessId, signal: NodeJS.Signals): void {
   if (attempt(() => isGone(one)) === false) send(one.pid, signal);
 }
@@ -86,7 +86,7 @@ export function livesIn(cell: Cell): Lives {
   return found ?? { is: "occupied" };
 }
 
-/** Undefined if it failed: no descriptor is left, or no memory. */
+/** Undefined if it failed, because no descriptor or no memory is left. */
 function attempt<T>(act: () => T): T | undefined {
   try {
     return act();
@@ -95,7 +95,7 @@ function attempt<T>(act: () => T): T | undefined {
   }
 }
 
-/** Whether that process is one of the cell's. What could not be found out is not. */
+/** Whether that process is one of the cell's. False if that could not be found out. */
 export function isMember(cell: Cell, pid: number): boolean {
   const { cgroup } = cell;
   const members = attempt(() =>

@@ -1,11 +1,11 @@
-// A cgroup of its own for a child, where one can be made: version 2, as root or in a delegated tree. Nothing here is needed for a child that stays in its
-// process group; it is what makes "no grandchild survives" true for one that does not.
+// A cgroup of its own for a child, where one can be made: version 2, as root or in a delegated tree. A child that stays in its process group does not need one.
+// The cgroup ensures that no grandchild survives, even if it leaves the group.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 /**
- * Makes it and moves `pid` into it, with whatever it will start. Undefined where that cannot be done: the mark must do. `kind` is common to those of one
- * election, `name` is its own: what is left of earlier ones, empty, is removed.
+ * Makes the cgroup and moves `pid` into it, with everything that it will start. Undefined where that cannot be done: then only the mark tells. `kind` is common to the cgroups
+ * of one election, `name` is for this one alone. Empty cgroups that are left of earlier children are removed.
  */
 export function enclose(pid: number, kind: string, name: string): string | undefined {
   const parent = ownCgroup();
@@ -16,10 +16,10 @@ export function enclose(pid: number, kind: string, name: string): string | undef
   try {
     mkdirSync(folder);
   } catch {
-    return undefined; // not ours to divide
+    return undefined; // this process may not divide its cgroup
   }
   try {
-    // Before Linux 5.14 it cannot be killed as a whole, and killing one by one is a race with whatever forks.
+    // Before Linux 5.14 a cgroup cannot be killed as a whole, and killing its processes one by one is a race with those that fork.
     if (!existsSync(path.join(folder, "cgroup.kill"))) throw new Error("no cgroup.kill");
     writeFileSync(path.join(folder, "cgroup.procs"), String(pid));
     return folder;
@@ -29,36 +29,36 @@ export function enclose(pid: number, kind: string, name: string): string | undef
   }
 }
 
-/** With those below it, which a `conclave run` inside this one has made. Succeeds only once it is empty. */
+/** Removes it with the cgroups below it, which a `conclave run` inside this one has made. Succeeds only once it is empty. */
 export function discard(cgroup: string): void {
   for (const folder of foldersIn(cgroup)) discard(path.join(cgroup, folder));
   try {
     rmdirSync(cgroup);
   } catch {
-    // Somebody lives there, or it is gone. An empty one that is left costs a few kilobytes of the kernel.
+    // A process lives there, or it is gone already. An empty one that is left costs a few kilobytes of the kernel.
   }
 }
 
-/** Somebody lives in it, or below. Throws if that could not be found out. */
+/** Whether a process lives in it, or below it. Throws if that could not be found out. */
 export function isPopulated(cgroup: string | undefined): boolean {
   if (cgroup === undefined) return false;
   try {
     return /^populated 1$/m.test(readFileSync(path.join(cgroup, "cgroup.events"), "latin1"));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENODEV") return false; // removed, which only an empty one can be
+    if (code === "ENOENT" || code === "ENODEV") return false; // it was removed, which is possible only for an empty one
     throw error;
   }
 }
 
-/** A cgroup of that kind in which somebody lives, be it of another process: what it was named, and who is in it. */
+/** A cgroup of that kind in which a process lives, also one that another supervisor made: its name, and the processes in it. */
 export interface Enclosure {
   readonly folder: string;
   readonly name: string;
   readonly pids: readonly number[];
 }
 
-/** Those beside the ones that this process makes. */
+/** The cgroups beside those that this process makes. */
 export function enclosuresOf(kind: string): readonly Enclosure[] {
   const parent = ownCgroup();
   if (parent === undefined) return [];
@@ -72,7 +72,7 @@ export function enclosuresOf(kind: string): readonly Enclosure[] {
     });
 }
 
-/** SIGKILL to everybody in it, and below. */
+/** Sends SIGKILL to every process in it, and below. */
 export function killEnclosure({ folder }: Enclosure): void {
   writeFileSync(path.join(folder, "cgroup.kill"), "1");
 }
@@ -94,7 +94,7 @@ function ownCgroup(): string | undefined {
     const mount = readFileSync("/proc/self/mountinfo", "utf8")
       .split("\n")
       .find((line) => / - cgroup2 /.test(line));
-    // ID PARENT MAJOR:MINOR ROOT MOUNTPOINT …; a container sees its own part as the root.
+    // The fields are ID PARENT MAJOR:MINOR ROOT MOUNTPOINT …; a container sees its own part as the root.
     const [, , , root = "/", mountPoint] = mount?.split(" ") ?? [];
     if (own === undefined || mountPoint === undefined) return undefined;
     const below = root !== "/" && own.startsWith(root) ? own.slice(root.length) : own;

@@ -1,8 +1,8 @@
-// A child that begins only when it is told to. What is started first is a gate: a shell that waits for one line and then becomes the command. In between
-// the keeper hears of it, and a cgroup is made around it. If the supervisor dies before it opens the gate, the line never comes, and the gate ends.
+// A child that begins only when it is told to. First a gate is started: a shell that waits for one line and then becomes the command. In between
+// the keeper is told of it, and a cgroup is made around it. If the supervisor dies before it opens the gate, the line never comes, and the gate ends.
 //
-// The child leads a process group (and a session) of its own; stdin, stdout and stderr are those of the supervisor, or pipes to it. Descriptor 4 is what waiters watch,
-// where the store has such a thing: a child that outlives everybody is then known to live (src/stores/sqlite/beacon.ts).
+// The child leads a process group (and a session) of its own; stdin, stdout and stderr are those of the supervisor, or pipes to it. Descriptor 4 is the one that waiters watch,
+// where the store has such a descriptor. So waiters know that a child lives which outlives supervisor and keeper (src/stores/sqlite/beacon.ts).
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Writable } from "node:stream";
 import { type Cell, followCell, killCell, livesIn, type Lives, terminateCell } from "./cell.ts";
@@ -15,7 +15,7 @@ const GATE = "IFS= read -r CONCLAVE_GATE <&3 || exit 125; unset CONCLAVE_GATE; e
 const ENV = "/usr/bin/env";
 const LOOK_EVERY_MS = 2;
 const LOOK_SELDOM_MS = 50;
-/** How long a descendant may live unseen. A look costs a few reads for each process of the command. */
+/** How long a descendant may live unseen. One look costs a few reads for each process of the command. */
 const FOLLOW_EVERY_MS = 500;
 
 export class Child {
@@ -40,7 +40,7 @@ export class Child {
     });
   }
 
-  /** `mark` is in `env` already. Rejects if not even the gate can be started; nothing of it is left then. */
+  /** `mark` is in `env` already. Rejects if not even the gate can be started; then nothing of it is left. */
   static async start(
     command: readonly string[],
     env: Readonly<Record<string, string | undefined>>,
@@ -54,7 +54,7 @@ export class Child {
       env: { ...env, ...carried(env) },
     });
     await new Promise((resolve, reject) => gate.once("spawn", () => resolve(undefined)).once("error", reject));
-    (gate.stdio[3] as Writable).on("error", () => {}); // the gate has gone: its exit says so
+    (gate.stdio[3] as Writable).on("error", () => {}); // the gate has gone, which its exit will say
     const pid = gate.pid ?? 0;
     const [kind = "", ...name] = mark.split(":");
     try {
@@ -70,7 +70,7 @@ export class Child {
     return this.cell.child.pid;
   }
 
-  /** stdin, stdout and stderr, where they are pipes; each null where they are the supervisor's. */
+  /** stdin, stdout and stderr where they are pipes; null where they are the supervisor's own. */
   get streams(): Pick<ChildProcess, "stdin" | "stdout" | "stderr"> {
     return this.#process;
   }
@@ -89,7 +89,7 @@ export class Child {
     (this.#process.stdio[3] as Writable).end("go\n");
   }
 
-  /** This process has told it to stop, or killed it, while it still ran. Otherwise, if it has ended, it has ended by itself. */
+  /** True if this process told the child to stop, or killed it, while it still ran. Otherwise a child that has ended has ended by itself. */
   get wasEnded(): boolean {
     return this.#wasEnded;
   }
@@ -104,12 +104,12 @@ export class Child {
     killCell(this.cell);
   }
 
-  /** A signal that does not ask it to end. */
+  /** Sends a signal that does not ask the child to end. */
   forward(signal: NodeJS.Signals): void {
     terminateCell(this.cell, signal);
   }
 
-  /** By the kernel's word: this process may not have heard of its end yet. What cannot be found out may run. */
+  /** Asks the kernel, because this process may not have heard of the child's end yet. A child that cannot be looked at may run. */
   #runs(): boolean {
     try {
       return !this.#hasExited && !isGone(this.cell.child);
@@ -118,15 +118,15 @@ export class Child {
     }
   }
 
-  /** What of the cell acts, whether this process has heard of the child's end or not. */
+  /** Which processes of the cell live, whether or not this process has heard of the child's end. */
   lives(): Lives {
     return livesIn(this.cell);
   }
 
   /**
-   * Resolves when nothing of the cell can act any more. While the child itself runs, nobody has to look for the others. `isDue` is asked again and again:
-   * from then on whatever remains is killed. `isWaitedFor`: while nothing is left but suspects, whether they are waited for. Never rejects: what comes
-   * after it is that the term is given back.
+   * Resolves when nothing of the cell can act any more. While the child itself runs, the others need not be looked for. `isDue` is asked again and again:
+   * once it is true, everything that remains is killed. `isWaitedFor` says, while only suspects are left, whether they are waited for. Never rejects, because
+   * the term is given back afterwards.
    */
   async gone(isDue: () => boolean, isWaitedFor: (suspects: readonly number[]) => boolean): Promise<void> {
     for (let round = 0; ; round++) {
@@ -144,18 +144,21 @@ export class Child {
   }
 }
 
-/** A shell drops what it could not name itself (`discovery.type`), and has ideas of its own of a few others. */
+/** A shell drops variables that it could not name itself (`discovery.type`), and changes a few others. */
 function isLostInShell(name: string): boolean {
   return !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || ["IFS", "OPTIND", "PPID"].includes(name);
 }
 
-/** What would be lost, under names that are not: whole assignments, for `env` to make. Not in arguments, where everybody could read them while the gate waits. */
+/**
+ * The variables that the shell would lose, as whole assignments under names that it keeps; `env` makes them again. They are not passed as arguments,
+ * which everybody could read while the gate waits.
+ */
 function carried(env: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
   const lost = Object.entries(env).filter(([name, value]) => value !== undefined && isLostInShell(name));
   return Object.fromEntries(lost.map(([name, value], index) => [`CONCLAVE_CARRIED_${index}`, `${name}=${value}`]));
 }
 
-/** `env` would take a command with `=` in its name for an assignment: such a one goes without what is lost. */
+/** `env` would take a command with `=` in its name for an assignment, so such a command does not get the variables that the shell loses. */
 function gateFor([command = ""]: readonly string[], env: Readonly<Record<string, string | undefined>>): string {
   const names = Object.keys(carried(env));
   if (names.length === 0 || command.includes("=")) return `${GATE} "$@"`;

@@ -1,15 +1,15 @@
-// Whether a command can be executed, before anybody campaigns for it: as `env` and the shell find it.
+// Whether a command can be executed, found as `env` and the shell find it. This is asked before anybody campaigns for the command.
 import { accessSync, constants, statSync } from "node:fs";
 import path from "node:path";
 
 /** What became of a search for a command. */
-export type Found = "executable" | "not-executable" | "not-found";
+export type CommandFound = "executable" | "not-executable" | "not-found";
 
-/** Where shells and `execvp` look if nobody says where. */
+/** Where shells and `execvp` look if PATH is not set. */
 const USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /** Looks for a command as a shell would, without running it. */
-export function findCommand(command: string, searchPath: string | undefined = process.env["PATH"]): Found {
+export function findCommand(command: string, searchPath: string | undefined = process.env["PATH"]): CommandFound {
   if (command === "") return "not-found";
   if (command.includes("/")) return inspect(command, ["ENOENT"]);
   const folders = (searchPath ?? USUAL_PATH).split(path.delimiter);
@@ -17,7 +17,7 @@ export function findCommand(command: string, searchPath: string | undefined = pr
   return found.find((each) => each === "executable") ?? found.find((each) => each === "not-executable") ?? "not-found";
 }
 
-function inspect(file: string, missing: readonly string[]): Found {
+function inspect(file: string, missing: readonly string[]): CommandFound {
   try {
     const found = statSync(file);
     accessSync(file, constants.X_OK);

@@ -22,7 +22,7 @@ export interface HttpAnswer {
 }
 
 /** Answers by the path of a request; undefined: there is no such path. */
-export type Paths = Readonly<Record<string, () => HttpAnswer | Promise<HttpAnswer>>>;
+export type HttpPaths = Readonly<Record<string, () => HttpAnswer | Promise<HttpAnswer>>>;
 
 /** Rejects if the port is taken. Port 0 takes any. */
 export function serveEndpoints(
@@ -40,8 +40,8 @@ export function serveEndpoints(
 }
 
 /** GET and HEAD only. Rejects if the port is taken. Port 0 takes any. */
-export function servePaths(port: number, host: string, paths: Paths): Promise<Endpoints> {
-  // Nothing that is asked here may end the process: with it would end the command.
+export function servePaths(port: number, host: string, paths: HttpPaths): Promise<Endpoints> {
+  // No request may end the process, because the command would end with it.
   const server = createServer((request, response) => {
     respond(request, response).catch(() => response.destroy());
   });

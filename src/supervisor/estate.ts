@@ -1,5 +1,5 @@
-// A store seen on the way: passes every call on unchanged, and notes what this process has there, so that a keeper can give it back. What may have been
-// written is noted BEFORE it is sent: a claim may be applied although its answer never comes.
+// A witness of a store: it passes every call on unchanged, and notes what this process has there, so that a keeper can give it back. It notes what a call may write
+// BEFORE the call is sent, because a claim may be applied although its answer never comes.
 import {
   type Bid,
   type Call,
@@ -24,7 +24,7 @@ export interface Witness<S extends Store> {
   estate(url: string): Estate | undefined;
 }
 
-/** `changed`: the estate is another. */
+/** `changed` is called when the estate has changed. */
 export function witness<S extends Store>(store: S, changed: () => void): Witness<S> {
   let session: Session | undefined;
   const holds = new Map<Name, Bid>();
@@ -34,7 +34,7 @@ export function witness<S extends Store>(store: S, changed: () => void): Witness
     holds.clear();
     changed();
   };
-  /** A will ends only what has one of these beats (`Session.beats`): another copy of this process may keep the session. */
+  /** A will ends a session only if it has one of these beats (`Session.beats`), because another copy of this process may keep the session. */
   const name = ({ id, beats }: Session): void => {
     if (session?.id !== id || beats === undefined) return;
     session = { ...session, beats };
@@ -73,7 +73,7 @@ export function witness<S extends Store>(store: S, changed: () => void): Witness
   };
 }
 
-/** Nor does a word to other candidates. */
+/** An invitation of other candidates changes nothing of the estate, either. */
 function wordsOf(store: PassesInvitations): PassesInvitations {
   return {
     askToLeave: (name, token, call) => store.askToLeave(name, token, call),

@@ -1,5 +1,5 @@
-// The supervisor's end of its keeper: starts it, tells it, and replaces it when it dies or no longer listens. Whatever the keeper must know is kept
-// here too, so that a new one knows it at once. Until a keeper has said that it guards a child, that child does not begin.
+// The supervisor's end of its keeper: it starts the keeper, tells it what to do, and replaces it when it dies or no longer listens. Everything that the keeper must know is
+// kept here too, so that a new one knows it at once. A child does not begin until a keeper has said that it guards the child.
 import { type ChildProcess, spawn } from "node:child_process";
 import { helperPath } from "../election/helper-path.ts";
 import type { Cell } from "./cell.ts";
@@ -10,49 +10,49 @@ import type { Instants } from "./schedule.ts";
 
 export type KeeperEvent =
   | { readonly type: "keeper"; readonly state: "started"; readonly pid: number }
-  /** Died, or did not listen any more; another one is started. */
+  /** The keeper died, or did not listen any more; another one is started. */
   | { readonly type: "keeper"; readonly state: "lost"; readonly why: string }
-  /** It did what the supervisor should have done: that one was stopped or too busy. */
+  /** The keeper did what the supervisor should have done, because the supervisor was stopped or too busy. */
   | { readonly type: "keeper"; readonly state: "terminated" | "killed" };
 
-export interface KeeperOptions {
-  /** For people who read `ps`. */
+export interface KeeperLinkOptions {
+  /** Shown to people who read `ps`. */
   readonly election: string;
-  /** What waiters watch, to be held open. */
+  /** The descriptor that waiters watch, which the keeper holds open. */
   readonly life: number | undefined;
-  /** A keeper that has begun to answer, and then does not for so long, is taken for stopped. */
+  /** A keeper that has answered before, and then does not answer for so long, is taken for stopped. */
   readonly patienceMs: number;
   readonly tell: (event: KeeperEvent) => void;
 }
 
-/** Omit that keeps the alternatives of a union apart. */
+/** An Omit that keeps the alternatives of a union apart. */
 type Unnumbered<W> = W extends unknown ? Omit<W, "number"> : never;
 
-/** How long an answer is waited for that says whether a command was ended or had finished. */
+/** How long to wait for the answer that says whether a command was ended or had finished. */
 const VERDICT_WITHIN_MS = 2000;
-/** Until its first answers. A busy machine needs seconds to start a process, and starting it again and again makes it no less busy. */
+/** How long to wait for the keeper's first answer. A busy machine needs seconds to start a process, and starting it again and again makes the machine no less busy. */
 const START_PATIENCE_MS = 30_000;
-/** One that dies as soon as it is started is not started again in a loop. */
+/** A keeper that dies as soon as it is started is not started again in a loop. */
 const SHORT_LIFE_MS = 1000;
 const PAUSE_FIRST_MS = 200;
 const PAUSE_LAST_MS = 5000;
 
 export class KeeperLink {
-  readonly #options: KeeperOptions;
+  readonly #options: KeeperLinkOptions;
   readonly #self: ProcessId;
-  /** Looked up once: should somebody replace the package under a running supervisor, the next keeper does not start, and nothing throws here. */
+  /** Looked up once. If somebody replaces the package under a running supervisor, the next keeper does not start, but nothing throws here. */
   readonly #programs = { keeper: programOf("keeper"), releaser: programOf("releaser") };
   #life: number | undefined;
   #process: ChildProcess | undefined;
-  /** Numbers of the last word said, of the last one heard, and of the one by which the present keeper hears of the cell. They grow over all keepers. */
+  /** The numbers of the last word said, of the last word heard, and of the word that tells the present keeper of the cell. They grow over all keepers. */
   #said = 0;
   #heard = 0;
   #guardWord = 0;
-  /** The last word of what a new keeper must know; 0 once it has heard it. */
+  /** The number of the last word of what a new keeper must know; 0 once it has heard it. */
   #startWord = 0;
   #whenGuarded: (() => void) | undefined;
   #whenLeft: { readonly word: number; readonly resolve: () => void } | undefined;
-  /** The child that a keeper, be it an earlier one, has signalled while it ran. */
+  /** The child that a keeper, perhaps an earlier one, has signalled while it ran. */
   #ended: number | undefined;
   #impatience: NodeJS.Timeout | undefined;
   #estate: Estate | undefined;
@@ -62,7 +62,7 @@ export class KeeperLink {
   #pauseMs = 0;
   #pause: NodeJS.Timeout | undefined;
 
-  constructor(options: KeeperOptions) {
+  constructor(options: KeeperLinkOptions) {
     this.#options = options;
     this.#life = options.life;
     if (!isProcOurs()) throw new Error("/proc is that of another pid namespace. Mount it here: unshare --mount-proc");
@@ -91,7 +91,7 @@ export class KeeperLink {
   #spawn(): ChildProcess {
     const life = this.#life;
     const env = { ...process.env };
-    // What a user wants in his own program (a debugger, a preloaded module) is not wanted here.
+    // What a user wants in his own program (a debugger, a preloaded module) is not wanted in the keeper.
     for (const name of ["NODE_OPTIONS", "NODE_V8_COVERAGE"]) delete env[name];
     const keeper = spawn(process.execPath, [this.#programs.keeper, this.#options.election], {
       detached: true,
@@ -100,19 +100,19 @@ export class KeeperLink {
     });
     keeper.once("exit", (code, signal) => this.#lost(keeper, `it ended (${signal ?? code})`));
     keeper.once("error", (error) => this.#lost(keeper, error.message));
-    keeper.stdin?.on("error", () => {}); // its exit says so, and the next keeper is told everything
-    // Where no descriptor is left there is no stream, whatever the types say; an `error` follows.
+    keeper.stdin?.on("error", () => {}); // its exit tells of it, and the next keeper is told everything
+    // If the process has no descriptor left, there is no stream, whatever the types say; an `error` follows.
     if (keeper.stdout) readLines(keeper.stdout, (line) => this.#hear(keeper, JSON.parse(line) as FromKeeper));
     return keeper;
   }
 
-  /** Waiters watch something else than was said, or something at last: a keeper that holds it takes the place of the present one. While nothing is guarded. */
+  /** Waiters watch another descriptor than before. A keeper that holds it takes the place of the present one. Only while nothing is guarded. */
   share(life: number | undefined): void {
     if (life === this.#life) return;
     this.#life = life;
     const before = this.#process;
     this.#process = undefined;
-    before?.kill("SIGKILL"); // it keeps nothing yet
+    before?.kill("SIGKILL"); // the old keeper guards nothing yet
     this.start();
   }
 
@@ -121,7 +121,7 @@ export class KeeperLink {
     this.#say({ word: "estate", estate });
   }
 
-  /** Resolves when a keeper knows the cell, be it the one after this. */
+  /** Resolves when a keeper knows the cell; that may be a later keeper than the present one. */
   guard(cell: Cell, instants: Instants): Promise<void> {
     this.#guarded = { cell, instants, isTold: false };
     this.#ended = undefined;
@@ -136,8 +136,8 @@ export class KeeperLink {
   }
 
   /**
-   * Nothing of the cell lives. Resolves to whether a keeper had signalled its child while that ran; undefined if no keeper answers in time. A keeper
-   * answers in the order in which things happened: with the answer to this, nothing that it did before is unheard.
+   * Nothing of the cell lives. Resolves to whether a keeper had signalled its child while the child ran; undefined if no keeper answers in time. A keeper
+   * answers in the order in which things happened: when it has answered this, everything that it did before has been heard.
    */
   async leave(): Promise<boolean | undefined> {
     const child = this.#guarded?.cell.child.pid;
@@ -152,7 +152,7 @@ export class KeeperLink {
     return this.#ended === child || (isAnswered ? false : undefined);
   }
 
-  /** Nothing is left to keep. Resolves when it has gone. */
+  /** Nothing is left to keep. Resolves when the keeper has gone. */
   async end(): Promise<void> {
     this.#isEnding = true;
     clearTimeout(this.#pause);
@@ -193,7 +193,7 @@ export class KeeperLink {
     return setTimeout(() => this.#listenOnce(), isStarting ? START_PATIENCE_MS : this.#options.patienceMs);
   }
 
-  /** If it was this process that got no core, the answer is here and has not been read: the loop turns once before anybody is taken for stopped. */
+  /** If it was this process that got no processor time, the answer has come but has not been read. So the loop turns once before the keeper is taken for stopped. */
   #listenOnce(): void {
     const impatience = this.#impatience;
     setImmediate(() => setImmediate(() => this.#impatience === impatience && this.#giveUp()));
@@ -204,7 +204,7 @@ export class KeeperLink {
     this.#options.tell({ type: "keeper", state: "started", pid: this.#process?.pid ?? 0 });
   }
 
-  /** Stopped or hung. SIGKILL reaches it nevertheless, and its exit brings the next. */
+  /** The keeper is stopped or hangs. SIGKILL reaches it nevertheless, and its exit starts the next one. */
   #giveUp(): void {
     this.#impatience = undefined;
     this.#process?.kill("SIGKILL");

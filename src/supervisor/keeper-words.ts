@@ -27,7 +27,7 @@ export type ToKeeper =
     }
   /** `undefined`: there is nothing to give back. */
   | { readonly word: "estate"; readonly number: number; readonly estate?: Estate | undefined }
-  /** `isTold`: SIGTERM was sent. */
+  /** `isTold`: SIGTERM was sent already. */
   | {
       readonly word: "guard";
       readonly number: number;
@@ -36,12 +36,12 @@ export type ToKeeper =
       readonly isTold: boolean;
     }
   | { readonly word: "extend"; readonly number: number; readonly instants: Instants; readonly isTold: boolean }
-  /** The cell is empty: the supervisor has seen it. */
+  /** The supervisor has seen that the cell is empty. */
   | { readonly word: "leave"; readonly number: number }
-  /** The supervisor ends in good order: nothing to do any more. */
+  /** The supervisor ends in good order: there is nothing to do any more. */
   | { readonly word: "farewell"; readonly number: number };
 
 export type FromKeeper =
   | { readonly word: "heard"; readonly number: number }
-  /** At its instant, and the supervisor had not: said before it is done. `child`: the pid of the cell's child. `ran`: that one had not ended by itself. */
+  /** The keeper did this at its instant, because the supervisor had not; it says so before it acts. `child`: the pid of the cell's child. `ran`: the child had not ended by itself. */
   | { readonly word: "terminated" | "killed"; readonly child: number; readonly ran: boolean };

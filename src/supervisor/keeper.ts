@@ -1,17 +1,17 @@
-// The keeper of `conclave run`: a process of its own that ends the child when the supervisor cannot. Imports built-ins and a few files that do so too:
-// whatever breaks a supervisor must not break this.
+// The keeper of `conclave run`: a process of its own that ends the child when the supervisor cannot. It imports only built-ins, and a few files that do the same,
+// so that an error which breaks a supervisor does not break the keeper.
 //
-//   supervisor stopped, hung     at killAt the cell is killed, whatever it is: stopped processes too. Nothing is released; the ttl runs
+//   supervisor stopped, hung     at killAt every process of the cell is killed, stopped ones too. Nothing is released; the ttl runs
 //   supervisor dead              the cell is killed at once, seen empty, and only then is the term given up
-//   stdin ended, not dead        as if stopped: a closed pipe is no death. Death is: the process id AND its start time are gone
-//   told farewell                ends, and does nothing
+//   stdin ended, not dead        as if stopped: a closed pipe is no death. A supervisor is dead when its process id with its start time is gone
+//   told farewell                it ends, and does nothing
 //
-// Why a successor never meets the child of a dead supervisor: what waiters watch (the store's socket, descriptor LIFE here) is open in the supervisor, in
-// this process and in the child. It refuses only when all of them are gone or have let go; this one lets go last, after it has seen the cell empty. Where
-// there is no such socket, the will is executed (releaser.ts) under the same condition. While something of the cell cannot be killed, neither happens.
-// Assumption: what can act for the term is in the cell (cell.ts says what escapes).
+// Why a successor never meets the child of a dead supervisor: the socket that waiters watch (the store's, descriptor LIFE here) is open in the supervisor, in
+// this process and in the child. It refuses connections only when all of them are gone or have closed it; this process closes it last, after it has seen the cell empty.
+// Where there is no such socket, the will is executed (releaser.ts) under the same condition. While something of the cell cannot be killed, neither happens.
+// Assumption: every process that can act for the term is in the cell (cell.ts says what escapes).
 //
-// In a session of its own; SIGHUP, SIGINT and SIGTERM are for the supervisor, not for this. As a container's PID 1 dies, the kernel kills this too.
+// The keeper has a session of its own; SIGHUP, SIGINT and SIGTERM are for the supervisor. When process 1 of a container dies, the kernel kills the keeper too.
 import { closeSync } from "node:fs";
 import type { Reading } from "../base/clock.ts";
 import { nodeClock } from "../election/clock.ts";
@@ -26,10 +26,10 @@ import { Standby } from "./standby.ts";
 
 /** Where the supervisor put the descriptor that waiters watch. */
 const LIFE = 3;
-/** A suspended host stops the clock of timers, so nothing is slept through for longer than this. */
+/** A suspended host stops the clock of timers, so the keeper never sleeps for longer than this. */
 const LONGEST_NAP_MS = 200;
 const SHORTEST_NAP_MS = 5;
-/** One turn of the loop, if nothing came between; and how often it is tried, so that a host that is always slow does not keep a child alive. */
+/** How long one turn of the loop takes if nothing comes between. The second number is how often this is tried, so that a host that is always slow does not keep a child alive. */
 const PROMPT_MS = 30;
 const TRIES_MOST = 2;
 const NEVER: Reading = { mono: Infinity, boot: Infinity };
@@ -83,7 +83,7 @@ function say(word: FromKeeper): void {
 /** Does what is due, and sleeps until something is. */
 function look(): void {
   clearTimeout(nap);
-  // Built-ins only, and yet: a keeper that throws would be a keeper that is gone.
+  // The keeper uses built-ins only, but if it threw it would be gone; so every error is caught.
   try {
     if (isCut && (supervisor === undefined || isGone(supervisor))) return void settle();
     if (isPast(clock.now(), guarded?.instants.termAt ?? NEVER)) return listen(TRIES_MOST);
@@ -98,8 +98,8 @@ function look(): void {
 }
 
 /**
- * Something seems due. But if this process was stopped, or got no core, the supervisor may have said otherwise long ago, and nobody has heard it yet: so the
- * loop turns once more, reads whatever waits, and only then acts. If that took so long that it may have been stopped again, it does not count.
+ * Something seems due. But if this process was stopped, or got no processor time, the supervisor may have said otherwise long ago, and this process has not read it yet. So the
+ * loop turns once more, reads whatever waits, and only then acts. If that took so long that this process may have been stopped again, it does not count.
  */
 function listen(triesLeft: number): void {
   clearImmediate(listening);
@@ -129,12 +129,12 @@ function guard(): void {
   }
 }
 
-/** Before it is done: so the supervisor never takes a command for finished that was ended from here, not even if this process dies in between. */
+/** Is said before the signal is sent. So the supervisor never takes a command for finished that the keeper ended, not even if this process dies in between. */
 function tellOf(word: "terminated" | "killed", cell: Cell): void {
   say({ word, child: cell.child.pid, ran: runs(cell.child) });
 }
 
-/** What cannot be found out may run. */
+/** A child that cannot be looked at may run. */
 function runs(child: ProcessId): boolean {
   try {
     return !isGone(child);
@@ -149,7 +149,7 @@ function napMs(): number {
   const now = clock.now();
   const { instants, isTold, isKilled } = guarded;
   const nextMs = msUntil(now, isTold ? instants.killAt : instants.termAt);
-  // Killed, and told nothing: the supervisor is stopped. A process of the cell that comes to life late is found by the next look.
+  // The cell was killed, and the supervisor has said nothing since: it is stopped. The next look finds a process of the cell that appears late.
   return isKilled ? LONGEST_NAP_MS : Math.min(LONGEST_NAP_MS, Math.max(SHORTEST_NAP_MS, Math.ceil(nextMs)));
 }
 
@@ -159,11 +159,11 @@ async function settle(): Promise<void> {
   isSettling = true;
   const isSeenEmpty = guarded === undefined || (await empty(guarded.cell, guarded.instants.deadline));
   if (isSeenEmpty && !hasLife && estate !== undefined) await release(estate);
-  if (hasLife) closeSync(LIFE); // a few milliseconds before the exit would
+  if (hasLife) closeSync(LIFE); // a few milliseconds before the exit would close it
   process.exit(0);
 }
 
-/** True when nothing of it lives. While there are only suspects (kin.ts), the ttl decides: false when the deadline has passed, and nothing was given back before. */
+/** True when nothing of the cell lives. While there are only suspects (kin.ts) the ttl decides: false when the deadline has passed, and nothing was given back before. */
 async function empty(cell: Cell, deadline: Reading): Promise<boolean> {
   for (let round = 0; ; round++) {
     killCell(cell);
@@ -179,12 +179,12 @@ async function empty(cell: Cell, deadline: Reading): Promise<boolean> {
   return true;
 }
 
-/** In a process of its own: only there is a store's client loaded. */
+/** Runs in a process of its own, because only there a store's client is loaded. */
 async function release(will: Estate): Promise<void> {
   await standby.execute(releaser, will);
 }
 
-/** Once, until it is something else: what fails is tried again and again. */
+/** Says each thing once until something else is to be said: what fails is tried again and again. */
 function report(error: unknown): void {
   const text = error instanceof Error ? error.message : String(error);
   if (text !== reported) process.stderr.write(`conclave keeper: ${text}\n`);
@@ -195,7 +195,7 @@ for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"] as const) process.on(signal
 shareStderr();
 for (const stream of [process.stdin, process.stdout]) stream.on("error", () => {});
 process.on("uncaughtException", report);
-// Plain lines, not Node's own channel: that one forgets what was said before this process was ready, if the supervisor has died meanwhile.
+// Plain lines are used, not Node's own channel: that channel forgets what was said before this process was ready, if the supervisor has died meanwhile.
 readLines(process.stdin, (line) => hear(JSON.parse(line) as ToKeeper));
 process.stdin.on("close", () => {
   isCut = true;

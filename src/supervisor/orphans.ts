@@ -1,9 +1,9 @@
-// Children of earlier terms that nobody keeps any more, because supervisor AND keeper were killed: looked for on this host before a new child begins, by
-// the mark in their environment.
+// Finds the children of earlier terms that nobody keeps any more, because supervisor AND keeper were killed. They are looked for on this host, by the mark in their
+// environment, before a new child begins.
 //
-// A mark is ELECTION:TOKEN:NONCE, the first as a hash, one for every `conclave run` that a process is inside of. Only marks of the same election with a
-// SMALLER token are meant: so a supervisor that was stopped between its election and this look can kill nobody who came after it.
-// Not found: what another user or another pid namespace runs, and who has cleaned its environment. Those meet the fence.
+// A mark is ELECTION:TOKEN:NONCE, with the election as a hash; there is one for every `conclave run` that a process is inside of. Only marks of the same election with a
+// SMALLER token count. So a supervisor that was stopped between its election and this look can kill no child of a later term.
+// Not found: processes of another user or of another pid namespace, and processes that have cleaned their environment. The fence refuses the writes of those.
 import { createHash, randomBytes } from "node:crypto";
 import type { FencingToken } from "../fencing/token.ts";
 import { MARKS } from "../keeper/mark.ts";
@@ -12,7 +12,7 @@ import { livingWithEnvironment, send } from "../keeper/processes.ts";
 export interface TermMark {
   readonly election: string;
   readonly token: bigint | undefined;
-  /** `election` and what is unique for ever, between colons. */
+  /** `election` and a text that is unique for ever, between colons. */
   readonly text: string;
 }
 
@@ -28,12 +28,12 @@ export function makeMark(election: string, token: FencingToken | undefined): Ter
   };
 }
 
-/** For the environment of a child: with the marks that this process has itself, so that what ends those ends the child too. */
+/** For the environment of a child. It includes the marks that this process has itself, so that what ends those ends the child too. */
 export function marked({ text }: TermMark): Readonly<Record<string, string>> {
   return { [MARKS]: [process.env[MARKS], text].filter(Boolean).join(" ") };
 }
 
-/** Process ids of those who are left of earlier terms. Without a token nobody can say which is earlier. */
+/** Process ids of the children that are left of earlier terms. Without a token nobody can say which terms are earlier. */
 export function findOrphans({ election, token }: TermMark): readonly number[] {
   if (token === undefined) return [];
   return livingWithEnvironment((text) => marksIn(text).some((mark) => isEarlier(mark, election, token)));

@@ -1,5 +1,5 @@
-// When a command may begin, within a term: once per key of a fleet (`--once`), or once per slot of a schedule (`--cron`, `--every`). What is promised is that of src/schedule: the mark is written in
-// a held term, before the command or after it, and whether the term is led is asked again after the mark.
+// When a command may begin within a term: once per key of a fleet (`--once`), or once per slot of a schedule (`--cron`, `--every`). The promise is that of src/schedule: the mark is
+// written in a held term, before the command or after it, and after the mark it is asked again whether the term is led.
 import { isConclaveError } from "../base/errors.ts";
 import { nodeClock } from "../election/clock.ts";
 import type { Election } from "../election/face.ts";
@@ -9,15 +9,18 @@ import { ElectionSchedule, type ScheduleOptions } from "../schedule/schedule.ts"
 import type { When } from "../schedule/when.ts";
 import type { Exit } from "./child.ts";
 
-/** Once for a key of the fleet. */
+/** The command runs once for a key of the fleet. */
 export interface OncePass {
   readonly kind: "once";
   readonly key: string;
-  /** `before` it begins: it never begins twice. `success`: after it has exited with 0; one that failed or died is begun again, by the next that leads. */
+  /**
+   * `before`: the mark is written before the command begins, so that it never begins twice. `success`: after it has exited with 0; a command that
+   * failed or died is begun again by the next leader.
+   */
   readonly mark: "before" | "success";
 }
 
-/** Once for each slot. */
+/** The command runs once for each slot. */
 export interface SlotPass {
   readonly kind: "slots";
   readonly when: When;
@@ -40,13 +43,13 @@ export type RunCommand = (environment: Readonly<Record<string, string>>) => Prom
 export type Passed =
   | { readonly is: "ran"; readonly exit: Exit }
   | { readonly is: "had"; readonly entry: OnceEntry }
-  /** The command has ended, and the term before that could be noted. */
+  /** The command has ended, but the term ended before that could be noted. */
   | { readonly is: "unnoted"; readonly exit: Exit }
   | { readonly is: "again" };
 
 const PAUSE_MS = 200;
 
-/** Whether the key is done already, without standing for anything. A key that was only begun is waited for: its runner may run. */
+/** Whether the key is done already; the process campaigns for nothing to ask this. A key that was only begun is waited for, because its runner may still run. */
 export async function isDone({ key }: OncePass, election: Election<UnfencedTerm>): Promise<OnceEntry | undefined> {
   const entry = await readOnce(election, key);
   return entry?.state === "done" ? entry : undefined;
@@ -68,7 +71,7 @@ export async function passOnce(
     if (exit === undefined) {
       if (entry !== undefined && (mark === "before" || entry.state === "done")) return { is: "had", entry };
       if (mark === "before") await note("begun");
-      // SAFETY: to write the mark took time, in which the term may have ended. Then the key is lost, and its runner has lost its term.
+      // SAFETY: writing the mark took time, in which the term may have ended. Then the key is lost, and its runner has lost its term.
       if (!term.isLeading()) return { is: "again" };
       const ran = await run({ CONCLAVE_ONCE: key });
       if (ran?.isFinished !== true) return { is: "again" };
@@ -86,7 +89,7 @@ function isSuccess(exit: Exit): boolean {
   return "code" in exit && exit.code === 0;
 }
 
-/** Until the term ends. Slots of which the command fails count as run. */
+/** Runs until the term ends. A slot whose command fails counts as run. */
 export async function passSlots(
   { when, options }: SlotPass,
   election: Election<UnfencedTerm>,
@@ -113,7 +116,7 @@ export async function passSlots(
   return { is: "again" };
 }
 
-/** What may succeed later is tried again while the term is led; a write that the store did not answer is sent again by the term itself. */
+/** Repeats what may succeed later while the term is led. A write that the store did not answer is sent again by the term itself. */
 async function patiently<R>(term: UnfencedTerm, ask: () => Promise<R>): Promise<R> {
   for (;;)
     try {

@@ -1,15 +1,15 @@
-// Executes the will of a dead supervisor: opens its store again and ends its session, so that others need not wait for the ttl. Started by the keeper,
-// after the child is gone, or while it runs: then it is told the URL in a line of its own, and stands by (standby.ts). Reads the will from the rest of stdin. Exits 0 if the store said that
-// nothing of it stands any more, or if there was no will. Signals that are meant for the supervisor are not for this.
+// Executes the will of a dead supervisor: opens its store again and ends its session, so that others need not wait for the ttl. The keeper starts it
+// after the child is gone, or while the child runs: then the first line of stdin has the URL, and this process stands by (standby.ts). The rest of stdin is the will.
+// Exits with 0 if the store said that nothing of the session stands any more, or if there was no will. It ignores signals that are meant for the supervisor.
 //
-// src/keeper/will.ts says why that ends nothing else. A store that keeps record by record has no session to end: there the will is executed
-// again after a request's time, for the renewal that was under way.
+// src/keeper/will.ts says why this ends no other session. A store that keeps record by record has no session to end: there the will is executed
+// again after a request's time, because a renewal may have been under way.
 import { asBid, type Store, type Will } from "../stores/contract.ts";
 import { openStore, readyStore } from "../drivers/open-store.ts";
 import { executeWill, WILL_TIMEOUT_MS } from "../keeper/will.ts";
 import type { Estate } from "./keeper-words.ts";
 
-/** What drivers load with their first request: while this stands by, nobody waits for that. */
+/** The modules that drivers load with their first request. They are loaded while this process stands by, so that nobody waits for them. */
 const ASKED_FIRST = ["node:crypto", "node:http", "node:https", "node:net", "node:tls"] as const;
 
 async function main(): Promise<number> {
@@ -26,7 +26,10 @@ async function main(): Promise<number> {
   return isDone ? 0 : 1;
 }
 
-/** What comes last; a line before it is read as soon as it is there, and its store is loaded, with its client. That opens nothing, and is not needed: whatever fails here fails again when it counts. */
+/**
+ * The last line. A line before it is read as soon as it comes, and its store is loaded with its client. That opens no connection and is not needed:
+ * what fails here fails again when the will is executed.
+ */
 async function heard(): Promise<string> {
   let said = "";
   for await (const part of process.stdin.setEncoding("utf8")) {

@@ -1,9 +1,10 @@
-// When a child must be told to stop, and when it must be gone: arithmetic only. Instants are absolute, on both clocks, because durations age in a pipe.
+// When a child must be told to stop, and when it must be gone: arithmetic only. Instants are absolute, on both clocks, because a duration becomes
+// wrong while it waits in a pipe.
 //
 //   signal of the term        deadline − warningMs          the supervisor sends SIGTERM; with no drain at all, SIGKILL
 //   termAt                    a little later                the keeper sends it, if the supervisor has not
 //   killAt                    deadline − killGraceMs        SIGKILL from both
-//   deadline                  nobody of the group may run any more
+//   deadline                  no process of the group may run any more
 //
 // INVARIANT  termAt ≤ killAt < deadline
 import type { Reading } from "../base/clock.ts";
@@ -14,22 +15,22 @@ export interface Instants {
   readonly deadline: Reading;
 }
 
-/** From SIGKILL to the deadline: for a late timer, and for the kernel to end the processes. */
+/** The time from SIGKILL to the deadline, for a late timer, and for the kernel to end the processes. */
 const GRACE_LEAST_MS = 20;
 const GRACE_MOST_MS = 500;
-/** A supervisor that runs has this long to send SIGTERM itself: some programs take a second one for impatience. */
+/** How long a running supervisor has to send SIGTERM itself: some programs take a second SIGTERM for impatience. */
 const SUPERVISOR_FIRST_MS = 100;
 
 export function killGraceMs(drainMs: number): number {
   return Math.min(GRACE_MOST_MS, Math.max(GRACE_LEAST_MS, drainMs / 4));
 }
 
-/** What the term's own signal must come before its deadline: with no time for SIGTERM there must still be some for SIGKILL. */
+/** How long before its deadline the term's own signal must come. With no time for SIGTERM there must still be some for SIGKILL. */
 export function warningMs(drainMs: number): number {
   return Math.max(drainMs, killGraceMs(drainMs));
 }
 
-/** `now` was read before `remainingMs` was asked for, so that what follows is early rather than late. */
+/** `now` was read before `remainingMs` was asked for, so the instants come early rather than late. */
 export function instantsOf(now: Reading, remainingMs: number, drainMs: number): Instants {
   const graceMs = killGraceMs(drainMs);
   const killInMs = remainingMs - graceMs;
@@ -38,7 +39,7 @@ export function instantsOf(now: Reading, remainingMs: number, drainMs: number): 
   return { termAt, killAt: later(now, killInMs), deadline: later(now, remainingMs) };
 }
 
-/** As a term does, it counts as past when either clock has passed it (a suspended host stops one of them). */
+/** As for a term, an instant is past when either clock has passed it (a suspended host stops one of them). */
 export function isPast(now: Reading, instant: Reading): boolean {
   return now.mono >= instant.mono || now.boot >= instant.boot;
 }

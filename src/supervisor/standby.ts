@@ -1,13 +1,13 @@
-// The releaser of a keeper, started beforehand: a program that executes a will takes longer to start than to execute it, and that is time in which nobody leads. While a
-// command runs, one stands by with the store's client loaded. It asks the store for nothing, and has no will before it is told one: if it is gone by then, another is started, and if its
-// keeper dies, its input ends and it does. Built-ins only, as in the keeper.
+// The releaser of a keeper, started beforehand: the program that executes a will takes longer to start than to do its work, and nobody leads meanwhile. While a
+// command runs, one releaser stands by with the store's client loaded. It sends nothing to the store, and has no will before it is told one. If it is gone by then, another is started.
+// If its keeper dies, its input ends, and it exits. Uses built-ins only, as the keeper does.
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Writable } from "node:stream";
 import type { Estate } from "./keeper-words.ts";
 
-/** How long the will may take: later nobody gains by it. */
+/** How long the will may take: after that nobody gains by it. */
 const RELEASE_WITHIN_MS = 10_000;
-/** The command itself has precedence: it has just begun. */
+/** The command has just begun, and comes first. */
 const PREPARE_AFTER_MS = 500;
 
 type Releaser = ChildProcessByStdio<Writable, null, null>;
@@ -16,7 +16,7 @@ export class Standby {
   #standing: Releaser | undefined;
   #waiting: NodeJS.Timeout | undefined;
 
-  /** Soon, once. `url` is the one of the will that is to come. */
+  /** Starts the releaser soon, and once. `url` is the one of the will that is to come. */
   prepare(program: string, url: string): void {
     this.#waiting ??= setTimeout(() => {
       this.#standing = start(program);
@@ -24,7 +24,7 @@ export class Standby {
     }, PREPARE_AFTER_MS);
   }
 
-  /** Resolves when it was executed, or will not be. One that stood by may have died, and nobody has heard of it yet: then another begins. Twice is as good as once. */
+  /** Resolves when the will was executed, or will not be. A releaser that stood by may have died unnoticed: then another one begins. Executing a will twice does no harm. */
   async execute(program: string, will: Estate): Promise<void> {
     clearTimeout(this.#waiting);
     const standing = this.#standing;
@@ -32,7 +32,7 @@ export class Standby {
   }
 }
 
-/** `died`: by somebody's signal, and not by its own end. */
+/** `died`: it was ended by a signal, and did not end by itself. */
 function hand(releaser: Releaser, will: Estate): Promise<"ended" | "died"> {
   if (releaser.exitCode !== null || releaser.signalCode !== null) return Promise.resolve("died");
   return new Promise((resolve) => {

@@ -1,10 +1,11 @@
-// Runs a command only while this process leads, on exactly one of many hosts: `conclave run`. The parts: an election (src/election), a child behind a gate
-// (child.ts), a keeper that ends the child when this process cannot (keeper.ts).
+// Runs a command only while this process leads, on exactly one of many hosts: `conclave run`. Its parts are an election (src/election), a child behind a gate
+// (child.ts), and a keeper that ends the child when this process cannot (keeper.ts).
 //
 // Why the child of a term is gone before the next term's begins: the work of the term (`#lead`) settles only when nothing of the child's cell lives, and
 // the term is released only after that (law 8). If this process cannot see to it, the keeper kills the cell before the deadline, and rivals
 // wait for the deadline. If this process dies, the keeper empties the cell before it lets go of what rivals watch.
-// Assumptions: those of the election; a process obeys SIGKILL (else: overstaying, nothing is released, but the ttl runs out); what escapes a cell is said in cell.ts.
+// Assumptions: those of the election; a process obeys SIGKILL (if not, the child overstays: nothing is released, and the ttl runs out). cell.ts says
+// which processes escape a cell.
 import type { Clock, Reading } from "../base/clock.ts";
 import { ConclaveError } from "../base/errors.ts";
 import { callUser } from "../election/callbacks.ts";
@@ -33,13 +34,13 @@ export interface SupervisorOptions {
   readonly unfenced?: boolean | undefined;
   readonly id?: string | undefined;
   readonly ttlMs: number;
-  /** From SIGTERM to SIGKILL at most. @default a fifth of ttlMs */
+  /** The longest time from SIGTERM to SIGKILL. @default a fifth of ttlMs */
   readonly drainMs?: number | undefined;
-  /** Hand over to another after so long. @default never for that */
+  /** After so long the leader hands over to another. @default never */
   readonly maxTenureMs?: number | undefined;
-  /** As of a candidate. */
+  /** The same as the option of a candidate. */
   readonly priority?: number | undefined;
-  /** When the command has ended by itself: stand again, rather than return. */
+  /** When the command has ended by itself, the supervisor campaigns again, rather than return. */
   readonly restart?: boolean | undefined;
   /** When the command may begin. @default whenever this process is elected */
   readonly pass?: Pass | undefined;
@@ -52,13 +53,13 @@ export type SupervisorEvent =
   | KeeperEvent
   | { readonly type: "child"; readonly state: "started"; readonly pid: number }
   | { readonly type: "child"; readonly state: "stopping"; readonly pid: number; readonly why: string }
-  /** Only `pids` are left: they might be the command's, and may not be looked at. The term is given back when they end, at the latest after a ttl. */
+  /** Only `pids` are left: they may belong to the command, and cannot be looked at. The term is given back when they end, at the latest after a ttl. */
   | { readonly type: "child"; readonly state: "unsure"; readonly pid: number; readonly pids: readonly number[] }
   | { readonly type: "child"; readonly state: "exited"; readonly pid: number; readonly exit: Exit }
-  /** Left over from an earlier term whose supervisor and keeper were killed. */
+  /** Processes of an earlier term whose supervisor and keeper were killed. */
   | { readonly type: "orphans"; readonly pids: readonly number[] };
 
-/** `stopped`: asked to, while no child ran. `had`: the key was had before, here or elsewhere. */
+/** `stopped`: it was asked to stop while no child ran. `had`: the key was done before, here or elsewhere. */
 export type Ending =
   | { readonly kind: "exited"; readonly exit: Exit }
   | { readonly kind: "stopped" }
@@ -69,7 +70,7 @@ const PATIENCE_MOST_MS = 10_000;
 const RESTART_FIRST_MS = 200;
 const RESTART_LAST_MS = 30_000;
 
-/** What `conclave run` is made of: runs a command only while this process leads. */
+/** Runs a command only while this process leads. `conclave run` is made of this. */
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #drainMs: number;
@@ -85,15 +86,15 @@ export class Supervisor {
   /** How the command ended, if it ended by itself or because this process was asked to stop. */
   #exit: Exit | undefined;
   #had: OnceEntry | undefined;
-  /** How the command of `once` ended, if nobody could be told in its term. */
+  /** How the command of `once` ended, if that could not be noted in its term. */
   #unnoted: Exit | undefined;
 
-  /** Throws CONFIG_INVALID, STORE_UNSUPPORTED. Nothing is started yet. */
+  /** Throws CONFIG_INVALID or STORE_UNSUPPORTED. Nothing is started yet. */
   constructor(options: SupervisorOptions) {
     this.#options = options;
     if (options.pass !== undefined && !keepsMemos(options.store)) throw cannotKeepMemos(options.store);
     this.#drainMs = options.drainMs ?? Math.floor(options.ttlMs / 5);
-    // What a listener does is its own affair: no child is left running for it.
+    // A listener that throws must not leave a child running.
     this.#tell = (event) => callUser("the listener of a supervisor", options.tell, () => options.tell(event));
     const seen = witness(options.store, () => this.#leaveEstate());
     this.#estate = (url) => seen.estate(url);
@@ -116,10 +117,10 @@ export class Supervisor {
 
   readonly #estate: ReturnType<typeof witness>["estate"];
 
-  /** Until the command ends, or `signal` aborts and the command has been ended. Rejects with what cannot be cured by waiting. */
+  /** Runs until the command ends, or until `signal` aborts and the command has been ended. Rejects with errors that waiting cannot cure. */
   async run(signal: AbortSignal): Promise<Ending> {
     const { pass } = this.#options;
-    // Latecomers stand for nothing. If the store does not answer, they find out when they lead.
+    // A process that comes after the key is done does not campaign. If the store does not answer, it finds out when it leads.
     const done = pass?.kind === "once" ? await isDone(pass, this.#election).catch(() => undefined) : undefined;
     if (done !== undefined) {
       await this.#candidate.close();
@@ -145,7 +146,7 @@ export class Supervisor {
     return this.#term?.isLeading() === true;
   }
 
-  /** Something of a child still runs although its term is lost. */
+  /** Whether something of a child still runs although its term is lost. */
   isOverstaying(): boolean {
     return this.#child !== undefined && this.#term?.isHeld() === false && this.#child.lives().is === "occupied";
   }
@@ -154,7 +155,7 @@ export class Supervisor {
     return this.#election.leader();
   }
 
-  /** Hands a signal on to the child, if there is one. What waits at the gate is not the command yet, and would die of it. */
+  /** Hands a signal on to the child, if there is one. The gate is not the command yet, and would die of the signal. */
   forward(signal: NodeJS.Signals): void {
     if (this.#child?.hasBegun === true) this.#child.forward(signal);
   }
@@ -168,14 +169,14 @@ export class Supervisor {
       if (signal.aborted) stop();
       await this.#election.lead((term) => this.#lead(term, signal, stand), { signal: stand.signal });
       signal.removeEventListener("abort", stop);
-      // No exit: a keeper ended the command although the term goes on (it had not heard of that), so it begins again.
+      // There is no exit: a keeper ended the command although the term goes on, because it had not heard of the renewal. So the command begins again.
       if (this.#had !== undefined) return { kind: "had", entry: this.#had };
       if (signal.aborted || (this.#exit !== undefined && this.#options.restart !== true)) return endingOf(this.#exit);
       await nap(pauseMs, signal);
     }
   }
 
-  /** The work of one term. Settles only when nothing of the child lives. If the command ended by itself, `stand` is over, even if the term is lost. */
+  /** The work of one term. It settles only when nothing of the child lives. If the command ended by itself, `stand` is over, even if the term is lost. */
   async #lead(term: UnfencedTerm, signal: AbortSignal, stand: AbortController): Promise<void> {
     this.#term = term;
     const mark = makeMark(term.election, tokenOf(term));
@@ -199,7 +200,7 @@ export class Supervisor {
     return ran?.isFinished === true ? { is: "ran", exit: ran.exit } : { is: "again" };
   }
 
-  /** Once, to its end. Undefined: the term ended before the command could begin. */
+  /** Runs the command once, to its end. Undefined: the term ended before the command could begin. */
   async #runChild(
     term: UnfencedTerm,
     mark: TermMark,
@@ -213,7 +214,7 @@ export class Supervisor {
     let wasEndedByKeeper: Promise<boolean | undefined> | undefined;
     try {
       await Promise.race([this.#keeper?.guard(child.cell, this.#instants(term)), term.ended]);
-      // By the clock, and after the keeper has said that it knows: the last look before the command can do anything.
+      // This asks the clock, after the keeper has said that it knows the child: it is the last check before the command can do anything.
       if (term.isLeading()) this.#begin(child);
       await Promise.race([child.exited, term.ended]);
     } finally {
@@ -223,14 +224,14 @@ export class Supervisor {
     }
     if (!child.hasBegun) return undefined;
     const exit = await child.exited;
-    // Of a child that was ended because its term was lost nobody is told when this process is asked to stop later, while it waits.
+    // A child that was ended because its term was lost is not reported when this process is asked to stop later, while it waits.
     if (signal.aborted) this.#exit = exit;
     this.#tell({ type: "child", state: "exited", pid: child.pid, exit });
-    // If no keeper answers: with the term still led, none had a reason to end it.
+    // If no keeper answers while the term is still led, no keeper had a reason to end the command.
     return { exit, isFinished: !child.wasEnded && !((await wasEndedByKeeper) ?? !term.isLeading()) };
   }
 
-  /** A store that could not be opened when this process was started had nothing to show then. What waiters watch is held by all, or by none. */
+  /** A store that could not be opened when this process was started had no descriptor to show then. Supervisor, keeper and child all hold the one that waiters watch, or none does. */
   async #shareLife(): Promise<void> {
     this.#life = await this.#options.store.lifeDescriptor?.();
     this.#keeper?.share(this.#life);
@@ -241,7 +242,7 @@ export class Supervisor {
     this.#tell({ type: "child", state: "started", pid: child.pid });
   }
 
-  /** SIGTERM while the term is still held, SIGKILL before it is not. What the command has left behind when it ended gets the same. */
+  /** Sends SIGTERM while the term is still held, and SIGKILL before it is not. Processes that the command has left behind when it ended get the same. */
   async #clear(child: Child, term: UnfencedTerm): Promise<void> {
     const graceMs = killGraceMs(this.#drainMs);
     const drained = later(this.#clock.now(), this.#drainMs);
@@ -256,7 +257,7 @@ export class Supervisor {
     await child.gone(isDue, this.#patienceWith(child, term));
   }
 
-  /** With those of whom nobody can say whose they are: nobody is killed on suspicion, and nothing is given back on trust. It takes as long as if this process had died. */
+  /** How long to wait for processes that may or may not belong to the command: none is killed on suspicion, and nothing is given back on trust. It takes as long as if this process had died. */
   #patienceWith(child: Child, term: UnfencedTerm): (suspects: readonly number[]) => boolean {
     let until: Reading | undefined;
     return (pids) => {

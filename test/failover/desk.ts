@@ -9,7 +9,7 @@ import type {
   FailoverPlan,
   FailoverState,
   Sight,
-  Vote,
+  MonitorVote,
 } from "../../src/failover/words.ts";
 
 export const PLAN: FailoverPlan = {
@@ -44,7 +44,7 @@ export function up(role: "primary" | "replica", position = 7, more: Partial<Extr
 }
 
 export const ALL_UP: Views = { a: up("primary"), b: up("replica"), c: up("replica") };
-export const vote = (monitor: string, epoch = 4, primary = "a"): Vote => ({ monitor, primary, epoch });
+export const vote = (monitor: string, epoch = 4, primary = "a"): MonitorVote => ({ monitor, primary, epoch });
 
 function inWords(effect: FailoverEffect): string {
   if (effect.type === "tell") return `tell ${effect.news.is}`;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ServerSpec } from "conclave/failover";
 import { parseControl } from "../../src/failover/postgres-control.ts";
-import { conninfoTo, leftAt, type Looked, standbyNames, viewOf } from "../../src/failover/postgres-view.ts";
+import { conninfoTo, leftAt, type ViewRow, standbyNames, viewOf } from "../../src/failover/postgres-view.ts";
 
 function server(name: string, url: string): ServerSpec {
   const { hostname, port } = new URL(url);
@@ -12,7 +12,7 @@ const SERVERS = { a: server("a", "postgres://u@10.0.0.1:5432/x"), b: server("b",
 
 const HISTORY = "1\t0/5000060\tno recovery target specified\n\n4\t1/A0\tno recovery target specified\n";
 
-const STANDBY: Looked = {
+const STANDBY: ViewRow = {
   standby: true,
   system: "77",
   pid: 12,

@@ -3,7 +3,7 @@ import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { KeeperLink, type Life, lifeId } from "../../src/keeper/link.ts";
+import { AppKeeperLink, type LifeDescriptor, lifeId } from "../../src/keeper/link.ts";
 import { identify } from "../../src/keeper/processes.ts";
 import { happens, kill, until } from "../supervisor/stage.ts";
 
@@ -34,7 +34,7 @@ const timer = setInterval(() => {
 `;
 
 let folder: string;
-let link: KeeperLink;
+let link: AppKeeperLink;
 let lost: string[];
 let detach: () => void;
 
@@ -44,7 +44,7 @@ beforeEach(() => {
   writeFileSync(program, PROGRAM);
   lost = [];
   const app = identify(process.pid) ?? { pid: -1, startedAt: "" };
-  link = new KeeperLink({ program, app, mark: "a-mark", looksForChildren: true });
+  link = new AppKeeperLink({ program, app, mark: "a-mark", looksForChildren: true });
   detach = link.attach((why) => lost.push(why));
 });
 afterEach(async () => {
@@ -74,14 +74,14 @@ const words = (n: number): readonly Record<string, unknown>[] =>
 const hears = (n: number, word: string): Promise<void> =>
   until(() => words(n).some((each) => each["word"] === word), `${word} to keeper ${n}: ${JSON.stringify(words(n))}`);
 
-function lifeAt(name: string): Life {
+function lifeAt(name: string): LifeDescriptor {
   const file = path.join(folder, name);
   writeFileSync(file, "");
   const descriptor = openSync(file, "r");
   return { descriptor, id: lifeId(descriptor) ?? "", file };
 }
 
-function open(life?: Life): number {
+function open(life?: LifeDescriptor): number {
   return link.open({ url: "x:", quietMs: 0, life, session: { id: "s", candidate: "c", ttlMs: 1000 } });
 }
 

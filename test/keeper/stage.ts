@@ -5,7 +5,7 @@ import path from "node:path";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { identify, type ProcessId } from "../../src/keeper/processes.ts";
-import type { ToKeeper } from "../../src/keeper/words.ts";
+import type { ToAppKeeper } from "../../src/keeper/words.ts";
 import { bundle, root } from "../support/bundle.ts";
 import { happens, Stage, until } from "../supervisor/stage.ts";
 
@@ -87,7 +87,7 @@ export class LoneKeeper {
     (process.stdio[3] as Readable).on("close", () => (this.hasLetGo = true)).resume();
   }
 
-  tell(word: ToKeeper): void {
+  tell(word: ToAppKeeper): void {
     this.process.stdin?.write(`${JSON.stringify(word)}\n`);
   }
 

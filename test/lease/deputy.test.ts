@@ -10,7 +10,7 @@ import {
   deputize,
   landed,
   nextDuty,
-  type Order,
+  type KeepOrder,
   orderOf,
   rest,
   takeCharge,
@@ -87,7 +87,7 @@ class Blocked extends Rig {
     this.now = now;
   }
 
-  order(): Order {
+  order(): KeepOrder {
     this.pass(0);
     const { errand, request } = this.next("keep");
     const order = orderOf(this.machine, errand, request);

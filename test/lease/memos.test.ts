@@ -1,6 +1,6 @@
 // The memos of a term on the table: what is sent when, what is sent again, and what is never sent.
 import { describe, expect, it } from "vitest";
-import type { Bid, Memo, MemoWrite, Version } from "conclave/stores/contract";
+import type { Bid, StoredMemo, MemoWrite, Version } from "conclave/stores/contract";
 import type { Effect } from "../../src/lease/state.ts";
 import { holdOf, Rig } from "./rig.ts";
 
@@ -13,11 +13,11 @@ class MemoRig extends Rig {
     this.input({ type: "memo", id, name: "x", bid: this.bid, key, value });
   }
 
-  read(stands?: Partial<Memo>): void {
+  read(stands?: Partial<StoredMemo>): void {
     this.answer(this.next("readMemos"), { kind: "memos", memos: stands === undefined ? [] : [this.stands(stands)] });
   }
 
-  stands(memo: Partial<Memo>): Memo {
+  stands(memo: Partial<StoredMemo>): StoredMemo {
     const token = { domain: "table", value: 0n, bid: "other" as Bid };
     return { key: "k", value: "", token, n: 1, version: v("v"), ...memo };
   }

@@ -7,7 +7,7 @@ import {
   createController,
   type GroupPlan,
   idsToWatch,
-  type SeenMember,
+  type SeatedMember,
   stepController,
 } from "../../src/partitions/controller.ts";
 import {
@@ -89,12 +89,12 @@ describe("a member", () => {
 
 describe("a controller", () => {
   const plan: GroupPlan = { layout: { count: 4, chunkSize: 2 }, movesAtOnce: 10 };
-  const seen = (session: SeenMember["session"], acks: readonly Ack[] = []): SeenMember => ({
+  const seen = (session: SeatedMember["session"], acks: readonly Ack[] = []): SeatedMember => ({
     session,
     weight: 1,
     acks,
   });
-  const see = (state: ControllerState, ...members: readonly SeenMember[]): readonly ControllerEffect[] =>
+  const see = (state: ControllerState, ...members: readonly SeatedMember[]): readonly ControllerEffect[] =>
     stepController(state, { type: "seen", members });
   const ownersOf = (effects: readonly ControllerEffect[]): readonly string[] =>
     effects.flatMap(({ chunk }) =>

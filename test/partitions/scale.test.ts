@@ -7,7 +7,7 @@ import {
   type ControllerInput,
   type ControllerState,
   createController,
-  type SeenMember,
+  type SeatedMember,
   stepController,
 } from "../../src/partitions/controller.ts";
 import { chunksOf, layoutOf } from "../../src/partitions/layout.ts";
@@ -68,7 +68,11 @@ class Fleet {
   }
 
   seen(): ControllerInput {
-    const members = [...this.members.values()].map(({ ref, acks }): SeenMember => ({ session: ref, weight: 1, acks }));
+    const members = [...this.members.values()].map(({ ref, acks }): SeatedMember => ({
+      session: ref,
+      weight: 1,
+      acks,
+    }));
     return { type: "seen", members };
   }
 

@@ -11,7 +11,7 @@ import {
   type NodeId,
   type ProtocolNode,
   type Role,
-  type Settings,
+  type NodeSettings,
   settingsOf,
 } from "conclave/protocols";
 
@@ -39,7 +39,7 @@ interface Choices {
   readonly members?: readonly NodeId[];
   readonly attribute?: number;
   readonly leader?: NodeId;
-  readonly settings?: Settings;
+  readonly settings?: NodeSettings;
   readonly seed?: number;
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import {
   AWAY,
   type Moment,
-  type News,
+  type SlotNews,
   type Plan,
   type ScheduleEffect,
   type ScheduleInput,
@@ -49,7 +49,7 @@ function inWords(effect: ScheduleEffect): string {
   }
 }
 
-function newsInWords(news: News): string {
+function newsInWords(news: SlotNews): string {
   const { is, ...facts } = news;
   return [is, ...Object.values(facts)].join(" ");
 }

@@ -2,7 +2,13 @@
 import type { Reading } from "../../src/base/clock.ts";
 import type { Bid, Session, Token } from "conclave/stores/contract";
 import type { Request } from "../../src/lease/state.ts";
-import type { Judgement, Listener, Observation, Promises, Who } from "../../src/simulator/lease/observation.ts";
+import type {
+  Judgement,
+  ObservationListener,
+  Observation,
+  Promises,
+  Who,
+} from "../../src/simulator/lease/observation.ts";
 
 export const ANN: Who = { number: 0, slot: 0, life: 1, label: "ann" };
 export const BOB: Who = { number: 1, slot: 1, life: 1, label: "bob" };
@@ -38,7 +44,7 @@ export class History {
   /** `ann billing b1` for every term that is held just now. */
   readonly held = new Set<string>();
   readonly standing = new Set<string>();
-  readonly #listeners: Listener[] = [];
+  readonly #listeners: ObservationListener[] = [];
 
   judgement(promises: Partial<Promises> = {}): Judgement {
     return {
@@ -51,7 +57,7 @@ export class History {
     };
   }
 
-  judgedBy(...listeners: Listener[]): this {
+  judgedBy(...listeners: ObservationListener[]): this {
     this.#listeners.push(...listeners);
     return this;
   }

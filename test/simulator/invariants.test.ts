@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { DrainedRelease } from "../../src/simulator/lease/invariants/drained-release.ts";
 import { Exclusion } from "../../src/simulator/lease/invariants/exclusion.ts";
-import { Fencing } from "../../src/simulator/lease/invariants/fencing.ts";
+import { FencingInvariant } from "../../src/simulator/lease/invariants/fencing.ts";
 import { Finality } from "../../src/simulator/lease/invariants/finality.ts";
 import { Hanging } from "../../src/simulator/lease/invariants/hanging.ts";
 import { OneAtATime } from "../../src/simulator/lease/invariants/one-at-a-time.ts";
@@ -89,7 +89,7 @@ describe("tokens", () => {
 describe("fencing", () => {
   const judged = (): History => {
     const history = new History();
-    return history.judgedBy(new Fencing(history.judgement()));
+    return history.judgedBy(new FencingInvariant(history.judgement()));
   };
   const accepted = (value: number, bid: string) =>
     ({ type: "accepted", atMs: 0, resource: ELECTION, token: tokenOf(value, bid) }) as const;

@@ -5,7 +5,7 @@ import {
   type Device,
   type Ordered,
   type Power,
-  Runner,
+  DeviceRunner,
   type ShotNews,
   type ShotReport,
 } from "conclave/stonith";
@@ -71,7 +71,7 @@ class Range {
     };
     const nodes = { "db-1": { levels, delayMs } };
     const tell = (news: ShotNews): void => void this.news.push(news);
-    const runner = new Runner({ clock: this.clock, agents, nodes, patience: { ...PATIENCE, ...patience }, tell });
+    const runner = new DeviceRunner({ clock: this.clock, agents, nodes, patience: { ...PATIENCE, ...patience }, tell });
     return runner.shoot({
       node: "db-1",
       mayShoot: async () => this.forbidden,
@@ -292,7 +292,7 @@ describe("a look", () => {
   const looking = (levels: readonly (readonly Device[])[]): Promise<Power> => {
     const agents = {} as Agents;
     const nodes = { "db-1": { levels, delayMs: 0 } };
-    const runner = new Runner({ clock: new ManualClock(), agents, nodes, patience: PATIENCE });
+    const runner = new DeviceRunner({ clock: new ManualClock(), agents, nodes, patience: PATIENCE });
     return runner.look("db-1", new AbortController().signal);
   };
 

@@ -1,5 +1,5 @@
 // One candidate of the demo, in a process of its own: leads when elected, writes to the ledger while it leads, and notes its terms for the judge.
-// Argument: CandidateOptions as JSON. It ends when its stdin does, so that it never outlives the demo, however that ends.
+// Argument: DemoCandidateOptions as JSON. It ends when its stdin does, so that it never outlives the demo, however that ends.
 //
 // To be shown refused, a stale write must really be attempted. So "compose" does what careless programs do: it checks the term, takes its time, and
 // writes without checking again. It takes its time with its thread blocked: a process that is stopped meanwhile is not in the middle of a commit, where
@@ -10,22 +10,22 @@ import { createCandidate, type Term, isConclaveError } from "../../index.ts";
 import { StaleTokenError } from "../../fencing/index.ts";
 import { sqlite } from "../../stores/sqlite.ts";
 import { Ledger } from "./ledger.ts";
-import { type CandidateOptions, nowMs, type Said } from "./messages.ts";
+import { type DemoCandidateOptions, nowMs, type DemoMessage } from "./messages.ts";
 
 const NOTE_EVERY_MS = 5;
 const WRITE_EVERY_MS = 100;
 const STDOUT = 1;
 
-type Unstamped<T> = T extends Said ? Omit<T, "at"> : never;
+type Unstamped<T> = T extends DemoMessage ? Omit<T, "at"> : never;
 
-class Actor {
-  readonly #options: CandidateOptions;
+class DemoActor {
+  readonly #options: DemoCandidateOptions;
   readonly #ledger: Ledger;
   readonly #log: number;
   #term: Term | undefined;
   #minded = 0;
 
-  constructor(options: CandidateOptions) {
+  constructor(options: DemoCandidateOptions) {
     this.#options = options;
     this.#ledger = new Ledger(options.ledger);
     this.#log = openSync(options.log, "a");
@@ -98,8 +98,8 @@ class Actor {
     if (term.isHeld()) writeSync(this.#log, `${at} ${this.#options.who} ${what} ${term.token.value}\n`);
   }
 
-  /** Written at once: a process that is stopped right after has said it. */
-  #say(said: Unstamped<Said>): void {
+  /** Is written at once, so that a process that is stopped right after has said it. */
+  #say(said: Unstamped<DemoMessage>): void {
     try {
       writeSync(STDOUT, `${JSON.stringify({ at: nowMs(), ...said })}\n`);
     } catch {
@@ -111,7 +111,7 @@ class Actor {
 function main(): void {
   // Ctrl-C reaches all processes of a terminal; the demo decides what becomes of these.
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => {});
-  const actor = new Actor(JSON.parse(process.argv[2] ?? "{}") as CandidateOptions);
+  const actor = new DemoActor(JSON.parse(process.argv[2] ?? "{}") as DemoCandidateOptions);
   const commands = createInterface({ input: process.stdin });
   commands.on("line", (line) => actor.obey(line));
   commands.on("close", () => actor.leave());

@@ -1,32 +1,32 @@
-// The candidates of the demo as their director sees them: started, heard, killed, stopped, resumed, replaced. What they are doing is known only from
+// The candidates of the demo as their director sees them: it starts, hears, kills, stops, resumes and replaces them. It knows what they do only from
 // what they say and from what was done to them.
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import type { CandidateOptions, Said } from "./messages.ts";
+import type { DemoCandidateOptions, DemoMessage } from "./messages.ts";
 
-export type Doing = "starting" | "waiting" | "leading" | "stopped" | "killed";
+export type PlayerState = "starting" | "waiting" | "leading" | "stopped" | "killed";
 
-export interface Heard<S extends Said = Said> {
-  readonly player: Player;
+export interface HeardMessage<S extends DemoMessage = DemoMessage> {
+  readonly player: DemoPlayer;
   readonly said: S;
 }
 
 /** The program of one candidate, in a process. */
-export class Player {
+export class DemoPlayer {
   readonly who: string;
   readonly #child: ChildProcess;
   readonly #gone: Promise<void>;
-  doing: Doing = "starting";
-  /** Of its latest term. */
+  doing: PlayerState = "starting";
+  /** The token of its latest term. */
   token = 0n;
   errors = "";
 
   constructor(
     program: URL,
-    options: CandidateOptions,
-    hear: (player: Player, said: Said) => void,
-    onGone: (player: Player) => void,
+    options: DemoCandidateOptions,
+    hear: (player: DemoPlayer, said: DemoMessage) => void,
+    onGone: (player: DemoPlayer) => void,
   ) {
     this.who = options.who;
     this.#child = spawn(process.execPath, [fileURLToPath(program), JSON.stringify(options)], { stdio: "pipe" });
@@ -45,10 +45,12 @@ export class Player {
     this.#child.stdin?.on("error", () => {});
     this.#child.stderr?.on("data", (text: Buffer) => (this.errors += text.toString()));
     if (this.#child.stdout !== null)
-      createInterface({ input: this.#child.stdout }).on("line", (line) => this.#heard(JSON.parse(line) as Said, hear));
+      createInterface({ input: this.#child.stdout }).on("line", (line) =>
+        this.#heard(JSON.parse(line) as DemoMessage, hear),
+      );
   }
 
-  #heard(said: Said, hear: (player: Player, said: Said) => void): void {
+  #heard(said: DemoMessage, hear: (player: DemoPlayer, said: DemoMessage) => void): void {
     if (said.event === "ready" || said.event === "lost") this.doing = "waiting";
     if (said.event === "elected") {
       this.doing = "leading";
@@ -83,35 +85,35 @@ export class Player {
   }
 }
 
-export interface CastOptions extends Omit<CandidateOptions, "who"> {
+export interface CastOptions extends Omit<DemoCandidateOptions, "who"> {
   readonly program: URL;
   readonly names: readonly string[];
 }
 
 export class Cast {
   readonly #options: CastOptions;
-  readonly #players = new Map<string, Player>();
-  readonly #listeners = new Set<(heard: Heard) => void>();
-  /** Rejects waits: a candidate has ended that nobody killed. */
-  readonly #expected = new Set<Player>();
+  readonly #players = new Map<string, DemoPlayer>();
+  readonly #listeners = new Set<(heard: HeardMessage) => void>();
+  /** Candidates that are about to be killed. If another one ends, waits reject. */
+  readonly #expected = new Set<DemoPlayer>();
   readonly failed: Promise<never>;
   #fail: (reason: Error) => void = () => {};
 
   constructor(options: CastOptions) {
     this.#options = options;
     this.failed = new Promise<never>((_resolve, reject) => (this.#fail = reject));
-    this.failed.catch(() => {}); // those who wait for it are told; nobody may be waiting yet
+    this.failed.catch(() => {}); // nobody may be waiting yet; waits that begin later reject, too
     for (const who of options.names) this.replace(who);
   }
 
-  get players(): readonly Player[] {
+  get players(): readonly DemoPlayer[] {
     return [...this.#players.values()];
   }
 
   /** The leader with the greatest token. */
-  get leader(): Player | undefined {
+  get leader(): DemoPlayer | undefined {
     const leading = this.players.filter(({ doing }) => doing === "leading");
-    return leading.reduce<Player | undefined>(
+    return leading.reduce<DemoPlayer | undefined>(
       (best, player) => (best === undefined || player.token > best.token ? player : best),
       undefined,
     );
@@ -120,17 +122,17 @@ export class Cast {
   /** Starts a process under this name, in the place of one that is gone. */
   replace(who: string): void {
     const { program, names: _, ...options } = this.#options;
-    const hear = (player: Player, said: Said): void => this.#hear(player, said);
-    const player = new Player(program, { ...options, who }, hear, (gone) => this.#whenGone(gone));
+    const hear = (player: DemoPlayer, said: DemoMessage): void => this.#hear(player, said);
+    const player = new DemoPlayer(program, { ...options, who }, hear, (gone) => this.#whenGone(gone));
     this.#players.set(who, player);
   }
 
   /** To be called before it is killed. */
-  expectEndOf(player: Player): void {
+  expectEndOf(player: DemoPlayer): void {
     this.#expected.add(player);
   }
 
-  #whenGone(player: Player): void {
+  #whenGone(player: DemoPlayer): void {
     if (this.#expected.delete(player)) return;
     const why =
       player.errors
@@ -140,18 +142,18 @@ export class Cast {
     this.#fail(new Error(`${player.who} has ended by itself: ${why}`));
   }
 
-  #hear(player: Player, said: Said): void {
+  #hear(player: DemoPlayer, said: DemoMessage): void {
     for (const listener of this.#listeners) listener({ player, said });
   }
 
   /** Calls back for everything that is said. Returns how to stop. */
-  listen(listener: (heard: Heard) => void): () => void {
+  listen(listener: (heard: HeardMessage) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
   /** The first thing said from now on for which `pick` returns something; `undefined` if `signal` aborts before. Rejects when a candidate ends by itself. */
-  hears<T>(pick: (heard: Heard) => T | undefined, signal: AbortSignal): Promise<T | undefined> {
+  hears<T>(pick: (heard: HeardMessage) => T | undefined, signal: AbortSignal): Promise<T | undefined> {
     const heard = new Promise<T | undefined>((resolve) => {
       const end = (value: T | undefined): void => {
         off();

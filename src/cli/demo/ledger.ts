@@ -2,19 +2,19 @@
 // it, so that a write of a replaced leader, were it taken, would be seen: a token that falls, or a balance that does not fit.
 import type { Term } from "../../index.ts";
 import { sqliteFence } from "../../fencing/index.ts";
-import { type Database, openDatabaseAt } from "../../drivers/sqlite-file.ts";
+import { type SqliteFile, openDatabaseAt } from "../../drivers/sqlite-file.ts";
 
 const RESOURCE = "ledger";
 const fence = sqliteFence();
 
 export interface LedgerReport {
   readonly entries: number;
-  /** A sentence for whatever could not be so if every stale write had been refused. */
+  /** A sentence for everything that could not be so if every stale write had been refused. */
   readonly problems: readonly string[];
 }
 
 export class Ledger {
-  readonly #database: Database;
+  readonly #database: SqliteFile;
 
   constructor(file: string) {
     this.#database = openDatabaseAt(file);

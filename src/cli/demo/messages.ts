@@ -5,7 +5,7 @@
 //
 // Stamps are on the clock that all processes of a host share.
 
-export interface CandidateOptions {
+export interface DemoCandidateOptions {
   readonly who: string;
   readonly store: string;
   readonly ledger: string;
@@ -16,7 +16,7 @@ export interface CandidateOptions {
   readonly composeMs: number;
 }
 
-export type Said =
+export type DemoMessage =
   | { readonly at: number; readonly event: "ready" }
   | { readonly at: number; readonly event: "elected"; readonly token: string }
   /** The ledger has taken an entry. */

@@ -1,4 +1,4 @@
-// A performance of the demo: a private folder, a ledger, three candidates, rounds until it is enough, and the verdict. The folder keeps the log, so that
+// A performance of the demo: a private folder, a ledger, three candidates, as many rounds as are wanted, and the verdict. The folder keeps the log, so that
 // people who doubt can read it; the rest is removed.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,7 +6,7 @@ import path from "node:path";
 import { Cast } from "./cast.ts";
 import { Ledger } from "./ledger.ts";
 import { nowMs } from "./messages.ts";
-import { playRound, type Round, type Stage } from "./round.ts";
+import { playRound, type Round, type DemoStage } from "./round.ts";
 import type { Screen } from "./screen.ts";
 import { judge, type DemoVerdict } from "./verdict.ts";
 
@@ -18,9 +18,9 @@ export interface Play {
   readonly rounds: number;
   readonly screen: Screen;
   readonly signal: AbortSignal;
-  /** After each round. */
+  /** Is called after each round. */
   readonly onRound: (rounds: readonly Round[], verdict: DemoVerdict, log: string) => void;
-  /** Before anything begins. */
+  /** Is called before anything begins. */
   readonly onStore: (file: string) => void;
 }
 
@@ -68,7 +68,7 @@ async function playAll(
 ): Promise<readonly Round[]> {
   const { program, ttlMs, screen, signal } = play;
   const cast = new Cast({ program, names: NAMES, ttlMs, composeMs: Math.ceil(ttlMs / 4), ...files });
-  const stage: Stage = {
+  const stage: DemoStage = {
     cast,
     ttlMs,
     signal,
@@ -94,7 +94,7 @@ async function playAll(
   return rounds;
 }
 
-async function firstElection(stage: Stage): Promise<void> {
+async function firstElection(stage: DemoStage): Promise<void> {
   const first = await stage.cast.hears(
     ({ player, said }) => (said.event === "elected" ? { player, said } : undefined),
     stage.signal,

@@ -1,9 +1,9 @@
-// One round of the demo: the leader is killed, and another leads; that one is stopped past its ttl with a write under way, a third leads, and when the
-// stopped one goes on, the ledger refuses its write. Whatever is told here has been heard from the processes themselves.
+// One round of the demo: the leader is killed, and another leads; that one is stopped past its ttl with a write under way, and a third leads. When the
+// stopped one goes on, the ledger refuses its write. Everything that is told here was heard from the processes themselves.
 //
 // A failover lasts from the signal that was sent to the first entry of the successor that the ledger took, both on the clock of this host.
-import type { Cast, Heard, Player } from "./cast.ts";
-import { nowMs, type Said } from "./messages.ts";
+import type { Cast, HeardMessage, DemoPlayer } from "./cast.ts";
+import { nowMs, type DemoMessage } from "./messages.ts";
 
 export interface Failover {
   readonly how: "killed" | "stopped";
@@ -28,7 +28,7 @@ export interface Round {
   readonly problems: readonly string[];
 }
 
-export interface Stage {
+export interface DemoStage {
   readonly cast: Cast;
   readonly ttlMs: number;
   /** Aborts when the demo is told to stop. */
@@ -40,13 +40,13 @@ export type Tone = "good" | "bad" | "calm";
 
 /** How long a leader is watched before something is done to it. */
 const CALM_MS = 600;
-/** A leader may be replaced of itself on a busy machine, or finish its write before it is stopped: then the scene is played again. */
+/** On a busy machine a leader may be replaced without a fault, or finish its write before it is stopped: then the scene is played again. */
 const ATTEMPTS = 5;
 const AGAIN = "again";
 type Scene<T> = T | typeof AGAIN | { readonly problem: string };
 
 /** `undefined` if the demo was told to stop meanwhile. */
-export async function playRound(stage: Stage): Promise<Round | undefined> {
+export async function playRound(stage: DemoStage): Promise<Round | undefined> {
   const killed = await play(stage, killLeader);
   if (killed === undefined || "problem" in killed)
     return killed && { failovers: [], staleWrites: [], problems: [killed.problem] };
@@ -58,8 +58,8 @@ export async function playRound(stage: Stage): Promise<Round | undefined> {
 }
 
 async function play<T extends object>(
-  stage: Stage,
-  scene: (stage: Stage, leader: Player) => Promise<Scene<T> | undefined>,
+  stage: DemoStage,
+  scene: (stage: DemoStage, leader: DemoPlayer) => Promise<Scene<T> | undefined>,
 ): Promise<T | { readonly problem: string } | undefined> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const leader = await someLeader(stage);
@@ -74,7 +74,7 @@ async function play<T extends object>(
   return { problem: `${ATTEMPTS} attempts came to nothing: this machine is too busy for a ttl of ${stage.ttlMs} ms` };
 }
 
-async function killLeader(stage: Stage, leader: Player): Promise<Scene<Failover> | undefined> {
+async function killLeader(stage: DemoStage, leader: DemoPlayer): Promise<Scene<Failover> | undefined> {
   const { cast } = stage;
   const { who, token } = leader;
   stage.tell(who, "SIGKILL", "bad");
@@ -90,8 +90,8 @@ async function killLeader(stage: Stage, leader: Player): Promise<Scene<Failover>
 }
 
 async function stopLeader(
-  stage: Stage,
-  leader: Player,
+  stage: DemoStage,
+  leader: DemoPlayer,
 ): Promise<Scene<{ readonly failover: Failover; readonly staleWrite: StaleWrite }> | undefined> {
   const { cast } = stage;
   const { who, token } = leader;
@@ -134,7 +134,7 @@ async function stopLeader(
 }
 
 /** From now on its thread is blocked, in the middle of careless work. */
-async function beginsToCompose({ cast, signal }: Stage, leader: Player): Promise<boolean> {
+async function beginsToCompose({ cast, signal }: DemoStage, leader: DemoPlayer): Promise<boolean> {
   const within = AbortSignal.any([signal, AbortSignal.timeout(2000)]);
   const begins = cast.hears(
     ({ player, said }) => (player === leader && said.event === "composing" ? said : undefined),
@@ -144,10 +144,10 @@ async function beginsToCompose({ cast, signal }: Stage, leader: Player): Promise
   return (await begins) !== undefined;
 }
 
-type LedgerAnswer = Extract<Said, { readonly composed: boolean }>;
+type LedgerAnswer = Extract<DemoMessage, { readonly composed: boolean }>;
 
-/** What the ledger said to the entry that it was composing. */
-function answerTo({ cast, signal, ttlMs }: Stage, leader: Player): Promise<LedgerAnswer | undefined> {
+/** How the ledger answered the entry that the leader was composing. */
+function answerTo({ cast, signal, ttlMs }: DemoStage, leader: DemoPlayer): Promise<LedgerAnswer | undefined> {
   const within = AbortSignal.any([signal, AbortSignal.timeout(20_000 + 5 * ttlMs)]);
   return cast.hears(
     ({ player, said }) =>
@@ -156,10 +156,10 @@ function answerTo({ cast, signal, ttlMs }: Stage, leader: Player): Promise<Ledge
   );
 }
 
-type Wrote = Extract<Said, { readonly event: "wrote" }>;
+type Wrote = Extract<DemoMessage, { readonly event: "wrote" }>;
 
 /** The first entry with a greater token that the ledger takes from now on. */
-function nextWriter({ cast, signal, ttlMs }: Stage, token: bigint): Promise<Heard<Wrote> | undefined> {
+function nextWriter({ cast, signal, ttlMs }: DemoStage, token: bigint): Promise<HeardMessage<Wrote> | undefined> {
   const within = AbortSignal.any([signal, AbortSignal.timeout(10_000 + 3 * ttlMs)]);
   return cast.hears(
     ({ player, said }) => (said.event === "wrote" && BigInt(said.token) > token ? { player, said } : undefined),
@@ -167,16 +167,16 @@ function nextWriter({ cast, signal, ttlMs }: Stage, token: bigint): Promise<Hear
   );
 }
 
-async function someLeader({ cast, signal, ttlMs }: Stage): Promise<Player | undefined> {
+async function someLeader({ cast, signal, ttlMs }: DemoStage): Promise<DemoPlayer | undefined> {
   if (cast.leader !== undefined) return cast.leader;
   const within = AbortSignal.any([signal, AbortSignal.timeout(20_000 + 3 * ttlMs)]);
   return await cast.hears(({ player, said }) => (said.event === "elected" ? player : undefined), within);
 }
 
 function tellFailover(
-  stage: Stage,
+  stage: DemoStage,
   { how, from, fromToken, atMs }: Pick<Failover, "how" | "from" | "fromToken"> & { readonly atMs: number },
-  { player, said }: Heard<Wrote>,
+  { player, said }: HeardMessage<Wrote>,
 ): Failover {
   const ms = said.at - atMs;
   const toToken = BigInt(said.token);
@@ -185,7 +185,11 @@ function tellFailover(
   return { how, from, fromToken, to: player.who, toToken, ms };
 }
 
-function tellRefusal(stage: Stage, { who }: Player, said: Extract<Said, { readonly event: "refused" }>): StaleWrite {
+function tellRefusal(
+  stage: DemoStage,
+  { who }: DemoPlayer,
+  said: Extract<DemoMessage, { readonly event: "refused" }>,
+): StaleWrite {
   const staleWrite = { who, token: BigInt(said.token), newest: BigInt(said.newest) };
   stage.tell(who, `writes its entry late: token ${staleWrite.token} < ${staleWrite.newest}: refused`, "good");
   return staleWrite;

@@ -1,13 +1,13 @@
 // What the demo shows while it runs. On a terminal: the story, and below it a strip per candidate that grows to the right, drawn again ten times a
 // second. Elsewhere: the story alone, a line each. Colours only on a terminal, and none if NO_COLOR says so. The cursor is hidden meanwhile and comes
 // back however the process ends, except by SIGKILL.
-import type { Doing, Player } from "./cast.ts";
+import type { PlayerState, DemoPlayer } from "./cast.ts";
 import type { Tone } from "./round.ts";
 
 export interface Screen {
   line(text: string, tone?: Tone): void;
   /** The strips are drawn from this; the plain screen has none. */
-  watch(players: () => readonly Player[]): void;
+  watch(players: () => readonly DemoPlayer[]): void;
   end(): void;
 }
 
@@ -16,7 +16,7 @@ const ESCAPE = "\u001B[";
 const HIDE_CURSOR = `${ESCAPE}?25l`;
 const SHOW_CURSOR = `${ESCAPE}?25h`;
 const COLOURS: Readonly<Record<Tone, string>> = { good: "32", bad: "31", calm: "2" };
-const CELLS: Readonly<Record<Doing, string>> = {
+const CELLS: Readonly<Record<PlayerState, string>> = {
   starting: " ",
   waiting: "·",
   leading: "█",
@@ -41,7 +41,7 @@ class LiveScreen implements Screen {
   readonly #stream: NodeJS.WriteStream;
   readonly #hasColour: boolean;
   readonly #strips = new Map<string, string>();
-  #players: () => readonly Player[] = () => [];
+  #players: () => readonly DemoPlayer[] = () => [];
   #timer: NodeJS.Timeout | undefined;
   /** How many rows of the strips stand below the story now. */
   #rows = 0;
@@ -61,7 +61,7 @@ class LiveScreen implements Screen {
     this.#stream.write(`${this.#erase()}${shown}\n${this.#ended ? "" : this.#draw()}`);
   }
 
-  watch(players: () => readonly Player[]): void {
+  watch(players: () => readonly DemoPlayer[]): void {
     this.#players = players;
     this.#timer = setInterval(() => {
       for (const { who, doing } of players())

@@ -1,4 +1,4 @@
-// `conclave demo --simulated`: one simulated election told line by line, the same for the same seed. True only if somebody led, the paused leader was
+// `conclave demo --simulated`: one simulated election told line by line, the same for the same seed. The result is true only if there was a leader, the paused leader was
 // replaced, its stale write was refused, and no two led at one instant.
 import { demoElection, type DemoResult } from "../../simulator/index.ts";
 import { NO, YES } from "../command.ts";

@@ -1,4 +1,4 @@
-// Who led when, as a small chart: a row per candidate, time to the right. Of a long demo the last terms.
+// Who led when, as a small chart: a row per candidate, time to the right. Of a long demo it shows the last terms.
 import type { TermSpan } from "../../testing/index.ts";
 import type { Failover } from "./round.ts";
 
@@ -49,7 +49,7 @@ function cellsOf(
   return cells;
 }
 
-/** Each stands where its term begins. */
+/** Each token stands where its term begins. */
 function tokensOf(terms: readonly TermSpan[], column: (atMs: number) => number): readonly string[] {
   const cells = Array.from({ length: WIDTH + 40 }, () => " ");
   for (const { fromMs, token } of terms)

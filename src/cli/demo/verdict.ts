@@ -7,7 +7,7 @@ import type { Round, StaleWrite } from "./round.ts";
 import { count } from "./simulated.ts";
 
 export interface DemoVerdict {
-  /** All that was shown is true. */
+  /** Whether everything that was shown is true. */
   readonly ok: boolean;
   readonly terms: readonly TermSpan[];
   readonly failovers: number;
@@ -20,7 +20,7 @@ export interface DemoVerdict {
 
 export function judge(rounds: readonly Round[], files: { readonly log: string; readonly ledger: string }): DemoVerdict {
   const text = readFileSync(files.log, "utf8");
-  const log = text.slice(0, text.lastIndexOf("\n") + 1); // a line may be on its way
+  const log = text.slice(0, text.lastIndexOf("\n") + 1); // the last line may not be complete yet
   const { overlaps, regressions, unread } = judgeLog(log);
   const { terms } = readTerms(log);
   const { entries, problems: ofLedger } = readLedger(files.ledger);

@@ -1,6 +1,6 @@
 // One candidate of a drill, in a process of its own: leads when elected, and writes to the resource (the drill itself, over stdout) every few milliseconds
-// while it leads. Stamps, then asks whether it holds the term, then acts; so what it notes for the judge was held at its stamp.
-// Ends when its stdin does: it never outlives the drill.
+// while it leads. It reads the clock, then asks whether it holds the term, then acts; so what it notes for the judge was held at that instant.
+// It ends when its stdin does, so that it never outlives the drill.
 import { openSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import {
@@ -12,15 +12,15 @@ import {
   type UnfencedTerm,
 } from "../../index.ts";
 import type { Term } from "../../index.ts";
-import { type CandidateOptions, nowMs, type Said } from "./messages.ts";
+import { type DrillCandidateOptions, nowMs, type DrillMessage } from "./messages.ts";
 
 const WRITE_EVERY_MS = 5;
 const STDOUT = 1;
 
-type Unstamped<T> = T extends Said ? Omit<T, "at"> : never;
+type Unstamped<T> = T extends DrillMessage ? Omit<T, "at"> : never;
 
-class Actor {
-  readonly #options: CandidateOptions;
+class DrillActor {
+  readonly #options: DrillCandidateOptions;
   readonly #log: number;
   #candidate: Candidate<UnfencedTerm> | undefined;
   #term: UnfencedTerm | undefined;
@@ -30,7 +30,7 @@ class Actor {
   #resign: (() => void) | undefined;
   #stand: (() => void) | undefined;
 
-  constructor(options: CandidateOptions) {
+  constructor(options: DrillCandidateOptions) {
     this.#options = options;
     this.#log = openSync(options.log, "a");
   }
@@ -57,7 +57,7 @@ class Actor {
     if (word === "report") this.#say({ event: "written", writes: this.#writes, lastToken: this.#token });
   }
 
-  /** Told to leave, or left alone: gives back what it holds, but waits for nobody for long. */
+  /** It was told to leave, or the drill is gone: it gives back what it holds, but does not wait for long. */
   leave(): void {
     setTimeout(() => process.exit(0), 2000).unref();
     void this.#candidate?.close().finally(() => process.exit(0));
@@ -74,12 +74,12 @@ class Actor {
     this.#term = undefined;
     if (reason === "resigned") this.#say({ event: "resigning", token: this.#token });
     else this.#say({ event: "lost", token: this.#token, reason });
-    // A term that was lost is stood for again by `lead`; one that was given up on purpose is not, until told.
+    // `lead` stands again for a term that was lost. A term that was given up on purpose is stood for again only when the drill says so.
   }
 
   #begin(term: UnfencedTerm): void {
     const { token } = term as Partial<Term>;
-    // Without tokens the order of beginnings must do.
+    // Without tokens, the order in which terms began takes their place.
     this.#token = token === undefined ? `${Math.round(nowMs() * 1000)}` : `${token.value}`;
     this.#fence = token === undefined ? "" : formatToken(token);
     this.#term = term;
@@ -94,7 +94,7 @@ class Actor {
     if (term.isLeading()) this.#write(at, false);
   }
 
-  /** With the thread blocked, so that a signal that stops the process now stops it before the write. */
+  /** Blocks the thread, so that a signal that stops the process now stops it before the write. */
   #compose(): void {
     if (this.#term?.isHeld() !== true) return;
     const at = nowMs();
@@ -108,12 +108,12 @@ class Actor {
     this.#put({ at, event: "write", number: this.#writes, token: this.#token, fence: this.#fence, composed });
   }
 
-  #say(said: Unstamped<Said>): void {
+  #say(said: Unstamped<DrillMessage>): void {
     this.#put({ at: nowMs(), ...said });
   }
 
-  /** Written at once: a process that is stopped or killed right after has said it. */
-  #put(said: Said): void {
+  /** Is written at once, so that a process that is stopped or killed right after has said it. */
+  #put(said: DrillMessage): void {
     try {
       writeSync(STDOUT, `${JSON.stringify(said)}\n`);
     } catch {
@@ -125,12 +125,12 @@ class Actor {
 function main(): void {
   // Ctrl-C reaches all processes of a terminal; the drill decides what becomes of these.
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => {});
-  let actor: Actor | undefined;
+  let actor: DrillActor | undefined;
   const lines = createInterface({ input: process.stdin });
   lines.on("close", () => (actor === undefined ? process.exit(0) : actor.leave()));
   lines.on("line", (line) => {
     if (actor !== undefined) return actor.obey(line);
-    actor = new Actor(JSON.parse(line) as CandidateOptions);
+    actor = new DrillActor(JSON.parse(line) as DrillCandidateOptions);
     actor.run().catch((error: unknown) => {
       const code = isConclaveError(error) ? `${error.code}: ` : "";
       process.stderr.write(`${code}${error instanceof Error ? error.message : String(error)}\n`);

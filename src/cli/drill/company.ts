@@ -1,30 +1,30 @@
 // The candidates of a drill together: who leads, who waits, and what one of them says next. The drill knows what they do only from what they say and from
 // what arrives at the resource.
-import type { Said, Write } from "./messages.ts";
-import { type Address, Cable } from "./network.ts";
-import { Player, type PlayerOptions } from "./player.ts";
+import type { DrillMessage, Write } from "./messages.ts";
+import { type HostAndPort, Cable } from "./network.ts";
+import { DrillPlayer, type PlayerOptions } from "./player.ts";
 import { DrillResource } from "./resource.ts";
 
 export interface CompanyOptions extends Omit<PlayerOptions, "id" | "cable" | "hear" | "write"> {
   readonly size: number;
-  /** Of the store; none: nobody can be cut off. */
-  readonly addresses: readonly Address[];
+  /** The addresses of the store; empty: no candidate can be cut off. */
+  readonly addresses: readonly HostAndPort[];
 }
 
-type Speech = Exclude<Said, Write>;
+type Speech = Exclude<DrillMessage, Write>;
 
-/** A candidate has been waited for too long: the drill cannot go on. */
+/** A candidate did not lead for too long: the drill cannot go on. */
 export class NobodyLeads extends Error {}
 
 export class Company {
   readonly resource: DrillResource = new DrillResource();
   readonly #options: CompanyOptions;
-  readonly #players: Player[] = [];
-  readonly #left: Player[] = [];
+  readonly #players: DrillPlayer[] = [];
+  readonly #left: DrillPlayer[] = [];
   readonly #cables: (Cable | undefined)[] = [];
   readonly #waits = new Set<() => void>();
   #started = 0;
-  /** The first thing that went wrong on its own. */
+  /** The first error that no fault of the drill has caused. */
   #failure: Error | undefined;
 
   constructor(options: CompanyOptions) {
@@ -38,12 +38,12 @@ export class Company {
     for (let place = 0; place < size; place++) this.replace(place);
   }
 
-  /** A new process in this place; an id is used once, so that what each has written can be told apart. */
+  /** Starts a new process in this place. An id is used once, so that the writes of each process can be told apart. */
   replace(place: number): void {
     const { size: _size, addresses: _addresses, ...options } = this.#options;
     const before = this.#players[place];
     if (before !== undefined) this.#left.push(before);
-    const player = new Player({
+    const player = new DrillPlayer({
       ...options,
       id: `drill-${++this.#started}`,
       cable: this.#cables[place],
@@ -54,21 +54,21 @@ export class Company {
     void player.gone.then(() => this.#wake());
   }
 
-  placeOf(player: Player): number {
+  placeOf(player: DrillPlayer): number {
     return this.#players.indexOf(player);
   }
 
-  get players(): readonly Player[] {
+  get players(): readonly DrillPlayer[] {
     return this.#players;
   }
 
-  get leader(): Player | undefined {
+  get leader(): DrillPlayer | undefined {
     return this.#players.find(({ isLeading }) => isLeading);
   }
 
-  readonly heard: { readonly player: Player; readonly said: Speech }[] = [];
+  readonly heard: { readonly player: DrillPlayer; readonly said: Speech }[] = [];
 
-  #hear(player: Player, said: Speech): void {
+  #hear(player: DrillPlayer, said: Speech): void {
     this.heard.push({ player, said });
     if (this.heard.length > 1000) this.heard.splice(0, 500);
     this.#wake();
@@ -78,7 +78,7 @@ export class Company {
     for (const wake of this.#waits) wake();
   }
 
-  /** Until `find` returns something. Rejects with NobodyLeads after `withinMs`, and with what stopped a candidate that nobody stopped. */
+  /** Waits until `find` returns something. Rejects with NobodyLeads after `withinMs`, and with the error of a candidate that ended although the drill did not end it. */
   async until<T>(find: () => T | undefined, what: string, withinMs: number, signal: AbortSignal): Promise<T> {
     const end = performance.now() + withinMs;
     for (;;) {
@@ -106,9 +106,9 @@ export class Company {
     });
   }
 
-  readonly #expected = new Set<Player>();
+  readonly #expected = new Set<DrillPlayer>();
 
-  expectEndOf(player: Player): void {
+  expectEndOf(player: DrillPlayer): void {
     this.#expected.add(player);
   }
 
@@ -118,7 +118,7 @@ export class Company {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** As an operator would who hunts a split brain: does everybody count as many writes as the resource? Of those that live. */
+  /** Compares counts as an operator would who suspects a split brain: does each living candidate count as many writes as the resource does? */
   async compareCounters(withinMs: number, signal: AbortSignal): Promise<readonly string[]> {
     for (const player of this.#players) player.tell("report");
     const all = (): true | undefined => (this.#players.every(({ isCounted }) => isCounted) ? true : undefined);
@@ -127,8 +127,8 @@ export class Company {
   }
 
   /**
-   * Everybody leaves in good order, and nothing stays behind: if the last leader was killed, not before another has its seat. Where silence is what ends
-   * a session nobody else would ever free it.
+   * All candidates leave in good order, and nothing stays behind. If the last leader was killed, this waits until another candidate has its seat: where only silence ends
+   * a session, nobody else would ever free it.
    */
   async end(withinMs: number, heirWithinMs: number): Promise<void> {
     if (this.#players.some((player) => this.#expected.has(player))) await this.#heir(heirWithinMs);
@@ -138,12 +138,12 @@ export class Company {
   }
 
   async #heir(withinMs: number): Promise<void> {
-    const heir = (): Player | undefined =>
+    const heir = (): DrillPlayer | undefined =>
       this.#players.find((player) => player.isLeading && !this.#expected.has(player));
     try {
       await this.until(heir, "an heir", withinMs, new AbortController().signal);
     } catch {
-      // The store is gone, or they are: what is left there will have to wait for the next drill.
+      // The store is gone, or the candidates are: what is left there has to wait for the next drill.
     }
   }
 }

@@ -8,7 +8,7 @@
 //
 // Stamps are on the clock that all processes of a host share.
 
-export interface CandidateOptions {
+export interface DrillCandidateOptions {
   readonly id: string;
   readonly url: string;
   readonly election: string;
@@ -20,8 +20,8 @@ export interface CandidateOptions {
   readonly composeMs: number;
 }
 
-export type Said =
-  /** Has a session, and knows who leads. */
+export type DrillMessage =
+  /** It has a session, and knows who leads. */
   | { readonly at: number; readonly event: "waiting" }
   | { readonly at: number; readonly event: "elected"; readonly token: string }
   | { readonly at: number; readonly event: "resigning"; readonly token: string }
@@ -31,14 +31,14 @@ export type Said =
   | { readonly at: number; readonly event: "trouble"; readonly code: string; readonly message: string }
   | Write;
 
-/** Sent to the resource. `at` was read before the term said that it was held; of a composed one, nobody asked again. */
+/** A write to the resource. `at` was read before the term said that it was held; for a composed write the term was not asked again. */
 export interface Write {
   readonly at: number;
   readonly event: "write";
-  /** Of this process, counted from 1. */
+  /** Counts the writes of this process from 1. */
   readonly number: number;
   readonly token: string;
-  /** domain:value:bid; empty where the store has no tokens. */
+  /** domain:value:bid; empty if the store has no tokens. */
   readonly fence: string;
   readonly composed: boolean;
 }

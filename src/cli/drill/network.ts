@@ -1,24 +1,24 @@
 // A candidate's way to its store that can be cut: a network namespace of its own, joined to this host by one cable, and on this side of the cable a relay to
-// each address of the store. Inside, connections to these addresses are turned to the relay, so that the store's URL stays as it is. To cut means that
-// packets vanish in both directions, without a word: what a broken switch does. Linux, as root, with ip and iptables. Nothing of the host's own network changes,
-// but the cable's end. Everything is removed at the end; what a killed drill leaves is named after it, and removed by the next.
+// each address of the store. Inside, connections to these addresses are turned to the relay, so that the store's URL stays as it is. After a cut all
+// packets are lost in both directions, and neither side is told, as with a broken switch. Needs Linux, root, ip and iptables. Of the host's own network nothing changes
+// but the end of the cable. Everything is removed at the end. What a killed drill leaves is named after it, and the next drill removes it.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { lookup } from "node:dns/promises";
 import { connect, createServer, isIP, type Server, type Socket } from "node:net";
 import path from "node:path";
 
-export interface Address {
+export interface HostAndPort {
   readonly host: string;
   readonly port: number;
 }
 
 const PREFIX = "ccdrill";
-/** Of the range for tests between networks, which nobody routes (RFC 2544); another part of it for each drill. */
+/** In the range for tests between networks, which nobody routes (RFC 2544); each drill has another part of it. */
 const NETWORK = `198.${18 + (process.pid % 2)}.${(process.pid >> 1) % 256}`;
 
-/** Why nobody can be cut off here; undefined if one can. */
-export function whyNotCut(addresses: readonly Address[]): string | undefined {
+/** Why no candidate can be cut off here; undefined if one can. */
+export function whyNotCut(addresses: readonly HostAndPort[]): string | undefined {
   if (addresses.length === 0) return "this store is not reached over a network";
   if (addresses.some(({ host }) => isIP(host) === 6)) return "only a store at an IPv4 address can be cut off";
   if (process.platform !== "linux") return "network namespaces are Linux's";
@@ -27,8 +27,8 @@ export function whyNotCut(addresses: readonly Address[]): string | undefined {
   return missing.length === 0 ? undefined : `${missing.join(" and ")} missing: apt-get install iproute2 iptables`;
 }
 
-/** The addresses in a URL such as etcd://a:1,b:2/x; without a port none can be known. */
-export function addressesOf(url: string, defaultPort: number | undefined): readonly Address[] {
+/** The addresses in a URL such as etcd://a:1,b:2/x. Without a port an address cannot be known. */
+export function addressesOf(url: string, defaultPort: number | undefined): readonly HostAndPort[] {
   const [, hosts] = /^[a-z][a-z0-9+.-]*:\/\/(?:[^/?#]*@)?([^/?#]+)/i.exec(url) ?? [];
   return (hosts ?? "").split(",").flatMap((each) => {
     const [, host = "", port] = /^(\[[^\]]+\]|[^:]*)(?::(\d+))?$/.exec(each) ?? [];
@@ -39,7 +39,7 @@ export function addressesOf(url: string, defaultPort: number | undefined): reado
 
 export class Cable {
   readonly #space: string;
-  /** Its end on this side. */
+  /** The end of the cable on this side. */
   readonly #here: string;
   readonly #relays: Relay[] = [];
   readonly prefix: readonly string[];
@@ -51,7 +51,7 @@ export class Cable {
   }
 
   /** `number` 0…63, one for each candidate of this drill: four addresses of its network are this cable's. */
-  static async lay(number: number, addresses: readonly Address[]): Promise<Cable> {
+  static async lay(number: number, addresses: readonly HostAndPort[]): Promise<Cable> {
     const cable = new Cable(number);
     try {
       await cable.#lay(number, addresses);
@@ -62,7 +62,7 @@ export class Cable {
     }
   }
 
-  async #lay(number: number, addresses: readonly Address[]): Promise<void> {
+  async #lay(number: number, addresses: readonly HostAndPort[]): Promise<void> {
     const [space, here, there] = [this.#space, this.#here, "cable0"];
     const [near, far] = [`${NETWORK}.${4 * number + 1}`, `${NETWORK}.${4 * number + 2}`];
     ip(["netns", "add", space]);
@@ -76,7 +76,7 @@ export class Cable {
       ["route", "add", "default", "via", near],
     ])
       ip(["-n", space, ...args]);
-    // So that what is sent to 127.0.0.1 may leave by the cable.
+    // With this, packets to 127.0.0.1 may leave by the cable.
     within(space, ["sysctl", "-qw", "net.ipv4.conf.all.route_localnet=1"]);
     within(space, ["iptables", "-t", "nat", "-A", "POSTROUTING", "-o", there, "-j", "MASQUERADE"]);
     const hosts: string[] = [];
@@ -92,7 +92,7 @@ export class Cable {
     if (hosts.length > 0) writeHosts(space, hosts);
   }
 
-  /** Where packets leave, and not where they begin: to the kernel one to 127.0.0.1 begins as one that stays, and is turned to the cable only then. */
+  /** Drops packets where they leave, and not where they begin: to the kernel a packet to 127.0.0.1 begins as one that stays, and is turned to the cable only later. */
   cut(): void {
     within(this.#space, ["iptables", "-t", "mangle", "-A", "POSTROUTING", "!", "-o", "lo", "-j", "DROP"]);
     within(this.#space, ["iptables", "-t", "mangle", "-A", "PREROUTING", "!", "-i", "lo", "-j", "DROP"]);
@@ -102,7 +102,7 @@ export class Cable {
     within(this.#space, ["iptables", "-t", "mangle", "-F"]);
   }
 
-  /** With one end of the cable the other goes. It would go with the namespace, too, but only when the kernel has time for it. */
+  /** Removing one end of the cable removes the other. It would also go with the namespace, but only when the kernel has time for it. */
   remove(): void {
     for (const relay of this.#relays) relay.close();
     spawnSync("ip", ["link", "delete", this.#here]);
@@ -111,7 +111,7 @@ export class Cable {
   }
 }
 
-/** What drills that were killed have left: their process is gone. */
+/** Removes what drills have left whose process is gone. */
 export function sweepCables(): void {
   const { stdout } = spawnSync("ip", ["netns", "list"], { encoding: "utf8" });
   for (const [space, pid] of (stdout ?? "").matchAll(new RegExp(`^${PREFIX}-(\\d+)-\\d+`, "gm")))
@@ -140,7 +140,7 @@ class Relay {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
-  private constructor(to: Address) {
+  private constructor(to: HostAndPort) {
     this.#server = createServer((near) => {
       const far = connect(to.port, to.host);
       near.pipe(far);
@@ -150,7 +150,7 @@ class Relay {
     });
   }
 
-  static open(host: string, to: Address): Promise<Relay> {
+  static open(host: string, to: HostAndPort): Promise<Relay> {
     const relay = new Relay(to);
     const server = relay.#server;
     return new Promise((resolve, reject) => {
@@ -164,7 +164,7 @@ class Relay {
     return typeof address === "object" && address !== null ? address.port : 0;
   }
 
-  /** With every connection: one whose other end is gone without a word would keep this process for as long as TCP tries. */
+  /** Closes every connection, too. A connection whose other end is gone without a word would keep this process alive for as long as TCP tries. */
   close(): void {
     this.#server.close();
     for (const socket of this.#sockets) socket.destroy();

@@ -1,19 +1,19 @@
-// A candidate of a drill as the drill sees it: started, heard, told, killed, stopped, cut off.
+// A candidate of a drill as the drill sees it: the drill starts, hears, tells, kills, stops it and cuts it off.
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import type { CandidateOptions, Said, Write } from "./messages.ts";
+import type { DrillCandidateOptions, DrillMessage, Write } from "./messages.ts";
 import type { Cable } from "./network.ts";
 
-export interface PlayerOptions extends CandidateOptions {
+export interface PlayerOptions extends DrillCandidateOptions {
   readonly program: URL;
-  /** Its way to the store, where that can be cut. */
+  /** Its way to the store, if that can be cut. */
   readonly cable: Cable | undefined;
-  readonly hear: (player: Player, said: Exclude<Said, Write>) => void;
-  readonly write: (player: Player, write: Write) => void;
+  readonly hear: (player: DrillPlayer, said: Exclude<DrillMessage, Write>) => void;
+  readonly write: (player: DrillPlayer, write: Write) => void;
 }
 
-export class Player {
+export class DrillPlayer {
   readonly id: string;
   readonly cable: Cable | undefined;
   /** Resolves when the process is gone and everything it has said was heard. */
@@ -25,7 +25,7 @@ export class Player {
   /** Writes of it that have arrived, and whether its own count is another. */
   #writes = 0;
   miscount: string | undefined;
-  /** It has compared its count. */
+  /** Whether it has compared its count. */
   isCounted = false;
   #errors = "";
 
@@ -50,7 +50,7 @@ export class Player {
     this.#child.stderr?.on("data", (text: Buffer) => (this.#errors += text.toString()));
     if (this.#child.stdout !== null)
       createInterface({ input: this.#child.stdout }).on("line", (line) => {
-        const said = JSON.parse(line) as Said;
+        const said = JSON.parse(line) as DrillMessage;
         if (said.event === "write") {
           this.#writes++;
           return write(this, said);
@@ -62,17 +62,17 @@ export class Player {
         hear(this, said);
       });
     const { id, url, election, ttlMs, unfenced, log, composeMs } = options;
-    this.tell(JSON.stringify({ id, url, election, ttlMs, unfenced, log, composeMs } satisfies CandidateOptions));
+    this.tell(JSON.stringify({ id, url, election, ttlMs, unfenced, log, composeMs } satisfies DrillCandidateOptions));
   }
 
-  /** A pipe keeps the order: what it had written before it counted has arrived. */
+  /** A pipe keeps the order: all writes that it made before it counted have arrived. */
   #compare(counted: number): void {
     this.isCounted = true;
     if (counted !== this.#writes)
       this.miscount = `${this.id} has written ${counted} times, and ${this.#writes} of them have arrived`;
   }
 
-  /** The last thing that it complained of. */
+  /** The last trouble that it reported. */
   get complaint(): string {
     return this.#errors.trim().split("\n").at(-1) ?? "";
   }
@@ -85,7 +85,7 @@ export class Player {
     this.#child.kill(name);
   }
 
-  /** In good order if it can; else by force. */
+  /** Makes it leave in good order if it can, else by force. */
   async leave(withinMs: number): Promise<void> {
     this.signal("SIGCONT");
     this.#child.stdin?.end();

@@ -1,8 +1,8 @@
 // What a drill found, as numbers and as a table.
-import type { Books } from "./resource.ts";
+import type { WriteCounts } from "./resource.ts";
 import type { DrillFault } from "./rounds.ts";
 
-export interface Outcome {
+export interface DrillOutcome {
   readonly store: string;
   readonly ttlMs: number;
   readonly rounds: number;
@@ -10,9 +10,9 @@ export interface Outcome {
   readonly terms: number;
   readonly overlaps: readonly string[];
   readonly staleWrites: { readonly refused: number; readonly accepted: number };
-  readonly writers: readonly Books[];
+  readonly writers: readonly WriteCounts[];
   readonly problems: readonly string[];
-  /** What the store says that it does not promise, where it has no tokens. */
+  /** For a store without tokens: what it says that it does not promise. */
   readonly declared?: readonly string[] | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface Report {
   readonly terms: number;
   readonly overlaps: number;
   readonly staleWrites: { readonly refused: number; readonly accepted: number };
-  /** As an operator who hunts a split brain would compare them: what each process has sent, and what became of it. */
+  /** As an operator who suspects a split brain would compare them: what each process has sent, and what became of it. */
   readonly writers: readonly {
     readonly id: string;
     readonly sent: number;
@@ -41,12 +41,12 @@ export interface Report {
     readonly lastToken: string;
   }[];
   readonly problems: readonly string[];
-  /** Of a store without tokens: what it does not promise. What the drill has found wrong is then within it, or beyond it. */
+  /** For a store without tokens: what it does not promise. So a reader sees whether what the drill has found is within that. */
   readonly declared?: readonly string[];
   readonly ok: boolean;
 }
 
-export function summarize(outcome: Outcome): Report {
+export function summarize(outcome: DrillOutcome): Report {
   const { store, ttlMs, rounds, terms, staleWrites } = outcome;
   const problems = [...outcome.problems, ...outcome.overlaps, ...compareLastWrites(outcome.writers)];
   return {
@@ -71,8 +71,8 @@ export function summarize(outcome: Outcome): Report {
   };
 }
 
-/** No two processes may have written last with the same token: that would be one term in two hands. */
-function compareLastWrites(writers: readonly Books[]): readonly string[] {
+/** No two processes may have written last with the same token: then two processes would have had one term. */
+function compareLastWrites(writers: readonly WriteCounts[]): readonly string[] {
   const seen = new Map<bigint, string>();
   return writers.flatMap(({ id, lastToken, arrived }) => {
     if (arrived === 0) return [];
@@ -82,7 +82,7 @@ function compareLastWrites(writers: readonly Books[]): readonly string[] {
   });
 }
 
-function spreads(samples: Outcome["samples"], unit: number): Readonly<Partial<Record<DrillFault, Spread>>> {
+function spreads(samples: DrillOutcome["samples"], unit: number): Readonly<Partial<Record<DrillFault, Spread>>> {
   const entries = Object.entries(samples)
     .filter(([, values]) => values.length > 0)
     .map(([fault, values]) => [fault, spread(values, unit)]);
@@ -124,7 +124,7 @@ export function tell(report: Report, isWhole: boolean): string {
 
 function verdict({ ok, problems, staleWrites, declared }: Report, isWhole: boolean): string {
   if (!isWhole && problems.length === 0 && staleWrites.accepted === 0) return "interrupted; as it should be until then";
-  // Nothing else is wrong than what a store without tokens cannot help.
+  // The only problems are those that a store without tokens cannot prevent.
   if (!ok && declared !== undefined && problems.length === 0 && staleWrites.accepted > 0)
     return "NOT as it should be, and as declared: this store has no tokens, so that nothing refuses the writes of a leader that was replaced";
   return ok ? "as it should be" : "NOT as it should be";

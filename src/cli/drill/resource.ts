@@ -1,4 +1,4 @@
-// What the candidates of a drill write to: a guard that compares tokens, as a real resource would, and books of who wrote what. Judged here: whether a write
+// The resource that the candidates of a drill write to: a guard that compares tokens, as a real resource would, and counts of who wrote what. It judges whether a write
 // of a replaced leader is refused. That no two held at one instant is judged from the candidates' own log.
 //
 // Without tokens nothing can be refused: a write of a leader that was replaced is then accepted, and counted as such.
@@ -7,8 +7,8 @@ import type { Write } from "./messages.ts";
 
 const RESOURCE = "drill";
 
-/** Of one process, as the resource has seen it. */
-export interface Books {
+/** The writes of one process, as the resource has seen them. */
+export interface WriteCounts {
   readonly id: string;
   arrived: number;
   accepted: number;
@@ -18,16 +18,16 @@ export interface Books {
 
 export class DrillResource {
   readonly #fence = memoryFence();
-  readonly #books = new Map<string, Books>();
+  readonly #books = new Map<string, WriteCounts>();
   readonly #listeners = new Set<(id: string, token: bigint, isComposed: boolean, isAccepted: boolean) => void>();
   #newest = -1n;
   #last: Promise<void> = Promise.resolve();
   staleRefused = 0;
   staleAccepted = 0;
-  /** A sentence for whatever a resource should never see. */
+  /** A sentence for everything that a resource should never see. */
   readonly problems: string[] = [];
 
-  get books(): readonly Books[] {
+  get books(): readonly WriteCounts[] {
     return [...this.#books.values()];
   }
 
@@ -40,7 +40,7 @@ export class DrillResource {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** One after the other, in the order of arrival. */
+  /** Writes are handled one after the other, in the order of arrival. */
   arrive(id: string, write: Write): Promise<void> {
     this.#last = this.#last.then(() => this.#take(id, write));
     return this.#last;
@@ -78,7 +78,7 @@ export class DrillResource {
     }
   }
 
-  #booksOf(id: string): Books {
+  #booksOf(id: string): WriteCounts {
     const books = this.#books.get(id) ?? { id, arrived: 0, accepted: 0, refused: 0, lastToken: 0n };
     this.#books.set(id, books);
     return books;

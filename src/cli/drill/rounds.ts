@@ -3,16 +3,16 @@
 //
 //   crash    SIGKILL; another process takes its place
 //   pause    SIGSTOP in the middle of a write, past the ttl; then SIGCONT: the write arrives late, and must be refused
-//   resign   told to give up, and does
+//   resign   the leader is told to give up, and does
 //   cut      its packets to and from the store vanish; it can still reach the resource. Mended when another leads
 import type { Company } from "./company.ts";
 import { nowMs } from "./messages.ts";
-import type { Player } from "./player.ts";
+import type { DrillPlayer } from "./player.ts";
 
 export const FAULTS = ["crash", "pause", "resign", "cut"] as const;
 export type DrillFault = (typeof FAULTS)[number];
 
-export interface Pace {
+export interface DrillPace {
   readonly ttlMs: number;
   /** More than anything here should take. */
   readonly patienceMs: number;
@@ -20,7 +20,7 @@ export interface Pace {
 }
 
 /** Returns how long the failover took. */
-export async function play(fault: DrillFault, company: Company, pace: Pace): Promise<number> {
+export async function play(fault: DrillFault, company: Company, pace: DrillPace): Promise<number> {
   const leader = await company.until(
     () => settledLeader(company),
     "a leader, and others that wait",
@@ -40,15 +40,15 @@ export async function play(fault: DrillFault, company: Company, pace: Pace): Pro
   }
 }
 
-/** Leads, and its writes are the newest; the others have seen it. */
-function settledLeader(company: Company): Player | undefined {
+/** A candidate that leads, whose writes are the newest, and whom the others have seen. */
+function settledLeader(company: Company): DrillPlayer | undefined {
   const { leader, players, resource } = company;
   const books = resource.books.find(({ id }) => id === leader?.id);
   const isSettled = books !== undefined && books.accepted > 0 && books.lastToken === resource.newest;
   return isSettled && players.every((player) => player === leader || player.isWaiting) ? leader : undefined;
 }
 
-async function crash(company: Company, leader: Player, before: bigint, pace: Pace): Promise<number> {
+async function crash(company: Company, leader: DrillPlayer, before: bigint, pace: DrillPace): Promise<number> {
   company.expectEndOf(leader);
   const from = nowMs();
   leader.signal("SIGKILL");
@@ -58,7 +58,7 @@ async function crash(company: Company, leader: Player, before: bigint, pace: Pac
   return ms;
 }
 
-async function pause(company: Company, leader: Player, before: bigint, pace: Pace): Promise<number> {
+async function pause(company: Company, leader: DrillPlayer, before: bigint, pace: DrillPace): Promise<number> {
   leader.tell("compose");
   await company.until(() => heard(company, leader, "composing"), "a write under way", pace.patienceMs, pace.signal);
   const from = nowMs();
@@ -77,7 +77,7 @@ async function pause(company: Company, leader: Player, before: bigint, pace: Pac
   }
 }
 
-async function resign(company: Company, leader: Player, before: bigint, pace: Pace): Promise<number> {
+async function resign(company: Company, leader: DrillPlayer, before: bigint, pace: DrillPace): Promise<number> {
   leader.isWaiting = false;
   leader.tell("resign");
   const said = await company.until(
@@ -91,7 +91,7 @@ async function resign(company: Company, leader: Player, before: bigint, pace: Pa
   return ms;
 }
 
-async function cut(company: Company, leader: Player, before: bigint, pace: Pace): Promise<number> {
+async function cut(company: Company, leader: DrillPlayer, before: bigint, pace: DrillPace): Promise<number> {
   const from = nowMs();
   leader.cable?.cut();
   try {
@@ -103,7 +103,7 @@ async function cut(company: Company, leader: Player, before: bigint, pace: Pace)
 }
 
 /** When the first write with a newer token was accepted. */
-function succession(company: Company, before: bigint, { patienceMs, signal }: Pace): Promise<number> {
+function succession(company: Company, before: bigint, { patienceMs, signal }: DrillPace): Promise<number> {
   let at: number | undefined;
   const stop = company.resource.onWrite((_id, token, _isComposed, isAccepted) => {
     if (isAccepted && token > before) at ??= nowMs();
@@ -111,8 +111,8 @@ function succession(company: Company, before: bigint, { patienceMs, signal }: Pa
   return company.until(() => at, "another leader", patienceMs, signal).finally(stop);
 }
 
-/** The latest thing of this kind that it has said about its present or last term. */
-function heard(company: Company, player: Player, event: string): { readonly at: number } | undefined {
+/** The latest message of this kind about its present or last term. */
+function heard(company: Company, player: DrillPlayer, event: string): { readonly at: number } | undefined {
   const mine = company.heard.filter((each) => each.player === player);
   const elected = mine.findLastIndex(({ said }) => said.event === "elected");
   return mine.slice(elected).find(({ said }) => said.event === event)?.said;

@@ -1,12 +1,12 @@
-// How `conclave failover monitor` fences: by the seat that guards hold, by devices, by both; or by nothing, if that was said.
-import { type FailoverConfig, type Fence, shotRulesOf } from "../../failover/index.ts";
+// How `conclave failover monitor` fences: by the seat that guards hold, by devices, by both; or not at all, with --unfenced.
+import { type FailoverConfig, type PowerFence, shotRulesOf } from "../../failover/index.ts";
 import { isConclaveError } from "../../index.ts";
 import { type LoadedConfig, loadStonithConfig, openRunner } from "../../stonith/index.ts";
 import { UsageError } from "../command.ts";
 import { line } from "../long-run.ts";
 
 /** Close it when the monitor has ended. */
-export interface OpenFence extends Fence {
+export interface OpenFence extends PowerFence {
   readonly close: () => Promise<void>;
 }
 

@@ -5,7 +5,7 @@ import { levelOf } from "../../telemetry/index.ts";
 import { INTERRUPTED, NO, UsageError, YES } from "../command.ts";
 import { readFlags } from "../flags.ts";
 import { line, stopSignal } from "../long-run.ts";
-import { COMMON, HTTP, openBooks, serve, setUp } from "./setup.ts";
+import { COMMON, HTTP, combineMetrics, serve, setUp } from "./setup.ts";
 
 const OPTIONS = {
   ...COMMON,
@@ -51,7 +51,7 @@ export async function guard(args: readonly string[]): Promise<number> {
     return NO;
   }
   const { signal, name } = stopSignal();
-  const books = openBooks(config.name);
+  const books = combineMetrics(config.name);
   const watch = new Guard({
     name: config.name,
     server,

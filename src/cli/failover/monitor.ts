@@ -12,7 +12,7 @@ import { INTERRUPTED, UsageError, YES } from "../command.ts";
 import { readCount, readFlags } from "../flags.ts";
 import { line, stopSignal } from "../long-run.ts";
 import { openFence } from "./fence.ts";
-import { COMMON, HTTP, openBooks, serve, setUp } from "./setup.ts";
+import { COMMON, HTTP, combineMetrics, serve, setUp } from "./setup.ts";
 
 const OPTIONS = {
   ...COMMON,
@@ -55,7 +55,7 @@ export async function monitor(args: readonly string[]): Promise<number> {
     dryRun: values["dry-run"],
     tell,
   });
-  const books = openBooks(config.name, () => watch);
+  const books = combineMetrics(config.name, () => watch);
   const port = new SentinelPort(() => sentinelViewOf(config, watch, name));
   const announce = (from: string | undefined, to: string): void => {
     const [old, next] = [from === undefined ? undefined : config.servers[from], config.servers[to]];

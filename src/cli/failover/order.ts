@@ -3,7 +3,7 @@ import { choiceNow, giveOrder, statusOf } from "../../failover/index.ts";
 import { createCandidate } from "../../index.ts";
 import { NO, UNKNOWN, UsageError, YES } from "../command.ts";
 import { readDuration, readFlags } from "../flags.ts";
-import { COMMON, type Setup, setUp } from "./setup.ts";
+import { COMMON, type FailoverSetup, setUp } from "./setup.ts";
 
 const OPTIONS = {
   ...COMMON,
@@ -33,7 +33,7 @@ const OPTIONS_OF_CONFIRM = {
   wait: { type: "string", default: "30s" },
 } as const;
 
-/** A human's word in place of a device's. */
+/** A human's word takes the place of a device's. */
 export async function confirm(args: readonly string[]): Promise<number> {
   const { values, positionals } = readFlags({ args: [...args], options: OPTIONS_OF_CONFIRM, allowPositionals: true });
   const [server, ...more] = positionals;
@@ -57,7 +57,7 @@ type Looker = Parameters<typeof statusOf>[0];
 
 async function withCandidate(
   { config, store }: { readonly config?: string | undefined; readonly store?: string | undefined },
-  work: (candidate: Looker, setup: Setup) => Promise<number>,
+  work: (candidate: Looker, setup: FailoverSetup) => Promise<number>,
 ): Promise<number> {
   const setup = await setUp(config, store);
   const candidate = createCandidate({ store: setup.store, unfenced: true, id: "conclave-failover", ttlMs: 5000 });
@@ -69,15 +69,15 @@ async function withCandidate(
   }
 }
 
-/** An order for a server that nobody knows would only be refused by the leader, after a wait. */
-function checkServer({ config }: Setup, server: string | undefined): void {
+/** The leader would refuse an order for an unknown server, but only after a wait. So it is refused here. */
+function checkServer({ config }: FailoverSetup, server: string | undefined): void {
   if (server === undefined || Object.hasOwn(config.servers, server)) return;
   throw new UsageError(`--to ${server}: the configured servers are ${Object.keys(config.servers).join(", ")}`);
 }
 
 async function give(
   candidate: Looker,
-  { config }: Setup,
+  { config }: FailoverSetup,
   wanted: Wanted,
   { wait, json }: { readonly wait: string; readonly json: boolean },
 ): Promise<number> {
@@ -96,7 +96,7 @@ async function give(
   return answer.isDone ? YES : NO;
 }
 
-async function tellChoice(candidate: Looker, { config, replication }: Setup, isJson: boolean): Promise<number> {
+async function tellChoice(candidate: Looker, { config, replication }: FailoverSetup, isJson: boolean): Promise<number> {
   const found = await statusOf(candidate, config, replication);
   const choice = choiceNow(config, found);
   const said =

@@ -1,4 +1,4 @@
-// What every verb of `conclave failover` begins with: the configuration, the store, the servers.
+// What every verb of `conclave failover` begins with: it reads the configuration, and opens the store and the servers.
 import {
   createFailoverMetrics,
   type FailoverConfig,
@@ -23,19 +23,19 @@ export const COMMON = {
   json: { type: "boolean", default: false },
 } as const;
 
-/** Of the verbs that go on until they are told to stop. */
+/** Flags of the verbs that go on until they are told to stop. */
 export const HTTP = {
   http: { type: "string" },
   "http-host": { type: "string", default: "127.0.0.1" },
 } as const;
 
 /** The metrics of the elections, and those of the failover. */
-export interface Books {
+export interface CombinedMetrics {
   readonly record: (event: MonitorEvent | GuardEvent) => void;
   readonly text: () => string;
 }
 
-export function openBooks(group: string, sight?: () => MonitorSight): Books {
+export function combineMetrics(group: string, sight?: () => MonitorSight): CombinedMetrics {
   const [elections, failover] = [createMetrics(), createFailoverMetrics(group, sight)];
   return {
     record: (event) => {
@@ -52,7 +52,7 @@ function isOfElection(event: MonitorEvent | GuardEvent): event is ConclaveEvent 
   return !OWN.has(event.type);
 }
 
-/** Undefined: nobody has asked for it. */
+/** Undefined if the user has not asked for it. */
 export async function serve(
   flags: { readonly http?: string | undefined; readonly "http-host": string; readonly json: boolean },
   open: (at: { readonly port: number; readonly host: string }) => Promise<Endpoints>,
@@ -64,13 +64,13 @@ export async function serve(
   return endpoints;
 }
 
-export interface Setup {
+export interface FailoverSetup {
   readonly config: FailoverConfig;
   readonly replication: Replication;
   readonly store: Store;
 }
 
-export async function setUp(file: string | undefined, storeFlag: string | undefined): Promise<Setup> {
+export async function setUp(file: string | undefined, storeFlag: string | undefined): Promise<FailoverSetup> {
   if (file === undefined) throw new UsageError("--config FILE is missing: docs/FAILOVER.md shows one");
   const config = read(file);
   return { config, replication: replicationOf(config), store: await chooseStore(storeFlag ?? config.store) };

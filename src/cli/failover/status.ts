@@ -20,7 +20,7 @@ export async function status(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Nobody holds a seat: the record names it, and it says itself that it is the primary. */
+/** Nobody holds a seat. The record names this server, and the server says itself that it is the primary. */
 function primaryWithoutGuards({ record, servers }: FailoverStatus): string | undefined {
   const view = servers[record?.primary ?? ""];
   return view?.is === "up" && view.role === "primary" ? record?.primary : undefined;

@@ -1,9 +1,9 @@
-// The members of the demo as their director sees them: started, heard, killed, stopped, resumed. What they lead is known only from what they say.
+// The members of the demo as their director sees them: it starts, hears, kills, stops and resumes them. It knows what they lead only from what they say.
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Relay } from "./relay.ts";
-import { type DemoMember, nowMs, type Said } from "./words.ts";
+import { type DemoMember, nowMs, type MemberMessage } from "./words.ts";
 
 export class Hand {
   readonly id: string;
@@ -38,10 +38,12 @@ export class Hand {
     this.#child.stdin?.on("error", () => {});
     this.#child.stderr?.on("data", (text: Buffer) => (this.errors += text.toString()));
     if (this.#child.stdout !== null)
-      createInterface({ input: this.#child.stdout }).on("line", (line) => this.#heard(JSON.parse(line) as Said));
+      createInterface({ input: this.#child.stdout }).on("line", (line) =>
+        this.#heard(JSON.parse(line) as MemberMessage),
+      );
   }
 
-  #heard(said: Said): void {
+  #heard(said: MemberMessage): void {
     if (said.event === "leads") this.leads = new Set(said.partitions);
     if (said.event === "controls") this.controls = said.is;
     if (said.event === "proved") this.proved.set(said.id, nowMs());
@@ -55,7 +57,7 @@ export class Hand {
     this.#child.stdin?.write(`block ${ms}\n`);
   }
 
-  /** What it led is led by nobody that acts. */
+  /** The partitions that it led are led by no process that acts. */
   stop(): void {
     this.#child.kill("SIGSTOP");
     this.isStopped = true;

@@ -17,7 +17,7 @@ const WITHIN_MS = 120_000;
 const RESTS_WITHIN_MS = 300_000;
 /** Members whose way to the store leads through this process. Two, because one of them may be the controller. */
 const RELAYED = 2;
-/** Of an even load: when the group has come to rest. */
+/** A share of the even load: the group has come to rest when no member is further from the even load than this. */
 const UNEVEN = 0.1;
 const TTL_LEAST_MS = 1000;
 
@@ -32,11 +32,11 @@ export interface DemoFlags {
 interface Act {
   readonly what: "begun" | "killed" | "stopped" | "resumed" | "cut" | "mended";
   readonly who: string;
-  /** How many it led. */
+  /** How many partitions it led. */
   readonly led: number;
-  /** Until others led all of them; of those who come back, until they lead something. */
+  /** The time until others led all of them; for a member that comes back, until it leads something. */
   readonly ms: number;
-  /** Until the controller had a proof that it is over: the store's part of `ms`. */
+  /** The time until the controller had a proof that the member is over: the store's part of `ms`. */
   readonly provenMs?: number | undefined;
   /** Whether one member was the controller for all that time: then one ttl and one renewal interval are promised, else two ttls. */
   readonly keptController: boolean;
@@ -146,7 +146,7 @@ class Play {
     await this.#act("mended", cut, () => cut.mend());
   }
 
-  /** One that leads something and does not control the group. */
+  /** A member that leads something and does not control the group. */
   #victim(isMeant: (hand: Hand) => boolean = ({ relay }) => relay === undefined): Hand {
     const hand = this.#hands.find((each) => each.isThere && !each.controls && each.leads.size > 0 && isMeant(each));
     if (hand === undefined) throw new Error("there is nobody to kill");
@@ -193,13 +193,13 @@ class Play {
     return partitions.every((partition) => led.has(partition));
   }
 
-  /** Each once, as the members say. What they say arrives one by one: for a moment a partition that moves may be in two lists, or in none. */
+  /** Whether each partition is led once, as the members say. Their messages arrive one by one: for a moment a partition that moves may be in two lists, or in none. */
   #isWhole(): boolean {
     const led = this.#hands.flatMap(({ leads }) => [...leads]);
     return led.length === this.#options.partitions && new Set(led).size === led.length;
   }
 
-  /** Every partition is led, and everybody who is there leads its share. */
+  /** Every partition is led, and every member that is there leads its share. */
   #isAtRest(): boolean {
     const there = this.#hands.filter(({ isThere }) => isThere);
     const even = this.#options.partitions / there.length;

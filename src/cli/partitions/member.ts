@@ -6,12 +6,12 @@ import { openSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { joinPartitions, type PartitionTerm } from "../../partitions/index.ts";
 import { openStore, requireFenced } from "../../index.ts";
-import { type DemoMember, noteEveryMs, nowMs, type Said } from "./words.ts";
+import { type DemoMember, noteEveryMs, nowMs, type MemberMessage } from "./words.ts";
 
 const STDOUT = 1;
 const CONTROLS_EVERY_MS = 200;
 
-class Member {
+class GroupMember {
   readonly #options: DemoMember;
   readonly #log: number;
   readonly #terms = new Map<number, PartitionTerm>();
@@ -76,7 +76,7 @@ class Member {
     });
   }
 
-  #say(said: Said): void {
+  #say(said: MemberMessage): void {
     try {
       writeSync(STDOUT, `${JSON.stringify(said)}\n`);
     } catch {
@@ -87,7 +87,7 @@ class Member {
 
 function main(): void {
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => {});
-  const member = new Member(JSON.parse(process.argv[2] ?? "{}") as DemoMember);
+  const member = new GroupMember(JSON.parse(process.argv[2] ?? "{}") as DemoMember);
   const commands = createInterface({ input: process.stdin });
   commands.on("line", (line) => member.block(Number(line.split(" ")[1])));
   commands.on("close", () => process.exit(0));

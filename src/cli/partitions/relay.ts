@@ -1,7 +1,7 @@
-// The way of one member to its store, through this process, so that it can be cut: bytes vanish in both directions, and nobody is told. What a broken switch does, without root and
-// namespaces (which `conclave drill` has). Only for a store at one address with a port in its URL.
+// The way of one member to its store, through this process, so that it can be cut: bytes are lost in both directions, and neither side is told, as with a broken switch. It needs neither root nor
+// namespaces (`conclave drill` needs both). Only for a store at one address with a port in its URL.
 import { connect, createServer, type Server, type Socket } from "node:net";
-import { type Address, addressesOf } from "../drill/network.ts";
+import { type HostAndPort, addressesOf } from "../drill/network.ts";
 
 interface Pair {
   readonly near: Socket;
@@ -22,11 +22,11 @@ export class Relay {
   /** The store's URL, with the address of this relay. */
   readonly url: string;
   readonly #server: Server;
-  readonly #target: Address;
+  readonly #target: HostAndPort;
   readonly #pairs = new Set<Pair>();
   #isCut = false;
 
-  private constructor(url: string, server: Server, target: Address) {
+  private constructor(url: string, server: Server, target: HostAndPort) {
     this.url = url;
     this.#server = server;
     this.#target = target;
@@ -43,13 +43,13 @@ export class Relay {
     return relay;
   }
 
-  /** From now on nothing passes, neither on what is connected nor on what connects now. */
+  /** From now on nothing passes, neither on present connections nor on new ones. */
   cut(): void {
     this.#isCut = true;
     for (const pair of this.#pairs) pair.isDead = true;
   }
 
-  /** New connections work; what was cut stays dead. */
+  /** New connections work; connections that were cut stay dead. */
   mend(): void {
     this.#isCut = false;
   }

@@ -9,7 +9,7 @@ export interface DemoMember {
   readonly partitions: number;
 }
 
-export type Said =
+export type MemberMessage =
   | { readonly event: "leads"; readonly partitions: readonly number[] }
   | { readonly event: "controls"; readonly is: boolean }
   /** This member controls the group, and was granted the seat of another: that one is over. */

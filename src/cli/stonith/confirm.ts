@@ -4,7 +4,7 @@ import { createInterface } from "node:readline/promises";
 import { giveStonithOrder, meaningOf, type Shown, shownOf, stonithStatus } from "../../stonith/index.ts";
 import { NO, UNKNOWN, UsageError, YES } from "../command.ts";
 import { onlyName, readDuration, readFlags } from "../flags.ts";
-import { asJson, checkNode, COMMON, operator, type Setup, withSetup } from "./setup.ts";
+import { asJson, checkNode, COMMON, operator, type StonithSetup, withSetup } from "./setup.ts";
 
 const SAYS = {
   "i-have-seen-that-it-is-off": "off",
@@ -74,7 +74,7 @@ interface Confirmation {
 }
 
 async function order(
-  { candidate, config }: Setup,
+  { candidate, config }: StonithSetup,
   { node, says, shown, waitMs, isJson }: Confirmation,
 ): Promise<number> {
   const wanted = { kind: "confirm", node, says, by: operator(), ...shown } as const;

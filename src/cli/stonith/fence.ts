@@ -10,7 +10,7 @@ import {
 } from "../../stonith/index.ts";
 import { NO, UNKNOWN, YES } from "../command.ts";
 import { onlyName, readDuration, readFlags } from "../flags.ts";
-import { asJson, checkNode, COMMON, operator, type Setup, withSetup } from "./setup.ts";
+import { asJson, checkNode, COMMON, operator, type StonithSetup, withSetup } from "./setup.ts";
 import { powerOf } from "./status.ts";
 
 const OPTIONS = {
@@ -40,7 +40,7 @@ export async function fence(args: readonly string[]): Promise<number> {
 
 /** While nobody leads: this process campaigns as a candidate of that node, obeys the order by the rules of a leader, and begins no work. */
 async function asCandidate(
-  setup: Setup,
+  setup: StonithSetup,
   node: string,
   isForTests: boolean,
   give: () => Promise<number>,
@@ -59,7 +59,7 @@ async function asCandidate(
 }
 
 async function order(
-  { candidate, config: { election } }: Setup,
+  { candidate, config: { election } }: StonithSetup,
   { node, why, isJson }: { readonly node: string; readonly why: string; readonly isJson: boolean },
   signal: AbortSignal,
 ): Promise<number> {
@@ -89,7 +89,7 @@ function toldOf(node: string, off: Awaited<ReturnType<typeof untilOff>>): string
   return `${node} is not verified to be off. The leader goes on trying, and nothing is taken over until it is, or until a human says so: conclave stonith confirm ${node}`;
 }
 
-async function tellDecision(setup: Setup, found: StonithStatus, node: string, isJson: boolean): Promise<number> {
+async function tellDecision(setup: StonithSetup, found: StonithStatus, node: string, isJson: boolean): Promise<number> {
   const power = (await powerOf(setup))[node];
   const decision = decisionOf(setup.config, found, node, power);
   const reasons = decision.reasons.map((reason) => `  - ${reason}`);

@@ -6,7 +6,7 @@ import { levelOf } from "../../telemetry/index.ts";
 import { INTERRUPTED, UsageError, YES } from "../command.ts";
 import { readDuration, readFlags } from "../flags.ts";
 import { line, stopSignal } from "../long-run.ts";
-import { checkNode, COMMON, type Setup, withSetup } from "./setup.ts";
+import { checkNode, COMMON, type StonithSetup, withSetup } from "./setup.ts";
 
 const OPTIONS = {
   ...COMMON,
@@ -43,7 +43,7 @@ interface Asked {
   readonly isForTests: boolean;
 }
 
-async function lead(setup: Setup, { node, command, drainMs, isJson, isForTests }: Asked): Promise<number> {
+async function lead(setup: StonithSetup, { node, command, drainMs, isJson, isForTests }: Asked): Promise<number> {
   const { config, store } = setup;
   const say = (event: object): void => void process.stderr.write(line(event, isJson));
   const guarded = guardedElection({

@@ -11,7 +11,7 @@ export const COMMON = {
   json: { type: "boolean", default: false },
 } as const;
 
-export interface Setup extends LoadedConfig {
+export interface StonithSetup extends LoadedConfig {
   readonly store: Store;
   readonly candidate: Candidate<UnfencedTerm>;
 }
@@ -25,7 +25,7 @@ interface Wanted {
 export async function withSetup(
   { config: file, store: storeFlag }: Wanted,
   { devices }: { readonly devices: boolean },
-  work: (setup: Setup) => Promise<number>,
+  work: (setup: StonithSetup) => Promise<number>,
 ): Promise<number> {
   if (file === undefined) throw new UsageError("--config FILE is missing: docs/STONITH-DEVICES.md shows one");
   const loaded = await load(file, devices);

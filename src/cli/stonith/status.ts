@@ -2,7 +2,7 @@
 import { openRunner, type Power, type StonithStatus, stonithStatus } from "../../stonith/index.ts";
 import { NO, YES } from "../command.ts";
 import { readFlags } from "../flags.ts";
-import { asJson, COMMON, type Setup, withSetup } from "./setup.ts";
+import { asJson, COMMON, type StonithSetup, withSetup } from "./setup.ts";
 
 const OPTIONS = { ...COMMON, "without-devices": { type: "boolean", default: false } } as const;
 
@@ -25,7 +25,7 @@ export async function status(args: readonly string[]): Promise<number> {
 type Powers = Readonly<Record<string, Power>>;
 
 /** What the devices say of every node that has some. */
-export async function powerOf(setup: Setup): Promise<Powers> {
+export async function powerOf(setup: StonithSetup): Promise<Powers> {
   const runner = openRunner(setup);
   const signal = new AbortController().signal;
   try {

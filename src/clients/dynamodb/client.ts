@@ -58,7 +58,7 @@ const PEER = "@aws-sdk/client-dynamodb";
 const KEYS_PER_READ = 100;
 
 type Commands = Readonly<Record<string, new (input: object) => object>>;
-type Input = Readonly<Record<string, unknown>>;
+type SdkInput = Readonly<Record<string, unknown>>;
 
 /** A loose read costs half, and may show what was there a moment ago: for hints alone. */
 export type Consistency = "consistent" | "loose";
@@ -109,13 +109,13 @@ export class DynamoTable {
     ConsistentRead: boolean,
     signal: AbortSignal,
   ): Promise<void> {
-    let left: readonly Input[] = keys.map((key) => this.#key(key));
+    let left: readonly SdkInput[] = keys.map((key) => this.#key(key));
     while (left.length > 0) {
       const request = { RequestItems: { [this.table]: { Keys: left, ConsistentRead } } };
       const answer = await this.#send("BatchGetItemCommand", request, signal, false);
       const items = ((answer["Responses"] ?? {}) as Record<string, Item[]>)[this.table] ?? [];
       for (const item of items) found.set(item[this.keyName]?.S ?? "", item);
-      const rest = (answer["UnprocessedKeys"] ?? {}) as Record<string, { readonly Keys?: readonly Input[] }>;
+      const rest = (answer["UnprocessedKeys"] ?? {}) as Record<string, { readonly Keys?: readonly SdkInput[] }>;
       const unread = rest[this.table]?.Keys ?? [];
       if (unread.length === left.length) throw new Throttled();
       left = unread;
@@ -152,7 +152,7 @@ export class DynamoTable {
     return await this.#write("UpdateItemCommand", key, request, signal);
   }
 
-  async #write(verb: string, key: string, request: Input, signal: AbortSignal): Promise<Written> {
+  async #write(verb: string, key: string, request: SdkInput, signal: AbortSignal): Promise<Written> {
     try {
       await this.#send(verb, request, signal);
       return { kind: "written" };
@@ -239,11 +239,11 @@ export class DynamoTable {
     if (this.isOwn) (this.#client as { destroy?: () => void } | undefined)?.destroy?.();
   }
 
-  #key(key: string): Input {
+  #key(key: string): SdkInput {
     return { [this.keyName]: { S: key } };
   }
 
-  async #send(verb: string, input: Input, signal: AbortSignal, isOfTable = true): Promise<Input> {
+  async #send(verb: string, input: SdkInput, signal: AbortSignal, isOfTable = true): Promise<SdkInput> {
     signal.throwIfAborted();
     setMaxListeners(0, signal); // each request of a call listens to it
     this.#commands ??= loadCommands();
@@ -251,7 +251,7 @@ export class DynamoTable {
     const Command = this.#commands[verb];
     if (Command === undefined) throw tooOld(verb);
     const command = new Command(isOfTable ? { TableName: this.table, ...input } : input);
-    return (await this.#client.send(command as never, { abortSignal: signal })) as Input;
+    return (await this.#client.send(command as never, { abortSignal: signal })) as SdkInput;
   }
 }
 

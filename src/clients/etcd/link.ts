@@ -1,4 +1,5 @@
 // etcd's methods over one connection, which is one member. A caller that needs two answers of the same member takes one link and uses it for both.
+import type { User } from "../url-parts.ts";
 import { type Connection, type Metadata } from "./connection.ts";
 import { EtcdError, unreadable, wantsNewToken } from "./errors.ts";
 import {
@@ -26,13 +27,8 @@ import {
   type TxnResponse,
   readHeader,
 } from "./messages.ts";
-import { Message } from "./protobuf.ts";
+import { ProtobufMessage } from "./protobuf.ts";
 import { WatchStream } from "./watch-stream.ts";
-
-export interface User {
-  readonly name: string;
-  readonly password: string;
-}
 
 /** Asked for with every request: a member that knows of no leader refuses at once, instead of waiting for one. */
 const LEADER_WANTED = { hasleader: "true" } as const;
@@ -122,7 +118,7 @@ export class Link {
     return this.#watches;
   }
 
-  async #call<A>(path: string, body: Buffer, signal: AbortSignal, read: (message: Message) => A): Promise<A> {
+  async #call<A>(path: string, body: Buffer, signal: AbortSignal, read: (message: ProtobufMessage) => A): Promise<A> {
     return decoded(await this.#bytes(path, body, signal), read);
   }
 
@@ -143,9 +139,9 @@ export class Link {
 }
 
 /** An answer that cannot be read is none: what was asked for may have been done. */
-function decoded<A>(bytes: Buffer, read: (message: Message) => A): A {
+function decoded<A>(bytes: Buffer, read: (message: ProtobufMessage) => A): A {
   try {
-    return read(new Message(bytes));
+    return read(new ProtobufMessage(bytes));
   } catch (cause) {
     throw unreadable(cause);
   }

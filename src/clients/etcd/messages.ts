@@ -1,6 +1,6 @@
 // etcd's messages that are used here, and nothing else of its API: field numbers from rpc.proto and kv.proto of etcd 3.4, which later versions only add to.
 // Requests are plain values; what comes back is read into plain values.
-import { encode, type Message } from "./protobuf.ts";
+import { encode, type ProtobufMessage } from "./protobuf.ts";
 
 export interface Header {
   readonly clusterId: bigint;
@@ -93,7 +93,7 @@ export function rangeRequest(request: RangeRequest): Buffer {
   ]);
 }
 
-export function readRange(message: Message): RangeResponse {
+export function readRange(message: ProtobufMessage): RangeResponse {
   return { header: readHeader(message), kvs: message.all(2).map(readKeyValue), more: message.flag(3) };
 }
 
@@ -165,15 +165,15 @@ export function deleteRequest(request: {
   ]);
 }
 
-export function readTxn(message: Message): TxnResponse {
+export function readTxn(message: ProtobufMessage): TxnResponse {
   return { header: readHeader(message), ...readTxnBody(message) };
 }
 
-function readTxnBody(message: Message): Omit<TxnResponse, "header"> {
+function readTxnBody(message: ProtobufMessage): Omit<TxnResponse, "header"> {
   return { succeeded: message.flag(2), responses: message.all(3).map(readOperation) };
 }
 
-function readOperation(message: Message): OperationResponse {
+function readOperation(message: ProtobufMessage): OperationResponse {
   const range = message.message(1);
   return {
     kvs: range.all(2).map(readKeyValue),
@@ -182,7 +182,7 @@ function readOperation(message: Message): OperationResponse {
   };
 }
 
-function readKeyValue(message: Message): KeyValue {
+function readKeyValue(message: ProtobufMessage): KeyValue {
   return {
     key: message.bytes(1),
     createRevision: message.int64(2),
@@ -192,7 +192,7 @@ function readKeyValue(message: Message): KeyValue {
   };
 }
 
-export function readHeader(message: Message): Header {
+export function readHeader(message: ProtobufMessage): Header {
   const header = message.message(1);
   return {
     clusterId: header.uint64(1),
@@ -211,7 +211,7 @@ export function leaseGrantRequest(id: bigint, ttlSeconds: number): Buffer {
   ]);
 }
 
-export function readLeaseGrant(message: Message): { readonly header: Header; readonly ttlSeconds: number } {
+export function readLeaseGrant(message: ProtobufMessage): { readonly header: Header; readonly ttlSeconds: number } {
   return { header: readHeader(message), ttlSeconds: Number(message.int64(3)) };
 }
 
@@ -221,7 +221,7 @@ export function leaseRequest(id: bigint): Buffer {
 }
 
 /** A ttl of 0: there is no such lease. */
-export function readKeepAlive(message: Message): { readonly header: Header; readonly ttlSeconds: number } {
+export function readKeepAlive(message: ProtobufMessage): { readonly header: Header; readonly ttlSeconds: number } {
   return { header: readHeader(message), ttlSeconds: Number(message.int64(3)) };
 }
 
@@ -240,7 +240,7 @@ export function timeToLiveRequest(id: bigint, keys: boolean): Buffer {
   ]);
 }
 
-export function readTimeToLive(message: Message): TimeToLive {
+export function readTimeToLive(message: ProtobufMessage): TimeToLive {
   return {
     header: readHeader(message),
     ttlSeconds: Number(message.int64(3)),
@@ -263,7 +263,7 @@ export interface Status {
   readonly leader: bigint;
 }
 
-export function readStatus(message: Message): Status {
+export function readStatus(message: ProtobufMessage): Status {
   return { header: readHeader(message), version: message.text(2), leader: message.uint64(4) };
 }
 
@@ -301,7 +301,7 @@ export interface WatchResponse {
   readonly events: readonly WatchEvent[];
 }
 
-export function readWatch(message: Message): WatchResponse {
+export function readWatch(message: ProtobufMessage): WatchResponse {
   return {
     header: readHeader(message),
     id: message.int64(2),

@@ -88,7 +88,7 @@ interface Budget {
 }
 
 /** A message that was received. Throws on bytes that are none. */
-export class Message {
+export class ProtobufMessage {
   readonly #numbers = new Map<number, bigint>();
   readonly #bytes = new Map<number, Buffer[]>();
   readonly #budget: Budget;
@@ -151,7 +151,7 @@ export class Message {
     return this.#bytes.has(number);
   }
 
-  message(number: number): Message {
+  message(number: number): ProtobufMessage {
     return this.#inside(this.bytes(number));
   }
 
@@ -159,12 +159,12 @@ export class Message {
     return this.#bytes.get(number) ?? [];
   }
 
-  all(number: number): readonly Message[] {
+  all(number: number): readonly ProtobufMessage[] {
     return this.allBytes(number).map((buffer) => this.#inside(buffer));
   }
 
-  #inside(buffer: Buffer): Message {
-    return new Message(buffer, this.#budget, this.#depth + 1);
+  #inside(buffer: Buffer): ProtobufMessage {
+    return new ProtobufMessage(buffer, this.#budget, this.#depth + 1);
   }
 }
 

@@ -1,7 +1,7 @@
 // All watches over one connection, in one stream. Each has a number that we choose; a watch ends when it is cancelled here or there, or with the stream.
 import type { Connection, Metadata, Stream } from "./connection.ts";
 import { readWatch, watchCancelRequest, watchCreateRequest, type WatchEvent, type WatchRequest } from "./messages.ts";
-import { Message } from "./protobuf.ts";
+import { ProtobufMessage } from "./protobuf.ts";
 
 export interface WatchListener {
   hear(events: readonly WatchEvent[]): void;
@@ -47,7 +47,7 @@ export class WatchStream {
   }
 
   #hear(bytes: Buffer): void {
-    const { id, canceled, events } = readWatch(new Message(bytes));
+    const { id, canceled, events } = readWatch(new ProtobufMessage(bytes));
     const listener = this.#listeners.get(id);
     if (events.length > 0) listener?.hear(events);
     if (!canceled) return;

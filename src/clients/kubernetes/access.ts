@@ -1,7 +1,7 @@
 // Where an API server is and who we are there. What is shown with a request is read when the request is made: a service account's token is replaced every hour while
 // processes run, and a certificate authority from time to time.
 
-export interface Shown {
+export interface ShownCredential {
   readonly token?: string | undefined;
   readonly password?: { readonly name: string; readonly word: string } | undefined;
   readonly cert?: string | undefined;
@@ -10,7 +10,7 @@ export interface Shown {
 
 export interface Credentials {
   /** `isRefused`: what was shown last was answered with 401. */
-  get(isRefused: boolean): Promise<Shown>;
+  get(isRefused: boolean): Promise<ShownCredential>;
 }
 
 export interface Access {

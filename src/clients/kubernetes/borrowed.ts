@@ -2,7 +2,7 @@
 // Typed by the four methods that are used, so that every version which has them will do. The connections are ours.
 import type { RequestOptions } from "node:https";
 import { invalidConfig } from "../../base/errors.ts";
-import type { Access, Shown } from "./access.ts";
+import type { Access, ShownCredential } from "./access.ts";
 
 /** What is used of a `KubeConfig`. */
 export interface KubeConfigClient {
@@ -24,7 +24,7 @@ export function borrowedAccess(config: KubeConfigClient): Access {
       "pass a URL, or a KubeConfig of @kubernetes/client-node with a current cluster",
     ]);
   let ca: string | undefined;
-  const get = async (): Promise<Shown> => {
+  const get = async (): Promise<ShownCredential> => {
     const options: RequestOptions = { headers: {} };
     await config.applyToHTTPSOptions(options);
     ca = pemOf(options.ca);
@@ -56,7 +56,7 @@ function tokenIn({ headers }: RequestOptions): string | undefined {
   return typeof authorization === "string" ? /^Bearer (.+)$/.exec(authorization)?.[1] : undefined;
 }
 
-function passwordIn({ auth }: RequestOptions): Shown["password"] {
+function passwordIn({ auth }: RequestOptions): ShownCredential["password"] {
   const [, name, word] = /^([^:]+):(.*)$/s.exec(auth ?? "") ?? [];
   return name === undefined || word === undefined ? undefined : { name, word };
 }

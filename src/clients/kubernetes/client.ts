@@ -9,7 +9,7 @@ import type { Agent, ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 
 import type { RequestOptions } from "node:https";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import type { Access, Shown } from "./access.ts";
+import type { Access, ShownCredential } from "./access.ts";
 import { connectionError, errorOfStatus, KubernetesError } from "./errors.ts";
 import { EventStream, type WatchEars } from "./event-stream.ts";
 
@@ -110,7 +110,7 @@ export class KubernetesClient {
     method: string,
     path: string,
     body: unknown,
-    shown: Shown,
+    shown: ShownCredential,
     signal: AbortSignal,
   ): Promise<ApiAnswer> {
     const text = body === undefined ? undefined : JSON.stringify(body);
@@ -173,7 +173,7 @@ export class KubernetesClient {
     setTimeout(() => (this.#isPausing = false), Math.min(LONGEST_PAUSE_MS, seconds * 1000)).unref();
   }
 
-  #optionsFor(web: Web, method: string, path: string, shown: Shown, body?: string): RequestOptions {
+  #optionsFor(web: Web, method: string, path: string, shown: ShownCredential, body?: string): RequestOptions {
     const { servername, skipsVerification } = this.access;
     const { protocol, hostname, port, prefix } = this.#place;
     const { token, password, cert, key } = shown;
@@ -261,6 +261,6 @@ function wordsOf(json: unknown, text: string): string {
   return typeof message === "string" && message !== "" ? message : text.slice(0, 120).trim();
 }
 
-function isSame(a: Shown, b: Shown): boolean {
+function isSame(a: ShownCredential, b: ShownCredential): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }

@@ -3,7 +3,7 @@
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { KubernetesError } from "./errors.ts";
 
-export interface WatchEvent {
+export interface KubernetesEvent {
   /** ADDED, MODIFIED, DELETED, BOOKMARK or ERROR. */
   readonly type: string;
   readonly object: unknown;
@@ -12,7 +12,7 @@ export interface WatchEvent {
 export interface WatchEars {
   /** The server has accepted it. */
   begun(): void;
-  hear(event: WatchEvent): void;
+  hear(event: KubernetesEvent): void;
   /** Called once. */
   over(error: unknown): void;
 }
@@ -74,9 +74,9 @@ export class EventStream {
   }
 }
 
-function eventOf(line: string): WatchEvent | undefined {
+function eventOf(line: string): KubernetesEvent | undefined {
   try {
-    const event = JSON.parse(line) as Partial<WatchEvent> | null;
+    const event = JSON.parse(line) as Partial<KubernetesEvent> | null;
     return typeof event?.type === "string" ? { type: event.type, object: event.object } : undefined;
   } catch {
     return undefined;

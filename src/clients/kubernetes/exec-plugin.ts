@@ -1,7 +1,7 @@
 // A program that says who we are, as kubeconfig files of the big clouds name one (client-go's credential plugins): it is run, and prints an ExecCredential. What it printed is
 // shown until it expires by its own word, or is refused. One run serves all requests that wait for it.
 import path from "node:path";
-import type { Credentials, Shown } from "./access.ts";
+import type { Credentials, ShownCredential } from "./access.ts";
 import { KubernetesError } from "./errors.ts";
 import { wallClock } from "../wall-clock.ts";
 
@@ -23,7 +23,7 @@ export interface ExecPlugin {
 }
 
 interface Printed {
-  readonly shown: Shown;
+  readonly shown: ShownCredential;
   readonly expiresAtMs: number;
 }
 
@@ -36,7 +36,7 @@ export class ExecCredentials implements Credentials {
     this.#plugin = plugin;
   }
 
-  async get(isRefused: boolean): Promise<Shown> {
+  async get(isRefused: boolean): Promise<ShownCredential> {
     const isOver = this.#printed !== undefined && wallClock().getTime() > this.#printed.expiresAtMs - EARLY_MS;
     if (this.#printed !== undefined && !isRefused && !isOver) return this.#printed.shown;
     this.#running ??= this.#run().finally(() => (this.#running = undefined));

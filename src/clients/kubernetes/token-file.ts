@@ -1,6 +1,6 @@
 // A token in a file, which is read for every request: it is small, mostly in memory, and Kubernetes replaces it while we run.
 import { readFileSync } from "node:fs";
-import type { Credentials, Shown } from "./access.ts";
+import type { Credentials, ShownCredential } from "./access.ts";
 import { KubernetesError } from "./errors.ts";
 
 export class TokenFile implements Credentials {
@@ -10,7 +10,7 @@ export class TokenFile implements Credentials {
     this.#file = file;
   }
 
-  async get(): Promise<Shown> {
+  async get(): Promise<ShownCredential> {
     try {
       return { token: readFileSync(this.#file, "utf8").trim() };
     } catch (cause) {

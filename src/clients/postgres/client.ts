@@ -1,6 +1,6 @@
 // The database behind what a user has: a `Pool` or a `Client` of pg, the sql function of postgres, or a URL, for which the first of the two that is installed
 // is loaded. What the user made is never closed here.
-import { type Database, type Ears, nothingInstalled, type OwnDatabase } from "./database.ts";
+import { type Database, type NotificationEars, nothingInstalled, type OwnDatabase } from "./database.ts";
 import { openWithPg, type PgClient, PgDatabase, type Pooling } from "./pg.ts";
 import { openWithPostgres, type PostgresClient, PostgresDatabase } from "./postgres-js.ts";
 import { placeOfUrl } from "./url.ts";
@@ -11,7 +11,7 @@ export function databaseOf(client: PgClient | PostgresClient): Database {
 
 /** Where a client leads, for messages; as far as it says so, and without its password. A Client of pg says it itself, the others in their options. */
 export function placeOf(client: PgClient | PostgresClient): string {
-  const settings = ((client as { options?: unknown }).options ?? client) as Partial<Settings>;
+  const settings = ((client as { options?: unknown }).options ?? client) as Partial<ClientSettings>;
   if (typeof settings.connectionString === "string") return placeOfUrl(settings.connectionString) ?? SOMEWHERE;
   const [host, port, database] = [settings.host, settings.port, settings.database].map((value) =>
     Array.isArray(value) ? (value[0] as unknown) : value,
@@ -20,7 +20,7 @@ export function placeOf(client: PgClient | PostgresClient): string {
   return `${host}${typeof port === "number" ? `:${port}` : ""}${typeof database === "string" ? `/${database}` : ""}`;
 }
 
-type Settings = Readonly<Record<"connectionString" | "host" | "port" | "database", unknown>>;
+type ClientSettings = Readonly<Record<"connectionString" | "host" | "port" | "database", unknown>>;
 const SOMEWHERE = "the database";
 
 function isPostgresClient(client: PgClient | PostgresClient): client is PostgresClient {
@@ -48,7 +48,7 @@ export class UrlDatabase implements Database {
     return this.#database().run(text, patienceMs);
   }
 
-  listen(channel: string, ears: Ears): Promise<() => void> {
+  listen(channel: string, ears: NotificationEars): Promise<() => void> {
     return this.#database().listen(channel, ears);
   }
 

@@ -13,14 +13,14 @@ import { callText } from "./call-text.ts";
 import { CONNECTIONS, END_WITHIN_MS } from "./database.ts";
 
 /** A statement, or the call of a function; its arguments as they are written in a statement. */
-export type Asked = { readonly text: string } | { readonly call: string; readonly args: readonly string[] };
+export type QueryText = { readonly text: string } | { readonly call: string; readonly args: readonly string[] };
 
 /** What is used of a Client of pg. */
 export interface OwnClient {
   /** Of the server, as it said when we signed in. */
   readonly processID?: number | null;
   connect(done: (error?: Error | null) => void): void;
-  query(request: Request): unknown;
+  query(request: PgRequest): unknown;
   end(): Promise<unknown>;
   on(event: "error" | "end", listener: () => void): unknown;
   readonly connection?: { readonly stream?: { destroy(): void; ref(): void; unref(): void } };
@@ -35,7 +35,7 @@ export class Connections<C extends OwnClient> {
   readonly #clients = new Set<C>();
   readonly #connections = new Set<Connection>();
   readonly #idle: Connection[] = [];
-  readonly #waiting: Request[] = [];
+  readonly #waiting: PgRequest[] = [];
   #connecting = 0;
   #looking: NodeJS.Timeout | undefined;
   #allEnded = (): void => {};
@@ -47,9 +47,9 @@ export class Connections<C extends OwnClient> {
   }
 
   /** The first column of the last row, as text. Rejects if nothing came within `patienceMs` and a second or two: then it may have been done. */
-  ask(asked: Asked, patienceMs: number): Promise<unknown> {
+  ask(asked: QueryText, patienceMs: number): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const request = new Request(this, asked, patienceMs, resolve, reject);
+      const request = new PgRequest(this, asked, patienceMs, resolve, reject);
       const connection = this.#idle.pop();
       if (connection !== undefined) return send(connection, request);
       this.#waiting.push(request);
@@ -178,12 +178,12 @@ interface Connection {
   readonly client: OwnClient;
   /** The functions whose calls are prepared; undefined while it is not known that this leads to the server itself. */
   prepared: Set<string> | undefined;
-  request: Request | undefined;
+  request: PgRequest | undefined;
   /** How often it was found idle. */
   idleLooks: number;
 }
 
-function send(connection: Connection, request: Request): void {
+function send(connection: Connection, request: PgRequest): void {
   connection.request = request;
   request.connection = connection;
   connection.client.connection?.stream?.ref();
@@ -200,7 +200,7 @@ function cutOff(client: OwnClient): void {
   client.connection?.stream?.destroy();
 }
 
-function textFor(asked: Asked, { prepared }: Connection): string {
+function textFor(asked: QueryText, { prepared }: Connection): string {
   if ("text" in asked) return asked.text;
   const { call, args } = asked;
   if (prepared === undefined) return callText(call, args, ", pg_backend_pid()");
@@ -220,7 +220,7 @@ interface Wire {
 const ELSEWHERE = /^(?:26000|42P05)$/;
 
 /** One text, sent once, and what comes back; with the methods that pg calls. */
-class Request {
+class PgRequest {
   /** While it is asked there. */
   connection: Connection | undefined;
   /** Called when it is over. pg puts another in its place to stop a timer (query_timeout in a URL), and tracers do, to end a span. */
@@ -228,7 +228,7 @@ class Request {
   /** How many looks it may still be found without an answer. */
   looksLeft: number;
   readonly #connections: Host;
-  readonly #asked: Asked;
+  readonly #asked: QueryText;
   readonly #resolve: (answer: unknown) => void;
   readonly #reject: (error: Error) => void;
   #isSent = false;
@@ -236,7 +236,7 @@ class Request {
 
   constructor(
     connections: Host,
-    asked: Asked,
+    asked: QueryText,
     patienceMs: number,
     resolve: (answer: unknown) => void,
     reject: (error: Error) => void,

@@ -7,7 +7,7 @@ import { loadPeer } from "../load-peer.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
 
-export interface Ears {
+export interface NotificationEars {
   readonly heard: (payload: string) => void;
   /** From now on; also again, after a connection that broke: something may have been missed. */
   readonly listening: () => void;
@@ -21,7 +21,7 @@ export interface Database {
   /** Any statement, for what it does. */
   run(text: string, patienceMs: number): Promise<unknown>;
   /** Listens on a session of its own. Resolves to how to stop. Rejects where there is no such session. */
-  listen(channel: string, ears: Ears): Promise<() => void>;
+  listen(channel: string, ears: NotificationEars): Promise<() => void>;
   /** The caller of a `run` has given up: the connection may be a dead one. */
   doubt(): void;
   /** Closes what was opened here. */

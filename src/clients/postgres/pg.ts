@@ -6,7 +6,7 @@ import {
   CONNECT_WITHIN_MS,
   CONNECTIONS,
   type Database,
-  type Ears,
+  type NotificationEars,
   END_WITHIN_MS,
   forget,
   loadClient,
@@ -62,7 +62,7 @@ export class PgDatabase implements Database {
     return onlyValue(rows);
   }
 
-  async listen(channel: string, ears: Ears): Promise<() => void> {
+  async listen(channel: string, ears: NotificationEars): Promise<() => void> {
     const client = this.#client;
     if (isPool(client)) return await listenWith(new client.Client(client.options), channel, ears);
     if (!canListen(client)) throw new Refusal("STORE_UNSUPPORTED", "postgres: this client cannot listen");
@@ -92,7 +92,7 @@ function leave(client: ListeningClient): void {
 }
 
 /** A connection beside the pool, with the pool's own settings: a listener would keep one of its connections for good. */
-async function listenWith(client: ListeningClient, channel: string, ears: Ears): Promise<() => void> {
+async function listenWith(client: ListeningClient, channel: string, ears: NotificationEars): Promise<() => void> {
   client.on("error", ears.broken);
   try {
     await client.connect();
@@ -108,7 +108,7 @@ async function listenOn(
   client: ListeningClient,
   say: (text: string) => Promise<void>,
   channel: string,
-  ears: Ears,
+  ears: NotificationEars,
   leave: () => void,
 ): Promise<() => void> {
   const hear = (message: { readonly channel?: string; readonly payload?: string }): void => {

@@ -4,7 +4,7 @@ import {
   CONNECT_WITHIN_MS,
   CONNECTIONS,
   type Database,
-  type Ears,
+  type NotificationEars,
   forget,
   loadClient,
   onlyValue,
@@ -38,7 +38,7 @@ export class PostgresDatabase implements Database {
   }
 
   /** It connects again by itself, and calls `listening` each time. */
-  async listen(channel: string, ears: Ears): Promise<() => void> {
+  async listen(channel: string, ears: NotificationEars): Promise<() => void> {
     const listening = await this.#sql.listen(
       channel,
       (payload) => ears.heard(payload),

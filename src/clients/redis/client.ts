@@ -1,5 +1,5 @@
 // The port behind what a user has: a client of ioredis or of node-redis, or one server of a URL, for which the first of the two that is installed is loaded.
-import { NotSent, type Ears, type Listening, type RedisPort, type Script } from "./port.ts";
+import { NotSent, type ChannelEars, type Listening, type RedisPort, type Script } from "./port.ts";
 import { type IoredisClient, ioredisOpener, IoredisPort, type OwnPort } from "./ioredis.ts";
 import { type NodeRedisClient, nodeRedisOpener, NodeRedisPort } from "./node-redis.ts";
 import type { Server } from "./url.ts";
@@ -51,7 +51,7 @@ export class UrlPort implements RedisPort {
     return await (await this.#connected()).run(script, keys, args);
   }
 
-  async listen(ears: Ears): Promise<Listening> {
+  async listen(ears: ChannelEars): Promise<Listening> {
     return await (await this.#connect()).listen(ears);
   }
 

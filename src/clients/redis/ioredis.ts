@@ -4,7 +4,7 @@
 // sent once or not at all, and a break is an unknown outcome. A client of the user's may send a request again when it has connected again; scripts can bear that, because a
 // bid, a session and a release are the same when they come twice.
 import { loadPeer } from "../load-peer.ts";
-import { bySha, type Ears, type Listening, NotSent, type RedisPort, type Script } from "./port.ts";
+import { bySha, type ChannelEars, type Listening, NotSent, type RedisPort, type Script } from "./port.ts";
 import type { Server } from "./url.ts";
 
 /** What is used of a `Redis` of ioredis. */
@@ -47,7 +47,7 @@ export class IoredisPort implements RedisPort {
   }
 
   /** On a connection of its own: one that listens can do nothing else. */
-  async listen(ears: Ears): Promise<Listening> {
+  async listen(ears: ChannelEars): Promise<Listening> {
     const own = this.#client.duplicate() as OwnIoredis;
     own.on("error", () => {}); // it connects again by itself, and hears what comes then
     return listenOn(own, ears);
@@ -123,7 +123,7 @@ class OwnIoredisPort implements OwnPort {
     });
   }
 
-  listen(ears: Ears): Promise<Listening> {
+  listen(ears: ChannelEars): Promise<Listening> {
     this.#client.on("end", () => ears.broken());
     return Promise.resolve(listenOn(this.#client, ears));
   }
@@ -134,7 +134,7 @@ class OwnIoredisPort implements OwnPort {
   }
 }
 
-function listenOn(client: OwnIoredis, ears: Ears): Listening {
+function listenOn(client: OwnIoredis, ears: ChannelEars): Listening {
   client.on("message", (channel: string, message: string) => ears.heard(channel, message));
   return {
     add: async (channel) => void (await client.subscribe(channel)),

@@ -1,7 +1,7 @@
 // The port of node-redis (`redis` 5 and 6): around a client that the user made, and for a URL. The rules are those of ioredis.ts.
 import { loadPeer } from "../load-peer.ts";
 import type { OwnPort } from "./ioredis.ts";
-import { bySha, type Ears, type Listening, NotSent, type RedisPort, type Script } from "./port.ts";
+import { bySha, type ChannelEars, type Listening, NotSent, type RedisPort, type Script } from "./port.ts";
 import type { Server } from "./url.ts";
 
 /** What is used of a client that `createClient` of redis has made. */
@@ -40,7 +40,7 @@ export class NodeRedisPort implements RedisPort {
     return await runOn(this.#client, script, keys, args);
   }
 
-  async listen(ears: Ears): Promise<Listening> {
+  async listen(ears: ChannelEars): Promise<Listening> {
     const own = this.#client.duplicate() as OwnNodeRedis;
     own.on("error", () => {}); // it connects again by itself, and hears what comes then
     await own.connect();
@@ -98,7 +98,7 @@ class OwnNodeRedisPort implements OwnPort {
     return await runOn(this.#client, script, keys, args);
   }
 
-  listen(ears: Ears): Promise<Listening> {
+  listen(ears: ChannelEars): Promise<Listening> {
     this.#broken = () => ears.broken();
     return Promise.resolve(listenOn(this.#client, ears));
   }
@@ -125,7 +125,7 @@ function runOn(
   return bySha({ sha: () => client.evalSha(sha, options), text: () => client.eval(text, options) });
 }
 
-function listenOn(client: OwnNodeRedis, ears: Ears): Listening {
+function listenOn(client: OwnNodeRedis, ears: ChannelEars): Listening {
   return {
     add: async (channel) => void (await client.subscribe(channel, (message, from) => ears.heard(from, message))),
     remove: (channel) => void client.unsubscribe(channel).catch(() => {}), // it ends with the connection

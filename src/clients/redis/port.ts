@@ -15,7 +15,7 @@ export function scriptOf(text: string): Script {
 }
 
 /** Hears what is published, until it says `broken` or is stopped. */
-export interface Ears {
+export interface ChannelEars {
   heard(channel: string, message: string): void;
   /** Nothing more is heard. */
   broken(): void;
@@ -34,7 +34,7 @@ export interface RedisPort {
   /** One request. Never sent twice by us; a script that the server does not know yet was not run, and is sent with its text. */
   run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   /** Rejects where there is no way to listen. */
-  listen(ears: Ears): Promise<Listening>;
+  listen(ears: ChannelEars): Promise<Listening>;
   /** Somebody has waited in vain: a connection of our own is given up, and the next request makes a new one. */
   doubt(): void;
   /** Closes what was opened here, and never a client that the user made. */

@@ -19,7 +19,7 @@ import {
   readConnected,
   readEvent,
   readHead,
-  type Request,
+  type ZooKeeperRequest,
   type WatchedEvent,
   XID,
 } from "./messages.ts";
@@ -37,7 +37,7 @@ const ANSWER_WITHIN_MS = 30_000;
 const LONGEST_REQUEST = 1_000_000;
 const LAST_XID = 0x7fff_ffff;
 
-export interface Reply<A> {
+export interface ZooKeeperReply<A> {
   readonly zxid: bigint;
   readonly answer: A;
 }
@@ -108,7 +108,7 @@ export class Connection {
   }
 
   /** Sends it now. Rejects with a ZooKeeperError, also for what the server refuses. */
-  ask<A>(request: Request, read: (reader: JuteReader) => A, signal: AbortSignal): Promise<Reply<A>> {
+  ask<A>(request: ZooKeeperRequest, read: (reader: JuteReader) => A, signal: AbortSignal): Promise<ZooKeeperReply<A>> {
     if (request.body.length > LONGEST_REQUEST) return Promise.reject(tooLarge(request));
     return this.#send(request, read, signal, this.#nextXid(), this.#pending);
   }
@@ -138,12 +138,12 @@ export class Connection {
   }
 
   #send<A>(
-    request: Request,
+    request: ZooKeeperRequest,
     read: (reader: JuteReader) => A,
     signal: AbortSignal,
     xid: number,
     queue: Pending[],
-  ): Promise<Reply<A>> {
+  ): Promise<ZooKeeperReply<A>> {
     if (this.#closedBy !== undefined) return Promise.reject(notSent(this.#closedBy));
     if (signal.aborted) return Promise.reject(givenUp(this.endpoint, "not-applied", signal.reason));
     return new Promise((resolve, reject) => {
@@ -314,7 +314,7 @@ function openSocket(endpoint: Endpoint, tls: ZooKeeperAddress["tls"], signal: Ab
   });
 }
 
-function tooLarge({ path, body }: Request): ZooKeeperError {
+function tooLarge({ path, body }: ZooKeeperRequest): ZooKeeperError {
   const message = `${path}: a request of ${body.length} bytes, and ZooKeeper takes ${LONGEST_REQUEST} at most`;
   return new ZooKeeperError("too-large", "not-applied", message);
 }

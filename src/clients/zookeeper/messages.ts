@@ -88,18 +88,18 @@ export function readConnected(bytes: Buffer): Connected {
 
 // ---- requests
 
-export interface Request {
+export interface ZooKeeperRequest {
   readonly operation: number;
   readonly body: Buffer;
   /** For messages. */
   readonly path: string;
 }
 
-function request(operation: number, path: string, body: JuteWriter): Request {
+function request(operation: number, path: string, body: JuteWriter): ZooKeeperRequest {
   return { operation, path, body: body.finish() };
 }
 
-export function createRequest(path: string, data: Uint8Array, acl: readonly Acl[], flags: number): Request {
+export function createRequest(path: string, data: Uint8Array, acl: readonly Acl[], flags: number): ZooKeeperRequest {
   const operation = flags === CONTAINER ? OPERATION.createContainer : OPERATION.create;
   return request(operation, path, createBody(path, data, acl, flags));
 }
@@ -110,38 +110,42 @@ function createBody(path: string, data: Uint8Array, acl: readonly Acl[], flags: 
   return writer.int(flags);
 }
 
-export function deleteRequest(path: string, version: number = ANY): Request {
+export function deleteRequest(path: string, version: number = ANY): ZooKeeperRequest {
   return request(OPERATION.delete, path, new JuteWriter().text(path).int(version));
 }
 
-export function existsRequest(path: string, watch: boolean): Request {
+export function existsRequest(path: string, watch: boolean): ZooKeeperRequest {
   return request(OPERATION.exists, path, new JuteWriter().text(path).bool(watch));
 }
 
-export function getDataRequest(path: string, watch: boolean): Request {
+export function getDataRequest(path: string, watch: boolean): ZooKeeperRequest {
   return request(OPERATION.getData, path, new JuteWriter().text(path).bool(watch));
 }
 
-export function setDataRequest(path: string, data: Uint8Array, version: number): Request {
+export function setDataRequest(path: string, data: Uint8Array, version: number): ZooKeeperRequest {
   return request(OPERATION.setData, path, new JuteWriter().text(path).bytes(data).int(version));
 }
 
-export function getChildrenRequest(path: string, watch: boolean): Request {
+export function getChildrenRequest(path: string, watch: boolean): ZooKeeperRequest {
   return request(OPERATION.getChildren, path, new JuteWriter().text(path).bool(watch));
 }
 
-export function syncRequest(path: string): Request {
+export function syncRequest(path: string): ZooKeeperRequest {
   return request(OPERATION.sync, path, new JuteWriter().text(path));
 }
 
-export function getEphemeralsRequest(path: string): Request {
+export function getEphemeralsRequest(path: string): ZooKeeperRequest {
   return request(OPERATION.getEphemerals, path, new JuteWriter().text(path));
 }
 
-export const PING: Request = { operation: OPERATION.ping, path: "ping", body: Buffer.alloc(0) };
-export const CLOSE: Request = { operation: OPERATION.closeSession, path: "closeSession", body: Buffer.alloc(0) };
+export const PING: ZooKeeperRequest = { operation: OPERATION.ping, path: "ping", body: Buffer.alloc(0) };
+export const CLOSE: ZooKeeperRequest = {
+  operation: OPERATION.closeSession,
+  path: "closeSession",
+  body: Buffer.alloc(0),
+};
 
-export function authRequest(user: string, password: string): Request {
+export function authRequest(user: string, password: string): ZooKeeperRequest {
   const body = new JuteWriter().int(0).text("digest").text(`${user}:${password}`);
   return request(OPERATION.auth, "auth", body);
 }
@@ -153,7 +157,7 @@ export type Part =
   | { readonly delete: string; readonly version: number }
   | { readonly setData: string; readonly data: Uint8Array; readonly version: number };
 
-export function multiRequest(path: string, parts: readonly Part[]): Request {
+export function multiRequest(path: string, parts: readonly Part[]): ZooKeeperRequest {
   const writer = new JuteWriter();
   for (const part of parts) {
     const [operation, body] = partOf(part);
@@ -180,7 +184,7 @@ function partOf(part: Part): readonly [operation: number, body: (writer: JuteWri
 }
 
 /** As it goes over the wire, with its length before it. */
-export function frameOf(xid: number, { operation, body }: Request): Buffer {
+export function frameOf(xid: number, { operation, body }: ZooKeeperRequest): Buffer {
   const head = Buffer.allocUnsafe(12);
   head.writeInt32BE(body.length + 8, 0);
   head.writeInt32BE(xid, 4);

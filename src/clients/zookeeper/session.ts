@@ -4,10 +4,10 @@
 //
 // `road` names the connection: two answers of the same road came over one connection. A session that moves to another thread or process is another object there, which
 // counts its connections from one again: so a road has a mark of the object, too.
-import { type Connection, NOT_WANTED, type Reply } from "./connection.ts";
+import { type Connection, NOT_WANTED, type ZooKeeperReply } from "./connection.ts";
 import { ZooKeeperError } from "./errors.ts";
 import type { JuteReader } from "./jute.ts";
-import { CLOSE, type Connect, type Connected, type Request } from "./messages.ts";
+import { CLOSE, type Connect, type Connected, type ZooKeeperRequest } from "./messages.ts";
 
 export type Opener = (
   asked: Connect,
@@ -72,7 +72,11 @@ export class ZooKeeperSession {
     return await until(this.#opening, signal);
   }
 
-  async ask<A>(request: Request, read: (reader: JuteReader) => A, signal: AbortSignal): Promise<Reply<A>> {
+  async ask<A>(
+    request: ZooKeeperRequest,
+    read: (reader: JuteReader) => A,
+    signal: AbortSignal,
+  ): Promise<ZooKeeperReply<A>> {
     return await this.on(await this.connection(signal), (connection) => connection.ask(request, read, signal));
   }
 

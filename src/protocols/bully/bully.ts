@@ -25,7 +25,7 @@
 // A node that returns may not know how far the numbers have come. It leads at once (its id is the greatest), and the leader it deposes answers with an
 // election, which tells it.
 import { DETECTOR_PARAMETERS, detectorOf, heard, suspects, suspectsAt, watch } from "../detector/detector.ts";
-import { NOBODY, type NodeId, numberOf, type ProtocolNode, type Settings } from "../node.ts";
+import { NOBODY, type NodeId, numberOf, type ProtocolNode, type NodeSettings } from "../node.ts";
 import {
   ANSWER,
   type BullyCommand,
@@ -39,13 +39,13 @@ import {
   TIMERS,
 } from "./state.ts";
 
-export function answerTimeoutOf(settings: Settings): number {
+export function answerTimeoutOf(settings: NodeSettings): number {
   const asked = numberOf(settings, "answerTimeoutMs");
   return asked > 0 ? asked : 2 * numberOf(settings, "delayMs") + 2 * numberOf(settings, "processMs");
 }
 
 /** The node that said OK asks in its turn, waits as long as we do, and announces itself; a greater node may begin one delay later. */
-export function coordinatorTimeoutOf(settings: Settings): number {
+export function coordinatorTimeoutOf(settings: NodeSettings): number {
   const asked = numberOf(settings, "coordinatorTimeoutMs");
   if (asked > 0) return asked;
   return answerTimeoutOf(settings) + 2 * numberOf(settings, "delayMs") + 2 * numberOf(settings, "processMs");

@@ -23,7 +23,7 @@ export type BullyCommand = { readonly type: "campaign" } | { readonly type: "sus
  *   yielding    got an OK; the coordinator timer runs
  *   leading     has announced itself
  */
-export type Phase = "idle" | "preparing" | "asking" | "yielding" | "leading";
+export type BullyPhase = "idle" | "preparing" | "asking" | "yielding" | "leading";
 
 /** What a node of the bully algorithm knows. */
 export interface BullyState {
@@ -33,7 +33,7 @@ export interface BullyState {
   readonly answerTimeoutMs: number;
   readonly coordinatorTimeoutMs: number;
   readonly detector: DetectorSettings;
-  phase: Phase;
+  phase: BullyPhase;
   leader: NodeId;
   /** The number under which `leader` announced itself. */
   leaderNumber: number;

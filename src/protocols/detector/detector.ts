@@ -9,7 +9,7 @@
 //   heartbeat   suspects after `timeoutMs` of silence; each mistake makes its timeout half as long again
 //   phi         Hayashibara and others (2004): suspects when the chance that the next heartbeat still comes has fallen to 10^−threshold
 import { assert } from "../../base/assert.ts";
-import { numberOf, type Parameter, type Settings } from "../node.ts";
+import { numberOf, type Parameter, type NodeSettings } from "../node.ts";
 import { quantileOfTail } from "./normal.ts";
 
 /** Who notices that a peer is dead: somebody says so, a timeout since its last heartbeat, or a chance computed from its heartbeats. */
@@ -54,7 +54,7 @@ export const DETECTOR_PARAMETERS: Readonly<Record<string, Parameter>> = {
   phiThreshold: { default: 8, help: "detector=phi suspects when a mistake has the chance 10^-phi" },
 };
 
-export function detectorOf(settings: Settings): DetectorSettings {
+export function detectorOf(settings: NodeSettings): DetectorSettings {
   const { detector } = settings;
   assert(detector === "told" || detector === "heartbeat" || detector === "phi", "detector is told, heartbeat or phi");
   return {

@@ -9,21 +9,21 @@
 //   No drift is added for r: nobody relies on the replica's clock being slow.
 // The same inequalities as for leases of a store: there the store is the judge, here each replica is one.
 
-export interface Margins {
+export interface ReplicaMargins {
   readonly leaseMs: number;
   readonly rho: number;
   readonly grainMs: number;
 }
 
-export function beliefMs({ leaseMs, rho, grainMs }: Margins): number {
+export function beliefMs({ leaseMs, rho, grainMs }: ReplicaMargins): number {
   return (leaseMs * (1 - rho)) / (1 + rho) - grainMs;
 }
 
-export function promiseMs({ leaseMs, grainMs }: Margins): number {
+export function promiseMs({ leaseMs, grainMs }: ReplicaMargins): number {
   return leaseMs + grainMs;
 }
 
-export function waitOf(remainingMs: number, { grainMs }: Margins): number {
+export function waitOf(remainingMs: number, { grainMs }: ReplicaMargins): number {
   return remainingMs > 0 ? remainingMs + grainMs : 0;
 }
 

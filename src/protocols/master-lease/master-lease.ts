@@ -36,8 +36,8 @@
 // renewal would cost a write. A full lease of waiting after a restart is what it costs instead.
 // WHY EVERY ATTEMPT HAS ITS OWN EPOCH  A grant is dated at the send of its question. Were a question asked twice under one epoch, the answer to the first could be
 // taken for one to the second, and the master would believe longer than it was promised.
-import { NOBODY, type NodeId, numberOf, type ProtocolNode, type Settings } from "../node.ts";
-import { beliefMs, type Margins } from "./deadlines.ts";
+import { NOBODY, type NodeId, numberOf, type ProtocolNode, type NodeSettings } from "../node.ts";
+import { beliefMs, type ReplicaMargins } from "./deadlines.ts";
 import { armStand, beginPledged, hearAsk, hearRelease, hearRenew, isBound, pledgeStored, remember } from "./pledge.ts";
 import {
   ATTEMPT,
@@ -67,7 +67,7 @@ import {
   stop,
 } from "./tenure.ts";
 
-function marginsOf(settings: Settings): Margins {
+function marginsOf(settings: NodeSettings): ReplicaMargins {
   return {
     leaseMs: numberOf(settings, "leaseMs"),
     rho: numberOf(settings, "driftBound"),

@@ -2,7 +2,7 @@
 import { nextBetween } from "../../base/rng.ts";
 import { NOBODY, type NodeId } from "../node.ts";
 import { promiseMs } from "./deadlines.ts";
-import { type MasterLeaseEffects, type MasterLeaseState, type Pending, STAND } from "./state.ts";
+import { type MasterLeaseEffects, type MasterLeaseState, type PendingPromise, STAND } from "./state.ts";
 
 /** Whether it would break its promise by electing `candidate`. A promise to itself binds it only while it stands or leads. */
 export function isBound({ id, pledge, tenure }: MasterLeaseState, candidate: NodeId, now: number): boolean {
@@ -112,7 +112,7 @@ export function hearRenew(
 /** The promise is on disk now. The replica that it was made to is told, unless it has been made to another since, or given back. */
 export function pledgeStored(
   state: MasterLeaseState,
-  stored: Exclude<Pending, { type: "ask" }>,
+  stored: Exclude<PendingPromise, { type: "ask" }>,
   effects: MasterLeaseEffects,
 ): void {
   const { epoch, to } = stored;

@@ -1,7 +1,7 @@
 // What a replica knows, as one that promises and as one that is promised to, and what replicas say to each other.
 import type { Rng } from "../../base/rng.ts";
 import type { Effects, NodeId } from "../node.ts";
-import type { Margins } from "./deadlines.ts";
+import type { ReplicaMargins } from "./deadlines.ts";
 
 /** What nodes with a master lease send to each other. */
 export type MasterLeaseMessage =
@@ -41,7 +41,7 @@ export interface MasterLeaseImage {
 }
 
 /** What waits for the promise to be on disk. */
-export type Pending =
+export type PendingPromise =
   | { readonly type: "ask"; readonly ticket: number; readonly epoch: number }
   | {
       readonly type: "grant";
@@ -92,7 +92,7 @@ export interface MasterLeaseState {
   readonly id: NodeId;
   readonly peers: readonly NodeId[];
   readonly majority: number;
-  readonly margins: Margins;
+  readonly margins: ReplicaMargins;
   readonly renewEveryMs: number;
   readonly attemptMs: number;
   readonly spreadMs: number;
@@ -102,7 +102,7 @@ export interface MasterLeaseState {
   seen: number;
   tenure: Tenure | undefined;
   ticket: number;
-  readonly pending: Pending[];
+  readonly pending: PendingPromise[];
 }
 
 export type MasterLeaseEffects = Effects<MasterLeaseMessage, MasterLeaseImage>;

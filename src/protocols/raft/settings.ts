@@ -1,5 +1,5 @@
 // The parameters of Raft's election.
-import { numberOf, type Parameter, type Settings } from "../node.ts";
+import { numberOf, type Parameter, type NodeSettings } from "../node.ts";
 
 export const PARAMETERS: Readonly<Record<string, Parameter>> = {
   electionTimeoutMinMs: { default: 150, help: "a follower waits at least so long for its leader" },
@@ -14,14 +14,14 @@ export const PARAMETERS: Readonly<Record<string, Parameter>> = {
   },
 };
 
-export function problemWith(settings: Settings): string | undefined {
+export function problemWith(settings: NodeSettings): string | undefined {
   const [minMs, maxMs] = [numberOf(settings, "electionTimeoutMinMs"), numberOf(settings, "electionTimeoutMaxMs")];
   return minMs > maxMs
     ? `the least election timeout, ${minMs} ms, is longer than the greatest, ${maxMs} ms`
     : undefined;
 }
 
-export function heartbeatOf(settings: Settings): number {
+export function heartbeatOf(settings: NodeSettings): number {
   const asked = numberOf(settings, "heartbeatMs");
   return asked > 0 ? asked : numberOf(settings, "electionTimeoutMinMs") / 2;
 }

@@ -11,7 +11,7 @@ import { becomeFollower, beginTerm, enterRole, waitForElection } from "./role.ts
 import type { RaftEffects, RaftMessage, RaftState } from "./state.ts";
 import { isDurable, reply, save } from "./storage.ts";
 
-type Vote = Extract<RaftMessage, { type: "VOTE" }>;
+type RaftVote = Extract<RaftMessage, { type: "VOTE" }>;
 type Voted = Extract<RaftMessage, { type: "VOTED" }>;
 
 export function becomeCandidate(state: RaftState, isTransfer: boolean, effects: RaftEffects): void {
@@ -32,7 +32,7 @@ export function countOwnVote(state: RaftState, effects: RaftEffects): void {
   if (hasMajority(state)) becomeLeader(state, effects);
 }
 
-export function handleVote(state: RaftState, from: NodeId, vote: Vote, now: number, effects: RaftEffects): void {
+export function handleVote(state: RaftState, from: NodeId, vote: RaftVote, now: number, effects: RaftEffects): void {
   if (vote.term > state.term) {
     if (state.hasCheckQuorum && !vote.isTransfer && isLed(state, now))
       return effects.explain("a leader was heard a moment ago: the request is ignored, and so is its term");

@@ -2,12 +2,12 @@
 // own, and a finish that lets every bit of the input reach every bit of the output (the 32-bit finish of MurmurHash3, by Austin Appleby, public domain). Not for secrets.
 // The same text gives the same hash on every machine and in every version: assignments depend on it. A change is a breaking one; a test holds known values.
 
-export interface Hash {
+export interface TextHash {
   readonly high: number;
   readonly low: number;
 }
 
-export function hashText(text: string): Hash {
+export function hashText(text: string): TextHash {
   let [high, low] = [0x9e3779b9 ^ text.length, 0x85ebca6b];
   for (let place = 0; place < text.length; place++) {
     const unit = text.charCodeAt(place);
@@ -18,16 +18,16 @@ export function hashText(text: string): Hash {
 }
 
 /** Of the two together; the order matters. */
-export function combine(a: Hash, b: Hash): Hash {
+export function combine(a: TextHash, b: TextHash): TextHash {
   return finish(Math.imul(a.high, 3) ^ rotate(b.low, 7), Math.imul(a.low, 5) ^ rotate(b.high, 11));
 }
 
 /** In (0, 1), never an end: 53 bits of it. */
-export function fractionOf({ high, low }: Hash): number {
+export function fractionOf({ high, low }: TextHash): number {
   return ((high >>> 0) * 0x20_0000 + (low >>> 11) + 0.5) / 0x20_0000_0000_0000;
 }
 
-function finish(high: number, low: number): Hash {
+function finish(high: number, low: number): TextHash {
   const first = mix(high ^ rotate(low, 16));
   const second = mix(low ^ first);
   return { high: mix(first + second) >>> 0, low: second >>> 0 };

@@ -9,7 +9,7 @@
 //
 // Asking costs one hash of the key and one short mix per member. For thousands of members take fewer, larger ones.
 import { assert } from "../../base/assert.ts";
-import { combine, fractionOf, type Hash, hashText } from "./hash.ts";
+import { combine, fractionOf, type TextHash, hashText } from "./hash.ts";
 
 /** A member and the share of keys that it takes. */
 export interface WeightedMember {
@@ -64,6 +64,6 @@ function first(count: number, scored: readonly Scored[]): readonly string[] {
   return ranked.slice(0, count).map(({ id }) => id);
 }
 
-function chanceOf(key: Hash, id: string): number {
+function chanceOf(key: TextHash, id: string): number {
   return fractionOf(combine(key, hashText(id)));
 }

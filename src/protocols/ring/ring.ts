@@ -19,7 +19,7 @@
 // nobody follows one that an operator has called dead (ring.test.ts). Their mutants are found by those tests.
 // A TOKEN PASSES A NODE ONCE. One whose owner has died does not circulate for ever, a doubled one goes no further than one hop; no hop counter is needed.
 import { DETECTOR_PARAMETERS, detectorOf } from "../detector/detector.ts";
-import { NOBODY, type NodeId, numberOf, type ProtocolNode, type Settings, type Setup } from "../node.ts";
+import { NOBODY, type NodeId, numberOf, type ProtocolNode, type NodeSettings, type Setup } from "../node.ts";
 import { askSuccessor, chooseSuccessor, hearAlive, isSilent, probe, watchSuccessor } from "./neighbours.ts";
 import { beginRound, follow, hearElected, hearElection, sendStored, takeLead, type TakeToken } from "./round.ts";
 import {
@@ -36,7 +36,7 @@ import {
 } from "./state.ts";
 
 /** To the best one, around as its token, and around as ELECTED: each at most N hops. */
-export function roundTimeoutOf(settings: Settings, nodes: number): number {
+export function roundTimeoutOf(settings: NodeSettings, nodes: number): number {
   const asked = numberOf(settings, "roundTimeoutMs");
   return asked > 0 ? asked : 3 * nodes * (numberOf(settings, "delayMs") + numberOf(settings, "processMs"));
 }

@@ -3,19 +3,19 @@ import type { DetectorSettings, Watch } from "../detector/detector.ts";
 import type { Effects, NodeId } from "../node.ts";
 
 /** `id:attr` of the member that a message is about. The greater attribute is better; of equal ones the greater id. */
-export interface Bid {
+export interface RingBid {
   readonly id: NodeId;
   readonly attr: number;
 }
 
 /** Of one round, and about one member; passed on clockwise. */
-export interface ElectionToken extends Bid {
+export interface ElectionToken extends RingBid {
   readonly type: "ELECTION";
   readonly round: number;
 }
 
 /** The winner's, once around. */
-export interface ElectedToken extends Bid {
+export interface ElectedToken extends RingBid {
   readonly type: "ELECTED";
   readonly round: number;
 }
@@ -40,7 +40,7 @@ export type RingCommand = { readonly type: "campaign" } | { readonly type: "susp
  *   following   `round` was decided: `leader` leads
  *   leading     `round` was decided: this node leads
  */
-export type Phase = "waiting" | "running" | "following" | "leading";
+export type RingPhase = "waiting" | "running" | "following" | "leading";
 
 /** What a node of a ring knows. */
 export interface RingState {
@@ -51,7 +51,7 @@ export interface RingState {
   readonly detector: DetectorSettings;
   readonly roundTimeoutMs: number;
   readonly answerTimeoutMs: number;
-  phase: Phase;
+  phase: RingPhase;
   leader: NodeId;
   /** The round that this node is in, or was in last. */
   round: number;
@@ -62,7 +62,7 @@ export interface RingState {
   /** What is to be sent then. */
   outbox: RingMessage[];
   /** The best that has passed here in this round; at first its own. */
-  best: Bid;
+  best: RingBid;
   /** Whether it has sent anything on in this round. */
   isParticipant: boolean;
   /** LeLann: whose tokens have passed here in this round. */
@@ -93,7 +93,7 @@ export const PROBE = 1;
 export const SILENCE = 2;
 
 /** For `seen` and comparisons: whether the first is to be preferred. */
-export function isBetter(a: Bid, b: Bid): boolean {
+export function isBetter(a: RingBid, b: RingBid): boolean {
   return a.attr !== b.attr ? a.attr > b.attr : a.id > b.id;
 }
 

@@ -1,7 +1,7 @@
 // Discovery and synchronisation as a follower has them. Two answers bind it, and each leaves only when it is on disk: ACKEPOCH (I enter this epoch, and no
 // lesser one, and for no other leader) and ACKLEADER (I have this leader's history).
 import type { NodeId } from "../node.ts";
-import { LIMIT, type Pending, RESEND, RETRY, type ZabEffects, type ZabState } from "./state.ts";
+import { LIMIT, type ZabPending, RESEND, RETRY, type ZabEffects, type ZabState } from "./state.ts";
 
 export function follow(state: ZabState, effects: ZabEffects): void {
   effects.cancelTimer(RESEND);
@@ -35,7 +35,7 @@ export function hearNewEpoch(state: ZabState, from: NodeId, epoch: number, effec
   } else if (!isPending(state, "promise", epoch)) acceptEpoch(state, from, epoch, effects);
 }
 
-function isPending(state: ZabState, type: Pending["type"], epoch: number): boolean {
+function isPending(state: ZabState, type: ZabPending["type"], epoch: number): boolean {
   return state.pending.some((pending) => pending.type === type && pending.epoch === epoch);
 }
 
@@ -65,7 +65,7 @@ export function hearNewLeader(state: ZabState, from: NodeId, epoch: number, zxid
 }
 
 /** What was promised is on disk now; the leader hears of it, if this peer still follows it. */
-export function followerStored(state: ZabState, { type, leader, epoch }: Pending, effects: ZabEffects): void {
+export function followerStored(state: ZabState, { type, leader, epoch }: ZabPending, effects: ZabEffects): void {
   if (leader !== state.vote.leader || epoch !== state.acceptedEpoch) return;
   if (type === "promise") acceptEpoch(state, leader, epoch, effects);
   else effects.send(leader, { type: "ACKLEADER", epoch });

@@ -3,11 +3,20 @@
 import { assert } from "../../base/assert.ts";
 import type { NodeId } from "../node.ts";
 import { persist } from "./following.ts";
-import type { Decision } from "./looking.ts";
-import { LIMIT, type Pending, PING, type Reign, RESEND, type Vote, type ZabEffects, type ZabState } from "./state.ts";
+import type { RoundResult } from "./looking.ts";
+import {
+  LIMIT,
+  type ZabPending,
+  PING,
+  type Reign,
+  RESEND,
+  type Vote,
+  type ZabEffects,
+  type ZabState,
+} from "./state.ts";
 import { compareHistories, isBetter, isQuorum, weightOf } from "./vote.ts";
 
-export function beginReign(state: ZabState, { electors }: Decision, effects: ZabEffects): void {
+export function beginReign(state: ZabState, { electors }: RoundResult, effects: ZabEffects): void {
   assert(weightOf(state, state.id) !== 0, "a peer of weight 0 is never elected");
   effects.cancelTimer(RESEND);
   state.mode = "leading";
@@ -76,7 +85,7 @@ export function hearJoiner(
 export function leaderStored(
   state: ZabState,
   reign: Reign,
-  { type, epoch }: Pending,
+  { type, epoch }: ZabPending,
   now: number,
   effects: ZabEffects,
 ): void {

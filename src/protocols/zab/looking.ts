@@ -15,7 +15,7 @@ import {
 import { isBetter, isQuorum, isSameChoice, isSameVote, votersFor, weightOf } from "./vote.ts";
 
 /** How a round ended: in this vote, which is now the peer's own. */
-export interface Decision {
+export interface RoundResult {
   readonly leader: NodeId;
   readonly electors: readonly NodeId[];
 }
@@ -69,7 +69,7 @@ export function isSound(
 }
 
 /** While looking. Returns the decision, if this was the last vote that was missing. */
-export function hear(state: ZabState, from: NodeId, vote: Notification, effects: ZabEffects): Decision | undefined {
+export function hear(state: ZabState, from: NodeId, vote: Notification, effects: ZabEffects): RoundResult | undefined {
   if (vote.state === "looking" && vote.round < state.round) {
     effects.explain("a vote of an earlier round: it is told what this round is");
     answer(state, from, effects);
@@ -128,7 +128,7 @@ function electorsOf(state: ZabState): readonly NodeId[] {
 }
 
 /** Somebody does not look: if a quorum has chosen as it has, and the chosen one says so itself, this peer joins. */
-function hearSettled(state: ZabState, from: NodeId, vote: Notification, effects: ZabEffects): Decision | undefined {
+function hearSettled(state: ZabState, from: NodeId, vote: Notification, effects: ZabEffects): RoundResult | undefined {
   if (vote.round === state.round) {
     state.received.set(from, vote);
     const electors = votersFor(state.received, (heard) => isSameChoice(heard, vote));
@@ -150,14 +150,14 @@ function isLeaderSure(state: ZabState, votes: ReadonlyMap<NodeId, Notification>,
   return leader === state.id ? round === state.round : votes.get(leader)?.state === "leading";
 }
 
-function join(state: ZabState, { leader, zxid, round, peerEpoch }: Vote, electors: readonly NodeId[]): Decision {
+function join(state: ZabState, { leader, zxid, round, peerEpoch }: Vote, electors: readonly NodeId[]): RoundResult {
   state.round = round;
   state.vote = { leader, zxid, round, peerEpoch };
   return { leader, electors };
 }
 
 /** Nothing better has come. */
-export function finalize(state: ZabState): Decision {
+export function finalize(state: ZabState): RoundResult {
   return { leader: state.vote.leader, electors: electorsOf(state) };
 }
 

@@ -59,7 +59,7 @@ export interface ZabImage {
 }
 
 /** What waits for a write. */
-export type Pending =
+export type ZabPending =
   | { readonly type: "promise"; readonly ticket: number; readonly leader: NodeId; readonly epoch: number }
   | { readonly type: "history"; readonly ticket: number; readonly leader: NodeId; readonly epoch: number };
 
@@ -128,7 +128,7 @@ export interface ZabState {
   /** While following: whether the leader has said UPTODATE. */
   isUpToDate: boolean;
   ticket: number;
-  readonly pending: Pending[];
+  readonly pending: ZabPending[];
 }
 
 export type ZabEffects = Effects<ZabMessage, ZabImage>;

@@ -44,7 +44,7 @@
 // ZooKeeper starts `finalizeWait` anew at every message. Its peers soon repeat themselves seldom, so the wait ends; here they may be set to repeat themselves more often.
 // Some rules only save time, or matter so seldom that liveness would not suffer in thousands of worlds; so invariants look at what a peer does with each vote
 // (zab-heeded-votes, zab-heeded-peers). That a leader whose epoch is too small gives way no drawn world needs: a test shows it.
-import { NOBODY, type NodeId, numberOf, type ProtocolNode, type Setting, type Settings } from "../node.ts";
+import { NOBODY, type NodeId, numberOf, type ProtocolNode, type NodeSetting, type NodeSettings } from "../node.ts";
 import {
   applyToLeader,
   follow,
@@ -65,7 +65,7 @@ import {
   ping,
   resumeReign,
 } from "./leading.ts";
-import { answer, type Decision, finalize, hear, isSound, look, resend } from "./looking.ts";
+import { answer, type RoundResult, finalize, hear, isSound, look, resend } from "./looking.ts";
 import {
   FINALIZE,
   LIMIT,
@@ -83,7 +83,7 @@ import {
   type ZabState,
 } from "./state.ts";
 
-export function timingOf(settings: Settings): Timing {
+export function timingOf(settings: NodeSettings): Timing {
   const tickMs = numberOf(settings, "tickMs");
   return {
     finalizeWaitMs: numberOf(settings, "finalizeWaitMs"),
@@ -95,11 +95,11 @@ export function timingOf(settings: Settings): Timing {
   };
 }
 
-function numbersOf(weightless: Setting | undefined): readonly number[] {
+function numbersOf(weightless: NodeSetting | undefined): readonly number[] {
   return String(weightless).split(",").filter(Boolean).map(Number);
 }
 
-function weightsOf(members: readonly NodeId[], { weightless }: Settings): ReadonlyMap<NodeId, number> {
+function weightsOf(members: readonly NodeId[], { weightless }: NodeSettings): ReadonlyMap<NodeId, number> {
   const without = new Set(numbersOf(weightless));
   return new Map(members.map((id) => [id, without.has(id) ? 0 : 1]));
 }
@@ -122,7 +122,7 @@ function hearNotification(state: ZabState, from: NodeId, vote: Notification, eff
   answer(state, from, effects);
 }
 
-function decide(state: ZabState, decision: Decision | undefined, effects: ZabEffects): void {
+function decide(state: ZabState, decision: RoundResult | undefined, effects: ZabEffects): void {
   if (decision === undefined) return;
   if (decision.leader === state.id) beginReign(state, decision, effects);
   else follow(state, effects);

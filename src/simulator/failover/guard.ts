@@ -10,7 +10,7 @@ import {
   stepGuard,
 } from "../../failover/guard-machine.ts";
 import type { FailoverRecord } from "../../failover/record.ts";
-import type { Memo } from "../kernel/memo.ts";
+import type { ModelMemo } from "../kernel/memo.ts";
 import { FailoverProcess } from "./process.ts";
 import type { SimService } from "./service.ts";
 import type { FailoverWorld } from "./world.ts";
@@ -21,7 +21,7 @@ export class SimGuard extends FailoverProcess {
   readonly service: SimService;
   state: GuardState;
   /** The latest record that it has seen: an older one is never shown to the machine after it. */
-  #seen: Memo<FailoverRecord> | undefined;
+  #seen: ModelMemo<FailoverRecord> | undefined;
 
   constructor(world: FailoverWorld, service: SimService) {
     super(world, `g${service.name.slice(1)}`);

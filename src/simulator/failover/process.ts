@@ -6,13 +6,13 @@ import type { FailoverWorld } from "./world.ts";
 export type SeatName = "leader" | "primary";
 
 /** What the holder of the seat of the primary says of itself. */
-export interface Seated {
+export interface SeatedPrimary {
   readonly server: string;
   readonly epoch: number;
 }
 
 export abstract class FailoverProcess extends SeatProcess<FailoverWorld> {
-  abstract granted(seat: SeatName, holder: SeatHolder<FailoverProcess, Seated>): void;
+  abstract granted(seat: SeatName, holder: SeatHolder<FailoverProcess, SeatedPrimary>): void;
   /** The signal of a term aborts, or the term is lost. */
   abstract ended(seat: SeatName): void;
   /** The record has changed. */

@@ -1,13 +1,13 @@
 // What stands beside the seats in the store of a world of failovers: the record, which only the term in the seat of the leader can write, and votes that expire.
-import type { Vote } from "../../failover/words.ts";
+import type { MonitorVote } from "../../failover/words.ts";
 import type { FailoverRecord } from "../../failover/record.ts";
-import { type Memo, type MemoAnswer, type MemoWrite, writeMemo } from "../kernel/memo.ts";
+import { type ModelMemo, type MemoAnswer, type ModelMemoWrite, writeMemo } from "../kernel/memo.ts";
 
 /** The record beside the seat of the leader. */
 export class RecordShelf {
-  stored: Memo<FailoverRecord> | undefined;
+  stored: ModelMemo<FailoverRecord> | undefined;
 
-  write(seatToken: number | undefined, write: MemoWrite<FailoverRecord>): MemoAnswer {
+  write(seatToken: number | undefined, write: ModelMemoWrite<FailoverRecord>): MemoAnswer {
     const { memo, answer } = writeMemo(this.stored, seatToken, write);
     this.stored = memo;
     return answer;
@@ -16,9 +16,9 @@ export class RecordShelf {
 
 /** Votes of monitors, each until its session expires. */
 export class VoteBox {
-  readonly #votes = new Map<string, { readonly vote: Vote; readonly untilMs: number }>();
+  readonly #votes = new Map<string, { readonly vote: MonitorVote; readonly untilMs: number }>();
 
-  cast(vote: Vote, untilMs: number): void {
+  cast(vote: MonitorVote, untilMs: number): void {
     this.#votes.set(vote.monitor, { vote, untilMs });
   }
 
@@ -26,7 +26,7 @@ export class VoteBox {
     this.#votes.delete(monitor);
   }
 
-  standing(nowMs: number): readonly Vote[] {
+  standing(nowMs: number): readonly MonitorVote[] {
     return [...this.#votes.values()].filter(({ untilMs }) => untilMs > nowMs).map(({ vote }) => vote);
   }
 }

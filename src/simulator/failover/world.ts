@@ -3,7 +3,7 @@
 import { nextBetween, nextChance } from "../../base/rng.ts";
 import type { Order } from "../../failover/orders.ts";
 import type { FailoverRecord } from "../../failover/record.ts";
-import type { MemoAnswer, MemoWrite } from "../kernel/memo.ts";
+import type { MemoAnswer, ModelMemoWrite } from "../kernel/memo.ts";
 import { type SeatHolder, SimSeat } from "../kernel/seat.ts";
 import { SeatWorld } from "../kernel/seat-world.ts";
 import type { TaskWorldOptions } from "../kernel/task-world.ts";
@@ -11,7 +11,7 @@ import { SimGuard } from "./guard.ts";
 import { FailoverJudge } from "./judge.ts";
 import { SimMonitor } from "./monitor.ts";
 import { inflict } from "./nemesis.ts";
-import type { FailoverProcess, Seated, SeatName } from "./process.ts";
+import type { FailoverProcess, SeatedPrimary, SeatName } from "./process.ts";
 import { RecordShelf, VoteBox } from "./record-shelf.ts";
 import { SimService } from "./service.ts";
 import { replicate, writeEverywhere } from "./traffic.ts";
@@ -28,7 +28,7 @@ const BOOT_MS = 500;
 
 export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, FailoverTally> {
   readonly judge: FailoverJudge;
-  readonly seats: Readonly<Record<SeatName, SimSeat<FailoverProcess, Seated>>> = {
+  readonly seats: Readonly<Record<SeatName, SimSeat<FailoverProcess, SeatedPrimary>>> = {
     leader: new SimSeat(),
     primary: new SimSeat(),
   };
@@ -101,12 +101,12 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
     return this.leads(this.seats[seat], process);
   }
 
-  say(process: FailoverProcess, value: Seated): void {
+  say(process: FailoverProcess, value: SeatedPrimary): void {
     const { primary } = this.seats;
     if (primary.holder !== undefined && primary.isHeldBy(process)) primary.holder.value = value;
   }
 
-  writeRecord(monitor: SimMonitor, write: MemoWrite<FailoverRecord>): MemoAnswer {
+  writeRecord(monitor: SimMonitor, write: ModelMemoWrite<FailoverRecord>): MemoAnswer {
     const old = this.shelf.stored?.value;
     const answer = this.shelf.write(this.seats.leader.holder?.token, write);
     if (answer.is !== "written") this.count("records refused to a replaced leader");
@@ -133,7 +133,7 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
     else this.pause(monitor, lastsMs);
   }
 
-  #free(seat: SeatName, holder: SeatHolder<FailoverProcess, Seated>): void {
+  #free(seat: SeatName, holder: SeatHolder<FailoverProcess, SeatedPrimary>): void {
     const place = this.seats[seat];
     if (place.holder !== holder) return;
     place.holder = undefined;
@@ -154,7 +154,7 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
     }
   }
 
-  #turn(seat: SeatName, holder: SeatHolder<FailoverProcess, Seated>): void {
+  #turn(seat: SeatName, holder: SeatHolder<FailoverProcess, SeatedPrimary>): void {
     const { process } = holder;
     const ended = (): void => process.ended(seat);
     this.attend(holder, true, ended);

@@ -10,10 +10,10 @@ import {
   type ControllerInput,
   type ControllerState,
   createController,
-  type SeenMember,
+  type SeatedMember,
   stepController,
 } from "../../partitions/controller.ts";
-import { chunksOf, type Layout, layoutOf } from "../../partitions/layout.ts";
+import { chunksOf, type PartitionLayout, layoutOf } from "../../partitions/layout.ts";
 import type { KafkaPlan } from "./plan.ts";
 import { STORE } from "./post.ts";
 import { ControllerStory } from "./story.ts";
@@ -23,7 +23,7 @@ const ROOM = { keys: 128, bytes: 65_536 };
 const seatOf = (broker: number): Name => `member/${broker}`;
 
 export class ConclaveStory extends ControllerStory {
-  readonly #layout: Layout;
+  readonly #layout: PartitionLayout;
   /** Broker → the token of its present session. */
   readonly #tokens = new Map<number, bigint>();
   readonly #chunks: (Chunk | undefined)[];
@@ -131,7 +131,7 @@ export class ConclaveStory extends ControllerStory {
     this.post.ask({ kind: "give the seat back", from: broker, does: "write", apply }, () => {});
   }
 
-  #members(): readonly SeenMember[] {
+  #members(): readonly SeatedMember[] {
     return [...this.#tokens].flatMap(([broker, token]) =>
       this.seats.isOpen(broker) ? [{ session: sessionRef(`${broker}`, token, "m"), weight: 1, acks: [] }] : [],
     );

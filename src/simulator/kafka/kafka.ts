@@ -3,7 +3,7 @@
 import { ConclaveStory } from "./conclave-story.ts";
 import { kraftCrash, kraftStorm } from "./kraft-story.ts";
 import { type Cost, type KafkaPlan, problemsOfPlan } from "./plan.ts";
-import type { Shape } from "./seats.ts";
+import type { SeatShape } from "./seats.ts";
 import { ZooKeeperStory } from "./zookeeper-story.ts";
 
 /** One way to replace a controller, and what it costs. */
@@ -27,7 +27,7 @@ export function kafkaStories(plan: KafkaPlan): readonly KafkaRow[] {
   ];
 }
 
-function zooKeeper(plan: KafkaPlan, shape: Shape): ZooKeeperStory {
+function zooKeeper(plan: KafkaPlan, shape: SeatShape): ZooKeeperStory {
   return new ZooKeeperStory(plan, shape, plan.inFlight);
 }
 

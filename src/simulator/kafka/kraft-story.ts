@@ -6,7 +6,7 @@
 import { fixedLatency } from "../kernel/latency.ts";
 import { type ElectionRun, runElection, specOf } from "../protocols/election.ts";
 import type { Cost, KafkaPlan } from "./plan.ts";
-import { Post } from "./post.ts";
+import { KafkaPost } from "./post.ts";
 
 const MEND_AFTER_MS = 1000;
 
@@ -32,7 +32,7 @@ function play(plan: KafkaPlan, faults: number, isMended: boolean): Cost {
     electedMs = startMs + election.agreedMs;
     const fencedMs = electedMs + plan.sessionMs;
     const mendedMs = isMended ? startMs + plan.sessionMs + MEND_AFTER_MS : Infinity;
-    // One that is back before the new controller calls it dead goes on leading what it led.
+    // A broker that is back before the new controller calls it dead goes on leading what it led.
     if (mendedMs < fencedMs) ledMs = Math.max(electedMs, mendedMs);
     else {
       const moved = move(plan);
@@ -69,7 +69,7 @@ function move(plan: KafkaPlan): {
   readonly states: number;
 } {
   const { brokers, partitions, quorum, writeMs } = plan;
-  const post = new Post(plan);
+  const post = new KafkaPost(plan);
   const moved = Math.ceil(partitions / brokers);
   const majority = Math.floor(quorum / 2) + 1;
   let written = 1;
@@ -85,7 +85,7 @@ function move(plan: KafkaPlan): {
         post.send("fetch", broker, 1, 0, () => {});
       });
   };
-  // The others of the quorum but the one that is gone; each writes before it asks for the next.
+  // The other members of the quorum without the one that is gone; each writes before it asks for the next.
   for (let member = 2; member < quorum; member++)
     post.send("fetch: answer", 1, member, moved, () =>
       post.at(post.nowMs + writeMs, () =>

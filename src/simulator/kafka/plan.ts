@@ -5,12 +5,12 @@ export interface KafkaPlan {
   readonly brokers: number;
   readonly partitions: number;
   readonly seed: number;
-  /** One way, between any two machines. */
+  /** The time of one message, between any two machines. */
   readonly latencyMs: number;
-  /** The store serves one request at a time: so long for a read, and for a write, which waits for disks. */
+  /** The store serves one request at a time: so long for a read, and so long for a write, which waits for disks. */
   readonly readMs: number;
   readonly writeMs: number;
-  /** Of Kafka since 1.1: so many requests of a controller to ZooKeeper are under way at once. */
+  /** How many requests to ZooKeeper a controller of Kafka has under way at once, since 1.1. */
   readonly inFlight: number;
   /** Silence after which a broker counts as dead: the session timeout of ZooKeeper, the ttl of conclave, the broker session of KRaft. */
   readonly sessionMs: number;
@@ -41,7 +41,7 @@ export const KAFKA_PLAN: KafkaPlan = {
   cutEveryMs: 10_000,
 };
 
-/** What is wrong with it, each in a sentence; empty if nothing is. */
+/** The problems of the plan, each in a sentence; empty if there are none. */
 export function problemsOfPlan(plan: KafkaPlan): readonly string[] {
   const isCount = (value: number, least: number, most: number): boolean =>
     Number.isSafeInteger(value) && value >= least && value <= most;

@@ -1,4 +1,4 @@
-// Messages between machines in simulated time, counted; and a store that serves one request after the other. Deterministic: no chance but that of the kernel's seed.
+// Messages between machines in simulated time, counted; and a store that serves one request after the other. It is deterministic: only the kernel's seed decides.
 import { createRng } from "../../base/rng.ts";
 import { type Actor, Kernel, type KernelEvent } from "../kernel/kernel.ts";
 import type { KafkaPlan } from "./plan.ts";
@@ -6,12 +6,12 @@ import type { KafkaPlan } from "./plan.ts";
 /** The store's number; brokers count from 1. */
 export const STORE = 0;
 
-export class Post implements Actor {
+export class KafkaPost implements Actor {
   readonly plan: KafkaPlan;
   readonly #kernel: Kernel;
   readonly byKind: Record<string, number> = {};
   states = 0;
-  /** Whose messages to and from the store vanish, or who is dead. */
+  /** Brokers that are dead, or whose messages to and from the store are lost. */
   readonly cut: Set<number> = new Set();
   #isCounting = false;
   #storeIsFreeAtMs = 0;
@@ -42,7 +42,7 @@ export class Post implements Actor {
     (event.payload as () => void)();
   }
 
-  /** Until nothing is left to happen, or `untilMs`. */
+  /** Runs until nothing is left to happen, or until `untilMs`. */
   run(untilMs: number, isDone: () => boolean): void {
     while (this.#kernel.nextAtMs <= untilMs && !isDone()) {
       const event = this.#kernel.take();
@@ -51,7 +51,7 @@ export class Post implements Actor {
     }
   }
 
-  /** One message. `states`: of how many partitions it speaks. One between a broker that is cut off and the store is sent, and does not arrive. */
+  /** Sends one message. `states`: of how many partitions it speaks. A message between the store and a broker that is cut off is sent, and does not arrive. */
   send(kind: string, from: number, to: number, states: number, arrive: () => void): void {
     if (this.#isCounting) this.byKind[kind] = (this.byKind[kind] ?? 0) + 1;
     if (this.#isCounting) this.states += states;
@@ -60,7 +60,7 @@ export class Post implements Actor {
     this.at(this.nowMs + this.plan.latencyMs, () => isLost() || arrive());
   }
 
-  /** A request to the store and its answer: two messages. The store carries it out when it has done all that came before. */
+  /** A request to the store and its answer: two messages. The store carries a request out when it has done all earlier ones. */
   ask<A>(request: Ask<A>, answer: (answer: A) => void): void {
     const { kind, from, does, states = 0, apply } = request;
     this.send(kind, from, STORE, does === "write" ? states : 0, () => {
@@ -80,6 +80,6 @@ export interface Ask<A> {
   readonly does: "read" | "write";
   /** Of how many partitions the request (a write) or the answer (a read) speaks. */
   readonly states?: number;
-  /** At the store, when its turn has come. */
+  /** Runs at the store, when the turn of the request has come. */
   readonly apply: () => A;
 }

@@ -4,13 +4,13 @@ import { type Bid, type Claimed, type Name, type Session, VACANT } from "../../l
 import { LineShelf } from "../models/line-shelf.ts";
 import { RaceShelf } from "../models/race-shelf.ts";
 import type { Shelf } from "../models/shelf.ts";
-import type { Post } from "./post.ts";
+import type { KafkaPost } from "./post.ts";
 
-/** race: one record, which whoever comes first holds. line: a queue, in the order of arrival. */
-export type Shape = "race" | "line";
+/** race: one record, which the first broker that comes holds. line: a queue, in the order of arrival. */
+export type SeatShape = "race" | "line";
 
 export class Seats {
-  readonly #post: Post;
+  readonly #post: KafkaPost;
   readonly #shelf: Shelf;
   readonly #sessions = new Map<number, Session>();
   #openings = 0;
@@ -18,8 +18,12 @@ export class Seats {
   #isWatching = false;
   readonly #whenExpired: (names: readonly Name[], brokers: readonly number[]) => void;
 
-  /** `whenExpired`: at the store, in the step in which sessions have run out: the names that have changed, and whose sessions they were. */
-  constructor(post: Post, shape: Shape, whenExpired: (names: readonly Name[], brokers: readonly number[]) => void) {
+  /** `whenExpired` is called at the store, in the step in which sessions have run out, with the names that have changed, and with the brokers whose sessions they were. */
+  constructor(
+    post: KafkaPost,
+    shape: SeatShape,
+    whenExpired: (names: readonly Name[], brokers: readonly number[]) => void,
+  ) {
     this.#post = post;
     this.#whenExpired = whenExpired;
     const options = { domain: "kafka", judge: "store" } as const;
@@ -74,7 +78,7 @@ export class Seats {
     return `bid-${++this.#bids}` as Bid;
   }
 
-  /** At the store. */
+  /** Runs at the store. */
   claim(broker: number, name: Name, bid: Bid): Claimed {
     const session = this.#sessions.get(broker);
     if (session === undefined) return { kind: "session-lost" };

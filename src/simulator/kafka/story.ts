@@ -1,8 +1,8 @@
 // What stories of a controller at a store share: brokers with sessions, a queue of them, a controller that dies or is cut off again and again, and what its replacement costs.
 import type { Bid } from "../../lease/exchange.ts";
 import type { Cost, KafkaPlan } from "./plan.ts";
-import { Post } from "./post.ts";
-import { Seats, type Shape } from "./seats.ts";
+import { KafkaPost } from "./post.ts";
+import { Seats, type SeatShape } from "./seats.ts";
 
 /** After the faults there is time enough for any plan. */
 const LONGEST_MS = 3_600_000;
@@ -10,11 +10,11 @@ const MEND_AFTER_MS = 1000;
 
 export abstract class ControllerStory {
   protected readonly plan: KafkaPlan;
-  protected readonly post: Post;
+  protected readonly post: KafkaPost;
   protected readonly seats: Seats;
   /** Broker → its bid for the seat of the controller. */
   protected readonly bids: Map<number, Bid> = new Map();
-  /** Line: in the order of the queue. */
+  /** In a line: the brokers in the order of the queue. */
   protected readonly queue: number[] = [];
   protected controller = 0;
   #elected = 0;
@@ -24,13 +24,13 @@ export abstract class ControllerStory {
   #faultsLeft = 0;
   #isInOrder = true;
 
-  constructor(plan: KafkaPlan, shape: Shape) {
+  constructor(plan: KafkaPlan, shape: SeatShape) {
     this.plan = plan;
-    this.post = new Post(plan);
+    this.post = new KafkaPost(plan);
     this.seats = new Seats(this.post, shape, (_, brokers) => this.expired(brokers));
   }
 
-  /** At the store: the sessions of these brokers have run out. */
+  /** Runs at the store: the sessions of these brokers have run out. */
   protected abstract expired(brokers: readonly number[]): void;
   /** A broker whose session has run out reaches the store again. */
   protected abstract mend(broker: number): void;
@@ -71,7 +71,7 @@ export abstract class ControllerStory {
     return { electedMs, ledMs, messages, byKind, states, elected: this.#elected, finished: this.#finished };
   }
 
-  /** Who was behind it, and is the next one to be told. */
+  /** Returns the broker that was behind it, which is the next one to be told. */
   protected leaveQueue(broker: number): number | undefined {
     const place = this.queue.indexOf(broker);
     if (place >= 0) this.queue.splice(place, 1);

@@ -8,13 +8,13 @@
 // Kafka 1.0 the next one after the answer, since 1.1 several at a time, which divides the seconds and not the messages; what brokers are told is one message for each broker and an answer.
 import type { KafkaPlan } from "./plan.ts";
 import { type Ask, STORE } from "./post.ts";
-import type { Shape } from "./seats.ts";
+import type { SeatShape } from "./seats.ts";
 import { ControllerStory } from "./story.ts";
 
 const CONTROLLER = "/controller";
 
 export class ZooKeeperStory extends ControllerStory {
-  readonly #shape: Shape;
+  readonly #shape: SeatShape;
   readonly #inFlight: number;
   readonly #watchers = new Set<number>();
   /** Partition → the broker that leads it, as ZooKeeper has it. */
@@ -22,7 +22,7 @@ export class ZooKeeperStory extends ControllerStory {
   #term = 0;
 
   /** `inFlight`: so many requests of a controller are under way at once. */
-  constructor(plan: KafkaPlan, shape: Shape, inFlight: number) {
+  constructor(plan: KafkaPlan, shape: SeatShape, inFlight: number) {
     super(plan, shape);
     this.#shape = shape;
     this.#inFlight = inFlight;
@@ -38,7 +38,7 @@ export class ZooKeeperStory extends ControllerStory {
 
   // ---- elections
 
-  /** At the store, before the story begins. */
+  /** Runs at the store, before the story begins. */
   #stand(broker: number): void {
     const bid = this.seats.newBid();
     this.bids.set(broker, bid);
@@ -51,7 +51,7 @@ export class ZooKeeperStory extends ControllerStory {
     else this.#watchers.add(broker);
   }
 
-  /** At the store. The session of a broker has run out: its ephemeral nodes are gone, and those who watch them are told. */
+  /** Runs at the store. The session of a broker has run out: its ephemeral nodes are gone, and the brokers that watch them are told. */
   protected override expired(brokers: readonly number[]): void {
     for (const broker of brokers) {
       const next = this.#shape === "line" ? this.#behind(broker) : this.#whenGone(broker);

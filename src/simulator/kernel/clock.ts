@@ -5,7 +5,7 @@
 //   jump      the wall hand moves; mono and boot do not            (somebody sets the time)
 //   quantum   a hand shows the last multiple of its quantum: behind the true instant by less than that, never ahead of it
 //
-// The world draws quanta within the declared grain and rates within ρ, except in the control run, which is there to break.
+// The world draws quanta within the declared grain and rates within ρ, except in the control run, which is meant to break an invariant.
 import type { Reading } from "../../base/clock.ts";
 
 export interface ClockSpec {
@@ -25,14 +25,14 @@ export class VirtualClock {
   #wallOffsetMs = 0;
   #suspended = 0;
   #frozen = 0;
-  /** The last reading. Everybody who asks at that instant gets the same one: whatever is done to a clock, its hands show the same until time passes. */
+  /** The last reading. Every reader at that instant gets the same one: whatever is done to a clock, its hands show the same until time passes. */
   #readAtMs = -1;
   #reading: Reading = { mono: 0, boot: 0 };
 
   constructor(spec: ClockSpec) {
     this.#spec = spec;
     this.#monoMs = spec.startMs;
-    // Hands start apart, so that code which mixes them up is found out.
+    // The hands start apart, so that code which mixes them up is found.
     this.#bootMs = spec.startMs + 7;
   }
 
@@ -44,7 +44,7 @@ export class VirtualClock {
     return this.#reading;
   }
 
-  /** The wall hand: counts as boot does, and jumps. */
+  /** The wall hand counts as the boot hand does, and jumps. */
   readWall(trueMs: number): number {
     return this.#boot(trueMs) + this.#wallOffsetMs;
   }

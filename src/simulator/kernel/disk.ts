@@ -1,6 +1,6 @@
-// A member's disk. Writes become durable one after the other, each some time after it was asked for. At a crash, of those that were not yet durable
-// a drawn number of the first ones has reached the disk all the same, and the rest is lost; the first of the lost may be torn. A torn record
-// fails its checksum, so what a reader finds is the record before it: torn and lost differ in the transcript and not in the image.
+// A member's disk. Writes become durable one after the other, each some time after it was asked for. At a crash a drawn number of the writes that were not yet durable,
+// counted from the first, has reached the disk all the same, and the rest is lost; the first of the lost may be torn. A torn record fails its checksum, so a reader finds
+// the record before it: torn and lost differ in the transcript and not in the image.
 import { nextChance, nextInteger, type Rng } from "../../base/rng.ts";
 
 /** How writes add up: a node's `fold`. */
@@ -14,7 +14,7 @@ interface Pending {
 }
 
 export interface CrashedWrites {
-  /** Never acknowledged, and there all the same. */
+  /** How many writes were never acknowledged, and are on the disk all the same. */
   readonly kept: number;
   readonly lost: number;
   readonly isTorn: boolean;

@@ -1,4 +1,4 @@
-// A hash of all that happened in a world, fed from the events themselves and not from what is written down of them: a run has the same hash whether or
+// A hash of everything that happened in a world. It is fed from the events themselves and not from their text, so that a run has the same hash whether or
 // not it is recorded. Two runs of one seed with different hashes differ somewhere.
 
 export class Hash {

@@ -1,5 +1,5 @@
-// What a hunt is, in both worlds: one seed draws a world and its faults, invariants judge it, and what they find is told, made smaller and replayed in
-// one way. A finding is made smaller by taking faults out as long as the same invariant is still broken; the rest of the world stays as the seed drew it.
+// What a hunt is, in both worlds: one seed draws a world and its faults, and invariants judge it. A finding is told, made smaller and replayed in the same way everywhere.
+// It is made smaller by taking faults out as long as the same invariant is still broken; the rest of the world stays as the seed drew it.
 
 /** An invariant that was broken: which, how, and when. */
 export interface Violation {

@@ -1,4 +1,5 @@
-// What judges of all worlds of tasks share: the first invariant that is broken is the finding, and ends the run. A judge sees in true time what happens, and does not know how a promise is kept.
+// What judges of all worlds of tasks share: the first invariant that is broken is the finding, and ends the run. A judge sees what happens, in true
+// time, and does not know how a promise is kept.
 import type { Violation } from "./hunt.ts";
 
 export class Judge {

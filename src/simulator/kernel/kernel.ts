@@ -35,7 +35,7 @@ export class Kernel {
   readonly #ties: Rng | undefined;
   #order = 0;
 
-  /** Without `ties`, events of one instant run in the order in which they were asked for: for stories that people read. */
+  /** Without `ties`, events of one instant run in the order in which they were asked for. This is for stories that people read. */
   constructor(ties: Rng | undefined) {
     this.#ties = ties;
   }
@@ -57,7 +57,7 @@ export class Kernel {
     return event;
   }
 
-  /** For an event that was taken and that nobody keeps: it will be used again. */
+  /** Hands back an event that was taken and that nobody keeps: it will be used again. */
   recycle(event: KernelEvent): void {
     const spare: Recycled = event;
     spare.payload = undefined;

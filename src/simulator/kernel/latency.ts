@@ -15,7 +15,7 @@ export interface Latency {
   readonly spreadMs: number;
   /** The mean of an exponential part. */
   readonly tailMs: number;
-  /** Now and then so much longer: a packet that was lost below, and sent again. */
+  /** Sometimes a message takes so much longer: a packet was lost below, and sent again. */
   readonly againChance: number;
   readonly againMs: number;
 }

@@ -1,6 +1,7 @@
-// A memo beside a seat, as docs/adr/0037-memos.md has it, in one step: only the term in the seat writes, each number of a term is written once, and only over the version that the writer has seen.
+// A memo beside a seat, written in one step as docs/adr/0037-memos.md says: only the term in the seat writes, each number of a term is written once,
+// and only over the version that the writer has seen.
 
-export interface Memo<Value> {
+export interface ModelMemo<Value> {
   readonly value: Value;
   /** The term that has written it. */
   readonly token: number;
@@ -9,7 +10,7 @@ export interface Memo<Value> {
   readonly version: number;
 }
 
-export interface MemoWrite<Value> {
+export interface ModelMemoWrite<Value> {
   readonly token: number;
   readonly n: number;
   /** The version that the writer has seen; undefined: none. */
@@ -18,17 +19,17 @@ export interface MemoWrite<Value> {
 }
 
 export type MemoAnswer =
-  /** `isApplied`: by this request, and not by an earlier try of it. */
+  /** `isApplied`: this request was applied, and not an earlier try of it. */
   | { readonly is: "written"; readonly version: number; readonly isApplied: boolean }
   | { readonly is: "conflict" }
   | { readonly is: "seat-lost" };
 
-/** `seatToken`: of the term in the seat, undefined if nobody is in it. What stands afterwards, and what the writer is told. */
+/** `seatToken`: the token of the term in the seat; undefined if nobody is in it. Returns what stands afterwards, and the answer to the writer. */
 export function writeMemo<Value>(
-  stands: Memo<Value> | undefined,
+  stands: ModelMemo<Value> | undefined,
   seatToken: number | undefined,
-  { token, n, over, value }: MemoWrite<Value>,
-): { readonly memo: Memo<Value> | undefined; readonly answer: MemoAnswer } {
+  { token, n, over, value }: ModelMemoWrite<Value>,
+): { readonly memo: ModelMemo<Value> | undefined; readonly answer: MemoAnswer } {
   if (seatToken !== token) return { memo: stands, answer: { is: "seat-lost" } };
   if (stands?.token === token && stands.n === n)
     return { memo: stands, answer: { is: "written", version: stands.version, isApplied: false } };

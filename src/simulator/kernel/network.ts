@@ -21,11 +21,11 @@ export interface NetworkSpec {
   readonly slowMaxMs: number;
   readonly lossChance: number;
   readonly duplicateChance: number;
-  /** What node 0 sends to odd addresses takes up to this much longer: requests of some are applied soon, their answers are late. */
+  /** Messages of node 0 to odd addresses take up to this much longer: the requests of some processes are applied soon, but their answers are late. */
   readonly lateAnswersMs: number;
 }
 
-/** As good as it gets: 0–1 ms, and nothing else. */
+/** The best network there is: 0–1 ms, without losses. */
 export const CALM_NETWORK: NetworkSpec = {
   delayMinMs: 0,
   delayMaxMs: 1,
@@ -41,7 +41,7 @@ interface HeldMessage extends Held {
 }
 
 export class Network extends Routes<HeldMessage> implements Actor {
-  /** May be replaced while the world runs: faults end, and then messages are as good as they get. */
+  /** May be replaced while the world runs: when faults end, the network becomes calm. */
   spec: NetworkSpec;
   readonly #kernel: Kernel;
   readonly #rng: Rng;
@@ -59,12 +59,12 @@ export class Network extends Routes<HeldMessage> implements Actor {
     this.#nodes[address] = node;
   }
 
-  /** What was held in this direction goes on, and the direction is free again. */
+  /** Sends on what was held in this direction, and frees the direction. */
   flow(from: number, to: number): void {
     for (const { message } of this.release(from, to)) this.#dispatch(from, to, message);
   }
 
-  /** Whether anything is under way. False: it was lost, which the sender can learn only by waiting. */
+  /** Returns whether the message is under way. False: it was lost, which the sender can learn only by waiting. */
   send(from: number, to: number, message: unknown): boolean {
     if (this.isCut(from, to)) return false;
     if (nextChance(this.#rng, this.spec.lossChance)) return false;

@@ -1,5 +1,5 @@
-// A process of a world of tasks (task-world.ts): it lives or is dead, may be paused, and may be cut off from the store. What it is told while it is paused
-// waits, and comes when it goes on. What was under way when it was killed never comes: the next life has another incarnation.
+// A process of a world of tasks (task-world.ts): it lives or is dead, may be paused, and may be cut off from the store. Tasks that become due while it is paused
+// wait until it goes on. Tasks of a process that was killed are dropped: its next life has another incarnation.
 
 export abstract class Process {
   /** By this number the hash of a run tells one process from another. */
@@ -11,7 +11,7 @@ export abstract class Process {
   pauses = 0;
   /** Cuts that have not ended; it reaches the store when there is none. */
   cuts = 0;
-  /** What has become due while it was paused. */
+  /** Tasks that have become due while it was paused. */
   readonly deferred: (() => void)[] = [];
 
   constructor(tag: number) {

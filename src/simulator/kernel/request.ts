@@ -4,16 +4,16 @@ import { nextBetween, nextChance, type Rng } from "../../base/rng.ts";
 import type { Process } from "./process.ts";
 
 /** How requests travel; a world changes them when its calm begins. */
-export interface Links {
+export interface RequestLinks {
   readonly latencyMaxMs: number;
-  /** Of a request, and of an answer. */
+  /** The chance that a request is lost, and that an answer is lost. */
   readonly lossChance: number;
-  /** A request that was lost for its sender arrives long after. */
+  /** The chance that a request that is lost for its sender arrives long after. */
   readonly lateChance: number;
 }
 
 /** Links in the calm at the end of a world. */
-export const CALM_LINKS: Links = { latencyMaxMs: 2, lossChance: 0, lateChance: 0 };
+export const CALM_LINKS: RequestLinks = { latencyMaxMs: 2, lossChance: 0, lateChance: 0 };
 
 /** What becomes of one request. */
 export interface Journey {
@@ -25,9 +25,9 @@ export interface Journey {
   readonly timeoutMs: number;
 }
 
-/** `isCut`: nothing of it reaches the store in time. `lateMaxMs`: by how much a late one is late, at most. */
+/** `isCut`: the request does not reach the store in time. `lateMaxMs`: by how much a late request is late, at most. */
 export function journeyOver(
-  { latencyMaxMs, lossChance, lateChance }: Links,
+  { latencyMaxMs, lossChance, lateChance }: RequestLinks,
   isCut: boolean,
   lateMaxMs: number,
   timeoutMs: number,

@@ -1,6 +1,6 @@
-// The directions between numbered nodes, for both worlds: which are cut, so that what is sent there is lost, and which are held, so that it waits until the
-// direction is released. What is in flight when a direction is cut still arrives: a cut is no recall. How long a message takes, whether it is lost or doubled,
-// and how it is handed over is said by the network of leases (network.ts) and by the links of protocols (protocols/links.ts).
+// The directions between numbered nodes, for both worlds. A message that is sent in a cut direction is lost; in a held direction it waits until the
+// direction is released. A message that is in flight when its direction is cut still arrives. The network of leases (network.ts) and the links of protocols
+// (protocols/links.ts) say how long a message takes, whether it is lost or doubled, and how it is handed over.
 
 export interface Held {
   readonly from: number;
@@ -22,7 +22,7 @@ export class Routes<Message extends Held> {
     this.#holds = new Uint8Array(this.#size ** 2);
   }
 
-  /** Makes `fork`, which is new and as large, what this is. Messages are never changed, so they are shared. */
+  /** Copies this into `fork`, which is new and of the same size. Messages are never changed, so they are shared. */
   protected copyTo(fork: Routes<Message>): void {
     fork.#cuts.set(this.#cuts);
     fork.#holds.set(this.#holds);
@@ -65,7 +65,7 @@ export class Routes<Message extends Held> {
     return this.#held;
   }
 
-  /** What waited there, in the order of its sending. */
+  /** The messages that waited there, in the order in which they were sent. */
   release(from: number, to: number): readonly Message[] {
     this.#holds[this.#direction(from, to)] = 0;
     const released = this.#held.filter((held) => held.from === from && held.to === to);
@@ -79,7 +79,7 @@ export class Routes<Message extends Held> {
     return this.#held.splice(0);
   }
 
-  /** Of two that exist: another number would be another direction. */
+  /** Both nodes must exist: another number would be another direction. */
   #direction(from: number, to: number): number {
     for (const id of [from, to])
       if (id >= this.#size) throw new RangeError(`there is no member ${id}; members are 1…${this.#size - 1}`);

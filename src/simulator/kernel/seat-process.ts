@@ -3,7 +3,7 @@ import { nextBetween, nextChance, type Rng } from "../../base/rng.ts";
 import { Process } from "./process.ts";
 import { send } from "./request.ts";
 
-/** What it needs of its world (seat-world.ts). */
+/** The part of its world (seat-world.ts) that it needs. */
 interface Surroundings {
   readonly rng: Rng;
   readonly spec: { readonly ttlMs: number; readonly pollMs: number };
@@ -34,7 +34,7 @@ export abstract class SeatProcess<World extends Surroundings> extends Process {
     this.begin();
   }
 
-  /** It renews what it holds. */
+  /** Whether it renews what it holds. */
   get isAble(): boolean {
     return this.isAlive && this.pauses === 0 && this.cuts === 0 && !this.world.isStoreDown;
   }
@@ -43,7 +43,7 @@ export abstract class SeatProcess<World extends Surroundings> extends Process {
     return nextBetween(this.world.rng, 0.5, 1) * this.world.spec.pollMs;
   }
 
-  /** One request. No answer: `unanswered`, after a while; and it may have been carried out. */
+  /** Sends one request. Without an answer `unanswered` is called after a while; the request may have been carried out. */
   ask<A>(atStore: () => A, onAnswer: (answer: A) => void, unanswered: () => void): void {
     const { world } = this;
     const isLost = (): boolean => this.cuts > 0 || world.isStoreDown || nextChance(world.rng, world.lossChance);

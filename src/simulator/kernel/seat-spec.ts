@@ -1,4 +1,4 @@
-// What is drawn alike for worlds in which processes stand for seats (seat-world.ts): how terms, links and faults are.
+// What is drawn in the same way for all worlds in which processes stand for seats (seat-world.ts): terms, links and faults.
 import { nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../../base/rng.ts";
 import type { TaskFault, TaskSpec } from "./task-world.ts";
 
@@ -9,26 +9,26 @@ export interface SeatSpec extends TaskSpec {
   /** How often a process looks around, about. */
   readonly pollMs: number;
   readonly latencyMaxMs: number;
-  /** Of a request, and of an answer. */
+  /** The chance that a request is lost, and that an answer is lost. */
   readonly lossChance: number;
 }
 
 export interface SeatFault<Kind extends string> extends TaskFault {
   readonly kind: Kind;
-  /** Undefined: whom it befalls is the one in charge then. */
+  /** The process that the fault befalls; undefined: the one in charge at that instant. */
   readonly who: number | undefined;
   readonly lastsMs: number;
 }
 
 export interface SeatFaults<Kind> {
   readonly most: number;
-  /** Each as often as it stands here. */
+  /** Each kind is drawn as often as it stands here. */
   readonly kinds: readonly Kind[];
   readonly untilMs: number;
-  /** Of befalling the one in charge; else it is one of the first `count`, whichever. */
+  /** The chance that a fault befalls the process in charge; else it befalls one of the first `count`. */
   readonly inChargeChance: number;
   readonly count: number;
-  /** Three of ten last at most so long, so that many end just before or after a term does. */
+  /** Three of ten faults last at most so long, so that many end just before or after a term does. */
   readonly ttlMs: number;
   readonly longestMs: number;
 }

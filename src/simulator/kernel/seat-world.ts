@@ -5,8 +5,8 @@ import type { SeatHolder, SimSeat } from "./seat.ts";
 import type { SeatSpec } from "./seat-spec.ts";
 import { TaskWorld, type TaskWorldKind, type TaskWorldOptions } from "./task-world.ts";
 
-/** Who can hold a seat (seat-process.ts). */
-interface Standing extends Process {
+/** A process that can hold a seat (seat-process.ts). */
+interface SeatWaiter extends Process {
   readonly isAble: boolean;
 }
 
@@ -27,7 +27,7 @@ export abstract class SeatWorld<
     return this.#storeOutages > 0;
   }
 
-  /** For so long the store answers nobody. */
+  /** For so long the store answers no request. */
   loseStore(lastsMs: number): void {
     this.#storeOutages++;
     this.later(lastsMs, undefined, () => void this.#storeOutages--);
@@ -37,7 +37,7 @@ export abstract class SeatWorld<
     return nextBetween(this.rng, 0, this.isCalm ? 2 : this.spec.latencyMaxMs);
   }
 
-  /** Again and again, after about so long. */
+  /** Runs it again and again, about so many milliseconds apart. */
   protected every(ms: number, run: () => void): void {
     this.again(undefined, () => nextBetween(this.rng, 0.5, 1.5) * ms, run);
   }
@@ -48,14 +48,14 @@ export abstract class SeatWorld<
 
   // ---- seats
 
-  /** By the holder's clock, which is the true one here. */
+  /** Whether the process leads, by the holder's clock, which is the true one here. */
   protected leads<P extends Process>(seat: SimSeat<P, unknown>, process: P): boolean {
     const { holder } = seat;
     return holder !== undefined && seat.isHeldBy(process) && !holder.isTold && !this.#isInDrain(holder);
   }
 
-  /** A term is renewed while that is possible, and its holder told when it leads no longer. */
-  protected attend(holder: SeatHolder<Standing, unknown>, isRenewable: boolean, ended: () => void): void {
+  /** Renews a term while that is possible, and tells its holder when it leads no longer. */
+  protected attend(holder: SeatHolder<SeatWaiter, unknown>, isRenewable: boolean, ended: () => void): void {
     if (!lives(holder) || holder.isTold) return;
     if (isRenewable && holder.process.isAble && !this.#isInDrain(holder))
       holder.deadlineMs = this.nowMs + this.spec.ttlMs;
@@ -64,15 +64,15 @@ export abstract class SeatWorld<
     this.later(0, holder.process, ended);
   }
 
-  /** Frees a seat whose term has run out. A holder that has not been told hears of it. */
-  protected runOut(holder: SeatHolder<Standing, unknown>, free: () => void, ended: () => void): void {
+  /** Frees a seat whose term has run out, and tells a holder that has not been told. */
+  protected runOut(holder: SeatHolder<SeatWaiter, unknown>, free: () => void, ended: () => void): void {
     if (this.nowMs < holder.deadlineMs) return;
     free();
     if (lives(holder) && !holder.isTold) this.later(0, holder.process, ended);
   }
 
-  /** The term of one of those that stand and may have a free seat. Nobody has told it yet. */
-  protected grantOne<P extends Standing, V>(
+  /** Grants a free seat to one of those that stand and may have it. Its process has not been told yet. */
+  protected grantOne<P extends SeatWaiter, V>(
     seat: SimSeat<P, V>,
     mayHave: (process: P) => boolean = () => true,
   ): SeatHolder<P, V> | undefined {

@@ -1,4 +1,5 @@
-// A seat of the store in a world of tasks: its terms have growing tokens, and one of those that stand is granted the next one. Exclusion itself is not what such a world tests (the lease world does that): a seat is
+// A seat of the store in a world of tasks: its terms have growing tokens, and one of the processes that stand is granted the next one. Such a world
+// does not test exclusion itself (the lease world does that): a seat is
 // granted only when the term before is over by its holder's own deadline.
 
 /** The term in a seat. `V`: what its holder says of itself. */
@@ -9,13 +10,13 @@ export interface SeatHolder<P, V = never> {
   readonly token: number;
   deadlineMs: number;
   value: V | undefined;
-  /** It has been told that its term ends. */
+  /** Whether it has been told that its term ends. */
   isTold: boolean;
 }
 
 export class SimSeat<P extends { readonly incarnation: number }, V = never> {
   holder: SeatHolder<P, V> | undefined;
-  /** Those that stand. */
+  /** The processes that stand. */
   readonly claims: Set<P> = new Set();
   #token = 0;
 
@@ -23,7 +24,7 @@ export class SimSeat<P extends { readonly incarnation: number }, V = never> {
     return this.holder?.process === process && this.holder.incarnation === process.incarnation;
   }
 
-  /** Stands, unless it holds the seat and has not been told that this ends. */
+  /** The process stands, unless it holds the seat and has not been told that its term ends. */
   claim(process: P): void {
     if (!this.isHeldBy(process) || this.holder?.isTold === true) this.claims.add(process);
   }

@@ -1,4 +1,5 @@
-// What a hunt has exercised, counted by names that a world has chosen. A hunt in which none of the awkward things happened has tested nothing, so each world says how often each must happen.
+// What a hunt has exercised, counted by names that a world has chosen. A hunt in which no difficult case occurred has tested nothing, so each world
+// says how often each case must occur.
 
 /** How often each thing happened. */
 export type Tallies = Readonly<Record<string, number>>;
@@ -13,7 +14,7 @@ export function addTallies(total: Record<string, number>, more: Tallies): void {
   for (const [name, count] of Object.entries(more)) total[name] = (total[name] ?? 0) + count;
 }
 
-/** What was exercised too little, in words; `minima` are those of a thousand seeds. Of fewer than a thousand seeds nothing is expected. */
+/** What was exercised too little, in words; `minima` are those of a thousand seeds. With fewer seeds nothing is expected. */
 export function missedTallies(
   { minima = {} }: { readonly minima?: Tallies },
   tallies: Tallies,

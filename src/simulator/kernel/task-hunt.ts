@@ -13,7 +13,7 @@ export interface TaskHunted<Event> extends Hunted {
 }
 
 /** What a world must say to be hunted. */
-export interface HuntedWorld<Spec extends TaskSpec, Event extends { readonly atMs: number }> {
+export interface HuntedTaskWorld<Spec extends TaskSpec, Event extends { readonly atMs: number }> {
   readonly name: string;
   /** What a thousand seeds must have exercised. */
   readonly minima: Tallies;
@@ -44,7 +44,7 @@ export interface TaskHunt<Event> {
 }
 
 export function taskHunt<Spec extends TaskSpec, Event extends { readonly atMs: number }>(
-  hunted: HuntedWorld<Spec, Event>,
+  hunted: HuntedTaskWorld<Spec, Event>,
 ): TaskHunt<Event> {
   const { name, minima } = hunted;
   return {
@@ -57,7 +57,7 @@ export function taskHunt<Spec extends TaskSpec, Event extends { readonly atMs: n
 }
 
 function huntTasks<Spec extends TaskSpec, Event extends { readonly atMs: number }>(
-  { draw, create, label }: HuntedWorld<Spec, Event>,
+  { draw, create, label }: HuntedTaskWorld<Spec, Event>,
   seed: number,
   { faults: kept, judgedBy, isRecorded = false }: HuntOptions = {},
 ): TaskHunted<Event> {

@@ -11,7 +11,7 @@ import { Trace } from "./trace.ts";
 
 /** What faults of all such worlds have. */
 export interface TaskFault {
-  /** By which `--faults` names it. */
+  /** The number by which `--faults` names it. */
   readonly index: number;
   readonly atMs: number;
 }
@@ -68,11 +68,11 @@ export abstract class TaskWorld<
   }
 
   protected abstract inflict(fault: Spec["faults"][number]): void;
-  /** The calm begins: what is still broken is mended. */
+  /** The calm begins: everything that is still broken is mended. */
   protected abstract calm(): void;
-  /** The run has ended, and nothing was found: what must have come about by now is judged. */
+  /** The run has ended, and nothing was found: judges what must have come about by now. */
   protected judgeAtRest(): void {}
-  /** Before a process is killed by `kill`. */
+  /** Is called before a process is killed by `kill`. */
   protected dying(_process: Process): void {}
 
   get nowMs(): number {
@@ -85,13 +85,13 @@ export abstract class TaskWorld<
 
   // ---- tasks
 
-  /** For a process: not while it is paused, and not after it was killed. Without one: whatever happens. */
+  /** With a process: not while it is paused, and not after it was killed. Without one: in any case. */
   later(afterMs: number, process: Process | undefined, run: () => void): void {
     const task: Task = { process, incarnation: process?.incarnation ?? 0, run };
     this.kernel.schedule(this.nowMs + afterMs, this, "task", process?.tag ?? -1, task);
   }
 
-  /** Again and again, after a time that is drawn each time. */
+  /** Runs again and again, after a time that is drawn each time. */
   again(process: Process | undefined, afterMs: () => number, run: () => void): void {
     this.later(afterMs(), process, () => {
       run();
@@ -109,7 +109,7 @@ export abstract class TaskWorld<
     else run();
   }
 
-  /** To the end, or to the first finding. */
+  /** Runs to the end, or to the first finding. */
   run(): void {
     while (this.kernel.nextAtMs <= this.spec.endMs && this.judge.violation === undefined) {
       const event = this.kernel.take();
@@ -132,7 +132,7 @@ export abstract class TaskWorld<
     });
   }
 
-  /** What it is told meanwhile comes when it goes on, all at once and in any order. */
+  /** What the process is told meanwhile comes when it goes on, all at once and in any order. */
   pause(process: Process, lastsMs: number): void {
     process.pauses++;
     this.later(lastsMs, undefined, () => {
@@ -142,13 +142,13 @@ export abstract class TaskWorld<
     });
   }
 
-  /** It does not reach the store. */
+  /** The process does not reach the store for so long. */
   cut(process: Process, lastsMs: number): void {
     process.cuts++;
     this.later(lastsMs, undefined, () => void process.cuts--);
   }
 
-  /** It begins again after so long, with nothing. */
+  /** The process begins again after so long, with nothing. */
   kill(process: Process, lastsMs: number): void {
     if (!process.isAlive) return;
     this.dying(process);

@@ -5,7 +5,7 @@ import type { Network } from "../kernel/network.ts";
 import { addressOf, type HintMessage, STORE_ADDRESS } from "./messages.ts";
 import type { Who } from "./observation.ts";
 
-export class Audience {
+export class Watchers {
   readonly #world: { readonly network: Network; readonly rng: Rng };
   readonly #wakes: "watch" | "poll";
   readonly #look: (question: Question) => Seat;

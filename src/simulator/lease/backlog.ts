@@ -1,14 +1,14 @@
 // What happens to a process while it stands still waits here, and comes all at once when it goes on: timers first, or in order of arrival.
 import { nextChance, type Rng } from "../../base/rng.ts";
 
-export interface Happening {
+export interface DeferredEvent {
   readonly kind: string;
   readonly subject: number;
   readonly payload: unknown;
 }
 
 export class Backlog {
-  readonly #waiting: Happening[] = [];
+  readonly #waiting: DeferredEvent[] = [];
   #standstills = 0;
 
   get isStanding(): boolean {
@@ -25,14 +25,14 @@ export class Backlog {
     return --this.#standstills === 0;
   }
 
-  wait({ kind, subject, payload }: Happening): void {
+  wait({ kind, subject, payload }: DeferredEvent): void {
     this.#waiting.push({ kind, subject, payload });
   }
 
-  take(rng: Rng): readonly Happening[] {
+  take(rng: Rng): readonly DeferredEvent[] {
     const waiting = this.#waiting.splice(0);
     if (nextChance(rng, 0.5)) return waiting;
-    const isTimer = ({ kind }: Happening): boolean => kind !== "message";
+    const isTimer = ({ kind }: DeferredEvent): boolean => kind !== "message";
     return [...waiting.filter(isTimer), ...waiting.filter((happening) => !isTimer(happening))];
   }
 }

@@ -13,7 +13,7 @@ import {
   deputize,
   landed,
   nextDuty,
-  type Order,
+  type KeepOrder,
   rest,
   takeCharge,
   takeOrder,
@@ -95,7 +95,7 @@ export class DeputyHost implements Actor {
     carry(this.#deputy, opened, keep, hold);
   }
 
-  order(order: Order): void {
+  order(order: KeepOrder): void {
     const effects: DeputyEffect[] = [];
     takeOrder(this.#deputy, order, this.#turnedAt, this.#now(), effects);
     this.#carryOut(effects, order.errand, order.errand);

@@ -1,7 +1,7 @@
 // An election by lease, for those who compare it with the protocols: N candidates of src/lease before one modelled store, whose first leader may crash.
 // The same machine, world and invariants as in the hunt; only the spec is written by hand.
 import { nextBetween, nextInteger } from "../../base/rng.ts";
-import type { Fault, FaultKind } from "./faults.ts";
+import type { Fault, LeaseFaultKind } from "./faults.ts";
 import { runWorld } from "./hunt.ts";
 import { CALM_NETWORK } from "../kernel/network.ts";
 import { CALM_STORE, type CandidateSpec, type WorldSpec } from "./spec.ts";
@@ -20,7 +20,7 @@ export interface LeaseChoices {
   readonly delayMs: readonly [number, number];
   /** What is done (crash, pause, cut), and to whom of 1…N; to the leader of that moment, if nobody is named. */
   readonly troubles: readonly {
-    readonly kind: FaultKind;
+    readonly kind: LeaseFaultKind;
     readonly atMs: number;
     readonly durationMs: number;
     readonly node?: number | undefined;

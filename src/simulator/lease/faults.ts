@@ -31,13 +31,13 @@ export const FAULT_KINDS = [
 ] as const;
 
 /** What can go wrong in a world of leases. */
-export type FaultKind = (typeof FAULT_KINDS)[number];
+export type LeaseFaultKind = (typeof FAULT_KINDS)[number];
 
 /** One fault of a world of leases: what happens, when, and to whom. */
 export interface Fault {
   /** Its number in the schedule as drawn; stays when others are taken out. */
   readonly index: number;
-  readonly kind: FaultKind;
+  readonly kind: LeaseFaultKind;
   readonly atMs: number;
   readonly durationMs: number;
   readonly amountMs: number;
@@ -49,8 +49,8 @@ export interface Fault {
   readonly waitsForElection: boolean;
 }
 
-export interface FaultPlan {
-  readonly kinds: readonly FaultKind[];
+export interface LeaseFaultPlan {
+  readonly kinds: readonly LeaseFaultKind[];
   readonly count: number;
   readonly untilMs: number;
   readonly durationMinMs: number;
@@ -59,7 +59,7 @@ export interface FaultPlan {
   readonly elections: number;
 }
 
-export function drawFaults(rng: Rng, plan: FaultPlan): readonly Fault[] {
+export function drawFaults(rng: Rng, plan: LeaseFaultPlan): readonly Fault[] {
   if (plan.kinds.length === 0) return [];
   const drawn = Array.from({ length: plan.count }, () => ({
     kind: nextOf(rng, plan.kinds),

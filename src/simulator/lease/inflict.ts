@@ -1,18 +1,18 @@
 // What each fault does to the processes, the store and the network of an election world, and what undoes it.
 import type { Counts } from "./counts.ts";
-import type { Fault, FaultKind } from "./faults.ts";
+import type { Fault, LeaseFaultKind } from "./faults.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { addressOf, STORE_ADDRESS } from "./messages.ts";
 import type { Nemesis, Victims } from "./nemesis.ts";
 import type { Network } from "../kernel/network.ts";
 import type { Ears, Observation } from "./observation.ts";
-import type { Process } from "./process.ts";
+import type { LeaseProcess } from "./process.ts";
 import type { StoreHost } from "./store-host.ts";
 import type { LeaseTrace } from "./trace.ts";
 
 type Undo = (() => void) | undefined;
 
-export interface Stage {
+export interface FaultedWorld {
   readonly kernel: Kernel;
   readonly network: Network;
   readonly store: StoreHost;
@@ -20,26 +20,26 @@ export interface Stage {
   readonly counts: Counts;
   readonly elections: readonly string[];
   /** By slot: the life that is lived there now. */
-  readonly processes: readonly Process[];
+  readonly processes: readonly LeaseProcess[];
   /** Puts a new life into a slot. */
   restart(slot: number): void;
   /** Puts a copy of a life into the slot that is kept for it. */
-  clone(original: Process): Process | undefined;
+  clone(original: LeaseProcess): LeaseProcess | undefined;
   observe(observation: Observation): void;
 }
 
 /** Whom a fault hits, and where. */
 interface Blow {
-  readonly stage: Stage;
-  readonly victim: Process;
+  readonly stage: FaultedWorld;
+  readonly victim: LeaseProcess;
   readonly election: string;
   readonly amountMs: number;
 }
 
 export class Inflictions implements Victims {
-  readonly #stage: Stage;
+  readonly #stage: FaultedWorld;
 
-  constructor(stage: Stage) {
+  constructor(stage: FaultedWorld) {
     this.#stage = stage;
   }
 
@@ -53,7 +53,7 @@ export class Inflictions implements Victims {
     return BLOWS[fault.kind]({ stage: this.#stage, victim, election, amountMs: fault.amountMs });
   }
 
-  #aim({ aimsAtLeader, slot }: Fault, election: string): Process | undefined {
+  #aim({ aimsAtLeader, slot }: Fault, election: string): LeaseProcess | undefined {
     const { processes } = this.#stage;
     const leader = aimsAtLeader ? processes.find((process) => process.leads(election)) : undefined;
     return leader ?? processes[slot];
@@ -74,7 +74,7 @@ export class Ambush {
   }
 }
 
-const BLOWS: Readonly<Record<FaultKind, (blow: Blow) => Undo>> = {
+const BLOWS: Readonly<Record<LeaseFaultKind, (blow: Blow) => Undo>> = {
   "cut-up": ({ stage, victim }) => cut(stage, [[addressOf(victim.who.slot), STORE_ADDRESS]]),
   "cut-down": ({ stage, victim }) => cut(stage, [[STORE_ADDRESS, addressOf(victim.who.slot)]]),
   cut: ({ stage, victim: { who } }) =>
@@ -131,7 +131,7 @@ function once(act: () => void): undefined {
   act();
 }
 
-function cut({ network }: Stage, directions: readonly (readonly [from: number, to: number])[]): Undo {
+function cut({ network }: FaultedWorld, directions: readonly (readonly [from: number, to: number])[]): Undo {
   for (const [from, to] of directions) network.cut(from, to);
   return () => {
     for (const [from, to] of directions) network.mend(from, to);
@@ -215,7 +215,7 @@ function clone({ stage, victim }: Blow): Undo {
 }
 
 /** A new life, unless there is one already. */
-function replace(stage: Stage, victim: Process): void {
+function replace(stage: FaultedWorld, victim: LeaseProcess): void {
   if (stage.processes[victim.who.slot] !== victim) return;
   if (victim.isAlive) victim.die();
   stage.restart(victim.who.slot);

@@ -3,7 +3,7 @@ import type { MemoWritten } from "../../lease/exchange.ts";
 import type { Answer, Request } from "../../lease/state.ts";
 import type { Shelf } from "../models/shelf.ts";
 import type { Counts } from "./counts.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { LeaseSurroundings } from "./surroundings.ts";
 
 export type MemoRequest = Extract<Request, { method: "writeMemo" | "readMemos" }>;
 
@@ -13,7 +13,7 @@ export function memoAnswer(
   request: MemoRequest,
   nowMs: number,
   isCalm: boolean,
-  world: Pick<Surroundings, "counts" | "kernel" | "observe">,
+  world: Pick<LeaseSurroundings, "counts" | "kernel" | "observe">,
 ): Answer {
   if (request.method === "readMemos") return { kind: "memos", memos: shelf.readMemos(request.name, request.key) };
   const { hold, key } = request.write;

@@ -155,10 +155,10 @@ export interface Judgement {
 /** What is done with each kind of observation, where it is heard at all. */
 export type Ears = { readonly [T in Observation["type"]]?: (observation: ObservationOf<T>) => void };
 
-export interface Listener {
+export interface ObservationListener {
   readonly hears: Ears;
 }
 
-export interface Invariant extends Listener {
+export interface LeaseInvariant extends ObservationListener {
   readonly name: string;
 }

@@ -24,7 +24,7 @@ export interface ProcessWorld {
 }
 
 /** What one life of one process begins with. */
-export interface Life {
+export interface ProcessLife {
   readonly who: Who;
   readonly spec: CandidateSpec;
   readonly settings: Settings;

@@ -9,9 +9,9 @@ import { createMachine, isHeld, nextWake, step } from "../../lease/machine.ts";
 import type { Settings } from "../../lease/settings.ts";
 import type { Answer, Effect, Input, Machine } from "../../lease/state.ts";
 import type { VirtualClock } from "../kernel/clock.ts";
-import { Backlog, type Happening } from "./backlog.ts";
+import { Backlog, type DeferredEvent } from "./backlog.ts";
 import { NO_DOMAIN } from "./guarantees.ts";
-import type { Awaited, Life, ProcessWorld } from "./process-world.ts";
+import type { Awaited, ProcessLife, ProcessWorld } from "./process-world.ts";
 import type { Actor, KernelEvent } from "../kernel/kernel.ts";
 import { addressOf, type AnswerMessage, type HintMessage, type RequestMessage, STORE_ADDRESS } from "./messages.ts";
 import type { Node } from "../kernel/network.ts";
@@ -21,13 +21,13 @@ import type { CandidateSpec } from "./spec.ts";
 import { Stamps } from "./stamps.ts";
 import { streamOfBeats } from "./streams.ts";
 import { type Loop, ThreadEnd } from "./thread-end.ts";
-import { Watches } from "./watches.ts";
-import { type Desk, type Shift, Work, type WorkEvent } from "./work.ts";
+import { SimulatedWatches } from "./watches.ts";
+import { type WorkHost, type Shift, SimulatedWork, type WorkEvent } from "./work.ts";
 
 /** A timer fires this much after its instant, so that rounding never makes it early. */
 const AFTER_MS = 1e-6;
 
-export class Process implements Actor, Node, Desk {
+export class LeaseProcess implements Actor, Node, WorkHost {
   readonly who: Who;
   readonly label: string;
   readonly #self: { readonly who: string; readonly slot: number };
@@ -38,12 +38,12 @@ export class Process implements Actor, Node, Desk {
   readonly #rng: Rng;
   readonly #machine: Machine;
   readonly #stamps: Stamps;
-  readonly #work: Work;
+  readonly #work: SimulatedWork;
   readonly #reports: Reports;
   /** Requests without an answer: never more than a few. */
   readonly #awaited: Awaited[] = [];
   readonly #backlog = new Backlog();
-  readonly #watches: Watches;
+  readonly #watches: SimulatedWatches;
   readonly #wants = new Map<Name, Input>();
   isClosing = false;
   #isAlive = true;
@@ -52,7 +52,7 @@ export class Process implements Actor, Node, Desk {
   #wakeAt = Infinity;
   #thread: ThreadEnd | undefined;
 
-  constructor(world: ProcessWorld, { who, spec, settings, clock, rng, machine }: Life) {
+  constructor(world: ProcessWorld, { who, spec, settings, clock, rng, machine }: ProcessLife) {
     this.#world = world;
     this.#self = { who: who.label, slot: who.slot };
     this.who = who;
@@ -63,8 +63,8 @@ export class Process implements Actor, Node, Desk {
     this.#rng = rng;
     this.#machine = machine ?? createMachine(settings, who.label, nextUint32(rng));
     this.#stamps = new Stamps(this.#machine, streamOfBeats(who));
-    this.#watches = new Watches(world, who);
-    this.#work = new Work(this, spec.work, spec.drainMs, rng);
+    this.#watches = new SimulatedWatches(world, who);
+    this.#work = new SimulatedWork(this, spec.work, spec.drainMs, rng);
     this.#reports = new Reports(world, who, spec, settings.margins.rho, this.#work);
     if (spec.renewal === "manual") this.#remindOfRenewal();
     if (spec.renewal === "thread") this.#startThread();
@@ -105,13 +105,13 @@ export class Process implements Actor, Node, Desk {
     this.#meet({ kind: "finish", subject: 0, payload: election });
   }
 
-  #meet(happening: Happening): void {
+  #meet(happening: DeferredEvent): void {
     if (!this.#isAlive) return;
     if (this.#backlog.isStanding) this.#backlog.wait(happening);
     else this.#dispatch(happening);
   }
 
-  #dispatch({ kind, subject, payload }: Happening): void {
+  #dispatch({ kind, subject, payload }: DeferredEvent): void {
     switch (kind) {
       case "wake":
         return this.#woken();
@@ -371,14 +371,14 @@ export class Process implements Actor, Node, Desk {
   }
 
   /** Another process that goes on from here. What was under way is answered to the original alone. */
-  copy(who: Who, clock: VirtualClock, rng: Rng): Process {
+  copy(who: Who, clock: VirtualClock, rng: Rng): LeaseProcess {
     const [spec, settings, machine] = [this.#spec, this.#settings, cloneGraph(this.#machine)];
-    const twin = new Process(this.#world, { who, spec, settings, clock, rng, machine });
+    const twin = new LeaseProcess(this.#world, { who, spec, settings, clock, rng, machine });
     twin.#goOn(this);
     return twin;
   }
 
-  #goOn(original: Process): void {
+  #goOn(original: LeaseProcess): void {
     const { kernel } = this.#world;
     for (const [name, input] of original.#wants) this.#wants.set(name, input);
     this.#watches.follow(original.#watches);

@@ -6,16 +6,16 @@ import { NO_DOMAIN } from "./guarantees.ts";
 import type { Who } from "./observation.ts";
 import type { ProcessWorld } from "./process-world.ts";
 import type { CandidateSpec } from "./spec.ts";
-import type { Work } from "./work.ts";
+import type { SimulatedWork } from "./work.ts";
 
 export class Reports {
   readonly #world: ProcessWorld;
   readonly #who: Who;
   readonly #spec: CandidateSpec;
   readonly #rho: number;
-  readonly #work: Work;
+  readonly #work: SimulatedWork;
 
-  constructor(world: ProcessWorld, who: Who, spec: CandidateSpec, rho: number, work: Work) {
+  constructor(world: ProcessWorld, who: Who, spec: CandidateSpec, rho: number, work: SimulatedWork) {
     this.#world = world;
     this.#who = who;
     this.#spec = spec;

@@ -6,7 +6,7 @@ import type { Hold, Kept, Name, Session, SessionSpec, Token } from "../../lease/
 import type { Answer, Request } from "../../lease/state.ts";
 import type { Shelf } from "../models/shelf.ts";
 import type { Kernel } from "../kernel/kernel.ts";
-import type { Audience } from "./audience.ts";
+import type { Watchers } from "./audience.ts";
 import type { Counts } from "./counts.ts";
 import { TOKEN_DOMAIN } from "./guarantees.ts";
 import type { Observation } from "./observation.ts";
@@ -22,7 +22,7 @@ interface Surroundings {
 interface RequestTarget {
   readonly shelf: Shelf;
   readonly domain: string;
-  readonly audience: Audience;
+  readonly audience: Watchers;
 }
 
 type Words = Extract<Request, { method: "askToLeave" | "invite" }>;

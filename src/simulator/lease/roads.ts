@@ -3,7 +3,7 @@
 import { nextChance } from "../../base/rng.ts";
 import type { Kept } from "../../lease/exchange.ts";
 import type { StoreSpec } from "./spec.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { LeaseSurroundings } from "./surroundings.ts";
 
 interface Way {
   readonly road: number;
@@ -12,13 +12,13 @@ interface Way {
 }
 
 export class Roads {
-  readonly #world: Surroundings;
+  readonly #world: LeaseSurroundings;
   readonly #relays: boolean;
   /** That a keep comes by another connection than the one before it. */
   readonly #chance: number;
   readonly #ways = new Map<string, Way>();
 
-  constructor(world: Surroundings, { keepProves, movesRoads = 0 }: StoreSpec) {
+  constructor(world: LeaseSurroundings, { keepProves, movesRoads = 0 }: StoreSpec) {
     this.#world = world;
     this.#relays = keepProves === "previous-send";
     this.#chance = movesRoads;

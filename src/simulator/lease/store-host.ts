@@ -28,7 +28,7 @@ import type {
 import type { Answer, Request } from "../../lease/state.ts";
 import type { VirtualClock } from "../kernel/clock.ts";
 import type { Actor, KernelEvent } from "../kernel/kernel.ts";
-import { Audience } from "./audience.ts";
+import { Watchers } from "./audience.ts";
 import { Backups, StaleCopy } from "./backups.ts";
 import { createShelf } from "./create-shelf.ts";
 import { Domain } from "./domain.ts";
@@ -41,7 +41,7 @@ import type { Node } from "../kernel/network.ts";
 import type { Meddling, Who } from "./observation.ts";
 import type { StoreSpec } from "./spec.ts";
 import { asWished, NOT_READY, pretended, withMet } from "./set-answers.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { LeaseSurroundings } from "./surroundings.ts";
 import { Witnesses } from "./witnesses.ts";
 
 /** An expiry is looked at this much after its instant, so that rounding never makes it early. */
@@ -49,7 +49,7 @@ const AFTER_MS = 1e-6;
 
 export class StoreHost implements Actor, Node {
   readonly clock: VirtualClock;
-  readonly #world: Surroundings;
+  readonly #world: LeaseSurroundings;
   readonly #spec: StoreSpec;
   readonly #elections: readonly Name[];
   #shelf: Shelf;
@@ -58,7 +58,7 @@ export class StoreHost implements Actor, Node {
   #isCalm = false;
   #paused = 0;
   readonly #waiting: RequestMessage[] = [];
-  readonly #audience: Audience;
+  readonly #audience: Watchers;
   readonly #tokens = new Map<string, Token>();
   readonly #sessionOf = new Map<string, string>();
   /** Session → when its last keep arrived, by the judging clock. */
@@ -75,7 +75,7 @@ export class StoreHost implements Actor, Node {
   readonly requests: Requests;
   readonly #witnesses: Witnesses;
 
-  constructor(world: Surroundings, spec: StoreSpec, clock: VirtualClock, elections: readonly Name[]) {
+  constructor(world: LeaseSurroundings, spec: StoreSpec, clock: VirtualClock, elections: readonly Name[]) {
     this.#elections = elections;
     this.#backups = new Backups(spec.forgetMs);
     this.#roads = new Roads(world, spec);
@@ -84,7 +84,7 @@ export class StoreHost implements Actor, Node {
       domain: this.#domain.name,
       audience: this.#audience,
     }));
-    this.#audience = new Audience(world, spec.wakes, (question) => this.#seen(this.#shelf.look(question, this.#now())));
+    this.#audience = new Watchers(world, spec.wakes, (question) => this.#seen(this.#shelf.look(question, this.#now())));
     this.#witnesses = new Witnesses(world);
     this.#world = world;
     this.#spec = spec;

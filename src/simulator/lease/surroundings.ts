@@ -6,7 +6,7 @@ import type { Counts } from "./counts.ts";
 import type { Observation } from "./observation.ts";
 import type { LeaseTrace } from "./trace.ts";
 
-export interface Surroundings {
+export interface LeaseSurroundings {
   readonly kernel: Kernel;
   readonly network: Network;
   readonly trace: LeaseTrace;

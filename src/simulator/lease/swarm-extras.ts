@@ -15,13 +15,13 @@
 //   bans       leaders ban the nodes of others, and lift bans
 //   replaced   an empty store takes the place of the one that candidates know
 import { nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../../base/rng.ts";
-import { drawFaults, type FaultPlan, withMore } from "./faults.ts";
+import { drawFaults, type LeaseFaultPlan, withMore } from "./faults.ts";
 import type { StoreSpec, WorldSpec } from "./spec.ts";
 import { streamOf } from "./streams.ts";
 
-type Plan = Omit<FaultPlan, "kinds" | "count">;
+type ExtraPlan = Omit<LeaseFaultPlan, "kinds" | "count">;
 
-export function withExtras(world: WorldSpec, plan: Plan): WorldSpec {
+export function withExtras(world: WorldSpec, plan: ExtraPlan): WorldSpec {
   const rng = streamOf(world.seed, "extras");
   const onKernel = nextChance(rng, 0.5) ? withKernel(world) : world;
   const store = {
@@ -68,12 +68,12 @@ function withKernel(world: WorldSpec): WorldSpec {
   };
 }
 
-function withCloses(world: WorldSpec, plan: Plan, rng: Rng): WorldSpec {
+function withCloses(world: WorldSpec, plan: ExtraPlan, rng: Rng): WorldSpec {
   const closes = drawFaults(rng, { ...plan, kinds: ["close"], count: nextInteger(rng, 1, 3) });
   return { ...world, label: `${world.label} closes`, faults: withMore(world.faults, closes) };
 }
 
-function withRequests(world: WorldSpec, plan: Plan): WorldSpec {
+function withRequests(world: WorldSpec, plan: ExtraPlan): WorldSpec {
   const rng = streamOf(world.seed, "requests");
   if (!nextChance(rng, 0.15) || !world.store.isFenced) return world;
   const requests = drawFaults(rng, { ...plan, kinds: ["ask"], count: nextInteger(rng, 2, 8) });
@@ -114,7 +114,7 @@ function withTenures(world: WorldSpec): WorldSpec {
 }
 
 /** Only where the store can pass them on. */
-function withInvitations(world: WorldSpec, plan: Plan): WorldSpec {
+function withInvitations(world: WorldSpec, plan: ExtraPlan): WorldSpec {
   const { shape, wakes, isFenced } = world.store;
   const rng = streamOf(world.seed, "invitations");
   if (!nextChance(rng, 0.35) || shape !== "race" || wakes !== "watch" || !isFenced) return world;
@@ -124,7 +124,7 @@ function withInvitations(world: WorldSpec, plan: Plan): WorldSpec {
 }
 
 /** After a replacement exclusion is not judged any more in a race, where versions may come again. So it is drawn mostly for lines. */
-function withReplacements(world: WorldSpec, plan: Plan): WorldSpec {
+function withReplacements(world: WorldSpec, plan: ExtraPlan): WorldSpec {
   const rng = streamOf(world.seed, "replacements");
   if (!nextChance(rng, world.store.shape === "line" ? 0.25 : 0.04)) return world;
   const replacements = drawFaults(rng, { ...plan, kinds: ["replace"], count: nextInteger(rng, 1, 2) });

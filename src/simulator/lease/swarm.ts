@@ -13,7 +13,7 @@ import { nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../../ba
 import type { Margins } from "../../lease/deadline.ts";
 import { paceOf } from "../../lease/settings.ts";
 import type { ClockSpec } from "../kernel/clock.ts";
-import { drawFaults, type FaultKind, type FaultPlan, withMore } from "./faults.ts";
+import { drawFaults, type LeaseFaultKind, type LeaseFaultPlan, withMore } from "./faults.ts";
 import { CALM_NETWORK, type NetworkSpec } from "../kernel/network.ts";
 import type { CandidateSpec, StoreSpec, WorldSpec } from "./spec.ts";
 import { grantedMs } from "./create-shelf.ts";
@@ -121,7 +121,7 @@ function withWeakKeeps(world: WorldSpec): WorldSpec {
  * Keeps swap over the beat that they know, where the layout is ours. Then nothing between a candidate and its store may double a request: the second one would be
  * refused, and its answer could come first.
  */
-function withBeats(world: WorldSpec, plan: Omit<FaultPlan, "kinds" | "count">): WorldSpec {
+function withBeats(world: WorldSpec, plan: Omit<LeaseFaultPlan, "kinds" | "count">): WorldSpec {
   const { store, network } = world;
   const rng = streamOf(world.seed, "clones");
   const isDrawn = nextChance(rng, 0.4);
@@ -137,7 +137,7 @@ function withBeats(world: WorldSpec, plan: Omit<FaultPlan, "kinds" | "count">): 
 }
 
 /** One candidate's machine is cloned, now and then, and its copy runs for long enough to be in everybody's way. */
-function withClones(world: WorldSpec, plan: Omit<FaultPlan, "kinds" | "count">, rng: Rng): WorldSpec {
+function withClones(world: WorldSpec, plan: Omit<LeaseFaultPlan, "kinds" | "count">, rng: Rng): WorldSpec {
   const slot = nextInteger(rng, 0, world.candidates.length - 1);
   const candidate = world.candidates[slot];
   if (candidate === undefined || candidate.renewal === "thread" || world.store.judge === "kernel") return world;
@@ -154,7 +154,7 @@ function withClones(world: WorldSpec, plan: Omit<FaultPlan, "kinds" | "count">, 
 }
 
 /** A loop may be blocked for longer than a thread waits for it. */
-function withThreads(world: WorldSpec, plan: Omit<FaultPlan, "kinds" | "count">): WorldSpec {
+function withThreads(world: WorldSpec, plan: Omit<LeaseFaultPlan, "kinds" | "count">): WorldSpec {
   const rng = streamOf(world.seed, "threads");
   if (!nextChance(rng, 0.15)) return world;
   const candidates = world.candidates.map((candidate) => {
@@ -293,9 +293,9 @@ function drawNetwork({ rng, mood, ttlMs }: Draw): NetworkSpec {
 }
 
 /** Which kinds of fault this world has at all. A kind listed twice is drawn twice as often. */
-function drawKinds({ rng, isControl, isQuick }: Draw, store: StoreSpec): readonly FaultKind[] {
+function drawKinds({ rng, isControl, isQuick }: Draw, store: StoreSpec): readonly LeaseFaultKind[] {
   if (isControl) return ["cut", "cut", "pause"];
-  const kinds: FaultKind[] = [
+  const kinds: LeaseFaultKind[] = [
     "cut",
     "cut-up",
     "cut-down",
@@ -310,7 +310,7 @@ function drawKinds({ rng, isControl, isQuick }: Draw, store: StoreSpec): readonl
     "finish",
   ];
   const chosen = kinds.filter(() => nextChance(rng, 0.5));
-  const rare: FaultKind[] = ["store-freeze", "delete-record", "end-session", "freeze"];
+  const rare: LeaseFaultKind[] = ["store-freeze", "delete-record", "end-session", "freeze"];
   chosen.push(...rare.filter(() => nextChance(rng, 0.25)));
   if (isQuick) chosen.push("cut", "cut");
   if (store.judge === "store-wall") chosen.push("jump");

@@ -3,7 +3,7 @@ import type { ConclaveEvent } from "../../lease/events.ts";
 import type { Claimed } from "../../lease/exchange.ts";
 import type { Answer, Request } from "../../lease/state.ts";
 import type { Trace } from "../kernel/trace.ts";
-import type { FaultKind } from "./faults.ts";
+import type { LeaseFaultKind } from "./faults.ts";
 
 /** What happened in a world of leases, one event at a time. */
 export type LeaseEvent = { readonly atMs: number } &
@@ -43,7 +43,7 @@ export type LeaseEvent = { readonly atMs: number } &
         readonly token: bigint;
         readonly verdict: string;
       }
-    | { readonly type: "fault"; readonly index: number; readonly kind: FaultKind; readonly who: string }
+    | { readonly type: "fault"; readonly index: number; readonly kind: LeaseFaultKind; readonly who: string }
     /** No more faults from here on. */
     | { readonly type: "calm" }
     /** All others withdraw. */

@@ -3,7 +3,7 @@ import type { Name, Question } from "../../lease/exchange.ts";
 import type { Who } from "./observation.ts";
 import type { ProcessWorld } from "./process-world.ts";
 
-export class Watches {
+export class SimulatedWatches {
   readonly #store: ProcessWorld["store"];
   readonly #who: Who;
   readonly #questions = new Map<Name, Question>();
@@ -29,7 +29,7 @@ export class Watches {
   }
 
   /** Watches what `other` does, besides it. */
-  follow(other: Watches): void {
+  follow(other: SimulatedWatches): void {
     for (const question of other.#questions.values()) this.watch(question);
   }
 }

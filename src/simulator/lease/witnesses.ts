@@ -2,16 +2,16 @@
 // the judge has heard confirms it, if the store has not forgotten or been replaced since; and not always: what answers may be another member, or another raft term.
 import { nextChance } from "../../base/rng.ts";
 import type { Claim, Claimed, Kept } from "../../lease/exchange.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { LeaseSurroundings } from "./surroundings.ts";
 
 const WITHHELD = 0.2;
 
 export class Witnesses {
   readonly #heard = new Set<string>();
-  readonly #world: Pick<Surroundings, "rng" | "counts">;
+  readonly #world: Pick<LeaseSurroundings, "rng" | "counts">;
   #given = 0;
 
-  constructor(world: Pick<Surroundings, "rng" | "counts">) {
+  constructor(world: Pick<LeaseSurroundings, "rng" | "counts">) {
     this.#world = world;
   }
 

@@ -7,10 +7,10 @@ import { NO_DOMAIN } from "./guarantees.ts";
 import type { WorkSpec } from "./spec.ts";
 
 /** What work needs of the process that it runs in. */
-export interface Desk {
+export interface WorkHost {
   readonly label: string;
   isHeld(election: Name, bid: Bid): boolean;
-  /** Has `kind` come to `Work.due` after a while, if the process still lives and runs by then. */
+  /** Has `kind` come to `SimulatedWork.due` after a while, if the process still lives and runs by then. */
   remind(afterMs: number, kind: WorkEvent, shift: Shift): void;
   write(election: Name, token: Token): void;
   /** Says something about itself beside its name, which is a claim of what it holds; or leaves a memo. */
@@ -29,15 +29,15 @@ export interface Shift {
   isOver: boolean;
 }
 
-export class Work {
-  readonly #desk: Desk;
+export class SimulatedWork {
+  readonly #desk: WorkHost;
   readonly #spec: WorkSpec;
   readonly #drainMs: number;
   readonly #rng: Rng;
   readonly #shifts = new Map<Name, Shift>();
   #memos = 0;
 
-  constructor(desk: Desk, spec: WorkSpec, drainMs: number, rng: Rng) {
+  constructor(desk: WorkHost, spec: WorkSpec, drainMs: number, rng: Rng) {
     this.#desk = desk;
     this.#spec = spec;
     this.#drainMs = drainMs;

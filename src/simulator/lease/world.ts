@@ -19,8 +19,8 @@ import { type Actor, Kernel, type KernelEvent } from "../kernel/kernel.ts";
 import { addressOf, STORE_ADDRESS } from "./messages.ts";
 import { Nemesis } from "./nemesis.ts";
 import { CALM_NETWORK, Network } from "../kernel/network.ts";
-import type { Judgement, Listener, Observation, Probes, Who } from "./observation.ts";
-import { Process } from "./process.ts";
+import type { Judgement, ObservationListener, Observation, Probes, Who } from "./observation.ts";
+import { LeaseProcess } from "./process.ts";
 import { promisesOf, successionMs } from "./promises.ts";
 import type { CandidateSpec, WorldSpec } from "./spec.ts";
 import { StoreHost } from "./store-host.ts";
@@ -42,13 +42,13 @@ export class World implements Actor {
   readonly counts: Counts = emptyCounts();
   readonly store: StoreHost;
   readonly writes: Writes;
-  readonly processes: Process[] = [];
+  readonly processes: LeaseProcess[] = [];
   readonly elections: readonly string[];
   readonly #lives: number[] = [];
   readonly #settings: readonly Settings[];
   readonly #clocks: VirtualClock[];
   /** By the number of each life. */
-  readonly #byNumber: Process[] = [];
+  readonly #byNumber: LeaseProcess[] = [];
   readonly #ears: ReadonlyMap<Observation["type"], readonly Ear[]>;
   readonly #judgedBy: readonly string[] | undefined;
   readonly #succession: { readonly isComplete: boolean };
@@ -160,7 +160,7 @@ export class World implements Actor {
     const who = this.#newLife(slot);
     const surroundings = { store: this.store, writes: this.writes, ...this.#surroundings() };
     const rng = streamOfLife(this.spec.seed, slot, who.life);
-    const process = new Process(surroundings, { who, spec: candidate, settings, clock, rng });
+    const process = new LeaseProcess(surroundings, { who, spec: candidate, settings, clock, rng });
     this.#settleIn(process);
     for (const name of this.elections) process.tell({ type: "stand", name, value: who.label });
   }
@@ -171,7 +171,7 @@ export class World implements Actor {
     return { number: this.#byNumber.length, slot, life, label: `c${slot}.${life}` };
   }
 
-  #settleIn(process: Process): void {
+  #settleIn(process: LeaseProcess): void {
     const { who } = process;
     this.processes[who.slot] = process;
     this.#byNumber[who.number] = process;
@@ -179,7 +179,7 @@ export class World implements Actor {
   }
 
   /** Undefined: there is no slot for a copy of it, or one lives there. */
-  clone(original: Process): Process | undefined {
+  clone(original: LeaseProcess): LeaseProcess | undefined {
     const slot = this.spec.candidates.findIndex(({ spareOf }) => spareOf === original.who.slot);
     if (slot < 0 || this.processes[slot]?.isAlive === true) return undefined;
     const who = this.#newLife(slot);
@@ -280,7 +280,7 @@ function settingsOf(
 type Ear = (observation: Observation) => void;
 
 /** In the order of the listeners. Each ear is called with observations of its own kind alone. */
-function byType(listeners: readonly Listener[]): Map<Observation["type"], Ear[]> {
+function byType(listeners: readonly ObservationListener[]): Map<Observation["type"], Ear[]> {
   const map = new Map<Observation["type"], Ear[]>();
   for (const { hears } of listeners)
     for (const [type, ear] of Object.entries(hears) as [Observation["type"], Ear][])

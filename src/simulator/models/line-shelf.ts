@@ -9,7 +9,7 @@ import type {
   Claimed,
   Hold,
   Kept,
-  Memo,
+  StoredMemo,
   MemoWrite,
   MemoWritten,
   Name,
@@ -204,7 +204,7 @@ export class LineShelf implements Shelf {
     return written;
   }
 
-  readMemos(name: Name, key: string | undefined): readonly Memo[] {
+  readMemos(name: Name, key: string | undefined): readonly StoredMemo[] {
     return this.#memos.read(name, key);
   }
 

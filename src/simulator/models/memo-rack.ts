@@ -2,21 +2,21 @@
 //
 // INVARIANT  a version names its write: the bid is unique for ever, the token tells two grants of one bid apart, n two writes of one term.
 import { bytesOf } from "../../base/text.ts";
-import type { Memo, MemoWrite, MemoWritten, Name, Version } from "../../lease/exchange.ts";
+import type { StoredMemo, MemoWrite, MemoWritten, Name, Version } from "../../lease/exchange.ts";
 import type { MemoBounds } from "../../lease/guarantee.ts";
 
 /** What the models keep, and so `memory:`. */
 export const MODEL_MEMOS: MemoBounds = { keys: 128, bytes: 65_536 };
 
 export class MemoRack {
-  readonly #memos = new Map<Name, Map<string, Memo>>();
+  readonly #memos = new Map<Name, Map<string, StoredMemo>>();
 
   /** Of a write whose session lives and whose seat shows its hold. */
   write({ hold, key, value, n, over }: MemoWrite): MemoWritten {
     const { name, token } = hold;
     if (token === undefined) return { kind: "seat-lost" };
     if (bytesOf(value) > MODEL_MEMOS.bytes) return full(`the memo "${key}" has more than ${MODEL_MEMOS.bytes} bytes.`);
-    const memos = this.#memos.get(name) ?? new Map<string, Memo>();
+    const memos = this.#memos.get(name) ?? new Map<string, StoredMemo>();
     const stands = memos.get(key);
     const version = `${token.bid}/${token.value}/${n}` as Version;
     if (stands?.version === version && stands.value === value) return { kind: "written", version };
@@ -28,7 +28,7 @@ export class MemoRack {
     return { kind: "written", version };
   }
 
-  read(name: Name, key: string | undefined): readonly Memo[] {
+  read(name: Name, key: string | undefined): readonly StoredMemo[] {
     const memos = [...(this.#memos.get(name)?.values() ?? [])].filter((memo) => key === undefined || memo.key === key);
     return memos.toSorted((a, b) => (a.key < b.key ? -1 : 1));
   }

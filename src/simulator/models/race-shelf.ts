@@ -11,7 +11,7 @@ import {
   type Claimed,
   type Hold,
   type Kept,
-  type Memo,
+  type StoredMemo,
   type MemoWrite,
   type MemoWritten,
   type Name,
@@ -239,7 +239,7 @@ export class RaceShelf implements Shelf {
     return written;
   }
 
-  readMemos(name: Name, key: string | undefined): readonly Memo[] {
+  readMemos(name: Name, key: string | undefined): readonly StoredMemo[] {
     return this.#memos.read(name, key);
   }
 

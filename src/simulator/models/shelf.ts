@@ -5,7 +5,7 @@ import type {
   Claimed,
   Hold,
   Kept,
-  Memo,
+  StoredMemo,
   MemoWrite,
   MemoWritten,
   Name,
@@ -28,7 +28,7 @@ export interface Shelf {
   /** Line: who stands behind the first, if that is the term of `token`. */
   showNext(name: Name, token: Token): Extract<ShownNext, { kind: "next" | "not-leading" }>;
   writeMemo(write: MemoWrite, nowMs: number): MemoWritten;
-  readMemos(name: Name, key: string | undefined): readonly Memo[];
+  readMemos(name: Name, key: string | undefined): readonly StoredMemo[];
   /** Whether a ban stands against the node of this session. */
   isBanned(session: string): boolean;
   /** An operator lifts every ban. */

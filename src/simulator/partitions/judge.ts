@@ -1,7 +1,7 @@
 // What judges a world of partitions: the promises of src/partitions, said once more without knowing how they are kept. It sees the works that begin and end, the chunks that the store has
 // applied, and the deadlines of all sessions, in true time.
 import type { Chunk, ChunkEntry } from "../../partitions/chunk.ts";
-import type { Layout } from "../../partitions/layout.ts";
+import type { PartitionLayout } from "../../partitions/layout.ts";
 import { compareRevisions, type Revision } from "../../partitions/revision.ts";
 import { Judge } from "../kernel/judge.ts";
 import type { SimSession } from "./store.ts";
@@ -18,16 +18,16 @@ export interface Handle {
 }
 
 export class PartitionJudge extends Judge {
-  readonly #layout: Layout;
+  readonly #layout: PartitionLayout;
   readonly #handles: Handle[][];
   readonly #newest: (Revision | undefined)[];
   /** `partition epoch` → the session that the store's chunk named. */
   readonly #named = new Map<string, string>();
-  /** Somebody has come, or was wished for, since everything was led and nothing moved. */
+  /** A member has come, or an operator has asked for something, since everything was led and nothing moved. */
   isCaused = true;
   #causedAtMs = 0;
 
-  constructor(layout: Layout, judgedBy: readonly string[] | undefined) {
+  constructor(layout: PartitionLayout, judgedBy: readonly string[] | undefined) {
     super(judgedBy);
     this.#layout = layout;
     this.#handles = Array.from({ length: layout.count }, () => []);
@@ -39,12 +39,12 @@ export class PartitionJudge extends Judge {
     this.#causedAtMs = nowMs;
   }
 
-  /** Everything is at rest. Writes of before may be on their way for so long. */
+  /** Everything is at rest. Earlier writes may be on their way until `latestMs`. */
   rest(nowMs: number, latestMs: number): void {
     if (nowMs - this.#causedAtMs > latestMs) this.isCaused = false;
   }
 
-  /** Believed by its process at this instant. A process that is stopped believes on. */
+  /** Whether its process believes at this instant that it holds it. A stopped process goes on believing. */
   static isHeld({ session, isOver }: Handle, nowMs: number): boolean {
     return !isOver && nowMs < session.deadlineMs;
   }
@@ -82,7 +82,7 @@ export class PartitionJudge extends Judge {
     }
   }
 
-  /** A crash, and a change of the controller, move nothing of the living. */
+  /** Neither a crash nor a change of the controller moves a partition of a living member. */
   #judgeMove(partition: number, old: ChunkEntry | undefined, entry: ChunkEntry, nowMs: number): void {
     const isRevoked = entry.revokedAt !== undefined && old?.revokedAt === undefined;
     if (isRevoked && !this.isCaused)

@@ -10,7 +10,7 @@ import {
   type ControllerState,
   createController,
   idsToWatch,
-  type SeenMember,
+  type SeatedMember,
   stepController,
 } from "../../partitions/controller.ts";
 import { chunksOf } from "../../partitions/layout.ts";
@@ -29,7 +29,7 @@ import type { PartitionWorld } from "./world.ts";
 
 const TIMEOUT_MS = 150;
 
-interface Standing {
+interface SeatStanding {
   readonly token: number;
   readonly ref: SessionRef;
   readonly machine: MemberState;
@@ -47,7 +47,7 @@ export class PartitionProcess extends Process {
   readonly #world: PartitionWorld;
   isStaying = true;
   session: SimSession | undefined;
-  standing: Standing | undefined;
+  standing: SeatStanding | undefined;
   office: Office | undefined;
   readonly #handles = new Map<number, Handle>();
 
@@ -61,7 +61,7 @@ export class PartitionProcess extends Process {
     return this.isAlive && this.pauses === 0 && this.cuts === 0;
   }
 
-  /** Law 8: nobody stands again before the work of an earlier term has settled. */
+  /** A process does not stand again before the work of an earlier term has settled (law 8). */
   get isEligible(): boolean {
     return this.isAble && this.isStaying && this.standing === undefined && this.#handles.size === 0;
   }
@@ -92,14 +92,14 @@ export class PartitionProcess extends Process {
     this.readChunks();
   }
 
-  /** The session's signal aborts: everything stops, and is given back when it has settled. */
+  /** The session's signal aborts: everything stops, and the session is given back when all work has settled. */
   leave(): void {
     this.#input({ type: "leave" });
     this.office = undefined;
     this.#rest();
   }
 
-  /** As the real host: asks the session's term first. Once its signal has aborted, nothing is begun. */
+  /** Like the real host, it asks the session's term first. Once its signal has aborted, nothing is begun. */
   #input(input: MemberInput): void {
     const { standing } = this;
     if (standing === undefined) return;
@@ -107,7 +107,7 @@ export class PartitionProcess extends Process {
     for (const effect of stepMember(standing.machine, input)) this.#carryOut(standing, effect);
   }
 
-  #carryOut(standing: Standing, effect: MemberEffect): void {
+  #carryOut(standing: SeatStanding, effect: MemberEffect): void {
     switch (effect.type) {
       case "begin":
         return this.#begin(standing, effect.partition, effect.epoch);
@@ -119,7 +119,7 @@ export class PartitionProcess extends Process {
     }
   }
 
-  #begin({ ref }: Standing, partition: number, epoch: Handle["epoch"]): void {
+  #begin({ ref }: SeatStanding, partition: number, epoch: Handle["epoch"]): void {
     const { session } = this;
     if (session === undefined) return;
     const handle: Handle = { partition, who: this.who, session, sessionKey: ref.key, epoch, isOver: false };
@@ -146,7 +146,7 @@ export class PartitionProcess extends Process {
     });
   }
 
-  /** Everything of a session that was left has settled: it is given back. */
+  /** All work of a session that was left has settled: the session is given back. */
   #rest(): void {
     const { standing, session } = this;
     if (standing === undefined || !standing.machine.hasLeft || this.#handles.size > 0) return;
@@ -251,7 +251,7 @@ export class PartitionProcess extends Process {
   }
 
   /** What the world shows of it to a controller. */
-  asSeen(acks: readonly Ack[]): SeenMember | undefined {
+  asSeen(acks: readonly Ack[]): SeatedMember | undefined {
     return this.standing && { session: this.standing.ref, weight: 1, acks };
   }
 }

@@ -11,7 +11,7 @@ export function isAtRest(world: PartitionWorld): boolean {
   const { store, wishes } = world;
   if (wishes.draining.size > 0 || wishes.transfers.size > 0 || unledAt(world).length > 0) return false;
   const loads = new Map(world.seen().map(({ session }) => [session.key, 0]));
-  // Who has just come is not seen yet.
+  // A member that has just come is not seen yet.
   if (store.members.filter(({ isHeld }) => isHeld).length !== loads.size) return false;
   for (const { value } of store.controller.memos.values())
     for (const { owner, revokedAt } of value.entries) {

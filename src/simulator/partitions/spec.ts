@@ -1,21 +1,21 @@
 // A world of partitions, drawn from one seed: how many members and partitions, how the store answers, and which faults befall the members.
 import { createRng, nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../../base/rng.ts";
-import type { Layout } from "../../partitions/layout.ts";
-import type { Links } from "../kernel/request.ts";
+import type { PartitionLayout } from "../../partitions/layout.ts";
+import type { RequestLinks } from "../kernel/request.ts";
 import type { TaskFault, TaskSpec } from "../kernel/task-world.ts";
 
-export interface PartitionWorldSpec extends TaskSpec, Links {
+export interface PartitionWorldSpec extends TaskSpec, RequestLinks {
   readonly members: number;
-  readonly layout: Layout;
+  readonly layout: PartitionLayout;
   readonly movesAtOnce: number;
   readonly ttlMs: number;
   readonly drainMs: number;
   /** How long work goes on after its signal has aborted. */
   readonly stopMaxMs: number;
-  /** Work that goes on for much longer. */
+  /** The chance of work that goes on for much longer. */
   readonly deafChance: number;
   readonly faults: readonly PartitionFault[];
-  /** Long after the calm has begun: everything must be led. Then one member is killed. */
+  /** Long after the calm has begun everything must be led. Then one member is killed. */
   readonly killAtMs: number;
 }
 
@@ -23,7 +23,7 @@ export type PartitionFaultKind = "kill" | "pause" | "cut" | "leave" | "drain" | 
 
 export interface PartitionFault extends TaskFault {
   readonly kind: PartitionFaultKind;
-  /** Undefined: the controller then. */
+  /** Undefined: the process that is the controller at that instant. */
   readonly who: number | undefined;
   readonly partition: number;
   readonly lastsMs: number;

@@ -1,8 +1,8 @@
-// The store of a world of partitions: a seat for each member and one for the controller, whose terms have growing tokens, and memos beside them that only the term in the seat can write. Exclusion
-// at a seat is not what is tested here (the lease world does that): a seat simply grants no term before the last one is over.
+// The store of a world of partitions: a seat for each member and one for the controller, whose terms have growing tokens, and memos beside them that only the term in the seat can write. This world does
+// not test exclusion at a seat (the lease world does that): a seat simply grants no term before the last one is over.
 import type { Chunk } from "../../partitions/chunk.ts";
 import type { Ack } from "../../partitions/member.ts";
-import { type Memo, type MemoAnswer, type MemoWrite, writeMemo } from "../kernel/memo.ts";
+import { type ModelMemo, type MemoAnswer, type ModelMemoWrite, writeMemo } from "../kernel/memo.ts";
 
 /** A session of a process at the store. Its holder believes in it until `deadlineMs`; the store waits at least so long. */
 export interface SimSession {
@@ -14,7 +14,7 @@ export interface SimSession {
 export class PartitionSeat<V> {
   token = 0;
   holder: SimSession | undefined;
-  readonly memos: Map<number, Memo<V>> = new Map();
+  readonly memos: Map<number, ModelMemo<V>> = new Map();
 
   get isHeld(): boolean {
     return this.holder !== undefined && !this.holder.isEnded;
@@ -29,7 +29,7 @@ export class PartitionSeat<V> {
     if (token === this.token) this.holder = undefined;
   }
 
-  write(key: number, write: MemoWrite<V>): MemoAnswer {
+  write(key: number, write: ModelMemoWrite<V>): MemoAnswer {
     const { memo, answer } = writeMemo(this.memos.get(key), this.isHeld ? this.token : undefined, write);
     if (memo !== undefined) this.memos.set(key, memo);
     return answer;

@@ -1,6 +1,6 @@
-// What a hunt for partitions has exercised. A hunt in which nobody was paused while it led, nothing was revoked and no write came late has tested nothing.
+// What a hunt for partitions has exercised. A hunt in which no leader was paused, nothing was revoked and no write came late has tested nothing.
 
-/** In a thousand seeds, at least. */
+/** The least counts in a thousand seeds. */
 export const PARTITION_MINIMA = {
   begun: 10_000,
   sessions: 3000,

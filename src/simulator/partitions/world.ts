@@ -1,10 +1,10 @@
 // The world of partitions: processes that run the real machines, seats with their memos, faults, and a calm at the end in which everything must be led, and be led again after one more death.
 import { nextBetween, nextOf } from "../../base/rng.ts";
 import type { Chunk } from "../../partitions/chunk.ts";
-import { NO_WISHES, type SeenMember, type Wishes } from "../../partitions/controller.ts";
+import { NO_WISHES, type SeatedMember, type OperatorWishes } from "../../partitions/controller.ts";
 import type { Ack } from "../../partitions/member.ts";
-import type { MemoAnswer, MemoWrite } from "../kernel/memo.ts";
-import { CALM_LINKS, type Links } from "../kernel/request.ts";
+import type { MemoAnswer, ModelMemoWrite } from "../kernel/memo.ts";
+import { CALM_LINKS, type RequestLinks } from "../kernel/request.ts";
 import { TaskWorld, type TaskWorldOptions } from "../kernel/task-world.ts";
 import { PartitionJudge } from "./judge.ts";
 import { PartitionProcess } from "./process.ts";
@@ -20,8 +20,8 @@ export class PartitionWorld extends TaskWorld<PartitionWorldSpec, PartitionEvent
   readonly judge: PartitionJudge;
   readonly processes: readonly PartitionProcess[];
   readonly #sessions = new Set<SimSession>();
-  wishes: Wishes = NO_WISHES;
-  links: Links;
+  wishes: OperatorWishes = NO_WISHES;
+  links: RequestLinks;
 
   constructor(spec: PartitionWorldSpec, options: TaskWorldOptions) {
     super(spec, options, { stream: 92, minima: PARTITION_MINIMA });
@@ -58,7 +58,7 @@ export class PartitionWorld extends TaskWorld<PartitionWorldSpec, PartitionEvent
 
   // ---- the store
 
-  assign(index: number, write: MemoWrite<Chunk>): MemoAnswer {
+  assign(index: number, write: ModelMemoWrite<Chunk>): MemoAnswer {
     const seat = this.store.controller;
     const old = seat.memos.get(index)?.value;
     const answer = seat.write(index, write);
@@ -81,14 +81,14 @@ export class PartitionWorld extends TaskWorld<PartitionWorldSpec, PartitionEvent
     for (const process of this.processes) this.later(nextBetween(this.rng, 0, 5), process, () => process.readChunks());
   }
 
-  state(who: number, write: MemoWrite<readonly Ack[]>): MemoAnswer {
+  state(who: number, write: ModelMemoWrite<readonly Ack[]>): MemoAnswer {
     const answer = this.store.members[who]?.write(0, write) ?? { is: "seat-lost" };
     if (answer.is === "seat-lost") this.count("acks refused to a replaced session");
     return answer;
   }
 
   /** What a look shows: those in their seats, with what this very term has said. */
-  seen(): readonly SeenMember[] {
+  seen(): readonly SeatedMember[] {
     return this.processes.flatMap((process) => {
       const seat = this.store.members[process.who];
       const memo = seat?.memos.get(0);
@@ -129,7 +129,7 @@ export class PartitionWorld extends TaskWorld<PartitionWorldSpec, PartitionEvent
     return session;
   }
 
-  /** To the member itself, or to the controller that stands there for the proof; it gives the seat back at once. */
+  /** Grants the seat to the member itself, or to the controller that stands there for the proof; the controller gives it back at once. */
   #grantMember(process: PartitionProcess): void {
     const seat = this.store.members[process.who];
     if (seat === undefined || seat.isHeld) return;

@@ -1,5 +1,6 @@
-// Writes memos of one key in one term, as the lease machine does: one at a time, in the order of the calls; without an answer the same again, with the same n; of those that wait, all are written.
-import type { MemoAnswer, MemoWrite } from "../kernel/memo.ts";
+// Writes memos of one key in one term, as the lease machine does: one at a time, in the order of the calls. Without an answer the same write is sent
+// again, with the same n. All writes that wait are written.
+import type { MemoAnswer, ModelMemoWrite } from "../kernel/memo.ts";
 
 export interface Asks {
   ask<A>(atStore: () => A, onAnswer: (answer: A) => void, onTimeout?: () => void): void;
@@ -7,7 +8,7 @@ export interface Asks {
 
 export class Writer<V> {
   readonly #token: number;
-  readonly #send: (write: MemoWrite<V>) => MemoAnswer;
+  readonly #send: (write: ModelMemoWrite<V>) => MemoAnswer;
   readonly #asker: Asks;
   readonly #whenLost: () => unknown;
   readonly #waiting: { readonly value: V; readonly whenWritten: (() => void) | undefined }[] = [];
@@ -15,7 +16,7 @@ export class Writer<V> {
   #n = 0;
   #isBusy = false;
 
-  constructor(token: number, send: (write: MemoWrite<V>) => MemoAnswer, asker: Asks, whenLost: () => unknown) {
+  constructor(token: number, send: (write: ModelMemoWrite<V>) => MemoAnswer, asker: Asks, whenLost: () => unknown) {
     this.#token = token;
     this.#send = send;
     this.#asker = asker;
@@ -35,7 +36,7 @@ export class Writer<V> {
     this.#try({ token: this.#token, n: this.#n, over: this.over, value: next.value }, next.whenWritten);
   }
 
-  #try(write: MemoWrite<V>, then: (() => void) | undefined): void {
+  #try(write: ModelMemoWrite<V>, then: (() => void) | undefined): void {
     this.#asker.ask(
       () => this.#send(write),
       (answer) => {

@@ -1,11 +1,11 @@
 // One election from a spec to a result: who leads, what it cost, what was broken. A run ends when nothing is left to happen, or, for a protocol that
 // goes on for ever, when all agree after the last scheduled action; at the latest after `maxMs`.
-import { type NodeId, type Settings, settingsOf } from "../../protocols/node.ts";
+import { type NodeId, type NodeSettings, settingsOf } from "../../protocols/node.ts";
 import type { Scheduled } from "./actions.ts";
 import type { Invariant } from "./invariants/invariant.ts";
 import type { Violation } from "../kernel/hunt.ts";
 import { fixedLatency } from "../kernel/latency.ts";
-import { Pace } from "./pace.ts";
+import { PaceCheck } from "./pace.ts";
 import type { ProtocolSpec } from "./spec.ts";
 import type { AnySubject } from "./subject.ts";
 import { subjectNamed } from "./subjects/index.ts";
@@ -50,7 +50,7 @@ export interface ElectionOptions {
 
 const MAX_MS = 60_000;
 
-type Choices = Partial<Omit<ProtocolSpec, "protocol" | "settings">> & { readonly settings?: Settings };
+type Choices = Partial<Omit<ProtocolSpec, "protocol" | "settings">> & { readonly settings?: NodeSettings };
 
 /** A complete spec: fixed latency of 10 ms, perfect links, disks of no latency, unless something else is chosen. */
 export function specOf(name: string, choices: Choices = {}): ProtocolSpec {
@@ -85,7 +85,7 @@ export function runElection(spec: ProtocolSpec, options: ElectionOptions = {}): 
   const votes = new VoteCounter();
   const lastActionMs = Math.max(0, ...spec.schedule.map(({ atMs }) => atMs));
   const isPerpetual = isWithoutEnd(world.subject, spec);
-  const pace = new Pace(world);
+  const pace = new PaceCheck(world);
   while (world.kernel.nextAtMs <= maxMs && world.step()) {
     pace.look();
     votes.look(world);

@@ -2,7 +2,7 @@
 // event, and then a liveness phase: a random core of members is mended and started, everybody else is shut out for good, and the core must agree on one
 // leader in the time the protocol promises, and keep it. A permanent fault outside the core finds livelocks that healing everything would hide.
 import { createRng, nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../../base/rng.ts";
-import { type NodeId, type Settings, settingsOf } from "../../protocols/node.ts";
+import { type NodeId, type NodeSettings, settingsOf } from "../../protocols/node.ts";
 import type { Hunted, HuntOptions, Violation } from "../kernel/hunt.ts";
 import type { Action, Scheduled } from "./actions.ts";
 import { specOf } from "./election.ts";
@@ -249,7 +249,7 @@ function drawAttribute({ electsBy }: AnySubject, id: NodeId, rng: Rng): number {
   return electsBy === "attribute" && nextChance(rng, 0.5) ? nextInteger(rng, 1, 9) : id;
 }
 
-function drawWorldLatency(subject: AnySubject, settings: Settings, rng: Rng): Latency {
+function drawWorldLatency(subject: AnySubject, settings: NodeSettings, rng: Rng): Latency {
   const maxMs = subject.delayMaxMs(settings);
   if (!subject.tolerates.slowness)
     return nextOf(rng, [
@@ -267,11 +267,11 @@ function drawWorldLatency(subject: AnySubject, settings: Settings, rng: Rng): La
 }
 
 /** In the liveness phase messages are as quick as the protocol's timeouts were chosen for. */
-function calmLatency(settings: Settings, subject: AnySubject): Latency {
+function calmLatency(settings: NodeSettings, subject: AnySubject): Latency {
   return uniformLatency(0, subject.delayMaxMs(settings));
 }
 
-function drawDisk(subject: AnySubject, settings: Settings, rng: Rng): Latency {
+function drawDisk(subject: AnySubject, settings: NodeSettings, rng: Rng): Latency {
   const maxMs = subject.delayMaxMs(settings);
   return subject.tolerates.slowness
     ? nextOf(rng, [fixedLatency(0), uniformLatency(0, maxMs), uniformLatency(0, maxMs * 4)])

@@ -2,21 +2,21 @@
 import { clonePlain } from "../../base/clone.ts";
 import type { Violation } from "../kernel/hunt.ts";
 import type { Message, NodeId } from "../../protocols/node.ts";
-import type { AcceptedWrite, Hearing, HostEvent, Invariant, View } from "./invariants/invariant.ts";
+import type { AcceptedWrite, Hearing, HostEvent, Invariant, WorldView } from "./invariants/invariant.ts";
 import type { Member } from "./member.ts";
 
-interface Judge {
+interface InvariantJudge {
   readonly invariant: Invariant;
   readonly memory: object;
 }
 
-type Moment = "sent" | "announced" | "after" | "started" | "written" | "hosted" | "atRest";
+type JudgedMoment = "sent" | "announced" | "after" | "started" | "written" | "hosted" | "atRest";
 
-interface Hearer extends Judge {
+interface Hearer extends InvariantJudge {
   readonly look: Hearing<object, object, Message, unknown>;
 }
 
-function byType(judges: readonly Judge[]): ReadonlyMap<string, readonly Hearer[]> {
+function byType(judges: readonly InvariantJudge[]): ReadonlyMap<string, readonly Hearer[]> {
   const hearers = new Map<string, Hearer[]>();
   for (const judge of judges)
     for (const [type, look] of Object.entries(judge.invariant.received ?? {}))
@@ -26,19 +26,19 @@ function byType(judges: readonly Judge[]): ReadonlyMap<string, readonly Hearer[]
 
 export class Judges {
   readonly violations: Violation[] = [];
-  readonly #all: readonly Judge[];
-  readonly #sent: readonly Judge[];
+  readonly #all: readonly InvariantJudge[];
+  readonly #sent: readonly InvariantJudge[];
   /** By type of message: most types concern one judge, or none. */
   readonly #received: ReadonlyMap<string, readonly Hearer[]>;
-  readonly #announced: readonly Judge[];
-  readonly #after: readonly Judge[];
-  readonly #started: readonly Judge[];
-  readonly #written: readonly Judge[];
-  readonly #hosted: readonly Judge[];
-  readonly #view: View;
+  readonly #announced: readonly InvariantJudge[];
+  readonly #after: readonly InvariantJudge[];
+  readonly #started: readonly InvariantJudge[];
+  readonly #written: readonly InvariantJudge[];
+  readonly #hosted: readonly InvariantJudge[];
+  readonly #view: WorldView;
 
-  constructor(view: View, judges: readonly Judge[]) {
-    const those = (moment: Moment): readonly Judge[] =>
+  constructor(view: WorldView, judges: readonly InvariantJudge[]) {
+    const those = (moment: JudgedMoment): readonly InvariantJudge[] =>
       judges.filter(({ invariant }) => invariant[moment] !== undefined);
     this.#view = view;
     this.#all = judges;
@@ -51,14 +51,14 @@ export class Judges {
     this.#hosted = those("hosted");
   }
 
-  static of(view: View, invariants: readonly Invariant[]): Judges {
+  static of(view: WorldView, invariants: readonly Invariant[]): Judges {
     return new Judges(
       view,
       invariants.map((invariant) => ({ invariant, memory: invariant.remember(view.nodes) })),
     );
   }
 
-  fork(view: View): Judges {
+  fork(view: WorldView): Judges {
     const fork = new Judges(
       view,
       this.#all.map(({ invariant, memory }) => ({ invariant, memory: clonePlain(memory) })),

@@ -19,7 +19,7 @@ export interface HeldMessage extends Held {
 }
 
 /** What becomes of a message at its send. */
-export type Fate = "sent" | "doubled" | "lost" | "cut" | "held";
+export type MessageFate = "sent" | "doubled" | "lost" | "cut" | "held";
 
 /** Later than what was before on the same link by so much, where order is kept. */
 const BEHIND_MS = 1e-6;
@@ -66,7 +66,7 @@ export class Links extends Routes<HeldMessage> {
     this.#partitions = [];
   }
 
-  fateOf(from: NodeId, to: NodeId): Fate {
+  fateOf(from: NodeId, to: NodeId): MessageFate {
     if (this.isCut(from, to)) return "cut";
     const { lossChance, duplicateChance } = this.spec;
     if (lossChance > 0 && nextFraction(this.#rng) < lossChance) return "lost";

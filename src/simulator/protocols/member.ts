@@ -13,7 +13,7 @@ import { type HostSurroundings, Replica } from "./replica.ts";
 import type { AnySubject } from "./subject.ts";
 
 /** A member's wishes, as the world carries them out. */
-export interface Surroundings extends HostSurroundings {
+export interface MemberSurroundings extends HostSurroundings {
   readonly nowMs: number;
   send(from: Member, to: NodeId, message: Message): void;
   wake(atMs: number, member: Member, slot: number): void;
@@ -59,7 +59,7 @@ export class Member implements LogEffects, SeenMember {
   leader: NodeId = NOBODY;
   term = 0;
   disk: Disk;
-  readonly #world: Surroundings;
+  readonly #world: MemberSurroundings;
   /** Slot → true time at which it is due. */
   readonly #due: Float64Array;
   /** Slot → true time of the live wake-up. */
@@ -67,7 +67,7 @@ export class Member implements LogEffects, SeenMember {
   readonly #kinds: number;
   readonly #waiting: Waiting[] = [];
 
-  constructor(world: Surroundings, subject: AnySubject, spec: MemberSpec) {
+  constructor(world: MemberSurroundings, subject: AnySubject, spec: MemberSpec) {
     const { node } = subject;
     this.#world = world;
     this.subject = subject;
@@ -83,7 +83,7 @@ export class Member implements LogEffects, SeenMember {
     this.replica = this.#host();
   }
 
-  fork(world: Surroundings): Member {
+  fork(world: MemberSurroundings): Member {
     const fork = new Member(world, this.subject, this.spec);
     const { life, startedMs, isUp, isPaused, resumedMs, role, leader, term } = this;
     Object.assign(fork, {

@@ -4,7 +4,7 @@ import type { ProtocolWorld } from "./world.ts";
 
 const WINDOW_MS = 1;
 
-export class Pace {
+export class PaceCheck {
   readonly #world: ProtocolWorld;
   /** Everybody talks to everybody, several times over. */
   readonly #eventsMax: number;

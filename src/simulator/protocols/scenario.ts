@@ -6,13 +6,13 @@
 //   step 3               three events                   status · messages · state 2      who believes what · sent so far · a node's state
 //   fork a · back a      keep a copy · return to it     expect leader=4 | leader=none | leaders=2,5 | violations=one-leader | violations=none
 //   crash 3 · partition majority · hold 1>2 · tell 1 suspect 5 …                         every action of actions.ts
-import { type NodeId, type Setting, type Settings } from "../../protocols/node.ts";
+import { type NodeId, type NodeSetting, type NodeSettings } from "../../protocols/node.ts";
 import { parseAction } from "./actions.ts";
 import { checkNodes, checkSpec } from "./check-spec.ts";
 import { formatMs, parseMs } from "../kernel/durations.ts";
 import { isWithoutEnd, specOf } from "./election.ts";
 import { parseLatency } from "../kernel/latency.ts";
-import { Pace } from "./pace.ts";
+import { PaceCheck } from "./pace.ts";
 import type { ProtocolSpec } from "./spec.ts";
 import type { AnySubject } from "./subject.ts";
 import { subjectNamed } from "./subjects/index.ts";
@@ -69,7 +69,7 @@ export function parseSetting(
   node: AnySubject["node"],
   name: string,
   text: string,
-): readonly [name: string, value: Setting] {
+): readonly [name: string, value: NodeSetting] {
   const timed = `${name}Ms`;
   if (Object.hasOwn(node.parameters, timed)) return [timed, parseMs(text)];
   const parameter = Object.hasOwn(node.parameters, name) ? node.parameters[name] : undefined;
@@ -224,7 +224,7 @@ function runUntil(world: ProtocolWorld, until: string | undefined, maxMs: number
     if (until === "rest" || until === undefined) return false;
     throw new RangeError(`run until=${until}: leader, rest or violation`);
   };
-  const pace = new Pace(world);
+  const pace = new PaceCheck(world);
   while (!isReached() && world.kernel.nextAtMs <= maxMs && world.step()) pace.look();
 }
 
@@ -271,7 +271,7 @@ function specFrom(name: string, words: readonly string[]): ProtocolSpec {
     take("fenced"),
     take("disk"),
   ];
-  const settings: Settings = Object.fromEntries(
+  const settings: NodeSettings = Object.fromEntries(
     [...options].map(([key, value = ""]) => parseSetting(node, key, value)),
   );
   return checkSpec({

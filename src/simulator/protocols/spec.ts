@@ -1,5 +1,5 @@
 // What a world of a protocol is made of, complete and as plain data. The same spec gives the same run, byte for byte.
-import type { NodeId, Settings } from "../../protocols/node.ts";
+import type { NodeId, NodeSettings } from "../../protocols/node.ts";
 import type { Scheduled } from "./actions.ts";
 import type { Latency } from "../kernel/latency.ts";
 import type { LinkSpec } from "./links.ts";
@@ -13,7 +13,7 @@ export interface ProtocolSpec {
   readonly nodes: number;
   readonly seed: number;
   /** Complete. */
-  readonly settings: Settings;
+  readonly settings: NodeSettings;
   readonly links: LinkSpec;
   readonly diskLatency: Latency;
   /** Whether a crash loses unsynced writes. */

@@ -5,7 +5,7 @@
 // different types. That is sound because a world takes the node and the invariants from one subject, and gives none of them a state of another.
 import type { Rng } from "../../base/rng.ts";
 import type { LogNode, LogPlace, StateMachine } from "../../protocols/log-node.ts";
-import type { Command, Message, NodeId, ProtocolNode, Settings } from "../../protocols/node.ts";
+import type { Command, Message, NodeId, ProtocolNode, NodeSettings } from "../../protocols/node.ts";
 import type { Invariant } from "./invariants/invariant.ts";
 
 /** What may happen without breaking the node's promises. The hunt draws only such faults; transcripts show what the others do. */
@@ -54,9 +54,9 @@ export interface Liveness {
   /** A majority that can talk is enough; otherwise all members that are up must be able to talk. */
   readonly needs: "majority" | "everybody";
   /** Within this time after everything was repaired, all agree on one leader. */
-  withinMs(settings: Settings, nodes: number): number;
+  withinMs(settings: NodeSettings, nodes: number): number;
   /** Whether that holds under these settings; the hunt judges only safety under others. If absent: under all. */
-  isPromised?(settings: Settings): boolean;
+  isPromised?(settings: NodeSettings): boolean;
   /** Whether it also holds while others are half connected: heard by those who can talk, or hearing them. If absent: it does. */
   readonly enduresHalfCuts?: boolean;
   /** Members without whom nothing is promised. If absent: there are none. */
@@ -73,11 +73,11 @@ export interface Telling<Told extends Command> {
 export interface LogHunt<Image = unknown, Machine extends object = object, Proposal = unknown, Kept = unknown> {
   readonly machine: StateMachine<Machine, Proposal, Kept>;
   /** A client proposes or reads so often. */
-  clientEveryMs(settings: Settings): number;
+  clientEveryMs(settings: NodeSettings): number;
   /** `serial` is different for each proposal of a world. */
   drawProposal(rng: Rng, serial: number): Proposal;
   /** A host takes a snapshot when the log has so many entries. */
-  compactAfter(settings: Settings): number;
+  compactAfter(settings: NodeSettings): number;
   /** Whether this disk has that entry, or a snapshot that includes it. */
   holds(image: Image | undefined, place: LogPlace): boolean;
 }
@@ -94,16 +94,16 @@ export interface SubjectCore<
   readonly invariants: readonly Invariant<object, State, Sent, Image>[];
   readonly tolerates: Tolerance;
   /** The greatest delay of a message under which the promises hold, where `tolerates.slowness` is false. */
-  delayMaxMs(settings: Settings): number;
+  delayMaxMs(settings: NodeSettings): number;
   readonly liveness: Liveness;
   /** Goes on for ever (heartbeats), so a run ends when all agree; else a run ends when nothing is left to happen. */
-  isPerpetual(settings: Settings): boolean;
+  isPerpetual(settings: NodeSettings): boolean;
   /** What makes a member the best one; "any": any member may win. */
   readonly electsBy: "id" | "attribute" | "any";
   /** Who is told to `campaign` at the start of a run that names no initiators. */
   readonly initiators: "all" | "first" | "none";
   /** Changes to the defaults for one world of the hunt: a detector that listens, extreme timeouts. If absent: the defaults. */
-  drawSettings?(rng: Rng): Settings;
+  drawSettings?(rng: Rng): NodeSettings;
 }
 
 /** How a node is hunted: which faults it tolerates, which invariants judge it, when it must have agreed. */

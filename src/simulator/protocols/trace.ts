@@ -4,7 +4,7 @@ import type { Message, NodeId, Role } from "../../protocols/node.ts";
 import type { Trace } from "../kernel/trace.ts";
 import type { Action } from "./actions.ts";
 import type { HostEvent } from "./invariants/invariant.ts";
-import type { Fate } from "./links.ts";
+import type { MessageFate } from "./links.ts";
 
 /** What happened in a world of a protocol, one event at a time. */
 export type ProtocolEvent = { readonly atMs: number } & (
@@ -15,7 +15,7 @@ export type ProtocolEvent = { readonly atMs: number } & (
       readonly id: number;
       readonly from: NodeId;
       readonly to: NodeId;
-      readonly fate: Fate;
+      readonly fate: MessageFate;
       readonly message: Message;
     }
   | {
@@ -132,7 +132,7 @@ function describeHost(event: HostEvent): string {
   }
 }
 
-const FATES: Readonly<Record<Fate, string>> = {
+const FATES: Readonly<Record<MessageFate, string>> = {
   sent: "",
   doubled: "  (twice)",
   lost: "  (lost)",

@@ -5,13 +5,13 @@ import { type Message, NOBODY, type NodeId, type Role } from "../../protocols/no
 import type { Actor, Kernel, KernelEvent } from "../kernel/kernel.ts";
 import type { Action } from "./actions.ts";
 import { Clients } from "./clients.ts";
-import type { AcceptedWrite, HostEvent, Invariant, View } from "./invariants/invariant.ts";
+import type { AcceptedWrite, HostEvent, Invariant, WorldView } from "./invariants/invariant.ts";
 import type { Violation } from "../kernel/hunt.ts";
 import { Judges } from "./judges.ts";
 import { drawLatency } from "../kernel/latency.ts";
 import { changeLinks } from "./link-actions.ts";
 import type { Links } from "./links.ts";
-import { Member, type Surroundings } from "./member.ts";
+import { Member, type MemberSurroundings } from "./member.ts";
 import { clientsLuck, forkParts, newParts, type Parts } from "./parts.ts";
 import { hashOf } from "./replica.ts";
 import type { LockedResource } from "./locked-resource.ts";
@@ -19,7 +19,7 @@ import { NODES_MAX, type ProtocolSpec } from "./spec.ts";
 import type { ProtocolTrace } from "./trace.ts";
 import { type AnySubject, commandOf } from "./subject.ts";
 import { subjectNamed } from "./subjects/index.ts";
-import { attend, type Errand, releaseErrand } from "./writers.ts";
+import { attend, type WriterErrand, releaseErrand } from "./writers.ts";
 
 /** What is recorded of a world, and who judges it. */
 export interface WorldOptions {
@@ -33,7 +33,7 @@ interface Count {
 }
 
 /** A world of members that speak a protocol. */
-export class ProtocolWorld implements Actor, Surroundings, View {
+export class ProtocolWorld implements Actor, MemberSurroundings, WorldView {
   readonly spec: ProtocolSpec;
   readonly subject: AnySubject;
   readonly nodes: number;
@@ -187,7 +187,7 @@ export class ProtocolWorld implements Actor, Surroundings, View {
     else if (kind === "action") this.apply(event.payload as Action);
     else if (kind === "suspect") this.#suspect(this.member(subject), event.detail);
     else if (kind === "client" || kind === "compact") this.clients?.attend(kind, subject, event.payload);
-    else attend(this, kind as Errand, this.member(subject), event.detail);
+    else attend(this, kind as WriterErrand, this.member(subject), event.detail);
   }
 
   #arrive(from: NodeId, to: NodeId, message: Message, id: number): void {

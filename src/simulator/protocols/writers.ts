@@ -11,7 +11,7 @@ import type { ProtocolSpec } from "./spec.ts";
 import type { ProtocolTrace } from "./trace.ts";
 
 /** At the member: elected, granted, next-write, refusal. At address 0: ask, write. */
-export type Errand = "elected" | "ask" | "granted" | "next-write" | "write" | "refusal";
+export type WriterErrand = "elected" | "ask" | "granted" | "next-write" | "write" | "refusal";
 
 interface Surroundings extends Actor {
   readonly kernel: Kernel;
@@ -26,7 +26,7 @@ interface Surroundings extends Actor {
 const RESOURCE = 0;
 
 /** `detail` is the token; for `next-write` the number of the write loop. */
-export function attend(world: Surroundings, errand: Errand, member: Member, detail: number): void {
+export function attend(world: Surroundings, errand: WriterErrand, member: Member, detail: number): void {
   const { resource, kernel, trace, spec } = world;
   const { nowMs } = kernel;
   switch (errand) {
@@ -60,11 +60,11 @@ export function attend(world: Surroundings, errand: Errand, member: Member, deta
 
 /** What waits on a held link to or from the resource. */
 interface HeldErrand extends Message {
-  readonly type: Errand;
+  readonly type: WriterErrand;
   readonly detail: number;
 }
 
-function travel(world: Surroundings, { id }: Member, errand: Errand, detail: number): void {
+function travel(world: Surroundings, { id }: Member, errand: WriterErrand, detail: number): void {
   const [from, to] = errand === "ask" || errand === "write" ? [id, RESOURCE] : [RESOURCE, id];
   const fate = world.links.fateOf(from, to);
   if (fate === "held") {
@@ -74,7 +74,7 @@ function travel(world: Surroundings, { id }: Member, errand: Errand, detail: num
   if (fate === "doubled") arrive(world, from, to, errand, detail);
 }
 
-function arrive(world: Surroundings, from: NodeId, to: NodeId, errand: Errand, detail: number): void {
+function arrive(world: Surroundings, from: NodeId, to: NodeId, errand: WriterErrand, detail: number): void {
   const { kernel, links } = world;
   const member = from === RESOURCE ? to : from;
   kernel.schedule(links.arrivalMs(from, to, kernel.nowMs), world, errand, member, undefined, detail);

@@ -5,7 +5,7 @@ import type { Plan } from "../../schedule/machine.ts";
 import type { Mark } from "../../schedule/mark.ts";
 
 /** One begin of a slot. */
-export interface Run {
+export interface SlotAttempt {
   readonly slotMs: number;
   readonly token: number;
   outcome: "running" | "done" | "failed" | "stopped" | "died";
@@ -31,7 +31,7 @@ export interface SlotLists {
 
 export class ScheduleJudge extends Judge {
   readonly #plan: Plan;
-  readonly runs: Map<number, Run[]> = new Map();
+  readonly runs: Map<number, SlotAttempt[]> = new Map();
   /** Slots that a term has marked before their work, by token: the last one. */
   readonly #marked = new Map<number, number>();
   /** Every slot that was marked before its work. */
@@ -55,7 +55,7 @@ export class ScheduleJudge extends Judge {
     else if (this.#plan.mark === "after" && mark.state !== "initial") this.#pass(mark, token, atMs);
   }
 
-  /** The slot that the same term marked before has run, or the term would not have gone on. */
+  /** The slot that the same term marked before has run; otherwise the term would not have gone on. */
   #take(slotMs: number, token: number, atMs: number): void {
     const before = this.#marked.get(token);
     if (before !== undefined && !this.#hasEnded(before, token))
@@ -75,9 +75,9 @@ export class ScheduleJudge extends Judge {
     );
   }
 
-  begun({ who, token, slotMs, wallMs, isLeading, markAtGrant, isAlone }: Begun, atMs: number): Run {
+  begun({ who, token, slotMs, wallMs, isLeading, markAtGrant, isAlone }: Begun, atMs: number): SlotAttempt {
     const earlier = this.runs.get(slotMs) ?? [];
-    const run: Run = { slotMs, token, outcome: "running" };
+    const run: SlotAttempt = { slotMs, token, outcome: "running" };
     this.runs.set(slotMs, [...earlier, run]);
     const story = (what: string): string => `process ${who} begins ${slotMs} in term ${token}: ${what}`;
     if (!isLeading) this.find("begun-while-led", story("it does not lead"), atMs);
@@ -93,10 +93,10 @@ export class ScheduleJudge extends Judge {
     return run;
   }
 
-  /** Lost: begun or marked, and never brought to an end. Repeated: begun more than once. */
+  /** A slot is lost if it was begun or marked, and never brought to an end. It is repeated if it was begun more than once. */
   lists(): SlotLists {
     const slots = [...new Set([...this.runs.keys(), ...this.#taken])].toSorted((a, b) => a - b);
-    const runsOf = (slotMs: number): readonly Run[] => this.runs.get(slotMs) ?? [];
+    const runsOf = (slotMs: number): readonly SlotAttempt[] => this.runs.get(slotMs) ?? [];
     const hasRun = (slotMs: number): boolean =>
       runsOf(slotMs).some(({ outcome }) => outcome === "done" || outcome === "failed");
     return {

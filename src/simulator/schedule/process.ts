@@ -6,7 +6,7 @@ import { Process } from "../kernel/process.ts";
 import { journeyOver, send } from "../kernel/request.ts";
 import {
   AWAY,
-  type News,
+  type SlotNews,
   type ScheduleEffect,
   type ScheduleInput,
   type ScheduleState,
@@ -14,14 +14,14 @@ import {
   wakeAtMs,
 } from "../../schedule/machine.ts";
 import type { Mark } from "../../schedule/mark.ts";
-import type { Run } from "./judge.ts";
+import type { SlotAttempt } from "./judge.ts";
 import type { ScheduleWorld } from "./world.ts";
 
 /** A term as its holder sees it. */
 export interface SimTerm {
   readonly token: number;
   readonly markAtGrant: Mark | undefined;
-  /** In true time. The holder's own clock is not what is tested here. */
+  /** In true time. This world does not test the holder's own clock. */
   deadlineMs: number;
   isResigned: boolean;
   /** The machine has been told that it is over. */
@@ -29,12 +29,12 @@ export interface SimTerm {
   n: number;
   lastSent: Mark | undefined;
   over: number | undefined;
-  /** The latest time of day that was read in it: a clock may be set back after a slot was chosen. */
+  /** The latest time of day that was read in this term: a clock may be set back after a slot was chosen. */
   latestWallMs: number;
 }
 
 const TIMEOUT_MS = 300;
-/** As the real host: the wall clock is looked at again after a while, because it may have been set. */
+/** Like the real host, the process reads the wall clock again after a while, because it may have been set. */
 const LONGEST_WAIT_MS = 1500;
 
 export class ScheduleProcess extends Process {
@@ -43,7 +43,7 @@ export class ScheduleProcess extends Process {
   wallOffsetMs: number;
   term: SimTerm | undefined;
   state: ScheduleState = AWAY;
-  #run: Run | undefined;
+  #run: SlotAttempt | undefined;
   #isDeaf = false;
   #pending = 0;
   #wakes = 0;
@@ -144,7 +144,7 @@ export class ScheduleProcess extends Process {
     }
   }
 
-  #hear(news: News): void {
+  #hear(news: SlotNews): void {
     this.#world.note({ is: "news", who: this.who, news, token: this.term?.token });
     if (news.is === "begun" && news.isCatchUp) this.#world.count("catch-ups");
     if (news.is === "missed") this.#world.count("left out", news.count);
@@ -154,7 +154,7 @@ export class ScheduleProcess extends Process {
 
   // ---- requests
 
-  /** A mark that is sent again keeps its number: the store takes the second for the first. */
+  /** A mark that is sent again keeps its number: the store takes the second write for the first. */
   #write(term: SimTerm, mark: Mark): void {
     const isAgain = term.lastSent === mark;
     if (!isAgain) term.n++;
@@ -211,16 +211,16 @@ export class ScheduleProcess extends Process {
     this.#world.later(nextBetween(rng, 0, this.#world.workMaxMs), this, () => this.#settle(run, outcome));
   }
 
-  #stopSoon(run: Run): void {
+  #stopSoon(run: SlotAttempt): void {
     const { rng, spec } = this.#world;
     const outcome = nextChance(rng, 0.3) ? "done" : "stopped";
     this.#world.later(nextBetween(rng, 0, spec.drainMs), this, () => this.#settle(run, outcome));
   }
 
-  #settle(run: Run, outcome: "done" | "failed" | "stopped"): void {
+  #settle(run: SlotAttempt, outcome: "done" | "failed" | "stopped"): void {
     if (this.#run !== run) return;
     this.#run = undefined;
-    // As the real host has it: what rejects after its signal aborted was stopped.
+    // As in the real host, work that rejects after its signal aborted was stopped.
     const settled = outcome === "failed" && this.term?.hasLeft !== false ? "stopped" : outcome;
     run.outcome = settled;
     if (settled === "done" && this.term?.hasLeft === true && this.isHeld()) this.#world.count("done in the drain");

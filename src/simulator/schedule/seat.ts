@@ -1,13 +1,13 @@
-// The store of a world of schedules: one seat, whose terms have growing tokens, and one memo beside it. Exclusion is not what is tested here (the lease world does that), so the seat simply
-// grants no term before the last one is over; what may go wrong are requests, answers, processes and clocks.
+// The store of a world of schedules: one seat, whose terms have growing tokens, and one memo beside it. This world does not test exclusion (the lease world does that), so the seat simply
+// grants no term before the last one is over. Requests, answers, processes and clocks may fail.
 import type { Mark } from "../../schedule/mark.ts";
-import { type Memo, type MemoAnswer, type MemoWrite, writeMemo } from "../kernel/memo.ts";
+import { type ModelMemo, type MemoAnswer, type ModelMemoWrite, writeMemo } from "../kernel/memo.ts";
 
 export class ScheduleSeat {
-  /** Of the present term; it is over when `isHeld` is false. */
+  /** The token of the present term; the term is over when `isHeld` is false. */
   token = 0;
   isHeld = false;
-  memo: Memo<Mark> | undefined;
+  memo: ModelMemo<Mark> | undefined;
 
   grant(): number {
     this.isHeld = true;
@@ -18,7 +18,7 @@ export class ScheduleSeat {
     if (token === this.token) this.isHeld = false;
   }
 
-  write(write: MemoWrite<Mark>): MemoAnswer {
+  write(write: ModelMemoWrite<Mark>): MemoAnswer {
     const { memo, answer } = writeMemo(this.memo, this.isHeld ? this.token : undefined, write);
     this.memo = memo;
     return answer;

@@ -2,14 +2,14 @@
 import { createRng, nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../../base/rng.ts";
 import type { Plan } from "../../schedule/machine.ts";
 import { everyInterval } from "../../schedule/slots.ts";
-import type { Links } from "../kernel/request.ts";
+import type { RequestLinks } from "../kernel/request.ts";
 import type { TaskFault, TaskSpec } from "../kernel/task-world.ts";
 
 export const EVERY_MS = 1000;
 /** The wall clock that is right shows this at the beginning. Not a slot. */
 export const START_WALL_MS = 1_000_000_300;
 
-export interface ScheduleWorldSpec extends TaskSpec, Links {
+export interface ScheduleWorldSpec extends TaskSpec, RequestLinks {
   readonly plan: Plan;
   /** How far the wall clock of each process is from the right time at first. */
   readonly wallOffsetsMs: readonly number[];
@@ -29,7 +29,7 @@ export interface ScheduleFault extends TaskFault {
   /** Undefined: the process that leads then. */
   readonly who: number | undefined;
   readonly lastsMs: number;
-  /** Of "set-clock". */
+  /** For "set-clock": by how much the clock is set. */
   readonly byMs: number;
 }
 

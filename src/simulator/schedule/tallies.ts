@@ -1,6 +1,6 @@
 // What a hunt for schedules has exercised. A hunt in which nothing was lost, repeated or left unanswered has tested nothing.
 
-/** In a thousand seeds, at least. */
+/** The least counts in a thousand seeds. */
 export const SCHEDULE_MINIMA = {
   begun: 10_000,
   ran: 10_000,

@@ -1,5 +1,5 @@
 // What happens in a world of schedules, as typed events, and each as a line to read. `who` is the number of a process.
-import type { News } from "../../schedule/machine.ts";
+import type { SlotNews } from "../../schedule/machine.ts";
 import type { Mark } from "../../schedule/mark.ts";
 import type { MemoAnswer } from "../kernel/memo.ts";
 import type { ScheduleFaultKind } from "./spec.ts";
@@ -22,7 +22,7 @@ export type ScheduleHappening =
       readonly answer: MemoAnswer["is"];
     }
   /** What the machine of a process tells, as its user would hear it; `token` is of the term in which it does so. */
-  | { readonly is: "news"; readonly who: number; readonly news: News; readonly token: number | undefined }
+  | { readonly is: "news"; readonly who: number; readonly news: SlotNews; readonly token: number | undefined }
   /** At the end: how many slots ran, which were lost, which ran more than once. */
   | {
       readonly is: "slots";

@@ -1,8 +1,8 @@
 // The world of schedules: processes that run the real machine, one seat with its memo, faults, and a calm at the end in which what was left undone must be made up for.
 import { nextBetween, nextOf } from "../../base/rng.ts";
 import type { Mark } from "../../schedule/mark.ts";
-import type { MemoAnswer, MemoWrite } from "../kernel/memo.ts";
-import { CALM_LINKS, type Links } from "../kernel/request.ts";
+import type { MemoAnswer, ModelMemoWrite } from "../kernel/memo.ts";
+import { CALM_LINKS, type RequestLinks } from "../kernel/request.ts";
 import { TaskWorld, type TaskWorldOptions } from "../kernel/task-world.ts";
 import { ScheduleJudge } from "./judge.ts";
 import { ScheduleProcess } from "./process.ts";
@@ -17,7 +17,7 @@ export class ScheduleWorld extends TaskWorld<ScheduleWorldSpec, ScheduleEvent, S
   readonly seat: ScheduleSeat = new ScheduleSeat();
   readonly judge: ScheduleJudge;
   readonly #processes: readonly ScheduleProcess[];
-  links: Links;
+  links: RequestLinks;
   workMaxMs: number;
 
   constructor(spec: ScheduleWorldSpec, options: TaskWorldOptions) {
@@ -49,7 +49,7 @@ export class ScheduleWorld extends TaskWorld<ScheduleWorldSpec, ScheduleEvent, S
 
   // ---- the seat
 
-  write(write: MemoWrite<Mark>): MemoAnswer {
+  write(write: ModelMemoWrite<Mark>): MemoAnswer {
     const old = this.seat.memo?.value;
     const answer = this.seat.write(write);
     this.note({ is: "mark", mark: write.value, token: write.token, n: write.n, answer: answer.is });
@@ -92,7 +92,7 @@ export class ScheduleWorld extends TaskWorld<ScheduleWorldSpec, ScheduleEvent, S
     this.later(this.spec.ttlMs / 6, undefined, () => this.#keep(process, token));
   }
 
-  /** Of terms whose holder was killed: until when the seat is waited for. */
+  /** For terms whose holder was killed: until when the seat is kept. */
   readonly #orphanedAt = new Map<number, number>();
 
   // ---- faults
@@ -131,7 +131,7 @@ export class ScheduleWorld extends TaskWorld<ScheduleWorldSpec, ScheduleEvent, S
     this.note({ is: "calm" });
   }
 
-  /** Clocks are right, works are short, nothing has failed for long: the mark is at the last slot, unless a clock that was wrong has moved it into the future. */
+  /** Clocks are right, works are short, nothing has failed for long. So the mark is at the last slot, unless a clock that was wrong has moved it into the future. */
   protected override judgeAtRest(): void {
     const mark = this.seat.memo?.value;
     const nowMs = this.rightWallMs();

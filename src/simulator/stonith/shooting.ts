@@ -7,7 +7,7 @@ import type { Aim } from "./judge.ts";
 import { SimAgent } from "./machine-room.ts";
 import type { MemberTerm, SimMember } from "./member.ts";
 
-interface Shot {
+interface SimulatedShot {
   readonly term: MemberTerm;
   readonly aim: Aim;
   readonly errand: number;
@@ -20,7 +20,7 @@ const SLOW_DEATH_CHANCE = 0.1;
 
 export class Shooting {
   readonly #member: SimMember;
-  #shot: Shot | undefined;
+  #shot: SimulatedShot | undefined;
 
   constructor(member: SimMember) {
     this.#member = member;
@@ -34,7 +34,7 @@ export class Shooting {
     const { world } = this.#member;
     world.count("shots");
     const aim: Aim = { by: term.stint, node, intent };
-    const shot: Shot = { term, aim, errand, agent: undefined, isOver: false };
+    const shot: SimulatedShot = { term, aim, errand, agent: undefined, isOver: false };
     this.#shot = shot;
     this.#member.ask(
       () => ({ record: world.store.record?.value, bans: world.store.bans }),
@@ -49,7 +49,7 @@ export class Shooting {
   }
 
   /** Between the last look and the start of the agent there is nothing to ask; and a machine may be paused in between. */
-  #decided(shot: Shot): void {
+  #decided(shot: SimulatedShot): void {
     const { world, name } = this.#member;
     const { pending } = world.node(name);
     pending.add(shot.aim);
@@ -60,7 +60,7 @@ export class Shooting {
     });
   }
 
-  #start(shot: Shot): void {
+  #start(shot: SimulatedShot): void {
     const { world, name } = this.#member;
     const agent = new SimAgent(shot.aim);
     shot.agent = agent;
@@ -94,7 +94,7 @@ export class Shooting {
     this.#kill(shot);
   }
 
-  #kill(shot: Shot): void {
+  #kill(shot: SimulatedShot): void {
     const { world } = this.#member;
     const { agent } = shot;
     if (agent === undefined || !agent.isAlive) return;
@@ -104,7 +104,7 @@ export class Shooting {
   }
 
   /** SAFETY: what the agent said does not count. The device is asked. */
-  #agentGone(shot: Shot): void {
+  #agentGone(shot: SimulatedShot): void {
     const { world } = this.#member;
     if (shot.isOver) {
       if (this.#member.term === shot.term && this.#isQuiet(shot))
@@ -119,13 +119,13 @@ export class Shooting {
     });
   }
 
-  #isQuiet({ aim }: Shot): boolean {
+  #isQuiet({ aim }: SimulatedShot): boolean {
     return !this.#member.world
       .node(this.#member.name)
       .aims.some(({ intent, by }) => intent === aim.intent && isSameStint(by, aim.by));
   }
 
-  #end(shot: Shot, ended: Ended): void {
+  #end(shot: SimulatedShot, ended: Ended): void {
     if (shot.isOver) return;
     shot.isOver = true;
     if (this.#shot === shot) this.#shot = undefined;

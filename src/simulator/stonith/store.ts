@@ -1,7 +1,7 @@
 // The store of a world of STONITH: one seat, memos beside it that only the term in the seat can write, bans, and notes. Nothing is granted to a banned node, and nothing is taken from one.
 import type { StonithRecord } from "../../stonith/record.ts";
 import type { Notes } from "../../stonith/words.ts";
-import { type Memo, type MemoAnswer, type MemoWrite, writeMemo } from "../kernel/memo.ts";
+import { type ModelMemo, type MemoAnswer, type ModelMemoWrite, writeMemo } from "../kernel/memo.ts";
 import { SimSeat } from "../kernel/seat.ts";
 
 /** Notes that are forgotten cost time, and nothing else. */
@@ -16,8 +16,8 @@ export interface NodeSession {
 
 export class StonithStore<P extends { readonly incarnation: number }> {
   readonly seat: SimSeat<P> = new SimSeat();
-  record: Memo<StonithRecord> | undefined;
-  readonly #bans = new Map<string, Memo<boolean>>();
+  record: ModelMemo<StonithRecord> | undefined;
+  readonly #bans = new Map<string, ModelMemo<boolean>>();
   sessions: readonly NodeSession[] = [];
   notes: Notes = { settled: [], gone: [] };
 
@@ -33,7 +33,7 @@ export class StonithStore<P extends { readonly incarnation: number }> {
     return this.#bans.get(node)?.version;
   }
 
-  writeRecord(node: string, write: MemoWrite<StonithRecord>): MemoAnswer {
+  writeRecord(node: string, write: ModelMemoWrite<StonithRecord>): MemoAnswer {
     if (this.isBanned(node)) return { is: "seat-lost" };
     const { memo, answer } = writeMemo(this.record, this.seat.holder?.token, write);
     this.record = memo;
@@ -41,7 +41,7 @@ export class StonithStore<P extends { readonly incarnation: number }> {
   }
 
   /** A ban, or its lift. */
-  writeBan(node: string, target: string, write: MemoWrite<boolean>): MemoAnswer {
+  writeBan(node: string, target: string, write: ModelMemoWrite<boolean>): MemoAnswer {
     if (this.isBanned(node) || target === node) return { is: "seat-lost" };
     const { memo, answer } = writeMemo(this.#bans.get(target), this.seat.holder?.token, write);
     if (memo !== undefined) this.#bans.set(target, memo);
@@ -60,7 +60,7 @@ export class StonithStore<P extends { readonly incarnation: number }> {
   endSessions(
     node: string,
     target: string,
-    write: MemoWrite<boolean>,
+    write: ModelMemoWrite<boolean>,
   ): { readonly answer: MemoAnswer; readonly ended: readonly NodeSession[] } {
     if (!this.isBanned(target)) return { answer: { is: "conflict" }, ended: [] };
     const answer = this.writeBan(node, target, write);

@@ -3,7 +3,7 @@ import { nextBetween, nextChance } from "../../base/rng.ts";
 import { isSameStint, type Stint, type StonithRecord } from "../../stonith/record.ts";
 import type { StonithOrder } from "../../stonith/orders.ts";
 import type { StonithSight } from "../../stonith/words.ts";
-import type { MemoAnswer, MemoWrite } from "../kernel/memo.ts";
+import type { MemoAnswer, ModelMemoWrite } from "../kernel/memo.ts";
 import type { SeatHolder } from "../kernel/seat.ts";
 import { SeatWorld } from "../kernel/seat-world.ts";
 import type { TaskWorldOptions } from "../kernel/task-world.ts";
@@ -93,7 +93,7 @@ export class StonithWorld extends SeatWorld<StonithWorldSpec, StonithEvent, Ston
     return this.leads(this.store.seat, member);
   }
 
-  writeRecord(member: SimMember, write: MemoWrite<StonithRecord>): MemoAnswer {
+  writeRecord(member: SimMember, write: ModelMemoWrite<StonithRecord>): MemoAnswer {
     const old = this.store.record?.value;
     const answer = this.store.writeRecord(member.name, write);
     if (answer.is === "seat-lost") this.count("records refused to a replaced leader");
@@ -119,7 +119,7 @@ export class StonithWorld extends SeatWorld<StonithWorldSpec, StonithEvent, Ston
       if (id.startsWith("c")) this.count(isDone ? "confirmations by a human" : "confirmations refused");
   }
 
-  writeBan(member: SimMember, target: string, write: MemoWrite<boolean>): MemoAnswer {
+  writeBan(member: SimMember, target: string, write: ModelMemoWrite<boolean>): MemoAnswer {
     const wasBanned = this.store.isBanned(target);
     const answer = this.store.writeBan(member.name, target, write);
     if (answer.is !== "written" || !answer.isApplied) return answer;
@@ -133,7 +133,7 @@ export class StonithWorld extends SeatWorld<StonithWorldSpec, StonithEvent, Ston
     return answer;
   }
 
-  endSessions(member: SimMember, target: string, write: MemoWrite<boolean>): MemoAnswer {
+  endSessions(member: SimMember, target: string, write: ModelMemoWrite<boolean>): MemoAnswer {
     const { answer, ended } = this.store.endSessions(member.name, target, write);
     if (answer.is !== "written") return answer;
     if (ended.length > 0) this.note({ is: "ends-sessions", node: member.name, target });

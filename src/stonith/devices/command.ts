@@ -1,4 +1,4 @@
-// A command of the operator: two argument lists, one to ask and one to order. `{node}` in an argument becomes the name of the node. No shell is involved.
+// A device made of two commands of the operator: one argument list asks, the other orders. `{node}` in an argument becomes the name of the node. No shell is involved.
 //
 //   status   exit code 0: on; 2 AND the word "off" on stdout: off; everything else: unknown
 //   off      exit code 0: the order was taken; everything else: unknown
@@ -15,7 +15,7 @@ export interface CommandOptions {
   readonly name: string;
   readonly status: Argv;
   readonly off: Argv;
-  /** Variables for both: texts, or secrets. */
+  /** Variables for both commands: texts, or secrets. */
   readonly env?: Readonly<Record<string, string | SecretSource>> | undefined;
 }
 

@@ -1,8 +1,9 @@
 // Any installed fence-agent (fence_aws, fence_gce, fence_azure_arm, fence_vmware_rest, fence_apc_snmp, …): one protocol for all of them. Parameters go to its stdin as `key=value` lines, never to its
 // command line, so that nobody reads a password in `ps`.
 //
-//   status   exit code 0 and "Status: ON"; exit code 2 and "Status: OFF". Both, because Python itself exits with 2 when it cannot open a file, and a shell on a syntax error
-//   off      exit code 0: taken. It is verified by asking, whatever the agent says
+//   status   exit code 0 and "Status: ON" is on; exit code 2 and "Status: OFF" is off. Both are needed, because Python exits with 2 when it cannot
+//   open a file, and a shell on a syntax error
+//   off      exit code 0: the order was taken. Whether the node is off is asked afterwards, whatever the agent says
 //
 // SAFETY: an agent ignores a parameter that it does not know, and without `action` it REBOOTS. So every parameter is checked against the agent's own metadata before anything is started (problemsOfParameters),
 // and `action` is always sent, last, by us.
@@ -53,7 +54,7 @@ function linesOf(parameters: Parameters): { readonly lines: readonly string[]; r
   return { lines, secrets };
 }
 
-/** As agents read a boolean. */
+/** A boolean in the form that agents read. */
 function plain(value: string | number | boolean): string {
   return typeof value === "boolean" ? (value ? "1" : "0") : `${value}`;
 }

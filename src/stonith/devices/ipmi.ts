@@ -1,6 +1,7 @@
 // A BMC by IPMI 2.0: `ipmitool -I lanplus`, which encrypts what it sends. The password reaches ipmitool by its environment (-E) and never by an argument.
 //
-// `status` reads the one sentence that ipmitool prints. Anything else is unknown: a BMC that does not answer says nothing of the machine, and a machine without power has a BMC without power.
+// `status` reads the one sentence that ipmitool prints. Anything else is unknown: a BMC that does not answer says nothing of the machine. A BMC
+// without power belongs to a machine without power, but nobody can tell.
 import { type Device, type DeviceCall, type Ordered, type Power, said, unanswered, unfinished } from "../device.ts";
 import { readSecret, type SecretSource } from "../secrets.ts";
 
@@ -39,7 +40,7 @@ export function ipmi(options: IpmiOptions): Device {
     async setPower(_node, power, call): Promise<Ordered> {
       const end = await run(["chassis", "power", power], call);
       if (end.is !== "exited") return unfinished(end);
-      // It also fails after it has sent the order, when the answer is lost.
+      // ipmitool also fails after it has sent the order, if the answer is lost.
       return end.code === 0 ? { is: "taken" } : { is: "unknown", why: `ipmitool: ${said(end)}` };
     },
   };

@@ -1,6 +1,7 @@
 // What a fence-agent says of itself (`-o metadata`, XML), and what is wrong with the parameters that somebody has configured for it: all problems at once. Pure: the text is handed in.
 //
-// An agent ignores what it does not know and what it cannot read, and goes on with its defaults. A mistyped `plug` is then no error, but another machine. So everything is refused here that the agent would ignore.
+// An agent ignores parameters that it does not know or cannot read, and goes on with its defaults. A mistyped `plug` is then no error, but names
+// another machine. So everything that the agent would ignore is refused here.
 import { isSecretSource } from "../secrets.ts";
 
 export interface AgentParameter {
@@ -10,7 +11,7 @@ export interface AgentParameter {
   readonly type: string;
   readonly hasDefault: boolean;
   readonly options: readonly string[];
-  /** The older name of the same thing. */
+  /** The older name of the same parameter. */
   readonly replaces: string | undefined;
 }
 
@@ -44,7 +45,7 @@ function attribute(head: string, name: string): string | undefined {
   return text?.replaceAll("&quot;", '"').replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 }
 
-/** Ours to say, or not to be said at all, and why. */
+/** Parameters that we set ourselves, or that must not be set at all, and why. */
 const REFUSED: Readonly<Record<string, string>> = {
   action: "is said by conclave: status and off, never reboot",
   option: "is said by conclave: status and off, never reboot",
@@ -61,7 +62,7 @@ const REFUSED: Readonly<Record<string, string>> = {
 const SECRET = /passw|passphrase|secret|community|token|_key$|^key$|hexadecimal_kg/i;
 const BOOLEAN = /^(?:0|1|yes|no|on|off|true|false)$/i;
 
-/** Everything that is wrong with them. `label` names the device in each message. */
+/** Everything that is wrong with the parameters. `label` names the device in each message. */
 export function problemsOfParameters(
   { parameters, actions }: AgentMetadata,
   given: Readonly<Record<string, unknown>>,
@@ -96,7 +97,7 @@ function problemsOfValue({ name, type, options }: AgentParameter, value: unknown
   return [];
 }
 
-/** A parameter with an older name is there under either, and under one of them only. */
+/** A parameter with an older name may be given under either name, but only under one of them. */
 function missing(parameters: readonly AgentParameter[], given: Readonly<Record<string, unknown>>): readonly string[] {
   const has = (name: string | undefined): boolean => name !== undefined && Object.hasOwn(given, name);
   const newer = new Map(parameters.map(({ name, replaces }) => [replaces, name]));

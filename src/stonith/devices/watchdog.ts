@@ -1,9 +1,11 @@
-// A hardware watchdog of this machine, as the fence of last resort: while this node acts it feeds the watchdog, and only while its term is held. If it cannot (stopped, hung, cut off from the store, banned)
+// A hardware watchdog of this machine, as the fence of last resort: while this node acts it feeds the watchdog, and only while its term is held. If
+// it cannot (stopped, hung, cut off from the store, banned)
 // the watchdog resets the machine. The node records the timeout when its work begins; the shooter waits for it on its own clock (limits.ts: ban committed + ttl + twice the timeout).
 //
-// WHY the wait is long enough: after the ban's commit no renewal of the node succeeds, so every term of it is over, by its own clock, at most one ttl later; it is fed last before that. Then the watchdog counts to its timeout.
+// WHY the wait is long enough: after the commit of the ban no renewal of the node succeeds, so every term of the node is over at most one ttl later,
+// by the node's own clock. It feeds the watchdog for the last time before that. Then the watchdog counts to its timeout.
 //
-// It counts only if it goes on when everything else stands still:
+// A watchdog counts only if it goes on when everything else stands still:
 //   hardware        the kernel shows a device behind it. softdog is a timer of the kernel that it should reset
 //   no guest        a virtual machine that is paused pauses its watchdog with it
 //   magic close     the kernel stops a watchdog without it when its file is closed: a killed process would disarm it
@@ -31,11 +33,11 @@ export interface WatchdogFound {
 
 /** WDIOF_MAGICCLOSE of linux/watchdog.h. */
 const MAGIC_CLOSE = 0x0100;
-/** What disarms it, written right before it is closed. */
+/** The text that disarms it, written right before it is closed. */
 const MAGIC = "V";
 const FED_PER_TIMEOUT = 4;
 
-/** What the kernel says of it, or every reason why it does not count. Opens nothing: opening it arms it. */
+/** What the kernel says of it, or every reason why it does not count. Does not open the device, because opening it arms it. */
 export function inspectWatchdog(
   device: string,
   ttlMs: number,
@@ -85,7 +87,7 @@ export class FedWatchdog {
     this.#feed();
   }
 
-  /** Arms it. From now on the machine is reset unless `isHeld` says yes again and again, or `disarm` is called. Throws if it cannot be opened: one process has it. */
+  /** Arms it. From now on the machine is reset unless `isHeld` says yes again and again, or `disarm` is called. Throws if it cannot be opened: only one process can have it. */
   static arm(found: WatchdogFound, clock: Clock, isHeld: () => boolean): FedWatchdog {
     try {
       return new FedWatchdog(openSync(found.device, "w"), found, clock, isHeld);
@@ -98,7 +100,7 @@ export class FedWatchdog {
     }
   }
 
-  /** Nothing acts any more that the term permitted: the work has ended, and what it started is gone. */
+  /** To be called when nothing that the term permitted acts any more: the work has ended, and what it started is gone. */
   disarm(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -107,7 +109,7 @@ export class FedWatchdog {
     closeSync(this.#file);
   }
 
-  /** SAFETY: only while the term is held, by the clock. It is not fed once more "to gain time": the shooter counts on that. */
+  /** SAFETY: feeds it only while the term is held, by the clock. It is not fed once more "to gain time", because the shooter's arithmetic relies on that. */
   #feed(): void {
     if (this.#isOver) return;
     if (this.#isHeld()) writeSync(this.#file, "1");

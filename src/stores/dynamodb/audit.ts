@@ -1,9 +1,9 @@
 // What a keep tells of the seats of its session: which of them are gone, which were never sent along, and whose holder was asked to hand over.
 //
-// A live session's seats are taken by nobody: a taker ends the session first, and then its keep fails. So seats are read for three rarer things. A seat that an
-// operator has deleted; a claim that was applied after its caller had given up (a stray); a request to hand over. It is read beside the keep, not before it: what
-// it shows can only be newer. If the reading fails the session is renewed all the same.
-// Strays are found by an index, which may be late. One that is missed stands until its session ends, or this process claims the name again.
+// No rival takes a seat of a live session: a taker ends the session first, and then its keep fails. So seats are read for three rarer things: a seat that an
+// operator has deleted; a claim that was applied after its caller had given up (a stray); a request to hand over. They are read beside the keep, not before it: what
+// is read can only be newer. If the reading fails, the session is renewed all the same.
+// Strays are found by an index, which may be late. A stray that is missed stands until its session ends, or until this process claims the name again.
 import type { Call, Hold, Session } from "../contract.ts";
 import type { Desk } from "./desk.ts";
 import { nameOf, readSeat, type SeatItem, seatKey } from "./items.ts";

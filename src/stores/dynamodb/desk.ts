@@ -1,4 +1,4 @@
-// What the driver asks of its table, with the rule by which a write is recognised.
+// The requests of the driver to its table, with the rule by which it recognises its own write.
 //
 // Every write of an item draws a new stamp. If a client tries a write again that was applied, and whose answer was lost, the second try is answered "the condition does
 // not hold", and what stands there carries this very stamp: then it was applied. A stamp is drawn for one call alone, so no other write can have left it.
@@ -15,18 +15,18 @@ import type { Whereabouts } from "./refusals.ts";
 /** A condition and what to set; the stamp is added. Attributes that are undefined are removed. */
 export interface Swap {
   readonly key: string;
-  /** In it `#a` is the attribute `a`. */
+  /** In the condition `#a` is the attribute `a`. */
   readonly condition: string;
   readonly values?: Item | undefined;
   readonly set: Readonly<Record<string, Item[string] | undefined>>;
-  /** A part of the stamp. */
+  /** A text that becomes a part of the stamp. */
   readonly sign?: string | undefined;
-  /** Set where the item does not have them. */
+  /** Attributes that are set if the item does not have them. */
   readonly atFirst?: Item | undefined;
 }
 
 /** `stamp`: what the item carries now. */
-export type Swapped =
+export type ItemSwapped =
   | { readonly kind: "written"; readonly stamp: string }
   | Extract<Written, { readonly kind: "conflict" }>;
 
@@ -35,7 +35,7 @@ export class Desk {
   readonly where: Whereabouts;
   readonly #consistency: Consistency;
 
-  /** One that reads loosely is for hints: nothing may be claimed, kept or given back by what it reads. */
+  /** A desk that reads loosely is for hints: nothing may be claimed, kept or given back by what it reads. */
   constructor(table: DynamoTable, where: Whereabouts, consistency: Consistency = "consistent") {
     this.table = table;
     this.where = where;
@@ -50,8 +50,8 @@ export class Desk {
     return (await this.read([key], call))[0];
   }
 
-  /** With a new stamp, which is told. `written` also if an earlier try of this very write was applied. */
-  async swap(swap: Swap, call: Call): Promise<Swapped> {
+  /** Writes with a new stamp, and returns the stamp. `written` also if an earlier try of this very write was applied. */
+  async swap(swap: Swap, call: Call): Promise<ItemSwapped> {
     if (isGivenUp(call)) call.signal.throwIfAborted();
     const stamp = `${randomUUID({ disableEntropyCache: true })}${swap.sign === undefined ? "" : `/${swap.sign}`}`;
     const written = await this.table.change(
@@ -62,7 +62,7 @@ export class Desk {
     return !this.table.isOwn && written.item?.["stamp"]?.S === stamp ? { kind: "written", stamp } : written;
   }
 
-  /** Without a stamp: for what is no sign of life. */
+  /** Writes without a stamp: for changes that are no sign of life. */
   async note(change: Change, call: Call): Promise<Written> {
     return await this.table.change(change, call.signal);
   }

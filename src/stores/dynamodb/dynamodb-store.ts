@@ -1,5 +1,5 @@
-// The six methods of the contract on one table of DynamoDB, in the native layout. What they mean stands in shelf.ts. What is remembered between calls saves requests, and
-// decides nothing: which seats were given back here (free-seats.ts), and whose session to read beside a seat.
+// The six methods of the contract on one table of DynamoDB, in the native layout. shelf.ts says what they mean. What is remembered between calls only saves requests; nothing
+// is decided by it: which seats were given back here (free-seats.ts), and which session to read beside a seat.
 import type { Refused, Unknown } from "../../base/outcome.ts";
 import type {
   AskedToLeave,
@@ -45,7 +45,7 @@ import { DynamoShelf, seatOf } from "./shelf.ts";
 export interface DynamoSettings {
   /** How often waiters look. */
   readonly lookMs?: number | undefined;
-  /** For the time to live of sessions. */
+  /** The clock for the time to live of sessions. */
   readonly now?: (() => Date) | undefined;
 }
 
@@ -79,7 +79,7 @@ export class DynamoStore implements FencedStore, AsksToLeave, KeepsMemos, ListsN
     });
   }
 
-  /** The table is looked at first: nothing is written into one that is not ours, or that several regions write. */
+  /** Looks at the table first: nothing is written into a table that is not ours, or that several regions write. */
   async #open(spec: SessionSpec, call: Call): Promise<Kept> {
     const { where, table } = this.#desk;
     const { id, keys, isGlobal } = await table.describe(call.signal);
@@ -112,7 +112,7 @@ export class DynamoStore implements FencedStore, AsksToLeave, KeepsMemos, ListsN
     );
   }
 
-  /** The seats of an ended session are vacant, so that ending it gives everything back by one write. */
+  /** The seats of an ended session are vacant, so one write that ends it gives everything back. */
   release(will: Will, call: Call): Promise<Released> {
     return this.#outcome(async () => {
       if (will.endSession) await this.#shelf.end(will.session, call);
@@ -128,7 +128,7 @@ export class DynamoStore implements FencedStore, AsksToLeave, KeepsMemos, ListsN
     });
   }
 
-  /** Says something only to one that is a scout (scouts.ts): the others look from time to time. */
+  /** Gives hints only to a scout (scouts.ts): the others look from time to time. */
   watch(questions: readonly Question[], call: Call): AsyncIterable<Hint> {
     const names = questions.map(({ name }) => name);
     return this.#mailboxes.watch(call.signal, (mailbox) => this.#scouts?.add(names, mailbox) ?? (() => {}));
@@ -185,7 +185,7 @@ export class DynamoStore implements FencedStore, AsksToLeave, KeepsMemos, ListsN
     this.#desk.table.close();
   }
 
-  /** Never rejects: what goes wrong is an outcome too. */
+  /** Never rejects: an error is an outcome too. */
   async #outcome<T>(act: () => Promise<T>): Promise<T | Refused | Unknown> {
     try {
       return await act();

@@ -3,8 +3,8 @@
 // Why that is as safe as reading first. The write demands the stamp that this handle itself has left there, and no stamp comes back. So the seat is what it was: vacant,
 // with the same token. A greater token can have been granted only by a write of the seat, which would have drawn another stamp; and the era was that of the name when this
 // handle was granted the seat. If anything else stands there, nothing is written, and the claim goes on by reading.
-// What is not read is whether the session was ended meanwhile. Ended by this handle, or found to be over, it claims nothing here (`forget`). A rival ends a session only after a
-// ttl of silence: by then the session's deadline has passed, and the machine hands back what is granted later (law 7). And a seat of an ended session is vacant to everybody.
+// It is not read whether the session was ended meanwhile. If this handle has ended it, or found it to be over, it claims nothing here (`forget`). A rival ends a session only after a
+// ttl of silence: by then the session's deadline has passed, and the machine hands back a grant that comes too late (law 7). And a seat of an ended session is vacant to everybody.
 import { Recent } from "../../base/recent.ts";
 import { type Claim, type Hold, type Name, VACANT, type Version } from "../contract.ts";
 import type { SeatItem } from "./items.ts";
@@ -23,7 +23,7 @@ export class FreeSeats {
   readonly #held = new Recent<Name, Sitting | undefined>(NAMES);
   readonly #free = new Recent<Name, FreeSeat | undefined>(NAMES);
 
-  /** This handle was granted the seat, in the era of its name. */
+  /** This handle was granted the seat, in the present era of its name. */
   granted(name: Name, sitting: Sitting): void {
     this.#held.set(name, sitting);
   }
@@ -36,7 +36,7 @@ export class FreeSeats {
     this.#free.set(name, { ...sitting, stamp });
   }
 
-  /** What the claim may write over without having read it. It is given out once. Over VACANT the last bid that held the name is not granted again. */
+  /** The seat that the claim may write over without having read it. It is returned once. Over VACANT the last bid that held the name is not granted again. */
   take({ name, session, bid, over }: Claim, versionOf: (free: FreeSeat) => Version): FreeSeat | undefined {
     const free = this.#free.get(name);
     if (free === undefined || free.session !== session.id || free.bid === bid) return undefined;

@@ -2,7 +2,7 @@
 import type { Guarantee } from "../../lease/guarantee.ts";
 import { MEMOS } from "./memos.ts";
 
-/** What one read of seats takes. */
+/** How many seats one request can read. */
 const HOLDS_PER_KEEP = 100;
 
 export const GUARANTEE: Guarantee<"fenced"> = {

@@ -1,4 +1,4 @@
-// Many writes of one call: a few of them side by side, the others when these are answered.
+// Many writes of one call: a few are sent side by side, and the others when these are answered.
 
 const SIDE_BY_SIDE = 32;
 

@@ -8,7 +8,7 @@
 // INVARIANT  every write of an item draws a new `stamp`, except those that are no sign of life (memos, requests to hand over)
 // INVARIANT  token of a seat = era · 2^40 + (how many grants the seat has seen in this era)
 // INVARIANT  name.ttlMs ≥ the ttl of every session that has ever held the name
-import { asBid, type Bid, type Memo, type Name, type Token } from "../contract.ts";
+import { asBid, type Bid, type StoredMemo, type Name, type Token } from "../contract.ts";
 import { memoVersion } from "../memos.ts";
 import type { Attribute, Item } from "../../clients/dynamodb/client.ts";
 import { foreignItem, type Whereabouts } from "./refusals.ts";
@@ -20,7 +20,7 @@ export interface SessionItem {
   readonly ended: boolean;
   /** The beat that the last keep left, if it named one. */
   readonly mark: string | undefined;
-  /** Of the tokens that this session is granted: the id of the table in which it was opened. */
+  /** The domain of the tokens that this session is granted: the id of the table in which it was opened. */
   readonly domain: string;
   readonly stamp: string;
 }
@@ -33,7 +33,7 @@ export interface SeatItem {
   readonly domain: string;
   readonly ttlMs: number;
   readonly value: string;
-  /** Given back on purpose. */
+  /** Whether it was given back on purpose. */
   readonly vacant: boolean;
   readonly era: bigint;
   readonly stamp: string;
@@ -102,7 +102,7 @@ export function readName(item: Item | undefined, where: Whereabouts): NameItem |
 }
 
 /** The memos of a seat, in the order of their keys. */
-export function readMemosOf(item: Item | undefined, where: Whereabouts): readonly Memo[] {
+export function readMemosOf(item: Item | undefined, where: Whereabouts): readonly StoredMemo[] {
   const memos = read(item, where, (fields) => {
     return Object.entries(fields.map("memos")).map(([key, { M: memo = {} }]) => readMemo(key, new Fields(memo)));
   });
@@ -133,7 +133,7 @@ function readAsked(asked: Item): Token {
   return { domain: fields.text("domain"), value: fields.whole("value"), bid: asBid(fields.text("bid")) };
 }
 
-function readMemo(key: string, fields: Fields): Memo {
+function readMemo(key: string, fields: Fields): StoredMemo {
   const token = { domain: fields.text("domain"), value: fields.whole("token"), bid: asBid(fields.text("bid")) };
   const n = Number(fields.whole("n"));
   return { key, value: fields.text("value"), token, n, version: memoVersion(token, n) };

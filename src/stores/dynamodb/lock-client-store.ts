@@ -73,7 +73,7 @@ export class LockClientStore implements UnfencedStore {
     return { kind: "kept", session, lost: [], unsure: [], strays: [] };
   }
 
-  /** False if it is another's, or gone. */
+  /** False if the name is another's, or gone. */
   async #renew({ candidate, ttlMs }: Session, { name, bid }: Hold, call: Call): Promise<boolean> {
     const rvn = freshVersion();
     const written = await this.#table.change(
@@ -196,7 +196,7 @@ function freshVersion(): string {
   return randomUUID({ disableEntropyCache: true });
 }
 
-/** Also if the client has tried it twice, and the first try was applied. */
+/** True also if the client has tried it twice, and the first try was applied. */
 function isApplied(written: Written, rvn: string): boolean {
   return written.kind === "written" || written.item?.["recordVersionNumber"]?.S === rvn;
 }

@@ -1,7 +1,7 @@
 // The item of the Amazon DynamoDB Lock Client (Java), so that candidates of both kinds stand for the same names: one item for each name, renewed by itself.
 //
 //   KEY (S)                    the name
-//   ownerName (S)              who: here the candidate's id and the bid, so that no two attempts look alike
+//   ownerName (S)              the owner: here the candidate's id and the bid, so that no two attempts look alike
 //   leaseDuration (S)          milliseconds, as a text
 //   recordVersionNumber (S)    a UUID, new with every renewal
 //   data (B)                   whatever the owner wants to say; here the value of the election
@@ -20,7 +20,7 @@ export interface LockItem {
 
 const SIGN = "#";
 
-/** As it stands in `ownerName`. */
+/** The text of `ownerName`. */
 export function ownerOf(candidate: string, bid: Bid): string {
   return `${candidate}${SIGN}${bid}`;
 }
@@ -42,7 +42,7 @@ export function itemOf(owner: string, ttlMs: number, rvn: string, value: string)
   return { ownerName: { S: owner }, leaseDuration: { S: `${ttlMs}` }, recordVersionNumber: { S: rvn }, ...data };
 }
 
-/** Where nothing stands nobody can tell whether something did: their release deletes the item. */
+/** If there is no item, nobody can tell whether there was one: their release deletes the item. */
 export function versionOf(lock: LockItem | undefined): Version {
   return asVersion(lock === undefined ? "none" : `${lock.isReleased ? "free" : "held"}:${lock.rvn}`);
 }

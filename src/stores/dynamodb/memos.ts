@@ -3,7 +3,7 @@
 // The session is read before. Between that read and the write it may be ended by a taker, which has not written the seat yet: then the memo is that of the last term,
 // written before the next one began. After the taker has written the seat, its session, bid and token are others, and the write is refused.
 // A memo draws no stamp: it is no sign of life.
-import type { Call, Memo, MemosRead, MemoWrite, MemoWritten, Name } from "../contract.ts";
+import type { Call, StoredMemo, MemosRead, MemoWrite, MemoWritten, Name } from "../contract.ts";
 import type { MemoBounds } from "../../lease/guarantee.ts";
 import { memoVersion, tooLarge, tooMany } from "../memos.ts";
 import type { Desk } from "./desk.ts";
@@ -47,8 +47,8 @@ export async function writeMemo(desk: Desk, write: MemoWrite, call: Call): Promi
   return refusedBy(write, readMemosOf(written.item, desk.where), name);
 }
 
-/** The seat is this term's, so it was something about the memos. A write that finds its own token, n and value was applied before. */
-function refusedBy({ hold, key, value, n, over }: MemoWrite, memos: readonly Memo[], name: Name): MemoWritten {
+/** The seat is this term's, so the condition on the memos failed. A write that finds its own token, n and value was applied before. */
+function refusedBy({ hold, key, value, n, over }: MemoWrite, memos: readonly StoredMemo[], name: Name): MemoWritten {
   const memo = memos.find((each) => each.key === key);
   const version = hold.token && memoVersion(hold.token, n);
   if (memo !== undefined && memo.version === version && memo.value === value) return { kind: "written", version };

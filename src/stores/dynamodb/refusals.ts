@@ -1,20 +1,20 @@
-// What DynamoDB and its client say, said so that somebody can act on it: what, why, what next; and what is then known of a request.
+// Errors of DynamoDB and its client, in words that a reader can act on: what is wrong, why, what to do next; and what is then known of a request.
 //
 // An error of the service that it gives before it writes (no capacity, no right, no table, a request that makes no sense) means: not applied. A connection that could not
 // be made carried nothing. Everything else is unknown: a timeout, a reset, an internal error of the service.
-// A client that tries again by itself tells only of its last try. An earlier one may have been applied, so that what it ends with is unknown, whatever it is.
+// A client that tries again by itself tells only of its last try. An earlier try may have been applied, so the outcome is unknown, whatever the last error is.
 import type { RefusalCode, Refused, Unknown } from "../../base/outcome.ts";
 import { unknown } from "../../base/outcome.ts";
 import { Refusal } from "../../base/refusal.ts";
 import { makingCommand } from "./schema.ts";
 import { isDistrusted } from "../../clients/distrusted.ts";
 
-/** Where, for messages. There is no secret in it. */
+/** Where the table is, for messages. There is no secret in it. */
 export interface Whereabouts {
   readonly table: string;
   readonly region?: string | undefined;
   readonly endpoint?: string | undefined;
-  /** Of the client that the user made: it may try again. */
+  /** Whether the user made the client: it may try again by itself. */
   readonly isBorrowed: boolean;
 }
 
@@ -132,7 +132,7 @@ const ACTIONS = [
   "dynamodb:Scan",
 ];
 
-/** The IAM policy that lets somebody stand in elections. */
+/** The IAM policy that lets a candidate take part in elections. */
 export function policyOf(table: string): object {
   const arn = `arn:aws:dynamodb:*:*:table/${table}`;
   const statement = { Effect: "Allow", Action: ACTIONS, Resource: [arn, `${arn}/index/*`] };

@@ -10,7 +10,7 @@ export const HELD_INDEX = "conclave-held";
 export const HELD_BY = "heldBy";
 /** Of sessions and scouts alone: from when on AWS may remove the item, in seconds since 1970. */
 export const GONE_AT = "goneAt";
-/** So long the item of a session stays after its ttl has run out: far longer than a request can be late. */
+/** How long the item of a session stays after its ttl has run out: far longer than a request can be late. */
 const KEPT_SECONDS = 86_400;
 
 export function goneAt(now: Date, ttlMs: number): { readonly [GONE_AT]: { readonly N: string } } {
@@ -34,7 +34,7 @@ export function makingCommand({ table, region, endpoint }: TablePlace): string {
   ].join(" ");
 }
 
-/** AWS then removes the items of sessions that have been silent for a day, at no charge. It can be given once the table is there. */
+/** With this AWS removes the items of sessions that have been silent for a day, at no charge. The command works once the table is there. */
 export function removingCommand({ table }: TablePlace): string {
   return `aws dynamodb update-time-to-live --table-name ${table} --time-to-live-specification Enabled=true,AttributeName=${GONE_AT}`;
 }

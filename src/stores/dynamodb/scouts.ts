@@ -1,7 +1,8 @@
-// Scouts: of all candidates that wait for a name one looks often, so that a name that was given back is not noticed only after a second. DynamoDB tells nobody of a change, and every
-// look costs money: so it is one that looks often, however many wait, and the others look once a second as before.
+// Scouts: of all candidates that wait for a name, one looks often, so that others need not wait for a second until a free name is noticed. DynamoDB tells nobody of a change, and every
+// look costs money. So only one candidate looks often, however many wait, and the others look once a second as before.
 //
-// Who it is stands in the item `scout/NAME`. Its scout writes it every few seconds; one that leaves marks it as free, and one that died is replaced when the item has not changed for
+// The item `scout/NAME` says who the scout is. The scout writes it every few seconds; a scout that leaves marks it as free, and one that died is
+// replaced when the item has not changed for
 // a while (scout-rule.ts). Until then a waiter notices with its own look. A scout that finds the name vacant hints at it, and its candidate claims it like any other.
 //
 // Nothing is decided here. Two scouts of one name, or none, cost requests or a second. So its reads are loose (they cost half), its errors are swallowed (the
@@ -13,25 +14,25 @@ import type { Mailbox } from "../mailbox.ts";
 import { Watched } from "../watched.ts";
 import type { Desk } from "./desk.ts";
 import { flag, scoutKey, text } from "./items.ts";
-import { type Known, learn, mayTake, NOTHING_KNOWN, type Posted } from "./scout-rule.ts";
+import { type KnownScout, learn, mayTake, NOTHING_KNOWN, type Posted } from "./scout-rule.ts";
 import { goneAt } from "./schema.ts";
 
-/** How often a scout looks: a tenth of a second is a part of the quarter within which the next command is to begin. */
+/** How often a scout looks. A tenth of a second is short beside the quarter of a second within which the next command is to begin. */
 const LOOK_EVERY_MS = 100;
 /** How often a scout says that it is there. */
 const SCOUT_ROUND_MS = 5_000;
-/** How often the others read whether it is: so that three of these rounds are three of the scout's at least. */
+/** How often the others read the item: three of these rounds are at least three of the scout's. */
 const OTHERS_ROUND_MS = 10_000;
 /** Candidates that begin to wait together do not all ask at once. */
 const FIRST_ROUND_MS = 300;
-/** One that waits for more names looks once a second for the rest of them: what a scout costs, it costs for each name. */
+/** A candidate that waits for more names looks once a second for the rest of them, because a scout costs the same for each name. */
 const NAMES_MAX = 4;
 const ANSWER_WITHIN_MS = 5_000;
 
 export interface ScoutParts {
-  /** Reads loosely. */
+  /** A desk that reads loosely. */
   readonly desk: Desk;
-  /** For the time to live of the item. */
+  /** The clock for the time to live of the item. */
   readonly now: () => Date;
   readonly look: (name: Name, call: Call) => Promise<readonly Seat[]>;
 }
@@ -75,8 +76,8 @@ class Post {
   #hasLeft = false;
   #round: NodeJS.Timeout;
   #look: NodeJS.Timeout | undefined;
-  #known: Known = NOTHING_KNOWN;
-  /** What this process has written last: it is the scout. */
+  #known: KnownScout = NOTHING_KNOWN;
+  /** The stamp that this process has written last; undefined if it is not the scout. */
   #stamp: string | undefined;
   #told: string | undefined;
 
@@ -95,7 +96,7 @@ class Post {
   }
 
   async #nextRound(): Promise<void> {
-    // Without an answer it goes on as before: the next round finds out what was written.
+    // Without an answer the process goes on as before: the next round finds out what was written.
     this.#stamp = await within((call) => this.#post(call)).catch(() => this.#stamp);
     if (this.#hasLeft) return this.#giveUp();
     const isScout = this.#stamp !== undefined;
@@ -121,7 +122,7 @@ class Post {
     return written.kind === "written" ? written.stamp : undefined;
   }
 
-  /** Each vacancy is told once: a candidate that was told, and did not get it, has seen why with its own claim. */
+  /** Each vacancy is told once: a candidate that was told, and did not get the seat, has seen the reason with its own claim. */
   async #glance(): Promise<void> {
     const [seat] = await within((call) => this.#parts.look(this.#name, call)).catch(() => []);
     this.#look = undefined;
@@ -136,7 +137,7 @@ class Post {
   #giveUp(): void {
     const stamp = this.#stamp;
     this.#stamp = undefined;
-    if (stamp !== undefined) void within((call) => this.#write(stamp, true, call)).catch(() => {}); // it is found silent
+    if (stamp !== undefined) void within((call) => this.#write(stamp, true, call)).catch(() => {}); // if this fails, others find the scout silent
   }
 }
 
@@ -154,7 +155,7 @@ async function within<T>(ask: (call: Call) => Promise<T>): Promise<T> {
   }
 }
 
-/** What is no item of a scout is taken for none: then it is not written over, either. */
+/** An item that is not a scout's counts as none, and is not written over either. */
 function postedIn(item: Item | undefined): Posted | undefined {
   const stamp = item?.["stamp"]?.S;
   return stamp === undefined ? undefined : { stamp, free: item?.["free"]?.BOOL === true };

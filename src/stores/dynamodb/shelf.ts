@@ -1,5 +1,5 @@
 // Sessions and seats in DynamoDB: what keep, claim, release and look mean where one item at a time is written under a condition, and every read is consistent.
-// Rivals judge silence (the law of the taker, src/lease/race.ts).
+// Rivals judge silence (law 2: a rival waits for a full ttl of silence; src/lease/race.ts).
 //
 // Why at most one holds a name.
 // 1. A claim reads the seat first and writes it last, over exactly the stamp that it has read. Stamps are drawn at random for each write and never come back.
@@ -11,7 +11,7 @@
 //    the name item, over the stamp that it has read, and all tokens of an era are greater than those of eras before. After it has made the seat it reads the
 //    era once more: if that has moved, another claim was on its way, and this one gives back what it made. A seat of an older era than its name's, which
 //    such a claim may leave behind, is never continued: its next grant raises the era too.
-//    Who claims such a name waits as if it were held, for the longest ttl that anybody has held it with. Meanwhile the old holder's keep finds its seat gone.
+//    A candidate that claims such a name waits as if it were held, for the longest ttl of all its holders. Meanwhile the old holder's keep finds its seat gone.
 // 5. The item of a session may be removed at any instant, by the table's time to live or by hand. No keep makes an item, so that a session without one is over. Its seats are
 //    waited for as if they were held, for the ttl that they carry; its holder's last keep was applied before that, so that its deadline passes first. Tokens stand in seats: none
 //    is lost. What is removed after a day cannot be made anew by an opening that comes late: AWS refuses a request that was signed more than some minutes ago.
@@ -44,7 +44,7 @@ import { type GONE_AT, goneAt, HELD_BY } from "./schema.ts";
 export interface ItemsAtName {
   readonly name: Name;
   readonly seat: SeatItem | undefined;
-  /** Read where the seat is not there, and for a claim. */
+  /** Is read if the seat is not there, and for a claim. */
   readonly named: NameItem | undefined;
   /** The session that the seat names. */
   readonly holder: SessionItem | undefined;
@@ -59,7 +59,7 @@ export class DynamoShelf {
   readonly #desk: Desk;
   readonly #now: () => Date;
   readonly #free = new FreeSeats();
-  /** Which session a look has last seen at a name: it is read beside the seat. If it is another by now, that one is read, too. */
+  /** The session that a look has last seen at a name: it is read beside the seat. If another session is there by now, that one is read, too. */
   readonly #seen = new Recent<Name, string | undefined>(NAMES);
 
   /** `now` is for the time to live alone: nothing here is decided by it. */
@@ -101,7 +101,7 @@ export class DynamoShelf {
   }
 
   /**
-   * Nothing is done where it is ended already, or where a copy of this process goes on with it: none of the beats stands there. A session that was never opened is
+   * Does nothing if the session is ended already, or if a copy of this process goes on with it: then none of the beats stands there. A session that was never opened is
    * recorded as ended, so that an opening still on its way finds it spent.
    */
   async end({ id, candidate, ttlMs, beats }: Session, call: Call): Promise<void> {
@@ -117,7 +117,7 @@ export class DynamoShelf {
 
   // ---- claim
 
-  /** A claim for a seat that this handle has given back: one write. undefined if that is not known, or not so any more: then the claim has to read. */
+  /** A claim for a seat that this handle has given back: one write. undefined if this handle does not know such a seat, or the seat has changed: then the claim has to read. */
   async retake(claim: Claim, call: Call): Promise<Claimed | undefined> {
     const { name, bid, value } = claim;
     const free = this.#free.take(claim, ({ stamp }) => freeVersion(stamp));
@@ -131,7 +131,7 @@ export class DynamoShelf {
   }
 
   /** What a claim has to know, read for many at once: the sessions that claim, and what stands at the names. */
-  async survey(claims: readonly Claim[], call: Call): Promise<readonly Survey[]> {
+  async survey(claims: readonly Claim[], call: Call): Promise<readonly ClaimSurvey[]> {
     const { where } = this.#desk;
     const keys = claims.flatMap(({ session, name }) => [sessionKey(session.id), seatKey(name), nameKey(name)]);
     const items = await this.#desk.read(keys, call);
@@ -150,7 +150,7 @@ export class DynamoShelf {
     });
   }
 
-  async claim(claim: Claim, { mine, place }: Survey, call: Call): Promise<Claimed> {
+  async claim(claim: Claim, { mine, place }: ClaimSurvey, call: Call): Promise<Claimed> {
     const { name, bid } = claim;
     const { seat } = place;
     if (mine === undefined || mine.ended) return { kind: "session-lost" };
@@ -186,7 +186,7 @@ export class DynamoShelf {
   /** The name is this claim's already: its value is written, if it is another one. */
   async #announce({ name, value }: Claim, seat: SeatItem, call: Call): Promise<Claimed> {
     const swap = { key: seatKey(name), ...overStamp(seat), set: { value: text(value) } };
-    // Only a late duplicate of this claim, or a taker, writes here. The next claim with this bid finds out which.
+    // Only a late duplicate of this claim, or a taker, writes here. The next claim with this bid finds out which one it was.
     if (seat.value !== value && (await this.#desk.swap(swap, call)).kind === "conflict") throw overtaken(name);
     return { kind: "granted", hold: holdOf(name, seat) };
   }
@@ -216,7 +216,7 @@ export class DynamoShelf {
     return written.kind === "written" ? era : undefined;
   }
 
-  /** Whether the seat that was made is of the name's era still. If not it is given back. */
+  /** Whether the seat that was made still belongs to the name's era. If not, it is given back. */
   async #confirm({ name, bid, session }: Claim, era: bigint, call: Call): Promise<boolean> {
     const named = readName(await this.#desk.readOne(nameKey(name), call), this.#desk.where);
     if (named?.era === era) return true;
@@ -232,7 +232,7 @@ export class DynamoShelf {
 
   // ---- release
 
-  /** Conditioned on session and bid. What is not there any more was given back before, or is another's. */
+  /** Is conditioned on session and bid. A seat that is not there any more was given back before, or is another's. */
   async vacate(id: string, { name, bid }: Pick<Hold, "name" | "bid">, call: Call): Promise<void> {
     const condition = "#session = :session AND #bid = :bid AND #vacant = :false";
     const values = { ":session": text(id), ":bid": text(bid), ":false": flag(false) };
@@ -287,13 +287,13 @@ export class DynamoShelf {
   }
 }
 
-/** What is another with every term, also of the same session. */
+/** The attributes that change with every term, also of the same session. */
 function ofTerm({ session, bid, token, value }: Sitting): Record<string, Attribute | undefined> {
   const mine = { bid: text(bid), token: whole(token), value: text(value) };
   return { ...mine, [HELD_BY]: text(session), vacant: flag(false), asked: undefined };
 }
 
-/** The seat is written: whatever goes wrong from here on, it must not be said that nothing was. */
+/** The seat is written: after an error from here on, the answer must not be that nothing was written. */
 async function orUnknown<T>(rest: Promise<T>): Promise<T> {
   try {
     return await rest;
@@ -302,7 +302,7 @@ async function orUnknown<T>(rest: Promise<T>): Promise<T> {
   }
 }
 
-export interface Survey {
+export interface ClaimSurvey {
   /** The session that claims. */
   readonly mine: SessionItem | undefined;
   readonly place: ItemsAtName;
@@ -317,7 +317,7 @@ function overStamp(over: { readonly stamp: string } | undefined): {
     : { condition: OVER_STAMP, values: { ":over": text(over.stamp) } };
 }
 
-/** That one of these beats stands in the session. */
+/** The condition that one of these beats stands in the session. */
 function standing(beats: readonly string[]): { readonly condition: string; readonly values: Item } {
   const values = Object.fromEntries(beats.map((beat, index) => [`:beat${index}`, text(beat)]));
   const condition = beats.length === 0 ? "attribute_not_exists(#mark)" : `#mark IN (${Object.keys(values).join(", ")})`;
@@ -330,7 +330,7 @@ function mayReplace({ over, bid }: Claim, place: ItemsAtName): boolean {
   return over === versionOf(place);
 }
 
-/** A seat or a session whose item is gone was deleted by hand. It is waited for as if it were held. */
+/** A seat or a session whose item is gone was deleted by hand. Rivals wait as if it were held. */
 function stateOf({ seat, named, holder }: ItemsAtName): "vacant" | "held" | "missing" {
   if (seat === undefined) return named === undefined ? "vacant" : "missing";
   if (seat.vacant) return "vacant";

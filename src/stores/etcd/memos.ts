@@ -15,7 +15,7 @@ import type { Refused } from "../../base/outcome.ts";
 import {
   asBid,
   asVersion,
-  type Memo,
+  type StoredMemo,
   type MemosRead,
   type MemoWrite,
   type MemoWritten,
@@ -103,7 +103,7 @@ export async function readMemos(
   const root = Buffer.from(memoRoot(prefix, name));
   const range = key === undefined ? { key: root, rangeEnd: rangeEndOf(root) } : { key: memoKey(prefix, name, key) };
   const { kvs } = await link.range(range, signal);
-  const memos: Memo[] = [];
+  const memos: StoredMemo[] = [];
   for (const kv of kvs) {
     const memo = memoOf(decodeURIComponent(kv.key.subarray(root.length).toString("utf8")), kv);
     if ("kind" in memo) return memo;
@@ -117,7 +117,7 @@ function valueOf({ hold, value, n }: MemoWrite): Buffer {
   return Buffer.from(JSON.stringify({ domain, token: `${token}`, bid, n, value }));
 }
 
-function memoOf(key: string, kv: KeyValue): Memo | Refused {
+function memoOf(key: string, kv: KeyValue): StoredMemo | Refused {
   try {
     const { domain, token, bid, n, value } = JSON.parse(kv.value.toString("utf8")) as { [field: string]: unknown };
     if (typeof domain !== "string" || typeof token !== "string" || typeof bid !== "string") return foreign(kv);

@@ -1,11 +1,11 @@
-// Reads and writes the Lease of one name. A write is a step: what to write over what stands, or an answer. It is tried first on what was last seen of the Lease, which saves a
-// request; a conflict, or an answer that rests on what was last seen, is followed by reading the Lease and taking the step anew.
+// Reads and writes the Lease of one name. A write is a step: a function that says what to write over the present Lease, or answers. It is tried first on the Lease as last seen, which
+// saves a request. After a conflict, or an answer that rests on what was last seen, the Lease is read and the step is taken anew.
 //
 // INVARIANT  an answer that writes nothing rests on what the server has just said, never on what was last seen
 // INVARIANT  what is written replaces exactly the Lease that the step was shown (desk.ts)
 import type { Name } from "../contract.ts";
 import type { LeaseDesk } from "./desk.ts";
-import type { Known } from "./known.ts";
+import type { KnownLeases } from "./known.ts";
 import { type Lease, NAME } from "./lease.ts";
 import { leaseNameOf } from "./names.ts";
 import { contention, mustBeElection } from "./refusals.ts";
@@ -18,20 +18,20 @@ export interface Next {
   readonly next: object;
 }
 
-export type Step<A> = (lease: Lease | undefined) => Next | A;
+export type LeaseStep<A> = (lease: Lease | undefined) => Next | A;
 
 export class LeaseBook {
   readonly #desk: LeaseDesk;
-  readonly #known: Known;
+  readonly #known: KnownLeases;
   readonly #watcher: Watcher;
 
-  constructor(desk: LeaseDesk, known: Known, watcher: Watcher) {
+  constructor(desk: LeaseDesk, known: KnownLeases, watcher: Watcher) {
     this.#desk = desk;
     this.#known = known;
     this.#watcher = watcher;
   }
 
-  /** Asks the server. undefined: there is none. */
+  /** Asks the server. undefined: there is no such Lease. */
   async read(name: Name, signal: AbortSignal): Promise<Lease | undefined> {
     const leaseName = leaseNameOf(name);
     const lease = await this.#desk.get(leaseName, signal);
@@ -47,10 +47,10 @@ export class LeaseBook {
     return this.#known.see(name, lease);
   }
 
-  /** The Lease that was written, or the step's answer. */
+  /** Returns the Lease that was written, or the step's answer. */
   async write<A extends object | string>(
     name: Name,
-    step: Step<A>,
+    step: LeaseStep<A>,
     signal: AbortSignal,
   ): Promise<{ readonly written: Lease } | A> {
     const last = this.#known.get(name);

@@ -1,17 +1,17 @@
 // The few requests on Leases that an election makes, each as one request: get, list, create, update. An update names the version AND the uid that it replaces.
 //
-// ARGUMENT for the uid: the API server makes a Lease that is not there by an update, as it does for few other kinds. Without the uid the renewal of a Lease that somebody has
-// deleted would bring it back, and its holder would go on beside whoever had taken over. With it the update is refused (409), and the look that follows finds nothing.
+// ARGUMENT for the uid: an update of a Lease that does not exist creates it, which the API server does for few other kinds. Without the uid the renewal of a Lease that somebody has
+// deleted would bring it back, and its holder would go on beside the one that had taken over. With the uid the update is refused (409), and the look that follows finds nothing.
 import type { ApiAnswer, KubernetesClient } from "../../clients/kubernetes/client.ts";
 import { KubernetesError } from "../../clients/kubernetes/errors.ts";
 import { type Lease, readLease } from "./lease.ts";
 
-export interface Listed {
+export interface ListedLeases {
   readonly leases: readonly Lease[];
   readonly version: string;
 }
 
-/** The items of a list come without it. */
+/** The items of a list come without these two fields. */
 const KIND = { apiVersion: "coordination.k8s.io/v1", kind: "Lease" };
 
 export class LeaseDesk {
@@ -25,7 +25,7 @@ export class LeaseDesk {
     this.path = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
   }
 
-  /** The uid of the namespace: what tokens are comparable in. */
+  /** The uid of the namespace: tokens are comparable within it. */
   async namespaceUid(signal: AbortSignal): Promise<string> {
     const path = `/api/v1/namespaces/${encodeURIComponent(this.#namespace)}`;
     const { status, json } = await this.#client.send("GET", path, undefined, signal);
@@ -38,7 +38,7 @@ export class LeaseDesk {
     throw new KubernetesError("foreign", "not-applied", message);
   }
 
-  /** "v1.35.0"; undefined if it is not told. */
+  /** Such as "v1.35.0"; undefined if the server does not tell. */
   async serverVersion(signal: AbortSignal): Promise<string | undefined> {
     try {
       const { json } = await this.#client.send("GET", "/version", undefined, signal);
@@ -57,7 +57,10 @@ export class LeaseDesk {
     throw unexpected(answer, `the Lease ${leaseName}`);
   }
 
-  async list(selector: { readonly label?: string; readonly name?: string }, signal: AbortSignal): Promise<Listed> {
+  async list(
+    selector: { readonly label?: string; readonly name?: string },
+    signal: AbortSignal,
+  ): Promise<ListedLeases> {
     const query = new URLSearchParams({
       ...(selector.label === undefined ? {} : { labelSelector: selector.label }),
       ...(selector.name === undefined ? {} : { fieldSelector: `metadata.name=${selector.name}` }),
@@ -72,7 +75,7 @@ export class LeaseDesk {
     return { leases: Array.isArray(items) ? items.map(readLease) : [], version };
   }
 
-  /** "conflict": there is one already. */
+  /** "conflict": there is a Lease of that name already. */
   async create(lease: object, signal: AbortSignal): Promise<Lease | "conflict"> {
     const answer = await this.#client.send("POST", this.path, { ...KIND, ...lease }, signal);
     if (answer.status === 201 || answer.status === 200) return readLease(answer.json);
@@ -90,7 +93,7 @@ export class LeaseDesk {
   }
 }
 
-/** The server knows Leases, and has none of this name; not: it knows no such path. */
+/** Whether the answer means that the server knows Leases and has none of this name, and not that it knows no such path. */
 function isAbout({ json }: ApiAnswer, leaseName: string): boolean {
   const { message } = (json ?? {}) as { readonly message?: unknown };
   return typeof message === "string" && message.includes(`"${leaseName}"`);

@@ -3,7 +3,7 @@ import type { Guarantee, MemoBounds } from "../../lease/guarantee.ts";
 
 const TTL_STEP_MS = 1000;
 const TTL_MAX_MS = 86_400_000;
-/** All annotations of an object have 256 KiB together; the leader's value may have 64 of them. */
+/** All annotations of an object have 256 KiB together; the leader's value may take 64 KiB of them. */
 export const LEASE_MEMOS: MemoBounds = { keys: 16, bytes: 8_192 };
 
 export const KUBERNETES: Guarantee<"fenced"> = {

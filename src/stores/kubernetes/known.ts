@@ -1,8 +1,8 @@
-// What this handle has last seen of each Lease: by an answer, or by its watch. Nothing is decided by it alone. A write that rests on it names its version, so that it is refused
-// if something else stands there by now; a loss is told only after the server was asked.
+// What this handle has last seen of each Lease, by an answer or by its watch. Nothing is decided by this alone. A write that rests on it names its version, so that it is refused
+// if the Lease has changed by now; a loss is told only after the server was asked.
 //
-// One thing is remembered for safety. A Lease that was held when it was last seen and is not there any more, or is another object, was deleted by force: its holder learns of
-// that by its next renewal. Absence has no version and no ttl in Kubernetes, so that only the one who saw the Lease can wait for the holder (law 14).
+// One thing is remembered for safety. A Lease that was held when it was last seen, and is gone or is another object now, was deleted by force: its holder learns of
+// that by its next renewal. Absence has no version and no ttl in Kubernetes, so only a candidate that saw the Lease can wait for the holder (law 14: a record that vanished is not a free seat).
 import { Recent } from "../../base/recent.ts";
 import { asVersion, type Name, type Seat } from "../contract.ts";
 import { holderOf, type Lease, seatOf, ttlMsOf, versionNumber, versionOf } from "./lease.ts";
@@ -15,7 +15,7 @@ interface Gone {
   readonly ttlMs: number | undefined;
 }
 
-export class Known {
+export class KnownLeases {
   readonly #leases = new Recent<Name, Lease | undefined>(NAMES);
   readonly #gone = new Recent<Name, Gone | undefined>(NAMES);
 
@@ -23,18 +23,18 @@ export class Known {
     return this.#leases.get(name);
   }
 
-  /** Answers may overtake each other: an older version of the same Lease is no news. */
+  /** Answers may overtake each other: an older version of the same Lease is ignored. */
   see(name: Name, lease: Lease): void {
     const before = this.#leases.get(name);
     if (before !== undefined && versionNumber(before) >= versionNumber(lease)) return;
     if (before !== undefined && before.metadata.uid !== lease.metadata.uid && holderOf(before) !== "")
       this.#lose(name, before);
-    // Somebody holds the new one: by the rules of those who wait, or by force, and then by its token.
+    // The new Lease has a holder. It got it by the rules for waiters, or by force, and then its token tells.
     if (holderOf(lease) !== "" && this.#gone.has(name)) this.#gone.set(name, undefined);
     this.#leases.set(name, lease);
   }
 
-  /** It is not there. */
+  /** The Lease is not there. */
   miss(name: Name): void {
     const before = this.#leases.get(name);
     if (before === undefined) return;
@@ -46,7 +46,7 @@ export class Known {
     this.#gone.set(name, { uid: before.metadata.uid, ttlMs: ttlMsOf(before) });
   }
 
-  /** What stands at the name, of which the last that was seen is `lease`. */
+  /** The seat at the name; `lease` is the last that was seen of it. */
   seat(name: Name, lease: Lease | undefined): Seat {
     const gone = this.#gone.get(name);
     if (lease !== undefined && (gone === undefined || holderOf(lease) !== "")) return seatOf(name, lease);

@@ -1,10 +1,10 @@
 // One handle on the Leases of a namespace: the six methods of the contract, memos, requests to hand over, and a list of names.
 //
-// A session is a nonce and the uid of the namespace, and is written nowhere by itself: Leases are renewed one by one, and each names the session that holds it. A keep without
-// holds therefore asks nothing. What this handle remembers: which sessions it has ended, so that they stay ended here; and what it has last seen of Leases (known.ts).
+// A session is a nonce and the uid of the namespace, and has no record of its own: Leases are renewed one by one, and each names the session that holds it. So a keep without
+// holds sends nothing. This handle remembers which sessions it has ended, so that they stay ended here, and what it has last seen of Leases (known.ts).
 //
-// ARGUMENT for exclusion: every write that makes or keeps a holder names the version and the uid of the Lease that it replaces, and what it replaces was read to be vacant, to be
-// exactly the version that the taker has watched in silence, or to be held by this very bid. So nothing comes between the reading and the writing. A renewal that is on its
+// ARGUMENT for exclusion: every write that makes or keeps a holder names the version and the uid of the Lease that it replaces. That Lease was read to be vacant, to be
+// exactly the version that the taker has watched in silence, or to be held by this very bid. So no other write comes between the reading and the writing. A renewal that is on its
 // way when the Lease is given back, taken or deleted is refused by its version, however late it arrives.
 import { setMaxListeners } from "node:events";
 import { unknown } from "../../base/outcome.ts";
@@ -49,7 +49,7 @@ import { memoVersion } from "../memos.ts";
 import { LeaseBook } from "./book.ts";
 import { LeaseDesk } from "./desk.ts";
 import { KUBERNETES } from "./guarantee.ts";
-import { Known } from "./known.ts";
+import { KnownLeases } from "./known.ts";
 import { currentNote, type Lease, NAME, SESSION } from "./lease.ts";
 import { memosOf, memoStep } from "./memos.ts";
 import { labelOfSession, leaseNameOf } from "./names.ts";
@@ -57,7 +57,7 @@ import { outcomeOf } from "./refusals.ts";
 import { askedOf, asking, inviting, claiming, heldIn, releasing, renewing } from "./steps.ts";
 import { Watcher } from "./watcher.ts";
 
-/** More sessions than one process ends while requests of them can still be under way. */
+/** More sessions than one process ends while their requests can still be under way. */
 const SESSIONS_REMEMBERED = 1000;
 /** More questions than this are answered by one list. */
 const QUESTIONS_ONE_BY_ONE = 8;
@@ -65,7 +65,7 @@ const QUESTIONS_ONE_BY_ONE = 8;
 export interface StoreParts {
   readonly client: KubernetesClient;
   readonly namespace: string;
-  /** For the times of a Lease, which are for people. */
+  /** The clock for the times of a Lease, which are for people. */
   readonly now?: (() => Date) | undefined;
   readonly silenceMs?: number | undefined;
 }
@@ -75,13 +75,13 @@ export class KubernetesStore implements FencedStore, KeepsMemos, ListsNames, Pas
   readonly #client: KubernetesClient;
   readonly #namespace: string;
   readonly #desk: LeaseDesk;
-  readonly #known = new Known();
+  readonly #known = new KnownLeases();
   readonly #watcher: Watcher;
   readonly #book: LeaseBook;
   readonly #now: () => Date;
   readonly #ended = new Recent<string, true>(SESSIONS_REMEMBERED);
   readonly #mailboxes = new Mailboxes();
-  /** Of the namespace, as the last opening found it. */
+  /** The uid of the namespace, as the last opening found it. */
   #uid: string | undefined;
   #version: string | undefined;
 
@@ -104,7 +104,7 @@ export class KubernetesStore implements FencedStore, KeepsMemos, ListsNames, Pas
     const failed = renewals.filter(
       (renewal): renewal is Refused | Unknown => renewal !== "lost" && !("metadata" in renewal),
     );
-    // Nothing was proven of anything: say why, and not only that it is unsure.
+    // Nothing was proven: the answer is the reason, and not only that it is unsure.
     if (failed[0] !== undefined && failed.length === holds.length) return failed[0];
     const strays = wish.strays === false ? [] : await this.#straysOf(session, holds, call);
     return { kind: "kept", session: plain(session), ...sorted(holds, renewals), strays };
@@ -123,7 +123,7 @@ export class KubernetesStore implements FencedStore, KeepsMemos, ListsNames, Pas
     return { kind: "kept", session, lost: [], unsure: [], strays: [], ...met };
   }
 
-  /** Ended here, or opened in another namespace, or in one of the same name that is gone. */
+  /** Whether the session was ended here, or was opened in another namespace, or in one of the same name that is gone. */
   #isOver({ id }: Session): boolean {
     return this.#ended.has(id) || (this.#uid !== undefined && uidIn(id) !== this.#uid);
   }
@@ -264,7 +264,7 @@ export class KubernetesStore implements FencedStore, KeepsMemos, ListsNames, Pas
 
   async #with<A>({ signal }: Call, ask: (signal: AbortSignal) => Promise<A>): Promise<A | Refused | Unknown> {
     if (signal.aborted) return unknown(signal.reason);
-    // Every request of a batch listens; Node would take many listeners for a leak.
+    // Every request of a batch adds a listener; Node would take so many for a leak.
     setMaxListeners(0, signal);
     try {
       return await ask(signal);

@@ -51,15 +51,15 @@ interface LeaseSpec {
   readonly strategy?: string | undefined;
 }
 
-/** What is ours at a Lease. */
+/** The part of a Lease that is ours. */
 export interface TermNote {
-  /** The holderIdentity that it is about. */
+  /** The holderIdentity to which it belongs. */
   readonly holder: string;
   readonly candidate: string;
   readonly session: string;
   readonly bid: Bid;
   readonly domain: string;
-  /** Decimal. Written by the first renewal: the write that grants a term cannot know its own version. */
+  /** In decimal. The first renewal writes it, because the write that grants a term cannot know its own version. */
   readonly token?: string | undefined;
 }
 
@@ -70,7 +70,7 @@ export const ASKED = "conclave/asked";
 export const INVITED = "conclave/invited";
 export const SESSION = "conclave/session";
 
-/** Throws a refusal for what is no Lease. */
+/** Throws a refusal if it is not a Lease. */
 export function readLease(json: unknown): Lease {
   const { metadata, spec } = (json ?? {}) as { readonly metadata?: Lease["metadata"]; readonly spec?: LeaseSpec };
   const { name, uid, resourceVersion } = metadata ?? {};
@@ -95,12 +95,12 @@ export function holderOf({ spec }: Lease): string {
   return spec.holderIdentity ?? "";
 }
 
-/** As recorded by the holder; undefined where a Lease has none. */
+/** The ttl that the holder recorded; undefined if the Lease has none. */
 export function ttlMsOf({ spec }: Lease): number | undefined {
   return typeof spec.leaseDurationSeconds === "number" ? spec.leaseDurationSeconds * 1000 : undefined;
 }
 
-/** Of Leases that were seen: they never change, and each is asked for its note several times. */
+/** Notes of Leases that were seen: a Lease never changes, and its note is asked for several times. */
 const notes = new WeakMap<Lease, { readonly note: TermNote | undefined }>();
 
 export function noteOf(lease: Lease): TermNote | undefined {
@@ -132,7 +132,7 @@ export function currentNote(lease: Lease): TermNote | undefined {
   return note !== undefined && note.holder !== "" && note.holder === holderOf(lease) ? note : undefined;
 }
 
-/** Of a term of ours: the version of the granting write. Until it is recorded no other write of ours has been made, so that it is the version that stands. */
+/** The token of a term of ours: the version of the granting write. Until it is recorded no other write of ours has been made, so it is the present version. */
 export function tokenOf(lease: Lease, note: TermNote): Token {
   return {
     domain: note.domain,
@@ -182,7 +182,7 @@ interface Granting {
   readonly value: string;
 }
 
-/** As client-go makes one, or takes one over: `leaseTransitions` grows with every change of the holder, also over one that was given back. */
+/** The Lease as client-go makes one, or takes one over: `leaseTransitions` grows with every change of the holder, also after a release. */
 export function granted(
   lease: Lease | undefined,
   leaseName: string,
@@ -213,7 +213,7 @@ export function granted(
   };
 }
 
-/** As Go's candidates are called: who, and what tells this attempt from every other. A bid begins with a nonce, which mostly is in the candidate's id already. */
+/** A name in the form of Go's candidates: the candidate, and what tells this attempt from every other. A bid begins with a nonce, which mostly is in the candidate's id already. */
 function holderName(candidate: string, bid: Bid): string {
   const nonce = bid.slice(0, bid.lastIndexOf("."));
   return nonce !== "" && candidate.endsWith(`_${nonce}`)
@@ -221,12 +221,12 @@ function holderName(candidate: string, bid: Bid): string {
     : `${candidate}_${bid}`;
 }
 
-/** Records the token beside: from now on the version of the Lease is another. */
+/** Also records the token, because from now on the version of the Lease is another. */
 export function renewed(lease: Lease, hold: Hold, now: Date): object {
   return { ...recorded(lease, hold.token), spec: { ...lease.spec, renewTime: laterSecond(lease.spec.renewTime, now) } };
 }
 
-/** With other annotations, and nothing else. The token is recorded with them. */
+/** The Lease with other annotations, and no other change. The token is recorded with them. */
 export function annotated(
   lease: Lease,
   token: Token | undefined,
@@ -236,7 +236,7 @@ export function annotated(
   return { ...with_, metadata: { ...with_.metadata, annotations: { ...with_.metadata.annotations, ...annotations } } };
 }
 
-/** As client-go gives back: no holder, one second. The annotations stay, so that the bid that held it last is known. */
+/** The Lease as client-go gives it back: no holder, one second. The annotations stay, so that the bid that held it last is known. */
 export function vacated(lease: Lease, now: Date): object {
   const at = microTime(now);
   const { [SESSION]: _session, ...labels } = lease.metadata.labels ?? {};

@@ -5,7 +5,7 @@
 
 export interface ManifestOptions {
   readonly namespace: string;
-  /** Of the pods. */
+  /** The service account of the pods. */
   readonly serviceAccount: string;
 }
 
@@ -41,7 +41,7 @@ subjects:
 `;
 }
 
-/** For messages. */
+/** The command, for messages. */
 export function grantCommand(namespace: string): string {
   return `npx conclave schema kubernetes --namespace ${namespace} --grant SERVICEACCOUNT | kubectl apply -f -`;
 }

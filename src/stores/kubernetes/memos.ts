@@ -1,11 +1,12 @@
-// Memos in Kubernetes: annotations of the election's own Lease, one each, named by the SHA-256 of their key. A line of JSON (key, token, n), and below it the value as it is.
+// Memos in Kubernetes: annotations of the election's own Lease, one for each memo, named by the SHA-256 of its key. The text is a line of JSON (key,
+// token, n), and below it the value as it is.
 //
-// ARGUMENT: an update names the version of the Lease that it replaces, so that nothing comes between what was read and what is written. What was read shows this session,
-// bid and token as the holder, and the memo that stands. A memo changes nothing of the spec: it is no sign of life to anybody who watches the Lease.
+// ARGUMENT: an update names the version of the Lease that it replaces, so that no other write comes between the reading and the writing. The Lease that was read shows this session,
+// bid and token as the holder, and the present memo. A memo changes nothing of the spec: it is no sign of life to anybody who watches the Lease.
 // A Lease that is deleted loses its memos.
 import { Refusal } from "../../base/refusal.ts";
 import { sha256 } from "../../clients/sha256.ts";
-import { asBid, type Memo, type MemoWrite, type MemoWritten } from "../contract.ts";
+import { asBid, type StoredMemo, type MemoWrite, type MemoWritten } from "../contract.ts";
 import { memoVersion, tooLarge, tooMany } from "../memos.ts";
 import { LEASE_MEMOS } from "./guarantee.ts";
 import { annotated, currentNote, isHeldBy, type Lease, versionNumber } from "./lease.ts";
@@ -17,8 +18,8 @@ export function memoAnnotation(key: string): string {
   return `${PREFIX}${sha256(key).digest("hex").slice(0, 40)}`;
 }
 
-/** In the order of their keys. */
-export function memosOf(lease: Lease): readonly Memo[] {
+/** The memos in the order of their keys. */
+export function memosOf(lease: Lease): readonly StoredMemo[] {
   const texts = Object.entries(lease.metadata.annotations ?? {}).filter(([annotation]) =>
     annotation.startsWith(PREFIX),
   );
@@ -26,7 +27,7 @@ export function memosOf(lease: Lease): readonly Memo[] {
   return memos.toSorted((a, b) => (a.key < b.key ? -1 : 1));
 }
 
-function readMemo({ metadata }: Lease, annotation: string, text: string): Memo {
+function readMemo({ metadata }: Lease, annotation: string, text: string): StoredMemo {
   const cut = text.indexOf("\n");
   try {
     const { key, domain, token, bid, n } = JSON.parse(text.slice(0, cut)) as { readonly [field: string]: unknown };
@@ -42,12 +43,12 @@ function readMemo({ metadata }: Lease, annotation: string, text: string): Memo {
   }
 }
 
-/** What to write over `lease`, or what the write is answered without one. */
+/** What to write over `lease`, or the answer if nothing is to be written. */
 export function memoStep(lease: Lease | undefined, write: MemoWrite): { readonly next: object } | MemoWritten {
   const { session, hold, key, value, n, over } = write;
   const { token } = hold;
   if (lease === undefined || token === undefined || !isHeldBy(lease, session, hold)) return { kind: "seat-lost" };
-  // Not recorded yet: then the grant was the last write, unless somebody has edited the Lease by hand.
+  // The token is not recorded yet: then the grant was the last write, unless somebody has edited the Lease by hand.
   if (currentNote(lease)?.token === undefined && versionNumber(lease) !== token.value) {
     if (token.value > versionNumber(lease)) return { kind: "seat-lost" };
     throw editedEarly(lease.metadata.name);

@@ -29,11 +29,11 @@ export function leaseNameOf(name: Name): string {
   return `${readable === "" ? "name" : readable}.x-${digest}`;
 }
 
-/** By which Leases of one session are found: labels have 63 signs, and not every sign. */
+/** The label by which the Leases of one session are found: labels have at most 63 signs, and not every sign. */
 export function labelOfSession(session: string): string {
   if (labelled?.session !== session) labelled = { session, label: sha256(session).digest("hex").slice(0, 40) };
   return labelled.label;
 }
 
-/** The last one: a process mostly has one session, whose label stands in every grant. */
+/** The last label: a process mostly has one session, whose label stands in every grant. */
 let labelled: { readonly session: string; readonly label: string } | undefined;

@@ -1,4 +1,4 @@
-// What went wrong at the API server, as an outcome of the contract: what, why, what next. Whatever is not certain is unknown.
+// Errors of the API server as outcomes of the contract: what is wrong, why, and what to do next. Every error that is not certain is unknown.
 import { KubernetesError, type KubernetesProblem } from "../../clients/kubernetes/errors.ts";
 import { ConclaveError } from "../../base/errors.ts";
 import { type RefusalCode, type Refused, unknown, type Unknown } from "../../base/outcome.ts";
@@ -39,7 +39,7 @@ function foreign(lease: Lease, why: string): Refusal {
   return new Refusal("STORE_FOREIGN_DATA", `kubernetes: the Lease ${lease.metadata.name} ${why} Nothing was written.`);
 }
 
-/** Throws for a Lease in which an election of ours cannot stand. */
+/** Throws for a Lease that cannot be used for an election of ours. */
 export function mustBeElection(lease: Lease, name: string, nameNoted: string | undefined): void {
   const { spec } = lease;
   if (spec.strategy !== undefined && spec.strategy !== "")
@@ -65,7 +65,7 @@ export function ttlTooLong(lease: Lease, ttlMs: number, theirsMs: number): Refus
   return { kind: "refused", code: "STORE_UNSUPPORTED", message, retryable: false };
 }
 
-/** Definitely not applied: each try was answered 409. */
+/** The write was definitely not applied: each try was answered with 409. */
 export function contention(leaseName: string): Refusal {
   return new Refusal(
     "STORE_UNREACHABLE",

@@ -1,4 +1,4 @@
-// What is done with the Lease of one name, as steps of the book: pure functions of what stands there.
+// What is done with the Lease of one name, as steps of the book: pure functions of the present Lease.
 import {
   type Claim,
   type Claimed,
@@ -11,7 +11,7 @@ import {
   VACANT,
 } from "../contract.ts";
 import { readInvitation, writeInvitation } from "../invitations.ts";
-import type { Step } from "./book.ts";
+import type { LeaseStep } from "./book.ts";
 import {
   annotated,
   ASKED,
@@ -37,20 +37,20 @@ export interface ClaimParts {
   readonly now: () => Date;
 }
 
-/** Renews the Lease if it is held by this hold. A Lease that is not there is lost, and not made anew. */
-export function renewing(session: Session, hold: Hold, now: () => Date): Step<"lost"> {
+/** Renews the Lease if it is held by this hold. If there is no Lease, the hold is lost, and the Lease is not made anew. */
+export function renewing(session: Session, hold: Hold, now: () => Date): LeaseStep<"lost"> {
   return (lease) =>
     lease !== undefined && isHeldBy(lease, session, hold) ? { next: renewed(lease, hold, now()) } : "lost";
 }
 
 /** Gives the Lease back if it is held by this session and bid, whatever its version. */
-export function releasing(session: Session, hold: Hold, now: () => Date): Step<"not ours"> {
+export function releasing(session: Session, hold: Hold, now: () => Date): LeaseStep<"not ours"> {
   const { name, bid } = hold;
   return (lease) =>
     lease !== undefined && isHeldBy(lease, session, { name, bid }) ? { next: vacated(lease, now()) } : "not ours";
 }
 
-export function claiming(claim: Claim, { domain, seat, now }: ClaimParts): Step<Claimed> {
+export function claiming(claim: Claim, { domain, seat, now }: ClaimParts): LeaseStep<Claimed> {
   const { session, name, bid, value } = claim;
   return (lease) => {
     if (lease !== undefined && isHeldBy(lease, session, { name, bid })) {
@@ -73,7 +73,7 @@ function mayReplace({ over, bid }: Claim, seat: Seat, lease: Lease | undefined):
   return over !== undefined && over === seat.version;
 }
 
-/** Of a holder that is none of ours. */
+/** The ttl of a holder that is none of ours. */
 function foreignTtlMs(lease: Lease): number | undefined {
   return holderOf(lease) !== "" && currentNote(lease) === undefined ? ttlMsOf(lease) : undefined;
 }
@@ -86,7 +86,7 @@ export function heldIn(lease: Lease, name: Name): Hold {
 }
 
 /** Asks the term of this token to hand over. */
-export function asking(token: Token): Step<"asked" | "not leading"> {
+export function asking(token: Token): LeaseStep<"asked" | "not leading"> {
   return (lease) => {
     if (lease === undefined || !isLedBy(lease, token)) return "not leading";
     const text = JSON.stringify({ domain: token.domain, value: `${token.value}`, bid: token.bid });
@@ -102,8 +102,8 @@ function isLedBy(lease: Lease, { domain, value, bid }: Token): boolean {
   return stands?.domain === domain && stands.value === value && stands.bid === bid;
 }
 
-/** Tells those who watch the Lease. An invitation after a term that is over is for nobody: then nothing is written. */
-export function inviting(invitation: Invitation): Step<"not leading"> {
+/** Tells the candidates that watch the Lease. An invitation after a term that is over concerns nobody: then nothing is written. */
+export function inviting(invitation: Invitation): LeaseStep<"not leading"> {
   return (lease) => {
     if (lease === undefined || !isLedBy(lease, invitation.token)) return "not leading";
     const { n = 0 } = invitedOf(lease) ?? {};

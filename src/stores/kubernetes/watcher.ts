@@ -1,20 +1,20 @@
-// One watch of the API server for everybody who watches names at this handle: of one Lease while one name is watched, of the whole namespace for more. It begins with a list, so
-// that nothing falls between; it goes on from the last version it has heard, by an event or a bookmark. What it hears is told at once, renewals too: a candidate that waits sees
-// the holder live without asking for it.
+// One watch of the API server for all callers that watch names at this handle: it watches one Lease while one name is watched, and the whole namespace for more. It begins with a list, so
+// that no change is missed, and goes on from the last version it has heard, by an event or a bookmark. Everything that it hears is told at once, renewals too: a waiting candidate sees
+// that the holder lives without asking.
 //
-// A watch that hears nothing although something happens is the worst that can be: everybody would wait. Three things end it:
+// The worst case is a watch that hears nothing although something happens: every candidate would wait. Three things end such a watch:
 //   - it has been silent for longer than a server's bookmarks allow (client.ts)
 //   - a request of our own was answered with a version that the watch has not told a moment later (`compare`)
 //   - the server ended it: then it goes on by itself, and begins anew with a list if the server has forgotten where it was (410)
-// When it has been quiet for a while (`isFresh`), looks ask the server themselves, which is what makes the second rule bite for those who only wait.
+// When it has been quiet for a while (`isFresh`), looks ask the server themselves. So the second rule also works for candidates that only wait.
 import type { KubernetesClient } from "../../clients/kubernetes/client.ts";
-import type { WatchEvent } from "../../clients/kubernetes/event-stream.ts";
+import type { KubernetesEvent } from "../../clients/kubernetes/event-stream.ts";
 import type { Hint, Name, Question, Seat } from "../contract.ts";
 import type { Mailbox } from "../mailbox.ts";
 import { Watched } from "../watched.ts";
 import type { LeaseDesk } from "./desk.ts";
 import { ASKED, INVITED, type Lease, readLease, versionNumber } from "./lease.ts";
-import type { Known } from "./known.ts";
+import type { KnownLeases } from "./known.ts";
 import { memoAnnotation } from "./memos.ts";
 import { leaseNameOf } from "./names.ts";
 import { invitedOf } from "./steps.ts";
@@ -23,16 +23,16 @@ import { invitedOf } from "./steps.ts";
 const SILENCE_MS = 100_000;
 /** The server ends a watch after this. */
 const LASTS_SECONDS = 290;
-/** Something was heard so recently that looks need not ask. */
+/** If something was heard within this time, looks need not ask the server. */
 const FRESH_MS = 10_000;
-/** So long may the watch be behind an answer. */
+/** How long the watch may be behind an answer. */
 const LAG_MS = 2_000;
 const LIST_WITHIN_MS = 10_000;
 
 export interface WatcherParts {
   readonly client: KubernetesClient;
   readonly desk: LeaseDesk;
-  readonly known: Known;
+  readonly known: KnownLeases;
   /** For tests. */
   readonly silenceMs?: number | undefined;
 }
@@ -49,7 +49,7 @@ export class Watcher {
   readonly #memos = new Set<MemoWatch>();
   /** Which names are watched, by the names of their Leases. */
   readonly #names = new Map<string, Set<Name>>();
-  /** What was last told of each, while it is watched. */
+  /** The last invitation that was told for each name, while it is watched. */
   readonly #invited = new Map<Name, string | undefined>();
   #round: Round | undefined;
 
@@ -75,12 +75,12 @@ export class Watcher {
     };
   }
 
-  /** What stands at the name, if the watch has just told it. */
+  /** The seat at the name, if the watch has just told it. */
   seen(name: Name): Seat | undefined {
     return this.#round?.isFresh === true && this.#names.has(leaseNameOf(name)) ? this.#seat(name) : undefined;
   }
 
-  /** A request of ours was answered with this. undefined: there is no such Lease. */
+  /** A request of ours was answered with this Lease. undefined: there is no such Lease. */
   compare(leaseName: string, name: Name, lease: Lease | undefined): void {
     if (!this.#names.has(leaseName)) return;
     if (lease !== undefined) this.#round?.mustReach(versionNumber(lease));
@@ -139,7 +139,7 @@ export class Watcher {
     for (const { hint, mailbox } of this.#memos) mailbox.put(hint);
   }
 
-  /** By what the watch itself has told: an answer to a request of this process may have shown it before. What stood there before the watch began is told to nobody. */
+  /** Goes by what the watch itself has told, because an answer to a request of this process may have shown it before. An invitation from before the watch began is told to nobody. */
   #tellInvited(name: Name, lease: Lease): void {
     const text = textAt(lease, INVITED);
     if (!this.#invited.has(name) || this.#invited.get(name) === text) return;
@@ -172,7 +172,7 @@ function textAt(lease: Lease | undefined, annotation: string): string | undefine
 interface Uses {
   listed(leases: readonly Lease[]): void;
   hear(lease: Lease, isGone: boolean): void;
-  /** It is over, and does not go on by itself. */
+  /** The watch is over, and does not go on by itself. */
   broken(): void;
 }
 
@@ -183,10 +183,10 @@ class Round {
   readonly #only: string | undefined;
   #cancel: () => void = () => {};
   #isOver = false;
-  /** Of the present watch: something was heard. */
+  /** Whether the present watch has heard something. */
   #isHeard = false;
   #hasRelisted = false;
-  /** How many were begun or ended: what an earlier one says does not count. */
+  /** How many watches were begun or ended: events of an earlier watch do not count. */
   #watches = 0;
   #heard = 0n;
   #awaited: bigint | undefined;
@@ -215,7 +215,7 @@ class Round {
     this.#cancel();
   }
 
-  /** Within a moment the watch must have told this version; undefined: any further one. */
+  /** Within a moment the watch must have told this version; undefined: any later one. */
   mustReach(version: bigint = this.#heard + 1n): void {
     if (!this.isLive || version <= this.#heard) return;
     this.#awaited = this.#awaited === undefined || version > this.#awaited ? version : this.#awaited;
@@ -231,7 +231,7 @@ class Round {
       this.#uses.listed(leases);
       this.#watch();
     } catch {
-      // The machine's own requests say what is wrong; it begins a watch again.
+      // The machine's own requests report the error; the machine begins a watch again.
       this.#break();
     }
   }
@@ -268,7 +268,7 @@ class Round {
     else this.#quiet.refresh();
   }
 
-  #hear({ type, object }: WatchEvent): void {
+  #hear({ type, object }: KubernetesEvent): void {
     if (this.#isOver) return;
     if (type === "ERROR") return this.#relist();
     this.#isHeard = true;
@@ -291,7 +291,7 @@ class Round {
     this.#awaited = undefined;
   }
 
-  /** The server has forgotten the version: everything is read anew; once, until something was heard again. */
+  /** The server has forgotten the version: everything is read anew, once, until something was heard again. */
   #relist(): void {
     this.isLive = false;
     this.isFresh = false;
@@ -303,7 +303,7 @@ class Round {
     return void this.#list();
   }
 
-  /** A server ends every watch from time to time. One that has heard nothing before is begun again by those who want it, who make pauses. */
+  /** A server ends every watch from time to time. A watch that has heard nothing is not begun again here: its callers begin it again, after a pause. */
   #watchIsOver(error: unknown): void {
     if (this.#isOver) return;
     this.isLive = false;

@@ -4,11 +4,11 @@ import { MODEL_MEMOS } from "../../simulator/models/memo-rack.ts";
 
 const TTL_MAX_MS = 86_400_000;
 
-export type Shape = "line" | "race";
-export type Judge = "store" | "taker";
-export type Layout = "model" | "swap";
+export type MemoryShape = "line" | "race";
+export type JudgedBy = "store" | "taker";
+export type MemoryLayout = "model" | "swap";
 
-export function guaranteeOf(shape: Shape, judge: Judge, domain: string): Guarantee<"fenced"> {
+export function guaranteeOf(shape: MemoryShape, judge: JudgedBy, domain: string): Guarantee<"fenced"> {
   return {
     store: "memory",
     scope: "process",

@@ -12,7 +12,7 @@ export function readSession(id: string, answer: AnswerRow, where: Whereabouts): 
     candidate: readText(answer["candidate"], `${what}, candidate`, where),
     ttlMs: readTtl(answer["ttl"], what, where),
   };
-  // Functions that were made by an earlier version do not tell: they know of no beats.
+  // Functions that an earlier version made do not tell the beat: they know of none.
   return withBeat(session, typeof answer["beat"] === "string" ? answer["beat"] : undefined);
 }
 
@@ -42,14 +42,14 @@ function readHolder(name: string, seat: AnswerRow, where: Whereabouts): Pick<Sea
     candidate: readText(seat["candidate"], `${what}, candidate`, where),
     bid: asBid(readText(seat["bid"], `${what}, bid`, where)),
     token: readToken(seat["token"], what, where),
-    // Functions that were made by an earlier version do not tell.
+    // Functions that an earlier version made do not tell the domain.
     domain: typeof seat["domain"] === "string" ? seat["domain"] : undefined,
     value: readText(seat["value"], `${what}, value`, where),
   };
   return { holder, ttlMs: readTtl(seat["ttl"], what, where) };
 }
 
-/** The seats of a session, where they are not those that were sent along: what is lost of these, and what is there beside them. */
+/** The seats of a session, if they are not those that were sent along: which of these are lost, and which others there are. */
 export function readAudit(
   seats: unknown,
   holds: readonly Hold[],

@@ -1,10 +1,10 @@
-// Nodes and bans in PostgreSQL, by functions of the database (sql/bans.sql), which hold the argument: what is answered to an opening with a node, read and checked.
+// Nodes and bans in PostgreSQL, by functions of the database; sql/bans.sql has the argument. This file reads and checks the answer to an opening with a node.
 import { bannedNode, twinNode } from "../../lease/ban-rule.ts";
 import type { NodeIdentity, Refused } from "../contract.ts";
 import { type AnswerRow, readText } from "./answers.ts";
 import { edited, knowsNo, type Whereabouts } from "./refusals.ts";
 
-/** Undefined: the session was opened, and its node is recorded. Functions of an earlier version take no notice of a node, and do not name it in their answer. */
+/** Undefined: the session was opened, and its node is recorded. Functions of an earlier version ignore a node, and do not name it in their answer. */
 export function nodeRefused(node: NodeIdentity, answer: AnswerRow, where: Whereabouts): Refused | undefined {
   if (answer["kind"] === "twin") return twinNode("postgres", node);
   if (answer["kind"] === "kept")

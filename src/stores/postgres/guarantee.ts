@@ -1,4 +1,4 @@
-// What `postgres:` promises, as data: judged by takers' silence, and, where somebody asked for it, by the database's clock.
+// What `postgres:` promises, as data: takers judge by silence, or, if the user asked for it, the database's clock judges.
 import type { Guarantee } from "../../lease/guarantee.ts";
 import { MEMOS } from "../memos.ts";
 

@@ -1,11 +1,11 @@
-// Memos in PostgreSQL, by two functions of the database (sql/memos.sql), which hold the argument: what is asked, and what is answered, read and checked.
+// Memos in PostgreSQL, by two functions of the database; sql/memos.sql has the argument. This file makes the requests, and reads and checks the answers.
 import { unbannedNode } from "../../lease/ban-rule.ts";
-import { asBid, type Memo, type MemosRead, type MemoWrite, type MemoWritten } from "../contract.ts";
+import { asBid, type StoredMemo, type MemosRead, type MemoWrite, type MemoWritten } from "../contract.ts";
 import { memoVersion, MEMOS, tooMany } from "../memos.ts";
 import { type AnswerRow, readText, readToken } from "./answers.ts";
 import { edited, type Whereabouts } from "./refusals.ts";
 
-/** As the function `write_memo` is asked for it. */
+/** The argument of the function `write_memo`. */
 export function wishOf({ session, hold, key, value, n, over, ban }: MemoWrite): object {
   const { name, bid, token } = hold;
   return { name, session: session.id, bid, token: `${token?.value}`, key, value, n, over, ban, keys: MEMOS.keys };
@@ -35,11 +35,11 @@ export function readMemos(name: string, { memos, domain }: AnswerRow, where: Whe
   return { kind: "memos", memos: memos.map((memo) => readMemo(name, memo as AnswerRow, origin, where)) };
 }
 
-function readStanding(name: string, memo: unknown, domain: string, where: Whereabouts): Memo | undefined {
+function readStanding(name: string, memo: unknown, domain: string, where: Whereabouts): StoredMemo | undefined {
   return memo === null ? undefined : readMemo(name, memo as AnswerRow, domain, where);
 }
 
-function readMemo(name: string, memo: AnswerRow, domain: string, where: Whereabouts): Memo {
+function readMemo(name: string, memo: AnswerRow, domain: string, where: Whereabouts): StoredMemo {
   const key = readText(memo["key"], `a memo of "${name}", key`, where);
   const what = `the memo "${key}" of "${name}"`;
   const bid = asBid(readText(memo["bid"], `${what}, bid`, where));

@@ -1,8 +1,8 @@
 // The six methods of the contract, each as one call of one function of the database (sql/functions.sql): one message, one transaction. Nothing is remembered
 // between calls.
 //
-// Two timeouts. The caller's: when its signal aborts we stop waiting, and the outcome is unknown. The server's: each function is told how long anybody waits
-// for it (sql/functions.sql), so that one that waits for a lock, or was left alone by a client that is gone, takes itself back instead of being applied much later.
+// There are two timeouts. The caller's: when its signal aborts we stop waiting, and the outcome is unknown. The server's: each function is told how long its caller waits
+// (sql/functions.sql), so that a function that waits for a lock, or whose client is gone, rolls back instead of being applied much later.
 import { type Refused, unknown, type Unknown } from "../../base/outcome.ts";
 import { sqlLiteral } from "../../base/sql-literal.ts";
 import type { Guarantee } from "../../lease/guarantee.ts";
@@ -63,11 +63,11 @@ export interface StoreParts {
   readonly database: Database;
   readonly where: Whereabouts;
   readonly guarantee: Guarantee<"fenced">;
-  /** Whether tables are made where there are none. */
+  /** Whether missing tables are made. */
   readonly createTables: boolean;
 }
 
-/** Of a notification: PostgreSQL takes 8000 bytes. */
+/** The longest text of a notification: PostgreSQL takes 8000 bytes. */
 const LONGEST_WORD = 7900;
 
 function tooLong(name: Name): Refused {
@@ -76,7 +76,7 @@ function tooLong(name: Name): Refused {
 }
 
 const REQUESTS = "requests to hand over";
-/** A caller gives up after a quarter of its ttl; what still runs after a half is of no use to it. */
+/** A caller gives up after a quarter of its ttl; a statement that still runs after a half is of no use to it. */
 const SHARE_OF_TTL = 1 / 2;
 const SHORTEST_MS = 100;
 const LONGEST_MS = 10_000;
@@ -117,7 +117,7 @@ export class PostgresStore implements ListsNames, PassesInvitations, KeepsMemos,
     });
   }
 
-  /** Where there are no tables yet they are made, and it is asked once more: the first time nothing was done. */
+  /** If there are no tables yet, they are made, and the opening is sent once more: the first one did nothing. */
   async #open(spec: SessionSpec, call: Call): Promise<Kept> {
     const kept = await this.#askToOpen(spec, call);
     if (kept.kind !== "refused" || !this.#tables.mayMake(kept.cause)) return kept;
@@ -181,7 +181,7 @@ export class PostgresStore implements ListsNames, PassesInvitations, KeepsMemos,
     return this.#call("take", [`${LAYOUT}`, `${patience}`, ...words], patience, call, read, (outcome) => [outcome]);
   }
 
-  /** Where a name comes twice: one statement writes a row once, and would tell both that it is theirs. */
+  /** For a name that comes twice: one statement writes a row once, and would tell both claims that it is theirs. */
   async #claimInTurn(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]> {
     const answers: Claimed[] = [];
     for (const claim of claims) answers.push(...(await this.claim([claim], call)));
@@ -243,7 +243,7 @@ export class PostgresStore implements ListsNames, PassesInvitations, KeepsMemos,
       : outcome;
   }
 
-  /** Nothing is written: those who listen are told. Where a pooler keeps NOTIFY from them, nobody hears of it. */
+  /** Nothing is written: the listeners are notified. Behind a pooler that does not pass NOTIFY on, nobody hears of it. */
   async invite(name: Name, invitation: Invitation, call: Call): Promise<Invited> {
     if (isGivenUp(call)) return unknown(call.signal.reason);
     const word = invitedWord(name, invitation);
@@ -322,7 +322,7 @@ export class PostgresStore implements ListsNames, PassesInvitations, KeepsMemos,
     return this.#call<A | Refused | Unknown>(verb, [sqlLiteral(request) ?? "NULL"], patience, call, read, asItIs);
   }
 
-  /** Never rejects: what goes wrong is an outcome too, and `otherwise` says how it is told. */
+  /** Never rejects: an error is an outcome too, and `otherwise` says in which form. */
   #call<A>(
     verb: string,
     args: readonly string[],
@@ -366,7 +366,7 @@ function patienceOf(ttlMs: number): number {
   return Math.max(SHORTEST_MS, Math.min(Math.round(ttlMs * SHARE_OF_TTL), LONGEST_MS));
 }
 
-/** undefined: there is something in it that only JSON can say; Postgres will refuse it. */
+/** undefined: it contains something that only JSON can say; Postgres will refuse it. */
 function wordsOf(claim: Claim): readonly string[] | undefined {
   if (claim.over === undefined) return undefined;
   const texts = literals([claim.name, claim.session.id, claim.bid, claim.over, claim.value]);

@@ -1,5 +1,5 @@
-// What the server says about our tables, said so that somebody can act on it: what, why, what next. Everything else that can go wrong between here and the
-// server is in src/clients/postgres/errors.ts.
+// Errors of the server about our tables, in words that a reader can act on: what is wrong, why, what to do next. src/clients/postgres/errors.ts has everything else that can go wrong
+// between here and the server.
 import type { RefusalCode, Refused, Unknown } from "../../base/outcome.ts";
 import { Refusal } from "../../base/refusal.ts";
 import * as client from "../../clients/postgres/errors.ts";

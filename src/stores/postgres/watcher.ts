@@ -6,7 +6,7 @@ import { asBid, asVersion, type Hint, type Invitation, type Name, type Question,
 import { readInvitation, writeInvitation } from "../invitations.ts";
 import type { Mailbox } from "../mailbox.ts";
 import { Watched } from "../watched.ts";
-import type { Database, Ears } from "../../clients/postgres/database.ts";
+import type { Database, NotificationEars } from "../../clients/postgres/database.ts";
 import { notifySql } from "./schema.ts";
 
 const LOOK_EVERY_MS = 500;
@@ -168,7 +168,7 @@ class Listening {
     }
   }
 
-  #ears(): Ears {
+  #ears(): NotificationEars {
     return {
       heard: (payload) => this.#heard(payload),
       listening: () => this.#callOut(),

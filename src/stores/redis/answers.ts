@@ -1,11 +1,11 @@
-// What the scripts answer, read: a text of JSON, in which an empty list is an empty object, because Lua does not tell the two apart.
+// Reads the answers of the scripts: JSON, in which an empty list is an empty object, because Lua does not tell the two apart.
 import { Refusal } from "../../base/refusal.ts";
 import { foreignText } from "../../clients/redis/errors.ts";
 import { asBid, asVersion, type Hold, type Name, type Seat, type Session } from "../contract.ts";
 
 export type ScriptAnswer = Readonly<Record<string, unknown>>;
 
-/** A client that was told to give bytes gives bytes. */
+/** The reply may be bytes, if the client was told to return bytes. */
 export function parseAnswer(reply: unknown, place: string): ScriptAnswer {
   const text = typeof reply === "string" ? reply : Buffer.isBuffer(reply) ? reply.toString("utf8") : undefined;
   if (text === undefined)
@@ -39,7 +39,7 @@ export function leftMsOf(seat: ScriptAnswer | undefined): number | undefined {
   return typeof left === "number" ? left : undefined;
 }
 
-/** Throws where something stands that is no seat. */
+/** Throws if something stands there that is no seat. */
 export function seatOf(name: Name, seat: ScriptAnswer, place: string): Seat {
   if (seat["state"] === "foreign")
     throw new Refusal("STORE_FOREIGN_DATA", `redis: ${foreignText(String(seat["key"]), place)}`);

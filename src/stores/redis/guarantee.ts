@@ -4,7 +4,7 @@ import type { Guarantee } from "../../lease/guarantee.ts";
 
 const TTL_MIN_MS = 200;
 const TTL_MAX_MS = 86_400_000;
-/** So many holds are checked by one keep of our own layout; the others take turns. */
+/** How many holds one keep of our own layout checks; the others take turns. */
 const HOLDS_PER_KEEP = 256;
 
 /** ours: a session, and seats that point to it. redlock: one key with an expiry for each name, as the libraries that go by that name write it. */
@@ -24,7 +24,7 @@ const EARLY_ENDS = {
   ],
 } as const;
 
-export interface Shape {
+export interface RedisShape {
   readonly layout: Layout;
   /** How many servers: more than one is Redlock. */
   readonly servers: number;
@@ -34,7 +34,7 @@ export interface Shape {
   readonly isOwn: boolean;
 }
 
-export function guaranteeOf({ layout, servers, maxTtlMs, isOwn }: Shape): Guarantee<"unfenced"> {
+export function guaranteeOf({ layout, servers, maxTtlMs, isOwn }: RedisShape): Guarantee<"unfenced"> {
   const isOne = servers === 1;
   return {
     store: isOne ? "redis" : `redis (Redlock over ${servers} servers)`,

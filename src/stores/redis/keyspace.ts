@@ -1,9 +1,9 @@
-// The server's own events of keys, if it has them switched on (notify-keyspace-events with K, $, g and x, or KA). They tell of every change, whoever makes it: also of a lock that another
-// library gives back. Whether they are on is not asked, because CONFIG is often forbidden: a key is written and removed, and if that is heard they are. So the number of the
-// database, which is a part of their names, need not be certain either: in another one nothing is heard.
+// The server's own events of keys, if they are switched on (notify-keyspace-events with K, $, g and x, or KA). They tell of every change by any client: also of a lock that another
+// library gives back. The server is not asked whether they are on, because CONFIG is often forbidden. Instead a key is written and removed: if that is heard, they are on. So the number of the
+// database, which is a part of their names, need not be certain either: with a wrong number nothing is heard.
 import type { Listening } from "../../clients/redis/port.ts";
 
-/** What frees a key, or gives it to another. An expiry that is moved on changes nothing for those who wait. */
+/** The events that free a key, or give it to another client. A later expiry changes nothing for those who wait. */
 const CHANGES = new Set(["set", "del", "expired", "evicted", "rename_from", "rename_to"]);
 
 export interface KeyspaceParts {
@@ -22,7 +22,7 @@ export class Keyspace {
     this.#parts = parts;
   }
 
-  /** All changes are heard. */
+  /** Whether all changes are heard. */
   get isOn(): boolean {
     return this.#heard.has("set") && this.#heard.has("del");
   }
@@ -31,7 +31,7 @@ export class Keyspace {
     return `__keyspace@${this.#parts.database}__:${key}`;
   }
 
-  /** Finds out whether they are on. Never rejects: a user without the rights for it hears nothing. */
+  /** Finds out whether they are on. Never rejects: a user without the right hears nothing. */
   async begin(listening: Listening): Promise<void> {
     this.#listening = listening;
     this.#heard = new Set();
@@ -48,7 +48,7 @@ export class Keyspace {
     this.#heard = new Set();
   }
 
-  /** Whether something has changed that is worth a look. A message of another kind always is. */
+  /** Whether something has changed that is worth a look. For a message of another kind the answer is always yes. */
   isChange(channel: string, message: string): boolean {
     if (channel !== this.#probeChannel) return !channel.startsWith("__keyspace@") || CHANGES.has(message);
     this.#heard.add(message);

@@ -1,4 +1,4 @@
-// What several servers that know nothing of each other have said together: the arithmetic of Redlock, without a clock and without a wire.
+// What several independent servers have answered together: the arithmetic of Redlock, without a clock and without I/O.
 //
 // n servers, a majority of q = ⌊n/2⌋ + 1. Two majorities have a server in common, and that server has given its seat to one bid only: so at most one bid has a majority, for as long as
 // no server forgets. Everything here counts what is certain on one side and what is possible on the other; an answer that is still to come, or unknown, is possible.
@@ -7,7 +7,7 @@
 import { type Refused, unknown, type Unknown } from "../../base/outcome.ts";
 import { asVersion, type Claimed, type Hold, type Kept, type Seat } from "../contract.ts";
 
-/** Of one server: undefined while it has not answered. */
+/** One answer for each server: undefined while it has not answered. */
 export type Votes<A> = readonly (A | undefined)[];
 
 export function majorityOf(servers: number): number {
@@ -20,14 +20,14 @@ function count<A>(votes: Votes<A>, is: (vote: A) => boolean): number {
   return votes.filter((vote) => vote !== undefined && is(vote)).length;
 }
 
-/** How many may still be, or have been, what is asked for. */
+/** How many servers may still answer so, or have answered so. */
 function possible<A extends { readonly kind: string }>(votes: Votes<A>, is: (vote: A) => boolean): number {
   return votes.filter((vote) => vote === undefined || vote.kind === "unknown" || is(vote)).length;
 }
 
 // ---- keep
 
-/** undefined: not decided before more have answered. */
+/** undefined: this is not decided before more servers have answered. */
 export function decideKept(votes: Votes<Kept>, holds: readonly Hold[]): Kept | undefined {
   const quorum = majorityOf(votes.length);
   const kept = votes.filter((vote): vote is KeptVote => vote?.kind === "kept");
@@ -48,7 +48,7 @@ export function decideKept(votes: Votes<Kept>, holds: readonly Hold[]): Kept | u
   };
 }
 
-/** A server that has made the session anew has forgotten it, or never knew it: one that a majority does not know is over. */
+/** A server that has made the session anew has forgotten it, or never knew it. A session that a majority does not know is over. */
 function asUnknown(vote: Kept | undefined): Kept | undefined {
   return vote?.kind === "kept" && vote.proves === false ? { kind: "session-lost" } : vote;
 }
@@ -59,7 +59,7 @@ type KeptVote = Extract<Kept, { kind: "kept" }>;
 function standingOf(hold: Hold, votes: Votes<Kept>, quorum: number): "renewed" | "lost" | "unsure" {
   const has = (vote: Kept): boolean => vote.kind === "kept" && !vote.lost.some(({ bid }) => bid === hold.bid);
   if (count(votes, has) >= quorum) return "renewed";
-  // A refusal leaves what stands as it is: it may still have the record.
+  // A refusal changes nothing at the server: it may still have the record.
   const mayHave = votes.filter(
     (vote) => vote === undefined || vote.kind === "unknown" || vote.kind === "refused" || has(vote),
   );
@@ -75,7 +75,7 @@ function straysOf(kept: readonly KeptVote[]): readonly Hold[] {
 
 // ---- claim
 
-/** undefined: not decided before more have answered. `not`: this bid has no majority and cannot get one, and what it got is to be taken back. */
+/** undefined: this is not decided before more servers have answered. `not`: this bid has no majority and cannot get one, and what it got is to be taken back. */
 export function decideClaim(votes: Votes<Claimed>): "granted" | "not" | "unsure" | undefined {
   const quorum = majorityOf(votes.length);
   const isGranted = (vote: Claimed): boolean => vote.kind === "granted";
@@ -84,7 +84,7 @@ export function decideClaim(votes: Votes<Claimed>): "granted" | "not" | "unsure"
   return votes.includes(undefined) ? undefined : "unsure";
 }
 
-/** What a claim that was not granted is told. `seat`: what the servers show together. */
+/** The answer to a claim that was not granted. `seat`: what the servers show together. */
 export function answerUngranted(votes: Votes<Claimed>, seat: Seat | undefined): Claimed {
   const quorum = majorityOf(votes.length);
   const hasSeat = (vote: Claimed): boolean => vote.kind === "beaten" || vote.kind === "granted";
@@ -117,7 +117,7 @@ export function decideFailure<A extends { readonly kind: string }>(
   );
 }
 
-/** Refused by so many that no majority is left. Final only if those that will not change their minds are so many. */
+/** So many servers refused that no majority is left. The refusal is final only if the servers whose refusal is final are so many. */
 function joined(refusals: readonly Refused[], servers: number, spare: number): Refused {
   const final = refusals.filter(({ retryable }) => !retryable);
   const isFinal = final.length > spare;

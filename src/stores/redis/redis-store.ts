@@ -1,7 +1,7 @@
 // The six methods of the contract on one server of Redis, each as one script (lua/): one request, one step at the server. Nothing is remembered between calls.
 //
-// The server judges: a session lives until the instant that its last renewal has written, by the server's wall clock. What that clock, a failover or a restart can break is
-// declared (guarantee.ts), and is why terms of this store have no tokens.
+// The server judges: a session lives until the instant that its last renewal has written, by the server's wall clock. guarantee.ts declares what that clock, a failover or a restart
+// can break. Because of these, terms of this store have no tokens.
 import { type Refused, unknown, type Unknown } from "../../base/outcome.ts";
 import { foreignText, outcomeOf, type Whereabouts } from "../../clients/redis/errors.ts";
 import type { RedisPort } from "../../clients/redis/port.ts";
@@ -39,11 +39,11 @@ export interface StoreParts {
   readonly where: Whereabouts;
   readonly guarantee: Guarantee<"unfenced">;
   readonly layout: Layout;
-  /** Of our own keys. */
+  /** The prefix of our own keys. */
   readonly prefix: string;
-  /** A server that has run for less grants nothing. */
+  /** A server that has run for less than this grants nothing. */
   readonly minUptimeMs?: number | undefined;
-  /** One of several: it votes (lua/keep.lua, lua/claim.lua). */
+  /** This server is one of several: it votes (lua/keep.lua, lua/claim.lua). */
   readonly votes?: boolean | undefined;
 }
 
@@ -180,7 +180,7 @@ export class RedisStore implements UnfencedStore, ListsNames {
     return this.#mailboxes.watch(call.signal, (mailbox) => this.#watcher.add(namesOf(questions), mailbox));
   }
 
-  /** For hints: what is seen, and how long each is held at least. undefined: could not be seen now. */
+  /** For hints: each seat, and how long it is held at least. undefined: it could not be read now. */
   async #glance(names: readonly Name[]): ReturnType<ConstructorParameters<typeof Watcher>[0]["look"]> {
     const call = { signal: new AbortController().signal, sentAtMs: 0 };
     const looked = await this.#ask("look", names, { names }, call, (answer) => ({
@@ -204,7 +204,7 @@ export class RedisStore implements UnfencedStore, ListsNames {
     return this.#parts.layout === "ours" ? `${this.#parts.prefix}:seat:${name}` : name;
   }
 
-  /** Never rejects: what goes wrong is an outcome too. */
+  /** Never rejects: an error is an outcome too. */
   #ask<A>(
     verb: Verb,
     names: readonly Name[],

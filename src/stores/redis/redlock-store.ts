@@ -1,7 +1,7 @@
 // Redlock: the six methods of the contract over several independent servers, each of which is a store of its own. A majority decides (majority.ts).
 //
-// Deadlines are counted from before the first send, because the machine dates a call before it calls: a server that answers late, or is asked last, takes nothing from that. What a
-// claim got without a majority is taken back in the same call. A server that has started again votes for nobody before every lease of its past has run out (lua/shared.lua, `isTooYoung`).
+// Deadlines are counted from before the first send, because the machine dates a call before it calls: a server that answers late, or is asked last, does not change that. What a
+// claim got without a majority is taken back in the same call. A server that has started again votes for nobody before every lease from before its start has run out (lua/shared.lua, `isTooYoung`).
 // Each record is renewed by itself (`per-hold`): a majority that renewed the session need not be the majority that has the seat.
 import { type Refused, unknown, type Unknown } from "../../base/outcome.ts";
 import type { Guarantee } from "../../lease/guarantee.ts";
@@ -39,7 +39,7 @@ import {
   versionAt,
 } from "./majority.ts";
 
-/** By the caller's clock: a server that owes an answer for longer than this when it is asked again is asked anew, on another connection. */
+/** By the caller's clock: if a server has not answered for longer than this when it is asked again, it is asked on a new connection. */
 const ANSWER_WITHIN_MS = 10_000;
 
 type OneStore = UnfencedStore & ListsNames;
@@ -48,7 +48,7 @@ export class RedlockStore implements UnfencedStore, ListsNames {
   readonly guarantee: Guarantee<"unfenced">;
   readonly #stores: readonly OneStore[];
   readonly #mailboxes = new Mailboxes();
-  /** What each server has not answered yet, and when that was sent. */
+  /** The requests that each server has not answered yet, and when they were sent. */
   readonly #unanswered: readonly Map<AbortController, number>[];
 
   constructor(stores: readonly OneStore[], guarantee: Guarantee<"unfenced">) {
@@ -92,7 +92,7 @@ export class RedlockStore implements UnfencedStore, ListsNames {
   }
 
   /**
-   * What was not granted by a majority is taken back, also where no answer came: on the same connection a release comes after its claim. Answers of each whether it is certain that its
+   * Takes back what was not granted by a majority, also where no answer came: on the same connection a release comes after its claim. Returns for each claim whether it is certain that its
    * bid has no majority any more.
    */
   async #takeBack(ballots: readonly Ballot[], call: Call): Promise<readonly boolean[]> {
@@ -121,7 +121,7 @@ export class RedlockStore implements UnfencedStore, ListsNames {
     return ballots.map((ballot) => isSure || !losing.includes(ballot));
   }
 
-  /** Released as soon as no majority can be left: the rest is told, too, and is not waited for. */
+  /** Resolves as soon as no majority can be left. The other servers are told too, and are not waited for. */
   release(will: Will, call: Call): Promise<Released> {
     return this.#poll<Released, Released>(
       manyEars(call),
@@ -157,7 +157,7 @@ export class RedlockStore implements UnfencedStore, ListsNames {
     );
   }
 
-  /** What any of a majority knows of. */
+  /** The names that any server of a majority knows. */
   listNames(most: number, call: Call): Promise<ListedNames> {
     return this.#poll<ListedNames, ListedNames>(
       manyEars(call),
@@ -174,7 +174,7 @@ export class RedlockStore implements UnfencedStore, ListsNames {
     );
   }
 
-  /** What one server hints at is worth a look at all. */
+  /** A hint of one server is worth a look at all of them. */
   watch(questions: readonly Question[], call: Call): AsyncIterable<Hint> {
     return this.#mailboxes.watch(call.signal, (mailbox) => {
       const stopping = new AbortController();
@@ -182,7 +182,7 @@ export class RedlockStore implements UnfencedStore, ListsNames {
         void (async () => {
           for await (const { name } of store.watch(questions, { signal: stopping.signal, sentAtMs: call.sentAtMs }))
             mailbox.put({ name });
-        })().catch(() => {}); // the other servers hint, and the machine looks by itself
+        })().catch(() => {}); // the other servers send hints, and the machine looks by itself
       return () => stopping.abort();
     });
   }
@@ -224,7 +224,7 @@ export class RedlockStore implements UnfencedStore, ListsNames {
     });
   }
 
-  /** A server that is silent must not collect requests for ever: what is old is given up, and with it the connection. */
+  /** A silent server must not collect requests for ever: old ones are given up, and with them the connection. */
   #begin(server: number, sentAtMs: number): AbortController {
     const unanswered = this.#unanswered[server] ?? new Map<AbortController, number>();
     for (const [each, sentAt] of unanswered)
@@ -246,7 +246,7 @@ function ballotOf(claim: Claim, votes: Votes<Claimed>): Ballot | undefined {
   return decided === undefined ? undefined : { claim, decided, votes };
 }
 
-/** The server may have given this bid its seat. */
+/** Whether the server may have given this bid its seat. */
 function mayStand(vote: Claimed | undefined): boolean {
   return vote === undefined || vote.kind === "granted" || vote.kind === "unknown";
 }
@@ -270,7 +270,7 @@ async function releaseAll(store: UnfencedStore, ballots: readonly Ballot[], call
   return answers.find(({ kind }) => kind !== "released") ?? { kind: "released" };
 }
 
-/** A call has one listener, and here several requests want to know when nobody waits any more. */
+/** A call has one listener, but several requests here have to learn that nobody waits any more. */
 function manyEars(call: Call): Call {
   if (call.whenGivenUp === undefined) return call;
   const controller = new AbortController();
@@ -279,14 +279,14 @@ function manyEars(call: Call): Call {
   return { signal: controller.signal, sentAtMs: call.sentAtMs };
 }
 
-/** Over the version that this server showed. One that showed none may give its seat if it is vacant. */
+/** The claim over the version that this server showed. A server that showed none may give its seat if it is vacant. */
 function claimAt(claim: Claim, server: number): Claim {
   if (claim.over === undefined || claim.over === VACANT) return claim;
   const over = versionAt(claim.over, server);
   return { ...claim, over: over === undefined ? VACANT : asVersion(over) };
 }
 
-/** After it was taken back, what was granted is vacant. */
+/** After it was taken back, a granted seat is vacant. */
 function seatShown(vote: Claimed | undefined): Seat | undefined {
   if (vote?.kind === "beaten") return vote.seat;
   return vote?.kind === "granted"
@@ -298,7 +298,7 @@ function seatIn(vote: Looked | undefined, index: number): Seat | undefined {
   return vote?.kind === "seen" ? vote.seats[index] : undefined;
 }
 
-/** Those that have answered show the same holders, so that the others cannot change what a majority shows. */
+/** Whether those that have answered show the same holders, so that the others cannot change what a majority shows. */
 function agree(votes: Votes<Looked>): boolean {
   const shown = votes.flatMap((vote) =>
     vote?.kind === "seen"

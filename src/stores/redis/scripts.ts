@@ -1,4 +1,5 @@
-// The scripts of `redis:`, one for each method of the contract that talks to the server. Each is one step at the server, and one page of a list is.
+// The scripts of `redis:`, one for each method of the contract that sends requests to the server. Each script is one step at the server; a list takes
+// one step for each page.
 import { type Script, scriptOf } from "../../clients/redis/port.ts";
 import { lua as shared } from "./lua/shared.lua";
 import { lua as claim } from "./lua/claim.lua";
@@ -10,7 +11,7 @@ import { lua as release } from "./lua/release.lua";
 
 export type Verb = "open" | "keep" | "claim" | "release" | "look" | "list";
 
-/** Without the comments: the text is sent to the server when it does not know the script yet. */
+/** Without the comments, because the text is sent to the server when it does not know the script yet. */
 function whole(verb: string): Script {
   return scriptOf(
     `${shared}\n${verb}`

@@ -1,9 +1,9 @@
 // Hints, for as long as somebody watches, in the quickest way that there is:
 //   published   our scripts publish every grant and release to a channel of its name
 //   keyspace    where others write who do not publish (layout redlock), the server tells of their changes, if its keyspace events are on (keyspace.ts)
-//   looks       where nothing can be heard (no right to subscribe, a client that cannot), or not everything, twice a second
-// A lease that runs out is told by nobody in time: the look that is made anyway says how long it lasts at least, and the next look is made when that is over.
-// Hints are not needed for safety; what goes wrong here is said by the machine's own requests.
+//   looks       if nothing can be heard (no right to subscribe, a client that cannot), or not everything: twice a second
+// Nobody tells in time that a lease has run out. So each look says how long the lease lasts at least, and the next look is made when that is over.
+// Safety does not depend on hints; errors here are reported by the machine's own requests.
 import type { Listening, RedisPort } from "../../clients/redis/port.ts";
 import type { Name, Seat } from "../contract.ts";
 import type { Mailbox } from "../mailbox.ts";
@@ -11,12 +11,12 @@ import { Watched } from "../watched.ts";
 import type { Keyspace } from "./keyspace.ts";
 
 const LOOK_EVERY_MS = 500;
-/** Not earlier, so that a seat that is renewed just in time is not looked at all the time. */
+/** The look comes so long after the lease may have run out, so that a seat that is renewed just in time is not looked at all the time. */
 const LOOK_AFTER_MS = 20;
-/** What is due so soon after another name is looked at with it: of a thousand names that were won together, each would otherwise be a request of its own. */
+/** A name that is due so soon after another is looked at together with it. Otherwise, of a thousand names that were won together, each would cost a request. */
 const TOGETHER_MS = 100;
 const NAMES_MAX = 500;
-/** A renewal is expected long before; a lost message is made up for by then. */
+/** A renewal is expected long before; this look makes up for a lost message. */
 const LOOK_AT_LATEST_MS = 30_000;
 
 export interface Glance {
@@ -27,9 +27,9 @@ export interface Glance {
 export interface WatcherParts {
   readonly port: RedisPort;
   readonly channel: (name: Name) => string;
-  /** Where a name is a key that others write, too. Undefined: all who write publish it. */
+  /** For a name that is a key which others write, too. Undefined: every writer publishes its changes. */
   readonly keyspace: Keyspace | undefined;
-  /** undefined: could not be seen now. */
+  /** undefined: it could not be read now. */
   readonly look: (names: readonly Name[]) => Promise<readonly Glance[] | undefined>;
 }
 
@@ -60,7 +60,7 @@ export class Watcher {
     };
   }
 
-  /** First it is listened, then looked: what happens in between is heard. */
+  /** It listens first and looks then, so that changes in between are heard. */
   async #begin(fresh: readonly Name[], names: readonly Name[], newcomer: Mailbox): Promise<void> {
     await Promise.all(fresh.map((name) => this.#listenTo(name)));
     await this.#look(names, newcomer);
@@ -78,7 +78,7 @@ export class Watcher {
       if (events !== undefined) this.#names.set(events, name);
       if (canHear) this.#heard.add(name);
     } catch {
-      this.#stopListening(); // looks do, until somebody else begins to watch
+      this.#stopListening(); // looks replace it, until another watch begins
     }
   }
 
@@ -89,7 +89,7 @@ export class Watcher {
         if (keyspace?.isChange(from, message) !== false) this.#told(from);
       },
       broken: () => {
-        if (this.#listening === listening) this.#broken(); // and not one that was stopped before
+        if (this.#listening === listening) this.#broken(); // not a connection that was stopped before
       },
     });
     void listening.then((each) => keyspace?.begin(each)).catch(() => {}); // there is none
@@ -101,13 +101,13 @@ export class Watcher {
     if (name !== undefined) void this.#look([name]);
   }
 
-  /** Whoever still wants a watch begins one again. */
+  /** Callers that still want a watch begin one again. */
   #broken(): void {
     this.#stopListening();
     this.#watched.endAll();
   }
 
-  /** What is free already was given back between the look that led to this watch and now: the newcomer is told, whatever others were told before. */
+  /** A seat that is free already was given back between the look that led to this watch and now. The newcomer is told, whatever others were told before. */
   async #look(names: readonly Name[], newcomer?: Mailbox): Promise<void> {
     const glances = (await this.#parts.look(names)) ?? [];
     for (const [index, name] of names.entries()) {
@@ -143,7 +143,7 @@ export class Watcher {
     this.#timer = setTimeout(() => this.#lookAtDue(), Math.max(0, atMs - performance.now())).unref();
   }
 
-  /** What is due soon is looked at together with what is due. If its lease has not run out by then, another look follows at its time. */
+  /** Names that are due soon are looked at together with those that are due. If a lease has not run out by then, another look follows at its time. */
   #lookAtDue(): void {
     this.#timerAtMs = Infinity;
     const untilMs = performance.now() + TOGETHER_MS;
@@ -178,7 +178,7 @@ export class Watcher {
   }
 }
 
-/** A user may have the right to listen to our channels, and not to those of the server. */
+/** A user may have the right to listen to our channels, but not to those of the server. */
 async function canAdd(listening: Listening, channel: string): Promise<boolean> {
   try {
     await listening.add(channel);

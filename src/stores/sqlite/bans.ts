@@ -3,16 +3,16 @@
 import type { Connection } from "../../clients/sqlite/binding.ts";
 import { bannedNode, twinNode, unbannedNode } from "../../lease/ban-rule.ts";
 import type { BanChange, Name, Refused, Session, SessionSpec } from "../contract.ts";
-import type { Kernel } from "./kernel.ts";
+import type { HostKernel } from "./kernel.ts";
 import { readText } from "./place.ts";
 import * as sql from "./schema.ts";
 
 export class SqliteBans {
   readonly #connection: Connection;
-  readonly #kernel: Kernel | undefined;
+  readonly #kernel: HostKernel | undefined;
   #areThere = false;
 
-  constructor(connection: Connection, kernel: Kernel | undefined) {
+  constructor(connection: Connection, kernel: HostKernel | undefined) {
     this.#connection = connection;
     this.#kernel = kernel;
   }

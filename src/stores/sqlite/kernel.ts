@@ -5,12 +5,12 @@
 // Different ids prove nothing, least of all a death: the file may be shared by two virtual machines, or the host may have been restarted.
 import { existsSync, readFileSync, readlinkSync } from "node:fs";
 
-export interface Kernel {
+export interface HostKernel {
   readonly boot: string;
   readonly clock: string;
 }
 
-export function readKernel(platform: string = process.platform): Kernel | undefined {
+export function readKernel(platform: string = process.platform): HostKernel | undefined {
   if (platform !== "linux") return undefined;
   try {
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();

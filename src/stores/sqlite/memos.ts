@@ -2,7 +2,7 @@
 // between: a memo of a term that was replaced finds another token in the seat, and is not written. Synced before it is answered, as a grant is.
 import type { Connection, Row } from "../../clients/sqlite/binding.ts";
 import { transact } from "../../clients/sqlite/transaction.ts";
-import { asBid, type Memo, type MemoWrite, type MemoWritten, type Name } from "../contract.ts";
+import { asBid, type StoredMemo, type MemoWrite, type MemoWritten, type Name } from "../contract.ts";
 import { ownNode } from "../../lease/ban-rule.ts";
 import type { SqliteBans } from "./bans.ts";
 import { MEMOS, memoVersion, tooLarge, tooMany } from "../memos.ts";
@@ -48,14 +48,14 @@ export class SqliteMemos {
     return { kind: "written", version };
   }
 
-  read(name: Name, key: string | undefined): readonly Memo[] {
+  read(name: Name, key: string | undefined): readonly StoredMemo[] {
     if (!this.#hasTable()) return [];
     const rows =
       key === undefined ? this.#connection.all(sql.READ_MEMOS, name) : this.#connection.all(sql.READ_MEMO, name, key);
     return rows.map((row) => this.#memoOf(name, row));
   }
 
-  #memoOf(name: Name, row: Row): Memo {
+  #memoOf(name: Name, row: Row): StoredMemo {
     const key = readText(row["key"], `a memo of "${name}", key`);
     const what = `the memo "${key}" of "${name}"`;
     const bid = asBid(readText(row["bid"], `${what}, bid`));

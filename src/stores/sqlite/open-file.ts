@@ -6,7 +6,7 @@ import path from "node:path";
 import { type BindingName, Connection, openDatabase, type SqliteDatabase } from "../../clients/sqlite/binding.ts";
 import { checkPlace, idOf, isOpenHere, lifeFolderOf } from "./file-system.ts";
 import { identify } from "./identity.ts";
-import type { Kernel } from "./kernel.ts";
+import type { HostKernel } from "./kernel.ts";
 import { readNumber, readText } from "./place.ts";
 import { Refusal } from "../../base/refusal.ts";
 import { edited } from "./refusals.ts";
@@ -37,11 +37,11 @@ export interface OpenFile {
   close(): void;
 }
 
-export function openFile(source: Source, kernel: Kernel | undefined): OpenFile {
+export function openFile(source: Source, kernel: HostKernel | undefined): OpenFile {
   return "database" in source ? adopt(source.database, kernel) : openPath(source, kernel);
 }
 
-function openPath(source: Extract<Source, { path: string }>, kernel: Kernel | undefined): OpenFile {
+function openPath(source: Extract<Source, { path: string }>, kernel: HostKernel | undefined): OpenFile {
   const place = source.path === MEMORY ? undefined : prepare(source.path, source.makeFolder);
   const before = place === undefined ? undefined : idOf(place);
   const database = openDatabase(place ?? MEMORY, source.binding);
@@ -57,7 +57,7 @@ function openPath(source: Extract<Source, { path: string }>, kernel: Kernel | un
 }
 
 /** A user's own database: other tables may be in it, and it is not closed here. */
-function adopt(database: SqliteDatabase, kernel: Kernel | undefined): OpenFile {
+function adopt(database: SqliteDatabase, kernel: HostKernel | undefined): OpenFile {
   const connection = new Connection(database, false);
   const place = pathOf(database);
   if (place !== undefined) checkPlace(place);
@@ -120,7 +120,7 @@ function layOut(
   connection: Connection,
   place: string | undefined,
   isOwnFile: boolean,
-  kernel: Kernel | undefined,
+  kernel: HostKernel | undefined,
 ): SqliteShelf {
   const shown = place ?? "the database";
   const known = readDomain(connection, shown, isOwnFile);

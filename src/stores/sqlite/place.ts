@@ -9,7 +9,7 @@
 import path from "node:path";
 import { asBid, asVersion, type Bid, type Seat } from "../contract.ts";
 import type { Row } from "../../clients/sqlite/binding.ts";
-import type { Kernel } from "./kernel.ts";
+import type { HostKernel } from "./kernel.ts";
 import { edited } from "./refusals.ts";
 
 /** The session that holds a seat. */
@@ -108,7 +108,7 @@ export function recordedSocket(place: string, lifeFolder: string): string {
  * g + 2ρ·ttl/(1+ρ) before. A keep committed after this look changes the version, so that the claim over this one is beaten. A keep that has no answer
  * yet extends no belief. The machine adds its own grain on top.
  */
-export function seatOf(place: StoredSeat, kernel: Kernel | undefined, isDead: boolean): Seat {
+export function seatOf(place: StoredSeat, kernel: HostKernel | undefined, isDead: boolean): Seat {
   const { name, domain, version, state, lastTtlMs, sitter } = place;
   if (sitter === undefined)
     return state === "missing" ? { name, version, state, ttlMs: lastTtlMs } : { name, version, state };

@@ -11,12 +11,12 @@
 import { connect } from "node:net";
 import { idOf } from "./file-system.ts";
 import type { Sitter, SocketFile } from "./place.ts";
-import type { Kernel } from "./kernel.ts";
+import type { HostKernel } from "./kernel.ts";
 
 export type Life = "alive" | "dead" | "unknown";
 
 /** The socket by which the kernel can say whether `sitter` lives; undefined if there is none that this process may judge by. */
-export function evidenceOf(sitter: Sitter | undefined, kernel: Kernel | undefined): SocketFile | undefined {
+export function evidenceOf(sitter: Sitter | undefined, kernel: HostKernel | undefined): SocketFile | undefined {
   const socket = kernel !== undefined && sitter?.boot === kernel.boot ? sitter.socket : undefined;
   return socket !== undefined && isShort(socket.path) ? socket : undefined;
 }

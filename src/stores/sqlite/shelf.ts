@@ -23,7 +23,7 @@ import { writeInvitation } from "../invitations.ts";
 import { markOf } from "../mark.ts";
 import { checkTexts, type Connection, type Row } from "../../clients/sqlite/binding.ts";
 import { numberOf } from "./beat.ts";
-import type { Kernel } from "./kernel.ts";
+import type { HostKernel } from "./kernel.ts";
 import { SqliteBans } from "./bans.ts";
 import { SqliteMemos } from "./memos.ts";
 import {
@@ -49,14 +49,14 @@ export class SqliteShelf {
   readonly memos: SqliteMemos;
   readonly #bans: SqliteBans;
   readonly #connection: Connection;
-  readonly #kernel: Kernel | undefined;
+  readonly #kernel: HostKernel | undefined;
 
   /** Where sockets are that are beside the database. */
   readonly #lifeFolder: string;
   /** Whether somebody else was quicker than the last claim through this connection, as far as that is known. */
   #isContested = true;
 
-  constructor(connection: Connection, domain: string, kernel: Kernel | undefined, lifeFolder: string) {
+  constructor(connection: Connection, domain: string, kernel: HostKernel | undefined, lifeFolder: string) {
     this.domain = domain;
     this.#bans = new SqliteBans(connection, kernel);
     this.memos = new SqliteMemos(connection, domain, this.#bans);

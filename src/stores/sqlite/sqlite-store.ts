@@ -41,7 +41,7 @@ import type { Guarantee } from "../../lease/guarantee.ts";
 import { grantedMs } from "../granted-ttl.ts";
 import { type Mailbox, Mailboxes } from "../mailbox.ts";
 import { Beacon, sweep } from "./beacon.ts";
-import type { Kernel } from "./kernel.ts";
+import type { HostKernel } from "./kernel.ts";
 import { openFile, type OpenFile, type Source } from "./open-file.ts";
 import { type StoredSeat, seatOf, type SocketFile } from "./place.ts";
 import { evidenceOf, probe } from "./probe.ts";
@@ -56,7 +56,7 @@ export interface StoreParts {
   readonly place: string;
   readonly guarantee: Guarantee<"fenced">;
   /** undefined: no evidence but silence. */
-  readonly kernel: Kernel | undefined;
+  readonly kernel: HostKernel | undefined;
 }
 
 /** Without a beacon: this place has no room for one. */

@@ -12,7 +12,7 @@ import { asVersion, type Hint, type Name, type Question } from "../contract.ts";
 import type { Mailbox } from "../mailbox.ts";
 import { readInvitation } from "../invitations.ts";
 import { Watched } from "../watched.ts";
-import type { Kernel } from "./kernel.ts";
+import type { HostKernel } from "./kernel.ts";
 import type { OpenFile } from "./open-file.ts";
 import { type StoredSeat, seatOf, type SocketFile } from "./place.ts";
 import { evidenceOf } from "./probe.ts";
@@ -26,7 +26,7 @@ const LOOKS_PER_RENEWAL = 20;
 
 export class Watcher {
   readonly #file: () => OpenFile;
-  readonly #kernel: Kernel | undefined;
+  readonly #kernel: HostKernel | undefined;
   /** The socket of this very process, which need not be watched. */
   readonly #ownSocket: () => string | undefined;
   readonly #watched = new Watched();
@@ -45,7 +45,7 @@ export class Watcher {
   /** This process has committed: its own connection's data_version does not show that. */
   #isStale = false;
 
-  constructor(file: () => OpenFile, kernel: Kernel | undefined, ownSocket: () => string | undefined) {
+  constructor(file: () => OpenFile, kernel: HostKernel | undefined, ownSocket: () => string | undefined) {
     this.#file = file;
     this.#kernel = kernel;
     this.#ownSocket = ownSocket;

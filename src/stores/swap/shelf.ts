@@ -1,5 +1,6 @@
 // Sessions, seats and counters over compare-and-swap: what keep, claim, release and look mean on a store that can only read records and swap one record at
-// a time. Rivals judge silence (the law of the taker, src/lease/race.ts). The meaning is that of src/simulator/models/race-shelf.ts, which the simulator hunts.
+// a time. Rivals judge silence (law 2: a rival waits for a full ttl of silence; src/lease/race.ts). The meaning is that of src/simulator/models/race-
+// shelf.ts, which the simulator hunts.
 //
 // Why at most one holds a name. Without a transaction the order of the swaps carries the argument:
 // 1. A claim reads the seat first and writes it last, over exactly the stamp that it has read. Of all claims that read the same seat at most one is
@@ -133,7 +134,7 @@ export class SwapShelf {
     const { record, stamp } = place.seat;
     const isWritten =
       record.value === value || (await this.#swap(seatKey(name), stamp, write({ ...record, value }), call));
-    // Only a late duplicate of this claim, or a taker, writes here. The next claim with this bid finds out which.
+    // Only a late duplicate of this claim, or a taker, writes here. The next claim with this bid finds out which one it was.
     if (!isWritten) throw contention(seatKey(name));
     return { kind: "granted", hold: this.#hold(name, record) };
   }
@@ -260,7 +261,7 @@ function mayReplace({ over, bid }: Claim, place: RecordsAtName): boolean {
   return over === versionOf(place);
 }
 
-/** A seat or a session whose record is gone was deleted by hand. It is waited for as if it were held. */
+/** A seat or a session whose record is gone was deleted by hand. Rivals wait as if it were held. */
 function stateOf({ seat, count, holder }: RecordsAtName): "vacant" | "held" | "missing" {
   if (seat === undefined) return count === undefined ? "vacant" : "missing";
   if (seat.record.vacant) return "vacant";
@@ -282,7 +283,7 @@ function kept(id: string, { candidate, ttlMs, mark }: SessionRecord): Extract<Ke
   return { kind: "kept", session: withBeat({ id, candidate, ttlMs }, mark), lost: [], unsure: [], strays: [] };
 }
 
-/** Definitely not applied: each try was answered `conflict`. */
+/** The write was definitely not applied: each try was answered `conflict`. */
 function contention(key: string): Halt {
   return new Halt({
     kind: "refused",

@@ -1,6 +1,6 @@
 // What the parts of this driver ask of one connection: ZooKeeper's requests by name, on the session that they belong to. Requests that are made without waiting
 // for the one before are one round trip: a connection answers in order, and a read that follows a write of the same connection sees it.
-import type { Connection, Reply } from "../../clients/zookeeper/connection.ts";
+import type { Connection, ZooKeeperReply } from "../../clients/zookeeper/connection.ts";
 import { isProblem } from "../../clients/zookeeper/errors.ts";
 import {
   type Acl,
@@ -111,11 +111,11 @@ export class Link {
     return (await this.#ask((connection) => connection.ask(getEphemeralsRequest(path), readTexts, this.signal))).answer;
   }
 
-  #ask<A>(use: (connection: Connection) => Promise<Reply<A>>): Promise<Reply<A>> {
+  #ask<A>(use: (connection: Connection) => Promise<ZooKeeperReply<A>>): Promise<ZooKeeperReply<A>> {
     return this.#session.on(this.connection, use);
   }
 
-  async #find<A>(use: (connection: Connection) => Promise<Reply<A>>): Promise<A | undefined> {
+  async #find<A>(use: (connection: Connection) => Promise<ZooKeeperReply<A>>): Promise<A | undefined> {
     try {
       return (await this.#ask(use)).answer;
     } catch (error) {

@@ -11,7 +11,7 @@ import { ANY, type NodeData, type Part, PERSISTENT, type Stat } from "../../clie
 import {
   asBid,
   asVersion,
-  type Memo,
+  type StoredMemo,
   type MemosRead,
   type MemoWrite,
   type MemoWritten,
@@ -90,7 +90,7 @@ export async function readMemos(link: Link, chroot: string, name: Name, key: str
     const found = await link.data(path);
     return found === undefined ? undefined : memoOf(each, path, found);
   });
-  const memos: Memo[] = [];
+  const memos: StoredMemo[] = [];
   for (const memo of read) {
     if (memo === undefined) continue;
     if ("kind" in memo) return memo;
@@ -109,7 +109,7 @@ function valueOf({ hold, value, n }: MemoWrite): Buffer {
   return Buffer.from(JSON.stringify({ domain, token: `${token}`, bid, n, value }));
 }
 
-function memoOf(key: string, path: string, { data, stat }: NodeData): Memo | Refused {
+function memoOf(key: string, path: string, { data, stat }: NodeData): StoredMemo | Refused {
   try {
     const { domain, token, bid, n, value } = JSON.parse(data.toString("utf8")) as { [field: string]: unknown };
     if (typeof domain !== "string" || typeof token !== "string" || typeof bid !== "string") return foreign(path);

@@ -61,7 +61,7 @@ function whereKept(run: (range: Range) => Promise<void>): Case["run"] {
   };
 }
 
-interface Term {
+interface WonSeat {
   readonly session: Session;
   readonly hold: Hold;
 }
@@ -96,23 +96,28 @@ class Range {
     return { ...(await this.bench.open(this.spec(node, machine, ttlMs))), node };
   }
 
-  async lead(session: Session, name = this.bench.name()): Promise<Term> {
+  async lead(session: Session, name = this.bench.name()): Promise<WonSeat> {
     return { session, hold: await this.bench.win(session, name) };
   }
 
   /** A leader on a node of its own. */
-  async shooter(): Promise<Term> {
+  async shooter(): Promise<WonSeat> {
     return await this.lead(await this.open(this.node("shooter")));
   }
 
-  write({ session, hold }: Term, node: string, stands: boolean, over: Partial<MemoWrite> = {}): Promise<MemoWritten> {
+  write(
+    { session, hold }: WonSeat,
+    node: string,
+    stands: boolean,
+    over: Partial<MemoWrite> = {},
+  ): Promise<MemoWritten> {
     const value = JSON.stringify({ stands, why: "" });
     const ban: BanChange = { node, stands };
     const write = { session, hold, key: `conclave/ban/${node}`, value, n: this.#n + 1, over: this.#last, ban, ...over };
     return this.store.writeMemo(write, this.bench.call());
   }
 
-  async ban(term: Term, node: string, stands = true): Promise<Version> {
+  async ban(term: WonSeat, node: string, stands = true): Promise<Version> {
     const written = await this.write(term, node, stands);
     this.#n++;
     this.#last = checkKind(written, "written", "the term in the seat bans a node, and lifts its ban").version;
@@ -120,7 +125,7 @@ class Range {
   }
 
   /** The machine of the node was verified to be off. */
-  end(term: Term, node: string, over: Partial<MemoWrite> = {}): Promise<MemoWritten> {
+  end(term: WonSeat, node: string, over: Partial<MemoWrite> = {}): Promise<MemoWritten> {
     return this.write(term, node, true, { ban: { node, stands: true, endsSessions: true }, ...over });
   }
 
@@ -214,7 +219,7 @@ async function endsOnlyBanned(range: Range): Promise<void> {
   const { bench } = range;
   const node = range.node();
   const [shooter, rival] = [await range.shooter(), await range.shooter()];
-  const check = async (target: Term, line: string): Promise<void> =>
+  const check = async (target: WonSeat, line: string): Promise<void> =>
     void checkKind(await bench.keep(target.session, [target.hold]), "kept", line);
   const early = await range.lead(await range.open(node));
   const refused = checkKind(await range.end(shooter, node), "refused", "nothing ends of a node that is not banned");

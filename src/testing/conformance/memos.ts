@@ -1,5 +1,5 @@
 // Memos: written for the term in the seat and for nobody else, once, in order; read by anybody. A store without them declares none and has no methods for them.
-import type { Hold, Memo, MemoWrite, MemoWritten, Session, Version } from "../../lease/exchange.ts";
+import type { Hold, StoredMemo, MemoWrite, MemoWritten, Session, Version } from "../../lease/exchange.ts";
 import { type KeepsMemos, keepsMemos } from "../../stores/contract.ts";
 import type { Bench, Case } from "./bench.ts";
 import { check, checkEqual, checkKind } from "./check.ts";
@@ -26,17 +26,17 @@ async function declares(bench: Bench): Promise<void> {
   check(memos.keys >= 1 && memos.bytes >= 1, "some memos are kept", "at least one key and one byte", memos);
 }
 
-function whereKept(run: (desk: Desk) => Promise<void>): Case["run"] {
+function whereKept(run: (desk: MemoDesk) => Promise<void>): Case["run"] {
   return async (bench) => {
     const { store } = bench;
     if (!keepsMemos(store)) return;
     const session = await bench.open();
-    await run(new Desk(bench, store, session, await bench.win(session, bench.name())));
+    await run(new MemoDesk(bench, store, session, await bench.win(session, bench.name())));
   };
 }
 
 /** A holder that writes memos. */
-class Desk {
+class MemoDesk {
   readonly bench: Bench;
   readonly store: KeepsMemos;
   readonly session: Session;
@@ -61,7 +61,7 @@ class Desk {
   }
 
   /** One key, or all. */
-  async read(key = "k"): Promise<readonly Memo[]> {
+  async read(key = "k"): Promise<readonly StoredMemo[]> {
     const line = "readMemos shows what stands";
     const asked = key === "all" ? undefined : key;
     return checkKind(await this.store.readMemos(this.hold.name, asked, this.bench.call()), "memos", line).memos;
@@ -72,12 +72,12 @@ class Desk {
   }
 }
 
-async function outlives(desk: Desk): Promise<void> {
+async function outlives(desk: MemoDesk): Promise<void> {
   const { bench, hold, session } = desk;
   checkEqual(await desk.read(), [], "nothing stands where nothing was written");
   const value = `{"day":"2026-11-16","text":"ä 漢 🎉 ' \\" \\\\ %"}\n`;
   const version = await desk.written({ value });
-  const memo: Memo = { key: "k", value, token: hold.token as NonNullable<Hold["token"]>, n: 1, version };
+  const memo: StoredMemo = { key: "k", value, token: hold.token as NonNullable<Hold["token"]>, n: 1, version };
   checkEqual(await desk.read(), [memo], "a memo is read as it was written, with its token and n");
   checkEqual(await desk.read("all"), [memo], "without a key, all memos of the name are read");
   await bench.giveBack(session, [hold], true);
@@ -89,7 +89,7 @@ async function outlives(desk: Desk): Promise<void> {
   checkEqual([after?.value, after?.token], ["b", successor.token], "the next term writes over it");
 }
 
-async function isGuarded(desk: Desk): Promise<void> {
+async function isGuarded(desk: MemoDesk): Promise<void> {
   const { bench, hold, session } = desk;
   const line = "a memo is written only if the seat shows this session, bid and token";
   const version = await desk.written();
@@ -117,7 +117,7 @@ async function isGuarded(desk: Desk): Promise<void> {
   await desk.checkValue("b", "the term in the seat writes");
 }
 
-async function isIdempotent(desk: Desk): Promise<void> {
+async function isIdempotent(desk: MemoDesk): Promise<void> {
   const version = await desk.written();
   const line = "a memo with the token and n of what stands is the same write, sent again";
   checkEqual(await desk.write(), { kind: "written", version }, line);
@@ -127,7 +127,7 @@ async function isIdempotent(desk: Desk): Promise<void> {
   await desk.checkValue("a", "a conflict changes nothing");
 }
 
-async function isOrdered(desk: Desk): Promise<void> {
+async function isOrdered(desk: MemoDesk): Promise<void> {
   const first = await desk.written();
   const second = await desk.written({ n: 2, value: "b", over: first });
   const [stands] = await desk.read();
@@ -139,7 +139,7 @@ async function isOrdered(desk: Desk): Promise<void> {
   checkEqual(await desk.read(), [stands], line);
 }
 
-async function areApart(desk: Desk): Promise<void> {
+async function areApart(desk: MemoDesk): Promise<void> {
   const { bench, hold } = desk;
   const keys = ["K", "_", "k", "k%2Fa", "k'", "k/", "k/a", "ä"];
   for (const key of keys) await desk.written({ key, value: `of ${key}` });
@@ -152,7 +152,7 @@ async function areApart(desk: Desk): Promise<void> {
   for (const key of keys) checkEqual((await desk.read(key)).length, 1, "one memo of one key is read");
 }
 
-async function isBounded(desk: Desk): Promise<void> {
+async function isBounded(desk: MemoDesk): Promise<void> {
   const { keys = 0, bytes = 0 } = desk.bench.guarantee.memos ?? {};
   const fits = "é".repeat(bytes / 2);
   await desk.written({ key: "0", value: fits });
@@ -167,7 +167,7 @@ async function isBounded(desk: Desk): Promise<void> {
   await desk.written({ key: "0", n: 2, over: last?.version, value: "still" });
 }
 
-async function extendsNothing(desk: Desk): Promise<void> {
+async function extendsNothing(desk: MemoDesk): Promise<void> {
   const { bench, hold } = desk;
   const before = await bench.seat(hold.name);
   await desk.written();
@@ -176,7 +176,7 @@ async function extendsNothing(desk: Desk): Promise<void> {
   checkEqual(after.heldUntilMs, before.heldUntilMs, "a memo extends nothing");
 }
 
-async function wakesReader(desk: Desk): Promise<void> {
+async function wakesReader(desk: MemoDesk): Promise<void> {
   const { bench, hold } = desk;
   const controller = new AbortController();
   const hints = bench.hints({ name: hold.name, memo: "k" }, controller.signal);

@@ -1,7 +1,7 @@
 // The screen of the demo: what is written to a terminal, to anything else, and that the cursor comes back.
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
-import type { Player } from "../../../src/cli/demo/cast.ts";
+import type { DemoPlayer } from "../../../src/cli/demo/cast.ts";
 import { openScreen } from "../../../src/cli/demo/screen.ts";
 
 const HIDE = "\u001B[?25l";
@@ -14,11 +14,11 @@ function terminal(isTTY: boolean, columns = 60): { readonly stream: NodeJS.Write
   return { stream, written: () => written.join("") };
 }
 
-const players = (): readonly Player[] =>
+const players = (): readonly DemoPlayer[] =>
   [
     { who: "web-1", doing: "leading", token: 3n },
     { who: "web-2", doing: "stopped", token: 2n },
-  ] as unknown as readonly Player[];
+  ] as unknown as readonly DemoPlayer[];
 
 describe("a terminal", () => {
   it("has the strips below the story, drawn again over themselves; none is wider than it", async () => {

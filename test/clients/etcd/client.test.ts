@@ -4,7 +4,7 @@ import { etcd } from "conclave/stores/etcd";
 import type { FencedStore, Looked } from "conclave/stores/contract";
 import { passwordHidden } from "../../../src/base/url.ts";
 import { parseAddress } from "../../../src/clients/etcd/address.ts";
-import { encode, Message } from "../../../src/clients/etcd/protobuf.ts";
+import { encode, ProtobufMessage } from "../../../src/clients/etcd/protobuf.ts";
 import { rangeEndOf } from "../../../src/clients/etcd/messages.ts";
 import { atLeast } from "../../../src/clients/etcd/version.ts";
 import { anyVersion, metAt } from "../../../src/stores/etcd/guarantee.ts";
@@ -111,8 +111,8 @@ describe("a keep of a session on which nothing hangs", () => {
 describe("what is read and written", () => {
   it("numbers come back as they were, up to 64 bits and below zero", () => {
     for (const value of [1n, 127n, 128n, 2n ** 49n - 1n, 2n ** 49n, 2n ** 53n + 1n, 2n ** 63n - 1n, -1n, -(2n ** 63n)])
-      expect(new Message(encode([[5, value]])).int64(5)).toBe(value);
-    expect(new Message(encode([[5, 2n ** 64n - 1n]])).uint64(5)).toBe(2n ** 64n - 1n);
+      expect(new ProtobufMessage(encode([[5, value]])).int64(5)).toBe(value);
+    expect(new ProtobufMessage(encode([[5, 2n ** 64n - 1n]])).uint64(5)).toBe(2n ** 64n - 1n);
   });
 
   it("what ends in the middle is no message", () => {
@@ -121,7 +121,7 @@ describe("what is read and written", () => {
       [2, 300n],
     ]);
     for (let length = 1; length < whole.length; length++)
-      if (length !== 8) expect(() => new Message(whole.subarray(0, length)), `${length}`).toThrow(RangeError);
+      if (length !== 8) expect(() => new ProtobufMessage(whole.subarray(0, length)), `${length}`).toThrow(RangeError);
   });
 
   it("a range ends after everything that begins with its prefix", () => {

@@ -1,7 +1,7 @@
 // A server that speaks etcd's gRPC and says what the test wants it to: for what no real etcd says on demand, such as a renewal by a leader that was replaced.
 import { createServer, type Http2Server, type Http2Session, type ServerHttp2Stream } from "node:http2";
 import type { AddressInfo } from "node:net";
-import { encode, type Field, Message } from "../../../src/clients/etcd/protobuf.ts";
+import { encode, type Field, ProtobufMessage } from "../../../src/clients/etcd/protobuf.ts";
 
 export interface FakeHeader {
   clusterId: bigint;
@@ -20,7 +20,7 @@ export type FakeAnswer =
 export class FakeEtcd {
   readonly header: FakeHeader = { clusterId: 7n, memberId: 1n, revision: 10n, raftTerm: 2n };
   /** Method → what it answers. What is not here is answered as by an etcd 3.5.30 in which nothing stands. */
-  readonly answers = new Map<string, (request: Message) => FakeAnswer>();
+  readonly answers = new Map<string, (request: ProtobufMessage) => FakeAnswer>();
   readonly asked: string[] = [];
   readonly #server: Http2Server = createServer();
   readonly #sessions = new Set<Http2Session>();
@@ -47,16 +47,16 @@ export class FakeEtcd {
     stream.on("end", () => {
       if (stream.destroyed) return;
       this.asked.push(method);
-      this.#answer(stream, method, new Message(Buffer.concat(chunks).subarray(5)));
+      this.#answer(stream, method, new ProtobufMessage(Buffer.concat(chunks).subarray(5)));
     });
   }
 
   #hearWatch(stream: ServerHttp2Stream): void {
     this.asked.push("Watch");
-    if (this.answers.has("Watch")) this.#answer(stream, "Watch", new Message(Buffer.alloc(0)));
+    if (this.answers.has("Watch")) this.#answer(stream, "Watch", new ProtobufMessage(Buffer.alloc(0)));
   }
 
-  #answer(stream: ServerHttp2Stream, method: string, request: Message): void {
+  #answer(stream: ServerHttp2Stream, method: string, request: ProtobufMessage): void {
     const answer = this.answers.get(method)?.(request) ?? USUAL[method] ?? [];
     if (answer === "silence") return;
     const said = "status" in answer ? answer : { status: 0, message: "" };

@@ -16,7 +16,7 @@ import {
   readTxn,
   readWatch,
 } from "../../../src/clients/etcd/messages.ts";
-import { encode, FIELDS_MAX, Message } from "../../../src/clients/etcd/protobuf.ts";
+import { encode, FIELDS_MAX, ProtobufMessage } from "../../../src/clients/etcd/protobuf.ts";
 import { codeOf, by } from "../../fencing/tokens.ts";
 import { FakeEtcd } from "./fake-etcd.ts";
 
@@ -28,7 +28,7 @@ function readAll(bytes: Buffer): "read" | "refused" {
   let outcome: "read" | "refused" = "read";
   for (const read of READERS)
     try {
-      read(new Message(bytes));
+      read(new ProtobufMessage(bytes));
     } catch (error) {
       if (!(error instanceof RangeError) || /call stack/.test(error.message)) throw error;
       outcome = "refused";
@@ -73,7 +73,7 @@ const garbage = fc.uint8Array({ maxLength: 400 }).map((bytes) => Buffer.from(byt
 describe("the decoder of etcd's messages", () => {
   it("reads what is whole", () => {
     expect(WHOLE.map(readAll)).toEqual(WHOLE.map(() => "read"));
-    expect(readTxn(new Message(TXN)).responses[1]?.txn?.responses[0]?.kvs[1]?.value.toString()).toBe("value");
+    expect(readTxn(new ProtobufMessage(TXN)).responses[1]?.txn?.responses[0]?.kvs[1]?.value.toString()).toBe("value");
   });
 
   it("reads or refuses anything else, and does nothing else", () => {
@@ -95,7 +95,7 @@ describe("the decoder of etcd's messages", () => {
     const fields = fc.array(fc.tuple(fc.integer({ min: 1, max: 2 ** 28 - 1 }), value), { maxLength: 12 });
     fc.assert(
       fc.property(fields, (written) => {
-        const message = new Message(encode(written));
+        const message = new ProtobufMessage(encode(written));
         const last = new Map(written.map(([number, each]) => [`${number} ${typeof each}`, each]));
         for (const [key, each] of last) {
           const number = Number(key.split(" ")[0]);
@@ -115,21 +115,21 @@ describe("the decoder of etcd's messages", () => {
     ["bytes longer than the message, by a length of 64 bits", Buffer.from("0affffffffffffffffff01", "hex"), "middle"],
     ["half a fixed number", Buffer.from("0900", "hex"), "middle"],
   ])("refuses %s", (_, bytes, why) => {
-    expect(refusal(() => new Message(bytes))).toContain(why);
+    expect(refusal(() => new ProtobufMessage(bytes))).toContain(why);
   });
 
   it("refuses transactions inside each other without end, before the stack does", () => {
     let inner: Buffer = Buffer.alloc(0);
     for (let depth = 0; depth < 5_000; depth++) inner = encode([[3, encode([[4, inner]])]]);
-    expect(refusal(() => readTxn(new Message(inner)))).toContain("more than 32 deep");
+    expect(refusal(() => readTxn(new ProtobufMessage(inner)))).toContain("more than 32 deep");
   });
 
   it("makes no more of a message than a million fields, however they are nested", () => {
     const many = Buffer.alloc(2 * (FIELDS_MAX + 1)); // fields of two bytes each: the number 1, and nothing in it
     many.fill(Buffer.from([0x0a, 0x00]));
-    expect(refusal(() => new Message(many))).toContain(`more than ${FIELDS_MAX} fields`);
+    expect(refusal(() => new ProtobufMessage(many))).toContain(`more than ${FIELDS_MAX} fields`);
     const nested = encode([[2, many.subarray(0, FIELDS_MAX)], [2, many.subarray(0, FIELDS_MAX)], [2, many.subarray(0, FIELDS_MAX)]]); // prettier-ignore
-    expect(refusal(() => readRange(new Message(nested)))).toContain(`more than ${FIELDS_MAX} fields`);
+    expect(refusal(() => readRange(new ProtobufMessage(nested)))).toContain(`more than ${FIELDS_MAX} fields`);
   });
 });
 

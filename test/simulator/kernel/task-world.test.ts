@@ -2,7 +2,7 @@
 import { createRng } from "conclave/protocols";
 import { describe, expect, it } from "vitest";
 import { Judge } from "../../../src/simulator/kernel/judge.ts";
-import { type Memo, writeMemo } from "../../../src/simulator/kernel/memo.ts";
+import { type ModelMemo, writeMemo } from "../../../src/simulator/kernel/memo.ts";
 import { Process } from "../../../src/simulator/kernel/process.ts";
 import { type Journey, journeyOver, send } from "../../../src/simulator/kernel/request.ts";
 import { taskHunt } from "../../../src/simulator/kernel/task-hunt.ts";
@@ -144,7 +144,7 @@ describe("a request", () => {
 
 describe("a memo", () => {
   it("is written by the term in the seat, once for each number, over the version that its writer has seen", () => {
-    let memo: Memo<string> | undefined;
+    let memo: ModelMemo<string> | undefined;
     const write = (seat: number | undefined, token: number, n: number, over: number | undefined, value: string) => {
       const written = writeMemo(memo, seat, { token, n, over, value });
       ({ memo } = written);

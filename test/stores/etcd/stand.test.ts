@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { asBid } from "conclave/stores/contract";
 import { etcd } from "conclave/stores/etcd";
-import { encode, type Message } from "../../../src/clients/etcd/protobuf.ts";
+import { encode, type ProtobufMessage } from "../../../src/clients/etcd/protobuf.ts";
 import { FakeEtcd } from "../../clients/etcd/fake-etcd.ts";
 
 /** The answer to a join: it was put, and this key is the first of the queue. */
@@ -52,7 +52,7 @@ const SUCCEEDED = [2, true] as const;
 async function claimStanding(answers: readonly (readonly (readonly [number, Buffer | boolean])[])[]) {
   const fake = await FakeEtcd.start();
   const store = etcd(fake.url);
-  const [steps, asked] = [answers.slice(), [] as Message[]];
+  const [steps, asked] = [answers.slice(), [] as ProtobufMessage[]];
   fake.answers.set("Txn", (request) => {
     asked.push(request);
     return steps.shift() ?? "silence";
@@ -66,7 +66,7 @@ async function claimStanding(answers: readonly (readonly (readonly [number, Buff
 }
 
 /** Whether a transaction compares nothing and only reads: then etcd writes nothing to its disk for it. */
-function onlyReads(txn: Message): boolean {
+function onlyReads(txn: ProtobufMessage): boolean {
   return txn.all(1).length === 0 && txn.all(2).every((operation) => operation.has(1)) && txn.all(3).length === 0;
 }
 

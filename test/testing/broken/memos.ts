@@ -3,7 +3,7 @@ import type {
   Bid,
   Hold,
   KeepsMemos,
-  Memo,
+  StoredMemo,
   MemoWrite,
   MemoWritten,
   Session,
@@ -25,7 +25,7 @@ function withMemos(store: Store, changes: Partial<KeepsMemos>, changed: Store = 
 }
 
 /** Each write is another one than was asked for. */
-function writing(store: Store, other: (write: MemoWrite, stands: Memo | undefined) => MemoWrite): Store {
+function writing(store: Store, other: (write: MemoWrite, stands: StoredMemo | undefined) => MemoWrite): Store {
   return withMemos(store, {
     writeMemo: async (write, call) =>
       (store as Keeping).writeMemo(other(write, await standing(store, write, call)), call),
@@ -37,7 +37,7 @@ async function memosAt(
   name: string,
   key: string | undefined,
   call: Parameters<KeepsMemos["readMemos"]>[2],
-): Promise<readonly Memo[]> {
+): Promise<readonly StoredMemo[]> {
   const read = await (store as Keeping).readMemos(name, key, call);
   return read.kind === "memos" ? read.memos : [];
 }
@@ -46,7 +46,7 @@ async function standing(
   store: Store,
   { hold, key }: MemoWrite,
   call: Parameters<KeepsMemos["readMemos"]>[2],
-): Promise<Memo | undefined> {
+): Promise<StoredMemo | undefined> {
   return (await memosAt(store, hold.name, key, call))[0];
 }
 
@@ -62,7 +62,7 @@ export function goneWithTheTerm(store: Store): Store {
 
 /** What was read once is read again. */
 export function readFromACopy(store: Store): Store {
-  const copies = new Map<string, readonly Memo[]>();
+  const copies = new Map<string, readonly StoredMemo[]>();
   return withMemos(store, {
     readMemos: async (name, key, call) => {
       const of = JSON.stringify([name, key]);

@@ -2,10 +2,10 @@
 // store still shows from before, ends no term but the one that it names.
 // Source: what docs/GUARANTEES.md says of handing over. Not checked: that a request is obeyed; one that names the present term may be lost, or come too late.
 import type { Token } from "../../../lease/exchange.ts";
-import type { Ears, Invariant, Judgement, ObservationOf } from "../observation.ts";
+import type { Ears, LeaseInvariant, Judgement, ObservationOf } from "../observation.ts";
 import { ByLife } from "./by-life.ts";
 
-export class Asked implements Invariant {
+export class Asked implements LeaseInvariant {
   readonly name = "asked";
   readonly hears: Ears = {
     elected: ({ who, election, token }) => this.#terms.set(who, election, token),

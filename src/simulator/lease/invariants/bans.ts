@@ -2,7 +2,7 @@
 // A ban frees no seat; that is judged by EXCLUSION.
 // Source: lease/ban-rule.ts. Not checked across a failover that forgot: a ban may be gone with it. Nor, of renewals, where the store answers some that it has not heard.
 import type { MemoWrite, Name } from "../../../lease/exchange.ts";
-import type { Ears, Invariant, Judgement, ObservationOf, Who } from "../observation.ts";
+import type { Ears, LeaseInvariant, Judgement, ObservationOf, Who } from "../observation.ts";
 
 interface Renewal {
   readonly node: string;
@@ -10,7 +10,7 @@ interface Renewal {
   readonly lifts: number | undefined;
 }
 
-export class Bans implements Invariant {
+export class Bans implements LeaseInvariant {
   readonly name = "bans";
   readonly hears: Ears = {
     sent: (observation) => this.#sent(observation),

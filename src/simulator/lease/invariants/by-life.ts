@@ -3,14 +3,14 @@
 import type { Name } from "../../../lease/exchange.ts";
 import type { Who } from "../observation.ts";
 
-export interface Remembered<Value> {
+export interface RememberedValue<Value> {
   readonly election: Name;
   value: Value;
 }
 
 interface Life<Value> {
   readonly who: Who;
-  readonly elections: Remembered<Value>[];
+  readonly elections: RememberedValue<Value>[];
 }
 
 const NOTHING: readonly never[] = [];
@@ -31,7 +31,7 @@ export class ByLife<Value> {
     return this.of(who).find((each) => each.election === election)?.value;
   }
 
-  of(who: Who): readonly Remembered<Value>[] {
+  of(who: Who): readonly RememberedValue<Value>[] {
     return this.#lives[who.number]?.elections ?? NOTHING;
   }
 

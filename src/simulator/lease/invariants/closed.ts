@@ -1,11 +1,11 @@
 // CLOSED. Once a candidate has closed, it asks the store for nothing and holds nothing. It may still give back: a session that lapsed before is ended there
 // until the store has answered.
-// Source: law 16, and what `close` promises. Not checked: how long closing takes; it waits for the work of the last term.
+// Source: no error is lost, and none crashes the process (law 16), and the promise of `close`. Not checked: how long closing takes; it waits for the work of the last term.
 import type { Bid } from "../../../lease/exchange.ts";
-import type { Ears, Invariant, Judgement, ObservationOf, Who } from "../observation.ts";
+import type { Ears, LeaseInvariant, Judgement, ObservationOf, Who } from "../observation.ts";
 import { ByLife } from "./by-life.ts";
 
-export class Closed implements Invariant {
+export class Closed implements LeaseInvariant {
   readonly name = "closed";
   readonly hears: Ears = {
     elected: (observation) => this.#elected(observation),

@@ -1,12 +1,12 @@
 // DRAINED RELEASE. The store is told that a term is given up only after its work has ended, and from that send on the term is not held. Ending a
 // session gives up every term of it.
-// Source: law 8. Not checked: work that outlives a crash of its process; its writes are the resource's matter (fencing.ts).
+// Source: drain, then release (law 8). Not checked: work that outlives a crash of its process; fencing.ts judges its writes.
 import type { Bid, Will } from "../../../lease/exchange.ts";
-import type { Ears, Invariant, Judgement, Who } from "../observation.ts";
+import type { Ears, LeaseInvariant, Judgement, Who } from "../observation.ts";
 import { ByLife } from "./by-life.ts";
 import type { Proofs } from "./proofs.ts";
 
-export class DrainedRelease implements Invariant {
+export class DrainedRelease implements LeaseInvariant {
   readonly name = "drained-release";
   readonly hears: Ears = {
     elected: ({ who, election, token }) => this.#working.set(who, election, token.bid),

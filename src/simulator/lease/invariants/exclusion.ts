@@ -1,10 +1,10 @@
 // EXCLUSION. No two terms of one election are held at one true instant, where held is what `isHeld` says by each process's own clock at that
 // instant: a paused process counts, since it could wake and ask.
-// Source: laws 1, 2, 3, 4 and 8. Checked after every step of every machine; between steps a belief can only end.
-// Not checked: where the promise is void (excuses.ts says when, and for how long). Work that goes on without asking `isHeld` is
-// checked where it has effects (fencing.ts).
+// Source: the deadline counts from the send (law 1), a rival waits for a full ttl of silence (law 2), `isHeld()` is computed (law 3), sleep counts (law 4), drain, then release (law 8).
+// Checked after every step of every machine; between steps a belief can only end. Not checked while the promise is void (excuses.ts says when, and for how long).
+// Work that goes on without asking `isHeld` is checked where it has effects (fencing.ts).
 import type { Bid, Name } from "../../../lease/exchange.ts";
-import type { Ears, Invariant, Judgement, ObservationOf, Who } from "../observation.ts";
+import type { Ears, LeaseInvariant, Judgement, ObservationOf, Who } from "../observation.ts";
 import { ByLife } from "./by-life.ts";
 import { Excuses } from "./excuses.ts";
 
@@ -15,7 +15,7 @@ interface Belief {
   readonly value: bigint;
 }
 
-export class Exclusion implements Invariant {
+export class Exclusion implements LeaseInvariant {
   readonly name = "exclusion";
   readonly hears: Ears;
   readonly #judgement: Judgement;

@@ -1,7 +1,7 @@
 // When two leaders at one instant are no breach, because the promise was void. Shared by exclusion and tokens; each excuse is as narrow as
 // the argument for it.
 //
-//   frozen     all hands of a process's clock stood: what it believes is void for the rest of that life (law 4)
+//   frozen     all hands of a process's clock stood still: what it believes is void for the rest of that life (an assumption of law 4, that sleep counts)
 //   session    an operator ended a session: its holder learns by its next keep, or its deadline, which is at most one ttl away (law 14)
 //   record     an operator deleted an entry of a line: the next in line is first at once, and the old first likewise learns within a ttl.
 //              Where holds take turns in being asked for, two renewals may come in between: two thirds of a ttl more.

@@ -1,11 +1,11 @@
-// FENCING. A resource never accepts a token after a newer one of the same domain, nor the same value of another bid. In every world: with
-// stopped clocks, forgetful stores and meddling operators too; this is what remains when exclusion is not promised.
+// FENCING. A resource never accepts a token after a newer one of the same domain, nor the same value of another bid. This holds in every world, also with
+// stopped clocks, forgetful stores and meddling operators: it remains when exclusion is not promised.
 // A token of another domain is accepted only after an operator has moved the resource there.
-// Source: laws 10 and 12.
+// Source: tokens grow (law 10); raise, then read, then write (law 12).
 import type { Name, Token } from "../../../lease/exchange.ts";
-import type { Ears, Invariant, Judgement, ObservationOf } from "../observation.ts";
+import type { Ears, LeaseInvariant, Judgement, ObservationOf } from "../observation.ts";
 
-export class Fencing implements Invariant {
+export class FencingInvariant implements LeaseInvariant {
   readonly name = "fencing";
   readonly hears: Ears = {
     accepted: (observation) => this.#accepted(observation),

@@ -1,16 +1,16 @@
 // FINALITY. A term that has not been held for an instant is not held ever again: an answer that arrives after the deadline revives nothing.
-// Source: laws 1 ("success never re-dates") and 5 (the signal never un-aborts).
-// Not checked between two steps of one machine: nothing can be seen there that a step would not show.
+// Source: the deadline counts from the send, and a late answer never moves it (law 1); the signal stays aborted (law 5).
+// Not checked between two steps of one machine: a step would show whatever could be seen there.
 import type { Bid } from "../../../lease/exchange.ts";
-import type { Ears, Invariant, Judgement, Who } from "../observation.ts";
+import type { Ears, LeaseInvariant, Judgement, Who } from "../observation.ts";
 import { ByLife } from "./by-life.ts";
 
-interface Term {
+interface WatchedTerm {
   readonly bid: Bid;
   isOver: boolean;
 }
 
-export class Finality implements Invariant {
+export class Finality implements LeaseInvariant {
   readonly name = "finality";
   // Asked before an answer is handed over and after every step, so that a belief that ended in between is noticed.
   readonly hears: Ears = {
@@ -20,7 +20,7 @@ export class Finality implements Invariant {
     died: ({ who }) => this.#terms.forget(who),
   };
   readonly #judgement: Judgement;
-  readonly #terms = new ByLife<Term>();
+  readonly #terms = new ByLife<WatchedTerm>();
 
   constructor(judgement: Judgement) {
     this.#judgement = judgement;

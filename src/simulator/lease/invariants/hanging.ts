@@ -3,10 +3,10 @@
 // Source: what docs/GUARANTEES.md says of a leader that hangs. By the mono hand of that process alone, and where it has a renewal thread.
 // Not checked: that somebody else leads by then (succession.ts), and that it is not lost before (two-instants.ts).
 import type { Bid } from "../../../lease/exchange.ts";
-import type { Ears, Invariant, Judgement, ObservationOf, Who } from "../observation.ts";
+import type { Ears, LeaseInvariant, Judgement, ObservationOf, Who } from "../observation.ts";
 import { ByLife } from "./by-life.ts";
 
-export class Hanging implements Invariant {
+export class Hanging implements LeaseInvariant {
   readonly name = "hanging";
   readonly hears: Ears = {
     turned: ({ who, now }) => void this.#turnedAt.set(who, now.mono),

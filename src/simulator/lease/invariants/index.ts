@@ -1,11 +1,11 @@
 // Every invariant, in one list. Each is a file: its property, the law it comes from, and what it deliberately does not check.
-import type { Invariant, Judgement } from "../observation.ts";
+import type { LeaseInvariant, Judgement } from "../observation.ts";
 import { Asked } from "./asked.ts";
 import { Bans } from "./bans.ts";
 import { Closed } from "./closed.ts";
 import { DrainedRelease } from "./drained-release.ts";
 import { Exclusion } from "./exclusion.ts";
-import { Fencing } from "./fencing.ts";
+import { FencingInvariant } from "./fencing.ts";
 import { Finality } from "./finality.ts";
 import { Hanging } from "./hanging.ts";
 import { Memos } from "./memos.ts";
@@ -13,7 +13,7 @@ import { Outranked } from "./outranked.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
 import { Proofs } from "./proofs.ts";
 import { Succession } from "./succession.ts";
-import { Tenure } from "./tenure.ts";
+import { TenureInvariant } from "./tenure.ts";
 import { Tokens } from "./tokens.ts";
 import { TruthfulLoss } from "./truthful-loss.ts";
 import { TwoInstants } from "./two-instants.ts";
@@ -22,7 +22,7 @@ export interface InvariantSet {
   /** Must hear of everything before the invariants do. */
   readonly proofs: Proofs;
   readonly succession: Succession;
-  readonly listeners: readonly Invariant[];
+  readonly listeners: readonly LeaseInvariant[];
 }
 
 export function createInvariants(judgement: Judgement): InvariantSet {
@@ -31,7 +31,7 @@ export function createInvariants(judgement: Judgement): InvariantSet {
   const listeners = [
     new Exclusion(judgement),
     new Tokens(judgement),
-    new Fencing(judgement),
+    new FencingInvariant(judgement),
     new Finality(judgement),
     new TwoInstants(judgement, proofs),
     new DrainedRelease(judgement, proofs),
@@ -42,7 +42,7 @@ export function createInvariants(judgement: Judgement): InvariantSet {
     new Asked(judgement),
     new Memos(judgement),
     new Bans(judgement),
-    new Tenure(judgement),
+    new TenureInvariant(judgement),
     new Outranked(judgement),
     succession,
   ];

@@ -2,9 +2,9 @@
 // And nothing is sent for a term that is not held.
 // Source: docs/MEMOS.md, docs/adr/0037-memos.md. Not checked across a failover that forgot: what was acknowledged before may be gone. Nor for sends of a process whose clock stood
 // still: by its own clock its term is held.
-import type { Memo, MemoWrite, Token } from "../../../lease/exchange.ts";
+import type { StoredMemo, MemoWrite, Token } from "../../../lease/exchange.ts";
 import type { Request } from "../../../lease/state.ts";
-import type { Ears, Invariant, Judgement, ObservationOf, Who } from "../observation.ts";
+import type { Ears, LeaseInvariant, Judgement, ObservationOf, Who } from "../observation.ts";
 
 /** What a memo is ordered by. */
 interface MemoOrder {
@@ -18,7 +18,7 @@ interface Asked {
   readonly known: MemoOrder | undefined;
 }
 
-export class Memos implements Invariant {
+export class Memos implements LeaseInvariant {
   readonly name = "memos";
   readonly hears: Ears = {
     sent: (observation) => this.#sent(observation),
@@ -85,7 +85,7 @@ export class Memos implements Invariant {
     if (known === undefined || isAfter(place, known)) this.#acknowledged.set(key, place);
   }
 
-  #read(key: string, known: MemoOrder | undefined, memo: Memo | undefined): void {
+  #read(key: string, known: MemoOrder | undefined, memo: StoredMemo | undefined): void {
     if (known === undefined || this.#hasForgotten) return;
     if (memo === undefined || isAfter(known, memo))
       this.#judgement.violate(

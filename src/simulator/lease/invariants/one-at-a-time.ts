@@ -1,9 +1,10 @@
 // ONE AT A TIME. Within one process a name is not led again before the work of its last term has settled.
-// Source: laws 8 and 11. Not checked: two candidates of one name in one process; the host queues them before the machine is asked.
-import type { Ears, Invariant, Judgement, ObservationOf } from "../observation.ts";
+// Source: work that overstays is not elected again (law 8), one at a time in a process (law 11). Not checked: two candidates of one name in one
+// process; the host queues them before the machine is asked.
+import type { Ears, LeaseInvariant, Judgement, ObservationOf } from "../observation.ts";
 import { ByLife } from "./by-life.ts";
 
-export class OneAtATime implements Invariant {
+export class OneAtATime implements LeaseInvariant {
   readonly name = "one-at-a-time";
   readonly hears: Ears = {
     elected: (observation) => this.#elected(observation),

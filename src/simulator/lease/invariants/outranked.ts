@@ -2,7 +2,7 @@
 // for exactly its token with a priority that is greater than that of its candidate. One that comes late ends no later term.
 // Source: what docs/HANDING-OVER.md says of priorities. Not checked: that a leader makes way, or for whom; invitations are hints, and may be lost.
 import type { Token } from "../../../lease/exchange.ts";
-import type { Ears, Invariant, Judgement, ObservationOf } from "../observation.ts";
+import type { Ears, LeaseInvariant, Judgement, ObservationOf } from "../observation.ts";
 import { ByLife } from "./by-life.ts";
 
 const LEAST_TENURE_TTLS = 2;
@@ -13,7 +13,7 @@ interface Led {
   readonly since: number;
 }
 
-export class Outranked implements Invariant {
+export class Outranked implements LeaseInvariant {
   readonly name = "outranked";
   readonly hears: Ears = {
     elected: ({ who, election, token, now }) => this.#terms.set(who, election, { token, since: now.mono }),

@@ -35,11 +35,11 @@ interface Life {
   /** Of sessions whose renewal the claim at hand has just confirmed: what was proven before. */
   readonly before: Map<string, Reading>;
   /** Of each bid, as it was computed last: most questions are asked again before anything else is proven. */
-  readonly dues: Map<Bid, Due>;
+  readonly dues: Map<Bid, TermDue>;
 }
 
 /** What is due for a term, on both hands. */
-export interface Due {
+export interface TermDue {
   /** What it follows from. */
   readonly provenAt: Reading;
   readonly ttlMs: number;
@@ -72,18 +72,18 @@ export class Proofs {
   }
 
   /** Undefined: nothing was ever proven for this bid. */
-  dueOf(who: Who, bid: Bid): Due | undefined {
+  dueOf(who: Who, bid: Bid): TermDue | undefined {
     const life = this.#lives[who.number];
     return this.#dueBy(who, bid, life?.sessions.get(life.sessionOf.get(bid) ?? "")?.provenAt);
   }
 
   /** The same without what the answer at hand confirms. */
-  dueBefore(who: Who, bid: Bid): Due | undefined {
+  dueBefore(who: Who, bid: Bid): TermDue | undefined {
     const before = this.#lives[who.number]?.before.get(this.sessionOf(who, bid) ?? "");
     return before === undefined ? this.dueOf(who, bid) : this.#dueBy(who, bid, before);
   }
 
-  #dueBy(who: Who, bid: Bid, sessionProvenAt: Reading | undefined): Due | undefined {
+  #dueBy(who: Who, bid: Bid, sessionProvenAt: Reading | undefined): TermDue | undefined {
     const life = this.#lives[who.number];
     const session = life?.sessions.get(life.sessionOf.get(bid) ?? "");
     const candidate = this.#promises.candidates[who.slot];

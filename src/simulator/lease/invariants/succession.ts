@@ -1,11 +1,11 @@
 // SUCCESSION. Once faults have stopped, somebody leads each election within a bound; and when all candidates but one withdraw, that one leads
 // each within the same bound. The world states the bound (world.ts, `successionMs`).
-// Source: law 9. Not checked: how long it takes while faults last, and who of several wins.
+// Source: a loss is not the end, so a candidate campaigns again (law 9). Not checked: how long it takes while faults last, and which of several candidates wins.
 import type { Bid, Name } from "../../../lease/exchange.ts";
-import type { Ears, Invariant, Judgement, ObservationOf } from "../observation.ts";
+import type { Ears, LeaseInvariant, Judgement, ObservationOf } from "../observation.ts";
 import { ByLife } from "./by-life.ts";
 
-export class Succession implements Invariant {
+export class Succession implements LeaseInvariant {
   readonly name = "succession";
   readonly hears: Ears = {
     elected: (observation) => this.#elected(observation),

@@ -2,7 +2,7 @@
 // monotonic hand, from the reading with which it was announced. And a term that ends for that reason (`tenure`) has been led for so long.
 // Source: what docs/GUARANTEES.md says of handing over. Not checked: that another leads afterwards; there may be none. A timer may be late, and a loop blocked.
 import type { Bid } from "../../../lease/exchange.ts";
-import type { Ears, Invariant, Judgement, ObservationOf, Who } from "../observation.ts";
+import type { Ears, LeaseInvariant, Judgement, ObservationOf, Who } from "../observation.ts";
 import { ByLife } from "./by-life.ts";
 
 interface Led {
@@ -11,7 +11,7 @@ interface Led {
   readonly until: number;
 }
 
-export class Tenure implements Invariant {
+export class TenureInvariant implements LeaseInvariant {
   readonly name = "tenure";
   readonly hears: Ears = {
     elected: ({ who, election, token, now }) => {

@@ -1,14 +1,14 @@
 // TOKENS GROW. Of two grants of one election the later has the greater token, in the order in which the store made them; and so in the
 // order in which terms are announced, wherever exclusion is promised. One process never announces a token that is not greater than one
 // of the same domain that it announced before while it stood, not even when the store has forgotten (it hands such a grant back).
-// Source: law 10. Not checked: grants with a forgetting between them, whose counter was itself set back.
+// Source: tokens grow (law 10). Not checked: grants between which the store has forgotten, so that its counter was itself set back.
 import type { Name, Token } from "../../../lease/exchange.ts";
-import type { Ears, Invariant, Judgement, ObservationOf } from "../observation.ts";
+import type { Ears, LeaseInvariant, Judgement, ObservationOf } from "../observation.ts";
 import { NO_DOMAIN } from "../guarantees.ts";
 import { ByLife } from "./by-life.ts";
 import { Excuses } from "./excuses.ts";
 
-export class Tokens implements Invariant {
+export class Tokens implements LeaseInvariant {
   readonly name = "tokens";
   readonly hears: Ears;
   readonly #judgement: Judgement;

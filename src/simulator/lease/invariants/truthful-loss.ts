@@ -1,14 +1,14 @@
 // TRUTHFUL LOSS. A term that ends because the store said so (`superseded`, `session-lost`) has really ended there: its entry is gone. An
 // outage is not a conflict, and an answer meant for an earlier session ends nothing of the present one.
-// Source: laws 5 and 6. Not checked after a process was copied, whose entry stands for its twin; not after a failover that forgot, nor after a deletion in a line: what was gone may stand again there, by the old
-// state, or by a claim that is applied a second time. Nor after a ban, which
-// takes the session of its node from its holder, and leaves the entry until the ttl has run out.
+// Source: if the store says that the term is over, signal and loss come at once (law 5); a refused renewal is not an outage, and an outage is not a refusal (law 6).
+// Not checked after a process was copied, because its entry stands for its twin. Nor after a failover that forgot, nor after a deletion in a line: an entry that was gone may stand again there, by the
+// old state, or by a claim that is applied a second time. Nor after a ban, which takes the session of its node from its holder, and leaves the entry until the ttl has run out.
 import type { Bid } from "../../../lease/exchange.ts";
-import type { Ears, Invariant, Judgement, Meddling, ObservationOf } from "../observation.ts";
+import type { Ears, LeaseInvariant, Judgement, Meddling, ObservationOf } from "../observation.ts";
 import { ByLife } from "./by-life.ts";
 import type { Proofs } from "./proofs.ts";
 
-export class TruthfulLoss implements Invariant {
+export class TruthfulLoss implements LeaseInvariant {
   readonly name = "truthful-loss";
   readonly hears: Ears = {
     elected: ({ who, election, token }) => this.#terms.set(who, election, token.bid),

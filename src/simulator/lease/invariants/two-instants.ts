@@ -1,23 +1,24 @@
 // TWO INSTANTS. By the last proven keep: the signal of a held term has aborted once `deadline − drainMs` has passed on either hand, and not for
 // lack of renewal before that; `lost` for lack of renewal comes not before the deadline. Between steps the machine asks to be woken no later
 // than the next of the two. A term is announced only while its signal is still ahead, and held at that instant (law 7).
-// Source: laws 3, 5 and 7, and "a safe term is never aborted for lack of renewal".
-// Not checked: that a late timer is on time; being late costs availability, and `isHeld` asks the clock.
+// Source: `isHeld()` is computed, not remembered (law 3); the signal comes before the deadline (law 5); a late grant is never announced (law 7). And
+// a safe term is never aborted for lack of renewal.
+// Not checked: that a timer fires in time. A late one costs availability only, because `isHeld` asks the clock.
 import type { Reading } from "../../../base/clock.ts";
 import type { Bid } from "../../../lease/exchange.ts";
-import type { Ears, Invariant, Judgement, ObservationOf } from "../observation.ts";
+import type { Ears, LeaseInvariant, Judgement, ObservationOf } from "../observation.ts";
 import { ByLife } from "./by-life.ts";
-import type { Due, Proofs } from "./proofs.ts";
+import type { TermDue, Proofs } from "./proofs.ts";
 
 /** Sums of the same numbers in another order may differ in their last bits. */
 const ROUNDING_MS = 1e-6;
 
-interface Term {
+interface SignalledTerm {
   readonly bid: Bid;
   isEnding: boolean;
 }
 
-export class TwoInstants implements Invariant {
+export class TwoInstants implements LeaseInvariant {
   readonly name = "two-instants";
   readonly hears: Ears = {
     elected: (observation) => this.#elected(observation),
@@ -29,7 +30,7 @@ export class TwoInstants implements Invariant {
   };
   readonly #judgement: Judgement;
   readonly #proofs: Proofs;
-  readonly #terms = new ByLife<Term>();
+  readonly #terms = new ByLife<SignalledTerm>();
 
   constructor(judgement: Judgement, proofs: Proofs) {
     this.#judgement = judgement;
@@ -98,6 +99,6 @@ function byMs(instant: Reading, now: Reading): number {
   return Math.max(now.mono - instant.mono, now.boot - instant.boot);
 }
 
-function lateness(due: Due | undefined, now: Reading): string {
+function lateness(due: TermDue | undefined, now: Reading): string {
   return due === undefined ? "without any proof" : `${byMs(due.signalAt, now).toFixed(3)} ms after its signal was due`;
 }

@@ -1,7 +1,7 @@
 // The lecture's own: the elected is the non-faulty process with the best attribute, or nobody is. Judged at rest, when every member that is up can talk to
 // every other: each of them follows the best of them or nobody, and none but the best leads. Equal attributes: the greater id.
 import type { NodeId } from "../../../protocols/node.ts";
-import type { Invariant, View } from "./invariant.ts";
+import type { Invariant, WorldView } from "./invariant.ts";
 
 export const bestElected: Invariant = {
   name: "best-elected",
@@ -23,7 +23,7 @@ export const bestElected: Invariant = {
   },
 };
 
-function bestOf(view: View, ids: readonly NodeId[]): NodeId {
+function bestOf(view: WorldView, ids: readonly NodeId[]): NodeId {
   const isBetter = (a: NodeId, b: NodeId): boolean =>
     view.attributeOf(a) !== view.attributeOf(b) ? view.attributeOf(a) > view.attributeOf(b) : a > b;
   return ids.reduce((best, id) => (isBetter(id, best) ? id : best));

@@ -58,7 +58,7 @@ export type HostEvent<Proposal = unknown, Kept = unknown> =
   | { readonly type: "read" | "answered"; readonly request: number };
 
 /** What an invariant may see. */
-export interface View<State extends object = object, Image = unknown> {
+export interface WorldView<State extends object = object, Image = unknown> {
   readonly nowMs: number;
   /** Inputs that were given to members so far, the present one included. */
   readonly events: number;
@@ -86,7 +86,7 @@ export interface AcceptedWrite {
 export type Hearing<Memory, State extends object, Heard extends Message, Image> = {
   look(
     memory: Memory,
-    view: View<State, Image>,
+    view: WorldView<State, Image>,
     member: SeenMember<State, Image>,
     from: NodeId,
     message: Heard,
@@ -104,26 +104,26 @@ export interface Invariant<
   readonly name: string;
   remember(nodes: number): Memory;
   /** At each send, lost or not. */
-  sent?(memory: Memory, view: View<State, Image>, from: NodeId, to: NodeId, message: Sent): string | undefined;
+  sent?(memory: Memory, view: WorldView<State, Image>, from: NodeId, to: NodeId, message: Sent): string | undefined;
   /** By type: after a member that is not paused has been given such a message, and before `after`. */
   readonly received?: {
     readonly [Type in Sent["type"]]?: Hearing<Memory, State, Extract<Sent, { readonly type: Type }>, Image>;
   };
   /** After a member's announcement has changed. */
-  announced?(memory: Memory, view: View<State, Image>, member: SeenMember<State, Image>): string | undefined;
+  announced?(memory: Memory, view: WorldView<State, Image>, member: SeenMember<State, Image>): string | undefined;
   /** After each event of a member. */
-  after?(memory: Memory, view: View<State, Image>, member: SeenMember<State, Image>): string | undefined;
+  after?(memory: Memory, view: WorldView<State, Image>, member: SeenMember<State, Image>): string | undefined;
   /** After a member was started, for what must outlive a crash. */
-  started?(memory: Memory, view: View<State, Image>, member: SeenMember<State, Image>): string | undefined;
+  started?(memory: Memory, view: WorldView<State, Image>, member: SeenMember<State, Image>): string | undefined;
   /** After the resource has taken a write. */
-  written?(memory: Memory, view: View<State, Image>, write: AcceptedWrite): string | undefined;
+  written?(memory: Memory, view: WorldView<State, Image>, write: AcceptedWrite): string | undefined;
   /** After the host of a node with a log, or its client, has done something. */
   hosted?(
     memory: Memory,
-    view: View<State, Image>,
+    view: WorldView<State, Image>,
     member: SeenMember<State, Image>,
     event: Hosted,
   ): string | undefined;
   /** When nothing is left to happen, or everything was mended long enough ago. */
-  atRest?(memory: Memory, view: View<State, Image>): string | undefined;
+  atRest?(memory: Memory, view: WorldView<State, Image>): string | undefined;
 }

@@ -1,7 +1,7 @@
 // What a machine is given is on the disks of a majority: only that outlives a crash of any minority. It is the disks that count, not what members remember or say.
 // Raft, section 5.3 (committed entries are durable).
 import type { LogPlace } from "../../../../protocols/log-node.ts";
-import type { Invariant, View } from "../invariant.ts";
+import type { Invariant, WorldView } from "../invariant.ts";
 
 export const committedOnMajority: Invariant = {
   name: "committed-on-majority",
@@ -15,6 +15,6 @@ export const committedOnMajority: Invariant = {
   },
 };
 
-export function holdersOf({ members }: View, place: LogPlace): number {
+export function holdersOf({ members }: WorldView, place: LogPlace): number {
   return members.filter(({ log }) => log?.holds(place) === true).length;
 }

@@ -4,7 +4,7 @@ import type {
   MasterLeaseMessage,
   MasterLeaseState,
 } from "../../../../protocols/master-lease/state.ts";
-import type { Invariant, SeenMember, View } from "../../invariants/invariant.ts";
+import type { Invariant, SeenMember, WorldView } from "../../invariants/invariant.ts";
 
 export type MasterLeaseInvariant<Memory extends object = object> = Invariant<
   Memory,
@@ -13,4 +13,4 @@ export type MasterLeaseInvariant<Memory extends object = object> = Invariant<
   MasterLeaseImage
 >;
 export type MasterLeaseMember = SeenMember<MasterLeaseState, MasterLeaseImage>;
-export type MasterLeaseView = View<MasterLeaseState, MasterLeaseImage>;
+export type MasterLeaseView = WorldView<MasterLeaseState, MasterLeaseImage>;

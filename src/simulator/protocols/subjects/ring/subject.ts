@@ -1,6 +1,6 @@
 // How Chang–Roberts and LeLann are hunted: under crashes, with messages that keep to the bound that they assume, and a detector that makes no mistakes.
 import { nextOf } from "../../../../base/rng.ts";
-import { numberOf, type Settings } from "../../../../protocols/node.ts";
+import { numberOf, type NodeSettings } from "../../../../protocols/node.ts";
 import { changRoberts as changRobertsNode } from "../../../../protocols/ring/chang-roberts.ts";
 import { lelann as lelannNode } from "../../../../protocols/ring/lelann.ts";
 import { type RingNode, roundTimeoutOf } from "../../../../protocols/ring/ring.ts";
@@ -17,7 +17,7 @@ import { tokenOnce } from "./token-once.ts";
 type RingSubject = Subject<RingState, RingMessage, RingImage, RingCommand>;
 
 /** How long a death goes unnoticed; phi-accrual has no bound, this is one for a calm network. */
-function detectionOf(settings: Settings): number {
+function detectionOf(settings: NodeSettings): number {
   const isPhi = settings["detector"] === "phi";
   return isPhi ? 10 * numberOf(settings, "heartbeatEveryMs") : numberOf(settings, "heartbeatTimeoutMs");
 }

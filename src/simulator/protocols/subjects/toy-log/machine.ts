@@ -6,19 +6,19 @@ export interface Assignment {
   readonly value: number;
 }
 
-interface Cell {
+interface ToyCell {
   readonly value: number;
   readonly sets: number;
 }
 
-export interface Shelf {
-  readonly cells: Map<string, Cell>;
+export interface ToyShelf {
+  readonly cells: Map<string, ToyCell>;
 }
 
 /** Sorted by key, so that equal shelves are kept alike. */
 export type KeptShelf = readonly (readonly [key: string, value: number, sets: number])[];
 
-export const toyMachine: StateMachine<Shelf, Assignment, KeptShelf> = {
+export const toyMachine: StateMachine<ToyShelf, Assignment, KeptShelf> = {
   create: () => ({ cells: new Map() }),
   apply({ cells }, { key, value }) {
     cells.set(key, { value, sets: (cells.get(key)?.sets ?? 0) + 1 });

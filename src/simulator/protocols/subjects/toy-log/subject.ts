@@ -14,11 +14,11 @@ import { monotoneTerm } from "../../invariants/monotone-term.ts";
 import { oneLeaderPerTerm } from "../../invariants/one-leader-per-term.ts";
 import { type LogSubject, TOLERATES_ALL } from "../../subject.ts";
 import { toyConfirmedReads } from "./confirmed-reads.ts";
-import { type Assignment, type KeptShelf, type Shelf, toyMachine } from "./machine.ts";
+import { type Assignment, type KeptShelf, type ToyShelf, toyMachine } from "./machine.ts";
 import { toyLogNode } from "./node.ts";
 import type { ToyImage, ToyMessage, ToyState, ToyWrite } from "./state.ts";
 
-export const toyLog: LogSubject<ToyState, ToyMessage, ToyWrite, never, ToyImage, Shelf, Assignment, KeptShelf> = {
+export const toyLog: LogSubject<ToyState, ToyMessage, ToyWrite, never, ToyImage, ToyShelf, Assignment, KeptShelf> = {
   node: toyLogNode,
   commands: {},
   invariants: [

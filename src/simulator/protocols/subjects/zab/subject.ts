@@ -1,6 +1,6 @@
 // How ZAB's election is hunted: under everything, since its safety rests on nothing but its disk.
 import { nextOf } from "../../../../base/rng.ts";
-import { numberOf, type Settings } from "../../../../protocols/node.ts";
+import { numberOf, type NodeSettings } from "../../../../protocols/node.ts";
 import type { ZabCommand, ZabImage, ZabMessage, ZabState } from "../../../../protocols/zab/state.ts";
 import { timingOf, zab as node } from "../../../../protocols/zab/zab.ts";
 import { monotoneTerm } from "../../invariants/monotone-term.ts";
@@ -16,7 +16,7 @@ import { zabStandingCandidates } from "./standing-candidates.ts";
 import { zabSupportingQuorum } from "./supporting-quorum.ts";
 
 /** Long enough for a few elections in a row that come to nothing, after the slowest peer has spoken. */
-function withinMs(settings: Settings): number {
+function withinMs(settings: NodeSettings): number {
   const { initLimitMs, syncLimitMs, maxNotificationMs, finalizeWaitMs, minNotificationMs } = timingOf(settings);
   return 6 * (initLimitMs + syncLimitMs) + 3 * maxNotificationMs + 8 * (finalizeWaitMs + minNotificationMs);
 }
