@@ -27,7 +27,14 @@
 // The password is no secret from anybody who may write here: that one could delete the entries as well. With the rights of `acl=creator` nobody else can read it.
 import { Refusal } from "../../base/refusal.ts";
 import { CODE, errorOfCode } from "../../clients/zookeeper/errors.ts";
-import { ANY, EPHEMERAL, type NodeData, type Part, type PartAnswer, PERSISTENT } from "../../clients/zookeeper/messages.ts";
+import {
+  ANY,
+  EPHEMERAL,
+  type NodeData,
+  type Part,
+  type PartAnswer,
+  PERSISTENT,
+} from "../../clients/zookeeper/messages.ts";
 import { bannedNode, twinNode } from "../../lease/ban-rule.ts";
 import type { BanChange, Name, NodeIdentity, Refused, Session } from "../contract.ts";
 import { inTurns } from "../turns.ts";
@@ -108,7 +115,9 @@ function foreign(path: string): Refusal {
 }
 
 /** The part of a multi that was refused, and its place. */
-export function failureIn(answers: readonly PartAnswer[]): { readonly index: number; readonly code: number } | undefined {
+export function failureIn(
+  answers: readonly PartAnswer[],
+): { readonly index: number; readonly code: number } | undefined {
   const index = answers.findIndex(({ code }) => code !== CODE.ok);
   return index < 0 ? undefined : { index, code: answers[index]?.code ?? CODE.ok };
 }
@@ -161,7 +170,11 @@ export async function enrol(
 }
 
 /** What a multi does before it records a session, and the version that the gate has then. INVARIANT 3: another machine comes in only when nobody is there. */
-function entrance({ acl }: Link, gate: Gate, machine: string): { readonly parts: readonly Part[]; readonly version: number } {
+function entrance(
+  { acl }: Link,
+  gate: Gate,
+  machine: string,
+): { readonly parts: readonly Part[]; readonly version: number } {
   const { gate: path, sessions, version } = gate;
   if (gate.machine === machine) return { parts: [{ check: path, version }], version };
   const parts: readonly Part[] = [

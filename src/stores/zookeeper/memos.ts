@@ -83,8 +83,7 @@ async function writeOnce(
   const { answers, zxid } = await granting(link, held, path, [...seat, partOf(write, path, link), ...effect]);
   const memo = answers[seat.length];
   const refused = failureIn(answers);
-  if (refused === undefined)
-    return { kind: "written", version: versionOf(memo?.stat ?? { czxid: zxid, version: 0 }) };
+  if (refused === undefined) return { kind: "written", version: versionOf(memo?.stat ?? { czxid: zxid, version: 0 }) };
   if (!CHANGED.has(refused.code)) throw errorOfCode(refused.code, path);
   if (refused.index < seat.length) return { kind: "seat-lost" };
   if (refused.index > seat.length) return undefined;

@@ -159,7 +159,10 @@ export class Sessions {
   }
 
   /** Undefined: it is over. A session that this process does not have is taken over. */
-  async find({ id, secret, ttlMs }: Pick<Session, "id" | "secret" | "ttlMs">, signal: AbortSignal): Promise<HeldSession | undefined> {
+  async find(
+    { id, secret, ttlMs }: Pick<Session, "id" | "secret" | "ttlMs">,
+    signal: AbortSignal,
+  ): Promise<HeldSession | undefined> {
     const held = this.#held.get(id);
     if (held?.session.isOver === false) return held;
     if (held !== undefined) {
