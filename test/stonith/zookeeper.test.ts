@@ -1,5 +1,5 @@
 // A guarded election on a real ZooKeeper, which has a quorum and keeps bans: nothing is allowed only for tests here. Machines are objects, and the shooter does as it is told.
-import { createCandidate, type Term } from "conclave";
+import { createCandidate } from "conclave";
 import { type GuardedElection, guardedElection, parseStonithConfig, stonithStatus } from "conclave/stonith";
 import type { Store } from "conclave/stores/contract";
 import { zookeeper } from "conclave/stores/zookeeper";
@@ -77,11 +77,11 @@ class Machine {
   }
 
   lead(): void {
-    void this.guarded.lead((term) => this.#work(term), { signal: this.#off.signal }).catch(() => {});
+    void this.guarded.lead(() => this.#work(), { signal: this.#off.signal }).catch(() => {});
   }
 
   /** Whatever its term says, it works until its machine is off. */
-  async #work(_: Term): Promise<void> {
+  async #work(): Promise<void> {
     const { works, log } = this.#room;
     const { name } = this.identity;
     log.push(works.size === 0 ? `${name} works` : `${name} works beside ${[...works].join(", ")}`);

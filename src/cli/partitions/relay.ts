@@ -14,7 +14,7 @@ interface Pair {
 interface Way {
   readonly address: Address;
   /** The URL for a member behind the relay at this port of this host. `end` removes what was made for it. */
-  through(port: number): { readonly url: string; readonly end: () => void };
+  readonly through: (port: number) => { readonly url: string; readonly end: () => void };
 }
 
 /** Why no member can be cut off from this store; undefined if one can. */
