@@ -15,7 +15,7 @@ const HELP = `Many processes share many partitions on real servers; judged from 
                         [--store etcd|postgres|zookeeper|kubernetes|sqlite]
 
 In Kubernetes there are 900 partitions if --partitions does not say otherwise: a group of it has 904 at
-most. Nobody is cut off there, because the address of its server is not in the URL.
+most.
 Needs a build (npm run build). Exit: 0 no partition was led twice, 1 otherwise, 2 wrong usage.
 `;
 

@@ -263,7 +263,7 @@ function checked({ config, store, storeWithoutQuorum }: GuardedOptions, node: st
   const call = `guardedElection("${config.election}")`;
   if (!keepsBans(store)) throw cannotKeepBans(store);
   if (!store.guarantee.quorum && storeWithoutQuorum !== "only for tests") {
-    const message = `${call}: ${store.guarantee.store} is one server, and may forget a ban when that is lost: a shot could hit the next leader. Use a store with a quorum (etcd). In tests: storeWithoutQuorum: "only for tests".`;
+    const message = `${call}: ${store.guarantee.store} is one server, and may forget a ban when that is lost: a shot could hit the next leader. Use a store with a quorum (etcd, ZooKeeper). In tests: storeWithoutQuorum: "only for tests".`;
     throw new ConclaveError("STORE_UNSUPPORTED", message);
   }
   const found = config.nodes[node];

@@ -1,6 +1,7 @@
 // The way of one member to its store, through this process, so that it can be cut: bytes are lost in both directions, and neither side is told, as with a broken switch. It needs neither root nor
-// namespaces (`conclave drill` needs both). Only for a store at one address with a port in its URL.
-import { connect, createServer, type Server, type Socket } from "node:net";
+// namespaces (`conclave drill` needs both). Only for a store at one address: a port in its URL, or the one server in the kubeconfig that its URL names.
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { connect, createServer, isIP, type Server, type Socket } from "node:net";
 import { type HostAndPort, addressesOf } from "../drill/network.ts";
 
 interface Pair {
@@ -9,13 +10,59 @@ interface Pair {
   isDead: boolean;
 }
 
+/** How a store is reached, and how it is reached through a relay instead. */
+interface Way {
+  readonly address: HostAndPort;
+  /** The URL for a member behind the relay at this port of this host. `end` removes what was made for it. */
+  readonly through: (port: number) => { readonly url: string; readonly end: () => void };
+}
+
 /** Why no member can be cut off from this store; undefined if one can. */
 export function whyNoRelay(url: string): string | undefined {
-  const count = addressesOf(url, undefined).length;
-  if (count === 1) return undefined;
-  return count === 0
-    ? "the store is not reached over a network, or its URL names no port"
-    : "the store has several addresses";
+  const way = wayTo(url);
+  return typeof way === "string" ? way : undefined;
+}
+
+/** A text: why there is none. */
+function wayTo(url: string): Way | string {
+  if (/^kubernetes:/i.test(url)) return wayToKubernetes(url);
+  const [address, another] = addressesOf(url, undefined);
+  if (address === undefined) return "the store is not reached over a network, or its URL names no port";
+  if (another !== undefined) return "the store has several addresses";
+  const shown = address.host.includes(":") ? `[${address.host}]` : address.host;
+  const through = (port: number): string => url.replace(`${shown}:${address.port}`, `127.0.0.1:${port}`);
+  return { address, through: (port) => ({ url: through(port), end: () => {} }) };
+}
+
+const SERVER_LINE = /^([ \t-]*)server:[ \t]*["']?(https?:\/\/[^\s"']+)["']?[ \t]*$/gm;
+
+/** The address of an API server stands in a kubeconfig: the member gets a copy of it with another address, beside the file, so that relative paths in it stay right. */
+function wayToKubernetes(url: string): Way | string {
+  const [place = "", query = ""] = url.split("?");
+  const settings = new URLSearchParams(query);
+  const file = settings.get("kubeconfig");
+  if (file === null) return "the URL of the store names no kubeconfig: kubernetes://NAMESPACE?kubeconfig=FILE";
+  const text = readFileSync(file, "utf8");
+  const [line, another] = text.matchAll(SERVER_LINE);
+  const [all = "", indent = "", server = ""] = line ?? [];
+  if (server === "" || another !== undefined) return `${file} does not name exactly one server`;
+  const { protocol, hostname, port, pathname } = new URL(server);
+  const host = hostname.replace(/^\[|\]$/g, "");
+  const isSecure = protocol === "https:";
+  if (isSecure && isIP(host) !== 0 && host !== "127.0.0.1")
+    return `${file} names a server by its number over TLS, and its certificate would not be right for a relay`;
+  const address = { host, port: port === "" ? (isSecure ? 443 : 80) : Number(port) };
+  const name = isSecure && isIP(host) === 0 && !text.includes("tls-server-name:") ? host : undefined;
+  const through = (at: number): { readonly url: string; readonly end: () => void } => {
+    const copy = `${file}.relay-${process.pid}-${at}`;
+    const path = pathname.replace(/\/$/, "");
+    const named = name === undefined ? "" : `\n${indent.replaceAll("-", " ")}tls-server-name: ${name}`;
+    const relayed = text.replace(all, () => `${indent}server: ${protocol}//127.0.0.1:${at}${path}${named}`);
+    writeFileSync(copy, relayed, { mode: 0o600 });
+    settings.set("kubeconfig", copy);
+    return { url: `${place}?${settings.toString()}`, end: () => rmSync(copy, { force: true }) };
+  };
+  return { address, through };
 }
 
 export class Relay {
@@ -23,23 +70,24 @@ export class Relay {
   readonly url: string;
   readonly #server: Server;
   readonly #target: HostAndPort;
+  readonly #end: () => void;
   readonly #pairs = new Set<Pair>();
   #isCut = false;
 
-  private constructor(url: string, server: Server, target: HostAndPort) {
+  private constructor(server: Server, { address, through }: Way) {
+    const { url, end } = through((server.address() as { readonly port: number }).port);
     this.url = url;
+    this.#end = end;
     this.#server = server;
-    this.#target = target;
+    this.#target = address;
   }
 
   static async to(url: string): Promise<Relay> {
-    const [target] = addressesOf(url, undefined);
-    if (target === undefined) throw new Error(`${url} names no address`);
+    const way = wayTo(url);
+    if (typeof way === "string") throw new Error(way);
     const server = createServer((socket) => relay.#join(socket));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const { port } = server.address() as { readonly port: number };
-    const shown = target.host.includes(":") ? `[${target.host}]` : target.host;
-    const relay = new Relay(url.replace(`${shown}:${target.port}`, `127.0.0.1:${port}`), server, target);
+    const relay = new Relay(server, way);
     return relay;
   }
 
@@ -55,6 +103,7 @@ export class Relay {
   }
 
   end(): void {
+    this.#end();
     this.#server.close();
     for (const { near, far } of this.#pairs) {
       near.destroy();

@@ -258,6 +258,8 @@ export function readTexts(reader: JuteReader): readonly string[] {
 export interface PartAnswer {
   readonly code: number;
   readonly stat?: Stat | undefined;
+  /** Of a node that was made: with its number. */
+  readonly path?: string | undefined;
 }
 
 export function readMulti(reader: JuteReader): readonly PartAnswer[] {
@@ -278,10 +280,9 @@ function readPart(operation: number, reader: JuteReader): PartAnswer {
       return { code: reader.int() };
     // Within a multi it is answered as the old request of that name, without a stat.
     case CREATE_WITHOUT_STAT:
-      reader.text();
-      return { code: CODE.ok };
+      return { code: CODE.ok, path: reader.text() };
     case OPERATION.create:
-      return { code: CODE.ok, stat: readCreated(reader).stat };
+      return { code: CODE.ok, ...readCreated(reader) };
     case OPERATION.setData:
       return { code: CODE.ok, stat: readStat(reader) };
     case OPERATION.delete:

@@ -72,7 +72,12 @@ export async function writeMemo(
   const [shown, memo, ownBan] = responses.slice(target.length).map(({ kvs }) => kvs);
   const end = async (written: MemoWritten): Promise<MemoWritten> => {
     // A first try may have been answered for the transaction and not for the leases: each try ends all that it finds.
-    for (const id of sessionsOfKeys(sessions ?? [])) await endLease(link, { id }, signal);
+    try {
+      for (const id of sessionsOfKeys(sessions ?? [])) await endLease(link, { id }, signal);
+    } catch (error) {
+      // The memo is written by now: what etcd says of a revocation must not count as said of the memo. The outcome is unknown, and it is sent again.
+      throw new Error("the memo is written, and not every lease is revoked", { cause: error });
+    }
     return written;
   };
   if (succeeded) return await end({ kind: "written", version: asVersion(`${header.revision}`) });

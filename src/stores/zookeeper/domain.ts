@@ -1,7 +1,7 @@
 // The domain of tokens: a random id that is made once below the chroot and never changed. Numbers of writes are of the whole ensemble, and a restored or another
 // ensemble has others: its node has another id, or is made anew.
 import { isProblem } from "../../clients/zookeeper/errors.ts";
-import { PERSISTENT } from "../../clients/zookeeper/messages.ts";
+import { ANY, PERSISTENT } from "../../clients/zookeeper/messages.ts";
 import type { Link } from "./link.ts";
 import { ROOT } from "./layout.ts";
 
@@ -18,6 +18,11 @@ export async function findDomain(link: Link, chroot: string): Promise<string> {
   const made = await link.data(path);
   if (made === undefined) throw new Error(`${path} went away while it was made`);
   return made.data.toString("utf8");
+}
+
+/** A write to which a majority agrees, and which changes nothing: what is read after it over the same connection shows every write that was answered before. */
+export async function confirmMajority(link: Link, chroot: string): Promise<void> {
+  await link.multi("read", [{ check: domainPath(chroot), version: ANY }]);
 }
 
 /** Each part of a path, from the top. What is there is left as it is. */

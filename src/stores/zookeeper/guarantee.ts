@@ -54,6 +54,7 @@ export function guaranteeOf(tickMs: number, shape: ShapeName = "line"): Guarante
     holdsPerSession: Infinity,
     holdsPerKeep: HOLDS_PER_KEEP,
     memos: MEMOS,
+    bans: true,
     under: faults(),
   };
 }

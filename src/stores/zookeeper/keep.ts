@@ -16,6 +16,7 @@ import type { Link } from "./link.ts";
 import type { TreePlace } from "./place.ts";
 import { readRecord } from "./record.ts";
 import { pathsOf } from "./seat.ts";
+import { granting } from "./bans.ts";
 import type { HeldSession, OwnEntry } from "./sessions.ts";
 
 export async function keep(
@@ -44,7 +45,7 @@ async function renew(
   const known = holds.flatMap((hold) => knownEntry(held, hold) ?? []);
   const nothing: readonly Part[] = [{ check: domainPath(place.chroot), version: ANY }];
   const parts = known.length === 0 ? nothing : known.flatMap(({ checks }) => checks);
-  const { answers } = await link.multi("keep", parts);
+  const { answers } = await granting(link, held, "keep", parts);
   const isWhole = answers.every(({ code }) => code === CODE.ok);
   if (isWhole && known.length === holds.length) return [];
   const missing = await inTurns(holds, async (hold) =>

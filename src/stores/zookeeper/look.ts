@@ -1,11 +1,14 @@
 // What stands in lines: the first entry of each line, and where one's own is. Over the driver's own connection, so that a look extends no session; each after a
 // `sync`, so that it is no older than what the leader of the ensemble knew when it was asked.
 import { unknown, type Unknown } from "../../base/outcome.ts";
-import type { Name, Question, Seat, ShownNext, Token } from "../contract.ts";
+import type { Name, Question, Seat, ShownNext, ShownNodeless, Token } from "../contract.ts";
+import { inTurns } from "../turns.ts";
+import { confirmMajority } from "./domain.ts";
 import { type LineEntry, entryPrefix, parentOf, readLine } from "./layout.ts";
 import type { Link } from "./link.ts";
 import { holderOf, readRecord, versionOf } from "./record.ts";
 import type { TreePlace } from "./place.ts";
+import { pathsOf } from "./seat.ts";
 
 /** The first of a line may leave between its listing and its reading. */
 const TRIES = 5;
@@ -70,4 +73,25 @@ export async function showNext(link: Link, place: TreePlace, name: Name, token: 
   return entries.length > 1 && candidate === undefined
     ? unknown("the second of the line went away while it was read")
     : { kind: "next", candidate };
+}
+
+/**
+ * Those whose record names no node: candidates of other programs, of earlier versions, and those that gave none. A record with a node was written only with a pass (bans.ts). A write to which a majority agrees comes
+ * first, so that everybody who has joined before is shown.
+ */
+export async function showNodeless(link: Link, place: TreePlace, name: Name): Promise<ShownNodeless> {
+  await confirmMajority(link, place.chroot);
+  const paths = await pathsOfAll(link, place, name);
+  const shown = await inTurns(paths, async (path) => {
+    const found = await link.data(path);
+    if (found === undefined || readRecord(found.data)?.node !== undefined) return [];
+    return [holderOf(path.slice(path.lastIndexOf("/") + 1), found, place.domain).candidate];
+  });
+  return { kind: "nodeless", candidates: shown.flat() };
+}
+
+async function pathsOfAll(link: Link, place: TreePlace, name: Name): Promise<readonly string[]> {
+  if (place.shape === "race") return [pathsOf(place.chroot, name).seat];
+  const { parent, entries } = await seeLine(link, place, name);
+  return entries.map(({ node }) => `${parent}/${node}`);
 }

@@ -4,10 +4,12 @@
 //
 // ARGUMENT: one multi checks that the term's own entry is there, and writes over the version that was read. In a line the path of the entry has the parent's counter in it, and
 // this process made it at the write that is the token; in a race the check of the epoch says that nobody was granted since. If the entry is gone, because it was given back,
-// deleted, or its session ran out, nothing is written. An entry that was granted is the first, and stays the first while it is there.
+// deleted, or its session ran out, nothing is written. An entry that was granted is the first, and stays the first while it is there. A session that speaks for a node writes with its pass, and the
+// effect of a ban is a part of the same multi (bans.ts).
 import type { Refused } from "../../base/outcome.ts";
-import { CODE } from "../../clients/zookeeper/errors.ts";
-import { ANY, type NodeData, type Part, PERSISTENT, type Stat } from "../../clients/zookeeper/messages.ts";
+import { CODE, errorOfCode } from "../../clients/zookeeper/errors.ts";
+import { ownNode, unbannedNode } from "../../lease/ban-rule.ts";
+import { type NodeData, type Part, PERSISTENT, type Stat } from "../../clients/zookeeper/messages.ts";
 import {
   asBid,
   asVersion,
@@ -16,11 +18,13 @@ import {
   type MemoWrite,
   type MemoWritten,
   type Name,
+  type Session,
   type Version,
 } from "../contract.ts";
 import { MEMOS, tooLarge, tooMany } from "../memos.ts";
 import { inTurns } from "../turns.ts";
-import { domainPath, ensureNodes } from "./domain.ts";
+import { CHANGED, failureIn, granting, readTarget, type Target } from "./bans.ts";
+import { confirmMajority, ensureNodes } from "./domain.ts";
 import { decodeName, encodeName, ROOT } from "./layout.ts";
 import type { Link } from "./link.ts";
 import type { HeldSession } from "./sessions.ts";
@@ -33,24 +37,72 @@ export function memoPath(chroot: string, name: Name, key: string): string {
   return `${memoRoot(chroot, name)}/${encodeName(key)}`;
 }
 
-export async function writeMemo(link: Link, held: HeldSession, chroot: string, write: MemoWrite): Promise<MemoWritten> {
-  const { hold, over } = write;
+/** Another ban of the same node may be written at the same time. */
+const TRIES = 10;
+
+/** Ends a session that another process has opened. */
+export type EndSession = (session: Pick<Session, "id" | "secret" | "ttlMs">) => Promise<void>;
+
+export async function writeMemo(
+  link: Link,
+  held: HeldSession,
+  chroot: string,
+  write: MemoWrite,
+  endSession: EndSession,
+): Promise<MemoWritten> {
+  const { session, hold, over, ban } = write;
   const own = held.entry(hold.name);
   if (hold.token === undefined || own?.bid !== hold.bid || own.czxid !== hold.token.value) return { kind: "seat-lost" };
-  const large = tooLarge("zookeeper", write, MEMOS);
-  if (large !== undefined) return large;
+  const refused = ownNode("zookeeper", session, ban) ?? tooLarge("zookeeper", write, MEMOS);
+  if (refused !== undefined) return refused;
   const path = memoPath(chroot, hold.name, write.key);
   if (over === undefined && (await makeRoom(link, memoRoot(chroot, hold.name))) >= MEMOS.keys) {
-    const stands = await link.data(path);
-    return stands === undefined ? tooMany("zookeeper", hold.name, MEMOS) : notWritten(write, path, stands);
+    if ((await link.data(path)) === undefined) return tooMany("zookeeper", hold.name, MEMOS);
   }
-  const { answers, zxid } = await link.multi(path, [...own.checks, partOf(write, path, link)]);
-  const memo = answers.at(-1);
-  if (answers.every(({ code }) => code === CODE.ok))
-    return { kind: "written", version: versionOf(memo?.stat ?? { czxid: zxid, version: 0 }) };
-  if (answers.slice(0, -1).some(({ code }) => code === CODE.noNode || code === CODE.badVersion))
-    return { kind: "seat-lost" };
-  return notWritten(write, path, await link.data(path));
+  for (let tried = 0; tried < TRIES; tried++) {
+    const target = ban && (await readTarget(link, chroot, hold.name, ban));
+    if (ban?.endsSessions === true && target?.isBanned !== true) return unbannedNode("zookeeper", ban.node);
+    const written = await writeOnce(link, held, write, path, own.checks, target);
+    if (written === undefined) continue;
+    if (written.kind === "written" && target !== undefined) await endAll(target, endSession);
+    return written;
+  }
+  throw new Error("the bans of the node change faster than one can be written");
+}
+
+/** Undefined, and nothing was written: the gate of the node that is banned has changed since it was read. */
+async function writeOnce(
+  link: Link,
+  held: HeldSession,
+  write: MemoWrite,
+  path: string,
+  seat: readonly Part[],
+  target: Target | undefined,
+): Promise<MemoWritten | undefined> {
+  const effect = target === undefined ? [] : [target.effect];
+  const { answers, zxid } = await granting(link, held, path, [...seat, partOf(write, path, link), ...effect]);
+  const memo = answers[seat.length];
+  const refused = failureIn(answers);
+  if (refused === undefined) return { kind: "written", version: versionOf(memo?.stat ?? { czxid: zxid, version: 0 }) };
+  if (!CHANGED.has(refused.code)) throw errorOfCode(refused.code, path);
+  if (refused.index < seat.length) return { kind: "seat-lost" };
+  if (refused.index > seat.length) return undefined;
+  const stands = await link.data(path);
+  const answer = notWritten(write, path, stands);
+  if (answer.kind !== "written" || stands === undefined || target === undefined || target.speakers.length === 0)
+    return answer;
+  // A first try of this write was applied, and may have ended nothing. So the decision which sessions are to be ended is made anew, in one step as then.
+  const again = await granting(link, held, path, [...seat, { check: path, version: stands.stat.version }, ...effect]);
+  return again.answers.every(({ code }) => code === CODE.ok) ? answer : undefined;
+}
+
+/** The memo is written by now: whatever fails here leaves the outcome unknown, so that it is sent again, and ends what is left. */
+async function endAll({ speakers }: Target, endSession: EndSession): Promise<void> {
+  try {
+    await inTurns(speakers, endSession);
+  } catch (error) {
+    throw new Error("the memo is written, and not every session is ended", { cause: error });
+  }
 }
 
 function partOf(write: MemoWrite, path: string, { acl }: Link): Part {
@@ -80,9 +132,8 @@ function notWritten({ hold, key, value, n }: MemoWrite, path: string, stands: No
   return isSame && memo.value === value ? { kind: "written", version: memo.version } : { kind: "conflict", memo };
 }
 
-/** A write to which a majority agrees comes first: what is read after it over the same connection shows every write that was answered before. */
 export async function readMemos(link: Link, chroot: string, name: Name, key: string | undefined): Promise<MemosRead> {
-  await link.multi("read", [{ check: domainPath(chroot), version: ANY }]);
+  await confirmMajority(link, chroot);
   const root = memoRoot(chroot, name);
   const keys = key === undefined ? await keysBelow(link, root) : [key];
   const read = await inTurns(keys, async (each) => {

@@ -13,6 +13,7 @@ import { Refusal } from "../../base/refusal.ts";
 import { CODE, errorOfCode } from "../../clients/zookeeper/errors.ts";
 import { ANY, EPHEMERAL, type Part, type PartAnswer, PERSISTENT } from "../../clients/zookeeper/messages.ts";
 import { type Claim, type Claimed, type Hold, type Question, type Seat, VACANT } from "../contract.ts";
+import { granting } from "./bans.ts";
 import { ensureNodes } from "./domain.ts";
 import type { Link } from "./link.ts";
 import type { TreePlace } from "./place.ts";
@@ -47,7 +48,7 @@ export async function take(link: Link, held: HeldSession, place: TreePlace, clai
       return { kind: "beaten", seat: seatOf(name, seen, place.domain) };
     }
     if (!seen.hasParent) await ensureNodes(link, paths.parent);
-    const made = await make(link, paths, seen, claim);
+    const made = await make(link, held, paths, seen, claim);
     if (made === undefined) continue;
     held.note(name, made);
     held.doubted.delete(name);
@@ -74,9 +75,18 @@ function isPair({ seat, epoch }: Seen): boolean {
 }
 
 /** One round trip. Undefined: something changed since it was read. */
-async function make(link: Link, paths: Paths, seen: Seen, claim: Claim): Promise<OwnEntry | undefined> {
+async function make(
+  link: Link,
+  held: HeldSession,
+  paths: Paths,
+  seen: Seen,
+  claim: Claim,
+): Promise<OwnEntry | undefined> {
   const { parts, version } = grantOf(link, paths, seen, claim);
-  const [written, listed] = await Promise.allSettled([link.multi(paths.seat, parts), link.children(paths.parent)]);
+  const [written, listed] = await Promise.allSettled([
+    granting(link, held, paths.seat, parts),
+    link.children(paths.parent),
+  ]);
   if (written.status === "rejected") throw written.reason;
   const { answers, zxid } = written.value;
   if (!isDone(answers, paths.seat)) return undefined;
@@ -146,11 +156,11 @@ async function standing(
   if (seat === undefined || epoch === undefined || !isPair(seen)) throw foreignNode(paths.epoch);
   const { czxid } = seat.node.stat;
   const checks = checksOf(paths, epoch.version);
-  if (seat.record.value !== claim.value) {
-    const { answers } = await link.multi(paths.seat, [
-      ...checks,
-      { setData: paths.seat, data: recordOf(claim), version: ANY },
-    ]);
+  const announced: readonly Part[] =
+    seat.record.value === claim.value ? [] : [{ setData: paths.seat, data: recordOf(claim), version: ANY }];
+  // What was read proves nothing of a ban.
+  if (announced.length > 0 || held.pass !== undefined) {
+    const { answers } = await granting(link, held, paths.seat, [...checks, ...announced]);
     if (!isDone(answers, paths.seat)) return unknown("the seat went away while it was written to");
   }
   held.note(claim.name, { bid: claim.bid, path: paths.seat, czxid, value: claim.value, checks });

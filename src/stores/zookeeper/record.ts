@@ -17,20 +17,23 @@ export interface Record {
   readonly bid: Bid;
   readonly ttlMs: number;
   readonly value: string;
+  /** Which node its session speaks for. Undefined: it obeys no ban (bans.ts). */
+  readonly node?: string | undefined;
 }
 
 export function recordOf({ session, bid, value }: Claim): Buffer {
-  return Buffer.from(JSON.stringify({ id: session.candidate, bid, ttlMs: session.ttlMs, value }));
+  const { candidate: id, ttlMs, node } = session;
+  return Buffer.from(JSON.stringify({ id, bid, ttlMs, value, node }));
 }
 
 /** undefined: not one of ours. */
 export function readRecord(data: Buffer): Record | undefined {
   if (data[0] !== 0x7b) return undefined;
   try {
-    const { id, bid, ttlMs, value } = JSON.parse(data.toString("utf8")) as { [key: string]: unknown };
+    const { id, bid, ttlMs, value, node } = JSON.parse(data.toString("utf8")) as { [key: string]: unknown };
     if (typeof id !== "string" || typeof bid !== "string" || typeof ttlMs !== "number" || typeof value !== "string")
       return undefined;
-    return { candidate: id, bid: asBid(bid), ttlMs, value };
+    return { candidate: id, bid: asBid(bid), ttlMs, value, node: typeof node === "string" ? node : undefined };
   } catch {
     return undefined;
   }

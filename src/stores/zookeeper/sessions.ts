@@ -10,7 +10,8 @@ import { ZooKeeperClient } from "../../clients/zookeeper/client.ts";
 import type { Acl, Part } from "../../clients/zookeeper/messages.ts";
 import type { ZooKeeperSession } from "../../clients/zookeeper/session.ts";
 import { tickMsIn, versionIn } from "../../clients/zookeeper/words.ts";
-import type { Bid, Met, Name, Session, SessionSpec } from "../contract.ts";
+import type { Bid, Met, Name, Refused, Session, SessionSpec } from "../contract.ts";
+import { enrol, type Pass } from "./bans.ts";
 import { findDomain } from "./domain.ts";
 import { LEAST_TICKS, proofOf } from "./guarantee.ts";
 import { Link } from "./link.ts";
@@ -35,12 +36,15 @@ export class HeldSession {
   readonly #entries = new Map<Name, OwnEntry>();
   /** Names at which a try was made whose answer is not known: there may be more than is remembered. */
   readonly doubted: Set<Name> = new Set();
+  /** Of a session that speaks for a node. Undefined: it speaks for none, or another process has opened it, and it is not read yet. */
+  pass: Pass | undefined;
 
   #pathBytes = 0;
   readonly #listed = new Recent<Name, true>(LINES_REMEMBERED);
 
-  constructor(session: ZooKeeperSession) {
+  constructor(session: ZooKeeperSession, pass?: Pass) {
     this.session = session;
+    this.pass = pass;
   }
 
   /** It has seen what stands at this name, and that it could be judged. */
@@ -122,25 +126,43 @@ export class Sessions {
     return this.#nonces.get(nonce);
   }
 
-  async open(spec: SessionSpec, signal: AbortSignal): Promise<Session> {
+  async open(spec: SessionSpec, signal: AbortSignal): Promise<Session | Refused> {
     const client = this.#client();
     const session = await client.begin(spec.ttlMs, signal);
+    const { timeoutMs: ttlMs } = session;
+    const [id, secret] = [idOfSession(session.id), session.password.toString("hex")];
     try {
       await this.#examine(client, session, signal);
+      const { node } = spec;
+      const enrolled =
+        node && (await enrol(await this.link(session, signal), this.#address.chroot, node, { id, ttlMs, secret }));
+      if (enrolled?.kind === "refused") {
+        // Nobody else knows of it, and nothing is bound to it.
+        await session.end(signal).catch(() => session.leave());
+        return enrolled;
+      }
+      this.#held.set(id, new HeldSession(session, enrolled?.pass));
     } catch (error) {
       session.leave();
       throw error;
     }
-    const id = idOfSession(session.id);
-    this.#held.set(id, new HeldSession(session));
-    const secret = session.password.toString("hex");
-    const opened = { id, candidate: spec.candidate, ttlMs: session.timeoutMs, secret };
+    const opened = { id, candidate: spec.candidate, ttlMs, secret };
     this.#nonces.set(spec.nonce, opened);
     return opened;
   }
 
+  /** Ends a session of anybody, with every node that is bound to it. One that is over is ended. */
+  async endAny(session: Pick<Session, "id" | "secret" | "ttlMs">, signal: AbortSignal): Promise<void> {
+    const held = await this.find(session, signal);
+    await held?.session.end(signal);
+    this.#held.delete(session.id);
+  }
+
   /** Undefined: it is over. A session that this process does not have is taken over. */
-  async find({ id, secret, ttlMs }: Session, signal: AbortSignal): Promise<HeldSession | undefined> {
+  async find(
+    { id, secret, ttlMs }: Pick<Session, "id" | "secret" | "ttlMs">,
+    signal: AbortSignal,
+  ): Promise<HeldSession | undefined> {
     const held = this.#held.get(id);
     if (held?.session.isOver === false) return held;
     if (held !== undefined) {

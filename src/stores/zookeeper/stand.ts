@@ -8,12 +8,15 @@
 // Before it makes an entry, a claim lists the line: to find one whose answer was lost, and to write nothing where there are foreign children. A session that has listed that line before,
 // and has neither an entry nor an unanswered try there, need not: the list that comes with the entry shows the same, and takes the entry back.
 //
+// A session that speaks for a node makes its entry only with its pass, and is granted a seat only if the pass is still good after the list that shows it first (bans.ts).
+//
 // My entry is known by its GUID, made from session and bid, and believed only if it is bound to this very session (ephemeralOwner).
 import { unknown } from "../../base/outcome.ts";
 import { Refusal } from "../../base/refusal.ts";
-import { isProblem } from "../../clients/zookeeper/errors.ts";
+import { errorOfCode, isProblem, ZooKeeperError } from "../../clients/zookeeper/errors.ts";
 import { ANY, EPHEMERAL_SEQUENTIAL, type NodeData } from "../../clients/zookeeper/messages.ts";
 import type { Claim, Claimed, Hold } from "../contract.ts";
+import { failureIn, granting } from "./bans.ts";
 import { createIfMissing, ensureNodes } from "./domain.ts";
 import {
   type LineEntry,
@@ -35,6 +38,22 @@ import { checkRoom, type HeldSession, type OwnEntry } from "./sessions.ts";
 const TRIES = 3;
 
 export async function join(link: Link, held: HeldSession, place: TreePlace, claim: Claim): Promise<Claimed> {
+  const claimed = await joinLine(link, held, place, claim);
+  if (claimed.kind === "granted" && held.pass !== undefined) await confirmPass(link, held);
+  return claimed;
+}
+
+/** After the list. The entry stands by now, so a request that did not leave is no claim that was not applied. */
+async function confirmPass(link: Link, held: HeldSession): Promise<void> {
+  try {
+    await granting(link, held, "claim", []);
+  } catch (error) {
+    if (!(error instanceof ZooKeeperError)) throw error;
+    throw new Error("the entry stands, and it is not known whether its node is banned", { cause: error });
+  }
+}
+
+async function joinLine(link: Link, held: HeldSession, place: TreePlace, claim: Claim): Promise<Claimed> {
   const { name } = claim;
   const parent = parentOf(place.chroot, name);
   const known = held.entry(name);
@@ -48,7 +67,7 @@ export async function join(link: Link, held: HeldSession, place: TreePlace, clai
   const own = await findOwn(link, held, place, claim, parent, line ?? []);
   if ("kind" in own) return own;
   if (own.entry !== undefined) {
-    const entry = await announce(link, own.entry, known, claim);
+    const entry = await announce(link, held, own.entry, known, claim);
     held.note(name, entry);
     if (!own.isDoubled) held.doubted.delete(name);
     return placeIn(parent, line ?? [], entry, claim, place.domain);
@@ -142,10 +161,20 @@ function entryOf(bid: Claim["bid"], path: string, czxid: bigint, value: string):
 }
 
 /** A claim of a bid that stands already only changes what is announced. */
-async function announce(link: Link, entry: OwnEntry, known: OwnEntry | undefined, claim: Claim): Promise<OwnEntry> {
+async function announce(
+  link: Link,
+  held: HeldSession,
+  entry: OwnEntry,
+  known: OwnEntry | undefined,
+  claim: Claim,
+): Promise<OwnEntry> {
   const written = known?.path === entry.path ? known.value : entry.value;
   if (written === claim.value) return { ...entry, value: written };
-  await link.setData(entry.path, recordOf(claim));
+  const { answers } = await granting(link, held, entry.path, [
+    { setData: entry.path, data: recordOf(claim), version: ANY },
+  ]);
+  const refused = failureIn(answers);
+  if (refused !== undefined) throw errorOfCode(refused.code, entry.path);
   return { ...entry, value: claim.value };
 }
 
@@ -167,7 +196,7 @@ async function makeEntry(
   for (let tried = isThere ? 0 : 1; ; tried++) {
     if (tried > 0) await makeParent(link, place, parent);
     try {
-      return await createAndList(link, place, claim, parent, prefix);
+      return await createAndList(link, held, place, claim, parent, prefix);
     } catch (error) {
       if (tried === TRIES || !isProblem(error, "no-node")) throw error;
     }
@@ -177,18 +206,19 @@ async function makeEntry(
 /** One round trip: the list follows the entry on the same connection. */
 async function createAndList(
   link: Link,
+  held: HeldSession,
   { layout }: TreePlace,
   claim: Claim,
   parent: string,
   prefix: string,
 ): Promise<Made> {
   const [created, listed] = await Promise.allSettled([
-    link.create(prefix, recordOf(claim), EPHEMERAL_SEQUENTIAL),
+    createEntry(link, held, prefix, recordOf(claim)),
     listLine(link, layout, parent),
   ]);
   if (created.status === "rejected") throw created.reason;
-  const { path, stat } = created.value;
-  const entry = entryOf(claim.bid, path, stat.czxid, claim.value);
+  const { path, czxid } = created.value;
+  const entry = entryOf(claim.bid, path, czxid, claim.value);
   if (sequenceOf(layout, parent, path) < 0) {
     await link.delete(path);
     throw wrappedCounter(parent, path.slice(parent.length + 1));
@@ -196,6 +226,26 @@ async function createAndList(
   if (listed.status === "fulfilled") return { entry, line: listed.value ?? [] };
   if (listed.reason instanceof Refusal) await link.delete(path);
   throw listed.reason;
+}
+
+async function createEntry(
+  link: Link,
+  held: HeldSession,
+  prefix: string,
+  data: Buffer,
+): Promise<{ readonly path: string; readonly czxid: bigint }> {
+  if (held.pass === undefined) {
+    const { path, stat } = await link.create(prefix, data, EPHEMERAL_SEQUENTIAL);
+    return { path, czxid: stat.czxid };
+  }
+  const { answers, zxid } = await granting(link, held, prefix, [
+    { create: prefix, data, acl: link.acl, flags: EPHEMERAL_SEQUENTIAL },
+  ]);
+  const refused = failureIn(answers);
+  if (refused !== undefined) throw errorOfCode(refused.code, prefix);
+  const path = answers[0]?.path;
+  if (path === undefined) throw new Error("the answer does not say which entry was made");
+  return { path, czxid: zxid };
 }
 
 async function makeParent(link: Link, { chroot, layout }: TreePlace, parent: string): Promise<void> {

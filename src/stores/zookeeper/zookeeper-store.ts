@@ -30,19 +30,22 @@ import type {
   Session,
   SessionSpec,
   ShownNext,
+  ShownNodeless,
   ShowsNext,
+  ShowsNodeless,
   Token,
   Unknown,
   Will,
 } from "../contract.ts";
 import { type Mailbox, Mailboxes } from "../mailbox.ts";
 import { inTurns } from "../turns.ts";
+import { Banned, granting, readPass } from "./bans.ts";
 import { guaranteeOf } from "./guarantee.ts";
 import { keep } from "./keep.ts";
 import type { LayoutName } from "./layout.ts";
 import type { Link } from "./link.ts";
 import { listNames } from "./list.ts";
-import { lookAt, showNext } from "./look.ts";
+import { lookAt, showNext, showNodeless } from "./look.ts";
 import { readMemos, writeMemo } from "./memos.ts";
 import type { TreePlace, ShapeName } from "./place.ts";
 import { giveBack, lookAtSeat, take } from "./race.ts";
@@ -67,7 +70,7 @@ const RECIPES = {
 
 const LOST = { kind: "session-lost" } as const;
 
-export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, ShowsNext, Reopenable {
+export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, ShowsNext, ShowsNodeless, Reopenable {
   readonly url: string;
   readonly guarantee: Guarantee<"fenced">;
   readonly #chroot: string;
@@ -119,9 +122,13 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
     return await this.#lookingOn<ShownNext>(call, (link, place) => showNext(link, place, name, token));
   }
 
+  async showNodeless(name: Name, call: Call): Promise<ShownNodeless> {
+    return await this.#lookingOn<ShownNodeless>(call, (link, place) => showNodeless(link, place, name));
+  }
+
   async writeMemo(write: MemoWrite, call: Call): Promise<MemoWritten> {
     return await this.#ofSession<MemoWritten>(write.session, call, (link, held) =>
-      writeMemo(link, held, this.#chroot, write),
+      writeMemo(link, held, this.#chroot, write, (session) => this.#sessions.endAny(session, link.signal)),
     );
   }
 
@@ -150,6 +157,7 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
   async #open(spec: SessionSpec, signal: AbortSignal): Promise<Kept> {
     const before = this.#sessions.opened(spec.nonce);
     const session = before ?? (await this.#sessions.open(spec, signal));
+    if ("kind" in session) return session;
     const held = await this.#sessions.find(session, signal);
     if (held === undefined) return LOST;
     // Sends nothing of the session's over a connection that stands: opening again extends nothing.
@@ -158,6 +166,7 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
       throw error;
     });
     if (link === undefined) return LOST;
+    if (before !== undefined && held.pass !== undefined && !(await this.#isGood(held, signal))) return LOST;
     return {
       kind: "kept",
       session,
@@ -167,6 +176,17 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
       road: link.road,
       met: this.#sessions.met,
     };
+  }
+
+  /** Asked over the driver's own connection, which extends nothing. */
+  async #isGood(held: HeldSession, signal: AbortSignal): Promise<boolean> {
+    try {
+      await granting(await this.#sessions.onlooker(signal), held, "open", []);
+      return true;
+    } catch (error) {
+      if (error instanceof Banned) return false;
+      throw error;
+    }
   }
 
   async #end(session: Session, signal: AbortSignal): Promise<void> {
@@ -221,9 +241,10 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
       if (held === undefined) return LOST;
       try {
         const link = await this.#sessions.link(held.session, signal);
+        if (session.node !== undefined) held.pass ??= await readPass(link, this.#chroot, session.node, session.id);
         return await ask(link, held, await this.#place(link));
       } catch (error) {
-        if (held.session.isOver) return LOST;
+        if (held.session.isOver || error instanceof Banned) return LOST;
         throw error;
       }
     });

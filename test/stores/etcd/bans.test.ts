@@ -1,10 +1,12 @@
 // The end of a node's sessions on a real etcd, beside the suite: a lease is revoked in a request of its own, which may have failed.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { createCandidate } from "conclave";
 import { keepsBans, type MemoWrite } from "conclave/stores/contract";
 import { etcd } from "conclave/stores/etcd";
+import { EtcdError } from "../../../src/clients/etcd/errors.ts";
+import { Link } from "../../../src/clients/etcd/link.ts";
 import * as etcdServer from "../../../scripts/servers/etcd.mjs";
 import { useServers } from "../../support/servers.ts";
 import { call, hold, open } from "../moves.ts";
@@ -60,5 +62,27 @@ it("a request that is sent again ends the leases that the first try has left", a
   expect(await etcdctl("lease", "list")).toContain(lease);
   expect(await store.writeMemo(end, call())).toEqual(first);
   expect(await etcdctl("lease", "list")).not.toContain(lease);
+  await store.close();
+});
+
+it("a revocation that is refused after the memo was written leaves the outcome unknown", async () => {
+  const store = etcd(urlOf(servers()));
+  if (!keepsBans(store)) throw new Error("it keeps bans");
+  const node = { name: "db-10", machine: "m1" };
+  await store.keep({ nonce: "unrevoked", candidate: "x", ttlMs: 60_000, node }, [], call());
+  const session = await open(store);
+  const held = await hold(store, session, "unlucky");
+  const ban = { node: node.name, stands: true } as const;
+  const write: MemoWrite = { session, hold: held, key: "b", value: "{}", n: 1, over: undefined, ban };
+  const banned = await store.writeMemo(write, call());
+  if (banned.kind !== "written") throw new Error(banned.kind);
+  const end: MemoWrite = { ...write, n: 2, over: banned.version, ban: { ...ban, endsSessions: true } };
+  const revoke = vi
+    .spyOn(Link.prototype, "revokeLease")
+    .mockRejectedValue(new EtcdError("unreachable", "not-applied", "given up before it was sent"));
+  expect((await store.writeMemo(end, call())).kind).toBe("unknown");
+  expect(revoke).toHaveBeenCalled();
+  revoke.mockRestore();
+  expect((await store.writeMemo(end, call())).kind).toBe("written");
   await store.close();
 });
