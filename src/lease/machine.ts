@@ -295,7 +295,8 @@ function actOnAgenda(machine: Machine, now: Reading, effects: Effect[]): void {
     if (isIn(campaign, "standing")) pursue(machine, campaign, now, claims, questions);
   }
   const { session } = machine;
-  if (session.kind === "open") for (const some of requestsOf(machine, claims)) sendClaims(machine, session, some, now, effects);
+  if (session.kind === "open")
+    for (const some of requestsOf(machine, claims)) sendClaims(machine, session, some, now, effects);
   if (questions.length > 0) {
     const names = questions.map(({ name }) => name);
     const errand = send(
@@ -309,13 +310,7 @@ function actOnAgenda(machine: Machine, now: Reading, effects: Effect[]): void {
   }
 }
 
-function sendClaims(
-  machine: Machine,
-  open: Open,
-  claims: readonly Claim[],
-  now: Reading,
-  effects: Effect[],
-): void {
+function sendClaims(machine: Machine, open: Open, claims: readonly Claim[], now: Reading, effects: Effect[]): void {
   const bids = claims.map(({ name, bid }) => ({ name, bid }));
   const patienceMs = open.pace.requestTimeoutMs;
   const errand = send(

@@ -62,7 +62,12 @@ function writeBefore(buffer: Buffer, end: number, fields: readonly Field[]): num
   return at;
 }
 
-function writeField(buffer: Buffer, end: number, number: number, value: Exclude<FieldValue, undefined | false>): number {
+function writeField(
+  buffer: Buffer,
+  end: number,
+  number: number,
+  value: Exclude<FieldValue, undefined | false>,
+): number {
   if (typeof value !== "object" && typeof value !== "string")
     return varintBefore(buffer, varintBefore(buffer, end, value === true ? 1 : value), (number << 3) | VARINT);
   const start = writeContent(buffer, end, value);
