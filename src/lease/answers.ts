@@ -21,7 +21,7 @@ import {
   restartPursuit,
 } from "./campaign.ts";
 import { handleGranted } from "./credit.ts";
-import { makeRoom } from "./crowd.ts";
+import { makeRoom, noteAnswered } from "./crowd.ts";
 import type { Claimed, Hold, Kept, Looked, Name, Released } from "./exchange.ts";
 import { earlierOf } from "./deadline.ts";
 import { endSession, expire } from "./expiry.ts";
@@ -57,10 +57,12 @@ export function handleAnswer(machine: Machine, id: number, answer: Answer, now: 
   if (answer.kind !== "unknown" && answer.kind !== "refused") machine.reached = true;
   switch (errand.kind) {
     case "keep":
-      return handleKept(machine, errand, answer as Kept, reached, now, effects);
+      handleKept(machine, errand, answer as Kept, reached, now, effects);
+      return makeRoom(machine, now);
     case "claim":
       handleClaims(machine, errand, answer, now, effects);
-      return makeRoom(machine, errand.bids.length, now);
+      noteAnswered(machine, errand, now);
+      return makeRoom(machine, now);
     case "announce":
       return handleAnnounced(machine, errand, answer, now, effects);
     case "memo":

@@ -1,41 +1,73 @@
 // Many names at once: how many claims are under way together. A candidate that stands for ten thousand names in one moment would otherwise hand the store
 // ten thousand claims that share one patience, and its renewal would wait behind them. So claims go out in requests of a few hundred, of which a few are under
 // way; each has its own patience, and the names behind them wait here, where nothing of theirs has been sent.
+//
+// How many are under way depends on how quickly the store answers. The work that it has before it is what a renewal has to wait for, and stores differ: etcd with users looks at
+// every key of a lease whenever it adds one (docs/stores/etcd.md), so that the same request takes it longer and longer. The window begins small. An answer that
+// comes quickly lets more out, up to a limit; one that took long halves the window. And where the window is small, a renewal that is under way has precedence: no claim is sent
+// before it is answered. All of this decides when a claim is sent, and nothing else.
+//
+//   INVARIANT  1 ≤ window ≤ CLAIMS_UNDER_WAY      so that parked names go on whenever nothing is under way
 import { schedule } from "../base/agenda.ts";
 import type { Reading } from "../base/clock.ts";
 import type { Claim } from "./exchange.ts";
-import type { Campaign, Machine } from "./state.ts";
+import type { Campaign, Crowd, Errand, Machine } from "./state.ts";
 
 const CLAIMS_UNDER_WAY = 1024;
 const CLAIMS_PER_REQUEST = 256;
+const FIRST_WINDOW = 128;
+/** So many requests share a window, so that one is on its way while another is answered. */
+const REQUESTS_IN_A_WINDOW = 4;
+/** Of a request's patience. A renewal may be several requests one after the other, and has the same patience for all of them. */
+const QUICK = 1 / 16;
+const SLOW = 1 / 6;
+
+export function createCrowd(): Crowd {
+  return { underWay: 0, window: FIRST_WINDOW, narrowedAt: -Infinity, parked: new Set() };
+}
 
 /** Whether another claim may be sent, where `more` are about to be. */
-export function hasRoom(machine: Machine, more: number): boolean {
-  return machine.claimsUnderWay + more < CLAIMS_UNDER_WAY;
+export function hasRoom({ crowd, session }: Machine, more: number): boolean {
+  const isRenewing = session.kind === "open" && session.errand !== 0;
+  return crowd.underWay + more < crowd.window && !(isRenewing && crowd.window < FIRST_WINDOW);
 }
 
 /** The campaign waits until claims have been answered. */
-export function park(machine: Machine, campaign: Campaign): void {
-  machine.parked.add(campaign);
+export function park({ crowd }: Machine, campaign: Campaign): void {
+  crowd.parked.add(campaign);
 }
 
-/** So many claims were answered, one way or another: names that waited for them are due. */
-export function makeRoom(machine: Machine, answered: number, now: Reading): void {
-  machine.claimsUnderWay -= answered;
-  let room = CLAIMS_UNDER_WAY - machine.claimsUnderWay;
-  for (const campaign of machine.parked) {
+type SentClaims = Pick<Extract<Errand, { kind: "claim" }>, "bids" | "sentAt" | "patienceMs">;
+
+/** Claims were answered, one way or another. */
+export function noteAnswered({ crowd }: Machine, { bids, sentAt, patienceMs }: SentClaims, now: Reading): void {
+  crowd.underWay -= bids.length;
+  const tookMs = now.mono - sentAt.mono;
+  if (tookMs <= patienceMs * QUICK) crowd.window = Math.min(CLAIMS_UNDER_WAY, crowd.window + bids.length);
+  // Those that were sent before the window was last narrowed have waited for one another: they do not narrow it again.
+  else if (tookMs > patienceMs * SLOW && sentAt.mono >= crowd.narrowedAt) {
+    crowd.window = Math.max(1, Math.floor(crowd.window / 2));
+    crowd.narrowedAt = now.mono;
+  }
+}
+
+/** Claims, or a renewal, were answered: names that waited for that are due. */
+export function makeRoom(machine: Machine, now: Reading): void {
+  const { crowd } = machine;
+  let room = crowd.window - crowd.underWay;
+  for (const campaign of crowd.parked) {
     if (room-- <= 0) return;
-    machine.parked.delete(campaign);
+    crowd.parked.delete(campaign);
     // A campaign that is no longer wanted, or is on the agenda for another reason, is left as it is.
     if (machine.campaigns.get(campaign.name) === campaign && campaign.stage.kind === "standing" && campaign.place < 0)
       schedule(machine.agenda, campaign, now.mono);
   }
 }
 
-export function requestsOf(claims: readonly Claim[]): readonly (readonly Claim[])[] {
-  if (claims.length <= CLAIMS_PER_REQUEST) return claims.length === 0 ? [] : [claims];
+export function requestsOf({ crowd }: Machine, claims: readonly Claim[]): readonly (readonly Claim[])[] {
+  const most = Math.min(CLAIMS_PER_REQUEST, Math.ceil(crowd.window / REQUESTS_IN_A_WINDOW));
+  if (claims.length <= most) return claims.length === 0 ? [] : [claims];
   const requests: (readonly Claim[])[] = [];
-  for (let at = 0; at < claims.length; at += CLAIMS_PER_REQUEST)
-    requests.push(claims.slice(at, at + CLAIMS_PER_REQUEST));
+  for (let at = 0; at < claims.length; at += most) requests.push(claims.slice(at, at + most));
   return requests;
 }

@@ -32,7 +32,7 @@ import {
   withdraw,
 } from "./campaign.ts";
 import { hasCredit } from "./credit.ts";
-import { hasRoom, park, requestsOf } from "./crowd.ts";
+import { createCrowd, hasRoom, park, requestsOf } from "./crowd.ts";
 import { remainingMs } from "./deadline.ts";
 import type { TermState } from "./events.ts";
 import type { Bid, Claim, Hint, Name, Question } from "./exchange.ts";
@@ -68,8 +68,7 @@ export function createMachine(settings: Settings, nonce: string, seed: number): 
     tenureDueAt: Infinity,
     errands: new Map(),
     errandsSent: 0,
-    claimsUnderWay: 0,
-    parked: new Set(),
+    crowd: createCrowd(),
     bidsMade: 0,
     reached: false,
     barren: 0,
@@ -296,7 +295,8 @@ function actOnAgenda(machine: Machine, now: Reading, effects: Effect[]): void {
     if (isIn(campaign, "standing")) pursue(machine, campaign, now, claims, questions);
   }
   const { session } = machine;
-  if (session.kind === "open") for (const some of requestsOf(claims)) sendClaims(machine, session, some, effects);
+  if (session.kind === "open")
+    for (const some of requestsOf(machine, claims)) sendClaims(machine, session, some, now, effects);
   if (questions.length > 0) {
     const names = questions.map(({ name }) => name);
     const errand = send(
@@ -310,16 +310,17 @@ function actOnAgenda(machine: Machine, now: Reading, effects: Effect[]): void {
   }
 }
 
-function sendClaims(machine: Machine, open: Open, claims: readonly Claim[], effects: Effect[]): void {
+function sendClaims(machine: Machine, open: Open, claims: readonly Claim[], now: Reading, effects: Effect[]): void {
   const bids = claims.map(({ name, bid }) => ({ name, bid }));
+  const patienceMs = open.pace.requestTimeoutMs;
   const errand = send(
     machine,
-    { kind: "claim", opened: open.opened, bids, heard: open.heard },
-    open.pace.requestTimeoutMs,
+    { kind: "claim", opened: open.opened, bids, sentAt: now, patienceMs, heard: open.heard },
+    patienceMs,
     { method: "claim", claims },
     effects,
   );
-  machine.claimsUnderWay += bids.length;
+  machine.crowd.underWay += bids.length;
   for (const { name } of claims) markSent(machine, name, errand);
 }
 

@@ -63,9 +63,7 @@ export interface Machine {
   /** Requests without an answer. */
   readonly errands: Map<number, Errand>;
   errandsSent: number;
-  /** Names in claims without an answer; and those that wait until there are fewer (crowd.ts). */
-  claimsUnderWay: number;
-  readonly parked: Set<Campaign>;
+  readonly crowd: Crowd;
   bidsMade: number;
   /** Some exchange with the store has succeeded: from then on nothing rejects, everything is retried and reported. */
   reached: boolean;
@@ -74,6 +72,18 @@ export interface Machine {
   barren: number;
   /** The next session is not opened before this instant. */
   openAt: number;
+}
+
+/** Many names at once (crowd.ts). */
+export interface Crowd {
+  /** Names in claims without an answer. */
+  underWay: number;
+  /** So many may be. */
+  window: number;
+  /** When the window was last made smaller, on the monotonic hand. */
+  narrowedAt: number;
+  /** Names that wait until fewer are under way. */
+  readonly parked: Set<Campaign>;
 }
 
 // ---- session -------------------------------------------------------------------------------------------------------------------------
@@ -380,6 +390,8 @@ export type Errand =
       readonly kind: "claim";
       readonly opened: number;
       readonly bids: readonly { readonly name: Name; readonly bid: Bid }[];
+      readonly sentAt: Reading;
+      readonly patienceMs: number;
       /** What those of them that were sent on credit are to confirm (credit.ts). */
       readonly heard?: Heard | undefined;
     }

@@ -18,11 +18,55 @@ function crowd(): Rig {
 const claimsIn = (rig: Rig): readonly Claim[] =>
   rig.pending.flatMap(({ request }) => (request.method === "claim" ? request.claims : []));
 
-it("claims go out in requests of a bounded size, of which a bounded number is under way", () => {
+/** Answers what is under way, `tookMs` later, one after the other, and then lets out what there is room for. */
+function answer(rig: Rig, tookMs: number): void {
+  rig.pass(tookMs);
+  if (rig.has("keep")) rig.keep();
+  for (const { request } of rig.pending.slice()) if (request.method === "claim") rig.grant();
+  rig.pass(0);
+}
+
+it("a few claims go out first; as long as answers come quickly there are more, in requests of a bounded size, of which a bounded number is under way", () => {
   const rig = crowd();
-  expect(claimsIn(rig)).toHaveLength(1024);
+  expect(claimsIn(rig)).toHaveLength(128);
+  const underWay = [];
+  for (let turn = 0; turn < 5; turn++) {
+    answer(rig, 1);
+    underWay.push(claimsIn(rig).length);
+  }
+  expect(underWay).toEqual([256, 512, 1024, 1024, 1024]);
   for (const { request } of rig.pending)
     expect(request.method === "claim" && request.claims.length).toBeLessThanOrEqual(256);
+});
+
+it("one slow moment halves what is under way, however many answers it has delayed; and again, down to one", () => {
+  const rig = crowd();
+  const underWay = [];
+  for (let turn = 0; turn < 9; turn++) {
+    answer(rig, 400);
+    underWay.push(claimsIn(rig).length);
+  }
+  expect(underWay).toEqual([64, 32, 16, 8, 4, 2, 1, 1, 1]);
+  while (rig.has("claim")) answer(rig, 1);
+  expect(rig.happened("elected")).toHaveLength(NAMES.length);
+});
+
+it("answers that are neither quick nor slow change nothing", () => {
+  const rig = crowd();
+  for (let turn = 0; turn < 5; turn++) answer(rig, 200);
+  expect(claimsIn(rig)).toHaveLength(128);
+});
+
+it("where the store is slow, a renewal has precedence: claims wait until it is answered, and then go on", () => {
+  const rig = crowd();
+  answer(rig, 400);
+  while (!rig.has("keep")) rig.pass(100);
+  while (rig.has("claim")) rig.grant();
+  rig.pass(0);
+  expect(claimsIn(rig)).toHaveLength(0);
+  rig.keep();
+  rig.pass(0);
+  expect(claimsIn(rig).length).toBeGreaterThan(0);
 });
 
 it("all are won, each once, as answers come", () => {
@@ -59,7 +103,7 @@ it("claims without an answer make room too, and are sent again with their bids",
   while (rig.has("claim")) rig.unknown(rig.next("claim"));
   rig.pass(0);
   const others = claimsIn(rig);
-  expect(others).toHaveLength(1024);
+  expect(others.length).toBeGreaterThanOrEqual(128);
   for (const claim of others) expect(lost).not.toContainEqual(claim);
   const elected = (): number => rig.happened("elected").length;
   for (let turn = 0; turn < 100 && elected() < NAMES.length; turn++) {

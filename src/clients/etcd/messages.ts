@@ -1,6 +1,6 @@
 // etcd's messages that are used here, and nothing else of its API: field numbers from rpc.proto and kv.proto of etcd 3.4, which later versions only add to.
 // Requests are plain values; what comes back is read into plain values.
-import { encode, type ProtobufMessage } from "./protobuf.ts";
+import { encode, type Field, type ProtobufMessage } from "./protobuf.ts";
 
 export interface Header {
   readonly clusterId: bigint;
@@ -18,8 +18,11 @@ export interface KeyValue {
   readonly lease: bigint;
 }
 
+/** A text is its UTF-8. */
+type Key = Uint8Array | string;
+
 export interface RangeRequest {
-  readonly key: Uint8Array;
+  readonly key: Key;
   /** Up to, and without. None: this key only. */
   readonly rangeEnd?: Uint8Array | undefined;
   readonly limit?: number | undefined;
@@ -41,7 +44,7 @@ export interface PutRequest {
   readonly lease?: bigint | undefined;
 }
 
-export type Compare = { readonly key: Uint8Array } & (
+export type Compare = { readonly key: Key } & (
   | { readonly createRevision: bigint }
   /** No key is there from `key` to the end of the range, which is not in it. */
   | { readonly noneUntil: Uint8Array }
@@ -54,7 +57,7 @@ export type Compare = { readonly key: Uint8Array } & (
 export type Operation =
   | { readonly range: RangeRequest }
   | { readonly put: PutRequest }
-  | { readonly delete: { readonly key: Uint8Array; readonly rangeEnd?: Uint8Array | undefined } }
+  | { readonly delete: DeleteRequest }
   | { readonly txn: TxnRequest };
 
 export interface TxnRequest {
@@ -82,7 +85,11 @@ const LESS = 2;
 const TARGET = { version: 0, create: 1, mod: 2, value: 3 } as const;
 
 export function rangeRequest(request: RangeRequest): Buffer {
-  return encode([
+  return encode(rangeFields(request));
+}
+
+function rangeFields(request: RangeRequest): readonly Field[] {
+  return [
     [1, request.key],
     [2, request.rangeEnd],
     [3, request.limit],
@@ -90,79 +97,93 @@ export function rangeRequest(request: RangeRequest): Buffer {
     [6, request.order === undefined ? 0 : SORT_TARGET_CREATE],
     [8, request.keysOnly],
     [13, request.maxCreateRevision],
-  ]);
+  ];
 }
 
 export function readRange(message: ProtobufMessage): RangeResponse {
   return { header: readHeader(message), kvs: message.all(2).map(readKeyValue), more: message.flag(3) };
 }
 
-export function txnRequest({ compare, success, failure }: TxnRequest): Buffer {
-  return encode([
-    ...compare.map((each) => [1, compareOf(each)] as const),
-    ...success.map((each) => [2, operationOf(each)] as const),
-    ...failure.map((each) => [3, operationOf(each)] as const),
-  ]);
+export function txnRequest(request: TxnRequest): Buffer {
+  return encode(txnFields(request));
+}
+
+function txnFields({ compare, success, failure }: TxnRequest): readonly Field[] {
+  const fields: Field[] = [];
+  for (const each of compare) fields.push([1, compareFields(each)]);
+  for (const each of success) fields.push([2, operationFields(each)]);
+  for (const each of failure) fields.push([3, operationFields(each)]);
+  return fields;
 }
 
 /** Equality, but for a version. */
-function compareOf(compare: Compare): Buffer {
+function compareFields(compare: Compare): readonly Field[] {
+  if ("createRevision" in compare)
+    return [
+      [2, TARGET.create],
+      [3, compare.key],
+      [5, compare.createRevision],
+    ];
   if ("versionBelow" in compare)
-    return encode([
+    return [
       [1, LESS],
       [2, TARGET.version],
       [3, compare.key],
       [4, compare.versionBelow],
-    ]);
+    ];
   if ("noneUntil" in compare)
-    return encode([
+    return [
       [2, TARGET.create],
       [3, compare.key],
       [5, 0n],
       [64, compare.noneUntil],
-    ]);
-  if ("createRevision" in compare)
-    return encode([
-      [2, TARGET.create],
-      [3, compare.key],
-      [5, compare.createRevision],
-    ]);
+    ];
   if ("modRevision" in compare)
-    return encode([
+    return [
       [2, TARGET.mod],
       [3, compare.key],
       [6, compare.modRevision],
-    ]);
-  return encode([
+    ];
+  return [
     [2, TARGET.value],
     [3, compare.key],
     [7, compare.value],
-  ]);
+  ];
 }
 
-function operationOf(operation: Operation): Buffer {
-  if ("range" in operation) return encode([[1, rangeRequest(operation.range)]]);
-  if ("put" in operation) return encode([[2, putRequest(operation.put)]]);
-  if ("delete" in operation) return encode([[3, deleteRequest(operation.delete)]]);
-  return encode([[4, txnRequest(operation.txn)]]);
+function operationFields(operation: Operation): readonly Field[] {
+  if ("range" in operation) return [[1, rangeFields(operation.range)]];
+  if ("put" in operation) return [[2, putFields(operation.put)]];
+  if ("delete" in operation) return [[3, deleteFields(operation.delete)]];
+  return [[4, txnFields(operation.txn)]];
 }
 
-export function putRequest({ key, value, lease }: PutRequest): Buffer {
-  return encode([
+export function putRequest(request: PutRequest): Buffer {
+  return encode(putFields(request));
+}
+
+function putFields({ key, value, lease }: PutRequest): readonly Field[] {
+  return [
     [1, key],
     [2, value],
     [3, lease],
-  ]);
+  ];
 }
 
-export function deleteRequest(request: {
+interface DeleteRequest {
   readonly key: Uint8Array;
   readonly rangeEnd?: Uint8Array | undefined;
-}): Buffer {
-  return encode([
-    [1, request.key],
-    [2, request.rangeEnd],
-  ]);
+}
+
+export function deleteRequest(request: DeleteRequest): Buffer {
+  return encode(deleteFields(request));
+}
+
+function deleteFields({ key, rangeEnd }: DeleteRequest): readonly Field[] {
+  return [
+    [1, key],
+    [2, rangeEnd],
+  ];
 }
 
 export function readTxn(message: ProtobufMessage): TxnResponse {
@@ -276,17 +297,17 @@ export interface WatchRequest {
 }
 
 export function watchCreateRequest(id: bigint, { key, rangeEnd, startRevision }: WatchRequest): Buffer {
-  const create = encode([
+  const create: readonly Field[] = [
     [1, key],
     [2, rangeEnd],
     [3, startRevision],
     [7, id],
-  ]);
+  ];
   return encode([[1, create]]);
 }
 
 export function watchCancelRequest(id: bigint): Buffer {
-  return encode([[2, encode([[1, id]])]]);
+  return encode([[2, [[1, id]]]]);
 }
 
 export interface WatchEvent {

@@ -26,14 +26,18 @@ export function lineOf(prefix: string, name: Name): Line {
 }
 
 export function keyOf(prefix: string, name: Name, session: string): Buffer {
-  return Buffer.from(`${startOf(prefix, name)}${session}`);
+  return Buffer.from(keyTextOf(prefix, name, session));
+}
+
+export function keyTextOf(prefix: string, name: Name, session: string): string {
+  return `${startOf(prefix, name)}${session}`;
 }
 
 /** What is kept beside the lines lies below it: no name may have it as a part. */
 export const ROOT = ".conclave";
 
 function startOf(prefix: string, name: Name): string {
-  if (name.split("/").includes(ROOT)) throw reservedName(name);
+  if (name.includes(ROOT) && name.split("/").includes(ROOT)) throw reservedName(name);
   const flaw = flawOf(name);
   if (flaw !== undefined) throw new ConclaveError("CONFIG_INVALID", `etcd: ${show(name)} cannot be kept: ${flaw}`);
   return `${prefix}${name}/`;

@@ -14,7 +14,7 @@ import type { Link } from "../../clients/etcd/link.ts";
 import type { Header, KeyValue, Operation } from "../../clients/etcd/messages.ts";
 import type { Hold, KeepWish, Kept, Session, SessionSpec } from "../contract.ts";
 import { Banned, isNodeKey, noBan, recordNode, throwIfBanned } from "./bans.ts";
-import { keyOf, leaseOfNonce, leaseOfSession, nameOfKey, readRecord, sessionOfLease } from "./entry.ts";
+import { keyOf, keyTextOf, leaseOfNonce, leaseOfSession, nameOfKey, readRecord, sessionOfLease } from "./entry.ts";
 import { inTurns, piecesOf } from "../turns.ts";
 
 /** So many comparisons or operations etcd takes in a transaction, if nobody has set another limit. */
@@ -152,7 +152,7 @@ async function findLost(
   holds: readonly Hold[],
   signal: AbortSignal,
 ): Promise<Found> {
-  const keys = holds.map((hold) => keyOf(prefix, hold.name, session.id));
+  const keys = holds.map((hold) => keyTextOf(prefix, hold.name, session.id));
   const compare = holds.flatMap(({ token }, index) =>
     token === undefined ? [] : [{ key: keys[index] ?? prefixKey(prefix), createRevision: token.value }],
   );
@@ -178,7 +178,7 @@ function isSame(entry: KeyValue | undefined, hold: Hold): boolean {
 /** What stands at keys that one transaction can read. */
 async function readKeys(
   link: Link,
-  keys: readonly Buffer[],
+  keys: readonly (Buffer | string)[],
   signal: AbortSignal,
 ): Promise<{ readonly header: Header; readonly entries: readonly (KeyValue | undefined)[] }> {
   const success = keys.map((key): Operation => ({ range: { key } }));
