@@ -174,6 +174,53 @@ describe("failover of Redis", () => {
     },
   );
 
+  it.each(["handing-over", "choosing", "promoting", "repointing"])(
+    "a switchover whose leader of the monitors is killed when it has come to %s: the next one finishes or undoes it, and no acknowledged write is lost",
+    async (step) => {
+      const old = await trio.whole();
+      const to = SERVERS.find((name) => name !== old) ?? "";
+      const client = ioredis();
+      const writer = new Writer(`interrupted-${step}`, client);
+      await writer.again();
+      const since = new Date().toISOString();
+      const ordered = trio.order("switchover", "--to", to);
+      const leader = await trio.atStep(step, since);
+      await trio.monitors.get(leader)?.kill();
+      expect(trio.stepsOf(leader, since)).not.toContain("steady");
+      const { isDone } = await ordered;
+      const next = await trio.settled();
+      expect([old, to]).toContain(next);
+      expect(isDone).toBe(next === to);
+      await writer.again();
+      await writer.stop();
+      expect(await writer.lost(next)).toBe(0);
+      client.disconnect();
+      await trio.monitor(leader);
+    },
+    60_000,
+  );
+
+  it("the store is away in the middle of a switchover: it is finished or undone when the store is back, and no acknowledged write is lost", async () => {
+    const old = await trio.whole();
+    const to = SERVERS.find((name) => name !== old) ?? "";
+    const client = ioredis();
+    const writer = new Writer("store-away", client);
+    await writer.again();
+    const since = new Date().toISOString();
+    const ordered = trio.order("switchover", "--to", to).catch(() => ({ isDone: undefined }));
+    await trio.atStep("handing-over", since);
+    store().nodes[0]?.pause();
+    await sleep(3500);
+    store().nodes[0]?.resume();
+    const { isDone } = await ordered;
+    const next = await trio.settled(undefined, 40_000);
+    if (isDone === true) expect(next).toBe(to);
+    await writer.again();
+    await writer.stop();
+    expect(await writer.lost(next)).toBe(0);
+    client.disconnect();
+  }, 60_000);
+
   it("the store is away in the middle: nobody is primary without it, and everything goes on when it is back", async () => {
     const old = await trio.settled();
     const since = new Date().toISOString();

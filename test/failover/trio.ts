@@ -178,6 +178,16 @@ export abstract class Trio {
     throw new Error(`nobody came to ${step}\n${this.told()}`);
   }
 
+  /** The steps that a monitor has told of after `sinceAt`. */
+  stepsOf(name: string, sinceAt: string): readonly string[] {
+    const lines = (this.monitors.get(name)?.stderr ?? "").split("\n");
+    return lines.flatMap((line) => {
+      const isLater = (/"at":"([^"]*)"/.exec(line)?.[1] ?? "") > sinceAt;
+      const step = /"step":\{"at":"([^"]*)"/.exec(line)?.[1];
+      return isLater && step !== undefined ? [step] : [];
+    });
+  }
+
   /** What everybody says, for a test that fails. */
   async story(): Promise<string> {
     const status = await this.order("status").catch(String);
