@@ -27,43 +27,68 @@ const REDIS = ["--save", "", "--appendonly", "no", "--repl-diskless-sync-delay",
 /** @typedef {import("./failover/hosts.mjs").Outcome} Outcome */
 /** `followersMin`: so many follow the new primary in the end. @typedef {{ followersMin: number, stop(): Promise<void> }} System */
 
-if (process.argv[2] === "inside") await write(process.argv[3] ?? "", insider(process.argv[4] ?? ""));
-if (process.argv[2] === "outside")
-  await write(process.argv[3] ?? "", outsider(process.argv[4] ?? "", process.argv[5] ?? ""));
-
-/** Knows one server. @param {string} host */
-function insider(host) {
-  return new Redis({ host, port: PORT, maxRetriesPerRequest: 0, retryStrategy: () => 50, commandTimeout: 500 });
+if (process.argv[2] === "inside") await write(process.argv[3] ?? "", async () => process.argv[4] ?? "");
+if (process.argv[2] === "outside") {
+  const [here = "", name = ""] = process.argv.slice(4);
+  await write(process.argv[3] ?? "", () => primaryBySentinel(here, name));
 }
 
-/** Follows Sentinel's word. @param {string} host @param {string} name */
-function outsider(host, name) {
-  return new Redis({
-    sentinels: SENTINEL_PORTS.map((port) => ({ host, port })),
-    name,
-    failoverDetector: true,
-    maxRetriesPerRequest: 0,
-    sentinelRetryStrategy: () => 50,
-    retryStrategy: () => 50,
-    commandTimeout: 300,
-    connectTimeout: 500,
-  });
-}
-
-/** Writes until it is killed, and notes when it was told that a write is done, and by which server. @param {string} log @param {Redis} client */
-async function write(log, client) {
-  client.on("error", () => {});
+/**
+ * Writes until it is killed, and notes when it was told that a write is done, and by which server. After every failure it asks anew who the primary is: what a client library makes of Sentinel's word is
+ * not what is measured here. (The clients of ioredis and node-redis are in the tests.) @param {string} log @param {() => Promise<string>} find
+ */
+async function write(log, find) {
+  /** @type {Redis | undefined} */
+  let client;
+  let server = "";
   for (let n = 1; ; n++) {
     const key = `${process.pid}:${n}`;
     try {
+      if (client === undefined) {
+        server = await find();
+        client = await connect(server, PORT);
+      }
       await client.set(key, "1");
-      // ioredis keeps the connection of the answer until it is closed, and opens the next one after that.
-      note(log, /** @type {{ stream?: import("node:net").Socket }} */ (client).stream?.remoteAddress ?? "", key);
+      note(log, server, key);
     } catch {
-      if (client.status === "ready") client.disconnect(true);
+      client?.disconnect();
+      client = undefined;
       await sleep(20);
     }
     await sleep(2);
+  }
+}
+
+/** As Sentinel's documentation asks of clients: the first sentinel that answers says who, and that one is asked for its role. @param {string} here @param {string} name */
+async function primaryBySentinel(here, name) {
+  for (const port of SENTINEL_PORTS) {
+    const sentinel = await connect(here, port).catch(() => undefined);
+    const address = await sentinel?.call("SENTINEL", "get-master-addr-by-name", name).catch(() => undefined);
+    sentinel?.disconnect();
+    const host = Array.isArray(address) ? String(address[0]) : undefined;
+    if (host !== undefined && (await infoOf(host))?.role === "master") return host;
+  }
+  throw new Error("no sentinel knows a primary");
+}
+
+/** @param {string} host @param {number} port */
+async function connect(host, port) {
+  const client = new Redis({
+    host,
+    port,
+    lazyConnect: true,
+    maxRetriesPerRequest: 0,
+    retryStrategy: null,
+    connectTimeout: 300,
+    commandTimeout: 300,
+  });
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    return client;
+  } catch (error) {
+    client.disconnect();
+    throw error;
   }
 }
 
@@ -151,25 +176,16 @@ async function missingOf(host, keys) {
 
 /** @param {string} host @returns {Promise<{ role: string, pid: number, followers: number } | undefined>} */
 async function infoOf(host) {
-  const client = new Redis({
-    host,
-    port: PORT,
-    lazyConnect: true,
-    maxRetriesPerRequest: 0,
-    retryStrategy: null,
-    connectTimeout: 300,
-    commandTimeout: 300,
-  });
-  client.on("error", () => {});
+  const client = await connect(host, PORT).catch(() => undefined);
   try {
-    await client.connect();
-    const info = await client.info();
+    const info = (await client?.info()) ?? "";
     const field = (/** @type {string} */ name) => new RegExp(`^${name}:(.*)\r$`, "m").exec(info)?.[1] ?? "";
+    if (info === "") return undefined;
     return { role: field("role"), pid: Number(field("process_id")), followers: Number(field("connected_slaves")) };
   } catch {
     return undefined;
   } finally {
-    client.disconnect();
+    client?.disconnect();
   }
 }
 
@@ -282,18 +298,15 @@ async function startSentinel(hosts, folder, here, name) {
 
 /** As a sentinel is that has watched for a while: it knows the other two, and both replicas, which follow. @param {string} host @param {number} port @param {string} name */
 async function knowsAll(host, port, name) {
-  const client = new Redis({ host, port, lazyConnect: true, retryStrategy: () => null, commandTimeout: 500 });
-  client.on("error", () => {});
+  const client = await connect(host, port).catch(() => undefined);
   try {
-    await client.connect();
     const fields = (/** @type {unknown} */ flat) => {
       const list = /** @type {string[]} */ (flat);
       return Object.fromEntries(list.flatMap((key, index) => (index % 2 === 0 ? [[key, list[index + 1]]] : [])));
     };
-    const primary = fields(await client.call("SENTINEL", "MASTER", name));
-    const replicas = /** @type {unknown[]} */ (await client.call("SENTINEL", "REPLICAS", name)).map((each) =>
-      fields(each),
-    );
+    const primary = fields((await client?.call("SENTINEL", "MASTER", name)) ?? []);
+    const listed = /** @type {unknown[]} */ ((await client?.call("SENTINEL", "REPLICAS", name)) ?? []);
+    const replicas = listed.map((each) => fields(each));
     const areLinked = replicas.every((each) => each["flags"] === "slave" && each["master-link-status"] === "ok");
     return (
       primary["flags"] === "master" && primary["num-other-sentinels"] === "2" && replicas.length === 2 && areLinked
@@ -301,7 +314,7 @@ async function knowsAll(host, port, name) {
   } catch {
     return false;
   } finally {
-    client.disconnect();
+    client?.disconnect();
   }
 }
 
