@@ -62,7 +62,7 @@ describe("failover of PostgreSQL, interrupted", () => {
     async (step) => {
       const old = await trio.settled();
       const to = SERVERS.find((name) => name !== old) ?? "";
-      const since = new Date().toISOString();
+      const since = await trio.steady();
       const ordered = trio.order("switchover", "--to", to);
       const leader = await trio.atStep(step, since);
       await trio.monitors.get(leader)?.kill();
