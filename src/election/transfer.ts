@@ -58,7 +58,7 @@ export function cannotInvite({ guarantee: { store, shape, wakes, fencing } }: St
     fencing === "unfenced"
       ? "its terms have no tokens, so that nobody can say which one is to end"
       : shape === "line"
-        ? "its queue says who leads next. In the leader, term.transfer(id) hands over to the next in the queue; term.resign() does so whoever that is"
+        ? "its queue says who leads next, and the leader cannot be asked through it. In the leader, term.transfer(id) hands over to the next in the queue; term.resign() does so whoever that is"
         : wakes === "poll"
           ? "its candidates look from time to time and hear nothing between two looks, so that the first to look would lead. Use term.resign() or conclave resign"
           : "it passes no invitations on. Use term.resign() or conclave resign";
@@ -116,7 +116,7 @@ async function transferInLine(
     const instead = next === undefined ? "nobody waits in it" : `${show(next)} is next in it`;
     return {
       accepted: false,
-      why: `the queue of "${election}" decides who leads next, and ${instead}. Nothing was given up.`,
+      why: `the queue of "${election}" decides who leads next, and ${instead}. Nothing was given up. Candidates lead in the order in which they have joined: ${show(to)} can be named when those before it have left the queue, for instance because they were started again.`,
     };
   }
   // Inside `lead` the store is told when the work has settled: work that awaits this must not wait for itself.

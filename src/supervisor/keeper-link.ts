@@ -121,12 +121,21 @@ export class KeeperLink {
     this.#say({ word: "estate", estate });
   }
 
-  /** Resolves when a keeper knows the cell; that may be a later keeper than the present one. */
+  /**
+   * Resolves when a keeper knows the cell; that may be a later keeper than the present one. The cell may be named again before that, with other instants. Then everybody who waits hears of it, because the later word says
+   * of that cell what the earlier one did. Nothing is heard any more of another cell that was guarded before.
+   */
   guard(cell: Cell, instants: Instants): Promise<void> {
+    const earlier = this.#guarded?.cell === cell ? this.#whenGuarded : undefined;
     this.#guarded = { cell, instants, isTold: false };
     this.#ended = undefined;
     this.#guardWord = this.#say({ word: "guard", ...this.#guarded });
-    return new Promise((resolve) => (this.#whenGuarded = resolve));
+    return new Promise((resolve) => {
+      this.#whenGuarded = () => {
+        earlier?.();
+        resolve();
+      };
+    });
   }
 
   extend(instants: Instants, isTold: boolean): void {
@@ -180,7 +189,10 @@ export class KeeperLink {
     }
     if (keeper !== this.#process) return;
     this.#heard = Math.max(this.#heard, word.number);
-    if (this.#heard >= this.#guardWord) this.#whenGuarded?.();
+    if (this.#heard >= this.#guardWord) {
+      this.#whenGuarded?.();
+      this.#whenGuarded = undefined;
+    }
     if (this.#whenLeft !== undefined && this.#heard >= this.#whenLeft.word) this.#whenLeft.resolve();
     if (this.#startWord > 0 && this.#heard >= this.#startWord) this.#started();
     clearTimeout(this.#impatience);

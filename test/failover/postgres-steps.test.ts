@@ -57,6 +57,25 @@ describe("failover of PostgreSQL, interrupted", () => {
     300_000,
   );
 
+  it.each(["handing-over", "promoting"])(
+    "a switchover whose leader of the monitors is killed when it has come to %s: the next one finishes or undoes it",
+    async (step) => {
+      const old = await trio.settled();
+      const to = SERVERS.find((name) => name !== old) ?? "";
+      const since = await trio.steady();
+      const ordered = trio.order("switchover", "--to", to);
+      const leader = await trio.atStep(step, since);
+      await trio.monitors.get(leader)?.kill();
+      expect(trio.stepsOf(leader, since)).not.toContain("steady");
+      const { isDone } = await ordered;
+      const next = await trio.settled(undefined, 120_000);
+      expect([old, to]).toContain(next);
+      expect(isDone).toBe(next === to);
+      await trio.monitor(leader);
+    },
+    300_000,
+  );
+
   it("the server that was chosen dies before anybody has confirmed it: its timeline is nobody else's, and it comes back", async () => {
     const old = await trio.settled();
     const since = new Date().toISOString();

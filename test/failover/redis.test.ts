@@ -4,6 +4,7 @@ import { createSentinel } from "redis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as etcd from "../../scripts/servers/etcd.mjs";
 import { statOf } from "../../scripts/servers/process.mjs";
+import type { FailoverRecord } from "conclave/failover";
 import { sleep } from "../support/processes.ts";
 import { useServers } from "../support/servers.ts";
 import { RedisTrio } from "./redis-trio.ts";
@@ -35,10 +36,17 @@ class Writer {
         await this.#client.set(key, "1");
         this.acknowledged.push(key);
       } catch {
+        await this.#reconnect();
         await sleep(20);
       }
       await sleep(2);
     }
+  }
+
+  /** ioredis gives up for good if it hears of a switch while it asks a sentinel: its status is `end`, and it has to be told to connect. */
+  async #reconnect(): Promise<void> {
+    const client = this.#client as { readonly status?: string; connect?(): Promise<unknown> };
+    if (client.status === "end") await client.connect?.().catch(() => {});
   }
 
   async stop(): Promise<void> {
@@ -174,6 +182,53 @@ describe("failover of Redis", () => {
     },
   );
 
+  it.each(["handing-over", "choosing", "promoting", "repointing"])(
+    "a switchover whose leader of the monitors is killed when it has come to %s: the next one finishes or undoes it, and no acknowledged write is lost",
+    async (step) => {
+      const old = await trio.whole();
+      const to = SERVERS.find((name) => name !== old) ?? "";
+      const client = ioredis();
+      const writer = new Writer(`interrupted-${step}`, client);
+      await writer.again();
+      const since = await trio.steady();
+      const ordered = trio.order("switchover", "--to", to);
+      const leader = await trio.atStep(step, since);
+      await trio.monitors.get(leader)?.kill();
+      expect(trio.stepsOf(leader, since)).not.toContain("steady");
+      const { isDone } = await ordered;
+      const next = await trio.settled();
+      expect([old, to]).toContain(next);
+      expect(isDone).toBe(next === to);
+      await writer.again();
+      await writer.stop();
+      expect(await writer.lost(next)).toBe(0);
+      client.disconnect();
+      await trio.monitor(leader);
+    },
+    60_000,
+  );
+
+  it("the store is away in the middle of a switchover: it is finished or undone when the store is back, and no acknowledged write is lost", async () => {
+    const old = await trio.whole();
+    const to = SERVERS.find((name) => name !== old) ?? "";
+    const client = ioredis();
+    const writer = new Writer("store-away", client);
+    await writer.again();
+    const since = await trio.steady();
+    const ordered = trio.order("switchover", "--to", to).catch(() => ({ isDone: undefined }));
+    await trio.atStep("handing-over", since);
+    store().nodes[0]?.pause();
+    await sleep(3500);
+    store().nodes[0]?.resume();
+    const { isDone } = await ordered;
+    const next = await trio.settled(undefined, 40_000);
+    if (isDone === true) expect(next).toBe(to);
+    await writer.again();
+    await writer.stop();
+    expect(await writer.lost(next)).toBe(0);
+    client.disconnect();
+  }, 60_000);
+
   it("the store is away in the middle: nobody is primary without it, and everything goes on when it is back", async () => {
     const old = await trio.settled();
     const since = new Date().toISOString();
@@ -214,6 +269,21 @@ describe("failover of Redis", () => {
     expect(await trio.order("resume")).toMatchObject({ isDone: true });
     expect(await trio.order("switchover", "--dry-run")).toMatchObject({ is: "chosen" });
   });
+
+  it("while it is paused, a primary that was killed is not replaced; when it goes on, it is", async () => {
+    const old = await trio.whole();
+    expect(await trio.order("pause")).toMatchObject({ isDone: true });
+    process.kill(await trio.pidOf(old), "SIGKILL");
+    const told = (): string => [...trio.monitors.values()].map(({ stderr }) => stderr).join("\n");
+    await expect.poll(told, { timeout: 20_000 }).toContain(`${old} is down, and failover is paused`);
+    // Its guard has started it again, as a replica: it is not the primary by itself, and nobody else is.
+    await expect.poll(() => trio.role(old), { timeout: 20_000 }).toBe("replica");
+    const { record } = (await trio.order("status")) as { record: FailoverRecord };
+    expect(record).toMatchObject({ isPaused: true, primary: old, step: { at: "steady" } });
+    expect(await Promise.all(SERVERS.map((name) => trio.role(name)))).not.toContain("primary");
+    expect(await trio.order("resume")).toMatchObject({ isDone: true });
+    expect(await trio.settled()).not.toBe(old);
+  }, 60_000);
 
   it("at no time did two servers say that they take writes", () => {
     expect(onlooker.sweeps).toBeGreaterThan(100);

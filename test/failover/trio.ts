@@ -178,6 +178,25 @@ export abstract class Trio {
     throw new Error(`nobody came to ${step}\n${this.told()}`);
   }
 
+  /** When nothing is under way: steps that are told of after that are those of the next change. */
+  async steady(): Promise<string> {
+    for (const untilMs = nowMs() + 60_000; nowMs() < untilMs; await sleep(50)) {
+      const { record } = (await this.order("status")) as { record?: { step: { at: string } } };
+      if (record?.step.at === "steady") return new Date().toISOString();
+    }
+    throw new Error(`a change of the primary does not end\n${this.told()}`);
+  }
+
+  /** The steps that a monitor has told of after `sinceAt`. */
+  stepsOf(name: string, sinceAt: string): readonly string[] {
+    const lines = (this.monitors.get(name)?.stderr ?? "").split("\n");
+    return lines.flatMap((line) => {
+      const isLater = (/"at":"([^"]*)"/.exec(line)?.[1] ?? "") > sinceAt;
+      const step = /"step":\{"at":"([^"]*)"/.exec(line)?.[1];
+      return isLater && step !== undefined ? [step] : [];
+    });
+  }
+
   /** What everybody says, for a test that fails. */
   async story(): Promise<string> {
     const status = await this.order("status").catch(String);
