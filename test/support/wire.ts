@@ -8,6 +8,8 @@ interface Pair {
   isDead: boolean;
   /** Bytes on their way to the server that are kept back. */
   kept: Buffer | undefined;
+  /** Bytes on their way back that are held. Undefined: they pass. */
+  held: Buffer[] | undefined;
 }
 
 export class Wire {
@@ -17,6 +19,7 @@ export class Wire {
   readonly #pairs = new Set<Pair>();
   #isCut = false;
   #keep: string | undefined;
+  #holdAfter: { readonly text: string; readonly then: () => void } | undefined;
   #target: URL;
   /** How many connections there have been. */
   opened = 0;
@@ -63,9 +66,27 @@ export class Wire {
     this.#isCut = false;
   }
 
-  /** The next bytes to the server with `text` in them are kept back, and nothing passes after them on that connection. */
+  /** The next bytes to the server with `text` in them are kept back, as far as the server needs them to act, and nothing passes after them on that connection. */
   keepBack(text: string): void {
     this.#keep = text;
+  }
+
+  /** From the next bytes to the server with `text` in them on, its answers on that connection are held, until `letGo`. `then` is called when these bytes have been passed on. */
+  holdAnswersTo(text: string, then: () => void): void {
+    this.#holdAfter = { text, then };
+  }
+
+  /** How many bytes of answers are held. */
+  get heldBytes(): number {
+    return [...this.#pairs].reduce((sum, { held = [] }) => sum + Buffer.concat(held).length, 0);
+  }
+
+  /** What was held is delivered, and later answers pass. */
+  letGo(): void {
+    for (const pair of this.#pairs) {
+      for (const bytes of pair.held ?? []) pair.near.write(bytes);
+      pair.held = undefined;
+    }
   }
 
   /** Whether something is kept back. */
@@ -90,10 +111,13 @@ export class Wire {
     this.opened++;
     const far = connect({ host: this.#target.hostname, port: Number(this.#target.port), noDelay: true });
     near.setNoDelay(true);
-    const pair: Pair = { near, far, isDead: this.#isCut, kept: undefined };
+    const pair: Pair = { near, far, isDead: this.#isCut, kept: undefined, held: undefined };
     this.#pairs.add(pair);
     near.on("data", (bytes: Buffer) => this.#toServer(pair, bytes));
-    far.on("data", (bytes: Buffer) => void (pair.isDead || near.write(bytes)));
+    far.on("data", (bytes: Buffer) => {
+      if (pair.held !== undefined) pair.held.push(bytes);
+      else if (!pair.isDead) near.write(bytes);
+    });
     for (const [from, to] of [
       [near, far],
       [far, near],
@@ -108,10 +132,19 @@ export class Wire {
 
   #toServer(pair: Pair, bytes: Buffer): void {
     if (pair.isDead) return;
+    const hold = this.#holdAfter;
+    if (hold !== undefined && bytes.includes(hold.text)) {
+      this.#holdAfter = undefined;
+      pair.held = [];
+      pair.far.write(bytes);
+      return hold.then();
+    }
     const isWanted = this.#keep !== undefined && bytes.includes(this.#keep);
     if (!isWanted) return void pair.far.write(bytes);
     this.#keep = undefined;
     pair.isDead = true;
-    pair.kept = bytes;
+    // All but the last byte passes: a server closes a connection on which nothing is asked for a while, and waits longer for the rest of what is.
+    pair.far.write(bytes.subarray(0, -1));
+    pair.kept = bytes.subarray(-1);
   }
 }
