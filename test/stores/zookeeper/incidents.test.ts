@@ -1,9 +1,35 @@
-// The incidents of test/incidents that a server takes part in, on ZooKeeper. What can happen to an ensemble is in faults.test.ts.
+// The incidents of test/incidents that a server takes part in, on ZooKeeper. What can happen to an ensemble is in faults.test.ts; what each rests on, in docs/INCIDENTS.md.
+import { afterAll, expect, it } from "vitest";
+import { zookeeper } from "conclave/stores/zookeeper";
+import path from "node:path";
+import { privateFolder } from "../../../scripts/servers/process.mjs";
+import * as server from "../../../scripts/servers/zookeeper.mjs";
 import { incidentsOn } from "../../support/incident-suite.ts";
 import { useZooKeeper } from "../../support/real-stores.ts";
-import { endedWaiter, stoppedWriter } from "../../support/store-incidents.ts";
+import { useServers } from "../../support/servers.ts";
+import { endedWaiter, inFolder, middleGoes, restoredBackup, stoppedWriter } from "../../support/store-incidents.ts";
+import { urlOf } from "./zookeeper.ts";
 
 incidentsOn(useZooKeeper(), [
-  ["phantom-leader: a waiting candidate whose session was ended joins anew, and leads by an entry that is there", endedWaiter],
+  [
+    "phantom-leader: a waiting candidate whose session was ended joins anew, and leads by an entry that is there",
+    endedWaiter,
+  ],
+  ["middle-candidate-dies: only the first of the line leads", middleGoes],
   ["paused-writer: the write of a leader that was stopped past its ttl is refused", stoppedWriter],
 ]);
+
+const own = privateFolder("zookeeper-restored");
+afterAll(() => own.remove());
+const restored = useServers(server, { folder: own.folder });
+
+it("restored-backup: a server that is put back grants a number again, and the ledger refuses it until the counter has passed", async () => {
+  const [node] = restored().nodes;
+  if (node === undefined) throw new Error("no server");
+  const place = inFolder(
+    () => node,
+    path.join(own.folder, "n0/version-2"),
+    () => zookeeper(urlOf(restored())),
+  );
+  await restoredBackup(place, expect);
+}, 60_000);
