@@ -1,4 +1,19 @@
 // The incidents of test/incidents that a server takes part in, on a table of DynamoDB: what each rests on is in docs/INCIDENTS.md. A table that is throttled is in steps.test.ts.
+// Taken out (black-hole): test/mutants/dynamodb-idle-undoubted.patch
+// Taken out (early-release): test/defences/early-release.patch
+// Taken out (hung-renewal): test/defences/hung-renewal.patch
+// Taken out (in-process-twins): test/defences/in-process-twins.patch
+// Taken out (late-commit): test/defences/late-commit.patch
+// Taken out (late-grant): test/mutants/late-grant.patch
+// Taken out (no-second-campaign): test/mutants/no-second-campaign.patch
+// Taken out (paused-writer): test/defences/paused-writer.patch
+// Taken out (phantom-leader): test/defences/phantom-leader-claims.patch
+// Taken out (record-deleted): test/mutants/dynamodb-lost-unseen.patch
+// Taken out (release-unknown): test/mutants/held-until-release-ack.patch
+// Taken out (restored-backup): test/defences/store-moved.patch
+// Taken out (shared-identity): test/defences/shared-identity.patch
+// Taken out (store-outage): test/defences/store-outage.patch
+// Taken out (wall-clock-jump): test/defences/wall-clock-jump.patch
 import { PutItemCommand, ScanCommand } from "@aws-sdk/client-dynamodb";
 import { expect, it } from "vitest";
 import { elect } from "conclave";

@@ -1,5 +1,9 @@
 // Incidents of test/incidents on Leases, beside those that run there on every store (useRealStores): what each rests on is in docs/INCIDENTS.md. Deleted and replaced Leases by themselves are in
 // rules.test.ts, watches that go silent or are forgotten in faults.test.ts.
+// Taken out (late-grant): test/mutants/late-grant.patch
+// Taken out (paused-writer): test/defences/paused-writer.patch
+// Taken out (record-deleted): test/defences/record-deleted-kubernetes.patch
+// Taken out (restored-backup): test/defences/restored-backup-any.patch
 import { afterAll, describe, expect, it } from "vitest";
 import { kubernetes } from "conclave/stores/kubernetes";
 import path from "node:path";

@@ -1,4 +1,20 @@
 // The incidents of test/incidents that a server takes part in, on ZooKeeper. What can happen to an ensemble is in faults.test.ts; what each rests on, in docs/INCIDENTS.md.
+// Taken out (black-hole): test/mutants/zookeeper-onlooker-beats-slowly.patch
+// Taken out (early-release): test/defences/early-release.patch
+// Taken out (hung-renewal): test/defences/hung-renewal.patch
+// Taken out (in-process-twins): test/defences/in-process-twins.patch
+// Taken out (late-commit): test/defences/late-commit.patch
+// Taken out (late-grant): test/mutants/late-grant.patch
+// Taken out (middle-candidate-dies): test/defences/middle-candidate-dies-zookeeper.patch
+// Taken out (no-second-campaign): test/mutants/no-second-campaign.patch
+// Taken out (paused-writer): test/defences/paused-writer.patch
+// Taken out (phantom-leader): test/defences/phantom-leader-claims.patch
+// Taken out (record-deleted): test/defences/record-deleted-zookeeper.patch
+// Taken out (release-unknown): test/mutants/held-until-release-ack.patch
+// Taken out (restored-backup): test/defences/restored-backup-any.patch
+// Taken out (shared-identity): test/defences/shared-identity.patch
+// Taken out (store-outage): test/defences/store-outage.patch
+// Taken out (wall-clock-jump): test/defences/wall-clock-jump.patch
 import { afterAll, expect, it } from "vitest";
 import { zookeeper } from "conclave/stores/zookeeper";
 import path from "node:path";
