@@ -26,10 +26,6 @@ const BESIDE: Stories = [
     "late-commit: a claim that the network delivers when nobody waits for it leads nobody and blocks nobody",
     told.lateClaim,
   ],
-  [
-    "late-grant: a process that was stopped with the answer to its claim in its socket does not lead by it",
-    told.lateAnswer,
-  ],
   ["no-second-campaign: a candidate whose record is deleted again and again leads again", told.deposedAgainAndAgain],
   ["in-process-twins: elections and locks of one name never hold together", told.twins],
   ["early-release: nobody else begins before the work of a resigning leader has settled", told.slowToStop],

@@ -80,7 +80,7 @@ export const deafWaiter: Incident = (store, expect) =>
     await using waiter = candidateOn(store, { url: wire.url, ttlMs, drainMs: 200 });
     const term = await leader.election("unheard").campaign();
     const next = waiter.election("unheard").campaign();
-    await sleep(1000); // until it listens
+    await sleep(2500); // it listens, also on a busy machine
     wire.swallow();
     await term.resign();
     const at = performance.now();
@@ -319,12 +319,12 @@ export async function oneName(store: Opened, expect: ExpectStatic, ttlMs = 2000)
 
 /** The session of a waiting candidate is ended, then the leader leaves. */
 export const endedWaiter: Incident = async (store, expect) => {
-  await using leader = candidateOn(store, { ttlMs: 20_000, drainMs: 100 });
-  await using waiter = candidateOn(store, { ttlMs: 20_000, drainMs: 100 });
+  await using leader = candidateOn(store, { ttlMs: 30_000, drainMs: 100 });
+  await using waiter = candidateOn(store, { ttlMs: 30_000, drainMs: 100 });
   const sessions: string[] = [];
   waiter.subscribe((event) => event.type === "session" && event.state === "opened" && sessions.push(event.session));
   const term = await leader.election("phantom").campaign();
-  const next = waiter.election("phantom").campaign({ signal: AbortSignal.timeout(15_000) });
+  const next = waiter.election("phantom").campaign({ signal: AbortSignal.timeout(8000) });
   await expect.poll(() => sessions.length).toBe(1);
   await sleep(300); // it stands
   await store.endSession(sessions[0] ?? "");

@@ -1,7 +1,7 @@
 // The incidents of test/incidents that a server takes part in, on a table of DynamoDB: what each rests on is in docs/INCIDENTS.md. A table that is throttled is in steps.test.ts.
 // Taken out (black-hole): test/mutants/dynamodb-idle-undoubted.patch
 // Taken out (early-release): test/defences/early-release.patch
-// Taken out (hung-renewal): test/defences/hung-renewal.patch
+// Taken out (hung-renewal): test/mutants/signal-at-deadline.patch
 // Taken out (in-process-twins): test/defences/in-process-twins.patch
 // Taken out (late-commit): test/defences/late-commit.patch
 // Taken out (late-grant): test/mutants/late-grant.patch
@@ -22,11 +22,12 @@ import { dynamodb } from "conclave/stores/dynamodb";
 import * as server from "../../../scripts/servers/dynamodb.mjs";
 import { incidentsOn } from "../../support/incident-suite.ts";
 import { useDynamoDB } from "../../support/real-stores.ts";
-import { endedWaiter, stoppedWriter } from "../../support/store-incidents.ts";
+import { endedWaiter, lateAnswer, stoppedWriter } from "../../support/store-incidents.ts";
 
 const store = useDynamoDB();
 
 incidentsOn(store, [
+  ["late-grant: a process that was stopped with the answer to its claim in its socket does not lead by it", lateAnswer],
   ["phantom-leader: a waiting candidate whose session was deleted leads by another one that is there", endedWaiter],
   ["paused-writer: the write of a leader that was stopped past its ttl is refused", stoppedWriter],
 ]);

@@ -1,7 +1,7 @@
 // The incidents of test/incidents that a server takes part in, on Redis. What it does not promise (a promoted replica, a server whose clock is set or that forgets) is in problems.test.ts.
 // Taken out (black-hole): test/mutants/redis-connecting-without-end.patch
 // Taken out (early-release): test/defences/early-release.patch
-// Taken out (hung-renewal): test/defences/hung-renewal.patch
+// Taken out (hung-renewal): test/mutants/signal-at-deadline.patch
 // Taken out (in-process-twins): test/defences/in-process-twins.patch
 // Taken out (late-commit): test/defences/late-commit.patch
 // Taken out (late-grant): test/mutants/late-grant.patch
@@ -14,8 +14,9 @@
 // Taken out (wall-clock-jump): test/defences/wall-clock-jump.patch
 import { incidentsOn } from "../../support/incident-suite.ts";
 import { useRedis } from "../../support/real-stores.ts";
-import { endedWaiter } from "../../support/store-incidents.ts";
+import { endedWaiter, lateAnswer } from "../../support/store-incidents.ts";
 
 incidentsOn(useRedis(), [
+  ["late-grant: a process that was stopped with the answer to its claim in its socket does not lead by it", lateAnswer],
   ["phantom-leader: a waiting candidate whose session was deleted leads by another one that is there", endedWaiter],
 ]);

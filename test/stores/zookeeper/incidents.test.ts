@@ -1,10 +1,9 @@
 // The incidents of test/incidents that a server takes part in, on ZooKeeper. What can happen to an ensemble is in faults.test.ts; what each rests on, in docs/INCIDENTS.md.
 // Taken out (black-hole): test/mutants/zookeeper-onlooker-beats-slowly.patch
 // Taken out (early-release): test/defences/early-release.patch
-// Taken out (hung-renewal): test/defences/hung-renewal.patch
+// Taken out (hung-renewal): test/mutants/signal-at-deadline.patch
 // Taken out (in-process-twins): test/defences/in-process-twins.patch
-// Taken out (late-commit): test/defences/late-commit.patch
-// Taken out (late-grant): test/mutants/late-grant.patch
+// Taken out (late-commit): test/defences/late-commit-zookeeper.patch
 // Taken out (middle-candidate-dies): test/defences/middle-candidate-dies-zookeeper.patch
 // Taken out (no-second-campaign): test/mutants/no-second-campaign.patch
 // Taken out (paused-writer): test/defences/paused-writer.patch
