@@ -192,7 +192,7 @@ function onPostgres(servers: () => Servers): RealStore<FencedStore> {
     node: () => nodeOf(servers()),
     deleteRecord: async (name) => void (await byHand(url(), `DELETE FROM conclave.seat WHERE name = '${name}'`)),
     endSession: async (session) => void (await byHand(url(), `DELETE FROM conclave.session WHERE id = '${session}'`)),
-    applied: async () => `${(await byHand(url(), "SELECT sum(last) AS sum FROM conclave.counter"))[0]?.["sum"]}`,
+    applied: async () => JSON.stringify(await byHand(url(), "SELECT sum(last) AS sum FROM conclave.counter")),
     claimText: (name) => `, '${name}', `,
   };
 }
@@ -202,7 +202,11 @@ function onZooKeeper(servers: () => Servers): RealStore<FencedStore> {
   const sessions = new Map<string, Session>();
   const byHand = async <A>(work: (hand: Awaited<ReturnType<ZooKeeperClient["begin"]>>) => Promise<A>): Promise<A> => {
     const hand = await new ZooKeeperClient(parseAddress(url(), ["tickMs"])).begin(4000, soon());
-    return await work(hand).finally(() => hand.end(soon()));
+    try {
+      return await work(hand);
+    } finally {
+      await hand.end(soon());
+    }
   };
   const soon = (): AbortSignal => AbortSignal.timeout(10_000);
   const childrenOf = (name: string): Promise<readonly string[]> =>

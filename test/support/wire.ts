@@ -19,7 +19,7 @@ export class Wire {
   readonly #pairs = new Set<Pair>();
   #isCut = false;
   #keep: string | undefined;
-  #holdAfter: { readonly text: string; readonly then: () => void } | undefined;
+  #holdAfter: { readonly text: string; readonly passed: () => void } | undefined;
   #target: URL;
   /** How many connections there have been. */
   opened = 0;
@@ -71,9 +71,9 @@ export class Wire {
     this.#keep = text;
   }
 
-  /** From the next bytes to the server with `text` in them on, its answers on that connection are held, until `letGo`. `then` is called when these bytes have been passed on. */
-  holdAnswersTo(text: string, then: () => void): void {
-    this.#holdAfter = { text, then };
+  /** From the next bytes to the server with `text` in them on, its answers on that connection are held, until `letGo`. `passed` is called when these bytes have been passed on. */
+  holdAnswersTo(text: string, passed: () => void): void {
+    this.#holdAfter = { text, passed };
   }
 
   /** How many bytes of answers are held. */
@@ -137,7 +137,7 @@ export class Wire {
       this.#holdAfter = undefined;
       pair.held = [];
       pair.far.write(bytes);
-      return hold.then();
+      return hold.passed();
     }
     const isWanted = this.#keep !== undefined && bytes.includes(this.#keep);
     if (!isWanted) return void pair.far.write(bytes);

@@ -309,10 +309,9 @@ const CONNECTS_WITHIN_MS = 5_000;
 /** As the AWS client makes its own: many connections, which stay open. Which of the two it uses, its endpoint says. */
 function makeAgents(): Agents {
   const settings = { keepAlive: true, maxSockets: 50 };
-  const { getBuiltinModule } = process;
   return {
-    httpAgent: new (getBuiltinModule("node:http").Agent)(settings),
-    httpsAgent: new (getBuiltinModule("node:https").Agent)(settings),
+    httpAgent: new (process.getBuiltinModule("node:http").Agent)(settings),
+    httpsAgent: new (process.getBuiltinModule("node:https").Agent)(settings),
   };
 }
 

@@ -153,7 +153,7 @@ export class Connections<C extends OwnClient> {
 
   /** Somebody has waited in vain: what is idle may be as dead. It would be tried one by one, and each try would cost the patience of a request. */
   doubt(): void {
-    for (const connection of [...this.#idle]) {
+    for (const connection of this.#idle.splice(0)) {
       this.#drop(connection);
       cutOff(connection.client);
     }

@@ -9,12 +9,12 @@ export function connectedWithin<A>(
   giveUp: () => void,
 ): Promise<A> {
   return new Promise((resolve, reject) => {
-    const leave = (why: unknown): void => {
+    const leave = (why: Error): void => {
       over();
       giveUp();
       reject(why);
     };
-    const leaveClosed = (): void => leave(closed.reason);
+    const leaveClosed = (): void => leave(closed.reason as Error);
     const timer = setTimeout(() => leave(new Error(`no answer within ${withinMs} ms`)), withinMs);
     const over = (): void => {
       clearTimeout(timer);

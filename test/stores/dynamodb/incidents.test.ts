@@ -53,7 +53,7 @@ it("restored-backup: a table is restored under another name and id, and its toke
   expect((await leadOnce(server.TABLE)).fate).toBe("written");
   const again = await leadOnce("restored");
   expect(again.fate).toBe("TOKEN_FOREIGN");
-  await ledger.adopt("ledger", { from: first.domain, to: again.domain });
+  ledger.adopt("ledger", { from: first.domain, to: again.domain });
   expect((await leadOnce("restored")).fate).toBe("written");
   expect((await leadOnce(server.TABLE)).fate).toBe("TOKEN_FOREIGN");
 
