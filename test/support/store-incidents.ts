@@ -187,49 +187,6 @@ export const lateClaim: Incident = (store, expect) =>
     expect(events.some((event) => event.type === "elected" && event.election === "late")).toBe(false);
   });
 
-/** A process is stopped while its claim is under way, with the answer in its socket, for longer than its ttl. */
-export const lateAnswer: Incident = (store, expect) =>
-  overWire(store, async (wire) => {
-    const stage = new Stage();
-    try {
-      const shared = {
-        name: "late answer",
-        ttlMs: 3000,
-        drainMs: 200,
-        log: stage.file("log"),
-        unfenced: !store.hasTokens,
-      };
-      let slow: Player | undefined;
-      const stopped = new Promise<void>((resolve) =>
-        wire.holdAnswersTo(store.claimText("late answer"), () => {
-          slow?.signal("SIGSTOP");
-          resolve();
-        }),
-      );
-      slow = await stage.start({ ...shared, id: "slow", store: urlOver(store, wire) });
-      await stopped;
-      await expect.poll(() => wire.heldBytes).toBeGreaterThan(0);
-      wire.letGo();
-      const rival = await stage.start({ ...shared, id: "rival", store: store.url() });
-      const { at } = await rival.hears("elected");
-      slow.signal("SIGCONT");
-      await slow.hears("leader", at); // it has seen who leads, and so it has done with what it woke to
-      expect(slow.heard.filter(({ event }) => event === "elected")).toEqual([]);
-      rival.tell("resign");
-      await slow.hears("elected", at);
-      expect(judgeLog(readFileSync(shared.log, "utf8"))).toMatchObject({ overlaps: [], regressions: [], unread: [] });
-    } finally {
-      await stage.end();
-    }
-  });
-
-function urlOver(store: RealStore, wire: Wire): string {
-  const opened = store.open(wire.url);
-  const { url = wire.url } = opened as { readonly url?: string };
-  void opened.close();
-  return url;
-}
-
 // ---- who leads, and who else
 
 export const deposedAgainAndAgain: Incident = async (store, expect) => {

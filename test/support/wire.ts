@@ -8,8 +8,6 @@ interface Pair {
   isDead: boolean;
   /** Bytes on their way to the server that are kept back. */
   kept: Buffer | undefined;
-  /** Bytes on their way back that are held. Undefined: they pass. */
-  held: Buffer[] | undefined;
 }
 
 export class Wire {
@@ -19,7 +17,6 @@ export class Wire {
   readonly #pairs = new Set<Pair>();
   #isCut = false;
   #keep: string | undefined;
-  #holdAfter: { readonly text: string; readonly passed: () => void } | undefined;
   #target: URL;
   /** How many connections there have been. */
   opened = 0;
@@ -71,24 +68,6 @@ export class Wire {
     this.#keep = text;
   }
 
-  /** From the next bytes to the server with `text` in them on, its answers on that connection are held, until `letGo`. `passed` is called when these bytes have been passed on. */
-  holdAnswersTo(text: string, passed: () => void): void {
-    this.#holdAfter = { text, passed };
-  }
-
-  /** How many bytes of answers are held. */
-  get heldBytes(): number {
-    return [...this.#pairs].reduce((sum, { held = [] }) => sum + Buffer.concat(held).length, 0);
-  }
-
-  /** What was held is delivered, and later answers pass. */
-  letGo(): void {
-    for (const pair of this.#pairs) {
-      for (const bytes of pair.held ?? []) pair.near.write(bytes);
-      pair.held = undefined;
-    }
-  }
-
   /** Whether something is kept back. */
   get hasKept(): boolean {
     return [...this.#pairs].some(({ kept }) => kept !== undefined);
@@ -111,13 +90,10 @@ export class Wire {
     this.opened++;
     const far = connect({ host: this.#target.hostname, port: Number(this.#target.port), noDelay: true });
     near.setNoDelay(true);
-    const pair: Pair = { near, far, isDead: this.#isCut, kept: undefined, held: undefined };
+    const pair: Pair = { near, far, isDead: this.#isCut, kept: undefined };
     this.#pairs.add(pair);
     near.on("data", (bytes: Buffer) => this.#toServer(pair, bytes));
-    far.on("data", (bytes: Buffer) => {
-      if (pair.held !== undefined) pair.held.push(bytes);
-      else if (!pair.isDead) near.write(bytes);
-    });
+    far.on("data", (bytes: Buffer) => void (pair.isDead || near.write(bytes)));
     for (const [from, to] of [
       [near, far],
       [far, near],
@@ -132,13 +108,6 @@ export class Wire {
 
   #toServer(pair: Pair, bytes: Buffer): void {
     if (pair.isDead) return;
-    const hold = this.#holdAfter;
-    if (hold !== undefined && bytes.includes(hold.text)) {
-      this.#holdAfter = undefined;
-      pair.held = [];
-      pair.far.write(bytes);
-      return hold.passed();
-    }
     const isWanted = this.#keep !== undefined && bytes.includes(this.#keep);
     if (!isWanted) return void pair.far.write(bytes);
     this.#keep = undefined;

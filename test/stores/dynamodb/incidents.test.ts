@@ -4,7 +4,6 @@
 // Taken out (hung-renewal): test/mutants/signal-at-deadline.patch
 // Taken out (in-process-twins): test/defences/in-process-twins.patch
 // Taken out (late-commit): test/defences/late-commit.patch
-// Taken out (late-grant): test/mutants/late-grant.patch
 // Taken out (no-second-campaign): test/mutants/no-second-campaign.patch
 // Taken out (paused-writer): test/defences/paused-writer.patch
 // Taken out (phantom-leader): test/defences/phantom-leader-claims.patch
@@ -22,12 +21,11 @@ import { dynamodb } from "conclave/stores/dynamodb";
 import * as server from "../../../scripts/servers/dynamodb.mjs";
 import { incidentsOn } from "../../support/incident-suite.ts";
 import { useDynamoDB } from "../../support/real-stores.ts";
-import { endedWaiter, lateAnswer, stoppedWriter } from "../../support/store-incidents.ts";
+import { endedWaiter, stoppedWriter } from "../../support/store-incidents.ts";
 
 const store = useDynamoDB();
 
 incidentsOn(store, [
-  ["late-grant: a process that was stopped with the answer to its claim in its socket does not lead by it", lateAnswer],
   ["phantom-leader: a waiting candidate whose session was deleted leads by another one that is there", endedWaiter],
   ["paused-writer: the write of a leader that was stopped past its ttl is refused", stoppedWriter],
 ]);

@@ -1,6 +1,5 @@
 // Incidents of test/incidents on Leases, beside those that run there on every store (useRealStores): what each rests on is in docs/INCIDENTS.md. Deleted and replaced Leases by themselves are in
 // rules.test.ts, watches that go silent or are forgotten in faults.test.ts.
-// Taken out (late-grant): test/mutants/late-grant.patch
 // Taken out (paused-writer): test/defences/paused-writer.patch
 // Taken out (record-deleted): test/defences/record-deleted-kubernetes.patch
 // Taken out (restored-backup): test/defences/restored-backup-any.patch
@@ -11,15 +10,11 @@ import * as server from "../../../scripts/servers/kubernetes.mjs";
 import { privateFolder } from "../../../scripts/servers/process.mjs";
 import { useKubernetes } from "../../support/real-stores.ts";
 import { useServers } from "../../support/servers.ts";
-import { deletedRecord, inFolder, lateAnswer, restoredBackup, stoppedWriter } from "../../support/store-incidents.ts";
+import { deletedRecord, inFolder, restoredBackup, stoppedWriter } from "../../support/store-incidents.ts";
 
 const store = useKubernetes();
 
 describe.concurrent("while the server runs", { timeout: 60_000 }, () => {
-  it("late-grant: a process that was stopped with the answer to its claim in its socket does not lead by it", ({
-    expect,
-  }) => lateAnswer(store, expect));
-
   it("record-deleted: the holder of a Lease that is deleted loses its term with its next renewal", ({ expect }) =>
     deletedRecord(store, expect));
 

@@ -4,7 +4,6 @@
 // Taken out (hung-renewal): test/mutants/signal-at-deadline.patch
 // Taken out (in-process-twins): test/defences/in-process-twins.patch
 // Taken out (late-commit): test/defences/late-commit.patch
-// Taken out (late-grant): test/mutants/late-grant.patch
 // Taken out (no-second-campaign): test/mutants/no-second-campaign.patch
 // Taken out (phantom-leader): test/defences/phantom-leader-claims.patch
 // Taken out (record-deleted): test/defences/record-deleted-redis.patch
@@ -14,9 +13,8 @@
 // Taken out (wall-clock-jump): test/defences/wall-clock-jump.patch
 import { incidentsOn } from "../../support/incident-suite.ts";
 import { useRedis } from "../../support/real-stores.ts";
-import { endedWaiter, lateAnswer } from "../../support/store-incidents.ts";
+import { endedWaiter } from "../../support/store-incidents.ts";
 
 incidentsOn(useRedis(), [
-  ["late-grant: a process that was stopped with the answer to its claim in its socket does not lead by it", lateAnswer],
   ["phantom-leader: a waiting candidate whose session was deleted leads by another one that is there", endedWaiter],
 ]);
