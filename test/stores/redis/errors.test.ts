@@ -272,11 +272,10 @@ describe("a server that goes away", () => {
       await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
       const { port } = silent.address() as { port: number };
       const store = redis(`redis://127.0.0.1:${port}`, { client });
-      const look = async (): Promise<number> => {
+      const until = performance.now() + 12_000;
+      while (connections < 2 && performance.now() < until)
         await store.look([{ name: "x" }], call(AbortSignal.timeout(300)));
-        return connections;
-      };
-      await expect.poll(look, { timeout: 20_000 }).toBeGreaterThan(1); // the first one was given up
+      expect(connections).toBeGreaterThan(1); // the first one was given up
       const closing = await Promise.race([
         store.close().then(() => "closed"),
         new Promise((resolve) => setTimeout(() => resolve("hangs"), 4000)),
