@@ -366,6 +366,31 @@ describe("the repository", () => {
     expect(compareWithPage("test/incidents", () => true, "docs/INCIDENTS.md")).toEqual([]);
   });
 
+  it("has every test that docs/INCIDENTS.md names for an incident on a store, and names every incident of a store there", () => {
+    const rows = (read("docs/INCIDENTS.md").split("## On which store")[1] ?? "")
+      .split("\n")
+      .filter((line) => line.startsWith("| "));
+    const fileOf = (name: string): string =>
+      `test/${/^(?:incidents|election)\//.test(name) ? "" : "stores/"}${name}.test.ts`;
+    const named = rows.flatMap((row) =>
+      [...row.matchAll(/`([\w-]+\/[\w-]+)`/g)].map(([, name = ""]) => ({ row, name })),
+    );
+    const missing = named.map(({ name }) => fileOf(name)).filter((file) => !files.includes(file));
+    const ofStores = files.filter((file) => /^test\/stores\/[^/]+\/incidents\.test\.ts$/.test(file));
+    const unlisted = ofStores.flatMap((file) => {
+      const tried = [...read(file).matchAll(/^\/\/ Taken out \(([\w-]+)\)/gm)].map(([, slug = ""]) => slug);
+      const isListed = (slug: string): boolean =>
+        named.some(({ row, name }) => fileOf(name) === file && row.startsWith(`| ${slug} |`));
+      return tried.filter((slug) => !isListed(slug)).map((slug) => `${file}: ${slug}`);
+    });
+    expect({ named: named.length > 50, stores: ofStores.length, missing, unlisted }).toEqual({
+      named: true,
+      stores: 4,
+      missing: [],
+      unlisted: [],
+    });
+  });
+
   it("lists every patch of test/mutants in docs/MUTANTS.md, and no other", () => {
     const isPatch = (name: string): boolean => name.endsWith(".patch");
     expect(compareWithPage("test/mutants", isPatch, "docs/MUTANTS.md")).toEqual([]);

@@ -5,6 +5,7 @@ import { expect, it } from "vitest";
 import { elect } from "conclave";
 import { fakeStore } from "conclave/testing";
 import { useRealStores } from "../support/real-stores.ts";
+import { stoppedServer } from "../support/store-incidents.ts";
 
 const stores = useRealStores();
 
@@ -27,20 +28,5 @@ it("hung-renewal: the signal aborts before the deadline although the renewal nev
 
 it.each(stores)(
   "hung-renewal: the same while a real server is stopped, and it leads again when that goes on (%s)",
-  async (_, store) => {
-    const server = store.node();
-    await using election = elect("x", { store: store.open(), ttlMs: 3000, drainMs: 1000 });
-    election.start();
-    await expect.poll(() => election.term()?.isHeld(), { timeout: 5000 }).toBe(true);
-    const term = election.term();
-    server.pause();
-    const pausedAt = performance.now();
-    await new Promise((resolve) => term?.signal.addEventListener("abort", resolve, { once: true }));
-    expect(term?.isHeld()).toBe(true);
-    expect(performance.now() - pausedAt).toBeLessThan(3000);
-    await expect.poll(() => term?.isHeld(), { timeout: 3000 }).toBe(false);
-    server.resume();
-    await expect.poll(() => election.term()?.isHeld(), { timeout: 10_000 }).toBe(true);
-    expect(election.term()?.token.value).toBeGreaterThan(term?.token.value ?? 0n);
-  },
+  (_, store) => stoppedServer(store, expect),
 );

@@ -5,6 +5,7 @@ import { expect, it } from "vitest";
 import { elect } from "conclave";
 import { fakeStore } from "conclave/testing";
 import { useRealStores } from "../support/real-stores.ts";
+import { deposedAgainAndAgain } from "../support/store-incidents.ts";
 
 it("no-second-campaign: a candidate that lost its term leads again, with a greater token", async () => {
   const store = fakeStore();
@@ -27,24 +28,5 @@ it("no-second-campaign: a candidate that lost its term leads again, with a great
 it.each(useRealStores())(
   "no-second-campaign: the same where somebody deletes its record on a real server, again and again (%s)",
   { timeout: 40_000 },
-  async (_, store) => {
-    await using election = elect("deposed", { store: store.open(), ttlMs: 2000, drainMs: 100 });
-    const tokens: bigint[] = [];
-    const over = new AbortController();
-    const leading = election.lead(
-      async (term) => {
-        tokens.push(term.token.value);
-        await term.ended;
-      },
-      { signal: over.signal },
-    );
-    for (let round = 1; round <= 3; round++) {
-      await expect.poll(() => tokens.length, { timeout: 10_000 }).toBe(round);
-      await store.deleteRecord("deposed");
-    }
-    await expect.poll(() => tokens.length, { timeout: 10_000 }).toBe(4);
-    expect(tokens.every((token, index) => index === 0 || token > (tokens[index - 1] ?? 0n))).toBe(true);
-    over.abort();
-    await leading.catch(() => {}); // it was told to stop
-  },
+  (_, store) => deposedAgainAndAgain(store, expect),
 );

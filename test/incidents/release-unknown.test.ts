@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { type ConclaveEvent, createCandidate } from "conclave";
 import { fakeStore } from "conclave/testing";
 import { useRealStores } from "../support/real-stores.ts";
-import { Wire } from "../support/wire.ts";
+import { releaseWithoutAnswer } from "../support/store-incidents.ts";
 
 it.each([{ dropAnswer: true }, { hang: true }] as const)(
   "release-unknown: not held from the send on (%o)",
@@ -37,25 +37,5 @@ it.each([{ dropAnswer: true }, { hang: true }] as const)(
 it.each(useRealStores())(
   "release-unknown: the same over a wire that goes dead just then, and a rival leads after the ttl (%s)",
   { timeout: 30_000 },
-  async (_, store) => {
-    const wire = await Wire.to(store.server());
-    await using leaving = createCandidate({ store: store.open(wire.url), ttlMs: 2000, drainMs: 100 });
-    await using rival = createCandidate({ store: store.open(), ttlMs: 2000, drainMs: 100 });
-    const events: ConclaveEvent[] = [];
-    leaving.subscribe((event) => events.push(event));
-    const term = await leaving.election("left").campaign();
-    wire.cut();
-    const resigned = term.resign();
-    expect(term.isHeld()).toBe(false);
-    const next = rival.election("left").campaign();
-    await resigned;
-    expect(term.isHeld()).toBe(false);
-    expect(events.filter(({ type }) => type === "released")).toEqual([
-      { type: "released", election: "left", outcome: "unknown" },
-    ]);
-    const successor = await next;
-    expect(successor.token.value).toBeGreaterThan(term.token.value);
-    await successor.resign();
-    wire.end();
-  },
+  (_, store) => releaseWithoutAnswer(store, expect),
 );

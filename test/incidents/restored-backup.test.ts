@@ -3,14 +3,12 @@
 // Here: values that fell are refused, and so is an equal value of another bid, until the counter has passed what the resource has seen. A restored store
 // that is given a new domain is refused with its own code until adopted, and its old domain after that.
 // Taken out: test/defences/restored-backup.patch
-import { copyFileSync, cpSync, existsSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, rmSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { elect, type Fenced, parseToken } from "conclave";
-import { memoryFence } from "conclave/fencing";
-import type { FencedStore } from "conclave/stores/contract";
+import { type Fenced, parseToken } from "conclave";
 import { etcd } from "conclave/stores/etcd";
 import { postgres } from "conclave/stores/postgres";
 import * as etcdServer from "../../scripts/servers/etcd.mjs";
@@ -20,6 +18,7 @@ import { everyFence } from "../fencing/every-fence.ts";
 import { byHand, newDatabase } from "../stores/postgres/stage.ts";
 import { type Servers, useServers } from "../support/servers.ts";
 import { Stage } from "../support/processes.ts";
+import { inFolder, type Restorable, restoredBackup } from "../support/store-incidents.ts";
 
 let folder = "";
 beforeAll(async () => {
@@ -82,12 +81,6 @@ it(
   },
 );
 
-interface Restorable {
-  open(): FencedStore;
-  backUp(): Promise<void>;
-  restore(): Promise<void>;
-}
-
 async function inPostgres(): Promise<Restorable> {
   const [server = ""] = databases().urls;
   const url = await newDatabase(server);
@@ -104,22 +97,14 @@ async function inPostgres(): Promise<Restorable> {
 
 async function inEtcd(): Promise<Restorable> {
   const base = path.join(folder, "etcd");
-  const [data, backup] = [path.join(base, "n0/data"), path.join(folder, "etcd-backup")];
   cluster = await etcdServer.start({ folder: base });
-  const whileDown = async (work: () => void): Promise<void> => {
-    await cluster.nodes[0]?.stop();
-    work();
-    await cluster.nodes[0]?.restart();
-  };
-  return {
-    open: () => etcd(urlOf(cluster)),
-    backUp: () => whileDown(() => cpSync(data, backup, { recursive: true })),
-    restore: () =>
-      whileDown(() => {
-        rmSync(data, { recursive: true });
-        cpSync(backup, data, { recursive: true });
-      }),
-  };
+  const [node] = cluster.nodes;
+  if (node === undefined) throw new Error("no server");
+  return inFolder(
+    () => node,
+    path.join(base, "n0/data"),
+    () => etcd(urlOf(cluster)),
+  );
 }
 
 it.each([
@@ -128,30 +113,5 @@ it.each([
 ])(
   "restored-backup: a real %s that is put back grants a number again, and the ledger refuses it until the counter has passed",
   { timeout: 60_000 },
-  async (_, begin) => {
-    const place = await begin();
-    const ledger = memoryFence();
-    // A candidate of its own each time: one that had seen the greater number would refuse by itself.
-    const leadOnce = async (): Promise<{ value: bigint; fate: string }> => {
-      const store = place.open();
-      const led = await elect("x", { store, ttlMs: 2000 }).lead(async (term) => {
-        const fate = await ledger.raise("ledger", term).then(
-          () => "written",
-          ({ code }: { readonly code: string }) => code,
-        );
-        return { value: term.token.value, fate };
-      });
-      await store.close();
-      return led ?? { value: 0n, fate: "never led" };
-    };
-    expect((await leadOnce()).fate).toBe("written");
-    await place.backUp();
-    const last = await leadOnce();
-    expect(last.fate).toBe("written");
-    await place.restore();
-    const again = await leadOnce();
-    expect(again.fate).toBe("TOKEN_STALE");
-    expect(again.value).toBeLessThanOrEqual(last.value);
-    expect((await leadOnce()).fate).toBe("written");
-  },
+  async (_, begin) => restoredBackup(await begin(), expect),
 );

@@ -4,36 +4,27 @@
 // Taken out: test/defences/shared-identity.patch
 import { readFileSync } from "node:fs";
 import { afterAll, expect, it } from "vitest";
-import { elect } from "conclave";
-import type { FencedStore } from "conclave/stores/contract";
 import { memory } from "conclave/stores/memory";
 import { judgeLog } from "conclave/testing";
 import { usePlaces, useRealStores } from "../support/real-stores.ts";
 import { nowMs, sleep, Stage } from "../support/processes.ts";
+import { oneName } from "../support/store-incidents.ts";
 
 const stage = new Stage();
 afterAll(() => stage.end());
 const real = useRealStores();
-const stores: readonly (readonly [name: string, ttlMs: number, open: () => FencedStore])[] = [
-  ["memory, race", 500, () => memory({ shape: "race" })],
-  ["memory, line", 500, () => memory({ shape: "line" })],
-  ...real.map(([name, store]) => [name, 2000, () => store.open()] as const),
-];
 
-it.each(stores)("shared-identity: of two candidates with one id only one leads (%s)", async (_name, ttlMs, open) => {
-  const store = open();
-  await using one = elect("x", { store, id: "web-1", ttlMs, drainMs: 100 });
-  await using two = elect("x", { store, id: "web-1", ttlMs, drainMs: 100 });
-  one.start();
-  two.start();
-  await expect.poll(() => one.term() ?? two.term()).toBeDefined();
-  const until = performance.now() + 700 + ttlMs;
-  while (performance.now() < until) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    expect([one.term(), two.term()].filter(Boolean)).toHaveLength(1);
-  }
-  expect((one.term() ?? two.term())?.candidate).toMatch(/^web-1_[0-9a-f]{16}-\d+$/);
-});
+it.each(["race", "line"] as const)(
+  "shared-identity: of two candidates with one id only one leads (memory, %s)",
+  (shape) => {
+    const store = memory({ shape });
+    return oneName({ hasTokens: true, open: () => store }, expect, 500);
+  },
+);
+
+it.each(real)("shared-identity: of two candidates with one id only one leads (%s)", (_, store) =>
+  oneName(store, expect),
+);
 
 const places = usePlaces(stage, real);
 

@@ -5,6 +5,7 @@ import { expect, it } from "vitest";
 import { type ConclaveEvent, createCandidate } from "conclave";
 import { fakeStore } from "conclave/testing";
 import { useRealStores } from "../support/real-stores.ts";
+import { killedServer } from "../support/store-incidents.ts";
 
 const stores = useRealStores();
 
@@ -50,26 +51,7 @@ it("store-outage: a short one costs nothing but jeopardy", async () => {
 });
 
 it.each(stores)(
-  "store-outage: a real server is killed for two ttl and started again; lost at the deadline, and leads again without help (%s)",
+  "store-outage: a real server is killed for three ttl and started again; lost at the deadline, and leads again without help (%s)",
   { timeout: 40_000 },
-  async (_, store) => {
-    const server = store.node();
-    const ttlMs = 2000;
-    await using candidate = createCandidate({ store: store.open(), ttlMs, drainMs: 200 });
-    const events: ConclaveEvent[] = [];
-    candidate.subscribe((event) => events.push(event));
-    const election = candidate.election("x");
-    election.start();
-    await expect.poll(() => election.term()?.isHeld(), { timeout: 5000 }).toBe(true);
-    const first = election.term();
-    await server.kill();
-    await new Promise((resolve) => setTimeout(resolve, 2 * ttlMs));
-    expect([first?.state(), election.term()]).toEqual(["lost", undefined]);
-    await server.restart();
-    await expect.poll(() => election.term()?.isHeld(), { timeout: 15_000 }).toBe(true);
-    expect(election.term()?.token.value).toBeGreaterThan(first?.token.value ?? 0n);
-    const errors = events.filter((event) => event.type === "error");
-    const lasting = errors.filter(({ error }) => error.code.startsWith("STORE_") && !error.retryable);
-    expect(lasting.map(({ error }) => `${error.code}: ${error.message}`)).toEqual([]);
-  },
+  (_, store) => killedServer(store, expect),
 );

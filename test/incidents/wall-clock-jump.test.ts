@@ -3,12 +3,12 @@
 // with a wall clock of its own that is set while it runs (libfaketime; the monotonic clock stays the kernel's). The clock of the server itself: that of Postgres is
 // set in test/stores/postgres/faults.test.ts; that of etcd, a Go program, cannot be set for it alone.
 // Taken out: test/defences/wall-clock-jump.patch
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { afterAll, afterEach, expect, it, vi } from "vitest";
 import { elect } from "conclave";
 import { memory } from "conclave/stores/memory";
 import { judgeLog } from "conclave/testing";
-import { faketimeLibrary } from "../support/faketime.ts";
+import { WallClock } from "../support/faketime.ts";
 import { usePlaces } from "../support/real-stores.ts";
 import { nowMs, type Player, sleep, Stage } from "../support/processes.ts";
 
@@ -39,26 +39,6 @@ it.each([3_600_000, -3_600_000])(
   },
 );
 
-/** A command whose wall clock is what `set` says, from now on. */
-class WallClock {
-  readonly #file: string;
-
-  constructor(name: string) {
-    this.#file = stage.file(`clock of ${name}`);
-    this.set("+0");
-  }
-
-  set(offset: string): void {
-    writeFileSync(`${this.#file}~`, `${offset}\n`);
-    renameSync(`${this.#file}~`, this.#file);
-  }
-
-  get under(): readonly string[] {
-    const settings = ["FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1", "FAKETIME_DISABLE_SHM=1"];
-    return ["env", `LD_PRELOAD=${faketimeLibrary()}`, `FAKETIME_TIMESTAMP_FILE=${this.#file}`, ...settings];
-  }
-}
-
 async function wallOf(player: Player): Promise<number> {
   const askedAt = nowMs();
   player.tell("time");
@@ -82,7 +62,10 @@ it.each(cases)(
   async (whose, jump, name, place) => {
     const file = stage.file(`${name}${whose}${jump}`);
     const shared = { ...place(), log: `${file}.log`, ttlMs: name === "sqlite" ? 1000 : 2000 };
-    const clocks = { leader: new WallClock("leader"), follower: new WallClock("follower") };
+    const clocks = {
+      leader: new WallClock(stage.file("clock of leader")),
+      follower: new WallClock(stage.file("clock of follower")),
+    };
     const leader = await stage.start({ ...shared, id: "leader", under: clocks.leader.under });
     const { token = "" } = await leader.hears("elected");
     const follower = await stage.start({ ...shared, id: "follower", under: clocks.follower.under });

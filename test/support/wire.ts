@@ -63,7 +63,7 @@ export class Wire {
     this.#isCut = false;
   }
 
-  /** The next bytes to the server with `text` in them are kept back, and nothing passes after them on that connection. */
+  /** The next bytes to the server with `text` in them are kept back, as far as the server needs them to act, and nothing passes after them on that connection. */
   keepBack(text: string): void {
     this.#keep = text;
   }
@@ -112,6 +112,8 @@ export class Wire {
     if (!isWanted) return void pair.far.write(bytes);
     this.#keep = undefined;
     pair.isDead = true;
-    pair.kept = bytes;
+    // All but the last byte passes: a server closes a connection on which nothing is asked for a while, and waits longer for the rest of what is.
+    pair.far.write(bytes.subarray(0, -1));
+    pair.kept = bytes.subarray(-1);
   }
 }

@@ -3,8 +3,10 @@
 // The wire is AWS's own client (`@aws-sdk/client-dynamodb`, an optional peer), which is loaded at first use. A client that we make sends each request once: what is sent
 // again after a lost answer would be answered as a conflict with itself. A client that the user has made may try again; whoever writes must recognise
 // its own write in a conflict (`Written`, `conflict`).
-// Every read is consistent. No request waits by itself: the caller's signal ends it, and then nothing is known of it.
+// Every read is consistent. No request waits by itself: the caller's signal ends it, and then nothing is known of it. Its connection is closed then, and so are those that
+// are idle, which may be as dead: they would be tried one after the other, and each try would cost the patience of a request.
 import { setMaxListeners } from "node:events";
+import type { Agent } from "node:http";
 import { Refusal } from "../../base/refusal.ts";
 import { loadPeer } from "../load-peer.ts";
 
@@ -58,6 +60,7 @@ const PEER = "@aws-sdk/client-dynamodb";
 const KEYS_PER_READ = 100;
 
 type Commands = Readonly<Record<string, new (input: object) => object>>;
+type Agents = Readonly<Record<"httpAgent" | "httpsAgent", Agent>>;
 type SdkInput = Readonly<Record<string, unknown>>;
 
 /** A loose read costs half, and may show what was there a moment ago: for hints alone. */
@@ -71,6 +74,8 @@ export class DynamoTable {
   readonly isOwn: boolean;
   readonly #connection: Connection;
   #client: DynamoClient | undefined;
+  /** Of a client that was made here. */
+  #agents: Agents | undefined;
   #commands: Commands | undefined;
 
   constructor(table: string, keyName: string, source: DynamoClient | Connection) {
@@ -247,12 +252,25 @@ export class DynamoTable {
     signal.throwIfAborted();
     setMaxListeners(0, signal); // each request of a call listens to it
     this.#commands ??= loadCommands();
-    this.#client ??= makeClient(this.#commands, this.#connection);
+    if (this.#client === undefined) {
+      this.#agents = makeAgents();
+      this.#client = makeClient(this.#commands, this.#connection, this.#agents);
+    }
     const Command = this.#commands[verb];
     if (Command === undefined) throw tooOld(verb);
     const command = new Command(isOfTable ? { TableName: this.table, ...input } : input);
-    return (await this.#client.send(command as never, { abortSignal: signal })) as SdkInput;
+    try {
+      return (await this.#client.send(command as never, { abortSignal: signal })) as SdkInput;
+    } catch (error) {
+      if (signal.aborted) closeIdle(this.#agents);
+      throw error;
+    }
   }
+}
+
+function closeIdle(agents: Agents | undefined): void {
+  for (const { freeSockets } of Object.values(agents ?? {}))
+    for (const sockets of Object.values(freeSockets)) for (const socket of sockets ?? []) socket.destroy();
 }
 
 /** The server has answered that it has no capacity for this now: nothing was done. */
@@ -288,12 +306,21 @@ function tooOld(what: string): Refusal {
 
 const CONNECTS_WITHIN_MS = 5_000;
 
-function makeClient(commands: Commands, { region, endpoint, credentials }: Connection): DynamoClient {
+/** As the AWS client makes its own: many connections, which stay open. Which of the two it uses, its endpoint says. */
+function makeAgents(): Agents {
+  const settings = { keepAlive: true, maxSockets: 50 };
+  return {
+    httpAgent: new (process.getBuiltinModule("node:http").Agent)(settings),
+    httpsAgent: new (process.getBuiltinModule("node:https").Agent)(settings),
+  };
+}
+
+function makeClient(commands: Commands, { region, endpoint, credentials }: Connection, agents: Agents): DynamoClient {
   const { DynamoDBClient } = commands;
   if (DynamoDBClient === undefined) throw tooOld("DynamoDBClient");
   return new DynamoDBClient({
     maxAttempts: 1,
-    requestHandler: { connectionTimeout: CONNECTS_WITHIN_MS },
+    requestHandler: { connectionTimeout: CONNECTS_WITHIN_MS, ...agents },
     ...(region === undefined ? {} : { region }),
     ...(endpoint === undefined ? {} : { endpoint }),
     ...(credentials === undefined ? {} : { credentials }),

@@ -151,6 +151,14 @@ export class Connections<C extends OwnClient> {
     }
   }
 
+  /** Somebody has waited in vain: what is idle may be as dead. It would be tried one by one, and each try would cost the patience of a request. */
+  doubt(): void {
+    for (const connection of this.#idle.splice(0)) {
+      this.#drop(connection);
+      cutOff(connection.client);
+    }
+  }
+
   /** What is under way is waited for; but on a connection that went dead without a word that takes long, and nobody waits for the answer any more. */
   async end(): Promise<void> {
     this.#rest();

@@ -184,7 +184,7 @@ function openOwn(Client: ClientClass, options: object): OwnDatabase {
     call: (name, args, patienceMs) => connections.ask({ call: name, args }, patienceMs),
     run: (text, patienceMs) => connections.ask({ text }, patienceMs),
     listen: (channel, ears) => listenWith(connections.client(), channel, ears),
-    doubt: () => {},
+    doubt: () => connections.doubt(),
     close: async () => {},
     end: () => connections.end(),
   };

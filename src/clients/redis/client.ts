@@ -1,6 +1,6 @@
 // The port behind what a user has: a client of ioredis or of node-redis, or one server of a URL, for which the first of the two that is installed is loaded.
 import { NotSent, type ChannelEars, type Listening, type RedisPort, type Script } from "./port.ts";
-import { type IoredisClient, ioredisOpener, IoredisPort, type OwnPort } from "./ioredis.ts";
+import { type IoredisClient, ioredisOpener, IoredisPort, type Opener, type OwnPort } from "./ioredis.ts";
 import { type NodeRedisClient, nodeRedisOpener, NodeRedisPort } from "./node-redis.ts";
 import type { Server } from "./url.ts";
 
@@ -31,12 +31,17 @@ export function placeOfClient(client: RedisClient): string {
   return typeof host === "string" && typeof port === "number" ? `${host}:${port}` : "the server";
 }
 
-/** Connects at the first use, and again after a break, a doubt or `close`. */
+/**
+ * Connects at the first use, and again after a break, a doubt or `close`. All who ask while it connects wait for the same connection, so that connecting has an end of its
+ * own: a network that swallows everything after the server has accepted would otherwise keep them waiting for good, also when a new connection would work again.
+ */
 export class UrlPort implements RedisPort {
   readonly #server: Server;
   readonly #withClient: "ioredis" | "redis" | undefined;
   #opening: Promise<OwnPort> | undefined;
   #open: OwnPort | undefined;
+  /** Ends what connects now. */
+  #closing = new AbortController();
 
   constructor(server: Server, withClient?: "ioredis" | "redis") {
     this.#server = server;
@@ -63,6 +68,8 @@ export class UrlPort implements RedisPort {
   async close(): Promise<void> {
     const opening = this.#opening;
     this.doubt();
+    this.#closing.abort(new Error("it was closed"));
+    this.#closing = new AbortController();
     await opening?.then((port) => port.end()).catch(() => {}); // it never opened
   }
 
@@ -77,14 +84,12 @@ export class UrlPort implements RedisPort {
     const open = openerOf(this.#withClient);
     if (open === undefined) throw new NothingInstalled(this.#withClient);
     try {
-      return await open(this.#server, CONNECT_WITHIN_MS);
+      return await open(this.#server, CONNECT_WITHIN_MS, this.#closing.signal);
     } catch (cause) {
       throw new NotSent((cause as Error | undefined)?.message ?? String(cause), { cause });
     }
   }
 }
-
-type Opener = NonNullable<ReturnType<typeof ioredisOpener>>;
 
 /** Undefined: neither is installed. */
 function openerOf(withClient: string | undefined): Opener | undefined {

@@ -4,6 +4,7 @@
 // sent once or not at all, and a break is an unknown outcome. A client of the user's may send a request again when it has connected again; scripts can bear that, because a
 // bid, a session and a release are the same when they come twice.
 import { loadPeer } from "../load-peer.ts";
+import { connectedWithin } from "./patience.ts";
 import { bySha, type ChannelEars, type Listening, NotSent, type RedisPort, type Script } from "./port.ts";
 import type { Server } from "./url.ts";
 
@@ -59,7 +60,7 @@ export class IoredisPort implements RedisPort {
 }
 
 /** Connected, or an error that says why not. */
-async function open(server: Server, connectWithinMs: number): Promise<OwnIoredis> {
+async function open(server: Server, connectWithinMs: number, closed: AbortSignal): Promise<OwnIoredis> {
   const client = new (constructorOf(loadPeer("ioredis")))({
     host: server.host,
     port: server.port,
@@ -80,7 +81,7 @@ async function open(server: Server, connectWithinMs: number): Promise<OwnIoredis
   let reason: Error | undefined;
   client.on("error", (error: Error) => (reason ??= error));
   try {
-    await client.connect();
+    await connectedWithin(client.connect(), connectWithinMs, closed, () => client.disconnect());
   } catch (error) {
     client.disconnect();
     throw reason ?? error;
@@ -93,10 +94,13 @@ async function open(server: Server, connectWithinMs: number): Promise<OwnIoredis
 }
 
 /** Undefined if ioredis is not installed. */
-export function ioredisOpener(): ((server: Server, connectWithinMs: number) => Promise<OwnPort>) | undefined {
+export function ioredisOpener(): Opener | undefined {
   if (loadPeer("ioredis") === undefined) return undefined;
-  return async (server, connectWithinMs) => new OwnIoredisPort(await open(server, connectWithinMs));
+  return async (server, connectWithinMs, closed) => new OwnIoredisPort(await open(server, connectWithinMs, closed));
 }
+
+/** Connected and logged in within that time, or a rejection; nothing is left of it then. `closed` ends it earlier. */
+export type Opener = (server: Server, connectWithinMs: number, closed: AbortSignal) => Promise<OwnPort>;
 
 /** A connection that we made. */
 export interface OwnPort extends Omit<RedisPort, "database" | "doubt" | "close"> {

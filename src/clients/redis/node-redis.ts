@@ -1,8 +1,8 @@
 // The port of node-redis (`redis` 5 and 6): around a client that the user made, and for a URL. The rules are those of ioredis.ts.
 import { loadPeer } from "../load-peer.ts";
-import type { OwnPort } from "./ioredis.ts";
+import type { Opener, OwnPort } from "./ioredis.ts";
+import { connectedWithin } from "./patience.ts";
 import { bySha, type ChannelEars, type Listening, NotSent, type RedisPort, type Script } from "./port.ts";
-import type { Server } from "./url.ts";
 
 /** What is used of a client that `createClient` of redis has made. */
 export interface NodeRedisClient {
@@ -53,13 +53,13 @@ export class NodeRedisPort implements RedisPort {
 }
 
 /** Undefined if redis is not installed. */
-export function nodeRedisOpener(): ((server: Server, connectWithinMs: number) => Promise<OwnPort>) | undefined {
+export function nodeRedisOpener(): Opener | undefined {
   const module = loadPeer("redis") as { readonly createClient?: (options: object) => OwnNodeRedis } | undefined;
   const createClient = module?.createClient;
   if (module === undefined) return undefined;
   if (createClient === undefined)
     throw new Error("redis is installed, and has no createClient: version 5 or 6 is needed");
-  return async (server, connectWithinMs) => {
+  return async (server, connectWithinMs, closed) => {
     const client = createClient({
       socket: {
         ...(server.path === undefined ? { host: server.host, port: server.port } : { path: server.path }),
@@ -73,7 +73,7 @@ export function nodeRedisOpener(): ((server: Server, connectWithinMs: number) =>
       disableOfflineQueue: true,
     });
     const port = new OwnNodeRedisPort(client);
-    await client.connect();
+    await connectedWithin(client.connect(), connectWithinMs, closed, () => port.end());
     return port;
   };
 }

@@ -28,6 +28,7 @@ export class ZooKeeperSession {
   #isOver = false;
   #isLeft = false;
   #beating: NodeJS.Timeout | undefined;
+  #beatMs = Infinity;
 
   private constructor(open: Opener, connection: Connection, { sessionId, password, timeoutMs }: Connected) {
     this.#open = open;
@@ -108,17 +109,25 @@ export class ZooKeeperSession {
     this.#end();
   }
 
-  /** Pings in a third of its timeout, and closes a connection over which nothing comes any more. */
-  stayAlive(): void {
-    let heard = -1;
-    this.#beating ??= setInterval(() => {
+  /**
+   * Pings in a third of its timeout, or as often as is asked for, and closes a connection over which nothing came from one ping to the next. Called again, the most frequent
+   * of what was asked for counts.
+   */
+  stayAlive(everyMs: number = Infinity): void {
+    const beatMs = Math.min(everyMs, this.timeoutMs / 3);
+    if (beatMs >= this.#beatMs || this.#isLeft) return;
+    this.#beatMs = beatMs;
+    let [pinged, heard] = [this.#connection, -1];
+    clearInterval(this.#beating);
+    this.#beating = setInterval(() => {
       const connection = this.#connection;
       if (!connection.isOpen) return;
-      if (connection.heard === heard) return connection.close("it has been silent for too long");
-      heard = connection.heard;
+      if (connection === pinged && connection.heard === heard)
+        return connection.close("it has been silent for too long");
+      [pinged, heard] = [connection, connection.heard];
       connection.ping(new AbortController().signal).catch(() => {}); // the next beat finds that nothing was heard
       return undefined;
-    }, this.timeoutMs / 3).unref();
+    }, beatMs).unref();
   }
 
   /** Closes the connection. The session runs out by itself. */

@@ -102,6 +102,8 @@ function bytesOf({ path }: OwnEntry): number {
 /** More sessions than one process opens while the answer to an opening can still matter. */
 const NONCES_REMEMBERED = 1000;
 const ONLOOKER_TIMEOUT_MS = 30_000;
+/** However short the ttl: a server that is busy for a moment is no reason to set every watch anew. */
+const LEAST_BEAT_MS = 1_000;
 const OLDEST = [3, 6] as const;
 
 export class Sessions {
@@ -111,6 +113,8 @@ export class Sessions {
   readonly #held = new Map<string, HeldSession>();
   readonly #nonces = new Recent<string, Session>(NONCES_REMEMBERED);
   #onlooker: Promise<ZooKeeperSession> | undefined;
+  /** How often the onlooker pings: hints come over its connection, and one that went dead without a word keeps a candidate waiting for a name that is free. */
+  #beatMs = Infinity;
   #domain: string | undefined;
   #server: string | undefined;
   #toldTickMs: number | undefined;
@@ -146,6 +150,7 @@ export class Sessions {
       session.leave();
       throw error;
     }
+    this.#beatFor(ttlMs);
     const opened = { id, candidate: spec.candidate, ttlMs, secret };
     this.#nonces.set(spec.nonce, opened);
     return opened;
@@ -243,12 +248,18 @@ export class Sessions {
   async #beginOnlooker(signal: AbortSignal): Promise<ZooKeeperSession> {
     try {
       const session = await this.#client().begin(ONLOOKER_TIMEOUT_MS, signal);
-      session.stayAlive();
+      session.stayAlive(this.#beatMs);
       return session;
     } catch (error) {
       this.#onlooker = undefined;
       throw error;
     }
+  }
+
+  /** Three times in a ttl, as candidates renew: so what went dead is known before a ttl is over. */
+  #beatFor(ttlMs: number): void {
+    this.#beatMs = Math.min(this.#beatMs, Math.max(LEAST_BEAT_MS, ttlMs / 3));
+    void this.#onlooker?.then((session) => session.stayAlive(this.#beatMs)).catch(() => {}); // it will be begun again
   }
 
   /** Each session begins at a server of its own, so that a fleet does not hang on one. */

@@ -260,4 +260,28 @@ describe("a server that goes away", () => {
     await store.close();
     await own.stop();
   });
+
+  it.each(CLIENTS)(
+    "is not waited for without end when it accepts a connection and says nothing more (%s)",
+    async (client) => {
+      let connections = 0;
+      const silent = createServer((socket) => {
+        connections++;
+        socket.on("error", () => {});
+      });
+      await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+      const { port } = silent.address() as { port: number };
+      const store = redis(`redis://127.0.0.1:${port}`, { client });
+      const until = performance.now() + 12_000;
+      while (connections < 2 && performance.now() < until)
+        await store.look([{ name: "x" }], call(AbortSignal.timeout(300)));
+      expect(connections).toBeGreaterThan(1); // the first one was given up
+      const closing = await Promise.race([
+        store.close().then(() => "closed"),
+        new Promise((resolve) => setTimeout(() => resolve("hangs"), 4000)),
+      ]);
+      expect(closing).toBe("closed");
+      silent.close();
+    },
+  );
 });
