@@ -1,4 +1,4 @@
-// What happens to a process while it stands still waits here, and comes all at once when it goes on: timers first, or in order of arrival.
+// Events of a process that stands still wait here, and come all at once when it goes on: timers first, or in order of arrival.
 import { nextChance, type Rng } from "../../base/rng.ts";
 
 export interface DeferredEvent {
@@ -15,12 +15,12 @@ export class Backlog {
     return this.#standstills > 0;
   }
 
-  /** Whether it has stood still only from now on. */
+  /** Returns whether it ran until now. */
   stop(): boolean {
     return this.#standstills++ === 0;
   }
 
-  /** Whether it goes on. */
+  /** Returns whether it goes on. */
   go(): boolean {
     return --this.#standstills === 0;
   }

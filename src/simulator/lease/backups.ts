@@ -1,4 +1,4 @@
-// Old copies of a modelled store. For a failover that forgets: two of them, the older one up to `forgetMs` old. For stale looks: one.
+// Old copies of a modelled store. A failover that forgets needs two of them, the older one up to `forgetMs` old. Stale looks need one.
 import type { Shelf } from "../models/shelf.ts";
 
 export class Backups {
@@ -28,7 +28,7 @@ export class Backups {
 export class StaleCopy {
   #copy: { readonly shelf: Shelf; readonly atMs: number } | undefined;
 
-  /** Of `shelf`, made `staleMs` ago at most. */
+  /** A copy of `shelf` that was made at most `staleMs` ago. */
   of(shelf: Shelf, staleMs: number, nowMs: number): Shelf {
     if (this.#copy === undefined || nowMs - this.#copy.atMs > staleMs)
       this.#copy = { shelf: shelf.copy(), atMs: nowMs };

@@ -1,4 +1,4 @@
-// What a run has really exercised. A hunt that finds nothing because nothing happened is no hunt: it fails below stated minima (minima.ts).
+// What a run has really exercised. A hunt in which nothing happened finds nothing and proves nothing: it fails below stated minima (minima.ts).
 
 import { isWished } from "../../base/errors.ts";
 import type { ConclaveEvent } from "../../lease/events.ts";

@@ -83,7 +83,7 @@ function demoWorld(seed: number): WorldSpec {
 
 const NAMES: Readonly<Record<string, string>> = { "c0.1": "ann", "c1.1": "bob", "c2.1": "cleo" };
 
-/** What matters, in plain words; the rest is left out. */
+/** What matters, in plain words; all other events are left out. */
 function tell(happened: LeaseEvent): readonly DemoLine[] {
   const told = inWords(happened);
   return told === undefined ? [] : [{ atMs: happened.atMs, who: told[0], what: told[1] }];

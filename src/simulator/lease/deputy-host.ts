@@ -1,6 +1,6 @@
 // The renewal thread of one life of one process: plays the worker to the real deputy (lease/deputy.ts). It has the process's clock and its network, but not its
-// main loop: what blocks that loop does not stop it; what stops the process does. Its words lie in `words` as in a port, and are read by the main loop
-// before each of its steps, or when somebody asks whether a term is held.
+// main loop: a blocked loop does not stop it; a stopped process does. Its messages lie in `words` as in a port, and the main loop reads them
+// before each of its steps, or when its user asks whether a term is held.
 import type { Reading } from "../../base/clock.ts";
 import { cloneGraph } from "../../base/clone.ts";
 import { unknown } from "../../base/outcome.ts";
@@ -42,18 +42,18 @@ export interface ThreadParts {
   readonly settings: Settings;
   readonly clock: VirtualClock;
   readonly seed: number;
-  /** The beat of a repeat; undefined where the store takes no notice of them. */
+  /** The beat of a repeat; undefined if the store ignores beats. */
   readonly beat: () => string | undefined;
   /** How late the next timer is. */
   readonly lateMs: () => number;
-  /** There is a word. */
+  /** Is called when there is a word. */
   readonly news: () => void;
 }
 
 /** Timers fire this much after their instant, so that rounding never makes them early. */
 const AFTER_MS = 1e-6;
 
-/** A word, and the errand by which the world knows the request that it answers; 0 if none. */
+/** A word, and the errand by which the world knows the request that it answers; 0 if there is none. */
 interface Said extends Word {
   readonly errand: number;
 }
@@ -105,7 +105,7 @@ export class DeputyHost implements Actor {
     rest(this.#deputy);
   }
 
-  /** The thread ends, and nobody answers what it has not answered. */
+  /** The thread ends, and its open requests get no answer. */
   end(): void {
     this.#isOver = true;
     this.#world.kernel.cancel(this.#wake);
@@ -120,7 +120,7 @@ export class DeputyHost implements Actor {
     for (const happening of this.#backlog.splice(0)) this.#meet(happening);
   }
 
-  /** As the user is told who asks now: by the machine, told all that lies here. Asked on a copy, so that asking changes nothing. */
+  /** What a user who asks now is told: by the machine, after it has heard all words that lie here. A copy is asked, so that asking changes nothing. */
   isHeld(machine: Machine, election: Name, bid: Bid): boolean {
     const now = this.#now();
     if (this.words.length === 0) return isHeld(machine, election, bid, now);
@@ -138,7 +138,7 @@ export class DeputyHost implements Actor {
 
   // ---- what happens to it
 
-  /** Whether the answer was its own. */
+  /** Returns whether the answer was for the thread. */
   hear(errand: number, answer: Kept): boolean {
     const flight = this.#flights.get(errand);
     if (flight === undefined) return false;
@@ -176,7 +176,7 @@ export class DeputyHost implements Actor {
     this.#carryOut(effects, 0, 0);
   }
 
-  /** `ordered`: the errand that the main loop gave to what is sent. `answered`: the errand that was answered. */
+  /** `ordered`: the errand that the main loop gave to the request that is sent. `answered`: the errand that was answered. */
   #carryOut(effects: readonly DeputyEffect[], ordered: number, answered: number): void {
     const { counts } = this.#world;
     for (const effect of effects) {

@@ -1,4 +1,4 @@
-// An election by lease, for those who compare it with the protocols: N candidates of src/lease before one modelled store, whose first leader may crash.
+// An election by lease, for comparison with the protocols: N candidates of src/lease before one modelled store, whose first leader may crash.
 // The same machine, world and invariants as in the hunt; only the spec is written by hand.
 import { nextBetween, nextInteger } from "../../base/rng.ts";
 import type { Fault, LeaseFaultKind } from "./faults.ts";
@@ -16,22 +16,22 @@ export interface LeaseChoices {
   readonly ttlMs: number;
   /** From the signal to the deadline. The renew deadline of Kubernetes is the ttl without it. */
   readonly drainMs: number;
-  /** One way, evenly between the two. */
+  /** The latency of one message, evenly between the two. */
   readonly delayMs: readonly [number, number];
-  /** What is done (crash, pause, cut), and to whom of 1…N; to the leader of that moment, if nobody is named. */
+  /** What is done (crash, pause, cut), and to which of 1…N; to the leader at that instant, if none is named. */
   readonly troubles: readonly {
     readonly kind: LeaseFaultKind;
     readonly atMs: number;
     readonly durationMs: number;
     readonly node?: number | undefined;
   }[];
-  /** When the world may end: as soon after this as somebody leads. */
+  /** When the world may end: as soon after this as a candidate leads. */
   readonly untilMs: number;
 }
 
 /** What became of an election by leases. */
 export interface LeaseElection {
-  /** 1…N: who led last. */
+  /** The number, 1…N, of the candidate that led last. */
   readonly leader: number;
   /** Its token. */
   readonly token: number;

@@ -43,7 +43,7 @@ export function runWorld(spec: WorldSpec, isRecorded: boolean, judgedBy?: readon
   };
 }
 
-/** Where the engine has it: how many lines of stack an error takes down. A machine makes errors by the thousand here, and nobody reads their stacks. */
+/** In engines that have it: how many lines of stack an error records. A machine makes thousands of errors here, and nobody reads their stacks. */
 const stacks = Error as { stackTraceLimit?: number | undefined };
 
 /** An assertion that fails inside a machine is a finding like any other. */

@@ -126,7 +126,7 @@ const BLOWS: Readonly<Record<LeaseFaultKind, (blow: Blow) => Undo>> = {
   },
 };
 
-/** Nothing to undo. */
+/** There is nothing to undo. */
 function once(act: () => void): undefined {
   act();
 }
@@ -138,7 +138,7 @@ function cut({ network }: FaultedWorld, directions: readonly (readonly [from: nu
   };
 }
 
-// The dead cannot be stopped, and a host that stands still starts no new life.
+// A dead process cannot be stopped, and a host that stands still starts no new life.
 
 function pause({ stage, victim }: Blow): Undo {
   if (!victim.isAlive || victim.isClosing) return undefined;
@@ -194,19 +194,19 @@ function close({ stage, victim }: Blow): Undo {
   return () => replace(stage, victim);
 }
 
-/** Whose term it is is decided now, and the store hears of it later: by then another may lead. */
+/** The term is chosen now, and the store hears of the request later: by then another may lead. */
 function ask({ stage: { store }, election, amountMs }: Blow): Undo {
   const request = store.requests.ask(election);
   return amountMs < 0 ? request : once(() => request?.());
 }
 
-/** Likewise. Whom it names may lead already, or be dead. */
+/** The term is chosen now, too. The candidate that it names may lead already, or be dead. */
 function invite({ stage: { store }, election, amountMs }: Blow): Undo {
   const invitation = store.requests.invite(election);
   return amountMs < 0 ? invitation : once(() => invitation?.());
 }
 
-/** The copy ends as a machine that is switched off. */
+/** The copy ends like a machine that is switched off. */
 function clone({ stage, victim }: Blow): Undo {
   if (!victim.isAlive || victim.isPaused || victim.isClosing) return undefined;
   if (victim.holdsAny()) stage.counts.clonesWhileHeld++;

@@ -14,13 +14,13 @@ export interface RequestMessage {
   readonly who: Who;
   readonly errand: number;
   readonly request: Request;
-  /** In true time, so that a store can be late on purpose. */
+  /** The instant in true time, so that a store can be late on purpose. */
   readonly sentAtMs: number;
-  /** The caller has stopped waiting. Nothing is recalled; the store may commit it yet. Only counted. */
+  /** The caller has stopped waiting. The request is not recalled, and the store may still apply it. This is only counted. */
   isGivenUp: boolean;
 }
 
-/** To one life of a process: a later one at the same address does not know the errand. */
+/** Is sent to one life of a process: a later life at the same address does not know the errand. */
 export interface AnswerMessage {
   readonly kind: "answer";
   readonly who: Who;

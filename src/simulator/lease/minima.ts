@@ -1,5 +1,5 @@
-// What a hunt of leases must really have exercised, for every thousand seeds: about half of what it does exercise. A hunt below that has gone blind, and
-// its silence proves nothing.
+// What a hunt of leases must really have exercised, for every thousand seeds: about half of what it does exercise. A hunt below that has become useless, and
+// that it finds nothing proves nothing.
 import type { CountName, Counts } from "./counts.ts";
 
 const MINIMA_PER_THOUSAND: Partial<Record<CountName, number>> = {

@@ -1,5 +1,5 @@
-// The nemesis carries out a schedule of faults: begins each at its time and ends it at its time, or when calm comes. What a fault does is the
-// world's business (`Victims`); the schedule is data (faults.ts), so this works for any world that has processes and a network.
+// The nemesis carries out a schedule of faults: begins each at its time and ends it at its time, or when calm comes. The world (`Victims`) says what a fault
+// does; the schedule is data (faults.ts), so this works for any world that has processes and a network.
 import type { Fault } from "./faults.ts";
 import type { Actor, Kernel, KernelEvent } from "../kernel/kernel.ts";
 
@@ -12,7 +12,7 @@ export class Nemesis implements Actor {
   readonly #kernel: Kernel;
   readonly #victims: Victims;
   readonly #calmAtMs: number;
-  /** Faults whose time has come and who wait for an election. */
+  /** Faults whose time has come and that wait for an election. */
   readonly #waiting: Fault[] = [];
 
   constructor(kernel: Kernel, victims: Victims, calmAtMs: number) {
@@ -25,7 +25,7 @@ export class Nemesis implements Actor {
     for (const fault of faults) this.#kernel.schedule(fault.atMs, this, "begin", fault.index, fault);
   }
 
-  /** Somebody was elected: what waited for that strikes, in an event of its own. */
+  /** A candidate was elected: faults that waited for that strike, each in an event of its own. */
   notice(election: number): void {
     for (const fault of this.#waiting.filter((waiting) => waiting.election === election)) {
       this.#waiting.splice(this.#waiting.indexOf(fault), 1);

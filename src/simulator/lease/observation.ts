@@ -1,5 +1,5 @@
-// What invariants get to see: facts about a run, in the order in which they happened. An invariant is judged by these and by two questions
-// that it may ask at any time (`Probes`); it never looks into a machine's books.
+// What invariants get to see: facts about a run, in the order in which they happened. An invariant judges by these and by two questions
+// that it may ask at any time (`Probes`); it never looks into a machine's state.
 import type { Reading } from "../../base/clock.ts";
 import type { LossReason } from "../../base/errors.ts";
 import type { Bid, Invitation, MemoWrite, Name, Token } from "../../lease/exchange.ts";
@@ -69,7 +69,7 @@ export type Observation =
     }
   /** The work of a term has ended. */
   | { readonly type: "settled"; readonly atMs: number; readonly who: Who; readonly election: Name }
-  /** Does not want to lead any more, for now. */
+  /** The candidate does not want to lead any more, for now. */
   | { readonly type: "withdrew"; readonly atMs: number; readonly who: Who; readonly election: Name }
   /** The main loop of a process with a renewal thread has shown that it turns. */
   | { readonly type: "turned"; readonly atMs: number; readonly who: Who; readonly now: Reading }
@@ -86,7 +86,7 @@ export type Observation =
   | { readonly type: "asked"; readonly atMs: number; readonly election: Name; readonly token: Token }
   /** A store has heard an invitation, and passes it on. */
   | { readonly type: "invited"; readonly atMs: number; readonly election: Name; readonly invitation: Invitation }
-  /** Somebody went past the rules of the store: what was granted before may end early. */
+  /** Somebody went past the rules of the store: terms that were granted before may end early. */
   | { readonly type: "meddled"; readonly atMs: number; readonly act: Meddling; readonly election: Name | undefined }
   /** Its machine has closed: nothing is wanted or held any more. */
   | { readonly type: "closed"; readonly atMs: number; readonly who: Who }

@@ -30,13 +30,13 @@ export interface ProcessLife {
   readonly settings: Settings;
   readonly clock: VirtualClock;
   readonly rng: Rng;
-  /** Of the process that it is a copy of. */
+  /** The machine of the process that it is a copy of. */
   readonly machine?: Machine;
 }
 
 export interface Awaited {
   readonly message: RequestMessage;
-  /** On the mono hand. */
+  /** The instant on the mono hand. */
   readonly dueAt: number;
   timer: KernelEvent;
 }

@@ -1,4 +1,4 @@
-// One life of one process: plays the Node host to the real lease machine. Carries out its effects, answers each call exactly once (`unknown`
+// One life of one process: plays the Node host to the real lease machine. It carries out the machine's effects, answers each call exactly once (`unknown`
 // when the time is up), ticks when `nextWake` says so, a little late, and hands terms to the simulated user (work.ts).
 import type { Reading } from "../../base/clock.ts";
 import { cloneGraph } from "../../base/clone.ts";
@@ -152,7 +152,7 @@ export class LeaseProcess implements Actor, Node, WorkHost {
     this.#step(input);
   }
 
-  /** What a store has refused for good is tried again by people who have mended something. */
+  /** After a refusal for good, people mend something and try again. */
   #failed(): void {
     const { counts, kernel } = this.#world;
     counts.failures++;

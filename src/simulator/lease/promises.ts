@@ -12,7 +12,7 @@ export function promisesOf(spec: WorldSpec): Promises {
     takesTurns: holdsPerKeep !== undefined,
     keepProves,
     proofWithinMs,
-    extraMarginMs: spec.store.extraMarginMs, // declared before or with the opening, and owed in either case
+    extraMarginMs: spec.store.extraMarginMs, // declared before the opening or with it, and owed in either case
     rho: spec.rho,
     ttlMaxMs: ttlMaxMs(spec),
     candidates: spec.candidates,

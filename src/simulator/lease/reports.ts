@@ -1,4 +1,4 @@
-// What the machine of one life reports, taken to whom it concerns: the trace, the counts, the invariants, and the simulated user.
+// Takes what the machine of one life reports to those whom it concerns: the trace, the counts, the invariants, and the simulated user.
 import type { Reading } from "../../base/clock.ts";
 import type { ConclaveEvent } from "../../lease/events.ts";
 import { countEvent, countTerm } from "./counts.ts";

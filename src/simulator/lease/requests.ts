@@ -1,6 +1,6 @@
-// Requests to hand over, as somebody with a command line makes them: a token that was seen to lead, sent to the store now or much later. What the store does with
-// one is the shelf's affair. A store may keep requests where a grant does not reach them (`showsOldRequests`): then it shows the last one to the present
-// holder, and the holder must find out by itself that it is not meant.
+// Requests to hand over, as an operator makes them: a token that was seen to lead, sent to the store now or much later. The shelf says what the store does with
+// a request. A store may keep requests where a grant does not reach them (`showsOldRequests`): then it shows the last one to the present
+// holder, and the holder must find out by itself that another term is meant.
 import { nextChance, nextOf, type Rng } from "../../base/rng.ts";
 import type { Hold, Kept, Name, Session, SessionSpec, Token } from "../../lease/exchange.ts";
 import type { Answer, Request } from "../../lease/state.ts";
@@ -50,7 +50,7 @@ export class Requests {
     if ("nonce" in session) this.#candidates.add(session.candidate);
   }
 
-  /** Somebody has seen the latest term of `name`, or one of those before it. What comes back lets the request arrive; undefined if there was none. */
+  /** Somebody has seen the latest term of `name`, or one of those before it. Returns a function that lets the request arrive; undefined if there was no term. */
   ask(name: Name): (() => void) | undefined {
     const token = this.#draw(name, 0.4);
     if (token === undefined) return undefined;

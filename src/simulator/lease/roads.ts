@@ -14,7 +14,7 @@ interface Way {
 export class Roads {
   readonly #world: LeaseSurroundings;
   readonly #relays: boolean;
-  /** That a keep comes by another connection than the one before it. */
+  /** The chance that a keep comes by another connection than the one before it. */
   readonly #chance: number;
   readonly #ways = new Map<string, Way>();
 
@@ -36,7 +36,7 @@ export class Roads {
     return heardAt;
   }
 
-  /** The answer says by which road it comes. */
+  /** Adds to the answer by which road it comes. */
   named(kept: Kept): Kept {
     const way = kept.kind === "kept" ? this.#ways.get(kept.session.id) : undefined;
     return way === undefined ? kept : ({ ...kept, road: `${way.road}` } as Kept);

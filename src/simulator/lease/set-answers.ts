@@ -10,7 +10,7 @@ export const NOT_READY: Refused = {
   retryable: true,
 };
 
-/** No more than was wished. */
+/** Answers no more than was wished. */
 export function asWished(kept: Kept, wish: KeepWish): Kept {
   if (kept.kind !== "kept") return kept;
   const { kind, session, unsure, asked, witness, met, road } = kept;
@@ -25,7 +25,7 @@ export function withMet(kept: Kept, session: Session | SessionSpec, store: Store
   return { ...kept, met: { server: "simulated", extraMarginMs: store.extraMarginMs } };
 }
 
-/** As if the session and all its holds had been renewed. */
+/** The answer as if the session and all its holds had been renewed. */
 export function pretended(session: Session): Kept {
   return { kind: "kept", session, lost: [], unsure: [], strays: [] };
 }

@@ -45,7 +45,7 @@ export interface CandidateSpec {
   readonly work: WorkSpec;
   /** The machine that it runs on. */
   readonly node?: string | undefined;
-  /** Nobody starts here: the slot is kept for a copy of the process in that slot. */
+  /** No process starts here: the slot is kept for a copy of the process in that slot. */
   readonly spareOf?: number | undefined;
 }
 
@@ -57,9 +57,9 @@ export interface WorkSpec {
   readonly isCareless: boolean;
   readonly overstayChance: number;
   readonly overstayMaxMs: number;
-  /** Of each write: memos are written beside it. */
+  /** The chance, for each write, that memos are written beside it. */
   readonly memoChance?: number | undefined;
-  /** Of each write: one of these nodes is banned beside it, or the ban of one is lifted. */
+  /** The chance, for each write, that one of these nodes is banned beside it, or its ban is lifted. */
   readonly bans?: { readonly chance: number; readonly nodes: readonly string[] } | undefined;
 }
 
@@ -93,9 +93,9 @@ export interface StoreSpec {
   readonly weakKeeps?: boolean | undefined;
   /** Declared: so many holds are enough for one keep, and the others take turns. */
   readonly holdsPerKeep?: number | undefined;
-  /** Refuses a request without applying it. */
+  /** The chance that a request is refused without being applied. */
   readonly refuseChance: number;
-  /** Refuses a request without applying it, as what trying again cannot help. */
+  /** The chance that a request is refused without being applied, with an error that trying again cannot help. */
   readonly refuseForGoodChance: number;
   /** A keep that is served much later than this after its send is answered, and renews nothing; declared. Infinity: it always renews. */
   readonly proofWithinMs: number;
@@ -103,7 +103,7 @@ export interface StoreSpec {
   readonly isFenced: boolean;
   /** A failover that forgets brings it back as another store, with tokens of another domain. */
   readonly movesDomain: boolean;
-  /** For so long after a session has run out its seats are nobody's, and not to be had. */
+  /** For so long after a session has run out, nobody holds its seats and nobody can get them. */
   readonly lockDelayMs: number;
   /** Ends what has run out before it serves a request, or only when its own timer comes. */
   readonly isPunctual: boolean;
@@ -113,7 +113,7 @@ export interface StoreSpec {
   readonly refusesClones?: boolean | undefined;
 }
 
-/** A race without weaknesses, as `sqlite:` and `postgres:` keep it; whose clock it reads is the world's affair. */
+/** A race without weaknesses, as `sqlite:` and `postgres:` keep it; the world says whose clock it reads. */
 export const CALM_STORE: Omit<StoreSpec, "clock"> = {
   shape: "race",
   judge: "taker",

@@ -1,4 +1,5 @@
-// The beats of one life of one process: stamps its keeps where the store refuses clones (lease/beats.ts). Drawn from a stream of its own, so that nothing else shifts.
+// The beats of one life of one process: stamps its keeps if the store refuses clones (lease/beats.ts). They are drawn from a stream of their own, so
+// that other draws stay the same.
 import { nextUint32, type Rng } from "../../base/rng.ts";
 import { stampKeep } from "../../lease/beats.ts";
 import type { Machine, Request } from "../../lease/state.ts";
@@ -12,7 +13,7 @@ export class Stamps {
     this.#rng = rng;
   }
 
-  /** Undefined where the store takes no notice of beats. */
+  /** Undefined if the store ignores beats. */
   fresh(): string | undefined {
     if (this.#machine.settings.guarantee.refusesClones !== true) return undefined;
     return [0, 1].map(() => nextUint32(this.#rng).toString(16).padStart(8, "0")).join("-");

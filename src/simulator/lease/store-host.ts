@@ -1,5 +1,5 @@
-// The store as a node: a modelled shelf behind a network, with a clock of its own and the weaknesses that the world gave it. What it promises in
-// spite of them is declared in `guaranteeOf` (guarantees.ts); it keeps that, except when somebody meddles, which it reports.
+// The store as a node: a modelled shelf behind a network, with a clock of its own and the weaknesses that the world gave it. `guaranteeOf` (guarantees.ts) declares what it promises in
+// spite of them. It keeps that, except when somebody meddles, which it reports.
 //
 //   late        ends sessions later than their ttl, within `lateMaxMs`; never earlier than `extraMarginMs` before it
 //   relays      answers a keep before the judge has heard of it: the judge counts from the keep before (`previous-send`), if that came by the same road
@@ -146,7 +146,7 @@ export class StoreHost implements Actor, Node {
     }
   }
 
-  /** So late that its sender, by the slowest clock, knows that it proves nothing. */
+  /** So late that its sender, by the slowest clock, knows that the answer proves nothing. */
   #isUnproven({ session }: Extract<Request, { method: "keep" }>, sentAtMs: number): boolean {
     const { judge, proofWithinMs } = this.#spec;
     if (judge === "taker" || judge === "kernel" || !("id" in session) || !this.#touchedAt.has(session.id)) return false;

@@ -28,7 +28,7 @@ export function streamOf(seed: number, part: keyof typeof STREAMS): Rng {
   return createRng(seed, STREAMS[part]);
 }
 
-/** Each life of each process has its own luck. */
+/** Each life of each process draws from its own stream. */
 export function streamOfLife(seed: number, slot: number, life: number): Rng {
   return createRng(seed, 1000 + slot * 1000 + life);
 }
