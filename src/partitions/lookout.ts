@@ -2,6 +2,7 @@
 // somebody was granted a seat proves that earlier sessions of it are over, whoever shows it.
 import type { Clock } from "../base/clock.ts";
 import { ConclaveError } from "../base/errors.ts";
+import { noAnswerTo } from "../base/outcome.ts";
 import { exchange } from "../election/ask.ts";
 import { Watches } from "../election/watches.ts";
 import type { Memo, Name, Seat, Store } from "../stores/contract.ts";
@@ -125,5 +126,5 @@ function failure(what: string, answer: { readonly kind: string }): ConclaveError
     return new ConclaveError(code, message, { retryable, cause });
   }
   const cause = "cause" in answer ? answer.cause : undefined;
-  return new ConclaveError("STORE_TIMEOUT", `no answer to ${what}`, { cause });
+  return new ConclaveError("STORE_TIMEOUT", noAnswerTo(what, cause), { cause });
 }
