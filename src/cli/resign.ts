@@ -180,9 +180,13 @@ function tokenOf({ candidate, token, domain, bid }: Holder, store: Store): Token
 function errorOf(outcome: Refused | Unknown, what: string): ConclaveError {
   if (outcome.kind === "refused")
     return new ConclaveError(outcome.code, outcome.message, { retryable: outcome.retryable, cause: outcome.cause });
-  return new ConclaveError("STORE_TIMEOUT", `${noAnswerTo(what, outcome.cause)}; it may or may not have been applied.`, {
-    cause: outcome.cause,
-  });
+  return new ConclaveError(
+    "STORE_TIMEOUT",
+    `${noAnswerTo(what, outcome.cause)}; it may or may not have been applied.`,
+    {
+      cause: outcome.cause,
+    },
+  );
 }
 
 function asJson(election: string, { outcome, asked, leader }: Result): string {

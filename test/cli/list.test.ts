@@ -96,7 +96,9 @@ it("a store that refuses is told with its own code, and with what to do", PATIEN
   const denied = (databases().urls[0] ?? "").replace(/\/\/[^@]*@/, "//nobody:wrong@");
   const { code, stdout, stderr } = await cli.run(["list", "--store", denied]);
   expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
-  expect(stderr).toMatch(/conclave list: STORE_DENIED: postgres: .*does not accept this user or password.*Check the URL/);
+  expect(stderr).toMatch(
+    /conclave list: STORE_DENIED: postgres: .*does not accept this user or password.*Check the URL/,
+  );
 });
 
 it("memory lists what was claimed in this process", async () => {
