@@ -133,6 +133,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "src/fencing/index",
     "src/drivers",
     "src/stores",
+    "src/base/outcome", // how a request without an answer is told
     "src/base/url",
     "src/simulator/index",
     "src/protocols/index",

@@ -17,3 +17,13 @@ function hint(key: string, known: readonly string[]): string {
   if (near !== undefined) return `; did you mean ${near}?`;
   return known.length > LISTED ? "" : `: ${known.join(", ")} ${known.length === 1 ? "is" : "are"}`;
 }
+
+/**
+ * The same for the settings of a URL that may have settings of other programs in it, too: only what begins like one of ours is judged.
+ * @param known with their prefix, conclave_…
+ */
+export function problemsOfSettings(settings: Iterable<string>, known: readonly string[]): string[] {
+  return [...new Set(settings)]
+    .filter((key) => /^conclave_/i.test(key) && !known.includes(key))
+    .map((key) => `${JSON.stringify(key)} is not a setting of it: ${known.join(", ")} are`);
+}

@@ -40,3 +40,14 @@ export function askedOnce(message: string): string {
 export function unknown(cause: unknown): Unknown {
   return { kind: "unknown", cause };
 }
+
+/** How `ask` says that its time has passed. */
+const LATE = /^no answer within (\d+ ms)$/;
+
+/** "no answer to a renewal within 3000 ms", or with the words of the client or server that explain it: they are often all that shows a wrong address or port. */
+export function noAnswerTo(what: string, cause: unknown): string {
+  const said = cause instanceof Error ? (cause.message.split("\n")[0] ?? "").trim() : "";
+  const late = LATE.exec(said)?.[1];
+  if (late !== undefined) return `no answer to ${what} within ${late}`;
+  return `no answer to ${what}${said === "" ? "" : ` (${said.length > 200 ? `${said.slice(0, 199)}…` : said})`}`;
+}

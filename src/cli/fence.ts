@@ -18,11 +18,11 @@ that signed it, or close the way it came, first; and make sure that no leader ol
 Doing either twice is doing it once.
 
   --guard URL       where the guard is:
-                      sqlite:FILE       sqliteFence() in this database; RESOURCE is what it was told to guard
+                      sqlite:FILE       sqliteFence() in this database; RESOURCE is what it guards
                       file:FOLDER       fileFence(FOLDER, RESOURCE)
                       etcd://HOST       etcdFence(URL)
-                      postgres://HOST/  postgresFence() in this database; the user may read and write its table
-                      redis://HOST      redisFence() on this server; its tokens come from another store
+                      postgres://HOST/  postgresFence() in this database
+                      redis://HOST      redisFence() on this server
   --table NAME      the guard's table, if it is not conclave_fence; for sqlite: and postgres:
   --prefix PREFIX   what the guard's keys begin with, if it is not the usual one; for etcd: and redis:
   --from DOMAIN     adopt: the domain that the guard knows now; refused if it knows another one
@@ -30,7 +30,7 @@ Doing either twice is doing it once.
   --domain DOMAIN   lower: the domain that the guard knows
   --from VALUE      lower: the value that the guard knows now, as TOKEN_STALE names it; refused if it knows a greater one
   --to VALUE        lower: one less than the token of the present leader (conclave leader NAME shows it), so that this leader goes on
-  --json            one JSON object: {"resource", "place", "changed", "from": {"domain", "value"}, "to": {"domain", "value"}}
+  --json            one JSON object: {"resource", "place", "changed", "from": {"domain", "value"}, "to": {"domain", "value"}};
                     value is the greatest token met of that domain as decimal text, or null
 
 Guards in memory, and durableFence, belong to the process that guards: call adopt there, with { domain, from, to } to lower.

@@ -1,4 +1,5 @@
 // `conclave list`: the elections that a store knows of, and who leads each. Looks, and so hints.
+import { askedOnce, noAnswerTo } from "../base/outcome.ts";
 import { ConclaveError, createCandidate, isConclaveError, type Leader, type Store } from "../index.ts";
 import type { ListedNames, ListsNames } from "../stores/contract.ts";
 import { type MarkedSchedule, schedulesOf } from "../schedule/admin.ts";
@@ -146,7 +147,11 @@ async function namesOf(
   store: Store & Partial<ListsNames>,
   most: number,
 ): Promise<Extract<ListedNames, { kind: "listed" }>> {
-  if (missingFile(store) !== undefined) return { kind: "listed", names: [], isWhole: true };
+  const missing = missingFile(store);
+  if (missing !== undefined) {
+    process.stderr.write(`conclave list: there is no file ${missing} yet\n`);
+    return { kind: "listed", names: [], isWhole: true };
+  }
   if (store.listNames === undefined)
     throw new ConclaveError(
       "STORE_UNSUPPORTED",
@@ -154,15 +159,14 @@ async function namesOf(
     );
   const listed = await store.listNames(most, { signal: AbortSignal.timeout(WITHIN_MS), sentAtMs: 0 });
   if (listed.kind === "listed") return listed;
-  throw isConclaveError(listed.cause)
-    ? listed.cause
-    : new ConclaveError("STORE_UNREACHABLE", `the elections could not be listed: ${reasonOf(listed.cause)}`, {
-        cause: listed.cause,
-      });
-}
-
-function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
+  const { cause } = listed;
+  if (listed.kind === "refused") {
+    const { code, message, retryable } = listed;
+    throw new ConclaveError(code, askedOnce(message), { retryable, cause });
+  }
+  if (isConclaveError(cause)) throw cause;
+  const message = `${store.guarantee.store}: ${noAnswerTo("a list of the elections", cause)}. Try again.`;
+  throw new ConclaveError("STORE_TIMEOUT", message, { cause });
 }
 
 async function leadersOf(store: Store, names: readonly string[]): Promise<Led> {

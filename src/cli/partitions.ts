@@ -28,7 +28,7 @@ ${STORE_HELP}
                 "revoked", "transfers"}, with --leads also "leads"
 
 Exit codes: 0 it is so, or is asked for; 1 there is no such group or member, or the demo has shown
-what must not be; 2 not understood; 3 the store did not answer or cannot do it.
+what must not be; 2 not understood; 3 the store did not answer or cannot do it; 130 the demo was interrupted.
 `;
 
 const WITHIN_MS = 10_000;

@@ -1,5 +1,6 @@
 // `conclave resign NAME`: asks the leader of one term to hand over, and waits until that term leads no longer. The request names the token of that term, so
 // that it cannot end the next one, however late it arrives. It ends nothing by itself: the leader's work drains first, and only then the store is told.
+import { noAnswerTo } from "../base/outcome.ts";
 import { ConclaveError, createCandidate, type Election, isConclaveError, type Leader, type Store } from "../index.ts";
 import type { AsksToLeave, Call, Holder, Refused, Token, Unknown } from "../stores/contract.ts";
 import { NO, UsageError, YES } from "./command.ts";
@@ -179,9 +180,13 @@ function tokenOf({ candidate, token, domain, bid }: Holder, store: Store): Token
 function errorOf(outcome: Refused | Unknown, what: string): ConclaveError {
   if (outcome.kind === "refused")
     return new ConclaveError(outcome.code, outcome.message, { retryable: outcome.retryable, cause: outcome.cause });
-  return new ConclaveError("STORE_TIMEOUT", `no answer to ${what}; it may or may not have been applied.`, {
-    cause: outcome.cause,
-  });
+  return new ConclaveError(
+    "STORE_TIMEOUT",
+    `${noAnswerTo(what, outcome.cause)}; it may or may not have been applied.`,
+    {
+      cause: outcome.cause,
+    },
+  );
 }
 
 function asJson(election: string, { outcome, asked, leader }: Result): string {

@@ -5,7 +5,6 @@
 // that finds nothing because nothing happened is no hunt.
 //
 // Exit codes: 0 nothing was broken, 1 something was, or too little was exercised, 2 the command was not understood, 130 interrupted.
-import { parseArgs } from "node:util";
 import {
   addCounts,
   addTallies,
@@ -26,6 +25,7 @@ import {
 import { wholeNumber } from "./sim-options.ts";
 import { progressOf, shareOut } from "./sim-pool.ts";
 import { tellTrace } from "./sim-report.ts";
+import { readFlags } from "./flags.ts";
 
 export const HUNT_HELP: string = `hunting: conclave sim --hunt [NAME…] [options]
   NAME                 lease, schedule, failover, partitions, stonith, a protocol, "protocols", or "all" (default)
@@ -58,7 +58,7 @@ interface HuntRequest {
 }
 
 export async function runHunt(args: readonly string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = readFlags({
     args: [...args],
     options: OPTIONS,
     strict: true,

@@ -1,8 +1,8 @@
 // `conclave sim kafka`: the story of Kafka's controller, told in messages and seconds (docs/KAFKA.md). Simulated time; the same arguments print the same bytes.
-import { parseArgs } from "node:util";
 import { type Cost, KAFKA_PLAN, type KafkaPlan, type KafkaRow, kafkaStories, parseMs } from "../simulator/index.ts";
 import { wholeNumber } from "./sim-options.ts";
 import { fit } from "./words.ts";
+import { readFlags } from "./flags.ts";
 
 export const KAFKA_HELP: string = `kafka: how a cluster replaces its controller: the race for /controller, a queue, KRaft, conclave/partitions
   --brokers N            default ${KAFKA_PLAN.brokers}
@@ -44,7 +44,7 @@ const NAMES: Readonly<Record<KafkaRow["story"], string>> = {
 const MANY = 2_000_000;
 
 export function runKafka(args: readonly string[]): number {
-  const { values } = parseArgs({ args: [...args], options: OPTIONS, strict: true, allowPositionals: false });
+  const { values } = readFlags({ args: [...args], options: OPTIONS, strict: true, allowPositionals: false });
   const count = (option: keyof typeof values, usual: number): number =>
     values[option] === undefined ? usual : wholeNumber(option, values[option], 0);
   const duration = (option: keyof typeof values, usual: number): number =>

@@ -1,9 +1,9 @@
 // `conclave sim lease`: an election by lease, in the form of the other protocols. Requests to the store and its answers are the messages; the term is
 // the fencing token.
-import { parseArgs } from "node:util";
 import { electByLease, formatEvent, type LeaseChoices, parseMs } from "../simulator/index.ts";
 import { readCut, readIds, wholeNumber } from "./sim-options.ts";
 import { tellSamples } from "./sim-swarm.ts";
+import { readFlags } from "./flags.ts";
 
 export const LEASE_HELP: string = `lease: candidates of the lease machine before one modelled store; the term is the fencing token
   --nodes (default 3, at most 60), --seed, --seeds, --json, --csv, --crash as above
@@ -28,7 +28,7 @@ const OPTIONS = {
 } as const;
 
 export async function runLease(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({ args: [...args], options: OPTIONS, strict: true, allowPositionals: false });
+  const { values } = readFlags({ args: [...args], options: OPTIONS, strict: true, allowPositionals: false });
   if (values.help) {
     process.stdout.write(LEASE_HELP);
     return 0;

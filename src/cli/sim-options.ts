@@ -1,5 +1,4 @@
 // What `conclave sim PROTOCOL` was asked: words → a complete spec. Nothing runs here; a word that cannot be understood is a RangeError with a sentence.
-import { parseArgs } from "node:util";
 import { type Parameter, type NodeSetting } from "../protocols/index.ts";
 import {
   checkIds,
@@ -19,6 +18,7 @@ import {
   type AnySubject,
   subjectNamed,
 } from "../simulator/index.ts";
+import { readFlags } from "./flags.ts";
 
 export interface SimRequest {
   readonly subject: AnySubject;
@@ -67,7 +67,7 @@ export function readRequest(name: string, args: readonly string[]): SimRequest {
       [flagOf(parameter), { type: typeof value === "boolean" ? "boolean" : "string" } as const] as const,
   );
   const options = { ...Object.fromEntries(own), ...COMMON };
-  const { values } = parseArgs({
+  const { values } = readFlags({
     args: [...args],
     options,
     strict: true,

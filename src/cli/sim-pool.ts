@@ -9,9 +9,11 @@ import type { HuntOrder, HuntReport, Sample, SampleOrder } from "../simulator/in
 const PORTION = 50;
 const THREAD = "dist/cli/sim-worker.js";
 
+const ABORTED = Symbol("aborted");
+
 type AnswerTo<Order> = Order extends HuntOrder ? HuntReport : readonly Sample[];
 
-/** Cuts an order into portions and has each carried out. Portions that are under way when `signal` aborts are finished. */
+/** Cuts an order into portions and has each carried out. When `signal` aborts, portions that are under way are dropped: a slow one may take half a minute. */
 export async function shareOut<Order extends SampleOrder | HuntOrder>(
   order: Order,
   onAnswer: (answer: AnswerTo<Order>, portion: number) => void,
@@ -22,16 +24,23 @@ export async function shareOut<Order extends SampleOrder | HuntOrder>(
     fromSeed: order.fromSeed + index * PORTION,
     count: Math.min(PORTION, order.count - index * PORTION),
   }));
+  if (signal?.aborted === true) return;
   let next = 0;
   const threads = Array.from(
     { length: Math.min(availableParallelism(), portions.length) },
     () => new Worker(threadFile()),
   );
+  const aborted = new Promise<typeof ABORTED>((resolve) => {
+    signal?.addEventListener("abort", () => resolve(ABORTED), { once: true });
+  });
   try {
     await Promise.all(
       threads.map(async (thread) => {
-        for (let index = next++; index < portions.length && signal?.aborted !== true; index = next++)
-          onAnswer((await ask(thread, portions[index])) as AnswerTo<Order>, index);
+        for (let index = next++; index < portions.length; index = next++) {
+          const answer = await Promise.race([ask(thread, portions[index]), aborted]);
+          if (answer === ABORTED) return;
+          onAnswer(answer as AnswerTo<Order>, index);
+        }
       }),
     );
   } finally {

@@ -3,7 +3,6 @@
 //
 // Exit codes: 0 nothing was broken, 1 an invariant was, or an expectation of the scenario is not true, 2 the command was not understood.
 import { readFileSync } from "node:fs";
-import { parseArgs } from "node:util";
 import {
   eventAsJson,
   playScenario,
@@ -14,14 +13,15 @@ import {
   type TraceEvent,
 } from "../simulator/index.ts";
 import { HUNT_HELP, runHunt } from "./sim-hunt.ts";
-import type { Context } from "./command.ts";
+import { type Context, UsageError } from "./command.ts";
+import { readFlags } from "./flags.ts";
 import { runExercise } from "./sim-exercises.ts";
 import { KAFKA_HELP, runKafka } from "./sim-kafka.ts";
 import { LEASE_HELP, runLease } from "./sim-lease.ts";
 import { flagOf, readRequest, type SimRequest, wholeNumber } from "./sim-options.ts";
 import { tellRun } from "./sim-report.ts";
 import { tellSamples } from "./sim-swarm.ts";
-import { fit } from "./words.ts";
+import { didYouMean, fit, nearest } from "./words.ts";
 
 export const help: string = `usage: conclave sim PROTOCOL [options]
        conclave sim --hunt [NAME…] [--seed S] [--seeds N]
@@ -31,29 +31,37 @@ export const help: string = `usage: conclave sim PROTOCOL [options]
 
 PROTOCOL is one of: ${protocolNames()}.
 
-  --nodes N            members 1…N (default 5)          --seed S       another run (default 1); the same seed prints the same bytes
-  --ring 3,1,2         clockwise order                  --attr 3:80,1:20   attributes, for protocols that elect by them
-  --initiators 1,3     who begins; "all"                --detect 1     who notices first that the old leader is dead, and begins
-  --leader 5           who led before                   --crash 7      down from the start; may be repeated, or 6,7
-  --partition 1,2/3,4,5@50ms-900ms                      also one, majority, minority-third, majorities-ring, bridge, primaries, random-halves, 1>2
-  --latency 10ms       5ms-15ms, exp:2ms+8ms, lan, wan  --disk 1ms     how long a disk write takes
-  --loss 10%  --duplicate 5%                            of messages
-  --writes 40ms        leaders write to a resource      --no-fence     which does not compare tokens
+  --nodes N            members 1…N (default 5)
+  --seed S             another run (default 1); the same seed prints the same bytes
+  --ring 3,1,2         their order in the ring, clockwise
+  --attr 3:80,1:20     attributes, for protocols that elect by them
+  --initiators 1,3     the nodes that begin an election; or "all"
+  --detect 1           the node that notices first that the old leader is dead, and begins
+  --leader 5           the node that led before
+  --crash 7            a node that is down from the start; may be repeated, or 6,7
+  --partition 1,2/3,4,5@50ms-900ms
+                       a cut between these groups, from and until when; or one, majority, minority-third, majorities-ring, bridge, primaries, random-halves, 1>2
+  --latency 10ms       of messages; also 5ms-15ms, exp:2ms+8ms, lan, wan
+  --disk 1ms           how long a disk write takes
+  --loss 10%           of messages
+  --duplicate 5%       of messages
+  --writes 40ms        leaders write to a resource, so often
+  --no-fence           that resource does not compare tokens
   --max 60s            stop a run that does not end; what must hold at rest is not judged then
 
-  --seeds 10000        so many seeds from S on, on all cores: times, messages, split votes, failing seeds with their replay command
-  --csv                with --seeds: one line a seed; an empty cell: nobody, or never
+  --seeds 10000        so many seeds from S on, on all cores: times, messages, split votes, and the command that replays each seed that failed
+  --csv                with --seeds: one line for each seed; a cell is empty where nobody led, or it never came about
 
-  --json               {protocol, nodes, seed, leader, term, messages: {total, byType}, virtualMs, violations}; a message to a crashed node counts
+  --json               {protocol, nodes, seed, leader, term, messages: {total, byType}, virtualMs, violations}; messages to crashed nodes are counted, too
   --trace              every event as a line of JSON
-  --scenario FILE      plays a script of testdata/ and prints what happens
+  --scenario FILE      plays a scenario file and prints what happens (docs/PROTOCOLS.md)
 
 ${SUBJECTS.map(describeSubject).join("\n\n")}
 
 ${LEASE_HELP}
 ${KAFKA_HELP}
 ${HUNT_HELP}
-Exit: 0 nothing was broken, 1 an invariant was, or an expectation of the scenario is not true, 2 the command line was not understood.
+Exit: 0 nothing was broken, 1 an invariant was, or an expectation of the scenario is not true, 2 the command line was not understood, 130 interrupted.
 `;
 
 function protocolNames(): string {
@@ -87,7 +95,8 @@ export async function run(args: readonly string[], context: Context): Promise<nu
     return await simulate(readRequest(name, rest), [name, ...rest]);
   } catch (error) {
     if (!(error instanceof Error) || !isUsage(error)) throw error;
-    process.stderr.write(`conclave sim: ${error.message}\n`);
+    const end = /[.?!]$/.test(error.message) ? " " : ". ";
+    process.stderr.write(`conclave sim: ${error.message}${end}More: conclave sim --help\n`);
     return 2;
   }
 }
@@ -102,16 +111,14 @@ function ignoreClosed(error: NodeJS.ErrnoException): void {
   if (error.code !== "EPIPE") throw error;
 }
 
-/** Whether the error is about what the user wrote: ours are RangeErrors, those of parseArgs have a code. */
-function isUsage(error: Error & { readonly code?: unknown }): boolean {
-  return (
-    error instanceof RangeError ||
-    (typeof error.code === "string" && /^(?:ERR_PARSE_ARGS|ENOENT|EISDIR)/.test(error.code))
-  );
+/** Whether the error is about what the user wrote: about the flags, or about their values. */
+function isUsage(error: Error): boolean {
+  return error instanceof UsageError || error instanceof RangeError;
 }
 
 function unknownProtocol(name: string): string {
-  return `there is no protocol ${name}: ${protocolNames()}; or exercise, or kafka, or --hunt`;
+  const meant = nearest(name, [...SUBJECTS.map(({ node }) => node.name), "lease", "exercise", "kafka"]);
+  return `there is no protocol ${name}: ${protocolNames()}; or exercise, or kafka, or --hunt.${didYouMean(meant)}`;
 }
 
 function tellHelp(code: number): number {
@@ -151,13 +158,21 @@ function readScenarioFlag(args: readonly string[]): { readonly file: string; rea
   const place = args.findIndex((word) => word === "--scenario" || word.startsWith("--scenario="));
   if (place < 0) return undefined;
   const options = { scenario: { type: "string" }, json: { type: "boolean", default: false } } as const;
-  const { values } = parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
+  const { values } = readFlags({ args: [...args], options, strict: true, allowPositionals: true });
   if (values.scenario === undefined || values.scenario === "") throw new RangeError("--scenario needs a file");
   return { file: values.scenario, isJson: values.json };
 }
 
+function readScenario(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new UsageError(`--scenario: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
 function playFile(file: string, isJson: boolean): number {
-  const { text, events, failures } = playScenario(readFileSync(file, "utf8"));
+  const { text, events, failures } = playScenario(readScenario(file));
   const json: { events: readonly TraceEvent[]; failures: readonly string[] } = { events, failures };
   process.stdout.write(isJson ? `${JSON.stringify(json)}\n` : text);
   for (const failure of failures) process.stderr.write(`conclave sim: ${file}: ${failure}\n`);
@@ -179,7 +194,7 @@ async function exercise(args: readonly string[], context: Context): Promise<numb
     store: { type: "string" },
     json: { type: "boolean", default: false },
   } as const;
-  const { values, positionals } = parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
+  const { values, positionals } = readFlags({ args: [...args], options, strict: true, allowPositionals: true });
   if (positionals.length === 0) {
     process.stdout.write(EXERCISES);
     return 0;

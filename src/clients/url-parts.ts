@@ -63,7 +63,7 @@ export function tlsOf(store: string, settings: URLSearchParams): TlsSettings {
   return tls;
 }
 
-function readPem(store: string, key: string, path: string): Buffer {
+export function readPem(store: string, key: string, path: string): Buffer {
   try {
     return readFileSync(path);
   } catch (cause) {

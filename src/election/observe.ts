@@ -2,7 +2,7 @@
 import type { Clock, Timer } from "../base/clock.ts";
 import { ConclaveError, isConclaveError } from "../base/errors.ts";
 import { withJson } from "../base/json.ts";
-import { askedOnce } from "../base/outcome.ts";
+import { askedOnce, noAnswerTo } from "../base/outcome.ts";
 import { formatToken } from "../fencing/token.ts";
 import type { Name, Question, Seat } from "../lease/exchange.ts";
 import type { Store } from "../stores/contract.ts";
@@ -56,7 +56,7 @@ export function lookAtAll(lookout: Lookout, names: readonly Name[]): Promise<rea
       return reject(
         new ConclaveError(
           "STORE_TIMEOUT",
-          `${store.guarantee.store}: no answer to a look at "${names.join('", "')}". Try again.`,
+          `${store.guarantee.store}: ${noAnswerTo(`a look at "${names.join('", "')}"`, cause)}. Try again.`,
           {
             cause,
           },

@@ -7,7 +7,7 @@
 // What may go wrong after the term was given up: the candidate dies, or somebody that has not heard of the invitation is quicker. Then another leads, or for one ttl at most nobody.
 import type { Clock } from "../base/clock.ts";
 import { ConclaveError, invalidConfig } from "../base/errors.ts";
-import type { Refused, Unknown } from "../base/outcome.ts";
+import { noAnswerTo, type Refused, type Unknown } from "../base/outcome.ts";
 import { show } from "../base/show.ts";
 import { formatToken, makeToken } from "../fencing/token.ts";
 import type { Name, Seat, Token } from "../lease/exchange.ts";
@@ -215,7 +215,7 @@ function errorOf(outcome: Refused | Unknown, what: string): ConclaveError {
     const { code, message, retryable, cause } = outcome;
     return new ConclaveError(code, message, { retryable, cause });
   }
-  return new ConclaveError("STORE_TIMEOUT", `no answer to ${what}. Try again.`, { cause: outcome.cause });
+  return new ConclaveError("STORE_TIMEOUT", `${noAnswerTo(what, outcome.cause)}. Try again.`, { cause: outcome.cause });
 }
 
 function sleep(clock: Pick<Clock, "timer">, ms: number): Promise<void> {

@@ -126,7 +126,8 @@ function isWithoutPlace(event: ConclaveEvent): boolean {
 function withCause(error: ConclaveError): string {
   const message = askedOnce(error.message);
   const { cause } = error;
-  if (!(cause instanceof Error) || cause.message === "") return message;
+  // A STORE_TIMEOUT has the words of its cause already (`noAnswerTo`).
+  if (error.code === "STORE_TIMEOUT" || !(cause instanceof Error) || cause.message === "") return message;
   const code = "code" in cause ? String(cause.code) : cause.message;
   return message.includes(cause.message) || message.includes(code) ? message : `${message} (${cause.message})`;
 }

@@ -1,6 +1,6 @@
 // How the machine speaks: effects, and the errors that go with an outcome that is not an answer.
 import { ConclaveError } from "../base/errors.ts";
-import type { Refused, Unknown } from "../base/outcome.ts";
+import { noAnswerTo, type Refused, type Unknown } from "../base/outcome.ts";
 import type { ConclaveEvent, Doing } from "./events.ts";
 import type { Name } from "./exchange.ts";
 import type { Effect, Errand, Machine, Request } from "./state.ts";
@@ -21,8 +21,10 @@ export function errorOf(what: string, outcome: Unknown | Refused, machine: Machi
   const store = machine.settings.guarantee.store;
   if (outcome.kind === "refused")
     return new ConclaveError(outcome.code, outcome.message, { retryable: outcome.retryable, cause: outcome.cause });
-  const hint = machine.reached ? "" : " Is the address right? A firewall that drops packets looks the same.";
-  const message = `${store}: no answer to ${what}; it may or may not have been applied.${hint}`;
+  const hint = machine.reached
+    ? ""
+    : " Is the address right, and do both sides use TLS or neither? A firewall that drops packets looks the same.";
+  const message = `${store}: ${noAnswerTo(what, outcome.cause)}; it may or may not have been applied.${hint}`;
   return new ConclaveError("STORE_TIMEOUT", message, { cause: outcome.cause });
 }
 

@@ -3,7 +3,7 @@ import type { Candidate } from "../election/face.ts";
 import type { Call, StoredMemo, Seat, Store } from "../stores/contract.ts";
 import { readAllMemos } from "../stores/memos.ts";
 import { ConclaveError } from "../base/errors.ts";
-import { askedOnce } from "../base/outcome.ts";
+import { askedOnce, noAnswerTo } from "../base/outcome.ts";
 import { parseChunk, type SessionRef } from "./chunk.ts";
 import {
   checkGroup,
@@ -90,7 +90,10 @@ async function lookAt(store: Store, names: readonly string[], call: Call): Promi
   if (answer.kind === "seen") return answer.seats;
   if (answer.kind === "refused")
     throw new ConclaveError(answer.code, askedOnce(answer.message), { retryable: answer.retryable });
-  throw new ConclaveError("STORE_TIMEOUT", `${store.guarantee.store}: no answer to a look. Try again.`);
+  const { cause } = answer;
+  throw new ConclaveError("STORE_TIMEOUT", `${store.guarantee.store}: ${noAnswerTo("a look", cause)}. Try again.`, {
+    cause,
+  });
 }
 
 function tokenOf(id: string, seat: Seat | undefined): readonly (readonly [string, bigint])[] {

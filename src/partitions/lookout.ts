@@ -2,6 +2,7 @@
 // anybody is gone. But if a seat was granted, earlier sessions of that seat are over, whichever look shows it.
 import type { Clock } from "../base/clock.ts";
 import { ConclaveError } from "../base/errors.ts";
+import { noAnswerTo } from "../base/outcome.ts";
 import { exchange } from "../election/ask.ts";
 import { Watches } from "../election/watches.ts";
 import type { StoredMemo, Name, Seat, Store } from "../stores/contract.ts";
@@ -125,5 +126,5 @@ function failure(what: string, answer: { readonly kind: string }): ConclaveError
     return new ConclaveError(code, message, { retryable, cause });
   }
   const cause = "cause" in answer ? answer.cause : undefined;
-  return new ConclaveError("STORE_TIMEOUT", `no answer to ${what}`, { cause });
+  return new ConclaveError("STORE_TIMEOUT", noAnswerTo(what, cause), { cause });
 }

@@ -5,7 +5,7 @@
 // takes nothing away. NOTIFY wakes waiters where there is a session to hear it on; elsewhere they look twice a second.
 // Not promised: a failover that forgets commits (asynchronous replication), and a backup that is restored. docs/stores/postgres.md has it in sentences.
 import { invalidConfig } from "../base/errors.ts";
-import { problemsOfKeys } from "../base/option-keys.ts";
+import { problemsOfKeys, problemsOfSettings } from "../base/option-keys.ts";
 import { show } from "../base/show.ts";
 import { looksUnset } from "../base/url.ts";
 import type { FencedStore, Reopenable } from "./contract.ts";
@@ -91,6 +91,8 @@ function fromUrl(url: string, options: PostgresOptions): FencedStore & Reopenabl
   if (problem !== undefined) throw invalidConfig("postgres", [problem]);
   const [base = "", query = ""] = (url.split("#")[0] ?? "").split("?", 2);
   const settings = new URLSearchParams(query);
+  const unread = problemsOfSettings(settings.keys(), Object.values(OWN_SETTINGS));
+  if (unread.length > 0) throw invalidConfig("postgres", unread);
   const own = {
     schema: options.schema ?? settings.get(OWN_SETTINGS.schema) ?? undefined,
     expiry: options.expiry ?? ((settings.get(OWN_SETTINGS.expiry) ?? undefined) as Expiry | undefined),

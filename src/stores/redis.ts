@@ -4,12 +4,12 @@
 // Each call is one script, which is one step at the server. A session is renewed alone, and names point to it; or, with layout "redlock", each name is one key with an expiry, as other
 // libraries write it, so that their holders and ours exclude each other. docs/stores/redis.md has in sentences what is promised and what is not.
 import { invalidConfig } from "../base/errors.ts";
-import { problemsOfKeys } from "../base/option-keys.ts";
+import { problemsOfKeys, problemsOfSettings } from "../base/option-keys.ts";
 import { show } from "../base/show.ts";
 import { looksUnset } from "../base/url.ts";
 import { isClient, isCluster, placeOfClient, portOf, type RedisClient, UrlPort } from "../clients/redis/client.ts";
 import type { RedisPort } from "../clients/redis/port.ts";
-import { parseUrl, placeOf, problemOfUrl } from "../clients/redis/url.ts";
+import { CA_SETTING, parseUrl, placeOf, problemOfUrl } from "../clients/redis/url.ts";
 import type { Reopenable, UnfencedStore } from "./contract.ts";
 import { guaranteeOf, type Layout } from "./redis/guarantee.ts";
 import { RedisStore } from "./redis/redis-store.ts";
@@ -92,6 +92,9 @@ function fromUrl(url: string, options: RedisOptions): UnfencedStore & Reopenable
   const problem = problemOfUrl(url);
   if (problem !== undefined) throw invalidConfig("redis", [problem]);
   const { servers, settings } = parseUrl(url);
+  const known = [...Object.values(OWN_SETTINGS), CA_SETTING];
+  const unread = [...problemsOfSettings(settings.keys(), known), ...bareSettings(settings)];
+  if (unread.length > 0) throw invalidConfig("redis", unread);
   const maxTtl = settings.get(OWN_SETTINGS.maxTtlMs);
   const own = {
     layout: options.layout ?? ((settings.get(OWN_SETTINGS.layout) ?? undefined) as Layout | undefined),
@@ -105,6 +108,13 @@ function fromUrl(url: string, options: RedisOptions): UnfencedStore & Reopenable
   const again = reopeningUrl(url, own);
   // It may carry a password: not a field that is printed with the object.
   return Object.defineProperty(store, "url", { value: again, enumerable: false }) as UnfencedStore & Reopenable;
+}
+
+/** The URL is read here alone, so an option that is written without its prefix reaches nobody: two candidates could have two layouts, and both lead. */
+function bareSettings(settings: URLSearchParams): string[] {
+  return Object.entries(OWN_SETTINGS)
+    .filter(([option]) => settings.has(option))
+    .map(([option, setting]) => `the setting "${option}" is written ${setting} in the URL`);
 }
 
 /** With the options in it, so that opening it again gives the same store. */

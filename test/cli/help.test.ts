@@ -65,6 +65,18 @@ six seven
 `);
   });
 
+  it("keeps the table of guards in the help of fence as a table", PATIENT, async () => {
+    const { stdout } = await cli.run(["help", "fence"]);
+    const rows = stdout.match(/^ {22}\S+ +\w+Fence\(.*\n/gm) ?? [];
+    expect(rows.map((row) => row.trim().split(/ +/)[0])).toEqual([
+      "sqlite:FILE",
+      "file:FOLDER",
+      "etcd://HOST",
+      "postgres://HOST/",
+      "redis://HOST",
+    ]);
+  });
+
   it("has no line of one word in the middle of what a flag means, for any command", PATIENT, async () => {
     const whole = await cli.run(["--help"]);
     const names = [...whole.stdout.matchAll(/^ {2}([a-z]+) {3}/gm)].map(([, name = ""]) => name);

@@ -86,9 +86,19 @@ it("shows the seats of a semaphore together, without their tokens", PATIENT, asy
   );
 });
 
-it("makes no file where there is none", PATIENT, async () => {
-  const { code, stdout } = await cli.run(["list", "--store", `sqlite:${cli.file("none.db")}`]);
+it("makes no file where there is none, and says that there is none", PATIENT, async () => {
+  const { code, stdout, stderr } = await cli.run(["list", "--store", `sqlite:${cli.file("none.db")}`]);
   expect({ code, stdout }).toEqual({ code: 1, stdout: "no elections\n" });
+  expect(stderr).toContain(`conclave list: there is no file ${cli.file("none.db")} yet\n`);
+});
+
+it("a store that refuses is told with its own code, and with what to do", PATIENT, async () => {
+  const denied = (databases().urls[0] ?? "").replace(/\/\/[^@]*@/, "//nobody:wrong@");
+  const { code, stdout, stderr } = await cli.run(["list", "--store", denied]);
+  expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
+  expect(stderr).toMatch(
+    /conclave list: STORE_DENIED: postgres: .*does not accept this user or password.*Check the URL/,
+  );
 });
 
 it("memory lists what was claimed in this process", async () => {

@@ -82,6 +82,13 @@ describe("conclave partitions", () => {
 });
 
 describe("conclave partitions demo", () => {
+  it("interrupted, it exits with 130", { timeout: 60_000 }, async () => {
+    const demo = await cli.start(["partitions", "demo", "--partitions", "5"], { TMPDIR: cli.folder });
+    await expect.poll(() => demo.stdout, { timeout: 30_000 }).toMatch(/at rest after/);
+    demo.signal("SIGINT");
+    expect(await demo.ended).toMatchObject({ code: 130, stderr: expect.stringContaining("interrupted") });
+  });
+
   it("kills one and stops one of its processes, and no partition is led twice", { timeout: 120_000 }, async () => {
     const { code, stdout, stderr } = await cli.run(["partitions", "demo", "--json"], { TMPDIR: cli.folder });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });

@@ -227,6 +227,9 @@ describe("conclave sim", () => {
     ["--scenario nowhere.txt --nodes 3", "--nodes"],
     ["exercise 6", "exercise 1"],
     ["--scenario nowhere.txt", "nowhere.txt"],
+    ["buly", "Did you mean bully? More: conclave sim --help\n"],
+    ["bully --nodez 3", "there is no flag --nodez. Did you mean --nodes? More: conclave sim --help\n"],
+    ["--hunt lease --sed 3", "there is no flag --sed. Did you mean --seed? More: conclave sim --help\n"],
   ])("refuses %s", async (line, sentence) => {
     const { code, out, err } = await sim(line);
     expect([code, out]).toEqual([2, ""]);

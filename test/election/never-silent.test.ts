@@ -215,6 +215,20 @@ describe("an outage", () => {
     expect(events.filter(({ type }) => type === "error").length).toBeLessThanOrEqual(1);
   });
 
+  it("is told with the words of the client or server that explain it", async () => {
+    const store = fakeStore();
+    const keep = (): Promise<unknown> => Promise.reject(new Error("Parse Error: Expected HTTP/\nand more"));
+    const strange = new Proxy(store, { get: (of, key) => (key === "keep" ? keep : bound(of, key)) });
+    const events: ConclaveEvent[] = [];
+    const candidate = createCandidate({ store: strange, ttlMs: 10_000, onEvent: (event) => events.push(event) });
+    candidate.election("x").start();
+    await store.advance(1000);
+    const [told] = events.filter((event) => event.type === "error");
+    expect(told?.error.message).toMatch(
+      /^fake: no answer to opening a session \(Parse Error: Expected HTTP\/\); it may or may not have been applied\. Is the address right, and do both sides use TLS or neither\?/,
+    );
+  });
+
   it("that nobody listens to is one warning, with who, which store, why and what goes on, and one when it is over", async () => {
     const store = fakeStore();
     const candidate = createCandidate({ store, id: "web-1", ttlMs: 10_000 });
@@ -224,7 +238,7 @@ describe("an outage", () => {
     await store.advance(60_000);
     expect(await codes()).toEqual(["CONCLAVE_STORE_TIMEOUT"]);
     expect(warnings[0]?.message).toMatch(
-      /^web-1_\S+: fake: no answer to opening a session.* Store: fake. It goes on trying/,
+      /^web-1_\S+: fake: no answer to opening a session within \d+ ms; [^(]* Store: fake. It goes on trying/,
     );
     store.heal();
     await store.advance(20_000);

@@ -4,7 +4,7 @@
 import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { NO, UNKNOWN, UsageError, YES } from "../command.ts";
+import { INTERRUPTED, NO, UNKNOWN, UsageError, YES } from "../command.ts";
 import { readCount, readDuration } from "../flags.ts";
 import { Hand } from "./crew.ts";
 import { judgePartitions, type PartitionsVerdict } from "./judge.ts";
@@ -62,7 +62,7 @@ export async function runPartitionsDemo(flags: DemoFlags, extra: string | undefi
     await play.perform();
   } catch (error) {
     process.stderr.write(`conclave partitions demo: ${error instanceof Error ? error.message : String(error)}\n`);
-    return UNKNOWN;
+    return error instanceof Interruption ? INTERRUPTED : UNKNOWN;
   } finally {
     await play.end();
   }
@@ -88,6 +88,9 @@ function conclude(
   say(summary);
   return ok ? YES : NO;
 }
+
+/** Somebody has pressed Ctrl-C, or the terminal is gone. */
+class Interruption extends Error {}
 
 interface PlayOptions {
   readonly members: number;
@@ -213,7 +216,7 @@ class Play {
       if (this.#controller() === undefined) this.#hasChangedController = true;
       const dead = this.#hands.find(({ hasFailed }) => hasFailed);
       if (dead !== undefined) throw new Error(`${dead.id} has ended: ${dead.errors.trim()}`);
-      if (this.#isInterrupted) throw new Error("interrupted");
+      if (this.#isInterrupted) throw new Interruption("interrupted");
       if (nowMs() > endMs) throw new Error(`waited for ${what} in vain`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 100);

@@ -1,6 +1,7 @@
 // dynamodb://[KEY:SECRET@]TABLE[?region=…&endpoint=…]: where a table is. The names of tables have capitals, so this is not read as the address of a host. Credentials
 // come as they do for every program on AWS (environment, profile, role); in the URL only for stand-ins on the own machine.
 import { problemsOfKeys } from "../../base/option-keys.ts";
+import { decode } from "../url-parts.ts";
 import type { Connection } from "./client.ts";
 
 export interface TableUrl {
@@ -28,6 +29,6 @@ export function readUrl(url: string, known: readonly string[]): TableUrl | strin
   const credentials =
     key === undefined || secret === undefined
       ? undefined
-      : { accessKeyId: decodeURIComponent(key), secretAccessKey: decodeURIComponent(secret) };
+      : { accessKeyId: decode("dynamodb", key), secretAccessKey: decode("dynamodb", secret) };
   return { table, connection: { region: settings.get("region"), endpoint, credentials }, settings };
 }

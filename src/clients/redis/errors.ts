@@ -108,6 +108,12 @@ function ofData(text: string, { place }: Whereabouts): Ruling | undefined {
       `the memory of ${place} is full (${text}). Raise maxmemory, or make room. It is tried again.`,
       true,
     ];
+  if (/DB index is out of range/i.test(text))
+    return [
+      "STORE_UNSUPPORTED",
+      `${place} has no database of the number that ends the URL (${text}). Write a smaller one, such as /0, or raise databases in the configuration of the server.`,
+      false,
+    ];
   if (/unicode escape|CROSSSLOT/i.test(text)) return ["STORE_UNSUPPORTED", `${place} cannot do that (${text}).`, false];
   if (/proto-max-bulk-len|invalid bulk length|string exceeds maximum allowed size/i.test(text))
     return ["STORE_FULL", `a value is too large for ${place} (${text}). Choose a smaller one.`, false];

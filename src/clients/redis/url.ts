@@ -1,8 +1,8 @@
 // What a URL of Redis says: one server, or several that know nothing of each other; a user, a password, a database, TLS. Read here and not by a client, so that two clients
 // cannot read it differently, and so that no message repeats a password.
-import { readFileSync } from "node:fs";
 import { show } from "../../base/show.ts";
 import { looksUnset } from "../../base/url.ts";
+import { decode, readPem } from "../url-parts.ts";
 
 /** Where one server is, and as whom to log in. */
 export interface Server {
@@ -22,7 +22,8 @@ export interface ParsedUrl {
 }
 
 const PORT = 6379;
-const CA = "conclave_ca";
+/** The file of the authority to trust. */
+export const CA_SETTING = "conclave_ca";
 
 /** Host and port, for messages. */
 export function placeOf(server: Server): string {
@@ -43,17 +44,17 @@ export function problemOfUrl(url: string): string | undefined {
   return undefined;
 }
 
-/** Of a URL that has no problem. */
+/** Of a URL that has no problem. Throws if a password is not written as URLs have it, or if the file of an authority cannot be read. */
 export function parseUrl(url: string): ParsedUrl {
   const { scheme, user, password, hosts, database, query } = partsOf(url) ?? FAILED;
   const settings = new URLSearchParams(query);
-  const ca = settings.get(CA);
-  const trusted = ca === null ? {} : { ca: readFileSync(ca, "utf8") };
+  const ca = settings.get(CA_SETTING);
+  const trusted = ca === null ? {} : { ca: readPem("redis", CA_SETTING, ca).toString() };
   const servers = hosts.map(({ host, port }) => ({
     host,
     port,
-    username: user === "" ? undefined : decodeURIComponent(user),
-    password: password === undefined ? undefined : decodeURIComponent(password),
+    username: user === "" ? undefined : decode("redis", user),
+    password: password === undefined ? undefined : decode("redis", password),
     database: Number(database),
     tls: scheme === "rediss" ? { ...(isAddress(host) ? {} : { servername: host }), ...trusted } : undefined,
   }));

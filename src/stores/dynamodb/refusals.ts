@@ -88,7 +88,7 @@ function ofConnection({ code, text }: Trouble, where: Whereabouts): Ruling | und
   if (isDistrusted(code) || code === "EPROTO")
     return [
       "STORE_DENIED",
-      `${place} does not speak TLS as expected (${text}). Write http:// in the endpoint where the server has no TLS, or let Node trust its certificate (NODE_EXTRA_CA_CERTS).`,
+      `${place} does not speak TLS as expected (${code}). Write http:// in the endpoint where the server has no TLS, or let Node trust its certificate (NODE_EXTRA_CA_CERTS).`,
       false,
     ];
   return undefined;
@@ -168,7 +168,7 @@ function ofTable({ name, text }: Trouble, where: Whereabouts): Ruling | undefine
   )
     return [
       "STORE_FULL",
-      `an item would be larger than DynamoDB keeps, which is 400 KB (${text}). Nothing was written.`,
+      `an item would be larger than DynamoDB keeps, which is 400 KB (${text}). Announce a shorter value, or keep fewer memos. Nothing was written.`,
       false,
     ];
   if (name === "ValidationException" && /hashkey|hash primary key|size limit of ?2048/i.test(text))

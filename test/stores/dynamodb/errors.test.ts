@@ -49,6 +49,7 @@ describe("a URL", () => {
     ["dynamodb://conclave?reigon=eu", /reigon is not an option.*region/],
     ["dynamodb://conclave?endpoint=127.0.0.1:1", /endpoint .* is not a URL/],
     ["dynamodb://conclave?lookMs=5", /lookMs 5 is not a number of milliseconds from 20 to 60000/],
+    ["dynamodb://KEY:50%zz@conclave", /write %25 for the sign itself/],
     ["dynamodb://conclave?lookMs=soon", /lookMs "soon" is not a number/],
   ])("%s is refused with what to write", async (url, message) => {
     await expect(openStore(url)).rejects.toMatchObject({
@@ -81,7 +82,7 @@ describe("a server", () => {
   it("without TLS, where TLS was asked for, is said to be that", async () => {
     const refused = await refusedBy(dynamodb(server.urlOf(endpoint().replace("http:", "https:"), "conclave")));
     expect(refused).toMatchObject({ code: "STORE_DENIED", retryable: false });
-    expect(refused.message).toMatch(/does not speak TLS as expected/);
+    expect(refused.message).toMatch(/does not speak TLS as expected \(EPROTO\)\. Write http:/);
   });
 
   it.each([

@@ -308,6 +308,9 @@ describe("refuses, and says what to do:", () => {
       /2 problems.*plain name.*expiry "never"/,
     );
     expect(() => postgres(`${primary()}?conclave_expiry=soon`)).toThrow(/expiry "soon" is not known/);
+    expect(() => postgres(`${primary()}?conclave_schem=jobs&schema=public`)).toThrow(
+      /1 problem .*"conclave_schem" is not a setting of it: conclave_schema, /,
+    );
     expect(() => postgres(`${primary()}?client_encoding=GBK`)).toThrow(/client_encoding "GBK".*UTF-8/);
     expect(() => postgres(`${primary()}?client_encoding=utf8`)).not.toThrow();
     for (const url of ["postgres://a:1,b:2/db", "postgres://u:secret@a,b/db", "postgres:///db?host=a,b"]) {

@@ -80,7 +80,9 @@ describe.each(CLIENTS)("by %s", (client) => {
   });
 
   it("a database that is not there", async () => {
-    expect(await lookRefused(`${url()}/99`, { client })).toMatch(/^STORE_UNREACHABLE/);
+    expect(await lookRefused(`${url()}/99`, { client })).toMatch(
+      /^STORE_UNSUPPORTED: redis: \S+ has no database of the number that ends the URL .*Write a smaller one/,
+    );
   });
 
   it("a missing right, with the command that grants it; and with it everything works", async () => {
@@ -229,8 +231,16 @@ describe("options and URLs", () => {
     ["redis://a", { layout: "mine" }, /layout "mine" is not known/],
     ["redis://a", { maxTtlMs: 1 }, /maxTtlMs 1 is not/],
     ["redis://a", { ttl: 1 }, /ttl is not an option/],
+    ["redis://a?conclave_layot=redlock", {}, /"conclave_layot" is not a setting of it: conclave_layout, /],
+    ["redis://a?layout=redlock", {}, /"layout" is written conclave_layout in the URL/],
+    ["redis://u:50%zz@a", {}, /write %25 for the sign itself/],
+    ["rediss://a?conclave_ca=/no/such/file", {}, /conclave_ca cannot be read: ENOENT/],
   ])("%s with %j", (given, options, said) => {
     expect(() => redis(given, options as RedisOptions)).toThrow(said);
+  });
+
+  it("with settings that other programs read is taken", () => {
+    expect(() => redis("redis://a?family=0")).not.toThrow();
   });
 
   it("can be opened again by its url, which is not printed", async () => {
