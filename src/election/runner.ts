@@ -105,7 +105,7 @@ export class Runner {
 
   /**
    * What extends and grants nothing, one after the other: what somebody here wants, and the answer to a release. Boot time need not be read for it
-   * (clock-reader.ts, `again`). All at one reading, unless the first has set off something that has read the clock since: a reading never goes back.
+   * (clock-reader.ts); a grant at an older one would be announced although the host has slept past its deadline. All at one reading, unless the first has set off something that has read the clock since: a reading never goes back.
    */
   want(...inputs: readonly Input[]): void {
     this.#hearThread();
@@ -304,9 +304,7 @@ export class Runner {
     const answered = exchange(this.store, this.#clock, request, effect.timeoutMs, now, (answer) => {
       this.#exchanges.delete(errand);
       this.#narrator.answered(request, answer);
-      // Only what gives something back may come at an older boot time: a grant would be announced at it although the host has slept past its deadline.
-      if (request.method === "release") this.want({ type: "answer", errand, answer });
-      else this.input({ type: "answer", errand, answer });
+      this[request.method === "release" ? "want" : "input"]({ type: "answer", errand, answer });
     });
     this.#exchanges.set(errand, answered);
   }
