@@ -20,8 +20,8 @@ export class ClockReader {
   /**
    * Shortly after both hands were read: the monotonic one anew, and boot time as it was (reading it takes a call of the kernel). So boot shows an instant that
    * is past, as a coarse hand does, and further past if the host slept in just that moment. It is not carried on by what the other hand shows: the next true
-   * reading, being coarse, could be behind that, and a hand must never go back. Nobody is told by it that a term is held: that takes `now`. What is sent at it
-   * is believed in for less, and silence is watched on the monotonic hand alone.
+   * reading, being coarse, could be behind that, and a hand must never go back. Nobody is told by it that a term is held, and nothing is granted at it: that takes `now`.
+   * What is sent at it is believed in for less, silence is watched on the monotonic hand alone, and the answer to a release only ends what is given back already.
    */
   again(): Reading {
     const mono = this.#clock.mono?.();

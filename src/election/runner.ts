@@ -104,8 +104,8 @@ export class Runner {
   }
 
   /**
-   * What somebody here wants, one after the other; no answer, and nothing that waits for the clock. All at one reading, unless the first has set off something
-   * that has read the clock since: a reading never goes back.
+   * What extends and grants nothing, one after the other: what somebody here wants, and the answer to a release. Boot time need not be read for it
+   * (clock-reader.ts); a grant at an older one would be announced although the host has slept past its deadline. All at one reading, unless the first has set off something that has read the clock since: a reading never goes back.
    */
   want(...inputs: readonly Input[]): void {
     this.#hearThread();
@@ -304,7 +304,7 @@ export class Runner {
     const answered = exchange(this.store, this.#clock, request, effect.timeoutMs, now, (answer) => {
       this.#exchanges.delete(errand);
       this.#narrator.answered(request, answer);
-      this.input({ type: "answer", errand, answer });
+      this[request.method === "release" ? "want" : "input"]({ type: "answer", errand, answer });
     });
     this.#exchanges.set(errand, answered);
   }

@@ -1,6 +1,6 @@
 // How the clocks are read twice in a moment: what must hold of every reading that the machine gets (`isLater` in src/lease/deadline.ts builds on it), and that
 // nobody is told by such a reading that a term is held.
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createCandidate } from "conclave";
 import { memory } from "conclave/stores/memory";
 import { ManualClock } from "conclave/testing";
@@ -74,6 +74,17 @@ it("a clock without such a hand is read whole", () => {
   expect(reader.again()).toEqual({ mono: 5, boot: 105 });
 });
 
+it("a lock reads boot time when it is granted, before its work and after it, and not when it was given back", async () => {
+  const clock = new ManualClock();
+  const candidate = createCandidate({ store: memory({ clock }), ttlMs: 1000 });
+  const lock = (): Promise<void> => candidate.withLock("x", async () => {});
+  await lock();
+  const now = vi.spyOn(clock, "now");
+  await lock();
+  expect(now).toHaveBeenCalledTimes(3 + 2); // the store reads it too, at each of its two calls
+  await candidate.close();
+});
+
 describe.each([{ shape: "race" }, { shape: "line" }] as const)("a host that falls asleep, on memory: %o", (options) => {
   const TTL_MS = 1000;
 
@@ -87,6 +98,28 @@ describe.each([{ shape: "race" }, { shape: "line" }] as const)("a host that fall
     const locked = candidate.withLock("x", async () => void (begun = true));
     await Promise.all([expect(locked).rejects.toMatchObject({ code: "TERM_LOST" }), clock.advance(5 * TTL_MS)]);
     expect(begun).toBe(false);
+  });
+
+  it("between its claim and the answer is not elected by that answer", async () => {
+    const clock = new ManualClock();
+    const store = memory({ ...options, clock });
+    const claim = vi.spyOn(store, "claim");
+    const candidate = createCandidate({ store, ttlMs: TTL_MS, drainMs: 100 });
+    const claimsAtElection: number[] = [];
+    candidate.subscribe((event) => {
+      if (event.type === "elected") claimsAtElection.push(claim.mock.calls.length);
+    });
+    await candidate.withLock("y", async () => {}); // the session is open from here on
+    claim.mockImplementationOnce(async (...asked) => {
+      const claimed = await store.claim(...asked);
+      clock.suspend(10 * TTL_MS);
+      return claimed;
+    });
+    const locked = candidate.withLock("x", async (term) => term.isHeld());
+    await clock.advance(5 * TTL_MS);
+    expect(await locked).toBe(true);
+    expect(claimsAtElection[1]).toBeGreaterThan(3); // 1: y; 2 and 3: the one before the sleep, by two calls
+    await candidate.close();
   });
 
   it("in its work is told so when it asks, and its lock rejects", async () => {
