@@ -11,7 +11,7 @@
 import { schedule } from "../base/agenda.ts";
 import type { Reading } from "../base/clock.ts";
 import type { Claim } from "./exchange.ts";
-import type { Campaign, Crowd, Errand, Machine } from "./state.ts";
+import type { Campaign, Errand, Machine } from "./state.ts";
 
 const CLAIMS_UNDER_WAY = 1024;
 const CLAIMS_PER_REQUEST = 256;
@@ -21,6 +21,17 @@ const REQUESTS_IN_A_WINDOW = 4;
 /** Of a request's patience. A renewal may be several requests one after the other, and has the same patience for all of them. */
 const QUICK = 1 / 16;
 const SLOW = 1 / 6;
+
+export interface Crowd {
+  /** Names in claims without an answer. */
+  underWay: number;
+  /** So many may be. */
+  window: number;
+  /** When the window was last made smaller, on the monotonic hand. */
+  narrowedAt: number;
+  /** Names that wait until fewer are under way. */
+  readonly parked: Set<Campaign>;
+}
 
 export function createCrowd(): Crowd {
   return { underWay: 0, window: FIRST_WINDOW, narrowedAt: -Infinity, parked: new Set() };

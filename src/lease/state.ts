@@ -5,6 +5,7 @@ import type { Reading } from "../base/clock.ts";
 import type { ConclaveError, LossReason } from "../base/errors.ts";
 import type { Rng } from "../base/rng.ts";
 import type { Courtesy } from "./courtesy.ts";
+import type { Crowd } from "./crowd.ts";
 import type { ConclaveEvent } from "./events.ts";
 import type {
   AskedToLeave,
@@ -72,18 +73,6 @@ export interface Machine {
   barren: number;
   /** The next session is not opened before this instant. */
   openAt: number;
-}
-
-/** Many names at once (crowd.ts). */
-export interface Crowd {
-  /** Names in claims without an answer. */
-  underWay: number;
-  /** So many may be. */
-  window: number;
-  /** When the window was last made smaller, on the monotonic hand. */
-  narrowedAt: number;
-  /** Names that wait until fewer are under way. */
-  readonly parked: Set<Campaign>;
 }
 
 // ---- session -------------------------------------------------------------------------------------------------------------------------

@@ -42,15 +42,12 @@ function follow(
   then: (event: WatchEvent) => "enough" | undefined,
 ): void {
   if (post.signal.aborted) return;
-  let hasEnough = false;
   const hear = (events: readonly WatchEvent[]): void => {
-    for (const event of events) {
-      hasEnough ||= then(event) === "enough";
-      if (!hasEnough) continue;
-      // Not at once: a candidate that has heard that it may be the first asks, and its question must not wait behind this.
-      setImmediate(stop);
-      return;
-    }
+    for (const event of events)
+      if (then(event) === "enough") {
+        stop();
+        return;
+      }
   };
   const cancel = post.link.watches().add({ ...request, startRevision: after + 1n }, { hear, end: () => post.end() });
   const stop = (): void => {
