@@ -15,6 +15,7 @@ const JUDGES = /^src\/simulator\/protocols\/(?:invariants|subjects)\//;
  * for another server or for another machine. No file imports two of them.
  */
 const SHARED_TYPE_NAMES: Readonly<Record<string, string>> = {
+  Banned: "a request was not carried out, because the node of its session is banned",
   Connection: "a client's connection to its server",
   Frames: "cuts the bytes of a connection into messages of that server",
   Link: "a connection with what every request over it carries",

@@ -1,6 +1,6 @@
 // The port behind what a user has: a client of ioredis or of node-redis, or one server of a URL, for which the first of the two that is installed is loaded.
 import { NotSent, type ChannelEars, type Listening, type RedisPort, type Script } from "./port.ts";
-import { type IoredisClient, ioredisOpener, IoredisPort, type Opener, type OwnPort } from "./ioredis.ts";
+import { type IoredisClient, ioredisOpener, IoredisPort, type RedisOpener, type OwnPort } from "./ioredis.ts";
 import { type NodeRedisClient, nodeRedisOpener, NodeRedisPort } from "./node-redis.ts";
 import type { Server } from "./url.ts";
 
@@ -92,7 +92,7 @@ export class UrlPort implements RedisPort {
 }
 
 /** Undefined: neither is installed. */
-function openerOf(withClient: string | undefined): Opener | undefined {
+function openerOf(withClient: string | undefined): RedisOpener | undefined {
   if (withClient === "redis") return nodeRedisOpener();
   return withClient === "ioredis" ? ioredisOpener() : (ioredisOpener() ?? nodeRedisOpener());
 }

@@ -94,13 +94,13 @@ async function open(server: Server, connectWithinMs: number, closed: AbortSignal
 }
 
 /** Undefined if ioredis is not installed. */
-export function ioredisOpener(): Opener | undefined {
+export function ioredisOpener(): RedisOpener | undefined {
   if (loadPeer("ioredis") === undefined) return undefined;
   return async (server, connectWithinMs, closed) => new OwnIoredisPort(await open(server, connectWithinMs, closed));
 }
 
 /** Connected and logged in within that time, or a rejection; nothing is left of it then. `closed` ends it earlier. */
-export type Opener = (server: Server, connectWithinMs: number, closed: AbortSignal) => Promise<OwnPort>;
+export type RedisOpener = (server: Server, connectWithinMs: number, closed: AbortSignal) => Promise<OwnPort>;
 
 /** A connection that we made. */
 export interface OwnPort extends Omit<RedisPort, "database" | "doubt" | "close"> {

@@ -1,6 +1,6 @@
 // The port of node-redis (`redis` 5 and 6): around a client that the user made, and for a URL. The rules are those of ioredis.ts.
 import { loadPeer } from "../load-peer.ts";
-import type { Opener, OwnPort } from "./ioredis.ts";
+import type { RedisOpener, OwnPort } from "./ioredis.ts";
 import { connectedWithin } from "./patience.ts";
 import { bySha, type ChannelEars, type Listening, NotSent, type RedisPort, type Script } from "./port.ts";
 
@@ -53,7 +53,7 @@ export class NodeRedisPort implements RedisPort {
 }
 
 /** Undefined if redis is not installed. */
-export function nodeRedisOpener(): Opener | undefined {
+export function nodeRedisOpener(): RedisOpener | undefined {
   const module = loadPeer("redis") as { readonly createClient?: (options: object) => OwnNodeRedis } | undefined;
   const createClient = module?.createClient;
   if (module === undefined) return undefined;

@@ -46,7 +46,7 @@ import type { Link } from "./link.ts";
 export class Banned extends Error {}
 
 /** What every multi checks that grants something to a session. Empty for a session without a node. */
-export type Pass = readonly Part[];
+export type SessionPass = readonly Part[];
 
 /** What is read may have changed when it is written over. */
 const TRIES = 10;
@@ -128,7 +128,7 @@ export const CHANGED: ReadonlySet<number> = new Set([CODE.noNode, CODE.nodeExist
 /** A multi that grants something to the session of this pass, or says something in its name. Throws `Banned`, and nothing was applied, if the pass is no longer good. */
 export async function granting(
   link: Link,
-  { pass = [] }: { readonly pass: Pass | undefined },
+  { pass = [] }: { readonly pass: SessionPass | undefined },
   path: string,
   parts: readonly Part[],
 ): Promise<{ readonly answers: readonly PartAnswer[]; readonly zxid: bigint }> {
@@ -153,7 +153,7 @@ export async function enrol(
   chroot: string,
   node: NodeIdentity,
   speaker: Speaker,
-): Promise<{ readonly kind: "enrolled"; readonly pass: Pass } | Refused> {
+): Promise<{ readonly kind: "enrolled"; readonly pass: SessionPass } | Refused> {
   for (let tried = 0; tried < TRIES; tried++) {
     const gate = await readGate(link, chroot, node.name);
     if (gate.bans.length > 0) return bannedNode("zookeeper", node, gate.bans);
@@ -185,7 +185,7 @@ function entrance(
   return { parts, version: version + 1 };
 }
 
-function passOf({ gate }: GatePaths, version: number, own: string): Pass {
+function passOf({ gate }: GatePaths, version: number, own: string): SessionPass {
   return [
     { check: gate, version },
     { check: own, version: ANY },
@@ -193,7 +193,7 @@ function passOf({ gate }: GatePaths, version: number, own: string): Pass {
 }
 
 /** Of a session that another process or thread has opened. Throws `Banned` if it does not speak for that node. */
-export async function readPass(link: Link, chroot: string, node: string, id: string): Promise<Pass> {
+export async function readPass(link: Link, chroot: string, node: string, id: string): Promise<SessionPass> {
   const paths = pathsOf(chroot, node);
   const own = `${paths.sessions}/${id}`;
   // The session was at another server until now: this one must have seen what it has written there.

@@ -11,7 +11,7 @@ import type { Acl, Part } from "../../clients/zookeeper/messages.ts";
 import type { ZooKeeperSession } from "../../clients/zookeeper/session.ts";
 import { tickMsIn, versionIn } from "../../clients/zookeeper/words.ts";
 import type { Bid, Met, Name, Refused, Session, SessionSpec } from "../contract.ts";
-import { enrol, type Pass } from "./bans.ts";
+import { enrol, type SessionPass } from "./bans.ts";
 import { findDomain } from "./domain.ts";
 import { LEAST_TICKS, proofOf } from "./guarantee.ts";
 import { Link } from "./link.ts";
@@ -37,12 +37,12 @@ export class HeldSession {
   /** Names at which a try was made whose answer is not known: there may be more than is remembered. */
   readonly doubted: Set<Name> = new Set();
   /** Of a session that speaks for a node. Undefined: it speaks for none, or another process has opened it, and it is not read yet. */
-  pass: Pass | undefined;
+  pass: SessionPass | undefined;
 
   #pathBytes = 0;
   readonly #listed = new Recent<Name, true>(LINES_REMEMBERED);
 
-  constructor(session: ZooKeeperSession, pass?: Pass) {
+  constructor(session: ZooKeeperSession, pass?: SessionPass) {
     this.session = session;
     this.pass = pass;
   }
