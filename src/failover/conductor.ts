@@ -52,6 +52,10 @@ export class Conductor {
   #seatTerm: Term | undefined;
   #isWriting = false;
   #shot: AbortController | undefined;
+  /** Servers that are being told whom to follow. */
+  readonly #following = new Set<string>();
+  /** Servers of which a human was told that they have parted, and from whom. */
+  readonly #parted = new Map<string, string>();
   /** The term was given up, so that another monitor may lead. */
   hasGivenUp = false;
 
@@ -262,11 +266,22 @@ export class Conductor {
     next?.close();
   }
 
+  /** One at a time for each server: it may take longer than the next look, which asks for it again. */
   async #follow(server: string, primary: string): Promise<void> {
     const spec = this.#options.replication.servers[primary];
+    if (spec === undefined || this.#following.has(server)) return;
+    this.#following.add(server);
     const link = await this.#connect(server);
-    if (spec !== undefined && this.#options.term.isLeading()) await link?.follow(spec);
+    const outcome = this.#options.term.isLeading() ? await link?.follow(spec) : undefined;
     link?.close();
+    this.#following.delete(server);
+    if (outcome === "parted" && this.#parted.get(server) !== primary)
+      this.#options.report(
+        `${server} has what ${primary} does not have, and cannot follow it. Take it back with pg_rewind, or make it anew with pg_basebackup`,
+        undefined,
+      );
+    if (outcome === "parted") this.#parted.set(server, primary);
+    else if (outcome === "done") this.#parted.delete(server);
   }
 
   async #connect(server: string): Promise<ServerLink | undefined> {

@@ -2,6 +2,7 @@
 import { memory } from "conclave/stores/memory";
 import {
   Monitor,
+  type MonitorEvent,
   parseFailoverConfig,
   type Replication,
   type ServerLink,
@@ -54,18 +55,21 @@ const RULES: ShotRules = {
 class Played implements Pick<Replication, "servers" | "connect"> {
   readonly servers = CONFIG.servers;
   readonly silent = new Set<string>();
+  /** They follow nobody. */
+  readonly parted = new Set<string>();
   primary = "a";
 
   async connect({ name }: ServerSpec): Promise<ServerLink> {
     const view = async (): Promise<View> => {
       if (this.silent.has(name)) return { is: "unknown" };
       const isPrimary = name === this.primary;
-      const follows = isPrimary ? undefined : this.primary;
+      const follows = isPrimary || this.parted.has(name) ? undefined : this.primary;
       const role = isPrimary ? "primary" : "replica";
       return { is: "up", role, history: "h", position: 1, follows, isLinked: !isPrimary, isEmpty: false };
     };
     const promote = async (): Promise<"done"> => ((this.primary = name), "done");
-    const link = { isOpen: true, view, promote, follow: async () => "done", close: () => {} };
+    const follow = async (): Promise<"done" | "parted"> => (this.parted.has(name) ? "parted" : "done");
+    const link = { isOpen: true, view, promote, follow, close: () => {} };
     return link as unknown as ServerLink;
   }
 }
@@ -85,22 +89,25 @@ function start(): {
   readonly played: Played;
   readonly device: Device;
   readonly monitor: Monitor;
+  readonly told: readonly MonitorEvent[];
   readonly stop: () => Promise<void>;
 } {
   const [played, device, stopping] = [new Played(), new Device(), new AbortController()];
+  const told: MonitorEvent[] = [];
   const monitor = new Monitor({
     config: CONFIG,
     monitor: "m1",
     store: memory(),
     replication: played as unknown as Replication,
     fence: { shooter: device, rules: RULES },
-    tell: () => {},
+    tell: (event) => void told.push(event),
   });
   const ended = monitor.run(stopping.signal);
   return {
     played,
     device,
     monitor,
+    told,
     stop: async () => {
       stopping.abort();
       await ended;
@@ -149,4 +156,18 @@ it("no agent may be started when the term is over, although the record says that
   group.device.answer({ outcome: "off", said: "", isGone: true });
   await stopped;
   expect(group.played.primary).toBe("a");
+});
+
+it("a server that has parted from its primary is told of once, and not at every look", async () => {
+  const group = start();
+  await expect.poll(() => group.monitor.record?.step.at).toBe("steady");
+  group.played.parted.add("b");
+  const troubles = (): readonly string[] =>
+    group.told.flatMap((event) => (event.type === "trouble" ? [event.what] : [])).filter((what) => /^b has/.test(what));
+  await expect.poll(troubles).toHaveLength(1);
+  const from = nowMs();
+  while (nowMs() < from + 10 * CONFIG.lookEveryMs) await new Promise((resolve) => void setTimeout(resolve, 5));
+  expect(troubles()).toHaveLength(1);
+  group.played.parted.delete("b");
+  await group.stop();
 });
