@@ -185,6 +185,20 @@ describe.each([
     if (trio.kind === "postgres") expect(told.filter((id) => !found.has(id))).toEqual([]);
   }, 300_000);
 
+  it("monitors that are cut from each other, with their servers, meet in the store: a primary that dies is replaced", async () => {
+    const old = await trio.whole();
+    const others = SERVERS.filter((name) => name !== old);
+    const [one = "", two = ""] = others;
+    hostOf(one).cut(hostOf(two));
+    await trio.guards.get(old)?.kill();
+    const primaries = async (): Promise<number> =>
+      (await Promise.all(others.map((name) => trio.role(name)))).filter((role) => role === "primary").length;
+    await expect.poll(primaries, { timeout: 120_000 }).toBe(1);
+    hostOf(one).heal();
+    await trio.guard(old);
+    await trio.whole(180_000);
+  }, 400_000);
+
   it("at no time did two servers say that they take writes", () => {
     expect(onlooker.sweeps).toBeGreaterThan(20);
     expect(onlooker.doubles).toEqual([]);

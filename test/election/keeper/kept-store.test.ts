@@ -32,7 +32,7 @@ const { done, link } = vi.hoisted(() => {
 });
 vi.mock("../../../src/keeper/link.ts", async (original) => ({
   ...(await original<object>()),
-  KeeperLink: function KeeperLink() {
+  AppKeeperLink: function AppKeeperLink() {
     return link;
   },
 }));
