@@ -5,7 +5,7 @@
 // thousand terms that are lost together are reported one after the other, on a stack that does not grow. Listeners hear the events in the order in which
 // things happened. `input` that is called from outside returns when everything has been carried out.
 //
-// That held is computed, not remembered (law 3), does not depend on this order: `isHeld()` brings the books up to the clock, and the term that is asked aborts
+// Law 3 (held is computed, not remembered) does not depend on this order: `isHeld()` brings the books up to the clock, and the term that is asked aborts
 // its own signal before it answers `false` (held-term.ts), even where the effect that says so is still waiting here.
 //
 // With a renewal thread, the keeps of an open session are carried out there, and repeated while this loop is busy. Before the machine is told or asked

@@ -57,7 +57,7 @@ export type Step =
     }
   | { readonly at: "repointing"; readonly from: string | undefined; readonly to: string };
 
-/** What made the old primary harmless. */
+/** The fence that made the old primary harmless. */
 export type FencedBy = "seat" | "stonith" | "stonith and seat" | "human" | "nothing";
 
 /** A machine that was shot at, or is going to be. It is written before an agent is started. */

@@ -62,7 +62,7 @@ export function encodeAnswer(answer: SentinelAnswer, protocol: 2 | 3): string {
   return `*${answer.length}\r\n${answer.map((item) => encodeAnswer(item, protocol)).join("")}`;
 }
 
-/** What a connection has agreed on with HELLO. */
+/** The agreement of a connection with HELLO: the protocol and the answer. */
 export function helloOf(words: readonly string[]): { readonly protocol: 2 | 3; readonly answer: SentinelAnswer } {
   const wanted = words[1] ?? "2";
   if (wanted !== "2" && wanted !== "3")

@@ -6,7 +6,7 @@
 //
 // No election may have a name with `.conclave` as one of its parts (entry.ts), so no line has these keys in it.
 //
-// ARGUMENT: one transaction compares the create revision of the term's own entry, which is its token, in etcd's order of all writes. If the entry is gone, because it was
+// ARGUMENT: one transaction, at its place in etcd's order of all writes, compares the create revision of the term's own entry, which is its token. If the entry is gone, because it was
 // given back or deleted, or because its lease expired, the transaction writes nothing. An entry that is made anew has another revision. An entry that was granted is the first, and
 // stays the first while it is there. The mod revision of the memo tells it from every other write of that key, because revisions of the store only grow.
 import type { Link } from "../../clients/etcd/link.ts";
