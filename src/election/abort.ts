@@ -1,9 +1,9 @@
-// Waiting for a signal to abort. A signal is often shared by thousands of elections, and Node warns of each listener beyond the tenth: so
-// there is one listener per signal, and a list behind it that is left again when nobody waits any more.
+// Waits for a signal to abort. A signal is often shared by thousands of elections, and Node warns of each listener beyond the tenth. So there
+// is one listener per signal, with a list behind it, and the listener is removed when nobody waits any more.
 
 const waiting = new WeakMap<AbortSignal, Set<() => void>>();
 
-/** Calls `then` when `signal` aborts. Returns how to stop waiting. A signal that has aborted already calls nobody. */
+/** Calls `then` when `signal` aborts. Returns a function that stops waiting. If the signal has aborted already, `then` is not called. */
 export function onAbort(signal: AbortSignal | undefined, then: () => void): () => void {
   if (signal === undefined || signal.aborted) return nothing;
   const list = waiting.get(signal) ?? listen(signal);
@@ -33,7 +33,7 @@ export function whenAborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** `promise`, unless `signal` aborts first: then its reason. */
+/** Settles as `promise` does, unless `signal` aborts first: then it rejects with the reason of the signal. */
 export function untilAborted<V>(promise: Promise<V>, signal: AbortSignal): Promise<V> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) reject(signal.reason as Error);

@@ -1,5 +1,5 @@
-// One request of the machine, carried out at a store and answered exactly once: with the store's answer, or `unknown` when it takes too long, throws,
-// rejects, or answers something that is no answer. Late answers are dropped: whatever they say, the machine asks again.
+// Carries out one request of the machine at a store and answers it exactly once: with the store's answer, or with `unknown` when the store takes too long, throws,
+// rejects, or answers with something that is no answer. Late answers are dropped, because the machine asks again in any case.
 import { inspect } from "node:util";
 import type { Clock, Reading } from "../base/clock.ts";
 import { ConclaveError } from "../base/errors.ts";
@@ -12,7 +12,7 @@ import { LazyCall } from "../stores/call.ts";
 import { type Call, cannotKeepMemos, keepsMemos, passesInvitations, type Store } from "../stores/contract.ts";
 
 export interface Exchange {
-  /** Nobody waits for the answer any more. */
+  /** Says that nobody waits for the answer any more. */
   cancel(): void;
 }
 
@@ -32,7 +32,7 @@ export function exchange(
     timer.cancel();
     return true;
   };
-  // Sent first, timed then: the store works meanwhile, and no answer comes before this function is over.
+  // The request is sent first, and the timer is set after it: the store works meanwhile, and no answer comes before this function is over.
   invoke(store, request, call).then(
     (result) => void (close() && answer(checked(store, request, result))),
     (error: unknown) => void (close() && answer(unknown(error))),
@@ -49,7 +49,7 @@ export function exchange(
   };
 }
 
-/** Never throws: a driver that does is a promise that rejects. */
+/** Never throws: if a driver throws, the promise rejects. */
 export function invoke(store: Store, request: Request, call: Call): Promise<Answer> {
   try {
     return Promise.resolve(sent(store, request, call));
@@ -79,7 +79,7 @@ function sent(store: Store, request: Request, call: Call): Promise<Answer> {
   }
 }
 
-/** Hints with an invitation come only from a store that passes them on. */
+/** Only a store that passes invitations on gets hints with an invitation. */
 const NO_WORDS: Promise<Answer> = Promise.resolve(unknown("the store passes no invitations on"));
 
 function noMemos(store: Store): Refused {
@@ -87,7 +87,7 @@ function noMemos(store: Store): Refused {
   return { kind: "refused", code: code as RefusalCode, message, retryable };
 }
 
-/** A driver's bug must not become two leaders, nor a hung candidate: what does not have the shape of an answer counts as none. */
+/** A bug of a driver must lead neither to two leaders nor to a candidate that hangs. So a value that does not have the shape of an answer counts as no answer. */
 function checked(store: Store, request: Request, answer: Answer): Answer {
   if (answer?.kind === "claimed" && request.method === "claim" && answer.claimed?.length === request.claims.length)
     return {
@@ -133,13 +133,13 @@ function isAnswer(request: Request, answer: Answer): boolean {
       return request.method === "askToLeave";
     case "told":
       return request.method === "invite";
-    case "claimed": // of the wrong length, or to another request
+    case "claimed": // it has the wrong length, or answers another request
     default:
       return false;
   }
 }
 
-/** A margin that is no number, or is below nothing, would move deadlines to where no law puts them. */
+/** A margin that is not a number, or is negative, would move deadlines to a wrong place. */
 function isMet(met: Met | undefined): boolean {
   if (met === undefined) return true;
   const { server, extraMarginMs = 0, proofWithinMs = Infinity, proofApartMs = 0, earlyEnds = [] } = met;
@@ -155,7 +155,7 @@ function isMemo(memo: StoredMemo): boolean {
   return typeof memo?.version === "string" && typeof memo.value === "string" && typeof memo.token?.value === "bigint";
 }
 
-/** Which answers each shape of store can give to a claim. */
+/** The answers that each shape of store can give to a claim. */
 const CLAIMED: Readonly<Record<Guarantee["shape"], readonly string[]>> = {
   race: ["granted", "beaten", "session-lost", "unknown", "refused"],
   line: ["granted", "waiting", "leftover", "session-lost", "unknown", "refused"],

@@ -1,5 +1,5 @@
-// Bans as users see them: a leader bans a node, and from that step on the store grants nothing to it (lease/ban-rule.ts). A ban is a memo under a reserved key, so that it is guarded
-// by the term, ordered by (token, n), and outlives the term that wrote it. Reading proves nothing about who leads.
+// Bans as users see them: a leader bans a node, and from that step on the store grants nothing to it (lease/ban-rule.ts). A ban is a memo under a reserved key. So it is guarded
+// by the term, it is ordered by (token, n), and it outlives the term that wrote it. Reading a ban proves nothing about who leads.
 import { invalidConfig } from "../base/errors.ts";
 import { withJson } from "../base/json.ts";
 import { show } from "../base/show.ts";
@@ -11,11 +11,11 @@ import { cannotKeepBans, keepsBans, type Store } from "../stores/contract.ts";
 import { readMemos, RESERVED } from "./memo.ts";
 import type { Lookout } from "./observe.ts";
 
-/** A ban that stands: `term.ban(node, why)`. */
+/** A ban that is in force: `term.ban(node, why)`. */
 export interface Ban {
   readonly node: string;
   readonly why: string;
-  /** Of the term that wrote it. */
+  /** The token of the term that wrote it. */
   readonly token: FencingToken;
 }
 
@@ -30,7 +30,7 @@ export function banValue(why: string, stands: boolean): string {
   return JSON.stringify({ stands, why });
 }
 
-/** Refuses what no store keeps, before anything is sent. */
+/** Refuses a ban that no store keeps, before anything is sent. */
 export function checkBan(store: Store, node: unknown, why: unknown, call: string): asserts node is string {
   if (!keepsBans(store)) throw cannotKeepBans(store);
   const isName = typeof node === "string" && node.length > 0 && node.length <= 150 && !hasControlCharacter(node);
@@ -43,14 +43,14 @@ export function checkBan(store: Store, node: unknown, why: unknown, call: string
   if (problems.length > 0) throw invalidConfig(call, problems);
 }
 
-/** The bans of one election that stand, by one linearizable read. */
+/** Reads the bans of one election that are in force, by one linearizable read. */
 export async function readBans(lookout: Lookout, name: Name): Promise<readonly Ban[]> {
   if (!keepsBans(lookout.store)) throw cannotKeepBans(lookout.store);
   const memos = await readMemos(lookout, { name, key: undefined, what: `the bans of "${name}"` });
   return memos.flatMap(standingBan);
 }
 
-/** A ban that cannot be read counts as standing: whoever wrote it there meant something by it. */
+/** A ban that cannot be read counts as in force, because somebody has written it for a reason. */
 function standingBan({ key, value, token }: StoredMemo): readonly Ban[] {
   if (!key.startsWith(BANS)) return [];
   const { stands, why } = read(value);

@@ -1,11 +1,11 @@
-// A store whose sessions belong to one connection (`previous-send`), used together with a renewal thread. The session can have only one connection, and that is the
-// thread's: so the thread opens the session, and every request that the machine makes is carried out there, too, over a port of its own (store-desk.ts). This is the
-// main loop's end: a store to the runner.
+// A store whose sessions belong to one connection (`previous-send`), used together with a renewal thread. The session can have only one connection, and that connection is
+// the thread's. So the thread opens the session, and it also carries out every request of the machine, over a port of its own (store-desk.ts). This file is the end of the
+// main loop: the runner sees it as a store.
 //
-// Why two cannot lead. A renewal proves the one before it only if both came by one road (lease/session.ts). Requests and renewals go over the thread's one connection,
-//   and an answer says by which connection it came, wherever it was received; so the machine and the deputy judge pairs as they do without a thread.
-// When the thread is lost, what was asked of it has an unknown outcome, and from then on the store of the main loop is used. It takes the session over by its id and
-//   password, by another road: a road is named by the connection, and no two of them have one name (clients/zookeeper/session.ts).
+// Why two cannot lead. A renewal proves the one before it only if both came by the same connection (lease/session.ts). Requests and renewals go over the thread's one
+//   connection, and an answer says by which connection it came, wherever it was received. So the machine and the deputy judge pairs as they do without a thread.
+// When the thread is lost, the requests that it was asked for have an unknown outcome, and from then on the store of the main loop is used. That store takes the session
+//   over by its id and password, by another connection: connections have names, and no two of them have the same name (clients/zookeeper/session.ts).
 import type { MessagePort } from "node:worker_threads";
 import { type Unknown, unknown } from "../base/outcome.ts";
 import type { Guarantee } from "../lease/guarantee.ts";
@@ -23,20 +23,20 @@ import {
 } from "../stores/contract.ts";
 import { type Mailbox, Mailboxes } from "../stores/mailbox.ts";
 
-/** To the thread. A number is that of one request or watch. */
+/** Messages to the thread. `id` is the number of one request or watch. */
 export type ToDesk =
   | { readonly word: "ask"; readonly id: number; readonly request: Request; readonly sentAtMs: number }
   | { readonly word: "watch"; readonly id: number; readonly questions: readonly Question[]; readonly sentAtMs: number }
-  /** Nobody waits for it any more. */
+  /** Nobody waits for this request any more. */
   | { readonly word: "drop"; readonly id: number };
 
-/** From the thread. */
+/** Messages from the thread. */
 export type FromDesk =
   | { readonly word: "answer"; readonly id: number; readonly answer: Answer }
   | { readonly word: "hint"; readonly id: number; readonly hint: Hint }
   | { readonly word: "end"; readonly id: number };
 
-/** Whether only one connection can act for a session of this store. */
+/** True if only one connection can act for a session of this store. */
 export function isBound({ keepProves }: Guarantee): boolean {
   return keepProves === "previous-send";
 }
@@ -44,9 +44,9 @@ export function isBound({ keepProves }: Guarantee): boolean {
 type Settle = (answer: Answer) => void;
 
 export class BoundStore {
-  /** What the runner calls. What the store can do beside requests and watches, it does by itself. */
+  /** The store that the runner calls. Everything except requests and watches is done by the store of the main loop itself. */
   readonly store: Store;
-  /** The thread's end. */
+  /** The end of the port that the thread gets. */
   readonly theirs: MessagePort;
   readonly #own: Store;
   readonly #port: MessagePort;
@@ -62,12 +62,12 @@ export class BoundStore {
     this.#port = port1;
     this.theirs = port2;
     port1.on("message", (said: FromDesk) => this.#hear(said));
-    // A request that is awaited has a timer of the runner's.
+    // This port need not keep the process alive: a request that is awaited has a timer of the runner.
     port1.unref();
     this.store = this.#face();
   }
 
-  /** The thread is lost, for whatever reason. */
+  /** The thread is lost, for any reason. */
   lose(error: Error): void {
     if (this.#lostBy !== undefined) return;
     this.#lostBy = error;
@@ -105,7 +105,7 @@ export class BoundStore {
     };
   }
 
-  /** `ask.ts` checks that what comes is an answer to what was asked; so it does for what came from a thread. */
+  /** `ask.ts` checks that an answer fits its request. It does so for the answers of a thread too. */
   #ask<A>(request: Request, call: Call, byItself: () => Promise<A>): Promise<A | Unknown> {
     if (this.#lostBy !== undefined) return byItself();
     const id = ++this.#count;

@@ -1,11 +1,11 @@
-// LAW 16. What the user's functions do harms nobody: a listener that throws, or whose promise rejects, is reported as a warning of the process, once for
-// each function and way to fail, however often it fails.
+// The user's functions can do no harm: a listener that throws, or whose promise rejects, is reported as a warning of the process. This happens once for
+// each function and way to fail, however often it fails (law 16).
 import { type Failure, harmless, textOfError } from "../base/harmless.ts";
 
 /** How each function, or each object with functions, has failed before. */
 const warned = new WeakMap<object, Set<Failure>>();
 
-/** Calls what is the user's, and never throws. `what` it is, for the warning; `whose`, so that one warning is enough. */
+/** Calls a function of the user, and never throws. `what` names it in the warning; `whose` is the object for which one warning is enough. */
 export function callUser(what: string, whose: object, call: () => unknown): void {
   harmless(call, (how, error) => {
     const known = warned.get(whose) ?? new Set();

@@ -1,4 +1,4 @@
-// A candidate: this process's standing at one store. Makes the machine's runner when first needed, and hands its events to the listeners.
+// A candidate: the place of this process at one store. It makes the machine's runner when that is first needed, and passes its events to the listeners.
 import type { Clock } from "../base/clock.ts";
 import { ConclaveError, isConclaveError } from "../base/errors.ts";
 import { textOfError } from "../base/harmless.ts";
@@ -41,14 +41,14 @@ import { Turns } from "./turns.ts";
 import { noteDomain, noteElection, noteMemory } from "./twins.ts";
 import { type Listener, Voice } from "./voice.ts";
 
-/** Makes a candidate: this process's standing at one store, with one session for all its elections and locks. Nothing is sent before something is asked of it. */
+/** Makes a candidate: the place of this process at one store, with one session for all its elections and locks. Nothing is sent before something is asked of it. */
 export function createCandidate<S extends Store>(options: CandidateOptions<S>): Candidate<TermOf<S>> {
   const clock = hostClockOf(options?.store) ?? nodeClock();
   const settings = resolveOptions(options, clock, "createCandidate");
   return new StoreCandidate<TermOf<S>>(options.store, settings, clock, options);
 }
 
-/** One election, one candidate of its own: `createCandidate(options).election(name)`, closed together. */
+/** Makes one election with a candidate of its own: `createCandidate(options).election(name)`. Both are closed together. */
 export function elect<S extends Store>(name: string, options: ElectOptions<S>): Election<TermOf<S>> {
   checkName(name);
   const clock = hostClockOf(options?.store) ?? nodeClock();
@@ -56,7 +56,7 @@ export function elect<S extends Store>(name: string, options: ElectOptions<S>): 
   return new StoreCandidate<TermOf<S>>(options.store, settings, clock, options).onlyElection(name);
 }
 
-/** n leaders: up to `permits` processes hold a permit of this name at once. A permit has no token, on any store: docs/SEMAPHORE.md. */
+/** Makes a semaphore: up to `permits` processes hold a permit of this name at once. A permit has no token, on any store: docs/SEMAPHORE.md. */
 export function semaphore(name: string, options: SemaphoreOptions): Semaphore {
   checkName(name);
   const { permits, ...rest } = options ?? {};
@@ -72,22 +72,22 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
   readonly #store: Store;
   readonly #settings: Settings;
   readonly #clock: Clock;
-  /** How long a keeper waits; undefined: there is none. */
+  /** How long a keeper waits. Undefined if there is no keeper. */
   readonly #quietMs: number | undefined;
   #kept: KeptStore | undefined;
   readonly #onOverstay: NonNullable<CandidateSettings["onOverstay"]>;
   readonly #home: Home;
-  /** The election of `elect`. */
+  /** The name of the election of `elect`. */
   #only: string | undefined;
   #giveBackStore: (() => Promise<void>) | undefined;
   readonly #voice: Voice;
   readonly #narrator: Narrator;
-  /** Errors that were thrown at the caller that waited; `false` where a background campaign goes on trying all the same. */
+  /** Errors that were thrown at the caller that waited. The value is `false` where a background campaign still goes on trying. */
   readonly #delivered = new WeakMap<ConclaveError, boolean>();
   readonly #elections = new Map<string, NamedElection<T>>();
   readonly #locks = new Set<Contest>();
   #nonce: string | undefined;
-  /** Under which id events are told: that of the last arena, also while it is closed and `id` names the next one already. */
+  /** The id under which events are reported. It is that of the last arena, even while that arena is closed and `id` already names the next one. */
   #speaker: string | undefined;
   #made: Arena | undefined;
   #closed: Promise<void> | undefined;
@@ -140,15 +140,15 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
   }
 
   /**
-   * The election of `elect`: closing it closes this candidate. And when nothing is asked of it any more, the session is ended and the store given
-   * back, so that `await elect(…).lead(…)` leaves nothing open; the next call begins anew.
+   * The election of `elect`: closing it closes this candidate. When nothing is asked of it any more, the session is ended and the store is given
+   * back, so that `await elect(…).lead(…)` leaves nothing open. The next call begins anew.
    */
   onlyElection(name: string): Election<T> {
     this.#only = name;
     return this.election(name);
   }
 
-  /** The semaphore of `semaphore`, likewise. Its first seat stands for it where a name is asked for. */
+  /** The semaphore of `semaphore`, in the same way. Where one name is asked for, its first seat is used. */
   onlySemaphore(name: string, permits: number): Semaphore {
     this.#only = seatName(name, 0);
     return new SeatedSemaphore(name, permits, this.#settings, this.#home);
@@ -205,7 +205,7 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
 
   close(options: CloseOptions = {}): Promise<void> {
     checkedDrain(options);
-    // Not `??= this.#close()`: a listener that is told by it may call close() again before it returns.
+    // This is not `??= this.#close()`, because a listener that is called by it may call close() again before it returns.
     this.#closed ??= Promise.resolve().then(() => this.#close(options));
     return this.#closed;
   }
@@ -224,13 +224,13 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
     await this.#end();
   }
 
-  /** Nothing is held any more: ends the session. */
+  /** Nothing is held any more: this ends the session. */
   async #end(): Promise<void> {
     this.#closed ??= Promise.resolve();
     await this.#rest();
   }
 
-  /** The next arena is another machine, and needs another nonce: bids are never used twice. */
+  /** The next arena is another machine, and needs another nonce, because bids are never used twice. */
   async #rest(): Promise<void> {
     const arena = this.#made;
     const giveBackStore = this.#giveBackStore;
@@ -244,7 +244,7 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
     await giveBackStore?.();
   }
 
-  /** Law 16: nobody waits for it, so what goes wrong is an event. */
+  /** Nobody waits for this, so an error is reported as an event. */
   #restUnheard(election: string): void {
     this.#rest().catch((cause: unknown) => {
       const message = `the store could not be closed: ${textOfError(cause)}. Nothing of it is used any more; what its driver opened may stay open.`;
@@ -315,14 +315,14 @@ function checkName(name: unknown): void {
     throw new ConclaveError("CONFIG_INVALID", `${show(name)} is not a name for an election: ${flaw}`);
 }
 
-/** No bound: wait as long as it takes. 0: only if it is free now. */
+/** Without `waitMs` there is no bound. With 0, the lock is taken only if it is free now. */
 function checkedWait(waitMs: unknown): number {
   if (waitMs === undefined || waitMs === null) return Infinity;
   if (typeof waitMs === "number" && waitMs >= 0) return waitMs;
   throw new ConclaveError("CONFIG_INVALID", `withLock: waitMs ${show(waitMs)} is not a number of milliseconds`);
 }
 
-/** `trouble`: why the store has not said whether it is free. */
+/** `trouble` is the reason why the store has not said whether the lock is free. */
 function lockTimeout(name: string, waitMs: number, trouble?: ConclaveError): ConclaveError {
   if (trouble !== undefined) {
     const message = `"${name}" could not be had within ${waitMs} ms, because the store did not say whether it is free: ${askedOnce(trouble.message)}`;

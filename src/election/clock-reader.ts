@@ -1,7 +1,7 @@
-// Reads the clocks for one runner, and knows how to read them again for less shortly after.
+// Reads the clocks for one runner, and can read them again at a lower cost shortly after.
 import type { Clock, Reading } from "../base/clock.ts";
 
-/** How old a reading of boot time may be to be used again: as coarse as it is anyway. */
+/** How old a reading of boot time may be to be used again. Boot time is as coarse as this anyway. */
 const STILL_MS = 10;
 
 export class ClockReader {
@@ -18,10 +18,10 @@ export class ClockReader {
   }
 
   /**
-   * Shortly after both hands were read: the monotonic one anew, and boot time as it was (reading it takes a call of the kernel). So boot shows an instant that
-   * is past, as a coarse hand does, and further past if the host slept in just that moment. It is not carried on by what the other hand shows: the next true
-   * reading, being coarse, could be behind that, and a hand must never go back. Nobody is told by it that a term is held, and nothing is granted at it: that takes `now`.
-   * What is sent at it is believed in for less, silence is watched on the monotonic hand alone, and the answer to a release only ends what is given back already.
+   * Shortly after both clocks were read, this reads the monotonic one anew and keeps boot time as it was, because reading boot time takes a call of the kernel. So boot time shows a past
+   * instant, as a coarse clock does, and an older one if the host slept in just that moment. It is not advanced by what the monotonic clock shows: the next true reading is coarse and could
+   * be behind that, and a clock must never go back. This reading is never used to say that a term is held, or to grant anything: that takes `now`. A request that is dated by this reading is
+   * believed in for a shorter time. Silence is measured by the monotonic clock alone. The answer to a release only ends a term that is given back already.
    */
   again(): Reading {
     const mono = this.#clock.mono?.();

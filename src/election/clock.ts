@@ -1,29 +1,29 @@
-// The kernel's clocks as a Reading. The only place in conclave that reads time.
+// The kernel's clocks as a Reading. This is the only place in conclave that reads time.
 //
 //   mono   process.hrtime: CLOCK_MONOTONIC on Linux (stands still in suspend), a clock that counts sleep on macOS
 //   boot   Linux: /proc/uptime, which counts suspend, in steps of 10 ms; elsewhere os.uptime on Windows, and mono itself on macOS
 //
-// Both are of this host; neither follows the wall clock. A virtual machine that is paused by its host may stop both: then only a token helps.
+// Both are clocks of this host, and neither follows the wall clock. A virtual machine that is paused by its host may stop both: then only a token helps.
 import { openSync, readSync } from "node:fs";
 import { uptime } from "node:os";
 import type { Clock, Grain, Reading, Timer } from "../base/clock.ts";
 
-/** setTimeout takes no more; a longer wait wakes early, looks at the clock and waits again. */
+/** setTimeout accepts no more than this. A longer wait wakes early, looks at the clock and waits again. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Taken when this module is loaded: a test runner that puts fakes in their place must not turn a held term's clock back. */
+/** These functions are taken when this module is loaded: a test runner that replaces them by fakes must not turn back the clock of a held term. */
 const { hrtime } = process;
 const { now: wallMs } = Date;
 const { setTimeout, clearTimeout } = globalThis;
 
-/** UTC in milliseconds. It may jump: nothing on which exclusion rests may read it. */
+/** UTC in milliseconds. It may jump, so no code that mutual exclusion depends on may read it. */
 export function wallNow(): number {
   return wallMs();
 }
 
 let shared: Clock | undefined;
 
-/** One per process; made at first use, so that importing conclave opens nothing. */
+/** There is one clock per process. It is made at first use, so that importing conclave opens nothing. */
 export function nodeClock(): Clock {
   shared ??= createNodeClock(process.platform);
   return shared;
@@ -47,7 +47,7 @@ function createNodeClock(platform: string): Clock {
   };
 }
 
-/** Since the host's start, the same for every process and thread of it (performance.now starts anew in each). */
+/** The time since the start of the host, the same for every process and thread of it (performance.now starts anew in each). */
 function monoMs(): number {
   const [seconds, nanoseconds] = hrtime();
   return seconds * 1000 + nanoseconds / 1e6;
@@ -63,7 +63,7 @@ function uptimeMs(): number {
   return uptime() * 1000;
 }
 
-/** Reads the open file again each time: 2 µs, a third of what os.uptime costs. */
+/** Reads the open file again each time, which takes 2 µs, a third of the cost of os.uptime. */
 function procUptime(): (() => number) | undefined {
   const text = Buffer.alloc(64);
   try {
@@ -77,10 +77,10 @@ function procUptime(): (() => number) | undefined {
       try {
         return read();
       } catch {
-        return uptimeMs(); // the file was closed under us, or what serves it has gone
+        return uptimeMs(); // the file was closed by other code, or /proc has gone
       }
     };
   } catch {
-    return undefined; // no /proc here: os.uptime asks the kernel in another way
+    return undefined; // there is no /proc here: os.uptime asks the kernel in another way
   }
 }

@@ -1,9 +1,9 @@
-// One asker's stand for one name, from its turn in the process to the moment when nothing of it remains. Two kinds:
+// One caller's contest for one name, from its turn in the process to the moment when nothing of it remains. There are two kinds:
 //
-//   WorkContest   `lead` and `withLock`: the work is ours to await, so the store is told exactly when it has settled (law 8)
-//   HoldContest   `campaign`, `tryCampaign` and `start` (hold-contest.ts): the user works on their own
+//   WorkContest   for `lead` and `withLock`: this code awaits the work, so the store is told exactly when the work has settled (law 8: drain, then release)
+//   HoldContest   for `campaign`, `tryCampaign` and `start` (hold-contest.ts): the user works on their own
 //
-// Work that was begun by `ifLeading` is a guest of the term, of either kind: the term is not settled before it is.
+// Work that was begun by `ifLeading` is a guest of the term, with either kind: the term is not settled before its guests are.
 import { ConclaveError, type LossReason, TermLostError } from "../base/errors.ts";
 import { textOfError } from "../base/harmless.ts";
 import { askedOnce } from "../base/outcome.ts";
@@ -18,9 +18,9 @@ export interface Arena {
   readonly turns: Turns;
   readonly id: string;
   readonly drainMs: number;
-  /** Says what became of an error that has nobody to be thrown at. */
+  /** Reports an error that cannot be thrown at a caller. */
   readonly report: (error: ConclaveError, election: Name) => void;
-  /** Errors that were thrown at the caller that waited; `false` where something goes on trying all the same. */
+  /** Errors that were thrown at the caller that waited. The value is `false` where something still goes on trying. */
   readonly delivered: WeakMap<ConclaveError, boolean>;
 }
 
@@ -31,15 +31,15 @@ export abstract class Contest implements Contender {
   term: HeldTerm | undefined;
   protected readonly arena: Arena;
   protected stopping = false;
-  /** Why the present term is no longer held, other than by being given back. */
+  /** Why the present term is no longer held, if it was not given back. */
   protected lostFor: LossReason | undefined;
-  /** Meant to be over soon: a lock. */
+  /** True if it is meant to be over soon, as a lock is. */
   protected readonly brief: boolean = false;
-  /** Wants an answer, and not to wait: no answer from the store ends it too. */
+  /** True if it wants an answer and does not wait: a store that does not answer ends it too. */
   protected readonly asksOnce: boolean = false;
-  /** Why the store could not be asked, since its last answer. */
+  /** Why the store could not be asked since its last answer. */
   trouble: ConclaveError | undefined;
-  /** Works of `ifLeading` that run in the present term: it is not settled before they are (law 8). */
+  /** How many works of `ifLeading` run in the present term. The term is not settled before they are, because it is released only after its work (law 8). */
   protected guests = 0;
   #guestsGone: (() => void)[] = [];
   #turn: Turn | undefined;
@@ -52,7 +52,7 @@ export abstract class Contest implements Contender {
     this.over = new Promise((resolve) => (this.#resolveOver = resolve));
   }
 
-  /** Waits for this asker's turn in the process, then stands. */
+  /** Waits for this caller's turn in the process, then stands. */
   begin(): void {
     this.#stopWaiting = this.arena.turns.take(this.name, (turn) => {
       this.#turn = turn;
@@ -60,12 +60,12 @@ export abstract class Contest implements Contender {
     });
   }
 
-  /** Still its turn: it could not stand before. */
+  /** It is still this caller's turn: it could not stand before. */
   protected standAgain(): void {
     this.arena.runner.stand(this.name, this.brief, this);
   }
 
-  /** Stands only if it is this asker's turn now. */
+  /** Stands only if it is this caller's turn now. */
   beginNow(): boolean {
     this.#turn = this.arena.turns.tryTake(this.name);
     if (this.#turn === undefined) return false;
@@ -73,7 +73,7 @@ export abstract class Contest implements Contender {
     return true;
   }
 
-  /** Runs `work` in the present term, beside what else runs in it. */
+  /** Runs `work` in the present term, beside the other work that runs in it. */
   async accompany<R>(term: HeldTerm, work: (term: HeldTerm) => Promise<R>): Promise<R> {
     this.guests++;
     try {
@@ -84,7 +84,7 @@ export abstract class Contest implements Contender {
     }
   }
 
-  /** The last of them has settled. */
+  /** The last of the guests has settled. */
   protected guestsLeft(): void {
     for (const resolve of this.#guestsGone.splice(0)) resolve();
   }
@@ -93,15 +93,15 @@ export abstract class Contest implements Contender {
     if (this.guests > 0) await new Promise<void>((resolve) => this.#guestsGone.push(resolve));
   }
 
-  /** Nobody has told it to stop, and it has not ended. */
+  /** True if nobody has told it to stop, and it has not ended. */
   get isOngoing(): boolean {
     return !this.stopping;
   }
 
-  /** The user has the present term in hand, and may work in it without our knowing. */
+  /** The user has the present term, and may work in it without our knowing. */
   handOut(): void {}
 
-  /** Stops wanting; a held term begins to end. */
+  /** The name is no longer wanted; a held term begins to end. */
   stop(): void {
     if (this.stopping) return;
     this.stopping = true;
@@ -127,7 +127,7 @@ export abstract class Contest implements Contender {
     this.term?.abort(reason);
   }
 
-  /** A definite answer: what went wrong before is over. */
+  /** The store has given a definite answer, so the trouble before it is over. */
   contested(): void {
     this.trouble = undefined;
   }
@@ -142,7 +142,7 @@ export abstract class Contest implements Contender {
 
   released(): void {}
 
-  /** Whether nothing of the present term is left to do here, whatever the machine has heard of it yet. */
+  /** True if nothing of the present term is left to do here, whatever the machine has heard of it so far. */
   hasSettled(): boolean {
     return false;
   }
@@ -150,20 +150,20 @@ export abstract class Contest implements Contender {
   free(error?: ConclaveError): void {
     const turn = this.#turn;
     this.#turn = undefined;
-    this.stopping = true; // from here on the name is the next asker's
+    this.stopping = true; // from here on the name belongs to the next caller
     this.finished(error);
     this.#resolveOver();
     turn?.done();
   }
 
-  /** Both at one reading of the clock: nothing of this term is wanted, and nothing of it is left to do. */
+  /** Says two things at one reading of the clock: this term is no longer wanted, and nothing of it is left to do. */
   protected stopSettled(): void {
     if (this.stopping) return this.settle();
     this.stopping = true;
     this.arena.runner.want({ type: "withdraw", name: this.name }, { type: "settle", name: this.name });
   }
 
-  /** The caller is told by a rejection: no warning is needed, unless something else goes on trying. */
+  /** The caller is told by a rejection, so no warning is needed, unless something else goes on trying. */
   protected deliver(error: ConclaveError): void {
     if (!this.arena.delivered.has(error)) this.arena.delivered.set(error, true);
   }
@@ -176,7 +176,7 @@ export abstract class Contest implements Contender {
   abstract fail(error: unknown): void;
   protected abstract begun(term: HeldTerm): void;
   protected abstract giveUp(): Promise<void>;
-  /** Everything is over, and those who wait are told. */
+  /** Everything is over, and the callers that wait are told. */
   protected abstract finished(error: ConclaveError | undefined): void;
 }
 
@@ -185,7 +185,7 @@ export interface Promised<R> {
   readonly reject: (reason: unknown) => void;
 }
 
-/** What a work contest ends with, once that is decided. */
+/** The result of a work contest, once it is decided. */
 type Ending<R> = { readonly kind: "value"; readonly value: R } | { readonly kind: "error"; readonly error: unknown };
 
 export class WorkContest<R> extends Contest {
@@ -212,7 +212,7 @@ export class WorkContest<R> extends Contest {
     this.#promised = promised;
   }
 
-  /** Only if nobody stands before it, in this process or at the store; otherwise it fails with `error`. */
+  /** Begins only if nobody stands before it, in this process or at the store; otherwise it fails with `error`. */
   beginOnly(error: unknown): void {
     this.#unless = error;
     this.asksOnce = true;
@@ -230,7 +230,7 @@ export class WorkContest<R> extends Contest {
     this.stop();
   }
 
-  /** In a job of its own: the work of one term must not run inside the books of all. */
+  /** The work begins in a microtask of its own, because the work of one term must not run while the books of all terms are being changed. */
   protected begun(term: HeldTerm): void {
     queueMicrotask(() => void this.#run(term));
   }
@@ -238,7 +238,7 @@ export class WorkContest<R> extends Contest {
   /** Never rejects. */
   async #run(term: HeldTerm): Promise<void> {
     let verdict: Ending<R>;
-    // Law 7: what is lost before its work has begun is not begun.
+    // A term that is lost before its work has begun is never announced (law 7), so its work does not begin.
     if (!term.isHeld()) {
       if (!this.#again)
         this.#verdict = { kind: "error", error: new TermLostError(this.name, this.lostFor ?? "expired") };
@@ -251,9 +251,9 @@ export class WorkContest<R> extends Contest {
     } catch (error) {
       verdict = { kind: "error", error };
     }
-    // By the clock: a blocked loop may have passed the deadline without a timer having fired.
+    // The clock decides: a blocked loop may have passed the deadline without a timer having fired.
     const whole = term.isLeading();
-    if (this.guests > 0 && whole) this.stop(); // their signal aborts
+    if (this.guests > 0 && whole) this.stop(); // the signal of the guests aborts
     await this.whenGuestsLeft();
     if (whole || !this.#again) {
       this.#verdict =
@@ -266,7 +266,7 @@ export class WorkContest<R> extends Contest {
     this.settle();
   }
 
-  /** The work threw after its term had begun to end. If that was not just its way to stop, somebody wants to know. */
+  /** The work threw after its term had begun to end. If the error was not just its way to stop, it is reported. */
   #reportLateError(error: unknown, term: HeldTerm): void {
     const stopped = error === term.signal.reason || (error instanceof Error && error.name === "AbortError");
     if (stopped || error instanceof TermLostError) return;
@@ -274,7 +274,7 @@ export class WorkContest<R> extends Contest {
     this.arena.report(new ConclaveError("TERM_LOST", message, { cause: error }), this.name);
   }
 
-  /** Inside the work: the signal aborts now; the store is told when the work has settled. */
+  /** This is called inside the work: the signal aborts now, and the store is told when the work has settled. */
   protected giveUp(): Promise<void> {
     this.arena.runner.input({ type: "resign", name: this.name });
     return Promise.resolve();

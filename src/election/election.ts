@@ -1,4 +1,4 @@
-// The election of one name, as a user holds it: each call is a contest, and closing ends them all.
+// The election of one name, as a user holds it. Each call is a contest, and closing the election ends them all.
 import { ConclaveError, invalidConfig } from "../base/errors.ts";
 import { problemsOfKeys } from "../base/option-keys.ts";
 import { show } from "../base/show.ts";
@@ -24,14 +24,14 @@ import type { UnfencedTerm } from "./term.ts";
 import { checkTarget, transferFromOutside, withinOf } from "./transfer.ts";
 import { type Listener, sameMark } from "./voice.ts";
 
-/** What all elections of a candidate share. One object for ten thousand of them: functions of its own would be a sixth of what an election takes. */
+/** The things that all elections of a candidate share. They are one object for ten thousand elections: functions of its own would be a sixth of the memory of an election. */
 export interface Home {
   readonly lookout: Lookout;
-  /** Made when something is first asked of the store, not before. */
+  /** The arena is made when something is first asked of the store, not before. */
   readonly arena: () => Arena;
-  /** Something is first asked of the election. Returns how to say that nothing is any more; saying so twice is no harm. */
+  /** Something is first asked of the election. Returns a function that says that nothing is asked any more; calling it twice does no harm. */
   readonly whenBusy: (name: string) => () => void;
-  /** Nothing is asked of it any more. */
+  /** Nothing is asked of the election any more. */
   readonly whenIdle: (name: string) => void;
   readonly whenClosed: (name: string) => Promise<void>;
   readonly subscribe: (listener: Listener) => () => void;
@@ -45,9 +45,9 @@ export class NamedElection<T extends UnfencedTerm> implements Election<T> {
   readonly node: string | undefined;
   readonly #home: Home;
   #leave: () => void = nothing;
-  /** Few at a time, and ten thousand elections: an array is a tenth of a set. */
+  /** There are few contests at a time, but ten thousand elections: an array takes a tenth of the memory of a set. */
   #contests: readonly Contest[] = [];
-  /** For those who observe; made for the first of them. */
+  /** The controller for observers. It is made for the first of them. */
   #observed: AbortController | undefined;
   #closing = false;
   #hasStood = false;
@@ -75,13 +75,13 @@ export class NamedElection<T extends UnfencedTerm> implements Election<T> {
     });
   }
 
-  /** One call of a name at a time (law 11): a `lead` behind a call that lasts would wait without a word. */
+  /** Calls of one name run one at a time (law 11): a `lead` behind a call that lasts would wait without any message. */
   #warnOfWaiting(): void {
     const first = this.#contests.find(({ isOngoing }) => isOngoing);
     if (first !== undefined && first !== this.#started) this.#warnBehind("lead", first);
   }
 
-  /** The same of a `withLock` of this name, which is no call of this election: it waits behind `start` too, until that is closed. */
+  /** The same warning for a `withLock` of this name, which is not a call of this election: it waits behind `start` too, until the election is closed. */
   warnOfLock(): void {
     const first = this.#contests.find(({ isOngoing }) => isOngoing);
     if (first !== undefined) this.#warnBehind("withLock", first);
@@ -145,7 +145,7 @@ export class NamedElection<T extends UnfencedTerm> implements Election<T> {
       const promised = { resolve: (term: HeldTerm | undefined) => resolve(term && asTerm<T>(term)), reject };
       const contest = new HoldContest(this.#home.arena(), this.name, mode, promised);
       const giveUp = (): void => {
-        // The signal is about the waiting; a term that was won belongs to the caller.
+        // The signal only ends the waiting; a term that was won belongs to the caller.
         if (contest.term === undefined) contest.fail(signal?.reason);
       };
       this.#enter(contest, signal, giveUp);
@@ -207,7 +207,7 @@ export class NamedElection<T extends UnfencedTerm> implements Election<T> {
     return this.#home.subscribe(sameMark(own, listener));
   }
 
-  /** Not on the type of an election: for parts of this package (inside.ts). */
+  /** This is not on the type of an election: it is for parts of this package (inside.ts). */
   inside(): Inside {
     const { store, clock } = this.#home.lookout;
     return { store, clock, tell: this.#home.tell };
@@ -236,7 +236,7 @@ export class NamedElection<T extends UnfencedTerm> implements Election<T> {
     await this.#home.whenClosed(this.name);
   }
 
-  /** LAW 11: calls of one name take turns, and that of `start` lasts until `close`. */
+  /** Calls of one name take turns (law 11), and the turn of `start` lasts until `close`. */
   #warnOfStart(call: "lead" | "campaign"): void {
     if (this.#started === undefined) return;
     this.#warnOnce(
@@ -291,7 +291,7 @@ export function signalOf(
   throw new ConclaveError("CONFIG_INVALID", `${call}: signal ${show(signal)} is not an AbortSignal${hint}`);
 }
 
-/** By what is used of it: test environments bring an AbortSignal of their own. */
+/** Recognizes a signal by the members that are used, because test environments bring an AbortSignal of their own. */
 function isSignal(value: unknown): value is AbortSignal {
   const { aborted, addEventListener } = (value ?? {}) as Partial<AbortSignal>;
   return typeof aborted === "boolean" && typeof addEventListener === "function";
@@ -317,7 +317,7 @@ export function checkWork(work: unknown, call: string): void {
   );
 }
 
-/** `T` is what the store's type promises: a HeldTerm of a fenced store carries a token, one of an unfenced store does not. */
+/** The type of the store determines `T`: a HeldTerm of a fenced store carries a token, one of an unfenced store does not. */
 export function asTerm<T extends UnfencedTerm>(term: HeldTerm): T {
   return term as UnfencedTerm as T;
 }

@@ -1,9 +1,9 @@
 // Draws a beat (lease/beats.ts): a number that no other copy of this process draws. A copy has the memory of its original, and with it the state of every random generator
-// inside the process, that of OpenSSL included. So each beat is a digest of what a copy does not share:
-//   - bytes of the kernel. Linux draws anew when a machine was cloned, from 5.18 on and where the hypervisor says so (VM generation id); a copy of one process on
-//     the same kernel shares nothing with it in any case;
-//   - both hands of the clock at this moment, as finely as they are read: two copies run on by themselves.
-// Assumption: one of these differs. If none did, the second copy would still be refused as long as its keeps are answered (lease/beat-rule.ts).
+// inside the process, including that of OpenSSL. So each beat is a digest of values that a copy does not share:
+//   - bytes of the kernel. Linux draws new ones after a machine was cloned, from 5.18 on and where the hypervisor reports it (VM generation id). A copy of one process on
+//     the same kernel gets other bytes in any case;
+//   - both clocks at this moment, as finely as they are read: two copies run independently.
+// We assume that one of these differs. If none did, the second copy would still be refused as long as its keeps are answered (lease/beat-rule.ts).
 import { closeSync, openSync, readSync } from "node:fs";
 import type { Clock } from "../base/clock.ts";
 import { stampKeep } from "../lease/beats.ts";
@@ -19,7 +19,7 @@ export function stamped(machine: Machine, errand: number, request: Request, cloc
 }
 
 export function freshBeat(clock: Clock): string {
-  const { createHash, randomBytes } = process.getBuiltinModule("node:crypto"); // at first use: it takes 3 ms to load
+  const { createHash, randomBytes } = process.getBuiltinModule("node:crypto"); // loaded at first use, because it takes 3 ms
   const { mono, boot } = clock.now();
   const digest = createHash("sha256")
     .update(fromKernel() ?? "")
@@ -33,7 +33,7 @@ export function freshBeat(clock: Clock): string {
     .join("-");
 }
 
-/** Undefined where there is no such file: the other sources must do. */
+/** Returns undefined where there is no such file: then the other sources must do. */
 function fromKernel(): Uint8Array | undefined {
   try {
     const file = openSync(KERNEL, "r");

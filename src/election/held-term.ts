@@ -1,5 +1,5 @@
-// A term as the user holds it: a thin view on the machine's books, by the clock. The abort signal and the promises are made only when asked for: ten
-// thousand held terms must stay cheap.
+// A term as the user holds it: a thin view on the machine's books, by the clock. The abort signal and the promises are made only when they are asked for, because
+// ten thousand held terms must stay cheap.
 import { ConclaveError, invalidConfig, type LossReason, TermLostError } from "../base/errors.ts";
 import { show } from "../base/show.ts";
 import { flawOf } from "../base/text.ts";
@@ -16,7 +16,7 @@ import { checkTarget, transferTerm, withinOf } from "./transfer.ts";
 export class HeldTerm implements UnfencedTerm {
   readonly election: string;
   readonly candidate: string;
-  /** Only where the store fences: an unfenced term has no such property. */
+  /** This is set only where the store fences: an unfenced term has no such property. */
   declare readonly token?: FencingToken;
   readonly #runner: Runner;
   readonly #bid: Bid;
@@ -78,7 +78,7 @@ export class HeldTerm implements UnfencedTerm {
     return this.#reason === undefined && state !== "ending";
   }
 
-  /** `isHeld()` is computed (law 3): the signal aborts here even if the runner has not come to it yet. */
+  /** `isHeld()` is computed, not remembered (law 3): the signal aborts here even if the runner has not come to it yet. */
   #foundLost(): void {
     this.abort(this.#runner.lossOf(this.election, this.#bid));
   }
@@ -119,7 +119,7 @@ export class HeldTerm implements UnfencedTerm {
     await this.anyMemo(key, value);
   }
 
-  /** Not on the type of a term: for reserved keys (memo.ts). Also while the term is ending: to note what was done is a part of stopping. */
+  /** This is not on the type of a term: it is for reserved keys (memo.ts). It works while the term is ending too, because noting what was done is a part of stopping. */
   async anyMemo(key: string, value: string): Promise<void> {
     checkValue(this.#runner.store, value, `"${this.election}": term.memo`);
     if (!this.isHeld()) throw new TermLostError(this.election, this.#reason ?? "expired");
@@ -132,7 +132,7 @@ export class HeldTerm implements UnfencedTerm {
   }
 
   async lift(node: string): Promise<void> {
-    // Before it is sent: from then on nobody knows whether the ban stands.
+    // This is forgotten before the request is sent: from then on nobody knows whether the ban is in force.
     this.#banned?.delete(node);
     await this.#changeBan("lift", node, "");
   }
@@ -172,7 +172,7 @@ export class HeldTerm implements UnfencedTerm {
     return this.#giveUp();
   }
 
-  /** What a log or a status page may show of it, as of now. */
+  /** The fields that a log or a status page may show, as of now. */
   toJSON(): object {
     const { election, candidate, token } = this;
     return { election, candidate, token, state: this.state(), remainingMs: Math.round(this.remainingMs()) };

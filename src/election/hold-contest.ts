@@ -1,25 +1,25 @@
-// `campaign`, `tryCampaign` and `start`: the user works on their own. A term that the user has in hand counts as settled when the user resigns it, when it is lost, or
-// `drainMs` after its signal aborted: that is what the drain is for. One that was never handed out is settled at once when it is given up; work of `ifLeading` is waited for in any case.
+// `campaign`, `tryCampaign` and `start`: the user works on their own. A term that the user has counts as settled when the user resigns it, when it is lost, or
+// `drainMs` after its signal aborted, which is the purpose of the drain. A term that the user never got is settled at once when it is given up. Work of `ifLeading` is waited for in any case.
 import type { Timer } from "../base/clock.ts";
 import type { ConclaveError, LossReason } from "../base/errors.ts";
 import type { Name } from "../lease/exchange.ts";
 import { type Arena, Contest, type Promised } from "./contest.ts";
 import type { HeldTerm } from "./held-term.ts";
 
-/** Pauses of `start` after an error that trying again cannot help, until somebody changes something: they double, up to the longest. */
+/** The pauses of `start` after an error that trying again does not solve until somebody changes something. They double, up to the longest one. */
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 15_000;
 
 export class HoldContest extends Contest {
-  /** once: until elected. try: as once, unless another stands before. always: again and again. */
+  /** once: until elected. try: the same, unless another stands before it. always: again and again. */
   readonly #mode: "once" | "try" | "always";
   readonly #promised: Promised<HeldTerm | undefined>;
   protected override readonly asksOnce: boolean;
   #drain: Timer | undefined;
   #drainMs: number;
-  /** The user has this term: from `campaign`, or from `election.term()`. What is done with it nobody tells us. */
+  /** The user has this term, from `campaign` or from `election.term()`. Nobody tells us what is done with it. */
   #isHandedOut = false;
-  /** The present term has settled; what the machine says of it from now on starts no drain. */
+  /** The present term has settled. Messages of the machine about it start no drain from now on. */
   #userIsDone = false;
   #givenUp: { readonly done: Promise<void>; readonly resolve: () => void } | undefined;
   #why: unknown;
@@ -40,7 +40,7 @@ export class HoldContest extends Contest {
     this.stop();
   }
 
-  /** LAW 9 is for those who wait for an answer. What runs in the background goes on trying: the tables may be made later, the password mended. */
+  /** A call rejects only before the first successful exchange (law 9), but that is for callers that wait. `start` goes on trying in the background: the tables may be made later, or the password corrected. */
   override free(error?: ConclaveError): void {
     if (error === undefined || this.#mode !== "always" || this.stopping) return super.free(error);
     this.arena.delivered.set(error, false);
@@ -72,7 +72,7 @@ export class HoldContest extends Contest {
     if (this.#mode === "try" && this.term === undefined) this.stop();
   }
 
-  /** `drainMs`: of `close`, in place of the candidate's. */
+  /** `drainMs` is that of `close`, in place of the candidate's. */
   close(drainMs: number | undefined): void {
     this.#drainMs = drainMs ?? this.#drainMs;
     if (drainMs !== undefined && this.#drain !== undefined) this.#beginDrain();
@@ -84,8 +84,8 @@ export class HoldContest extends Contest {
   }
 
   /**
-   * What is handed out has its drain. What is not handed out can only be at work as a guest, if its user says that it ends. A term that ends for another
-   * reason has its drain in any case: somebody may have asked `isLeading()` and be at work, and has no other way to learn of the end than by the clock.
+   * A term that the user got has its drain. When the user ends a term that was never handed out, only guests can be at work in it. A term that ends for another
+   * reason has its drain in any case: somebody may have asked `isLeading()` and be at work, and can learn of the end only by the clock.
    */
   override ending(reason: LossReason): void {
     super.ending(reason);
@@ -135,7 +135,7 @@ export class HoldContest extends Contest {
       if (this.term?.isHeld() !== true) resolve();
       else if (this.guests === 0) this.#settled();
       else {
-        // As inside `lead`: the signal aborts now, the store is told when the work has settled, and work that awaits this does not wait for itself.
+        // This is the same as inside `lead`: the signal aborts now, the store is told when the work has settled, and work that awaits this does not wait for itself.
         this.arena.runner.input({ type: "resign", name: this.name });
         resolve();
       }

@@ -1,15 +1,15 @@
-// The option `keeper`, checked: whether a process beside this one can give its seats back, and what the user has to say for that.
+// Checks the option `keeper`: whether a process beside this one can give its seats back, and what the user has to say for that.
 import { show } from "../base/show.ts";
 import { markThisProcess } from "../keeper/mark.ts";
 import type { Reopenable, Store } from "../stores/contract.ts";
 import type { KeeperOptions } from "./face.ts";
 import { problemOfPlace } from "./kept-store.ts";
 
-/** A keeper is gone ten seconds after its app; the rest is for finding children, and for the store. */
+/** A keeper ends ten seconds after its app. The rest of that time is for finding children, and for the store. */
 const QUIET_MOST_MS = 8000;
 const KNOWN = ["effectsAreFenced", "quietMs", "noChildren"];
 
-/** Undefined: no keeper. Marks this process, so that what it starts from now on can be found. */
+/** Returns undefined if there is no keeper. Marks this process, so that processes that it starts from now on can be found. */
 export function quietMsOf(keeper: KeeperOptions | undefined): number | undefined {
   if (keeper === undefined) return undefined;
   markThisProcess();
@@ -45,7 +45,7 @@ function problemsOfWords(keeper: Readonly<Record<string, unknown>> | object): st
 
 function problemsOfStore(store: unknown, keeper: object): string[] {
   const { url, isBorrowed, guarantee } = (store ?? {}) as Partial<Reopenable & Store>;
-  if (guarantee === undefined) return []; // it is no store, and that is said already
+  if (guarantee === undefined) return []; // this is no store, which is reported already
   if (guarantee.scope === "process")
     return [
       `keeper: ${guarantee.store} is inside this process and ends with it, so that there is nothing to give back`,

@@ -1,8 +1,8 @@
-// A store seen on the way by an app that has a keeper (src/keeper): passes every call on unchanged, and tells the keeper what this process has there. What may have
-// been written is told BEFORE it is sent: a claim may be applied although its answer never comes.
+// The store of an app that has a keeper (src/keeper): passes every call on unchanged, and tells the keeper what this process has at the store. The keeper is told of a
+// write BEFORE it is sent, because a claim may be applied although its answer never comes.
 //
-// Where rivals watch a descriptor (`ShowsLife`), the kernel tells them of a death at once, whatever children there are. So there no claim is sent before the
-// keeper holds that descriptor too; a claim that waits for this in vain was not sent.
+// Where rivals watch a descriptor (`ShowsLife`), the kernel tells them of a death at once, whatever children there are. So with such a store no claim is sent before the
+// keeper holds that descriptor too. A claim that waits for this in vain was not sent.
 import { ConclaveError } from "../base/errors.ts";
 import { unknown } from "../base/outcome.ts";
 import { processWide } from "../base/process-wide.ts";
@@ -27,7 +27,7 @@ import type {
 } from "../stores/contract.ts";
 import { helperPath } from "./helper-path.ts";
 
-/** Of what a renewal thread sends the store sees nothing: it is told of the beats instead. */
+/** The store does not see what a renewal thread sends, so it is told of the beats instead. */
 export interface BeatNotes {
   /** A keep with these beats is about to be sent. */
   sending(beats: readonly string[] | undefined): void;
@@ -38,16 +38,16 @@ export interface BeatNotes {
 export interface KeptStore {
   readonly store: Store;
   readonly beats: BeatNotes;
-  /** Nothing of this store is used any more: what was given back is given back, and the rest ends with its ttl. */
+  /** This store is not used any more. Seats that were given back stay so, and the others end with their ttl. */
   end(): void;
 }
 
 type Kinds = Store & Partial<Reopenable & ShowsLife>;
 
-/** So many beats are told to the keeper, the latest. */
+/** How many beats the keeper is told: the latest ones. */
 const BEATS_MOST = 32;
 
-/** `lost`: no keeper at the moment; another is on its way. */
+/** `lost` is called when there is no keeper at the moment; another one is being started. */
 export function keptStore(store: Kinds, quietMs: number, lost: (error: ConclaveError) => void): KeptStore {
   const link = linkOfProcess();
   const detach = link.attach((why) => lost(keeperLost(why)));
@@ -68,7 +68,7 @@ export function keptStore(store: Kinds, quietMs: number, lost: (error: ConclaveE
   };
 }
 
-/** What the store can do beside these stays as it is. */
+/** Everything else that the store can do stays as it is. */
 function withCalls(store: Store, calls: object): Store {
   return new Proxy(store, {
     get(target, name) {
@@ -94,7 +94,7 @@ class SessionLedger {
   async keep(session: Session | SessionSpec, holds: readonly Hold[], call: Call, wish?: KeepWish): Promise<Kept> {
     if ("id" in session) this.note(session.beats);
     const answer = await this.#store.keep(session, holds, call, wish);
-    // Only an opening: a late answer to a keep of the session before must not take the place of the present one.
+    // Only an opening counts: a late answer to a keep of the session before must not take the place of the present one.
     if (answer.kind === "kept" && "nonce" in session && answer.session.id !== this.#session?.id)
       await this.#open(answer.session);
     if (answer.kind === "session-lost" && "id" in session && session.id === this.#session?.id) this.close();
@@ -156,7 +156,7 @@ async function lifeOf(store: Kinds): Promise<LifeDescriptor | undefined> {
   return descriptor === undefined || file === undefined || id === undefined ? undefined : { descriptor, id, file };
 }
 
-/** False if the caller has given up before. */
+/** False if the caller has given up before it was ready. */
 function isInTime(ready: Promise<void>, call: Call): Promise<boolean> {
   return new Promise((resolve) => {
     whenGivenUp(call, () => resolve(false));
@@ -164,7 +164,7 @@ function isInTime(ready: Promise<void>, call: Call): Promise<boolean> {
   });
 }
 
-/** One for all candidates, stores, and copies of this package. */
+/** There is one link for all candidates, stores, and copies of this package. */
 function linkOfProcess(): AppKeeperLink {
   return processWide("keeper-link.1", () => {
     const app = identify(process.pid);
@@ -175,7 +175,7 @@ function linkOfProcess(): AppKeeperLink {
   });
 }
 
-/** Why no process can be kept here, for people. */
+/** Says, for people, why no process can have a keeper here. */
 export function problemOfPlace(): string | undefined {
   if (helperPath("keeper", "app-keeper") === undefined)
     return `keeper needs the file keeper/app-keeper.js of this package, which is not there. Where a bundler has joined conclave into your program, leave conclave out of the bundle`;

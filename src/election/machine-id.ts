@@ -1,14 +1,14 @@
-// The id of the machine that this process runs on: what tells two machines apart that were given one name. Not a secret and not a proof; it is hashed, because the file says that
-// it should not be shown as it is.
+// The id of the machine that this process runs on. It tells apart two machines that were given the same name. It is not a secret and not a proof. It is hashed, because the
+// documentation of the file says that its content should not be shown.
 import { readFileSync } from "node:fs";
 import { hostname, networkInterfaces } from "node:os";
 
 const FILES = ["/etc/machine-id", "/var/lib/dbus/machine-id"];
 
-/** Of a system without such a file: its host name and hardware addresses. */
+/** For a system without such a file, the id is made of its host name and hardware addresses. */
 export function machineId(): string {
   const found = FILES.map(contentOf).find((id) => id !== "");
-  const { createHash } = process.getBuiltinModule("node:crypto"); // at first use, as in fresh-beat.ts
+  const { createHash } = process.getBuiltinModule("node:crypto"); // loaded at first use, as in fresh-beat.ts
   const own = found ?? `${hostname()} ${addresses().join(" ")}`;
   return createHash("sha256").update(`conclave node ${own}`).digest("hex").slice(0, 32);
 }

@@ -1,7 +1,7 @@
-// Memos as users see them: what a key and a value may be, one read, and each change. Reading proves nothing about who leads.
+// Memos as users see them: which keys and values are allowed, one read, and each change. Reading a memo proves nothing about who leads.
 //
-// Keys that begin with "conclave/" belong to parts of this package (schedules, `run --once`): anybody reads them, and only `writeReservedMemo`, which is not
-// exported from the package, writes them.
+// Keys that begin with "conclave/" belong to parts of this package (schedules, `run --once`). Anybody can read them, but only `writeReservedMemo` writes them, and that function
+// is not exported from the package.
 import { ConclaveError, invalidConfig } from "../base/errors.ts";
 import { withJson } from "../base/json.ts";
 import { askedOnce, noAnswerTo } from "../base/outcome.ts";
@@ -18,18 +18,18 @@ import type { Lookout } from "./observe.ts";
 export interface Memo {
   readonly key: string;
   readonly value: string;
-  /** Of the term that wrote it. */
+  /** The token of the term that wrote it. */
   readonly token: FencingToken;
   /** Counts the writes of this key in that term, from 1. Of two memos of one key, the later has the greater (token, n). */
   readonly n: number;
 }
 
-/** Keys of this package begin so. */
+/** The keys of this package begin with this. */
 export const RESERVED = "conclave/";
 
 const KEY_BYTES_MAX = 200;
 
-/** Refuses what no store keeps, before anything is sent. */
+/** Refuses a key that no store keeps, before anything is sent. */
 export function checkKey(key: unknown, call: string): asserts key is string {
   const isText = typeof key === "string" && key.length > 0 && !hasControlCharacter(key);
   const fits = isText && bytesOf(key) <= KEY_BYTES_MAX;
@@ -42,7 +42,7 @@ export function checkUnreserved(key: string, call: string): void {
     throw invalidConfig(call, [`${show(key)}: keys that begin with "${RESERVED}" are kept for conclave itself`]);
 }
 
-/** Throws unless the store can keep it. */
+/** Throws unless the store can keep the value. */
 export function checkValue(store: Store, value: unknown, call: string): asserts value is string {
   const bounds = store.guarantee.memos;
   if (bounds === undefined || !keepsMemos(store)) throw cannotKeepMemos(store);
@@ -54,7 +54,7 @@ export function checkValue(store: Store, value: unknown, call: string): asserts 
   throw invalidConfig(call, [problem]);
 }
 
-/** One linearizable read. */
+/** Reads one memo, by one linearizable read. */
 export async function readMemo(lookout: Lookout, name: Name, key: string): Promise<Memo | undefined> {
   const memos = await readMemos(lookout, { name, key, what: `the memo "${key}" of "${name}"` });
   return publicMemo(memos.find((memo) => memo.key === key));
@@ -62,20 +62,20 @@ export async function readMemo(lookout: Lookout, name: Name, key: string): Promi
 
 interface MemoQuestion {
   readonly name: Name;
-  /** None: all keys of the election. */
+  /** Undefined for all keys of the election. */
   readonly key: string | undefined;
-  /** What is read, for the error of a read that got no answer. */
+  /** The name of what is read, for the error of a read that got no answer. */
   readonly what: string;
 }
 
-/** A read that the store was too busy for is sent again after so long. */
+/** A read for which the store was too busy is sent again after this pause. */
 const AGAIN_MS = 25;
-/** Short terms have short requests. A read belongs to no term, so that it may take longer. */
+/** Short terms have short requests. A read belongs to no term, so it may take longer. */
 const PATIENCE_MIN_MS = 2000;
 
 /**
  * One linearizable read. A refusal that may pass, such as a file that another process has locked, is no answer yet: the read is sent again, for as long as a
- * request may take, and for 2 s at least. A read changes nothing, so that sending it twice does no harm.
+ * request may take, and for 2 s at least. A read changes nothing, so sending it twice does no harm.
  */
 export function readMemos(lookout: Lookout, { name, key, what }: MemoQuestion): Promise<readonly StoredMemo[]> {
   const { store, clock, requestTimeoutMs } = lookout;
@@ -107,12 +107,12 @@ export function publicMemo(memo: StoredMemo | undefined): Memo | undefined {
 
 // ---- reserved keys -------------------------------------------------------------------------------------------------------------------
 
-/** What a term can do that its type does not say, and what stands in for one in tests too. */
+/** A method of a term that its type does not show. A replacement of a term in tests has it too. */
 interface WritesAnyMemo {
   anyMemo(key: string, value: string): Promise<void>;
 }
 
-/** For parts of this package: as `term.memo`, with the key "conclave/" and `key`. */
+/** This is for parts of this package: it works as `term.memo` does, with "conclave/" in front of `key`. */
 export async function writeReservedMemo(term: object, key: string, value: string): Promise<void> {
   if (!("anyMemo" in term)) throw invalidConfig("writeReservedMemo", ["this is no term of conclave"]);
   await (term as WritesAnyMemo).anyMemo(RESERVED + key, value);

@@ -1,4 +1,4 @@
-// Waiting that a signal ends early. Never rejects: the caller looks at the signal afterwards.
+// A pause that a signal ends early. It never rejects: the caller looks at the signal afterwards.
 import type { Clock } from "../base/clock.ts";
 import { onAbort } from "./abort.ts";
 import { nodeClock } from "./clock.ts";

@@ -1,5 +1,5 @@
-// What a candidate tells its listeners, made of what the runner says: errors that repeat themselves are folded (troubles.ts), who waits hears for whom, and
-// what carries a token survives JSON. Nothing here acts on anything.
+// Makes the events for the listeners of a candidate from the events of the runner: repeated errors are folded (troubles.ts), a caller that waits hears which candidate it waits
+// for, and an event with a token can be written as JSON. Nothing here acts on anything.
 import type { ConclaveError } from "../base/errors.ts";
 import { withJson } from "../base/json.ts";
 import type { ConclaveEvent } from "../lease/events.ts";
@@ -10,14 +10,14 @@ import { Troubles } from "./troubles.ts";
 export interface NarratorOptions {
   readonly nowMs: () => number;
   readonly ttlMs: number;
-  /** The error has been thrown at the caller that waited for it, and nothing goes on trying. */
+  /** True if the error has been thrown at the caller that waited for it, and nothing goes on trying. */
   readonly isDelivered: (error: ConclaveError) => boolean;
   readonly tell: (event: ConclaveEvent) => void;
 }
 
 interface Wait {
   leader: Holder | undefined;
-  /** Whom `waiting` has named last; undefined before the first. */
+  /** The holder that the last `waiting` event has named. Undefined before the first one. */
   told: string | undefined;
 }
 
@@ -67,7 +67,7 @@ export class Narrator {
     }
   }
 
-  /** The store has answered a request; keeps are heard of as `session` and `renewed`. */
+  /** The store has answered a request. Keeps are not reported here: their events are `session` and `renewed`. */
   answered(request: Request, answer: Answer): void {
     if (request.method === "release" && answer.kind === "released") this.#recover("release");
     if (request.method === "look" && answer.kind === "seen")
@@ -82,7 +82,7 @@ export class Narrator {
       });
   }
 
-  /** Somebody who observes sees again. */
+  /** An observer of this election can see again. */
   observed(name: Name): void {
     this.#recover("observe", name);
   }

@@ -1,5 +1,5 @@
-// What makes this process itself. Drawn at the first claim rather than at import: a snapshot of a process that has only loaded the package may be
-// started many times, and each must draw its own.
+// The identity of this process. It is drawn at the first claim rather than at import: a snapshot of a process that has only loaded the package may be
+// started many times, and each copy must draw its own.
 let drawn: string | undefined;
 let candidates = 0;
 

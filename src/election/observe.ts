@@ -1,4 +1,4 @@
-// Who leads, for routing and dashboards; and how a memo changes. Looks and hints only: a hint, never a proof, and nothing here touches a term.
+// Shows who leads, for routing and dashboards, and how a memo changes. It uses looks and hints only: the result is a hint, never a proof, and nothing here touches a term.
 import type { Clock, Timer } from "../base/clock.ts";
 import { ConclaveError, isConclaveError } from "../base/errors.ts";
 import { withJson } from "../base/json.ts";
@@ -13,15 +13,15 @@ import { type Memo, readMemo } from "./memo.ts";
 import { Watches } from "./watches.ts";
 
 export interface Lookout {
-  /** Of the candidate. */
+  /** The node of the candidate. */
   readonly node?: string | undefined;
   readonly store: Store;
   readonly clock: Clock;
   readonly requestTimeoutMs: number;
   readonly pollMs: number;
-  /** What goes wrong while somebody observes, and is tried again. */
+  /** Reports an error that happens while somebody observes, and after which the look is repeated. */
   readonly report: (error: ConclaveError, election: Name) => void;
-  /** It sees again who leads. */
+  /** The observer can see again who leads. */
   readonly sees: (election: Name) => void;
 }
 
@@ -41,7 +41,7 @@ async function look(lookout: Lookout, name: Name): Promise<Leader | undefined> {
   return leaderOf(seat, lookout.clock.now().mono);
 }
 
-/** One look at several names. */
+/** Looks once at several names. */
 export function lookAtAll(lookout: Lookout, names: readonly Name[]): Promise<readonly Seat[]> {
   const { store, clock, requestTimeoutMs } = lookout;
   return new Promise((resolve, reject) => {
@@ -66,7 +66,7 @@ export function lookAtAll(lookout: Lookout, names: readonly Name[]): Promise<rea
   });
 }
 
-/** Not, if the holder is proven dead, or its time is known to have run out and no rival has come yet. */
+/** False if the holder is proven dead, or if its time is known to have expired and no rival has come yet. */
 export function isTaken(seat: Seat | undefined, nowMs: number): boolean {
   if (seat?.holder === undefined || seat.state === "abandoned") return false;
   return seat.heldUntilMs === undefined || seat.heldUntilMs >= nowMs;
@@ -78,7 +78,7 @@ function leaderOf(seat: Seat | undefined, nowMs: number): Leader | undefined {
   return withJson({ id: candidate, token, value: value === "" ? undefined : value });
 }
 
-/** The present leader first, then each change. */
+/** Gives the present leader first, then each change. */
 export function observeLeader(lookout: Lookout, name: Name, ends: Ends): AsyncIterable<Leader | undefined> {
   return observeUntil<Leader>(lookout, ends, {
     question: { name },
@@ -87,7 +87,7 @@ export function observeLeader(lookout: Lookout, name: Name, ends: Ends): AsyncIt
   });
 }
 
-/** The present memo first, then each change. */
+/** Gives the present memo first, then each change. */
 export function observeMemo(lookout: Lookout, name: Name, key: string, ends: Ends): AsyncIterable<Memo | undefined> {
   return observeUntil<Memo>(lookout, ends, {
     question: { name, memo: key },
@@ -98,7 +98,7 @@ export function observeMemo(lookout: Lookout, name: Name, key: string, ends: End
 
 type Ends = readonly (AbortSignal | undefined)[];
 
-/** What somebody observes: how to look, and by what two sights are the same. */
+/** The thing that somebody observes: how to look at it, and when two sights of it are the same. */
 interface Sight<V> {
   readonly question: Question;
   readonly look: () => Promise<V | undefined>;
@@ -106,8 +106,8 @@ interface Sight<V> {
 }
 
 /**
- * What stands first, then each change; a slow reader sees the latest. Ends when `signal` aborts. After an error it looks again; the first of a kind
- * is reported, until a look succeeds. What cannot be mended by looking again, at the first look, is thrown.
+ * Gives the present value first, then each change; a slow reader sees the latest. Ends when `signal` aborts. After an error it looks again, and reports the first error of
+ * each kind until a look succeeds. If the first look fails with an error that looking again cannot solve, the error is thrown.
  */
 function observeUntil<V>(lookout: Lookout, ends: Ends, sight: Sight<V>): AsyncIterable<V | undefined> {
   return {

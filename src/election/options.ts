@@ -1,4 +1,4 @@
-// Options of a candidate, checked whole: one error lists every problem. JavaScript users have no compiler, so what the types forbid is refused here too.
+// Checks all options of a candidate: one error lists every problem. JavaScript users have no compiler, so values that the types forbid are refused here too.
 import { hostname } from "node:os";
 import type { Clock } from "../base/clock.ts";
 import { problemsOfKeys } from "../base/option-keys.ts";
@@ -31,7 +31,7 @@ const KNOWN: readonly (keyof CandidateSettings | "store" | "unfenced")[] = [
   "logger",
 ];
 
-/** What else a caller of `resolveOptions` accepts, and what is wrong with it. */
+/** The other options that a caller of `resolveOptions` accepts, and the problems with them. */
 export interface Besides {
   readonly keys: readonly string[];
   readonly problems: readonly string[];

@@ -1,5 +1,5 @@
-// One call that wants a permit of a semaphore, from the first seat that it asks for to the moment when nothing of it remains at any seat. Carries out what the search asks for (lease/seats.ts), and
-// tells it what the seats answer. It decides nothing.
+// One call that wants a permit of a semaphore, from the first seat that it asks for to the moment when nothing of it remains at any seat. It carries out what the search asks for (lease/seats.ts), and
+// tells the search what the seats answer. It decides nothing.
 import type { LossReason } from "../base/errors.ts";
 import type { Name } from "../lease/exchange.ts";
 import { createSearch, type SeatEffect, type SeatInput, type SeatSearch, stepSearch } from "../lease/seats.ts";
@@ -8,7 +8,7 @@ import type { HeldTerm } from "./held-term.ts";
 import { HoldContest } from "./hold-contest.ts";
 import { HeldPermit, seatName } from "./permit.ts";
 
-/** One seat's part of it. */
+/** The contest of the call for one seat. */
 class SeatContest extends HoldContest {
   readonly #whenContested: () => void;
   protected override readonly asksOnce: boolean;
@@ -31,21 +31,21 @@ class SeatContest extends HoldContest {
   }
 }
 
-/** Why a seat was left: its contest ends, and nobody is told. */
+/** The reason for leaving a seat: its contest ends, and nobody is told. */
 const LEFT = Symbol("left");
 
 export interface PermitCallOptions {
   readonly arena: Arena;
   readonly semaphore: string;
   readonly order: readonly number[];
-  /** Gives up when all permits are taken. */
+  /** The call gives up when all permits are taken. */
   readonly triesOnce: boolean;
 }
 
 export class PermitCall {
-  /** Undefined: all are taken, and this call does not wait. Rejects with the store's error, or with the reason why it was stopped. */
+  /** Undefined if all permits are taken and this call does not wait. Rejects with the store's error, or with the reason why it was stopped. */
   readonly permit: Promise<HeldPermit | undefined>;
-  /** Resolves when nothing of it remains; never rejects. */
+  /** Resolves when nothing of the call remains; never rejects. */
   readonly over: Promise<void>;
   readonly #arena: Arena;
   readonly #semaphore: string;
@@ -62,7 +62,7 @@ export class PermitCall {
     this.#search = createSearch(order, triesOnce);
     this.permit = new Promise((resolve, reject) => (this.#settle = { resolve, reject }));
     this.over = new Promise((resolve) => (this.#resolveOver = resolve));
-    this.permit.catch(() => {}); // the caller that awaits it hears of it
+    this.permit.catch(() => {}); // the caller that awaits the permit gets the error
   }
 
   begin(): void {
@@ -78,12 +78,12 @@ export class PermitCall {
     return this.#held?.term.reason;
   }
 
-  /** The permit is over, no work of ours runs in it, and only the store has still to answer. */
+  /** True if the permit is over, no work of ours runs in it, and only the answer of the store is missing. */
   get isLeaving(): boolean {
     return this.#held !== undefined && !this.#isRunning && !this.#held.term.isHeld();
   }
 
-  /** Runs `work` as a part of the permit, which is not given back before it has settled (law 8). */
+  /** Runs `work` as a part of the permit. The permit is not given back before the work has settled (law 8: drain, then release). */
   async run<R>(work: () => Promise<R>): Promise<R> {
     const { contest, term } = this.#held!;
     this.#isRunning = true;
@@ -94,7 +94,7 @@ export class PermitCall {
     }
   }
 
-  /** Stops waiting, with this reason; a permit that is held begins to end, and its user has `drainMs`. */
+  /** Stops waiting, with this reason. A permit that is held begins to end, and its user has `drainMs`. */
   stop(reason: unknown, drainMs?: number): void {
     if (this.#held !== undefined) return this.#held.contest.close(drainMs);
     this.#fail(reason);
@@ -143,7 +143,7 @@ export class PermitCall {
     contest.begin();
   }
 
-  /** What was granted has been shown to nobody, so that it is given back without a drain. */
+  /** The user has never seen the grant, so it is given back without a drain. */
   #leave(seat: number): void {
     const contest = this.#contests.get(seat);
     if (contest?.term === undefined) contest?.fail(LEFT);
@@ -164,7 +164,7 @@ export class PermitCall {
   }
 }
 
-/** The work rejected after its permit had begun to end, and that was not just its way to stop. */
+/** True if the work rejected after its permit had begun to end, and the error was not just its way to stop. */
 export function isOwnError(error: unknown, signal: AbortSignal): boolean {
   const isAbort = error instanceof Error && (error.name === "AbortError" || error.name === "TermLostError");
   return error !== signal.reason && !isAbort;

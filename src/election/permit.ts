@@ -1,7 +1,7 @@
-// What a semaphore gives: the faces that users name, and a permit as they hold it.
+// The public types of a semaphore, and a permit as users hold it.
 //
-// A permit has no token, on any store, at compile time and at run time. Each seat of a semaphore has a token of its own, but which of n numbers is the greatest says nothing about who is late: a
-// guard that compared them would refuse good writes and admit stale ones.
+// A permit has no token, on any store, at compile time and at run time. Each seat of a semaphore has a token of its own, but the greatest of n numbers does not show which holder is late. A
+// resource that compared them would refuse good writes and admit stale ones.
 import type { LossReason } from "../base/errors.ts";
 import type { TermState } from "../lease/events.ts";
 import type { Store } from "../stores/contract.ts";
@@ -10,54 +10,54 @@ import type { HeldTerm } from "./held-term.ts";
 import type { UnfencedTerm } from "./term.ts";
 import type { Listener } from "./voice.ts";
 
-/** The options of `semaphore`: those of a candidate, how many may hold a permit at once, and the word that a permit fences nothing. */
+/** The options of `semaphore`: those of a candidate, how many processes may hold a permit at once, and `unfenced`, which accepts that a permit fences nothing. */
 export interface SemaphoreOptions extends CandidateSettings {
   readonly store: Store;
-  /** So many hold a permit at one instant, at most: 1 to 100. Every process must say the same; if not, the greatest number counts. */
+  /** At most this many processes hold a permit at one instant: 1 to 100. Every process must give the same number; if not, the greatest one counts. */
   readonly permits: number;
-  /** A permit has no token: a paused holder may still write after its permit went to another, and nothing can refuse that. To be said on every store. */
+  /** A permit has no token: a paused holder may still write after its permit went to another process, and nothing can refuse that. This must be set on every store. */
   readonly unfenced: true;
 }
 
-/** One of n permits: all of a term but its token and its memos. */
+/** One of n permits: it has everything of a term except for its token and its memos. */
 export interface Permit extends Omit<UnfencedTerm, "memo"> {
   /** The name of the semaphore. */
   readonly election: string;
-  /** Which of the permits it is, from 0 on: at one instant no other holder has the same. */
+  /** The number of this permit, from 0 on: at one instant no other holder has the same. */
   readonly seat: number;
 }
 
-/** Who holds a permit, as the store shows it: a hint, which may be out of date. */
+/** A holder of a permit, as the store shows it. This is a hint, which may be out of date. */
 export interface PermitHolder {
   readonly seat: number;
   readonly id: string;
   readonly value?: string | undefined;
 }
 
-/** n leaders: as an election, but up to `permits` processes lead at once. One process holds at most one permit by one of these objects; its calls take turns. */
+/** A semaphore works as an election does, but up to `permits` processes lead at once. One process holds at most one permit by one of these objects; its calls take turns. */
 export interface Semaphore extends AsyncDisposable {
   readonly name: string;
   readonly permits: number;
-  /** Runs `work` each time this process has a permit, as `lead` of an election does: it ends as the work ends, and tries again when the permit is lost. */
+  /** Runs `work` each time this process has a permit, as `lead` of an election does: it ends when the work ends, and tries again when the permit is lost. */
   lead<R>(work: (permit: Permit) => Promise<R>, options?: LeadOptions): Promise<R | undefined>;
-  /** Resolves when a permit is free. The caller ends it: `resign()`, or `await using`. */
+  /** Resolves when a permit is free. The caller ends it, with `resign()` or `await using`. */
   campaign(options?: CampaignOptions): Promise<Permit>;
-  /** As `campaign`, but gives up when all permits are taken. Rejects with the store's error if the store refuses or does not answer in time. */
+  /** Works as `campaign` does, but gives up when all permits are taken. Rejects with the store's error if the store refuses or does not answer in time. */
   tryCampaign(options?: CampaignOptions): Promise<Permit | undefined>;
-  /** Who holds the permits, in the order of the seats. A hint for dashboards; never a proof. */
+  /** The holders of the permits, in the order of the seats. This is a hint for dashboards, never a proof. */
   holders(options?: LookOptions): Promise<readonly PermitHolder[]>;
-  /** The events of its seats, whose names are `semaphores/NAME/SEAT`, and those of its candidate as a whole. Returns how to stop. */
+  /** Calls `listener` with the events of its seats, whose names are `semaphores/NAME/SEAT`, and those of its candidate as a whole. Returns a function that stops this. */
   subscribe(listener: Listener): () => void;
-  /** Stops campaigning, waits for the work of a permit, gives it back. */
+  /** Stops campaigning, waits for the work of a permit, and gives the permit back. */
   close(options?: CloseOptions): Promise<void>;
 }
 
 const PREFIX = "semaphores/";
 
-/** The election of one seat. */
+/** The name of the election of one seat. */
 export const seatName = (semaphore: string, seat: number): string => `${PREFIX}${semaphore}/${seat}`;
 
-/** The semaphore and the seat of which this is the election; undefined: it is another one. */
+/** The semaphore and the seat to which this election belongs. Undefined if it is another election. */
 export function seatOfName(name: string): { readonly semaphore: string; readonly seat: number } | undefined {
   const [, semaphore, seat] = /^semaphores\/(.+)\/(0|[1-9]\d{0,3})$/su.exec(name) ?? [];
   return semaphore === undefined ? undefined : { semaphore, seat: Number(seat) };
@@ -116,7 +116,7 @@ export class HeldPermit implements Permit {
     return this.#term.resign();
   }
 
-  /** What a log or a status page may show of it, as of now. */
+  /** The fields that a log or a status page may show, as of now. */
   toJSON(): object {
     const { election, seat, candidate } = this;
     return { election, seat, candidate, state: this.state(), remainingMs: Math.round(this.remainingMs()) };

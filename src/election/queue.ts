@@ -1,4 +1,4 @@
-// First in, first out. Taking is cheap however long the queue is, and what was taken is let go of.
+// A queue: first in, first out. Taking an item is cheap however long the queue is, and the queue keeps no reference to an item that was taken.
 
 export class Queue<V> {
   #items: (V | undefined)[] = [];
@@ -8,7 +8,7 @@ export class Queue<V> {
     this.#items.push(item);
   }
 
-  /** The oldest; undefined if there is none. */
+  /** Returns the oldest item, or undefined if there is none. */
   take(): V | undefined {
     if (this.#taken === this.#items.length) return undefined;
     const item = this.#items[this.#taken];

@@ -1,7 +1,7 @@
-// The renewal thread: a worker that opens the candidate's store once more, from its URL, and carries out its keeps there. What to send and when is decided by
-// the deputy (lease/deputy.ts); this hands it readings and carries out what it asks for, as runner.ts does for the machine. By itself it claims nothing, looks at
-// nothing and releases nothing; where a session belongs to one connection, it also carries out what the main loop asks of the store (store-desk.ts). If it cannot go on
-// it throws: the main loop hears of its end and renews by itself.
+// The renewal thread: a worker that opens the candidate's store once more, from its URL, and carries out its keeps there. The deputy (lease/deputy.ts) decides what to send and
+// when. This file gives the deputy readings and carries out what it asks for, as runner.ts does for the machine. By itself it claims nothing, looks at nothing and releases nothing.
+// Where a session belongs to one connection, it also carries out what the main loop asks of the store (store-desk.ts). If it cannot go on it throws: the main loop hears
+// of its end and renews by itself.
 import { type MessagePort, workerData } from "node:worker_threads";
 import type { Clock, Timer } from "../base/clock.ts";
 import {
@@ -96,7 +96,7 @@ class RenewalThread {
     this.#isOver = true;
     this.#timer?.cancel();
     this.#port.close();
-    this.#store.close().catch(() => {}); // the thread ends with it
+    this.#store.close().catch(() => {}); // the thread ends with the store
   }
 }
 
@@ -107,7 +107,7 @@ function portable(word: Word): Word {
   return word;
 }
 
-/** What is said before the store is open waits in the port. */
+/** Messages that arrive before the store is open wait in the port. */
 async function main(data: ThreadData): Promise<void> {
   const store = await openStore(data.url);
   if (data.desk !== undefined) serveAt(data.desk, store);

@@ -1,4 +1,4 @@
-// What a runner is made of.
+// The options of a runner.
 import type { Clock } from "../base/clock.ts";
 import type { Settings } from "../lease/settings.ts";
 import type { Store } from "../stores/contract.ts";
@@ -13,10 +13,10 @@ export interface RunnerOptions {
   readonly nonce: string;
   readonly seed: number;
   readonly narrator: Pick<Narrator, "hear" | "answered" | "forget">;
-  /** With a renewal thread: what it opens. */
+  /** With a renewal thread: the URL that the thread opens. */
   readonly url?: string | undefined;
   /** With a renewal thread, where a session belongs to one connection: `store` goes through the thread. */
   readonly bound?: BoundStore | undefined;
-  /** With a renewal thread and a keeper. */
+  /** With a renewal thread and a keeper: the keeper is told of the beats. */
   readonly beats?: BeatNotes | undefined;
 }

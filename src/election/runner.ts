@@ -1,15 +1,15 @@
-// Runs one lease machine on a real clock and a real store: hands it readings, carries out its effects, wakes it in time. It decides nothing.
+// Runs one lease machine on a real clock and a real store: gives it readings, carries out its effects, and wakes it in time. It decides nothing.
 //
-// Order. The machine is stepped at once by every caller. Effects are carried out in the order of the steps, in one loop and never one inside another: a
-// contender or a listener that calls back into this runner changes the books, and the effects of that wait until those before them are done. So a
-// thousand terms that are lost together are told one after the other, on a stack that does not grow. Listeners hear the events in the order in which
+// Order. Every caller steps the machine at once. Effects are carried out in the order of the steps, in one loop and never one inside another. A contender
+// or a listener that calls back into this runner changes the books, but the effects of that call wait until those before them are done. So a
+// thousand terms that are lost together are reported one after the other, on a stack that does not grow. Listeners hear the events in the order in which
 // things happened. `input` that is called from outside returns when everything has been carried out.
 //
-// LAW 3 does not rest on this order: `isHeld()` brings the books up to the clock, and the term that is asked aborts its own signal before it answers
-// `false` (held-term.ts), also where the effect that says so is still waiting here.
+// Law 3 (held is computed, not remembered) does not depend on this order: `isHeld()` brings the books up to the clock, and the term that is asked aborts
+// its own signal before it answers `false` (held-term.ts), even where the effect that says so is still waiting here.
 //
-// With a renewal thread the keeps of an open session are carried out there, and repeated while this loop is busy. Before the machine is told or asked
-// anything it is told what the thread has heard, in order, each at the reading of its receipt: lease/deputy.ts says why that excludes two leaders.
+// With a renewal thread, the keeps of an open session are carried out there, and repeated while this loop is busy. Before the machine is told or asked
+// anything, it is told what the thread has heard, in order, each at the reading of its receipt: lease/deputy.ts says why that excludes two leaders.
 import type { Clock, Reading, Timer } from "../base/clock.ts";
 import { type ConclaveError, type LossReason, TermLostError } from "../base/errors.ts";
 import { unknown } from "../base/outcome.ts";
@@ -38,14 +38,14 @@ import { ThreadLink } from "./thread-link.ts";
 import { settled, type Waiter, Wishes } from "./waiters.ts";
 import { Watches } from "./watches.ts";
 
-/** An effect, and the reading of the step that asked for it: what it sends is dated by that, in the books and at the store alike (law 1). */
+/** An effect, and the reading of the step that asked for it. A request is dated by that reading, in the books and at the store alike, because a deadline counts from the send (law 1). */
 interface Due {
   readonly effect: Effect;
   readonly now: Reading;
 }
 
 const TICK: Input = { type: "tick" };
-/** What must succeed for anybody to be elected. */
+/** The requests that must succeed before anybody can be elected. */
 const HINDERS: ReadonlySet<Doing | undefined> = new Set<Doing>(["open", "claim", "look", "grant"]);
 
 export class Runner {
@@ -60,7 +60,7 @@ export class Runner {
   readonly #exchanges = new Map<number, Exchange>();
   #renewals: Waiter[] = [];
   readonly #wishes = new Wishes();
-  /** What steps have asked for and nobody has carried out yet. */
+  /** Effects that steps have asked for and that were not carried out yet. */
   readonly #due = new Queue<Due>();
   readonly #outbox = new Queue<ConclaveEvent>();
   #performing = false;
@@ -104,8 +104,8 @@ export class Runner {
   }
 
   /**
-   * What extends and grants nothing, one after the other: what somebody here wants, and the answer to a release. Boot time need not be read for it
-   * (clock-reader.ts); a grant at an older one would be announced although the host has slept past its deadline. All at one reading, unless the first has set off something that has read the clock since: a reading never goes back.
+   * Takes inputs that extend and grant nothing, one after the other: wishes of this process, and the answer to a release. Boot time need not be read for them (clock-reader.ts); a grant at an older boot time would be
+   * announced although the host has slept past its deadline. All inputs have one reading, unless the first has caused something that has read the clock since: a reading never goes back.
    */
   want(...inputs: readonly Input[]): void {
     this.#hearThread();
@@ -125,7 +125,7 @@ export class Runner {
       this.#chargeThread(this.#thread);
   }
 
-  /** Law 3: brings the books up to the clock, aborts what has passed, and only then answers. */
+  /** Held is computed, not remembered (law 3): this brings the books up to the clock, aborts the terms that have expired, and only then answers. */
   isHeld(name: Name, bid: Bid): boolean {
     return isHeld(this.#machine, name, bid, this.#upToDate());
   }
@@ -142,7 +142,7 @@ export class Runner {
     return termRemainingMs(this.#machine, name, bid, this.#upToDate());
   }
 
-  /** One keep sent from now on, proven. */
+  /** Resolves when one keep that is sent from now on is proven. */
   renew(name: Name, bid: Bid): Promise<void> {
     const { session } = this.#machine;
     if (!this.isHeld(name, bid) || session.kind !== "open") return Promise.reject(new TermLostError(name, "expired"));
@@ -157,7 +157,7 @@ export class Runner {
     return this.#wishes.make(name, (id) => this.input({ type: "announce", id, name, value }));
   }
 
-  /** Written, or the term is over, or the store refuses for good. */
+  /** Settles when the memo is written, when the term is over, or when the store refuses for good. */
   memo(name: Name, bid: Bid, key: string, value: string, ban?: BanChange): Promise<void> {
     return this.#wishes.make(name, (id) => this.input({ type: "memo", id, name, bid, key, value, ban }));
   }
@@ -186,7 +186,7 @@ export class Runner {
 
   // ---- the renewal thread
 
-  /** All that it has heard since, before anything else. A reading never goes back: what it read before this loop's last step counts as of that step. */
+  /** Takes everything that the thread has heard since, before anything else. A reading never goes back: a reading of the thread that is older than this loop's last step counts as of that step. */
   #hearThread(): void {
     let word = this.#thread?.take();
     if (word === undefined) return;
@@ -205,7 +205,7 @@ export class Runner {
     this.#exchanges.delete(errand);
   }
 
-  /** The thread answers in `timeoutMs`, with `unknown` if need be. One that does not, although this loop has turned since, hangs. */
+  /** The thread answers in `timeoutMs`, with `unknown` if need be. If it does not answer although this loop has turned since, it hangs. */
   #order(thread: ThreadLink, order: KeepOrder, timeoutMs: number): Exchange {
     this.#ordered.add(order.errand);
     thread.say({ word: "order", order });
@@ -218,7 +218,7 @@ export class Runner {
     return { cancel: () => timer.cancel() };
   }
 
-  /** Another session is to be kept than before, or none. */
+  /** The thread is to keep another session than before, or none. */
   #chargeThread(thread: ThreadLink): void {
     this.#threadKeeps = keptSession(this.#machine);
     const charge = this.#threadKeeps === 0 ? undefined : chargeOf(this.#machine);
@@ -326,7 +326,7 @@ export class Runner {
     for (const contender of all) contender.troubled(error, all.length === 1);
   }
 
-  /** A term without work settles as soon as it is told that it is lost: what the machine said of it in the same step is not so any more. */
+  /** A term without work settles as soon as it is told that it is lost. Then the event of the machine from the same step is no longer true. */
   #isSettledAlready(event: ConclaveEvent): boolean {
     return event.type === "overstayed" && this.#contenders.get(event.election)?.hasSettled() === true;
   }
@@ -339,7 +339,7 @@ export class Runner {
     contender?.free(error);
   }
 
-  /** Nobody will answer them any more. */
+  /** Nobody will answer these waiters any more. */
   #giveUpWaiters(name: Name): void {
     if (this.#renewals.length === 0 && this.#wishes.isEmpty) return;
     const over = new TermLostError(name, "resigned");
@@ -347,7 +347,7 @@ export class Runner {
     this.#wishes.giveUp(name, over);
   }
 
-  /** Those who stand now; a caller that waits behind one of them tries anew. */
+  /** Fails the contenders that stand now. A caller that waits behind one of them tries anew. */
   #fail(error: ConclaveError): void {
     const names = [...this.#contenders.keys()];
     for (const name of names) this.#free(name, error);
@@ -368,11 +368,11 @@ export class Runner {
   // ---- waking
 
   /**
-   * What is due now is done in a microtask, so that askers of one turn of the loop share one request. Directly after a tick a timer is used
+   * Work that is due now is done in a microtask, so that callers of one turn of the loop share one request. Directly after a tick a timer is used
    * instead: a machine that always had something due could otherwise keep the loop from turning.
    */
   #arrangeTick(afterTick: boolean, now: Reading): void {
-    if (this.#performing) return; // the step that is being carried out arranges it when all is done
+    if (this.#performing) return; // the step that is being carried out arranges the tick at its end
     const wakeAt = nextWake(this.#machine, now);
     if (wakeAt <= now.mono && !afterTick) {
       if (!this.#tickComing) queueMicrotask(() => this.#tick("again"));

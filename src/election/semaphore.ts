@@ -1,4 +1,4 @@
-// n leaders, as a user holds them. Each call searches for a permit (permit-call.ts); the calls of one object take turns, so that a process holds at most one permit by it (law 11).
+// A semaphore, as a user holds it. Each call searches for a permit (permit-call.ts). The calls of one object take turns (law 11), so a process holds at most one permit by it.
 import { ConclaveError, type LossReason } from "../base/errors.ts";
 import { textOfError } from "../base/harmless.ts";
 import { show } from "../base/show.ts";
@@ -18,7 +18,7 @@ import { type Listener, sameMark } from "./voice.ts";
 
 export const PERMITS_MAX = 100;
 
-/** Problems with the options that only a semaphore has; empty if there are none. */
+/** The problems with the options that only a semaphore has; empty if there are none. */
 export function problemsOfPermits(permits: unknown, unfenced: unknown): readonly string[] {
   const isCount = Number.isInteger(permits) && Number(permits) >= 1 && Number(permits) <= PERMITS_MAX;
   return [
@@ -85,7 +85,7 @@ export class SeatedSemaphore implements Semaphore {
     }
   }
 
-  /** Undefined: the permit ended before the work did, or the call was stopped. */
+  /** Undefined if the permit ended before the work did, or if the call was stopped. */
   async #round<R>(
     call: PermitCall,
     work: (permit: Permit) => Promise<R>,
@@ -115,7 +115,7 @@ export class SeatedSemaphore implements Semaphore {
       // A permit that is lost before its work has begun is never announced (law 7): the work does not begin.
       if (!permit.isHeld()) return undefined;
       const value = await call.run(() => work(permit));
-      // By the clock: a blocked loop may have passed the deadline without a timer having fired.
+      // The clock decides: a blocked loop may have passed the deadline without a timer having fired.
       return permit.isLeading() ? { value } : undefined;
     } catch (error) {
       if (permit.isLeading()) throw error;
@@ -164,7 +164,7 @@ export class SeatedSemaphore implements Semaphore {
       call = await this.#search(use, triesOnce);
       if (call === undefined) throw stopped.reason;
       const waiting = call;
-      // The signal is about the waiting; a permit that was won belongs to the caller, until this object is closed.
+      // The signal only ends the waiting; a permit that was won belongs to the caller, until this object is closed.
       onAbort(stopped, () => !waiting.isHeld && waiting.stop(stopped.reason));
       return await call.permit;
     } finally {
@@ -206,7 +206,7 @@ export class SeatedSemaphore implements Semaphore {
 
   async #close(drainMs: number | undefined): Promise<void> {
     const reason = closedError(this.name);
-    await Promise.resolve(); // so that what is told by it sees that this is closed
+    await Promise.resolve(); // so that a listener that is called by it sees that this is closed
     for (const call of this.#calls) call.stop(reason, drainMs);
     for (const stop of this.#uses) stop.abort(reason);
     if (this.#uses.size > 0) await new Promise<void>((resolve) => this.#whenEmpty.push(resolve));
@@ -218,7 +218,7 @@ export class SeatedSemaphore implements Semaphore {
     if (this.#closed !== undefined) throw closedError(this.name);
   }
 
-  /** Waits for its turn, unless `now`. Undefined: it was stopped before, or it is not its turn. */
+  /** Waits for its turn, unless `now` is set. Undefined if it was stopped before, or if it is not its turn. */
   async #enter(signal: AbortSignal | undefined, now: boolean): Promise<Use | undefined> {
     const stop = new AbortController();
     if (this.#uses.size === 0) this.#leave = this.#home.whenBusy(seatName(this.name, 0));
@@ -253,7 +253,7 @@ export class SeatedSemaphore implements Semaphore {
     });
   }
 
-  /** Asks which seats seem to be free, and begins. Undefined: it was stopped meanwhile. */
+  /** Asks which seats seem to be free, and begins. Undefined if it was stopped meanwhile. */
   async #search({ stop: { signal } }: Use, triesOnce: boolean): Promise<PermitCall | undefined> {
     const { permits } = this;
     const seats = await this.#seen();
@@ -267,7 +267,7 @@ export class SeatedSemaphore implements Semaphore {
     return call;
   }
 
-  /** The seats, and as many beyond them: who holds one of those was told another number of permits. A hint; without an answer the seats are asked for all the same. */
+  /** Looks at the seats, and at as many beyond them: a holder of one of those was given another number of permits. This is a hint; without an answer the seats are asked for all the same. */
   async #seen(): Promise<readonly Seat[]> {
     const { permits } = this;
     try {

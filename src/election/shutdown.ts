@@ -1,4 +1,4 @@
-// The signal of a process that was asked to stop, and a deadline for it. What still keeps the process alive at the deadline is said before it ends.
+// The signal of a process that was asked to stop, and a deadline for it. If something still keeps the process alive at the deadline, this is reported before the process ends.
 import { ConclaveError, invalidConfig } from "../base/errors.ts";
 import { problemsOfKeys } from "../base/option-keys.ts";
 import { show } from "../base/show.ts";
@@ -7,7 +7,7 @@ import { busyElections } from "./twins.ts";
 /** Options of `shutdownSignal`. */
 export interface ShutdownOptions {
   /**
-   * End the process so long after it was asked to stop, if it has not ended by itself, with exit code 1 and lines that name what kept it alive. Choose it below what
+   * Ends the process this long after it was asked to stop, if it has not ended by itself, with exit code 1 and lines that name what kept it alive. Choose it below the time that
    * your platform waits: Docker kills after 10 s, Kubernetes after 30 s. @default never
    */
   readonly exitWithinMs?: number | undefined;
@@ -18,7 +18,7 @@ let asked: NodeJS.Signals | undefined;
 let exitWithinMs = Infinity;
 
 /**
- * Aborts on the first SIGTERM or SIGINT; a second one ends the process as usual, because nobody listens any more. One signal per process; of several deadlines the
+ * Aborts on the first SIGTERM or SIGINT. A second one ends the process as usual, because nothing listens to it any more. There is one signal per process; of several deadlines the
  * shortest counts. It does not keep the process alive.
  */
 export function shutdownSignal(options: ShutdownOptions = {}): AbortSignal {
@@ -52,10 +52,10 @@ function checkedDeadline(options: ShutdownOptions): number {
   );
 }
 
-/** Sooner than Docker's 10 s, after which nobody could say anything any more. */
+/** This is shorter than the 10 s of Docker, after which nothing could be reported any more. */
 const NOTICE_MS = 5_000;
 
-/** Without a deadline, work that does not hear its signal is waited for without end: somebody who has pressed Ctrl-C is told so, once. */
+/** Without a deadline, work that ignores its signal is waited for without end. A user who has pressed Ctrl-C is told so, once. */
 function noticeLater(name: NodeJS.Signals): void {
   setTimeout(() => {
     const names = busyElections().map((election) => JSON.stringify(election));
@@ -65,7 +65,7 @@ function noticeLater(name: NodeJS.Signals): void {
   }, NOTICE_MS).unref();
 }
 
-/** Not referenced: a process that has nothing left to do ends before. */
+/** The timer is not referenced: a process that has nothing left to do ends before. */
 function exitLater(name: NodeJS.Signals): void {
   if (exitWithinMs === Infinity) return;
   const withinMs = exitWithinMs;
@@ -78,7 +78,7 @@ function exitLater(name: NodeJS.Signals): void {
   }, withinMs).unref();
 }
 
-/** What people have usually forgotten. */
+/** The things that people usually have forgotten to close. */
 const USUAL: Readonly<Record<string, string>> = {
   Timeout: "a timer: clear it, or unref() it",
   TCPServerWrap: "a server that listens: server.close()",

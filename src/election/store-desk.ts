@@ -1,5 +1,5 @@
-// The renewal thread's end of a store whose sessions belong to one connection (bound-store.ts): carries out at the thread's store what the main loop asks for, and
-// sends back what the store says. It decides nothing, and extends nothing by itself: a request is carried out because the main loop has made it.
+// The renewal thread's end of a store whose sessions belong to one connection (bound-store.ts). It carries out at the thread's store what the main loop asks for, and
+// sends back what the store answers. It decides nothing, and extends nothing by itself: a request is carried out because the main loop has made it.
 import { inspect } from "node:util";
 import type { MessagePort } from "node:worker_threads";
 import { unknown } from "../base/outcome.ts";
@@ -9,7 +9,7 @@ import type { Store } from "../stores/contract.ts";
 import { invoke } from "./ask.ts";
 import type { FromDesk, ToDesk } from "./bound-store.ts";
 
-/** From now on what is asked at `port` is asked of `store`. */
+/** From now on, requests that arrive at `port` go to `store`. */
 export function serveAt(port: MessagePort, store: Store): void {
   const desk = new StoreDesk(store, port);
   port.on("message", (said: ToDesk) => desk.hear(said));
@@ -41,7 +41,7 @@ class StoreDesk {
     try {
       for await (const hint of this.#store.watch(questions, call)) this.#send({ word: "hint", id, hint });
     } catch {
-      // As everywhere: a broken watch only means that hints are missing, and its reader begins anew.
+      // A broken watch only means that hints are missing, here as everywhere, and its reader begins anew.
     }
     if (this.#calls.delete(id)) this.#send({ word: "end", id });
   }
@@ -57,7 +57,7 @@ class StoreDesk {
   }
 }
 
-/** A cause may be anything, and only plain things can be sent. */
+/** A cause may be anything, and only plain values can be sent. */
 export function plain<A extends Answer>(answer: A): A {
   if (answer.kind === "claimed") return { ...answer, claimed: answer.claimed.map(withPlainCause) };
   return withPlainCause(answer);

@@ -1,7 +1,7 @@
-// A store as a message names it: its kind and where it is, never who logs in or with what.
+// The name of a store in messages: its kind and its address, never a user name or a password.
 import type { Reopenable, Store } from "../stores/contract.ts";
 
-/** `postgres (postgres://db-1:5432/app)`; of a store around a client of the user's only its kind. */
+/** For example `postgres (postgres://db-1:5432/app)`; for a store that uses a client of the user, only its kind. */
 export function labelOf(store: Store): string {
   const { url } = store as Partial<Reopenable>;
   const { store: kind } = store.guarantee;
@@ -9,7 +9,7 @@ export function labelOf(store: Store): string {
 }
 
 /**
- * Scheme, host and path. A password may hold any character that its owner forgot to escape, so that a URL which is not plainly of this form, with at most
+ * Shows scheme, host and path. A password may hold any character that its owner forgot to escape. So a URL that is not plainly of this form, with at most
  * one `@` and none after it, is shown by its scheme only.
  */
 export function withoutSecrets(url: string): string {

@@ -1,8 +1,8 @@
-// The main loop's end of its renewal thread: starts it, hands it the machine's keeps, reads its words, shows it that the loop turns, and ends it.
+// The main loop's end of its renewal thread: starts it, gives it the machine's keeps, reads its messages, shows it that the loop turns, and ends it.
 //
-// Words are read without a turn of the loop (`take`), so that isHeld() in the midst of work that never yields knows what the thread knows. The loop's
-// turns are shown by a timer, and by nothing else: code that asks isHeld() for ever, or promises that resolve each other for ever, turn no loop.
-// A thread that ends, or does not answer, is not replaced: `lost` says so once, and renewals are the main loop's from then on.
+// Messages are read without a turn of the loop (`take`), so that isHeld() in the middle of work that never yields knows what the thread knows. Only a timer shows
+// that the loop turns: code that asks isHeld() for ever, or promises that resolve each other for ever, do not turn the loop.
+// A thread that ends, or does not answer, is not replaced: `lost` says so once, and from then on the main loop does the renewals.
 import type { MessagePort, Worker } from "node:worker_threads";
 import type { Clock } from "../base/clock.ts";
 import { ConclaveError } from "../base/errors.ts";
@@ -13,12 +13,12 @@ import type { BeatNotes } from "./kept-store.ts";
 import { randomSeed } from "./nonce.ts";
 import { SharedMemory, type ThreadData, type ToThread } from "./thread-words.ts";
 
-/** How often the loop shows that it turns, in each stretch of `stallAfterMs`, and at least every so often. */
+/** How often the loop shows that it turns within `stallAfterMs`, and the longest time between two turns. */
 const TURNS_PER_STALL = 20;
 const LONGEST_TURN_MS = 500;
-/** A thread that does not listen by then will not. */
+/** A thread that does not listen after this time never will. */
 const START_WITHIN_MS = 15_000;
-/** A thread that was told to end, and has not, is ended. */
+/** A thread that was told to end is terminated after this time. */
 const END_WITHIN_MS = 1000;
 
 export interface ThreadLinkOptions {
@@ -26,7 +26,7 @@ export interface ThreadLinkOptions {
   readonly settings: Settings;
   readonly clock: Clock;
   readonly beats?: BeatNotes | undefined;
-  /** The thread's end of a bound store. */
+  /** The end of a bound store that the thread gets. */
   readonly desk?: MessagePort | undefined;
   /** There is something to `take`. */
   readonly news: () => void;
@@ -37,12 +37,12 @@ export class ThreadLink {
   readonly #options: ThreadLinkOptions;
   readonly #memory = new SharedMemory();
   readonly #port: MessagePort;
-  /** Loaded here, because most candidates have no thread, and it takes a tenth of the time in which conclave is imported. */
+  /** This is loaded here, because most candidates have no thread, and it takes a tenth of the time in which conclave is imported. */
   readonly #threads = process.getBuiltinModule("node:worker_threads");
   readonly #worker: Worker;
   readonly #turns: NodeJS.Timeout;
   readonly #start: NodeJS.Timeout;
-  /** Delivered by the loop, and not yet taken. */
+  /** Messages that the loop has delivered and that are not yet taken. */
   readonly #delivered: Word[] = [];
   #taken = 0n;
   #isOver = false;
@@ -75,12 +75,12 @@ export class ThreadLink {
       this.#delivered.push(word);
       options.news();
     });
-    // What is held keeps the process alive by the machine's own timers.
+    // The port need not keep the process alive: while something is held, the machine's own timers do.
     port1.unref();
     this.#worker.unref();
   }
 
-  /** Until it does, keeps are the main loop's. */
+  /** Until the thread listens, the main loop sends the keeps. */
   get listens(): boolean {
     return this.#memory.listens();
   }
@@ -90,7 +90,7 @@ export class ThreadLink {
     this.#port.postMessage(said);
   }
 
-  /** The oldest word that has not been taken. */
+  /** Returns the oldest message that has not been taken. */
   take(): Word | undefined {
     const word = this.#delivered.shift() ?? this.#receive();
     if (word === undefined) return undefined;
@@ -105,12 +105,12 @@ export class ThreadLink {
     return received?.message;
   }
 
-  /** It does not answer. */
+  /** The thread does not answer. */
   giveUp(why: string): void {
     this.#fail(why, undefined);
   }
 
-  /** Resolves when it is gone, or cannot be helped. */
+  /** Resolves when the thread is gone, or cannot be ended. */
   async end(): Promise<void> {
     this.#isOver = true;
     clearInterval(this.#turns);
@@ -118,7 +118,7 @@ export class ThreadLink {
     if (this.#isGone) return;
     const gone = new Promise<void>((resolve) => (this.#whenGone = resolve));
     this.say({ word: "end" });
-    // From here on it is waited for.
+    // From here on the process waits for the thread.
     this.#worker.ref();
     const impatience = setTimeout(() => void this.#worker.terminate(), END_WITHIN_MS);
     const despair = setTimeout(() => this.#whenGone?.(), 2 * END_WITHIN_MS);
@@ -130,7 +130,7 @@ export class ThreadLink {
 
   #gone(code: number): void {
     this.#isGone = true;
-    this.#options.news(); // what it said last
+    this.#options.news(); // so that its last messages are read
     this.#port.close();
     this.#whenGone?.();
     this.#fail(`it ended (exit code ${code})`, undefined);

@@ -1,38 +1,38 @@
-// What main loop and renewal thread say to each other, and the memory that they share.
+// The messages between main loop and renewal thread, and the memory that they share.
 //
-// Shared: when the main loop last turned, on both hands, how many words the thread has said, and whether it listens. Each number is read and written whole; the two hands may
-// be of two turns, which makes the loop look slower than it was, never faster. A word is in the port before it is counted: a reader that sees the
-// count can read the word at once, without a turn of the loop (`receiveMessageOnPort`).
+// The shared memory says when the main loop last turned, on both clocks, how many messages the thread has sent, and whether it listens. Each number is read and written whole. The two
+// clocks may be of two turns, which makes the loop look slower than it was, never faster. A message is in the port before it is counted: a reader that sees the
+// count can read the message at once, without a turn of the loop (`receiveMessageOnPort`).
 import type { MessagePort } from "node:worker_threads";
 import type { Reading } from "../base/clock.ts";
 import type { Charge, KeepOrder } from "../lease/deputy.ts";
 import type { Hold } from "../lease/exchange.ts";
 import type { Settings } from "../lease/settings.ts";
 
-/** With what the thread is started. */
+/** The data with which the thread is started. */
 export interface ThreadData {
   readonly url: string;
   readonly settings: Settings;
   readonly seed: number;
   readonly memory: SharedArrayBuffer;
   readonly port: MessagePort;
-  /** Of a store whose sessions belong to one connection: where the main loop asks for what it wants of the store (bound-store.ts). */
+  /** For a store whose sessions belong to one connection: the port at which the main loop sends its requests to the store (bound-store.ts). */
   readonly desk?: MessagePort | undefined;
 }
 
-/** To the thread. Back come the words of its deputy (lease/deputy.ts). */
+/** Messages to the thread. The thread answers with the messages of its deputy (lease/deputy.ts). */
 export type ToThread =
   | { readonly word: "charge"; readonly charge: Charge }
   | { readonly word: "carry"; readonly opened: number; readonly keep: number; readonly hold: Hold }
   | { readonly word: "order"; readonly order: KeepOrder }
-  /** Before it listens the main loop sends keeps itself: this one leaves that beat. */
+  /** Before the thread listens, the main loop sends keeps itself. This keep leaves that beat. */
   | { readonly word: "beat"; readonly opened: number; readonly beat: string }
   /** There is nothing to renew. */
   | { readonly word: "rest" }
   | { readonly word: "end" };
 
 const [MONO, BOOT, WORDS, LISTENS] = [0, 1, 2, 3];
-/** Hands are kept in whole microseconds, rounded down. */
+/** The clocks are stored in whole microseconds, rounded down. */
 const PER_MS = 1000;
 
 export class SharedMemory {
@@ -55,12 +55,12 @@ export class SharedMemory {
     return { mono: Number(mono) / PER_MS, boot: Number(boot) / PER_MS };
   }
 
-  /** After the word has been posted. */
+  /** This is called after the message has been posted. */
   countWord(): void {
     Atomics.add(this.#cells, WORDS, 1n);
   }
 
-  /** Its store is open. */
+  /** The store of the thread is open. */
   listen(): void {
     Atomics.store(this.#cells, LISTENS, 1n);
   }

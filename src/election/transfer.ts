@@ -1,10 +1,10 @@
-// Transfers a term to a candidate that is named: by the leader itself (`term.transfer`), or by anybody who may ask a leader to leave (`election.transfer`, `conclave transfer`).
+// Transfers a term to a named candidate: by the leader itself (`term.transfer`), or by anybody who may ask a leader to leave (`election.transfer`, `conclave transfer`).
 //
-// Nobody grants anything to anybody. In a race the candidate is invited (lease/invited.ts), through the store and again and again until the time is up. It answers by asking the leader
-// to leave, and only then the leader does. So a candidate that is not there costs nothing: nothing was given up. In a line the leader looks who is the next, and resigns
-// only if that is the candidate: the queue decides, and the look may be old by then.
+// A transfer grants nothing. In a race the candidate is invited (lease/invited.ts), through the store, again and again until the time is up. It answers by asking the leader
+// to leave, and only then the leader leaves. So nothing was given up if the candidate is not there. In a line the leader looks which candidate is the next, and resigns
+// only if that is the named one: the queue decides, and the look may be out of date by then.
 //
-// What may go wrong after the term was given up: the candidate dies, or somebody that has not heard of the invitation is quicker. Then another leads, or for one ttl at most nobody.
+// Two things may go wrong after the term was given up: the candidate dies, or another candidate that has not heard of the invitation is quicker. Then another one leads, or nobody leads for one ttl at most.
 import type { Clock } from "../base/clock.ts";
 import { ConclaveError, invalidConfig } from "../base/errors.ts";
 import { noAnswerTo, type Refused, type Unknown } from "../base/outcome.ts";
@@ -19,21 +19,21 @@ import type { Leader, Transfer, TransferAnswer, TransferOptions } from "./face.t
 import type { HeldTerm } from "./held-term.ts";
 import { type Lookout, lookUp } from "./observe.ts";
 
-/** A hint may be lost, and whom it is for may be cooling down. */
+/** A hint may be lost, and the candidate that it is for may be cooling down. */
 const INVITE_EVERY_MS = 500;
 const LOOK_EVERY_MS = 100;
 const DEFAULT_WITHIN_MS = 30_000;
 const ANSWER_WITHIN_MS = 5000;
-/** A successor has so long to show itself before the answer is that nobody leads. */
+/** A successor has this long to show itself before the answer is that nobody leads. */
 const SUCCESSOR_WITHIN_MS = 3000;
 
-/** What is needed of a store and a clock. */
+/** The store and the clock, as far as they are needed. */
 interface Means {
   readonly store: Store;
   readonly clock: Pick<Clock, "timer">;
 }
 
-/** Whether an id, which may end with the nonce of its process, is that of the candidate that is meant. */
+/** True if an id, which may end with the nonce of its process, is that of the candidate `to`. */
 export function isNamed(candidate: string | undefined, to: string): boolean {
   return (
     candidate === to ||
@@ -52,7 +52,7 @@ export function checkTarget(to: unknown, call: string): asserts to is string {
   throw invalidConfig(call, [`${show(to)} is not the id of a candidate`]);
 }
 
-/** Why a term at this store cannot be transferred by an invitation. */
+/** Says why a term at this store cannot be transferred by an invitation. */
 export function cannotInvite({ guarantee: { store, shape, wakes, fencing } }: Store, call: string): ConclaveError {
   const why =
     fencing === "unfenced"
@@ -67,7 +67,7 @@ export function cannotInvite({ guarantee: { store, shape, wakes, fencing } }: St
 
 // ---- by the leader -------------------------------------------------------------------------------------------------------------------
 
-/** `resign`: gives the term up. */
+/** `resign` gives the term up. */
 export async function transferTerm(
   term: HeldTerm,
   { store, clock }: Means,
@@ -126,7 +126,7 @@ async function transferInLine(
 
 // ---- by anybody ----------------------------------------------------------------------------------------------------------------------
 
-/** From the first look to the end of the term that it names, and to its successor. */
+/** Goes from the first look to the end of the term that it shows, and to its successor. */
 export async function transferFromOutside(
   lookout: Lookout,
   name: Name,
@@ -205,7 +205,7 @@ function ask({ store, clock }: Means, request: Request): Promise<Answered> {
   });
 }
 
-/** An invitation without an answer is said again. */
+/** An invitation without an answer is sent again. */
 function told(answer: Answered): void {
   if (answer.kind === "refused" && !answer.retryable) throw errorOf(answer, "an invitation");
 }

@@ -1,8 +1,8 @@
-// Errors that repeat themselves, folded: one event when a trouble begins, and one (`recovered`) when it is over.
+// Folds repeated errors: there is one event when a trouble begins, and one (`recovered`) when it is over.
 //
-// A trouble is either an outage (the store cannot be reached, or does not answer), which is one for the whole candidate, or a refusal, which is one for each
-// code and election. It is over when everything that has failed in it has worked again. A success proves only itself: a store that answers looks while its
-// renewals hang stays in trouble. What was not tried again for a whole ttl, because nobody wants it any more, is not waited for.
+// A trouble is either an outage or a refusal. An outage means that the store cannot be reached or does not answer; there is one for the whole candidate. There is one refusal for each
+// code and election. A trouble is over when everything that has failed in it has worked again. A success proves only itself: a store that answers looks while its
+// renewals hang stays in trouble. A request that was not tried again for a whole ttl, because nobody wants it any more, is not waited for.
 import type { ErrorCode } from "../base/errors.ts";
 import type { ConclaveEvent, Doing } from "../lease/events.ts";
 import type { Name } from "../lease/exchange.ts";
@@ -12,15 +12,15 @@ type Recovered = Extract<ConclaveEvent, { type: "recovered" }>;
 
 interface Trouble {
   readonly code: ErrorCode;
-  /** Of a refusal that concerns one name. */
+  /** The election of a refusal that concerns one name. */
   readonly election: Name | undefined;
   readonly since: number;
   failures: number;
-  /** What failed, and when it did so last. */
+  /** The requests that failed, and when each failed last. */
   readonly failing: Map<string, number>;
 }
 
-/** What a success proves to work again. */
+/** The requests that a success proves to work again. */
 const PROVES: Readonly<Record<Doing, readonly Doing[]>> = {
   open: ["open", "renew"],
   renew: ["open", "renew"],
@@ -42,7 +42,7 @@ export class Troubles {
     this.#forgetAfterMs = forgetAfterMs;
   }
 
-  /** Whether this is news. An error that belongs to no request always is. */
+  /** True if this is news. An error that belongs to no request always is. */
   isNews({ error, election, during }: ErrorEvent): boolean {
     if (during === undefined) return true;
     const isOutage = error.code === "STORE_UNREACHABLE" || error.code === "STORE_TIMEOUT";
@@ -62,7 +62,7 @@ export class Troubles {
     return known === undefined;
   }
 
-  /** Something worked. Returns the troubles that are over by that. */
+  /** Something worked. Returns the troubles that are over because of that. */
   worked(doing: Doing, election?: Name): readonly Recovered[] {
     if (this.#troubles.size === 0) return [];
     const now = this.#nowMs();

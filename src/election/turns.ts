@@ -1,5 +1,5 @@
-// LAW 11, in the process. A session grants a name to every asker that belongs to it, so two askers of one candidate must never reach the store together: they
-// take turns here, first come first served, before the store is touched.
+// One call of a name at a time (law 11), within the process. A session grants a name to every caller that belongs to it, so two callers of one candidate must never reach the store
+// together: they take turns here, first come first served, before the store is touched.
 
 export interface Turn {
   /** Lets the next one in. Idempotent. */
@@ -9,22 +9,22 @@ export interface Turn {
 const nothing = (): void => {};
 
 export class Turns {
-  /** name → those who wait; the one whose turn it is has left the list. */
+  /** For each name, the callers that wait. The caller whose turn it is has left the list. */
   readonly #waiting = new Map<string, ((turn: Turn) => void)[]>();
 
-  /** At once, or not at all. */
+  /** Takes the turn at once, or not at all. */
   tryTake(name: string): Turn | undefined {
     if (this.#waiting.has(name)) return undefined;
     this.#waiting.set(name, []);
     return this.#turn(name);
   }
 
-  /** Calls `begin` when the turn comes, perhaps at once. Returns how to stop waiting; after `begin` that does nothing. */
+  /** Calls `begin` when the turn comes, perhaps at once. Returns a function that stops waiting; after `begin` that function does nothing. */
   take(name: string, begin: (turn: Turn) => void): () => void {
     const turn = this.tryTake(name);
     if (turn !== undefined) {
       begin(turn);
-      return nothing; // one for all: a function of its own would keep `begin`
+      return nothing; // all callers share one function, because a new one would keep `begin` in memory
     }
     this.#waiting.get(name)?.push(begin);
     return () => {

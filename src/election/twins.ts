@@ -1,12 +1,12 @@
-// Mistakes that one process can notice by itself: two candidates that stand for one name at different stores, and a store inside the process where there are
-// many processes. Each is said once per process and name; nothing is prevented, because there are good reasons for both.
+// Finds mistakes that one process can notice by itself: two candidates that stand for one name at different stores, and a store inside the process where there are
+// many processes. Each mistake is reported once per process and name. Nothing is prevented, because there are good reasons for both.
 import type { ConclaveEvent } from "../lease/events.ts";
 import type { Reopenable, Store } from "../stores/contract.ts";
 import { labelOf } from "./store-label.ts";
 
 type Warning = Extract<ConclaveEvent, { type: "warning" }>;
 
-/** Elections of this process in which somebody stands: name → their stores, each as often as it is used. */
+/** The elections of this process in which somebody stands: for each name its stores, each as often as it is used. */
 const busy = new Map<string, Store[]>();
 const warned = new Set<string>();
 /** The domain of a store's tokens, once an answer has shown one. Two URLs may lead to one database, and then the domains are equal. */
@@ -17,7 +17,7 @@ export function noteElection(name: string, store: Store, warn: (warning: Warning
   const stores = busy.get(name) ?? [];
   busy.set(name, stores);
   stores.push(store);
-  // Not now: one that has just resolved is still on its way out.
+  // This is not checked now, because an election that has just resolved is still ending.
   if (stores.length > 1 && !warned.has(name)) setImmediate(() => warnOfTwo(name, warn));
   let isBusy = true;
   return () => {
@@ -46,12 +46,12 @@ function warnOfTwo(name: string, warn: (warning: Warning) => void): void {
   warn({ type: "warning", code: "TWO_STORES", election: name, message });
 }
 
-/** Their names. */
+/** The names of the elections in which somebody stands. */
 export function busyElections(): readonly string[] {
   return [...busy.keys()];
 }
 
-/** Whether it is certain that they are two. Different URLs of one kind of store may lead to one place, which the domain of their tokens tells. */
+/** True if they are certainly two stores. Different URLs of one kind of store may lead to one place, which the domain of their tokens shows. */
 function areTwo(one: Store, other: Store): boolean {
   if (one === other) return false;
   if (one.guarantee.store !== other.guarantee.store) return true;
@@ -62,7 +62,7 @@ function areTwo(one: Store, other: Store): boolean {
   return domain !== undefined && domains.has(other) && domains.get(other) !== domain;
 }
 
-/** A store that no other process sees, in production. */
+/** Warns of a store that no other process sees, in production. */
 export function noteMemory(store: Store): Warning | undefined {
   if (store.guarantee.scope !== "process" || process.env["NODE_ENV"] !== "production" || warned.has(""))
     return undefined;

@@ -1,5 +1,5 @@
-// Who is told what happens: listeners, a logger, NODE_DEBUG=conclave, the channel `conclave` of node:diagnostics_channel. When nobody listens, trouble becomes
-// a warning of the process, so that a wrong URL is never silent. LAW 16: what a listener throws or rejects with harms nobody.
+// Reports events: to listeners, a logger, NODE_DEBUG=conclave, and the channel `conclave` of node:diagnostics_channel. When nobody listens, trouble becomes
+// a warning of the process, so that a wrong URL is never silent. A listener that throws or rejects does no harm (law 16).
 import { channel } from "node:diagnostics_channel";
 import { debuglog } from "node:util";
 import { type ConclaveError, type LossReason, TermLostError } from "../base/errors.ts";
@@ -8,7 +8,7 @@ import type { ConclaveEvent } from "../lease/events.ts";
 import { levelOf, logLine } from "../telemetry/log.ts";
 import { callUser } from "./callbacks.ts";
 
-/** What `pino()`, `console` and most loggers are. Each line is one text. */
+/** The type of `pino()`, `console` and most loggers. Each line is one text. */
 export interface Logger {
   debug(line: string): unknown;
   info(line: string): unknown;
@@ -16,30 +16,30 @@ export interface Logger {
   error(line: string): unknown;
 }
 
-/** Is called with every event, in order. */
+/** A function that is called with every event, in order. */
 export type Listener = (event: ConclaveEvent) => unknown;
 
 export interface VoiceOptions {
   readonly onEvent?: Listener | undefined;
   readonly logger?: Logger | undefined;
-  /** Who speaks, and of which store. Without a password. */
+  /** The candidate that speaks, and its store, without a password. */
   readonly who: () => string;
   readonly store: string;
-  /** The error was thrown at a caller: nobody needs a warning. */
+  /** True if the error was thrown at a caller, so that no warning is needed. */
   readonly isDelivered: (error: ConclaveError) => boolean;
 }
 
-/** Turns that were wished for: nobody needs a warning of these. */
+/** These losses were wished for, so no warning is needed. */
 const SILENT: ReadonlySet<LossReason | undefined> = new Set<LossReason>(["resigned", "tenure", "outranked"]);
 
-/** Every event of every candidate of this process, as `{ candidate, event }`. */
+/** The channel gets every event of every candidate of this process, as `{ candidate, event }`. */
 const events = channel("conclave");
 const debug = debuglog("conclave");
 
-/** A listener that only counts, such as a metric: nobody reads it, so that warnings are still needed. */
+/** Marks a listener that only counts, such as a metric: nobody reads it, so warnings are still needed. */
 const COUNTS_ONLY = Symbol.for("conclave.counts-only");
 
-/** A listener in the place of another: what only counts goes on to count as that. */
+/** A listener that takes the place of another one: if that one only counts, this one only counts too. */
 export function sameMark(own: Listener, listener: Listener): Listener {
   return COUNTS_ONLY in listener ? countingOnly(own) : own;
 }
@@ -58,7 +58,7 @@ export class Voice {
     if (options.onEvent !== undefined) this.#listeners.add(options.onEvent);
   }
 
-  /** Returns how to stop. */
+  /** Returns a function that ends the subscription. */
   subscribe(listener: Listener): () => void {
     const own = sameMark((event) => listener(event), listener);
     this.#listeners.add(own);
@@ -98,7 +98,7 @@ export class Voice {
       const requests = failures === 1 ? "1 failed request" : `${failures} failed requests`;
       this.#emit("RECOVERED", `${named}${store} works again, ${inSeconds(afterMs)} and ${requests} after ${code}.`);
     }
-    // Every loss begins so; what follows depends on whether work is under way.
+    // Every loss begins with this state; what follows depends on whether work is under way.
     if (event.type === "state" && event.state === "ending" && !SILENT.has(event.reason))
       this.#emit(
         "TERM_LOST",
@@ -117,12 +117,12 @@ export class Voice {
   }
 }
 
-/** The machine, which words this error, knows no addresses; the messages of the drivers name theirs. */
+/** True if the message has no address: the machine, which writes this error, knows none, while the messages of the drivers name theirs. */
 function isWithoutPlace(event: ConclaveEvent): boolean {
   return event.type === "error" && event.error.code === "STORE_TIMEOUT";
 }
 
-/** What a message leaves to its cause, and without what is said at the end in any case. */
+/** Adds the cause that the message does not contain, and removes the sentence that is added at the end in any case. */
 function withCause(error: ConclaveError): string {
   const message = askedOnce(error.message);
   const { cause } = error;
@@ -132,7 +132,7 @@ function withCause(error: ConclaveError): string {
   return message.includes(cause.message) || message.includes(code) ? message : `${message} (${cause.message})`;
 }
 
-/** With its full stop: what follows must not look like a part of a command that ends a message. */
+/** Ends the text with a full stop, so that the text after it does not look like a part of a command at the end of the message. */
 function sentence(text: string): string {
   return /[.?!)]$/.test(text) ? text : `${text}.`;
 }

@@ -1,4 +1,4 @@
-// Who waits for a renewal, an announcement or a memo of a term.
+// The callers that wait for a renewal, an announcement or a memo of a term.
 import type { ConclaveError } from "../base/errors.ts";
 import type { Name } from "../lease/exchange.ts";
 
@@ -10,7 +10,7 @@ export interface Waiter {
   readonly reject: (error: ConclaveError) => void;
 }
 
-/** Settles those of `waiters` that are meant, and returns the others. */
+/** Settles those of `waiters` that are selected, and returns the others. */
 export function settled(
   waiters: Waiter[],
   isMeant: (waiter: Waiter) => boolean,

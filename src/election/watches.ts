@@ -1,5 +1,5 @@
-// Hints from the store's watch, for as many names as are watched. Names that come together are watched together; a name that is no longer of
-// interest costs nothing but its place until its group is empty. A watch that breaks is begun again; meanwhile the machine polls.
+// Collects hints from the store's watch, for as many names as are watched. Names that come together are watched together. A name that is no longer of
+// interest costs nothing except for its place, until its group is empty. A watch that breaks is begun again; meanwhile the machine polls.
 import type { Clock, Timer } from "../base/clock.ts";
 import type { Hint, Name, Question } from "../lease/exchange.ts";
 import type { Store } from "../stores/contract.ts";
@@ -69,7 +69,7 @@ export class Watches {
         if (group.questions.has(hint.name)) this.#hear(hint);
       }
     } catch {
-      // Hints are not needed for safety, and the machine's own requests report a store that is away.
+      // Hints are not needed for safety, and the machine's own requests report a store that cannot be reached.
     }
     if (signal.aborted) return;
     group.again = this.#clock.timer(AGAIN_AFTER_MS, () => void this.#follow(group));

@@ -1,4 +1,4 @@
-// What operators ask of a group: how it stands, and orders. An order is a memo of an election of its own, which this process leads for a moment; the leader of the monitors answers in its record.
+// The requests of operators to a group: its status, and orders. An order is a memo of an election of its own, which this process leads for a moment. The leader of the monitors answers in its record.
 import { randomBytes } from "node:crypto";
 import type { Candidate } from "../election/face.ts";
 import type { UnfencedTerm } from "../election/term.ts";
@@ -27,23 +27,23 @@ import type { Replication } from "./replication.ts";
 export interface MonitorStatus {
   readonly monitor: string;
   readonly isThere: boolean;
-  /** The server that it takes for down. */
+  /** The server that this monitor takes for down. */
   readonly votes: string | undefined;
 }
 
-/** How a group stands. */
+/** The status of a group. */
 export interface FailoverStatus {
   readonly name: string;
   readonly record: FailoverRecord | undefined;
   /** The monitor that leads. */
   readonly leader: string | undefined;
-  /** Who holds the seat, and says that its server is the primary. */
+  /** The server whose guard holds the seat and says that its server is the primary. */
   readonly seated: Seated | undefined;
   readonly monitors: readonly MonitorStatus[];
   readonly servers: Views;
 }
 
-/** How a group stands: reads the store, and asks every server. */
+/** Finds out the status of a group: reads the store, and asks every server. */
 export async function statusOf(
   candidate: Candidate<UnfencedTerm>,
   config: FailoverConfig,
@@ -84,7 +84,7 @@ async function viewsOf(replication: Replication): Promise<Views> {
   return Object.fromEntries(await Promise.all(looks));
 }
 
-/** Whom the leader would choose if the primary were fenced now. Changes nothing. */
+/** Says which server the leader would choose if the primary were fenced now. It changes nothing. */
 export function choiceNow(config: FailoverConfig, { record, servers }: FailoverStatus): Choice {
   if (record === undefined) return { is: "wait", reason: "no monitor has ever led this group" };
   const plan = planOf(config, { hasGuards: true, shots: undefined, isDryRun: true });
@@ -92,10 +92,10 @@ export function choiceNow(config: FailoverConfig, { record, servers }: FailoverS
   return choose(plan, record, others, true);
 }
 
-/** Of `Omit` for each kind of order. */
+/** Applies `Omit` to each kind of order separately. */
 type Unsigned<O> = O extends unknown ? Omit<O, "id"> : never;
 
-/** Resolves with the answer of the leader; undefined if none came before `signal` aborted. */
+/** Resolves with the answer of the leader, or with undefined if no answer came before `signal` aborted. */
 export async function giveOrder(
   candidate: Candidate<UnfencedTerm>,
   name: string,
@@ -112,7 +112,7 @@ export async function giveOrder(
   return await answerTo(candidate, name, order, signal);
 }
 
-/** For a switchover: when it is over, one way or the other. */
+/** The answer to a switchover comes when the switchover is over, whether it succeeded or not. */
 async function answerTo(
   candidate: Candidate<UnfencedTerm>,
   name: string,

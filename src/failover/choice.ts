@@ -1,64 +1,64 @@
-// Who becomes the primary: a pure function of what was read after the fence. Nothing is writable then, so that positions stand still.
+// Chooses the new primary: a pure function of what was read after the fence. No server is writable then, so the positions do not change any more.
 //
-//   1. History first. A server whose history is no history of a primary is never chosen: it was restored, emptied, or wrote by itself. Of two histories the later one wins.
-//   2. Then the greatest received position.
-//   3. Priority, and an order's wish, decide only between servers whose positions are within `lagMax` of the greatest. Where commits wait for standbys that is 0.
+//   1. The history decides first. A server whose history is not that of a primary is never chosen: it was restored or emptied, or it wrote by itself. Of two histories the later one wins.
+//   2. Then the greatest received position wins.
+//   3. The priority, and the wish of an order, decide only between servers whose positions are within `lagMax` of the greatest. Where commits wait for standbys, this limit is 0.
 //
-// Why no acknowledged commit is lost under `ANY k` of n promotable standbys: it is on k of them. Of n − k + 1 that were seen at least one has it, positions of one history are prefixes of each other,
-// and the greatest of those seen has everything that any of them has. With fewer seen, nobody is chosen. The primary that took the commits has all of them: if that one is seen, it stands for its whole set.
-// A server whose history is unknown is not seen: it may have a commit that the others lack, and is never chosen.
+// Why no acknowledged commit is lost under `ANY k` of n promotable standbys: the commit is on k of them. If n − k + 1 of them were seen, at least one of those has it. Positions of one history are prefixes of each other,
+// so the server with the greatest position has everything that any of the others has. If fewer were seen, no server is chosen. The primary that took the commits has all of them: if it is seen, it stands for its whole set.
+// A server whose history is unknown counts as not seen: it may have a commit that the others lack, and it is never chosen.
 //
-// Where nothing was fenced, a server that is the primary already is adopted: a running group that is watched from now on keeps its primary.
+// Where nothing was fenced, a server that already is the primary is adopted: a running group that is watched from now on keeps its primary.
 //
-// A server that was promoted in this very change, without anybody confirming it, has everything that it was chosen for, and may be chosen again, as may one that has followed it: otherwise a commit that only they have
-// would be lost. Of two such promotions the later one wins, whatever the positions: it was chosen when everything before was known, and its writes are not those of the other. In a later change another has been the
-// primary since, and none of them counts.
+// A server that was promoted in this very change, without a confirmation, has everything that it was chosen for. It may be chosen again, and so may a server that has followed it: otherwise a commit that only they have
+// would be lost. Of two such promotions the later one wins, whatever the positions are: it was chosen when everything before it was known, and its writes are not those of the other one. In a later change another server has
+// been the primary since, and none of these promotions counts.
 import type { FailoverRecord, Position } from "./record.ts";
 
-/** What one server said of itself. `down`: it certainly does not serve; `unknown`: nobody knows. */
+/** The answer of one server about itself. `down` means that it certainly does not serve; `unknown` means that nobody knows. */
 export type View =
   | {
       readonly is: "up";
       readonly role: "primary" | "replica";
       readonly history: string;
-      /** Received, not only applied. */
+      /** How much it has received, not only how much it has applied. */
       readonly position: Position;
       /** The server that it replicates from, if it is one of ours. */
       readonly follows: string | undefined;
-      /** It is connected to whom it follows. */
+      /** It is connected to the server that it follows. */
       readonly isLinked: boolean;
       /** It holds no data. */
       readonly isEmpty: boolean;
-      /** The histories with which its own begins, the last one first, where that is known. */
+      /** The histories that its own history descends from, the last one first, where they are known. */
       readonly ancestors?: readonly string[] | undefined;
-      /** PostgreSQL: the timeline. */
+      /** With PostgreSQL this is the timeline. */
       readonly generation?: number | undefined;
     }
   | { readonly is: "down" | "unknown" };
 
-/** What every server said of itself, by name. */
+/** The answers of all servers about themselves, by name. */
 export type Views = Readonly<Record<string, View>>;
 
-/** What of the configuration decides. */
+/** The part of the configuration that decides the choice. */
 export interface ChoiceRule {
-  /** All servers, with their priorities; 0: never chosen. */
+  /** All servers, with their priorities. A server with priority 0 is never chosen. */
   readonly servers: Readonly<Record<string, number>>;
   readonly lagMax: Position;
 }
 
-/** What came of a choice, and why. */
+/** The result of a choice, and the reason. */
 export type Choice =
   | {
       readonly is: "chosen";
       readonly server: string;
       readonly position: Position;
-      /** What it is chosen for, if that has a number. A failed promotion leaves it behind. */
+      /** The history that the server has when it is chosen, if histories have numbers. A server whose promotion failed may have left it. */
       readonly history?: string | undefined;
       readonly reason: string;
     }
-  /** Nobody yet: more servers may answer. */
+  /** No server is chosen yet, because more servers may answer. */
   | { readonly is: "wait"; readonly reason: string }
-  /** Waiting cures nothing: somebody has to say who. */
+  /** Waiting does not help: a human has to name the server. */
   | { readonly is: "refused"; readonly reason: string };
 
 interface Runner {
@@ -67,7 +67,7 @@ interface Runner {
   readonly rank: number;
 }
 
-/** `hasSettled`: it was waited long enough for those that do not answer. */
+/** `hasSettled`: the servers that do not answer were waited for long enough. */
 export function choose(rule: ChoiceRule, record: FailoverRecord, views: Views, hasSettled: boolean): Choice {
   const { step } = record;
   const why = step.at === "choosing" ? step.why : "down";
@@ -96,8 +96,8 @@ export function choose(rule: ChoiceRule, record: FailoverRecord, views: Views, h
 }
 
 /**
- * SAFETY: where nothing was fenced (before there was a record, and without any fence), a server that says that it is the primary takes writes now. To promote another would make two, so it is chosen, whatever its
- * priority and position are. Of two that write already, a human has to say which one is right.
+ * SAFETY: where nothing was fenced (before there was a record, and without any fence), a server that says that it is the primary takes writes now. Promoting another server would make two primaries, so this server is
+ * chosen, whatever its priority and position are. If two servers write already, a human has to say which one is right.
  */
 function adoptedOf({ step }: FailoverRecord, views: Views): Choice | undefined {
   if (step.at !== "choosing" || step.fencedBy !== "nothing") return undefined;
@@ -120,18 +120,18 @@ function adoptedOf({ step }: FailoverRecord, views: Views): Choice | undefined {
 
 const UNKNOWN = Infinity;
 
-/** How old the history of a server is: 0 is the latest of a primary. UNKNOWN: it does not answer, or has another. */
+/** The age of a server's history: 0 is the latest history of a primary. UNKNOWN means that the server does not answer, or has another history. */
 function rankOf({ histories, attempts = [] }: FailoverRecord, view: View | undefined): number {
   if (view?.is !== "up") return UNKNOWN;
   const rank = histories.indexOf(view.history);
   if (rank >= 0) return rank;
   const { generation = 0, ancestors = [] } = view;
   const before = ancestors.map((history) => histories.indexOf(history)).find((index) => index >= 0);
-  // Before the history that it begins with; the later of two attempts first.
+  // It ranks before the history that it descends from. Of two attempts the later one ranks first.
   return before === undefined || !attempts.includes(generation) ? UNKNOWN : before - 1 + 1 / (1 + generation);
 }
 
-/** Undefined: enough were seen. */
+/** Returns undefined if enough servers were seen. */
 function missingOf(
   { servers }: ChoiceRule,
   record: FailoverRecord,
@@ -145,7 +145,7 @@ function missingOf(
       is: "wait",
       reason: `the first primary is chosen when every server answers; missing: ${unseen.join(", ")}`,
     };
-  // SAFETY: one that is never chosen proves nothing by what it has.
+  // SAFETY: a server that is never chosen proves nothing by the data that it has.
   const rankIn = (server: string): number => ((servers[server] ?? 0) > 0 ? rankOf(record, views[server]) : UNKNOWN);
   const best = Math.min(...Object.keys(servers).map(rankIn));
   for (const { primary, confirmations, promotable } of record.sync?.sets ?? []) {
@@ -169,7 +169,7 @@ function runnersOf({ servers }: ChoiceRule, record: FailoverRecord, views: Views
     return up
       .map(({ server, view }) => ({ server, view, rank: rankOf(record, view) }))
       .filter((runner) => runner.rank < UNKNOWN && isAllowed(runner));
-  // There has been no primary. Servers that hold data must agree whose data it is: a wrong choice would empty the others.
+  // There has been no primary. All servers that hold data must have the same history, because a wrong choice would empty the others.
   const full = up.filter(({ view }) => !view.isEmpty);
   const histories = new Set(full.map(({ view }) => view.history));
   if (histories.size > 1)

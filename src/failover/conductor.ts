@@ -1,7 +1,7 @@
-// The leader of the monitors, in one term: carries out what machine.ts asks for, and tells it what came of it. Decides nothing but how long to pause after a store that did not answer.
+// Carries out one term of the leader of the monitors: does what machine.ts asks for, and tells it the results. It decides nothing itself, except how long to pause after the store did not answer.
 //
-// SAFETY: an agent that powers a machine off is started only after a look of its own: the record, read now, says that this server is being fenced, and the term is held by the clock. It is killed before the deadline of this
-// term (src/stonith/runner.ts).
+// SAFETY: an agent that powers a machine off is started only after a last look: the record is read again and must say that this server is being fenced, and then the term must be held by the clock. The agent is killed before
+// the deadline of this term (src/stonith/runner.ts).
 import type { Clock, Reading, Timer } from "../base/clock.ts";
 import { isConclaveError } from "../base/errors.ts";
 import { InputQueue } from "../base/input-queue.ts";
@@ -22,15 +22,15 @@ export interface ConductorOptions {
   readonly plan: FailoverPlan;
   readonly clock: Clock;
   readonly term: Term;
-  /** `failover/NAME`, whose memo the record is. */
+  /** The election `failover/NAME`. Its memo is the record. */
   readonly election: Election;
-  /** `primary/NAME`. */
+  /** The election `primary/NAME`. */
   readonly seat: Election;
   readonly replication: Replication;
   readonly fence: PowerFence | undefined;
   readonly lookEveryMs: number;
   readonly timeoutMs: number;
-  /** What is seen now. */
+  /** Returns what is seen now. */
   readonly sight: () => Sight;
   readonly tell: (news: FailoverNews) => void;
   readonly report: (what: string, error: unknown) => void;
@@ -44,7 +44,7 @@ export class Conductor {
     (input) => this.#step(input),
     () => this.#arrange(),
   );
-  /** Connections over which servers were surveyed: a promotion without guards goes to the very process that was looked at. */
+  /** Connections over which servers were surveyed: without guards, a promotion goes to the very process that was looked at. */
   readonly #links = new Map<string, ServerLink>();
   #state: FailoverState = AWAY;
   #timer: Timer | undefined;
@@ -56,14 +56,14 @@ export class Conductor {
   readonly #following = new Set<string>();
   /** Servers of which a human was told that they have parted, and from whom. */
   readonly #parted = new Map<string, string>();
-  /** The term was given up, so that another monitor may lead. */
+  /** True if the term was given up, so that another monitor may lead. */
   hasGivenUp = false;
 
   constructor(options: ConductorOptions) {
     this.#options = options;
   }
 
-  /** Until the term's signal aborts, and nothing of it is under way. */
+  /** Resolves when the term's signal has aborted and nothing of the term is under way. */
   async conduct(): Promise<void> {
     const { term, lookEveryMs } = this.#options;
     this.#inputs.put({ type: "lead" });
@@ -79,7 +79,7 @@ export class Conductor {
     await this.#giveSeat();
   }
 
-  /** Something has changed: looked at now rather than at the next turn. */
+  /** Something has changed, so the machine looks now rather than at the next turn. */
   poke(): void {
     if (this.#options.term.isLeading() && this.#state.at === "acting")
       this.#inputs.put({ type: "seen", sight: this.#options.sight() });
@@ -126,7 +126,7 @@ export class Conductor {
         return void this.#follow(effect.server, effect.primary);
       case "resign":
         this.hasGivenUp = true;
-        return void this.#options.term.resign().catch(() => {}); // it runs out
+        return void this.#options.term.resign().catch(() => {}); // if this fails, the term expires
       case "tell":
         return this.#options.tell(effect.news);
     }
@@ -141,7 +141,7 @@ export class Conductor {
     });
   }
 
-  /** One at a time: the term itself sends a write again that was not answered. */
+  /** Writes one record at a time. The term itself sends an unanswered write again. */
   async #write(record: FailoverRecord): Promise<void> {
     if (this.#isWriting) return;
     this.#isWriting = true;
@@ -188,7 +188,7 @@ export class Conductor {
     this.#standing?.abort();
     const term = this.#seatTerm;
     this.#seatTerm = undefined;
-    await term?.resign().catch(() => {}); // it runs out
+    await term?.resign().catch(() => {}); // if this fails, the term expires
   }
 
   async #fence(server: string, errand: number): Promise<void> {
@@ -206,12 +206,12 @@ export class Conductor {
     this.#inputs.put({ type: "fenced", errand, outcome: outcome === "off" ? "verified" : outcome, said });
   }
 
-  /** Why no agent may be started now; undefined if one may. */
+  /** Says why no agent may be started now, or undefined if one may. */
   async #lastLook(server: string, epoch: number): Promise<string | undefined> {
     const { election, term } = this.#options;
     const memo = await election.memo(RESERVED + RECORD_KEY);
     const isWanted = mayShoot(memo === undefined ? undefined : parseRecord(memo.value), server, epoch);
-    // SAFETY: read last, by the clock. An answer that came late is worth nothing if the term has run out meanwhile.
+    // SAFETY: the term is asked last, by the clock. An answer of the store that came late is worth nothing if the term has expired meanwhile.
     if (isWanted && term.isLeading()) return undefined;
     return `the term is not held, or ${server} is not being fenced any more`;
   }
@@ -225,7 +225,7 @@ export class Conductor {
 
   // ---- servers
 
-  /** Over connections that are opened now. */
+  /** Asks every server, over connections that are opened now. */
   async #survey(errand: number): Promise<void> {
     const { replication, timeoutMs } = this.#options;
     const views: Record<string, View> = {};

@@ -1,4 +1,4 @@
-// The configuration of one group: one file, the same for monitors and guards. All problems are said at once. A file with a password in it that others can read is refused.
+// The configuration of one group: one file, the same for monitors and guards. All its problems are reported at once. A file that contains a password and can be read by other users is refused.
 import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { invalidConfig } from "../base/errors.ts";
@@ -9,7 +9,7 @@ import type { Replication, ServerSpec } from "./replication.ts";
 import { problemsOfStonith, type StonithKey } from "./stonith-key.ts";
 import type { FailoverPlan, ShotRules } from "./words.ts";
 
-/** What is replicated. */
+/** The kind of servers of the group. */
 export type FailoverKind = "redis" | "postgres";
 
 const KINDS: Readonly<
@@ -19,32 +19,32 @@ const KINDS: Readonly<
   postgres: { port: 5432, problemOf: problemOfPostgres },
 };
 
-/** One group of servers: docs/FAILOVER.md says what each setting means. */
+/** One group of servers. docs/FAILOVER.md says what each setting means. */
 export interface FailoverConfig {
   readonly name: string;
   readonly kind: FailoverKind;
-  /** Where monitors and guards meet; else --store or CONCLAVE_STORE. */
+  /** The store that monitors and guards use. If it is missing, --store or CONCLAVE_STORE names it. */
   readonly store: string | undefined;
   readonly monitors: readonly string[];
-  /** Where the monitors speak as Sentinel, by their names; of those that have such a port. */
+  /** The Sentinel ports of the monitors, by the names of the monitors. A monitor without such a port is not listed. */
   readonly ports: Readonly<Record<string, { readonly host: string; readonly port: number }>>;
   readonly quorum: number;
   readonly servers: Readonly<Record<string, ServerSpec>>;
   /** Guards stand beside the servers. */
   readonly hasGuards: boolean;
-  /** Devices power the machine of an old primary off. */
+  /** Devices that power off the machine of an old primary. */
   readonly stonith: StonithKey | undefined;
-  /** A monitor takes a primary for down that has not been well for so long. */
+  /** A monitor takes a primary for down when it has not been well for this long. */
   readonly downAfterMs: number;
   /** How often a monitor looks. */
   readonly lookEveryMs: number;
-  /** Of the seat `primary/NAME`, of votes and of the leader of the monitors. */
+  /** The time to live of the seat `primary/NAME`, of votes and of the leadership of the monitors. */
   readonly ttlMs: number;
-  /** Of one command to a server. */
+  /** The timeout of one command to a server. */
   readonly timeoutMs: number;
-  /** Ties: a server this far behind the greatest position may be preferred by its priority. */
+  /** A server that is at most this far behind the greatest position may be preferred because of its priority. */
   readonly lagMax: number;
-  /** Commits wait for so many standbys; 0: for none. PostgreSQL only. */
+  /** How many standbys a commit waits for; 0 for none. PostgreSQL only. */
   readonly confirmations: number;
   readonly failoversMax: number;
   readonly windowMs: number;
@@ -69,7 +69,7 @@ const NUMBERS: Readonly<Record<string, readonly [fallback: number, least: number
   handOverWithinMs: [10_000, 100],
 };
 const KNOWN = ["name", "kind", "store", "monitors", "quorum", "servers", "guards", "stonith", ...Object.keys(NUMBERS)];
-/** A name of PostgreSQL has 63 bytes; the number of a timeline stands behind it. */
+/** A name in PostgreSQL has at most 63 bytes, and the number of a timeline is appended to this one. */
 const STANDBY_NAME_MAX = 52;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
@@ -79,7 +79,7 @@ export function readFailoverConfig(file: string): FailoverConfig {
   const { text, mode, uid } = readFile(file, call);
   const hasPassword = /:\/\/[^/"@\s]*:[^/"@\s]*@/.test(text);
   const shared = hasPassword && (mode & 0o077) !== 0 ? ["it holds a password, and others may read it: chmod 600"] : [];
-  // The file of the devices, which it names, is executed.
+  // The configuration names the file of the devices, and that file is executed.
   const owner = /"stonith"\s*:/.test(text) ? problemsOfOwner({ mode, uid }) : [];
   const config = parseFailoverConfig(text, call, [...owner, ...shared]);
   const { stonith } = config;
@@ -96,7 +96,7 @@ function readFile(file: string, call: string): { readonly text: string; readonly
   }
 }
 
-/** The text of a configuration. Throws CONFIG_INVALID with every problem; `call` says in it what was read. */
+/** Parses the text of a configuration. Throws CONFIG_INVALID with every problem; `call` says in the message what was read. */
 export function parseFailoverConfig(text: string, call: string, more: readonly string[] = []): FailoverConfig {
   const found = fieldsOf(text, call);
   const problems = [...more, ...problemsOf(found)];
@@ -234,7 +234,7 @@ function fieldsOf(text: string, call: string): Readonly<Record<string, unknown>>
     if (typeof value === "object" && value !== null && !Array.isArray(value))
       return value as Readonly<Record<string, unknown>>;
   } catch {
-    // What the parser says quotes the text, in which there may be a password.
+    // The message of the parser quotes the text, which may contain a password.
     throw invalidConfig(call, ["it is not valid JSON; jq . FILE says in which line"]);
   }
   throw invalidConfig(call, ["it is JSON, but not an object: { … }"]);
@@ -268,7 +268,7 @@ export function planOf(config: FailoverConfig, { hasGuards, shots, isDryRun }: F
   };
 }
 
-/** How the servers of this group are reached. */
+/** Returns how the servers of this group are reached. */
 export function replicationOf({
   kind,
   servers,

@@ -1,6 +1,6 @@
-// When one monitor takes the primary for down: subjectively, by its own looks alone. Pure. A vote hangs on the monitor's seat (`failover/NAME/monitor/M`), so that it expires with its session.
+// Decides when one monitor takes the primary for down: subjectively, by its own looks alone. Pure. A vote is the value of the monitor's seat (`failover-monitor/NAME/M`), so it expires with the session of the monitor.
 //
-// A primary is well if it answers in time and says that it is the primary. One that says that it is a replica does not serve writes: that is as bad as silence.
+// A primary is well if it answers in time and says that it is the primary. A server that says that it is a replica takes no writes, which is as bad as silence.
 import type { View } from "./choice.ts";
 import type { FailoverRecord } from "./record.ts";
 

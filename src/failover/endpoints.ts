@@ -1,4 +1,4 @@
-// HTTP of `conclave failover monitor` and `guard`, for load balancers, orchestrators and Prometheus.
+// The HTTP endpoints of `conclave failover monitor` and `guard`, for load balancers, orchestrators and Prometheus.
 //
 //   /healthz   200 while the process runs
 //   /primary   of a guard: 200 while its server is the primary and the seat is held by the clock, else 503. A load balancer that asks this sends writers to one server at most
@@ -16,14 +16,14 @@ import {
 import type { Guard } from "./guard.ts";
 import type { Monitor } from "./monitor.ts";
 
-/** Where a monitor or a guard answers, and with which metrics. */
+/** The address at which a monitor or a guard answers, and its metrics. */
 export interface FailoverEndpoints {
   readonly port: number;
   readonly host: string;
   readonly metrics: () => string;
 }
 
-/** Rejects if the port is taken. Port 0 takes any. */
+/** Rejects if the port is in use. Port 0 takes any free port. */
 export function serveMonitor(monitor: Monitor, { port, host, metrics }: FailoverEndpoints): Promise<Endpoints> {
   return servePaths(port, host, {
     ...common(metrics),
@@ -31,7 +31,7 @@ export function serveMonitor(monitor: Monitor, { port, host, metrics }: Failover
   });
 }
 
-/** Rejects if the port is taken. Port 0 takes any. */
+/** Rejects if the port is in use. Port 0 takes any free port. */
 export function serveGuard(guard: Guard, { port, host, metrics }: FailoverEndpoints): Promise<Endpoints> {
   const is = (isSo: boolean, what: string): HttpAnswer => text(isSo ? 200 : 503, `${isSo ? what : `not ${what}`}\n`);
   return servePaths(port, host, {

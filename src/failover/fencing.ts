@@ -1,20 +1,20 @@
-// How the leader makes an old primary harmless, as a part of its machine (machine.ts). Pure.
+// The part of the leader's machine (machine.ts) that makes an old primary harmless. Pure.
 //
-//   guards alone       the seat `primary/NAME` is asked for; granted, it is the fence
-//   device and guards  the machine is shot; then the seat is asked for. The seat is a fence by itself, under the assumptions of `conclave run`; so a shot that failed is told, and the seat is asked for all the same,
-//                      unless the operator has said that the device is required (`isRequired`: hosts that may be suspended as a whole)
-//   device alone       the machine is shot. Only a verified off is a fence
-//   neither            the operator has said --unfenced
+//   guards alone       The leader asks for the seat `primary/NAME`. When the seat is granted, it is the fence
+//   device and guards  The machine is shot, and then the leader asks for the seat. The seat is a fence by itself, under the assumptions of `conclave run`. So a shot that failed is reported, and the leader asks for the seat
+//                      all the same, unless the operator has said that the device is required (`isRequired`, for hosts that may be suspended as a whole)
+//   device alone       The machine is shot. Only a verified power-off is a fence
+//   neither            The operator has said --unfenced
 //
-// SAFETY: what failed, and what nobody knows, is no fence. `verified` is believed only as the answer to a shot of this very term, after `fencing` was written: what an earlier leader has verified stands in the record for
-// people alone, because somebody may have powered the machine on since.
+// SAFETY: a shot that failed, or whose outcome is unknown, is no fence. `verified` is believed only as the answer to a shot of this very term, after `fencing` was written. The verification of an earlier leader stands in
+// the record only for people to read, because somebody may have powered the machine on since.
 //
-// Why a shot that comes too late makes no second primary, although the machines that it may hit are not banned: a shot promotes nobody. It ends whatever runs on that machine, and the next leader chooses only after a fence
-// of its own. What it can cost is a failover that was not needed: the machine was powered off, was verified by another leader, was started again by a human, its server became the primary, and then it is hit again.
-// So a late shot is made as rare as it can be: right before each start of an agent the record is read, and must still say that this server is being fenced in this epoch; then the term is asked by the clock; and agents are
-// killed before the deadline of the term, by this process or by their keeper (src/stonith/agents.ts). What remains is a command that a BMC or a cloud API has taken already, and a monitor whose whole machine stands
-// still while its agent runs, and wakes later. A guarded election bans the node for this (docs/adr/0060-bans.md), because its leader may be the node that is hit at work which nothing else protects; here the
-// work is a server that may crash at any time, and whose crash the failover exists for.
+// Why a shot that comes too late makes no second primary, although the machine that it may hit is not banned: a shot promotes no server. It ends everything that runs on that machine, and the next leader chooses only after
+// a fence of its own. A late shot can cost a failover that was not needed: the machine was powered off, this was verified by another leader, a human started it again, its server became the primary, and then it is hit again.
+// So late shots are made as rare as possible. Right before each start of an agent the record is read, and must still say that this server is being fenced in this epoch. Then the term is checked by the clock. Agents are
+// killed before the deadline of the term, by this process or by their keeper (src/stonith/agents.ts). Two cases remain: a command that a BMC or a cloud API has accepted already, and a monitor whose whole machine stands
+// still while its agent runs, and wakes later. A guarded election bans the node for this (docs/adr/0060-bans.md), because its leader may be the node that is hit during work which nothing else protects. Here the
+// work is a server that may crash at any time, and failover exists for such a crash.
 import { assert } from "../base/assert.ts";
 import type { Order } from "./orders.ts";
 import type { FailoverRecord, FencedBy } from "./record.ts";
@@ -22,14 +22,14 @@ import { isOwn, openShot, problemsOf, withOutcome, withShot } from "./shots.ts";
 import { ignored, tell, tellOnce, write } from "./stepping.ts";
 import type { Acting, FailoverPlan, FenceReport, Moment, ShotRules, Stepped } from "./words.ts";
 
-/** `isDue`: the pause after a shot in vain is over. */
+/** `isDue`: the pause after an unsuccessful shot is over. */
 export function startFence(plan: FailoverPlan, acting: Acting, now: Moment, isDue: boolean): Stepped {
   const { step } = acting.record;
   assert(step.at === "fencing", "only what is being fenced is fenced");
   const { shots } = plan;
   if (shots !== undefined && step.from !== undefined) return aim(plan, shots, acting, step.from, now, isDue);
   if (plan.hasGuards) return takeSeat(acting);
-  // Nobody was ever primary, or the operator has said --unfenced.
+  // No server was ever primary, or the operator has said --unfenced.
   return write(chosenAfter(acting.record, "nothing"), acting.errand);
 }
 
@@ -58,7 +58,7 @@ function aim(
   return { state: acting, effects: [{ type: "fence", server, errand }] };
 }
 
-/** A rule forbids the shot. The seat is a fence too, where that is enough; else another monitor may shoot, or a limit passes, or a human acts. */
+/** A limit forbids the shot. The seat is a fence too, where that is enough. Otherwise another monitor may shoot, the limit may pass, or a human may act. */
 function refuseShot(
   plan: FailoverPlan,
   rules: ShotRules,
@@ -73,7 +73,7 @@ function refuseShot(
   return tellOnce({ ...acting, wakeMs: now.nowMs + rules.limits.retryMaxMs }, { is: "refused", why });
 }
 
-/** Another monitor may have another way to the device, and another machine. */
+/** Another monitor may reach the device in another way, and runs on another machine. */
 function giveUp(acting: Acting, why: string): Stepped {
   return tell(
     { state: acting, effects: [{ type: "resign" }] },
@@ -85,7 +85,7 @@ function isSeatEnough({ hasGuards, shots }: FailoverPlan): boolean {
   return hasGuards && shots?.isRequired !== true;
 }
 
-/** What came of a shot. */
+/** Handles the outcome of a shot. */
 export function fenced(plan: FailoverPlan, acting: Acting, heard: FenceReport): Stepped {
   const { record, errand, vain } = acting;
   if (record.step.at !== "fencing") return ignored(acting);
@@ -96,20 +96,20 @@ export function fenced(plan: FailoverPlan, acting: Acting, heard: FenceReport): 
     const next = plan.hasGuards ? takeSeat(after) : write(chosenAfter(withOutcome(record, heard), "stonith"), errand);
     return tell(next, { is: "powered-off", server, said });
   }
-  // SAFETY: no fence. The seat alone is one, where guards hold it and nothing more was asked for.
+  // SAFETY: this shot is no fence. The seat alone is one, where guards hold it and the device is not required.
   const next = isSeatEnough(plan) ? takeSeat(after) : write(withOutcome(record, heard), errand, vain + 1);
   return tell(next, { is: "not-fenced", server, outcome, said });
 }
 
-/** SAFETY: granted to this leader, in this term, after `fencing` was written: the term of whoever held the seat is over, and its service with it. */
+/** SAFETY: the seat was granted to this leader, in this term, after `fencing` was written. So the term of the guard that held the seat before is over, and its service has ended with it. */
 export function seatTaken({ record, errand, heard }: Acting): Stepped {
   const fencedBy = heard?.outcome === "verified" ? "stonith and seat" : "seat";
   return write(chosenAfter(withOutcome(record, heard), fencedBy), errand);
 }
 
 /**
- * A human says that the machine is off. SAFETY: of this server in this change: what was said of an earlier one is nothing. Where guards hold the seat it is asked for all the same. An order
- * that is about something else is answered when the change is over.
+ * A human says that the machine is off. SAFETY: this counts only for this server in this change, because a confirmation of an earlier change says nothing about now. Where guards hold the seat, the leader asks for the seat
+ * all the same. An order about something else is answered when the change is over.
  */
 export function confirmed(
   plan: FailoverPlan,

@@ -1,26 +1,26 @@
-// The guard beside one server, as a pure machine: when its service is started, killed, promoted, and when the seat `primary/NAME` is asked for and given back. A host (src/failover/guard.ts, or a simulated
+// The guard beside one server, as a pure machine. It decides when its service is started, killed and promoted, and when the seat `primary/NAME` is asked for and given back. A host (src/failover/guard.ts, or a simulated
 // world) carries out its effects.
 //
-//   down        nothing of the service lives: it may be started, always as a replica
-//   starting    it was started, and does not answer yet
-//   replica     it runs, and nobody writes to it
+//   down        no process of the service lives: it may be started, always as a replica
+//   starting    the service was started, and does not answer yet
+//   replica     the service runs, and nobody writes to it
 //   standing    as replica; the record names this server, and the seat was asked for
 //   checking    the seat is granted; the record is read once more
 //   promoting   the service was told to become the primary: it may be writable from now on
-//   primary     it said that it is
-//   retiring    it was told to take no more writes, to wait for its successor and to become a replica
-//   killing     SIGKILL was sent; until the cell is seen empty it may be writable
+//   primary     the service said that it is the primary
+//   retiring    the service was told to take no more writes, to wait for its successor and to become a replica
+//   killing     SIGKILL was sent; until the cell is seen empty, the service may be writable
 //
 // SAFETY. This service is writable only while the seat is held:
 //   - it is started as a replica, and promoted only in `checking`, with the seat granted, held by the clock, and on a record that was read after the grant and names this server;
-//   - the seat is given back only when the service was never promoted in it, has said itself that it is a replica again, or nothing of it lives;
-//   - when the seat runs out first, the keeper has killed everything before its deadline (src/supervisor/schedule.ts), and this machine starts nothing before the cell is empty.
-// What nobody knows (a promotion or a retirement without an answer) is treated as writable: the service is killed.
+//   - the seat is given back only when the service was never promoted in it, when the service has said itself that it is a replica again, or when no process of it lives;
+//   - when the seat expires first, the keeper has killed everything before its deadline (src/supervisor/schedule.ts), and this machine starts nothing before the cell is empty.
+// A promotion or a retirement without an answer has an unknown outcome. The service is then treated as writable, and it is killed.
 import { unreachable } from "../base/assert.ts";
 import { type FailoverRecord, followed } from "./record.ts";
 
 export interface GuardMoment {
-  /** The seat's term, by the clock. */
+  /** True if the term of the seat is held, by the clock. */
   readonly isLeading: boolean;
 }
 
@@ -38,58 +38,58 @@ export type GuardAt =
 export interface GuardState {
   readonly at: GuardAt;
   readonly server: string;
-  /** As it was seen last; undefined: there is none, or it was not read yet. */
+  /** The record as it was seen last. Undefined if there is none, or if it was not read yet. */
   readonly record: FailoverRecord | undefined;
-  /** Whom the service was told to follow. */
+  /** The server that the service was told to follow. */
   readonly follows: string | undefined;
-  /** A claim is out, or a term is held. */
+  /** A claim to the seat is open, or its term is held. */
   readonly isSeatAsked: boolean;
-  /** Counts the services that were started: what is said of an earlier one is ignored. */
+  /** Counts the services that were started: a message about an earlier one is ignored. */
   readonly life: number;
-  /** It has parted from whom it follows, or could not be started and so may have: what only it has is taken back before it is started again. */
+  /** The service has parted from the server that it follows, or could not be started and so may have parted. Data that only this server has is taken back before it is started again. */
   readonly mends: boolean;
 }
 
 export type GuardInput =
-  /** The host never shows an older one after a newer one. */
+  /** The host never shows an older record after a newer one. */
   | { readonly type: "record"; readonly record: FailoverRecord | undefined }
   | { readonly type: "started"; readonly life: number }
-  /** Nothing of the service lives: it ended by itself, or was killed. */
+  /** No process of the service lives: it ended by itself, or was killed. */
   | { readonly type: "emptied"; readonly life: number }
   | { readonly type: "seat-granted" }
-  /** Its signal has aborted, or it is lost, or the claim was given up. */
+  /** The signal of the seat's term has aborted, the term is lost, or the claim was given up. */
   | { readonly type: "seat-ended" }
   | { readonly type: "reread"; readonly record: FailoverRecord | undefined }
   | { readonly type: "unread" }
   | { readonly type: "promoted"; readonly outcome: GuardOutcome }
   | { readonly type: "retired"; readonly outcome: GuardOutcome }
-  /** This service has what `primary` does not have, and cannot follow it. */
+  /** This service has data that `primary` does not have, and cannot follow it. */
   | { readonly type: "parted"; readonly life: number; readonly primary: string }
   | { readonly type: "begin" };
 
 export type GuardOutcome = "done" | "not-done" | "unknown";
 
 export type GuardEffect =
-  /** As a replica of `follows`, or of nobody; answer with `started` or `emptied`. */
+  /** Start the service as a replica of `follows`, or of nobody; answer with `started` or `emptied`. */
   | { readonly type: "start"; readonly follows: string | undefined; readonly life: number; readonly mends: boolean }
-  /** SIGKILL to everything that the service has become; answer with `emptied`. */
+  /** Send SIGKILL to every process of the service; answer with `emptied`. */
   | { readonly type: "kill"; readonly life: number }
-  /** As `kill`, but it may end by itself first, so that its data is whole: nobody can write to it. */
+  /** The same as `kill`, but the service may end by itself first, so that its data is whole: nobody can write to it. */
   | { readonly type: "stop"; readonly life: number }
   /** Ask for the seat; answer with `seat-granted`, later `seat-ended`. */
   | { readonly type: "stand" }
-  /** Give the seat back, or the claim up; answer with `seat-ended`. */
+  /** Give the seat back, or give the claim up; answer with `seat-ended`. */
   | { readonly type: "resign" }
-  /** A linearizable read that is sent now; answer with `reread` or `unread`. */
+  /** Send a linearizable read of the record now; answer with `reread` or `unread`. */
   | { readonly type: "reread" }
-  /** Answer with `promoted`. */
+  /** Promote the service; answer with `promoted`. */
   | { readonly type: "promote" }
-  /** Say in the seat whose primary this is. */
+  /** Say in the seat that this server is the primary, and since which epoch. */
   | { readonly type: "announce"; readonly epoch: number }
   | { readonly type: "follow"; readonly primary: string }
   /** Take no writes, wait until `to` has everything, become a replica; answer with `retired`. */
   | { readonly type: "retire"; readonly to: string }
-  /** Nobody takes over: take writes again. */
+  /** The hand-over was given up: take writes again. */
   | { readonly type: "unretire" };
 
 export interface GuardStepped {
@@ -101,7 +101,7 @@ export function guardOf(server: string): GuardState {
   return { at: "down", server, record: undefined, follows: undefined, isSeatAsked: false, life: 0, mends: false };
 }
 
-/** It may be writable. */
+/** True if the service may be writable. */
 export function mayWrite({ at }: GuardState): boolean {
   return at === "promoting" || at === "primary" || at === "retiring" || at === "killing";
 }
@@ -113,12 +113,12 @@ export function stepGuard(state: GuardState, input: GuardInput, now: GuardMoment
     case "record":
       return heed({ ...state, record: input.record });
     case "started":
-      // What was to be mended and does not answer is mended again at the next start; what answers is looked at anew.
+      // A service that answers is examined anew, so `mends` is cleared. A service that does not answer is mended again at the next start.
       return state.at === "starting" && input.life === state.life
         ? heed({ ...state, at: "replica", mends: false })
         : still(state);
     case "emptied":
-      // SAFETY: an end that was told of before would start a second service beside the present one.
+      // SAFETY: a late message about the end of an earlier service would start a second service beside the present one.
       return input.life === state.life ? emptied(state) : still(state);
     case "seat-granted":
       return state.at === "standing" ? act({ ...state, at: "checking" }, [{ type: "reread" }]) : unwanted(state);
@@ -154,7 +154,7 @@ function start(state: GuardState): GuardStepped {
   return act({ ...state, at: "starting", follows, life }, [{ type: "start", follows, life, mends }]);
 }
 
-/** A grant that came after nobody wanted it any more: nothing was promoted in it. */
+/** The seat was granted after it was no longer wanted. Nothing was promoted in it. */
 function unwanted(state: GuardState): GuardStepped {
   return mayWrite(state) ? still(state) : act(state, [{ type: "resign" }]);
 }
@@ -164,8 +164,8 @@ function kill(state: GuardState): GuardStepped {
 }
 
 /**
- * SAFETY: only now, with nothing left of the service, is the seat given back, and a new service started. A replica that ended before it ever answered may have parted from its primary so far that it cannot start:
- * nobody can ask it, so it is looked at on the disk, which changes nothing if it has not parted.
+ * SAFETY: the seat is given back, and a new service is started, only now that no process of the service is left. A replica that ended before it ever answered may have parted from its primary so far that it cannot start.
+ * Nobody can ask it, so its files on the disk are examined, which changes nothing if it has not parted.
  */
 function emptied(state: GuardState): GuardStepped {
   const hasNotStarted = state.at === "starting" && state.follows !== undefined;
@@ -181,7 +181,7 @@ function seatEnded(state: GuardState): GuardStepped {
   return still(state);
 }
 
-/** SAFETY: the last look before the service may become writable: this record was asked for after the seat was granted, and the seat is held now. */
+/** SAFETY: this is the last look before the service may become writable: the record was asked for after the seat was granted, and the seat is held now. */
 function checked(state: GuardState, now: GuardMoment): GuardStepped {
   if (!isNamed(state) || !now.isLeading) return act({ ...state, at: "replica" }, [{ type: "resign" }]);
   return act({ ...state, at: "promoting", follows: undefined }, [{ type: "promote" }]);
@@ -199,31 +199,31 @@ function retired(state: GuardState, outcome: GuardOutcome): GuardStepped {
   return act(at, [{ type: "resign" }]);
 }
 
-/** SAFETY: what it has and the primary of the record does not have is thrown away; so only that of a replica, and only for the primary that the record names now, while nothing is under way. */
+/** SAFETY: data that this server has and the primary of the record does not have is thrown away. So this is done only for a replica, only for the primary that the record names now, and only while no change is under way. */
 function parted(state: GuardState, primary: string): GuardStepped {
   const { record } = state;
   if (state.at !== "replica" || !isOver(record) || record?.primary !== primary) return still(state);
   return act({ ...state, at: "killing", mends: true }, [{ type: "stop", life: state.life }]);
 }
 
-/** The primary of the record was seen in its seat, and nobody is being replaced. */
+/** True if the primary of the record was seen in its seat, and no server is being replaced. */
 function isOver(record: FailoverRecord | undefined): boolean {
   return record?.step.at === "steady" || record?.step.at === "repointing";
 }
 
-/** The record asks this server, by its name, to be promoted. */
+/** True if the record names this server as the one to be promoted. */
 function isNamed({ record, server }: GuardState): boolean {
   return record?.step.at === "promoting" && record.step.to === server;
 }
 
-/** The record says that this server is the primary, or becomes it. */
+/** True if the record says that this server is the primary, or becomes it. */
 function isMine(state: GuardState): boolean {
   const { record, server } = state;
   if (isNamed(state)) return true;
   return record?.primary === server && (record.step.at === "steady" || record.step.at === "repointing");
 }
 
-/** What the record wants of this server now. */
+/** Does what the record wants of this server now. */
 function heed(state: GuardState): GuardStepped {
   switch (state.at) {
     case "replica":
@@ -255,7 +255,7 @@ function follow(state: GuardState): GuardStepped {
   return act({ ...state, follows: primary }, [{ type: "follow", primary }]);
 }
 
-/** A record that was lost, or is of another, ends the service: the others may follow somebody else already. */
+/** If the record was lost or names another server, the service is killed: the other servers may already follow somebody else. */
 function heedAsPrimary(state: GuardState): GuardStepped {
   const { record, server } = state;
   if (record?.step.at === "handing-over" && record.step.from === server)

@@ -1,8 +1,8 @@
-// The guard beside one server: starts the service itself, always as a replica, holds the seat `primary/NAME` while the service may be writable, and kills everything of it before anybody else can be granted that
-// seat. A sibling of `conclave run` (src/supervisor): the same gate, cell and keeper. What it decides is in guard-machine.ts; here is what is done.
+// The guard beside one server. It starts the service itself, always as a replica, holds the seat `primary/NAME` while the service may be writable, and kills every process of the service before anybody else can be granted
+// that seat. It is a sibling of `conclave run` (src/supervisor) and uses the same gate, cell and keeper. guard-machine.ts decides what is done; this file does it.
 //
-// Assumptions: those of `conclave run`. The service obeys SIGKILL, nobody else starts it (an enabled unit beside it is refused), and nobody promotes it by hand. A machine that is suspended as a whole stops the
-// keeper too: then only a device that powers it off is a fence.
+// The assumptions are those of `conclave run`. The service obeys SIGKILL, nobody else starts it (an enabled unit beside it is refused), and nobody promotes it by hand. If the machine is suspended as a whole, the keeper
+// stops too: then only a device that powers the machine off is a fence.
 import { setMaxListeners } from "node:events";
 import type { Clock, Reading } from "../base/clock.ts";
 import type { ConclaveError } from "../base/errors.ts";
@@ -37,7 +37,7 @@ import { troubleOf } from "./trouble.ts";
 
 /** Options of `Guard`. */
 export interface GuardOptions {
-  /** Of the group. */
+  /** The name of the group. */
   readonly name: string;
   readonly server: ServerSpec;
   readonly command: readonly [string, ...string[]];
@@ -45,12 +45,12 @@ export interface GuardOptions {
   readonly store: Store & Partial<Reopenable & ShowsLife>;
   readonly ttlMs: number;
   readonly handOverWithinMs: number;
-  /** The service may run without a cgroup of its own: what leaves its group and cleans its environment is not found then. */
+  /** The service may run without a cgroup of its own. Then a process that leaves its process group and clears its environment is not found. */
   readonly withoutCgroup?: boolean | undefined;
   readonly tell: (event: GuardEvent) => void;
 }
 
-/** What happens to a guard, its keeper and its service. */
+/** An event of a guard, its keeper or its service. */
 export type GuardEvent =
   | ConclaveEvent
   | KeeperEvent
@@ -61,10 +61,10 @@ export type GuardEvent =
 const PAUSE_MS = 500;
 const LOOK_EVERY_MS = 50;
 const FOLLOW_EVERY_MS = 500;
-/** While no seat is held the keeper has no instant to wait for; it kills only if this process dies. */
+/** While no seat is held, the keeper has no instant to wait for. It kills the service only if this process dies. */
 const FAR_MS = 10 * 365 * 24 * 3600 * 1000;
 
-/** What `conclave failover guard` is made of. */
+/** The implementation of `conclave failover guard`. */
 export class Guard {
   readonly #options: GuardOptions;
   readonly #clock: Clock = nodeClock();
@@ -81,9 +81,9 @@ export class Guard {
   #term: Term | undefined;
   #standing: AbortController | undefined;
   #latest: Memo | undefined;
-  /** Whom the service was not yet told to follow, or has not answered that it does. */
+  /** The server that the service was not yet told to follow, or has not yet confirmed to follow. */
   #untold: string | undefined;
-  /** What was said last about a service that does not follow: it is said once. */
+  /** The last report about a service that does not follow, because the same report is made only once. */
   #said: string | undefined;
   /** Aborted when there may be something new to tell the service. */
   #hasNews = new AbortController();
@@ -131,12 +131,12 @@ export class Guard {
     return this.#state.at;
   }
 
-  /** The service takes writes, and the seat is held by the clock. */
+  /** True if the service takes writes, and the seat is held by the clock. */
   get isPrimary(): boolean {
     return this.#state.at === "primary" && this.#term?.isLeading() === true;
   }
 
-  /** Until `signal` aborts; then the service is stopped, and only after that is the seat given back. */
+  /** Runs until `signal` aborts. Then the service is stopped, and only after that the seat is given back. */
   async run(signal: AbortSignal): Promise<void> {
     this.#keeper.start();
     try {
@@ -160,7 +160,7 @@ export class Guard {
 
   // ---- the record
 
-  /** So that the service follows the right one from its start. While the store does not answer, it follows nobody. */
+  /** Reads the record before the first start, so that the service follows the right server from its start. If the store does not answer, the service follows nobody. */
   async #readOnce(signal: AbortSignal): Promise<void> {
     try {
       this.#note(await this.#records.memo(RESERVED + RECORD_KEY, { signal }));
@@ -191,7 +191,7 @@ export class Guard {
     return true;
   }
 
-  /** Tells the replica whom to follow, one thing at a time, when that has changed; and again, from time to time, while it does not. */
+  /** Tells the replica which server to follow, one command at a time, when that has changed. It repeats this from time to time while the replica does not follow. */
   async #watchFollowing(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
@@ -257,7 +257,7 @@ export class Guard {
     }
   }
 
-  /** What a lost term has left is given back only now. */
+  /** The seat of a lost term is given back only now, when the service is gone. */
   #emptied(life: number): void {
     this.#inputs.put({ type: "emptied", life });
     if (this.#term?.signal.aborted === true) void this.#resign();
@@ -289,13 +289,13 @@ export class Guard {
     if (isHarmless) void this.#resign();
   }
 
-  /** SAFETY: the machine asks for this only when nothing can write any more. The keeper has no instant to wait for then. */
+  /** SAFETY: the machine asks for this only when the service can no longer write. The keeper then has no instant to wait for. */
   async #resign(): Promise<void> {
     const term = this.#term;
     this.#standing?.abort();
-    if (term === undefined) return; // who stood hears that it was given up
+    if (term === undefined) return; // #stand, which asks for the seat, hears that it was given up
     this.#term = undefined;
-    await term.resign().catch(() => {}); // it runs out
+    await term.resign().catch(() => {}); // if this fails, the term expires
     this.#inputs.put({ type: "seat-ended" });
     if (this.#term === undefined && this.#service.child !== undefined)
       void this.#keeper.guard(this.#service.child.cell, this.#instants());
@@ -312,7 +312,7 @@ export class Guard {
     }
   }
 
-  /** SAFETY: the keeper has said that it knows when the service must be gone, and after that the seat is still held by the clock: the last look before it can be writable. */
+  /** SAFETY: the keeper has confirmed that it knows when the service must be gone, and after that the seat is still held by the clock. This is the last look before the service can be writable. */
   async #promote(): Promise<void> {
     const { child, link } = this.#service;
     const term = this.#term;
@@ -335,7 +335,7 @@ export class Guard {
   async #retire(to: string): Promise<void> {
     const spec = this.#options.replication.servers[to];
     const outcome = await this.#service.retire(spec, this.#options.handOverWithinMs / 2);
-    // As long as the record says so it is tried again, but not at once.
+    // As long as the record asks for the hand-over it is tried again, but not at once.
     if (outcome === "not-done") await nap(PAUSE_MS, this.#stopping.signal);
     this.#inputs.put({ type: "retired", outcome });
   }

@@ -1,8 +1,8 @@
-// Services of a guard that was killed together with its keeper: found by their cgroup, or by the mark in their environment, and ended before anything is started. Redis writes its title over its environment, so that
-// without a cgroup it is not found: then its address is taken, and the guard says so.
+// Services that are left by a guard which was killed together with its keeper. They are found by their cgroup, or by the mark in their environment, and are ended before anything is started. Redis writes its title over its
+// environment, so without a cgroup it is not found: then its address is in use, and the guard says so.
 //
-// A mark is SERVER:GUARD:NONCE, the first as a hash, the second the process id and start time of the guard. Only marks whose guard is gone are meant, so that two guards that were started by mistake do not end each
-// other's services: the second finds the address taken.
+// A mark is SERVER:GUARD:NONCE. SERVER is a hash, and GUARD is the process id and start time of the guard. Only services whose guard is gone are ended, so two guards that were started by mistake do not end each
+// other's services: the second guard finds that the address is in use.
 import { createHash, randomBytes } from "node:crypto";
 import { nap } from "../election/nap.ts";
 import { MARKS } from "../keeper/mark.ts";
@@ -18,7 +18,7 @@ export function marksWith(mark: string): Readonly<Record<string, string>> {
   return { [MARKS]: [process.env[MARKS], mark].filter(Boolean).join(" ") };
 }
 
-/** Resolves with their process ids when none of them lives. */
+/** Resolves with their process ids when none of these processes lives any more. */
 export async function endLeftovers(name: string, server: string, signal: AbortSignal): Promise<readonly number[]> {
   const found = new Set<number>();
   const hash = hashOf(name, server);
@@ -48,7 +48,7 @@ function isLeft(mark: string, hash: string): boolean {
   return server === hash && isDead(guard);
 }
 
-/** `guard`: its process id and start time. */
+/** `guard` is its process id and start time. */
 function isDead(guard: string): boolean {
   const [pid = "", startedAt = ""] = guard.split(".");
   return /^\d+$/.test(pid) && isGone({ pid: Number(pid), startedAt });

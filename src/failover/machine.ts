@@ -1,17 +1,17 @@
-// The leader of the monitors, as a pure machine: what to do now, given the record, what was seen, and the answers. It reads no clock, sets no timer and speaks to nobody; a host (src/failover/conductor.ts, or
-// a simulated world) carries out its effects and tells it what came of them.
+// The leader of the monitors, as a pure machine. It decides what to do now, from the record, from what was seen and from the answers. It reads no clock, sets no timer and speaks to nobody: a host
+// (src/failover/conductor.ts, or a simulated world) carries out its effects and tells it the results.
 //
-//   away       no term: nothing is known, nothing is done
-//   reading    the record was asked for; whatever an earlier term knew of it is forgotten
-//   writing    a record was sent. No answer: the same is sent again, and nothing else is done
-//   acting     the record stands; what is done now is what its step says
+//   away       there is no term: nothing is known, nothing is done
+//   reading    the record was asked for; everything that an earlier term knew of it is forgotten
+//   writing    a record was sent. If no answer comes, the same record is sent again, and nothing else is done
+//   acting     the record is stored; the machine now does what the step of the record says
 //
-// Why there are never two writable primaries, given a fence (docs/FAILOVER.md): a server becomes writable only while the record says `promoting` and names it, and only in the seat (its guard sees to that) or,
-// without guards, by the effect `promote`. `promoting` is written only over `choosing`, `choosing` only on the answer to a fence that was asked for in this term after `fencing` was written: the seat was
-// granted to this leader, so that the term of the guard before is over, or a device has verified that the machine is off (fencing.ts). A record of a leader that was replaced is refused by the store.
-// So between two servers that are writable there is always a fence of the first. A leader that dies between two steps leaves a record from which the next one goes on: each step can be done twice.
+// Why there are never two writable primaries, given a fence (docs/FAILOVER.md): a server becomes writable only while the record says `promoting` and names it, and only while its guard holds the seat or,
+// without guards, by the effect `promote`. `promoting` is written only over `choosing`. `choosing` is written only on the answer to a fence that was asked for in this term after `fencing` was written: either the seat was
+// granted to this leader, so that the term of the guard before is over, or a device has verified that the machine is off (fencing.ts). The store refuses the record of a leader that was replaced.
+// So between two servers that are writable there is always a fence of the first. A leader that dies between two steps leaves a record from which the next leader continues: each step can be done twice.
 //
-// Why positions are read after the fence: until then they move. The survey is an effect of entering `choosing`, and only an answer to that very survey counts.
+// Positions are read after the fence because they change until then. The survey is an effect of entering `choosing`, and only an answer to that very survey counts.
 import { unreachable } from "../base/assert.ts";
 import { type Choice, choose, type View, type Views } from "./choice.ts";
 import { confirmed, fenced, seatTaken, startFence } from "./fencing.ts";
@@ -35,7 +35,7 @@ import type {
 
 export const AWAY: FailoverState = { at: "away" };
 
-/** When the machine wants a `tick`. */
+/** The time at which the machine wants a `tick`. */
 export function wakeAtMs(state: FailoverState): number {
   return state.at === "acting" ? state.wakeMs : Infinity;
 }
@@ -64,18 +64,18 @@ export function stepFailover(plan: FailoverPlan, state: FailoverState, input: Fa
   }
 }
 
-/** Unknown is not "no": the same again, until there is an answer or the term is over. The memo's guard takes the second of two for the first. */
+/** A missing answer does not mean "no": the same request is sent again, until there is an answer or the term is over. The guard of the memo takes the second of two equal writes for the first. */
 function askAgain(state: FailoverState): readonly FailoverEffect[] {
   if (state.at === "reading") return [{ type: "read" }];
   return state.at === "writing" ? [{ type: "write", record: state.record }] : [];
 }
 
-/** Nobody has led here before. */
+/** No monitor has led this group before. */
 function begin(plan: FailoverPlan): Stepped {
   return plan.isDryRun ? { state: AWAY, effects: [] } : write(firstRecord, 0);
 }
 
-/** The record stands: its step begins, or begins again. */
+/** The record is stored: its step begins, or begins again. */
 function enter(plan: FailoverPlan, record: FailoverRecord, before: number, vain: number, now: Moment): Stepped {
   const errand = before + 1;
   const sinceMs = now.nowMs;
@@ -101,7 +101,7 @@ function startStep(plan: FailoverPlan, acting: Acting, now: Moment): Stepped {
       return { state: { ...acting, wakeMs }, effects: [{ type: "take-seat", errand }] };
     }
     case "choosing":
-      // The seat was only the proof that nobody else has it. From here on nobody takes it before the record says who.
+      // The seat was only the proof that nobody else has it. From here on nobody takes it before the record names a server.
       return { state: acting, effects: [{ type: "give-seat" }, { type: "survey", errand }] };
     case "promoting": {
       const wakeMs = now.nowMs + plan.promoteWithinMs;
@@ -139,7 +139,7 @@ function act(plan: FailoverPlan, acting: Acting, input: WhileActing, now: Moment
 function surveyed(plan: FailoverPlan, acting: Acting, views: Views, now: Moment): Stepped {
   const { record } = acting;
   const { step } = record;
-  // Whoever has handed over answered a moment ago, and has everything: it is waited for, so that an order loses nothing.
+  // A server that has handed over answered a moment ago, and has everything. It is waited for, so that an order loses nothing.
   const settleMs = step.at === "choosing" && step.why === "order" ? plan.handOverWithinMs : plan.settleMs;
   const hasSettled = now.nowMs - acting.sinceMs >= settleMs;
   const choice = besideNobody(plan, record, views, choose(plan, record, views, hasSettled));
@@ -161,7 +161,7 @@ function surveyed(plan: FailoverPlan, acting: Acting, views: Views, now: Moment)
   return tell(write(chosen, acting.errand), { is: "chosen", server: to, position, why });
 }
 
-/** SAFETY: a device alone has ended one machine. Another server may have been started as a primary by itself, and no guard has prevented it: nobody is promoted beside it. */
+/** SAFETY: a device alone has ended one machine. Another server may have been started as a primary by itself, because no guard has prevented that. No server is promoted beside it. */
 function besideNobody(plan: FailoverPlan, { step }: FailoverRecord, views: Views, choice: Choice): Choice {
   const isForced = step.at === "choosing" && step.wish?.isForced === true;
   if (choice.is !== "chosen" || !isDeviceAlone(plan)) return choice;
@@ -199,19 +199,19 @@ function see(plan: FailoverPlan, acting: Acting, sight: Sight, now: Moment): Ste
   }
 }
 
-/** The machine that is being fenced is off by a human's word; or another one that was shot at is back, and counts no longer. */
+/** Either a human says that the machine that is being fenced is off, or another machine that was shot at is back and no longer counts as off. */
 function seeFencing(plan: FailoverPlan, acting: Acting, { order, views }: Sight): Stepped {
   const { record } = acting;
   if (plan.isDryRun || plan.shots === undefined) return ignored(acting);
   if (order?.kind === "confirm" && order.id !== record.order?.id) return confirmed(plan, acting, order);
-  // While a shot is under way nothing else is begun.
+  // While a shot is under way, nothing else is begun.
   const back = openShot(record) === undefined ? withBack(record, views) : record;
   if (back === record) return ignored(acting);
   const { state, effects } = write(back, acting.errand);
   return { state, effects: [{ type: "give-seat" }, ...effects] };
 }
 
-/** Nobody could be chosen, and a human says who. */
+/** No server could be chosen, and a human names one. */
 function heedForce(plan: FailoverPlan, acting: Acting, { order }: Sight): Stepped {
   const { record, errand } = acting;
   if (record.step.at !== "choosing" || order?.kind !== "switchover" || order.id === record.order?.id)
@@ -236,7 +236,7 @@ function watch(plan: FailoverPlan, acting: Acting, sight: Sight, now: Moment): S
   return plan.hasGuards || plan.isDryRun ? ignored(acting) : takeBack(acting, sight);
 }
 
-/** The primary in its seat may change the name of its history: Redis does so when its first replica comes. A replica that has the new one is not to be taken for a stranger. */
+/** The primary in its seat may change the name of its history: Redis does so when its first replica connects. A replica that has the new name must not be taken for a stranger. */
 function withSeenHistory(plan: FailoverPlan, record: FailoverRecord, { views, holder }: Sight): FailoverRecord {
   const { primary, epoch } = record;
   const view = primary === undefined ? undefined : views[primary];
@@ -282,7 +282,7 @@ function down(plan: FailoverPlan, acting: Acting, votes: readonly string[], now:
   return tell(write(begun, errand), { is: "objectively-down", server, votes });
 }
 
-/** Without guards: whoever follows another, or none, is told whom to follow. */
+/** Without guards: a server that follows another server, or none, is told which one to follow. */
 function takeBack(acting: Acting, { views }: Sight): Stepped {
   const { primary } = acting.record;
   if (primary === undefined) return ignored(acting);
@@ -302,20 +302,20 @@ function takeBack(acting: Acting, { views }: Sight): Stepped {
   return { state: { ...acting, told }, effects: [{ type: "tell", news }, ...effects] };
 }
 
-/** What only the primary before has: its history is an earlier one, and the present primary was chosen for a position in that. */
+/** Data that only the primary before has. Its history is an earlier one, and the present primary was chosen for a position in that history. */
 function lostBy({ histories, begunAt }: FailoverRecord, server: string, view: View | undefined): [string, number][] {
   if (view?.is !== "up" || begunAt === undefined || !histories.slice(1).includes(view.history)) return [];
   return [[server, Math.max(0, view.position - begunAt)]];
 }
 
-/** The chosen one says itself that it is the primary, and its guard that it holds the seat for it. */
+/** The chosen server says itself that it is the primary, and its guard says that it holds the seat for it. */
 function confirm(plan: FailoverPlan, acting: Acting, { views, holder }: Sight): Stepped {
   const { record, errand } = acting;
   const { step } = record;
   if (step.at !== "promoting" && step.at !== "handing-over") return ignored(acting);
   const view = views[step.to];
   const isSeated = !plan.hasGuards || (holder?.server === step.to && holder.epoch === record.epoch);
-  // It was promoted, ended before anybody heard of that, and was started again: it is not waited for.
+  // The server was promoted, ended before anybody heard of that, and was started again. It is not waited for.
   if (step.at === "promoting" && view?.is === "up" && view.role === "replica" && isUsed(record, view.generation))
     return write(afterVain(record, step), errand);
   if (view?.is !== "up" || view.role !== "primary" || !isSeated) return ignored(acting);
@@ -332,7 +332,7 @@ function confirm(plan: FailoverPlan, acting: Acting, { views, holder }: Sight): 
   return write(confirmed, errand);
 }
 
-/** A primary that fails now is replaced at once: the others need not follow it first. */
+/** A primary that fails now is replaced at once: the other servers need not follow it first. */
 function repoint(plan: FailoverPlan, acting: Acting, sight: Sight, now: Moment): Stepped {
   const { record, errand } = acting;
   const voters = votersOf(plan, record, sight.votes);
@@ -369,7 +369,7 @@ function wake(plan: FailoverPlan, acting: Acting, now: Moment): Stepped {
   }
 }
 
-/** The old primary stays: it was not replaced. If it has stopped writing meanwhile, the monitors see that. */
+/** The old primary stays, because it was not replaced. If it has stopped taking writes meanwhile, the monitors see that. */
 function giveUp(record: FailoverRecord, step: Extract<Step, { at: "handing-over" }>, errand: number): Stepped {
   const said = `${step.from} did not hand over to ${step.to} in time, and stays the primary`;
   const order = record.order && { ...record.order, said, isDone: false };

@@ -1,4 +1,4 @@
-// Memos that are watched: which of two is the later one. A watch may show an old one after a new one was read.
+// Decides which of two watched memos is the later one. A watch may show an old memo after a new one was read.
 import type { Memo } from "../election/memo.ts";
 
 export function isLater(memo: Memo, than: Memo | undefined): boolean {

@@ -1,4 +1,4 @@
-// What a monitor or a guard tells, counted, in Prometheus' text format. What stands now (the step, the primary, who answers) is asked for when somebody scrapes; what happens is counted when it is told.
+// Counts the events of a monitor or a guard, in Prometheus' text format. Present state (the step, the primary, which servers answer) is read at each scrape; events are counted when they happen.
 import { textOf } from "../telemetry/prometheus.ts";
 import type { Labels, MetricFamily } from "../telemetry/index.ts";
 import type { Views } from "./choice.ts";
@@ -9,7 +9,7 @@ import type { FailoverNews } from "./words.ts";
 
 const STEPS: readonly Step["at"][] = ["steady", "fencing", "handing-over", "choosing", "promoting", "repointing"];
 
-/** What a monitor knows at the moment of a scrape. */
+/** The knowledge of a monitor at the moment of a scrape. */
 export interface MonitorSight {
   readonly record: FailoverRecord | undefined;
   readonly views: Views;
@@ -57,14 +57,14 @@ const FAMILIES: Readonly<Record<FailoverMetricName, Family>> = {
 
 /** Metrics of one monitor or one guard. */
 export interface FailoverMetrics {
-  /** Takes note of one event: give it to `tell`. Events of elections are counted by `createMetrics` of conclave/telemetry. */
+  /** Counts one event: pass it as `tell`. Events of elections are counted by `createMetrics` of conclave/telemetry. */
   readonly record: (event: MonitorEvent | GuardEvent) => void;
   readonly collect: () => readonly MetricFamily[];
   /** Prometheus' text format. */
   readonly text: () => string;
 }
 
-/** `sight`: of a monitor, what it knows now. Every sample has the labels `group` and those of its family. */
+/** For a monitor, `sight` returns what it knows now. Every sample has the label `group` and the labels of its family. */
 export function createFailoverMetrics(group: string, sight?: () => MonitorSight): FailoverMetrics {
   const book = new FailoverSamples(group);
   const collect = (): readonly MetricFamily[] => {

@@ -1,6 +1,6 @@
-// One monitor: looks at every server, votes when it sees the primary down, stands for the leadership of the monitors, and while it leads conducts what the record says (conductor.ts).
+// One monitor. It looks at every server, votes when it sees the primary down, and stands for the leadership of the monitors. While it leads, it carries out what the record says (conductor.ts).
 //
-// Its vote is the value of its own seat, which it holds as long as its session lives. So a vote expires with the monitor, and nobody votes in another's name while that one is there.
+// Its vote is the value of its own seat, which it holds as long as its session lives. So the vote expires with the monitor, and nobody votes in the name of a monitor that is there.
 import { setMaxListeners } from "node:events";
 import type { Clock } from "../base/clock.ts";
 import { createCandidate } from "../election/candidate.ts";
@@ -40,28 +40,28 @@ import { troubleOf } from "./trouble.ts";
 /** Options of `Monitor`. */
 export interface MonitorOptions {
   readonly config: FailoverConfig;
-  /** Which of the configured monitors this is. */
+  /** The name of this monitor in the configuration. */
   readonly monitor: string;
   readonly store: Store;
   readonly replication: Replication;
-  /** Of `fenceOf`: devices that power the machine of an old primary off. Its shooter is not closed with the monitor. */
+  /** Devices that power off the machine of an old primary. Its shooter is not closed with the monitor. */
   readonly fence?: PowerFence | undefined;
-  /** There are no guards and no devices: nothing is fenced, and two servers may take writes at once. */
+  /** There are no guards and no devices. Nothing is fenced, and two servers may take writes at once. */
   readonly unfenced?: boolean | undefined;
   readonly dryRun?: boolean | undefined;
   readonly tell: (event: MonitorEvent) => void;
 }
 
-/** What a monitor sees and does. */
+/** An event that a monitor sees or causes. */
 export type MonitorEvent =
   | ConclaveEvent
   | { readonly type: "failover"; readonly monitor: string; readonly news: FailoverNews }
   | { readonly type: "vote"; readonly monitor: string; readonly primary: string; readonly isDown: boolean }
-  /** The primary is another: it says so itself, and so does the record. */
+  /** Another server is the primary: it says so itself, and so does the record. */
   | { readonly type: "switched"; readonly from: string | undefined; readonly to: string; readonly epoch: number }
   | { readonly type: "trouble"; readonly what: string };
 
-/** What `conclave failover monitor` is made of. */
+/** The implementation of `conclave failover monitor`. */
 export class Monitor {
   readonly #options: MonitorOptions;
   readonly #clock: Clock = nodeClock();
@@ -101,7 +101,7 @@ export class Monitor {
     return this.#announced === undefined ? undefined : this.#options.config.servers[this.#announced];
   }
 
-  /** Until `signal` aborts. */
+  /** Runs until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { config, monitor } = this.#options;
     const stop = (): void => this.#stopping.abort();
@@ -173,7 +173,7 @@ export class Monitor {
       }
   }
 
-  /** What only a leader needs; watched all the time, so that a new leader knows it. */
+  /** Watches what only a leader needs. It is watched all the time, so that a new leader knows it. */
   async #watchSight(): Promise<void> {
     const { name, monitors } = this.#options.config;
     const seats = monitors.map((monitor) =>
@@ -261,7 +261,7 @@ export class Monitor {
     } finally {
       this.#conductor = undefined;
     }
-    // Another one is to lead.
+    // This monitor pauses, so that another one becomes the leader.
     if (conductor.hasGivenUp) await nap(config.ttlMs, this.#stopping.signal);
   }
 

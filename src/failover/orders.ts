@@ -1,4 +1,4 @@
-// Orders of operators: what the leader makes of one. Pure. An order comes by a memo of its own election (`failover/NAME/orders`), is dealt with once, and is answered in the record.
+// Decides what the leader does with an order of an operator. Pure. An order comes by a memo of its own election (`failover-orders/NAME`), is handled once, and is answered in the record.
 import type { ChoiceRule, Views } from "./choice.ts";
 import type { FailoverRecord } from "./record.ts";
 
@@ -7,9 +7,9 @@ export type Order =
   | {
       readonly id: string;
       readonly kind: "switchover";
-      /** Undefined: whoever is best. */
+      /** If undefined, the best server is taken. */
       readonly to: string | undefined;
-      /** Whatever its data is. */
+      /** The server is taken whatever its data is. */
       readonly isForced: boolean;
     }
   | {
@@ -20,13 +20,13 @@ export type Order =
       readonly epoch: number;
     };
 
-/** What decides about an order. */
+/** The facts that decide about an order. */
 export interface OrderRule extends ChoiceRule {
   /** There are no guards, and devices power machines off. */
   readonly isDeviceAlone: boolean;
 }
 
-/** The record that answers it: refused in words, done, or begun. */
+/** Returns the record that answers the order: it is refused with a reason, done, or begun. */
 export function decideOrder(rule: OrderRule, record: FailoverRecord, order: Order, views: Views): FailoverRecord {
   if (order.kind === "confirm") {
     const said = `${order.server} is not being fenced in epoch ${order.epoch}: conclave failover status`;
@@ -46,7 +46,7 @@ export function decideOrder(rule: OrderRule, record: FailoverRecord, order: Orde
   if (to === from) return refuse(`${to} is the primary`);
   const flaw = flawOf(rule, record, views, to);
   if (flaw !== undefined && !order.isForced) return refuse(flaw);
-  // SAFETY: without a guard nobody sees to it that what has handed over is not promoted again, by a command of an earlier leader that comes late. A machine that was powered off hears none.
+  // SAFETY: without a guard, nothing prevents that a server that has handed over is promoted again, by a late command of an earlier leader. A machine that was powered off receives no command.
   if (rule.isDeviceAlone && from !== undefined && !order.isForced)
     return refuse(
       `without guards ${from} cannot hand over: --force powers its machine off first, and its last writes may be lost`,
@@ -59,7 +59,7 @@ export function decideOrder(rule: OrderRule, record: FailoverRecord, order: Orde
   const answer = { id: order.id, said, isDone: true };
   if (from !== undefined && views[from]?.is === "up" && flaw === undefined && !rule.isDeviceAlone)
     return { ...begun, order: answer, step: { at: "handing-over", from, to } };
-  // Without guards --force may only mean that the machine is powered off.
+  // Without guards, --force may mean only that the machine is powered off.
   const wish = { server: to, isForced: order.isForced && (flaw !== undefined || !rule.isDeviceAlone) };
   return { ...begun, order: answer, step: { at: "fencing", why: "order", from, wish } };
 }

@@ -1,23 +1,23 @@
-// What the control file of a server that is down says: how it ended, and where its last checkpoint is. Read by pg_controldata of the same version.
+// Reads the control file of a PostgreSQL server that is down, with pg_controldata of the same version. The file says how the server ended, and where its last checkpoint is.
 import { execFile } from "node:child_process";
 import type { PostgresHome } from "./postgres-home.ts";
 import type { WalPosition } from "./postgres-view.ts";
 
 export interface Control {
-  /** "shut down" only after a clean stop of a primary. */
+  /** It is "shut down" only after a clean stop of a primary. */
   readonly state: string;
-  /** Where the record of the last checkpoint begins. */
+  /** The position at which the record of the last checkpoint begins. */
   readonly checkpoint: number;
-  /** Places in the log up to which its data certainly goes: the last checkpoint, and what its recovery has written since. */
+  /** Places in the log that the data of this server certainly reaches: the last checkpoint, and the end of what its recovery has written since. */
   readonly reached: readonly WalPosition[];
 }
 
-/** It has ended by itself, so that nothing of the log has to be replayed before its data is whole. */
+/** True if the server has ended by itself, so that nothing of the log has to be replayed before its data is whole. */
 export function hasEndedCleanly({ state }: Control): boolean {
   return state === "shut down" || state === "shut down in recovery";
 }
 
-/** Undefined: it cannot be read. */
+/** Returns undefined if the control file cannot be read. */
 export function readControl(home: PostgresHome): Promise<Control | undefined> {
   return new Promise((resolve) => {
     const env = { ...process.env, LC_ALL: "C" };
@@ -34,7 +34,7 @@ export function parseControl(text: string): Control | undefined {
   if (state === undefined || checkpoint === undefined || timeline === undefined) return undefined;
   const recovered = positionIn(text, "Minimum recovery ending location") ?? 0;
   const recovery = { timeline: numberIn(text, "Min recovery ending loc's timeline") ?? 0, position: recovered };
-  // The record of the checkpoint begins there, so at least its first byte is in the log. A server whose successor has left the timeline at that very place has parted from it: PostgreSQL does not start it any more.
+  // The record of the checkpoint begins at that position, so at least its first byte is in the log. If a successor has left the timeline at that very place, this server has parted from it, and PostgreSQL no longer starts it.
   const begun = { timeline, position: checkpoint + 1 };
   return { state, checkpoint, reached: [begun, ...(recovered > 0 ? [recovery] : [])] };
 }

@@ -1,15 +1,15 @@
-// What a server of PostgreSQL has on disk, as its guard sees it: its data folder and its programs, by the command that starts it; the settings that make it a standby; the numbers of timelines that others have; and a
-// note beside the data folder while pg_rewind works on it. Everything is written so that a crash in the middle leaves the old text or the new one.
+// The files of a PostgreSQL server, as its guard sees them. The command that starts the server gives its data folder and its programs. The guard writes the settings that make it a standby, reserves the numbers of timelines
+// that other servers have, and keeps a note beside the data folder while pg_rewind works on it. Every write is done so that a crash in the middle leaves the old text or the new one.
 //
-// A timeline is a number, and a promotion takes the first one of which the server has no history file. Two servers that are promoted from timeline 1, one after the other died, would both call theirs 2, and from then on
-// nobody could tell their writes apart, PostgreSQL and pg_rewind neither. So the record gives each promotion a number of its own (`generation`), and the guard puts history files for all numbers below it into
-// its server's folder: without a line in them, so that they are no timeline's child and no recovery follows them. They are placeholders. Those above the last real timeline are removed before a start: PostgreSQL takes the
-// greatest number for the timeline to recover to, and a server that was killed between the placeholders and its own history file would wait for that timeline for ever.
+// A timeline is a number, and a promotion takes the first number for which the server has no history file. Suppose that two servers are promoted from timeline 1, the second one after the first one died. Both would call
+// their timeline 2, and from then on neither PostgreSQL nor pg_rewind could tell their writes apart. So the record gives each promotion a number of its own (`generation`), and the guard puts history files for all numbers
+// below it into the folder of its server. These files are placeholders: they have no line, so they are no timeline's child and no recovery follows them. Placeholders above the last real timeline are removed before a start.
+// PostgreSQL takes the greatest number for the timeline to recover to. A server that was killed after the placeholders were written and before its own history file was would wait for that timeline for ever.
 //
-// For the same reason the history files of timelines that this server has parted from are removed before a start. It has fetched them from a primary that it could not follow. With such a file PostgreSQL does not start
-// ("requested timeline does not contain minimum recovery point"), so that nobody can ask the server how much it has; without it, it starts and answers. The file comes again with the next primary that has it.
+// For the same reason the history files of timelines that this server has parted from are removed before a start. The server has fetched them from a primary that it could not follow. With such a file PostgreSQL does not
+// start ("requested timeline does not contain minimum recovery point"), so nobody can ask the server how much it has. Without the file it starts and answers. The file comes again with the next primary that has it.
 //
-// The note lies beside the folder because pg_rewind removes from the folder what the other server does not have. A folder that was rebuilt has another identity, and the note does not count for it.
+// The note lies beside the folder because pg_rewind removes files from the folder that the other server does not have. A folder that was rebuilt has another identity, and the note does not count for it.
 import {
   chownSync,
   closeSync,
@@ -27,13 +27,13 @@ import path from "node:path";
 import { invalidConfig } from "../base/errors.ts";
 import { isBeyond, type WalPosition } from "./postgres-view.ts";
 
-/** Settings that belong to the guard: whatever else says something of them is replaced. */
+/** Settings that belong to the guard. It replaces every other line that sets one of them. */
 type OwnSettings = Readonly<Record<string, string | undefined>>;
 
 export class PostgresHome {
   /** The data folder. */
   readonly data: string;
-  /** Where pg_rewind and pg_controldata are; "" for those of the path. */
+  /** The folder of pg_rewind and pg_controldata; "" if they are found by the PATH. */
   readonly programs: string;
 
   constructor(data: string, programs: string) {
@@ -49,13 +49,13 @@ export class PostgresHome {
     return `${this.data.replace(/\/+$/, "")}.conclave.json`;
   }
 
-  /** Of this very folder: one that was made anew, be it at the same place, has another. */
+  /** The identity of this very folder. A folder that was made anew, even at the same place, has another one. */
   get #identity(): string {
     const { ino, birthtimeMs } = statSync(path.join(this.data, "PG_VERSION"));
     return `${ino}-${Math.floor(birthtimeMs)}`;
   }
 
-  /** pg_rewind was begun, and has not said that it is done: the data is neither the old nor the new. */
+  /** True if pg_rewind was begun and has not said that it is done. The data is then neither the old nor the new. */
   get isMending(): boolean {
     try {
       const { mending } = JSON.parse(readFileSync(this.#noteFile, "utf8")) as { readonly mending: string };
@@ -66,7 +66,7 @@ export class PostgresHome {
     }
   }
 
-  /** On the disk when this returns. */
+  /** The note is on the disk when this returns. */
   noteMending(isMending: boolean): void {
     if (isMending) this.#write(this.#noteFile, `${JSON.stringify({ mending: this.#identity })}\n`);
     else rmSync(this.#noteFile, { force: true });
@@ -82,9 +82,9 @@ export class PostgresHome {
   }
 
   /**
-   * Of this server and of those that it has followed; 1 if it knows of none. `reached` is how far its data goes, by its control file. Placeholders above that timeline are removed, and so are histories that the server
-   * cannot follow; placeholders below are completed: a standby that was away for long asks for every number in between.
-   * SAFETY: a number becomes free by that, but no promotion takes it: each one reserves all numbers below its own first.
+   * Returns the last timeline of this server and of those that it has followed, or 1 if it knows of none. `reached` is how far its data goes, by its control file. Placeholders above that timeline are removed, and so are
+   * histories that the server cannot follow. Missing placeholders below it are written, because a standby that was away for long asks for every number in between.
+   * SAFETY: removing a placeholder makes its number free, but no promotion takes that number, because each promotion first reserves all numbers below its own.
    */
   settleTimelines(reached: readonly WalPosition[] = []): number {
     const log = path.join(this.data, "pg_wal");
@@ -101,7 +101,7 @@ export class PostgresHome {
     return last;
   }
 
-  /** From now on it starts as a standby, whatever it was. */
+  /** From now on the server starts as a standby, whatever it was before. */
   becomeStandby(settings: OwnSettings): void {
     this.#write(path.join(this.data, "standby.signal"), "");
     rmSync(path.join(this.data, "recovery.signal"), { force: true });
@@ -114,12 +114,12 @@ export class PostgresHome {
     this.#write(file, `${[...others, ...own].join("\n")}\n`);
   }
 
-  /** For a program that works on the folder while nothing serves it. `becomeStandby` comes before the next start. */
+  /** Prepares the folder for a program that works on it while no server runs on it. `becomeStandby` is called before the next start. */
   leaveStandby(): void {
     rmSync(path.join(this.data, "standby.signal"), { force: true });
   }
 
-  /** The texts of the settings that lie in the data folder: pg_rewind would bring those of the other server. */
+  /** Reads the configuration files of the data folder, and returns a function that writes them back: pg_rewind would replace them by those of the other server. */
   keepConfiguration(): () => void {
     const files = ["postgresql.conf", "pg_hba.conf", "pg_ident.conf"].map((name) => path.join(this.data, name));
     const kept = files.filter((file) => existsSync(file)).map((file) => [file, readFileSync(file, "utf8")] as const);
@@ -128,7 +128,7 @@ export class PostgresHome {
     };
   }
 
-  /** The process that serves this folder now. */
+  /** The id of the process that serves this folder now. */
   postmaster(): number | undefined {
     try {
       const pid = Number(readFileSync(path.join(this.data, "postmaster.pid"), "utf8").split("\n")[0]);
@@ -159,7 +159,7 @@ export class PostgresHome {
   }
 }
 
-/** It has a line for at least one timeline that it begins with. Placeholders have none, and timeline 1 has no file. */
+/** True if the file has a line for at least one timeline that it descends from. Placeholders have none, and timeline 1 has no file. */
 function isHistory(text: string): boolean {
   return /^\s*\d+\s/m.test(text);
 }
@@ -177,7 +177,7 @@ function syncFolder(folder: string): void {
   }
 }
 
-/** By the command that starts it: `… postgres -D FOLDER …`, behind whatever changes the user. Throws CONFIG_INVALID. */
+/** Finds the folder by the command that starts the server: `… postgres -D FOLDER …`, perhaps behind a command that changes the user. Throws CONFIG_INVALID. */
 export function homeOf(command: readonly string[], env: Readonly<Record<string, string | undefined>>): PostgresHome {
   const call = "the command of the guard";
   const at = command.findIndex((word) => /^(postgres|postmaster)$/.test(path.basename(word)));

@@ -1,4 +1,4 @@
-// One server of PostgreSQL over SQL, through the peer `pg`. A connection that breaks is opened again, but only to the same server process: what is promoted must be what was looked at, and what the guard kills.
+// One server of PostgreSQL over SQL, through the peer `pg`. A broken connection is opened again, but only to the same server process: the process that is promoted must be the one that was looked at and that the guard kills.
 import { Refusal } from "../base/refusal.ts";
 import { loadClient } from "../clients/postgres/database.ts";
 import type { View } from "./choice.ts";
@@ -21,7 +21,7 @@ import {
 } from "./postgres-view.ts";
 import type { Promotion, ServerLink, ServerSpec } from "./replication.ts";
 
-/** What is used of a Client of pg. */
+/** The part of a Client of pg that is used here. */
 interface PgClient {
   connect(): Promise<unknown>;
   query(query: {
@@ -32,7 +32,7 @@ interface PgClient {
   on(event: "error" | "end", listener: () => void): unknown;
 }
 
-/** The group, and what of it is on this host. */
+/** The group, and the files of the server that is on this host. */
 export interface PostgresPlace {
   readonly servers: Readonly<Record<string, ServerSpec>>;
   readonly options: { readonly timeoutMs: number; readonly promoteWithinMs: number };
@@ -48,7 +48,7 @@ export class PostgresServerLink implements ServerLink {
   readonly #place: PostgresPlace;
   #client: PgClient | undefined;
   #connecting: Promise<PgClient> | undefined;
-  /** When the postmaster was started, by its own word. */
+  /** When the postmaster was started, as it says itself. */
   #started: string | undefined;
   #isOpen = true;
 
@@ -63,7 +63,7 @@ export class PostgresServerLink implements ServerLink {
     return link;
   }
 
-  /** So that the control file says on which timeline it is. A failure is found out by who needs it. */
+  /** After a checkpoint the control file says on which timeline the server is. A failure is not reported here: the program that reads the control file notices it. */
   static async checkpoint(server: ServerSpec, place: PostgresPlace): Promise<void> {
     const link = await PostgresServerLink.open(server, place).catch(() => undefined);
     if (link === undefined) return;
@@ -87,12 +87,12 @@ export class PostgresServerLink implements ServerLink {
     return (await this.#look()).pid;
   }
 
-  /** SAFETY: its standbys are named before it can take a commit, and the timeline that it takes is its own: it is asked afterwards, and any other is as if nobody had answered. */
+  /** SAFETY: the standbys of this server are named before it can take a commit, and it must be on the timeline of its own promotion. It is asked for its timeline afterwards, and any other timeline counts as no answer. */
   async promote({ generation, standbys }: Promotion): Promise<GuardOutcome> {
     const { home, options } = this.#place;
     const before = await this.#look().catch(() => undefined);
     if (before === undefined || !before.standby) return "unknown";
-    // SAFETY: it has had this number already, in a promotion that nobody heard of. PostgreSQL would take the next one, which the record may give to another server.
+    // SAFETY: the server has had this number already, in a promotion that nobody heard of. PostgreSQL would take the next number, which the record may give to another server.
     if (home !== undefined && timelineOf(before) >= generation) return "not-done";
     // Without a guard no numbers are reserved, and PostgreSQL takes the next one that it finds free.
     const expected = home === undefined ? Math.max(generation, timelineOf(before) + 1) : generation;
@@ -118,11 +118,11 @@ export class PostgresServerLink implements ServerLink {
   }
 
   /**
-   * SAFETY: when it gets the name that commits of `primary` wait for, it has nothing that `primary`, on the timeline of that name, does not have. Before `primary` was promoted, the one before it was fenced, so that
-   * nobody else sends anything any more. What has arrived already may still be on its way to the disk: so the standby is cut off first and replays what it has, and its place does not change between the comparison and
-   * the new setting. If `primary` is on another timeline by the time that this server connects, the name counts for nothing there.
+   * SAFETY: when this server gets the name that commits of `primary` wait for, it has nothing that `primary`, on the timeline of that name, does not have. The server that was the primary before was fenced before `primary`
+   * was promoted, so nobody else sends anything any more. Data that has arrived already may still be on its way to the disk. So the standby is cut off first and replays what it has, and its place does not change between
+   * the comparison and the new setting. If `primary` is on another timeline by the time that this server connects, the name counts for nothing there.
    *
-   * A standby that does not replay everything soon (a delay was set, or a long way lies before it) follows without such a name. It gets one when it has caught up.
+   * A standby that does not replay everything soon, because a delay was set or because much is left to replay, follows without such a name. It gets one when it has caught up.
    */
   async follow(primary: ServerSpec): Promise<GuardOutcome | "parted"> {
     try {
@@ -150,7 +150,7 @@ export class PostgresServerLink implements ServerLink {
     return this.#place.canMend ? "parted" : "not-done";
   }
 
-  /** It receives from nobody, and has replayed all that it has. Undefined: not soon. */
+  /** Waits until this server receives from nobody and has replayed all that it has. Returns undefined if that takes too long. */
   async #rests(): Promise<ViewRow | undefined> {
     const untilMs = performance.now() + this.#place.options.timeoutMs;
     do {
@@ -170,8 +170,8 @@ export class PostgresServerLink implements ServerLink {
   }
 
   /**
-   * The target is close first, so that the stop is short. Then the server is told to stop: it ends its clients, writes a last checkpoint, and does not end before each standby that is connected has all of it. What was not
-   * acknowledged by then never will be.
+   * First the target must have nearly everything, so that the stop is short. Then the server is told to stop: it ends its clients, writes a last checkpoint, and does not end before each connected standby has all of it.
+   * A write that was not acknowledged by then never will be.
    */
   async retire(to: ServerSpec, withinMs: number): Promise<GuardOutcome> {
     const untilMs = performance.now() + withinMs;
@@ -200,16 +200,16 @@ export class PostgresServerLink implements ServerLink {
     }
   }
 
-  /** What was told to stop has stopped, or will. Who sees it down replaces it. */
+  /** There is nothing to undo: a server that was told to stop has stopped, or will. The monitors see that it is down and replace it. */
   async unretire(): Promise<void> {}
 
-  /** A server whose data goes to these places has what `primary` does not have. False if nobody knows. */
+  /** True if a server whose data reaches these places has data that `primary` does not have. False if nobody knows. */
   static async hasParted(places: readonly WalPosition[], primary: ServerSpec, place: PostgresPlace): Promise<boolean> {
     const other = await PostgresServerLink.#lookAt(primary, place);
     return other !== undefined && !other.standby && hasParted(places, other);
   }
 
-  /** Over a connection of its own. Undefined: it did not answer. */
+  /** Asks the server over a connection of its own. Returns undefined if it did not answer. */
   static async #lookAt(server: ServerSpec, place: PostgresPlace): Promise<ViewRow | undefined> {
     const link = await PostgresServerLink.open(server, place).catch(() => undefined);
     if (link === undefined) return undefined;
@@ -224,7 +224,7 @@ export class PostgresServerLink implements ServerLink {
     this.#client = undefined;
   }
 
-  /** Within this history, until it has this much. */
+  /** Waits until this server, within this history, has come to `position`. */
   async #reaches(history: string, position: number, untilMs: number, what: "received" | "replayed"): Promise<boolean> {
     while (performance.now() < untilMs) {
       const looked = await this.#look().catch(() => undefined);
@@ -236,7 +236,7 @@ export class PostgresServerLink implements ServerLink {
     return false;
   }
 
-  /** Heard of by every process of the server when this resolves, or soon after. */
+  /** When this resolves, every process of the server knows the new value, or will know it soon. */
   async #set(name: string, value: string): Promise<void> {
     await this.#ask(`ALTER SYSTEM SET ${name} = '${value.replaceAll("'", "''")}'`);
     await this.#ask("SELECT pg_reload_conf()");
@@ -253,7 +253,7 @@ export class PostgresServerLink implements ServerLink {
     try {
       return (await client.query({ text, query_timeout: withinMs })).rows;
     } catch (error) {
-      if (!("severity" in (error as object))) this.#drop(client); // no word of the server: the connection is in doubt
+      if (!("severity" in (error as object))) this.#drop(client); // the error is not an answer of the server, so the connection may be broken
       throw error;
     }
   }
@@ -265,7 +265,7 @@ export class PostgresServerLink implements ServerLink {
     return await this.#connecting;
   }
 
-  /** SAFETY: another postmaster at this address is another service. */
+  /** SAFETY: another postmaster at this address is another service, so it is not spoken to. */
   async #connect(): Promise<PgClient> {
     const client = newClient(this.#server, this.#place.options.timeoutMs);
     client.on("error", () => this.#drop(client));
@@ -309,7 +309,7 @@ function placeOf(looked: ViewRow): WalPosition {
   return { timeline: timelineOf(looked), position: Number(looked.position) };
 }
 
-/** Timeline 1 has no history file: a primary on it has left nothing. */
+/** Timeline 1 has no history file, because a primary on timeline 1 has left no other timeline. */
 function hasParted(places: readonly WalPosition[], primary: ViewRow): boolean {
   return isBeyond(places, timelineOf(primary), primary.history ?? "");
 }

@@ -1,11 +1,11 @@
-// What a server of PostgreSQL says of itself, and how that becomes a view. Pure but for the text of the question.
+// The question that a PostgreSQL server is asked about itself, and how its answer becomes a view. Everything here is pure except the text of the question.
 //
 // A history is SYSTEM/TIMELINE: the identifier that initdb gave the cluster, and the timeline of the last write that this server has. A position is a place in the log, in bytes.
 //
 //   of a primary    the timeline that it writes on, and how far it has written to its disk
-//   of a standby    the greater of what it has received and what it has replayed. After a start it may have more in its folder than it has replayed: until it has asked for what is not there (it waits, or has started to
-//                   receive), nobody knows how much it has, and the view is unknown. The timeline is that of the receiver, or of the latest file of the log in its folder: the control file lags behind.
-//                   A file whose timeline has no history is left by a promotion that was interrupted before it wrote anything: PostgreSQL does not read it, and it does not count
+//   of a standby    the greater of what it has received and what it has replayed. After a start its folder may hold more than it has replayed. Until the standby has asked for data that is not in its folder (it waits, or
+//                   has started to receive), nobody knows how much it has, and the view is unknown. The timeline is that of the receiver, or of the latest file of the log in its folder: the control file lags behind.
+//                   If the timeline of a file has no history, the file is left from a promotion that was interrupted before it wrote anything. PostgreSQL does not read such a file, and it does not count
 import type { View } from "./choice.ts";
 import type { ServerSpec } from "./replication.ts";
 
@@ -38,10 +38,10 @@ export interface ViewRow {
   readonly history: string | null;
 }
 
-/** Nothing of the log is in the folder that was not replayed. */
+/** While the startup process waits for one of these events, it has replayed everything of the log that is in the folder. */
 const EXHAUSTED = new Set(["RecoveryRetrieveRetryInterval", "RecoveryWalStream"]);
 
-/** It has replayed everything that it has. */
+/** True if the server has replayed everything that it has. */
 export function hasReplayedAll({ waits }: ViewRow): boolean {
   return EXHAUSTED.has(waits ?? "");
 }
@@ -68,7 +68,7 @@ function historyOf(system: string, timeline: number): string {
   return `${system}/${timeline}`;
 }
 
-/** The timelines before this one, the last one first: a line of its history file for each. */
+/** The timelines before this one, the last one first. The history file has one line for each of them. */
 function ancestorsIn(historyFile: string): readonly number[] {
   const lines = historyFile.split("\n").filter((line) => /^\s*\d+\s/.test(line));
   return lines.map((line) => Number.parseInt(line, 10)).toReversed();
@@ -86,7 +86,7 @@ export interface WalPosition {
   readonly position: number;
 }
 
-/** One of these places is not in the past of `timeline`, whose history file this is: whoever has come to that place has parted from it. */
+/** True if one of these places is not in the past of `timeline`, whose history file is given. A server that has come to such a place has parted from that timeline. */
 export function isBeyond(places: readonly WalPosition[], timeline: number, historyFile: string): boolean {
   return places.some((place) => {
     if (place.timeline === timeline) return false;
@@ -95,14 +95,14 @@ export function isBeyond(places: readonly WalPosition[], timeline: number, histo
   });
 }
 
-/** Where the server left `timeline` for the next one, by its history file; undefined: it has never been on it, or is still. */
+/** Where the server left `timeline` for the next one, by its history file. Undefined if it has never been on `timeline`, or still is. */
 export function leftAt(historyFile: string, timeline: number): number | undefined {
   const line = historyFile.split("\n").find((each) => Number(/^\s*(\d+)\s/.exec(each)?.[1]) === timeline);
   const [, high = "", low = ""] = /\s([0-9A-F]+)\/([0-9A-F]+)/i.exec(line ?? "") ?? [];
   return high === "" ? undefined : Number.parseInt(high, 16) * 2 ** 32 + Number.parseInt(low, 16);
 }
 
-/** As libpq reads it. The password stands in the settings of the standby, which only their owner reads. */
+/** The connection string, as libpq reads it. The password stands in the settings of the standby, which only their owner can read. */
 export function conninfoTo({ url, host, port }: ServerSpec, extra: Readonly<Record<string, string>>): string {
   const { username, password, searchParams } = new URL(url);
   const parts: Record<string, string> = { host, port: `${port}`, user: decodeURIComponent(username) || "postgres" };
@@ -118,21 +118,21 @@ export function conninfoTo({ url, host, port }: ServerSpec, extra: Readonly<Reco
 /**
  * The name under which a standby connects to a primary that is on `timeline`, after its guard has seen that it has nothing which this primary does not have.
  *
- * SAFETY: a primary of PostgreSQL believes how far a standby says it has come, and does not ask on which timeline. A server that has parted, and has more than its new primary, confirmed commits that it never had: seen
- * with PostgreSQL 15, for some 20 ms at each of its attempts to connect. So a commit waits for standbys by this name. A server that was not compared with this very timeline has another one, and what it says counts for
+ * SAFETY: a primary of PostgreSQL believes how far a standby says it has come, and does not ask on which timeline. With PostgreSQL 15, a server that had parted and had more than its new primary was seen to confirm commits
+ * that it never had, for some 20 ms at each of its attempts to connect. So a commit waits for standbys by this name. A server that was not compared with this very timeline has another name, and its confirmations count for
  * nothing.
  */
 export function standbyName(server: string, timeline: number): string {
   return `${server}/${timeline}`;
 }
 
-/** The timeline for which a standby has its name; undefined: it has none. */
+/** The timeline for which a standby has its name. Undefined if it has no such name. */
 export function timelineOfName(conninfo: string): number | undefined {
   const [, timeline] = /(?:^|\s)application_name='[^']*\/(\d+)'/.exec(conninfo) ?? [];
   return timeline === undefined ? undefined : Number(timeline);
 }
 
-/** For `synchronous_standby_names`. A name that no standby has makes every commit wait: so does a server that was not told yet. */
+/** The value of `synchronous_standby_names`. A name that no standby has makes every commit wait; a server that was not told its standbys yet has such a name. */
 export function standbyNames(confirmations: number, standbys: readonly string[]): string {
   const names = standbys.length === 0 ? ["conclave nobody"] : standbys;
   return `ANY ${confirmations} (${names.map((name) => `"${name}"`).join(", ")})`;

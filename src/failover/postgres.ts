@@ -1,18 +1,18 @@
 // PostgreSQL 13 and newer: primary and standbys by streaming replication. A history is the cluster's identifier and the timeline, a position the place in the log (postgres-view.ts).
 //
-//   start      always with standby.signal; the guard starts `postgres` itself. No server starts as a primary, whatever its folder says
-//   promote    pg_promote, and then the server's own word: it is not in recovery, and its timeline is the one that the record gave this promotion (postgres-home.ts)
-//   follow     a server starts as a standby of nobody. It is compared with its primary, and only then primary_conninfo is written to postgresql.auto.conf, and the server reloads it
-//   hand over  a clean stop: PostgreSQL sends everything before it ends, and the last thing is the checkpoint of the stop. Done is it when the target has replayed that one
-//   mend       a server that has what its primary does not have is stopped cleanly, and pg_rewind takes it back to where the two parted. One that cannot even start, because it knows the timeline of its primary
-//              already, is judged by its control file, and replays its log alone first. Where pg_rewind cannot do it, a human is told to rebuild the server
+//   start      The guard starts `postgres` itself, always with standby.signal. No server starts as a primary, whatever its folder says
+//   promote    The guard calls pg_promote and then asks the server: it must not be in recovery, and its timeline must be the one that the record gave this promotion (postgres-home.ts)
+//   follow     A server starts as a standby of nobody. It is compared with its primary, and only then primary_conninfo is written to postgresql.auto.conf, and the server reloads it
+//   hand over  The server is stopped cleanly: PostgreSQL sends everything before it ends, and the last record is the checkpoint of the stop. The hand-over is done when the target has replayed that checkpoint
+//   mend       A server that has data which its primary does not have is stopped cleanly, and pg_rewind takes it back to the place where the two parted. A server that already knows the timeline of its primary may not
+//              even start: it is judged by its control file, and first replays its log alone. Where pg_rewind cannot take the server back, a human is told to rebuild it
 //
-// Why no acknowledged commit is lost where commits wait for k standbys: which standbys may confirm a commit of a server stands in the record before that server becomes writable (machine.ts), and
-// `synchronous_standby_names` is made of the record's set, not of the file on this host. Until then it names a standby that does not exist, so that a setting that is heard of late makes commits wait, and none pass.
-// A standby has the name that is waited for only after it was compared with the primary that waits (postgres-view.ts, `standbyName`).
+// Why no acknowledged commit is lost where commits wait for k standbys: before a server becomes writable, the record says which standbys may confirm its commits (machine.ts). `synchronous_standby_names` is made of that set
+// in the record, not of the file on this host. Until then it names a standby that does not exist, so a setting that arrives late makes commits wait and lets none pass.
+// A standby has the name that commits wait for only after it was compared with the primary that waits (postgres-view.ts, `standbyName`).
 //
-// Dead is this service when its postmaster and all backends are gone. A backend leaves the session of the postmaster and writes its title over its environment, and one was seen to commit two seconds after the postmaster
-// was killed. So only a cgroup finds all of them.
+// This service is dead when its postmaster and all backends are gone. A backend leaves the session of the postmaster and writes its title over its environment, and one backend was seen to commit two seconds after the
+// postmaster was killed. So only a cgroup finds all of them.
 import { spawn } from "node:child_process";
 import { ConclaveError } from "../base/errors.ts";
 import { problemOfUrl } from "../clients/postgres/url.ts";
@@ -24,23 +24,23 @@ import type { Beginning, Prepared, Replication, ServerLink, ServerSpec } from ".
 
 /** Options of `postgresReplication`. */
 export interface PostgresReplicationOptions {
-  /** Of one command. */
+  /** The timeout of one command. */
   readonly timeoutMs: number;
   readonly promoteWithinMs: number;
-  /** Commits wait for so many standbys; 0: `synchronous_standby_names` is the user's. */
+  /** How many standbys a commit waits for. With 0, `synchronous_standby_names` is left to the user. */
   readonly confirmations: number;
 }
 
 /**
- * What the guard sets for every start, whatever the configuration says. A standby whose primary has died tries again only after `wal_retrieve_retry_interval`, and in that pause PostgreSQL 15 does not heed a promotion, nor
- * a new primary: with its default of 5 s a group was without a primary for 5 s longer.
+ * Settings that the guard gives the server at every start, whatever the configuration says. A standby whose primary has died tries again only after `wal_retrieve_retry_interval`. During that pause PostgreSQL 15 reacts
+ * neither to a promotion nor to a new primary: with the default of 5 s a group was without a primary for 5 s longer.
  */
 const OWN_SETTINGS = ["hot_standby=on", "wal_log_hints=on", "wal_retrieve_retry_interval=200ms"];
 
-/** A mending that failed is not tried again at once. */
+/** After a mending that failed, the next attempt waits for this long. */
 const MEND_AGAIN_AFTER_MS = 30_000;
 
-/** What is wrong with the URL of a server. */
+/** Says what is wrong with the URL of a server. */
 export function problemOfPostgres(url: string): string | undefined {
   const problem = problemOfUrl(url);
   if (problem !== undefined) return problem;
@@ -62,7 +62,7 @@ class PostgresReplication implements Replication, PostgresPlace {
   readonly stopSignal = "SIGINT";
   readonly servers: Readonly<Record<string, ServerSpec>>;
   readonly options: PostgresReplicationOptions;
-  /** Of the server beside which this process is the guard. */
+  /** The files of the server beside which this process is the guard. */
   home: PostgresHome | undefined;
   #mendedAtMs = -Infinity;
 
@@ -97,13 +97,13 @@ class PostgresReplication implements Replication, PostgresPlace {
     return { primary_conninfo: "", ...names };
   }
 
-  /** The source writes a checkpoint first: before that its control file names the timeline that it has left. Undefined: it can follow now. */
+  /** The primary writes a checkpoint first, because before that its control file names the timeline that it has left. Returns undefined if this server can follow now. */
   async #mend(home: PostgresHome, primary: ServerSpec, signal: AbortSignal): Promise<string | undefined> {
     const source = conninfoTo(primary, { dbname: "postgres" });
     const args = ["--target-pgdata", home.data, "--source-server", source];
     const control = await readControl(home);
     if (control !== undefined && !hasEndedCleanly(control)) {
-      // SAFETY: to end its recovery writes to its log. A server that has not parted would part by that.
+      // SAFETY: ending its recovery makes the server write to its log. A server that has not parted would part by that.
       if (!(await PostgresServerLink.hasParted(control.reached, primary, this))) return undefined;
       await this.#recover(home, signal);
     }
@@ -122,7 +122,7 @@ class PostgresReplication implements Replication, PostgresPlace {
     return undefined;
   }
 
-  /** What was killed replays its own log to the end, alone and without listening: pg_rewind works only on a server that has ended cleanly. If that fails, pg_rewind says so. */
+  /** A server that was killed replays its own log to the end, alone and without listening, because pg_rewind works only on a server that has ended cleanly. If the replay fails, pg_rewind says so. */
   async #recover(home: PostgresHome, signal: AbortSignal): Promise<void> {
     home.leaveStandby();
     await runAs(home, "postgres", ["--single", "-D", home.data, "-c", "wal_log_hints=on", "template1"], signal);
@@ -138,7 +138,7 @@ function rebuildWith({ data }: { readonly data: string }, primary: ServerSpec | 
   return `rebuild it: stop the guard, move ${data} away, pg_basebackup -h ${host} -p ${port} -D ${data} -X stream -c fast, start the guard`;
 }
 
-/** As the owner of the data: neither pg_rewind nor postgres runs as root. The password is in its environment, not among its arguments. */
+/** Runs the program as the owner of the data, because neither pg_rewind nor postgres runs as root. The password is in the environment of the program, not among its arguments. */
 function runAs(
   home: PostgresHome,
   program: string,

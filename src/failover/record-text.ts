@@ -1,4 +1,4 @@
-// The texts that failover keeps in the store: the record, orders, votes, what a guard says in its seat. JSON, for those who read the store by hand. What cannot be read is refused: nothing is decided on a guess.
+// The texts that failover keeps in the store: the record, orders, votes, and the words of a guard in its seat. They are JSON, for people who read the store by hand. A text that cannot be read is refused: no decision is a guess.
 import { ConclaveError } from "../base/errors.ts";
 import { fieldsOf } from "../base/fields.ts";
 import { show } from "../base/show.ts";
@@ -8,13 +8,13 @@ import type { MonitorVote } from "./words.ts";
 
 const VERSION = 1;
 
-/** The election that the monitors' leader wins. The names do not lie inside each other: on etcd a name is a prefix. */
+/** The election that the leader of the monitors wins. None of these names is a prefix of another, because on etcd a name is a prefix. */
 export const leaderOf = (name: string): string => `failover/${name}`;
 export const ordersOf = (name: string): string => `failover-orders/${name}`;
 export const seatOf = (name: string): string => `primary/${name}`;
 export const monitorOf = (name: string, monitor: string): string => `failover-monitor/${name}/${monitor}`;
 
-/** Within the reserved keys. */
+/** These keys are among the reserved keys. */
 export const RECORD_KEY = "failover/record";
 export const ORDER_KEY = "failover/order";
 
@@ -53,14 +53,14 @@ export function formatOrder(order: Order): string {
   return JSON.stringify(order);
 }
 
-/** Undefined: none that can be read; it is as if there were none. */
+/** Returns undefined if the order cannot be read; it is then treated as if there were none. */
 export function parseOrder(text: string | undefined): Order | undefined {
   const found = fieldsOf(text ?? "");
   const isKnown = ["pause", "resume", "switchover", "confirm"].includes(String(found["kind"]));
   return isKnown && typeof found["id"] === "string" ? (found as unknown as Order) : undefined;
 }
 
-/** What a monitor says in its seat; `null` where it sees nothing wrong. */
+/** The text that a monitor writes in its seat; `null` if it sees nothing wrong. */
 export function formatVote(vote: Omit<MonitorVote, "monitor"> | undefined): string {
   return JSON.stringify(vote ?? null);
 }
@@ -72,7 +72,7 @@ export function parseVote(monitor: string, text: string | undefined): MonitorVot
     : undefined;
 }
 
-/** What a guard says in the seat: whose primary this is, and since which change. */
+/** The value that a guard writes in the seat: which server is the primary, and since which change. */
 export interface Seated {
   readonly server: string;
   readonly epoch: number;

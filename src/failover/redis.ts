@@ -1,6 +1,6 @@
-// Redis and Valkey, from version 6.2 on: primary and replicas by REPLICAOF. A history is the replication id, a position the offset in it.
+// Redis and Valkey, from version 6.2 on: a primary and replicas by REPLICAOF. A history is the replication id, and a position is the offset in it.
 //
-// Redis has no synchronous replication: WAIT and min-replicas-to-write bound a loss and prevent none. What is promised here is that two servers are never writable at once, and that a switchover loses nothing.
+// Redis has no synchronous replication: WAIT and min-replicas-to-write limit a loss but do not prevent one. This file promises that two servers are never writable at once, and that a switchover loses nothing.
 import { parseUrl, problemOfUrl, type Server } from "../clients/redis/url.ts";
 import { RedisLink } from "../clients/redis/link.ts";
 import { ReplyError } from "../clients/redis/resp.ts";
@@ -8,18 +8,18 @@ import type { View } from "./choice.ts";
 import type { GuardOutcome } from "./guard-machine.ts";
 import type { Replication, ServerLink, ServerSpec } from "./replication.ts";
 
-/** A replica of nobody: of a port on which nothing listens. It is never writable, and copies nothing. */
+/** The address of a primary that does not exist: nothing listens on this port. A replica of it is never writable, and copies nothing. */
 const NOBODY = { host: "127.0.0.1", port: 1 };
 const LOOK_EVERY_MS = 20;
-/** So many times what one command may take does the pause of writes last beyond the time in which the target must have everything. */
+/** The pause of writes lasts longer than the time in which the target must have everything, by this many times the timeout of one command. */
 const PAUSE_TIMEOUTS = 10;
 
 export interface RedisReplicationOptions {
-  /** Of one command. */
+  /** The timeout of one command. */
   readonly timeoutMs: number;
 }
 
-/** What is wrong with the URL of a server. */
+/** Says what is wrong with the URL of a server. */
 export function problemOfServer(url: string): string | undefined {
   const problem = problemOfUrl(url);
   if (problem !== undefined) return problem;
@@ -54,7 +54,7 @@ class RedisServerLink implements ServerLink {
   readonly #servers: Readonly<Record<string, ServerSpec>>;
   readonly #timeoutMs: number;
 
-  /** Of the process that was looked at first. */
+  /** The run id of the process that was looked at first. */
   #runId: string | undefined;
   #isRetiring = false;
   #mayUnpauseLate = false;
@@ -95,14 +95,15 @@ class RedisServerLink implements ServerLink {
    * Writes are paused first, so that the position that is read then is the last one. Then the target is waited for. Then this server becomes a replica, which answers READONLY to the writes that were held back:
    * none of them was acknowledged.
    *
-   * Why a switchover kills no server with writes that only it has. For an unknown outcome the guard kills, so `unknown` is answered only after REPLICAOF was sent. Before that nothing has changed but a pause which ends by
-   * itself: the server is the primary as before, its guard holds the seat as before, and so `not-done` is the truth, whether it was refused, was silent or could not reach its successor. After that the target has
-   * everything, and no write was acknowledged since: the pause is longer than all that is waited for (its end is counted from before it was asked for), so that whoever is killed then has nothing that the target has not.
+   * Why a switchover kills no server with writes that only it has: the guard kills a server whose outcome is unknown, so `unknown` is answered only after REPLICAOF was sent. Before that, nothing has changed except for a pause
+   * that ends by itself. The server is the primary as before and its guard holds the seat as before, so `not-done` is the truth, whether the server refused, was silent or could not reach its successor. After REPLICAOF the
+   * target has everything, and no write was acknowledged since, because the pause is longer than all the waiting (its end is counted from before it was asked for). So a server that is killed then has nothing that the target
+   * does not have.
    *
-   * A question may take as long as the whole, because a busy host is not silent for ever. A connection that the server has closed, as it does with idle ones, is opened anew to the same process.
+   * One question may take as long as the whole hand-over, because a busy host is not silent for ever. A connection that the server has closed, as it does with idle ones, is opened anew to the same process.
    */
   async retire(to: ServerSpec, withinMs: number): Promise<GuardOutcome> {
-    // SAFETY: a command to take writes again that was sent and not answered may come late, and would end the pause of this hand-over.
+    // SAFETY: a command to take writes again that was sent and not answered may arrive late, and would end the pause of this hand-over.
     if (this.#mayUnpauseLate) return "not-done";
     this.#isRetiring = true;
     const startMs = performance.now();
@@ -115,7 +116,7 @@ class RedisServerLink implements ServerLink {
       const last = viewOf(fieldsOf(String(await this.#insist(["INFO"], untilMs))), this.#servers);
       const hasAll =
         last.is === "up" && last.role === "primary" && (await this.#waitFor(to, last.history, last.position, untilMs));
-      // SAFETY: right before the command that cannot be taken back. Whoever was told meanwhile to take writes again takes them.
+      // SAFETY: this is checked right before the command that cannot be taken back. If this server was told meanwhile to take writes again, it does so.
       if (!hasAll || !this.#isRetiring) return await this.#staysPrimary();
     } catch {
       return await this.#staysPrimary();
@@ -123,13 +124,13 @@ class RedisServerLink implements ServerLink {
     return await this.#stepDown(to, untilMs + 4 * this.#timeoutMs);
   }
 
-  /** It may be paused still, if nobody hears this: then for as long as the pause was asked for. */
+  /** If the command to take writes again is not heard, the writes may still be paused, for as long as the pause was asked for. */
   async #staysPrimary(): Promise<GuardOutcome> {
     await this.unretire();
     return "not-done";
   }
 
-  /** SAFETY: over before the pause is. */
+  /** SAFETY: this is over before the pause ends. */
   async #stepDown({ host, port }: ServerSpec, untilMs: number): Promise<GuardOutcome> {
     try {
       await this.#insist(["REPLICAOF", host, `${port}`], untilMs);
@@ -173,7 +174,7 @@ class RedisServerLink implements ServerLink {
     });
   }
 
-  /** Until it is answered, over another connection to the same process if this one was closed. Rejects when the time is over, or with what the server says. */
+  /** Sends the command until it is answered, over another connection to the same process if this one was closed. Rejects when the time is over, or with the error of the server. */
   async #insist(words: readonly string[], untilMs: number): Promise<unknown> {
     const left = (): number => Math.max(1, untilMs - performance.now());
     for (;;)
@@ -186,7 +187,7 @@ class RedisServerLink implements ServerLink {
       }
   }
 
-  /** SAFETY: the process that answers is the one that was looked at first, or it is not spoken to. */
+  /** SAFETY: the process that answers must be the one that was looked at first; another one is not spoken to. */
   async #reach(withinMs: number): Promise<void> {
     if (this.#link.isOpen) return;
     const link = await openLink(this.#server, withinMs);
@@ -198,7 +199,7 @@ class RedisServerLink implements ServerLink {
     this.#link = link;
   }
 
-  /** A replica that was told whom to follow tries until it can, and takes everything anew if it has parted. */
+  /** A replica that was told which server to follow tries until it can, and copies everything anew if it has parted. */
   async isFollowing(): Promise<boolean> {
     return true;
   }
@@ -207,7 +208,7 @@ class RedisServerLink implements ServerLink {
     this.#link.close();
   }
 
-  /** What the server says of itself afterwards is the answer. */
+  /** The result is what the server says of itself afterwards. */
   async #becomes(role: "primary" | "replica", command: readonly string[]): Promise<GuardOutcome> {
     try {
       await this.#ask(command);
@@ -234,7 +235,7 @@ function fieldsOf(info: string): ReadonlyMap<string, string> {
   return new Map(lines.map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1)]));
 }
 
-/** A server that is loading its data says nothing of what it has. */
+/** A server that is loading its data does not say how much it has. */
 export function viewOf(fields: ReadonlyMap<string, string>, servers: Readonly<Record<string, ServerSpec>>): View {
   const history = fields.get("master_replid");
   const role = fields.get("role");

@@ -1,4 +1,4 @@
-// What failover asks of a kind of server (redis.ts; postgres.ts): look at one, promote it, make it follow another, let it hand over. Outcomes are three-valued: what was not answered is unknown.
+// The operations that failover needs of a kind of server (redis.ts, postgres.ts): look at one, promote it, make it follow another, let it hand over. An outcome has three values: a command without an answer is `unknown`.
 import type { View } from "./choice.ts";
 import type { GuardOutcome } from "./guard-machine.ts";
 import type { PromotableSet } from "./record.ts";
@@ -7,53 +7,53 @@ import type { PromotableSet } from "./record.ts";
 export interface ServerSpec {
   readonly name: string;
   readonly url: string;
-  /** As clients and replicas reach it. */
+  /** The host as clients and replicas reach it. */
   readonly host: string;
   readonly port: number;
   readonly priority: number;
 }
 
-/** A connection to one process of one server. After a break it reaches nobody. */
+/** A connection to one process of one server. After a break it does not reach another process. */
 export interface ServerLink {
   readonly isOpen: boolean;
   /** Never rejects. */
   view(): Promise<View>;
-  /** The process that answers, where the server says so. */
+  /** The id of the process that answers, where the server tells it. */
   pid(): Promise<number | undefined>;
   promote(promotion: Promotion): Promise<GuardOutcome>;
-  /** `parted`: it has what `primary` does not have, and cannot follow it before that is taken back (`Beginning.mends`). What nobody knows is not parted. */
+  /** `parted`: this server has data that `primary` does not have, and cannot follow it before that data is taken back (`Beginning.mends`). If nobody knows, the answer is not `parted`. */
   follow(primary: ServerSpec): Promise<GuardOutcome | "parted">;
-  /** What it was told last still holds, so that nothing has to be done. `false` if nobody knows. */
+  /** True if the last command to follow still holds, so that nothing has to be done. `false` if nobody knows. */
   isFollowing(primary: ServerSpec): Promise<boolean>;
-  /** Takes no more writes, waits until `to` has everything, becomes a replica of it, or ends. `not-done`: it takes writes again. */
+  /** The server takes no more writes, waits until `to` has everything, and then becomes a replica of it, or ends. `not-done`: it takes writes again. */
   retire(to: ServerSpec, withinMs: number): Promise<GuardOutcome>;
   unretire(): Promise<void>;
   close(): void;
 }
 
-/** What a server is told when it becomes the primary. */
+/** The facts that a server is told when it becomes the primary. */
 export interface Promotion {
-  /** What it writes from now on has this number, and nothing else ever. */
+  /** The number of everything that the server writes from now on. Nothing else ever has this number. */
   readonly generation: number;
-  /** Whose confirmation its commits wait for, as the record has it; undefined: they wait for nobody. */
+  /** The standbys whose confirmation its commits wait for, as the record says. If undefined, commits wait for nobody. */
   readonly standbys: PromotableSet | undefined;
 }
 
-/** What is known when a service is about to be started. Nothing of an earlier one lives. */
+/** The facts that are known when a service is about to be started. No process of an earlier service lives. */
 export interface Beginning {
   readonly server: ServerSpec;
   readonly command: readonly string[];
-  /** Whom it shall follow; undefined: nobody. */
+  /** The server that it shall follow; undefined for none. */
   readonly primary: ServerSpec | undefined;
-  /** It has parted from `primary`, or may have: what only this server has is to be taken back first. Nothing is done if there is no such thing. */
+  /** The server has parted from `primary`, or may have: data that only this server has is taken back first. Nothing is done if there is no such data. */
   readonly mends: boolean;
   readonly signal: AbortSignal;
 }
 
-/** How to start it. */
+/** How to start the service. */
 export interface Prepared {
   readonly command: readonly string[];
-  /** What a human has to know, in a sentence. */
+  /** One sentence that a human has to know. */
   readonly trouble?: string | undefined;
 }
 
@@ -63,10 +63,10 @@ export interface Replication {
   /** All servers of the group, by name. */
   readonly servers: Readonly<Record<string, ServerSpec>>;
   connect(server: ServerSpec): Promise<ServerLink>;
-  /** Why its processes can be found in a cgroup only; undefined: they can be found without one. */
+  /** Why its processes can be found only in a cgroup. Undefined if they can be found without one. */
   readonly needsCgroup?: string | undefined;
-  /** Asks the service to end soon, and cleanly. */
+  /** The signal that asks the service to end soon and cleanly. */
   readonly stopSignal: NodeJS.Signals;
-  /** Makes what it has on disk ready, so that it starts as a replica of `primary`, or of nobody until it is told to follow, and never as a primary. Throws CONFIG_INVALID if it must not be started at all. */
+  /** Prepares its files on disk, so that it starts as a replica of `primary`, or of nobody until it is told to follow, and never as a primary. Throws CONFIG_INVALID if it must not be started at all. */
   prepare(beginning: Beginning): Promise<Prepared>;
 }

@@ -1,19 +1,19 @@
-// What Sentinel-aware clients ask, and what is answered: a pure function. The words are those of Redis Sentinel, so that clients of today follow without a change; what they are told is the record's primary, never a guess.
+// Answers the questions of Sentinel-aware clients: a pure function. The words are those of Redis Sentinel, so that today's clients work without a change. They are told the primary of the record, never a guess.
 import { type Reply, ReplyError } from "../clients/redis/resp.ts";
 
-/** Where a server or a monitor is reached. */
+/** The address at which a server or a monitor is reached. */
 export interface Address {
   readonly host: string;
   readonly port: number;
 }
 
-/** What a monitor knows. */
+/** The knowledge of a monitor. */
 export interface SentinelView {
   readonly name: string;
   readonly monitor: string;
   readonly quorum: number;
   readonly epoch: number;
-  /** Announced: the record names it, and it says that it is the primary. */
+  /** The primary that was announced: the record names it, and it says that it is the primary. */
   readonly primary: Address | undefined;
   readonly isPrimaryDown: boolean;
   readonly replicas: readonly (Address & { readonly isUp: boolean; readonly isLinked: boolean })[];
@@ -21,7 +21,7 @@ export interface SentinelView {
   readonly others: readonly (Address & { readonly monitor: string })[];
 }
 
-/** Pairs: RESP 3 has a type for them, RESP 2 has a flat list. */
+/** Pairs of a key and a value: RESP 3 has a type for them, RESP 2 has a flat list. */
 export class Pairs {
   readonly entries: readonly (readonly [string, SentinelAnswer])[];
   constructor(entries: readonly (readonly [string, SentinelAnswer])[]) {
@@ -29,7 +29,7 @@ export class Pairs {
   }
 }
 
-/** Not an answer to a command: RESP 3 marks it, RESP 2 has a plain list. */
+/** A message that is not the answer to a command: RESP 3 marks it, RESP 2 has a plain list. */
 export class Push {
   readonly items: readonly SentinelAnswer[];
   constructor(items: readonly SentinelAnswer[]) {
@@ -37,7 +37,7 @@ export class Push {
   }
 }
 
-/** A word without a length: OK. */
+/** A simple reply without a length, such as OK. */
 export class StatusReply {
   readonly text: string;
   constructor(text: string) {
@@ -62,7 +62,7 @@ export function encodeAnswer(answer: SentinelAnswer, protocol: 2 | 3): string {
   return `*${answer.length}\r\n${answer.map((item) => encodeAnswer(item, protocol)).join("")}`;
 }
 
-/** Of a connection: what was agreed on with HELLO. */
+/** The agreement of a connection with HELLO: the protocol and the answer. */
 export function helloOf(words: readonly string[]): { readonly protocol: 2 | 3; readonly answer: SentinelAnswer } {
   const wanted = words[1] ?? "2";
   if (wanted !== "2" && wanted !== "3")
@@ -80,7 +80,7 @@ export function helloOf(words: readonly string[]): { readonly protocol: 2 | 3; r
   return { protocol, answer };
 }
 
-/** Everything but HELLO, QUIT and what is subscribed. */
+/** Answers every command except HELLO, QUIT and the subscriptions. */
 export function answerOf(words: readonly string[], view: SentinelView): SentinelAnswer {
   const [command = "", sub = "", name = ""] = words;
   switch (command.toUpperCase()) {
@@ -186,12 +186,12 @@ function infoOf({ name, primary, replicas, others }: SentinelView): string {
   ].join("\r\n");
 }
 
-/** Forty hexadecimal digits, as Sentinel has them; always the same for the same text. */
+/** Forty hexadecimal digits, as in Sentinel. They are always the same for the same text. */
 function idOf(text: string): string {
   return Buffer.from(text).toString("hex").padEnd(40, "0").slice(0, 40);
 }
 
-/** What is published when the primary is another: in Sentinel's words, in its order. */
+/** The messages that are published when the primary has changed: in Sentinel's words, in its order. */
 export function switchMessages(
   name: string,
   from: Address | undefined,
@@ -207,7 +207,7 @@ export function switchMessages(
   ];
 }
 
-/** As PSUBSCRIBE has it: `*`, `?`, `[…]`, and a backslash before what is meant as it is. */
+/** Matches as PSUBSCRIBE does: `*`, `?`, `[…]`, and a backslash before a character that stands for itself. */
 export function matches(pattern: string, channel: string): boolean {
   const source = pattern.replaceAll(
     /\\(.)|\[(\^?)([^\]]*)\]|([*?])|([.+^${}()|\]\\/-])/g,

@@ -1,4 +1,4 @@
-// A port that speaks as Redis Sentinel does, beside each monitor, so that Sentinel-aware clients find the primary and hear of a change. It answers what the monitor has announced, and changes nothing.
+// A port beside each monitor that speaks as Redis Sentinel does, so that Sentinel-aware clients find the primary and hear of a change. It answers with what the monitor has announced, and changes nothing.
 import { createServer, type Server, type Socket } from "node:net";
 import { RespReader } from "../clients/redis/resp.ts";
 import type { FailoverConfig } from "./config.ts";
@@ -16,7 +16,7 @@ import {
 
 const CONNECTIONS_MAX = 10_000;
 const SUBSCRIPTIONS_MAX = 64;
-/** Who reads nothing is let go, before what waits for it fills the memory. */
+/** A client that reads nothing is disconnected before the messages that wait for it fill the memory. */
 const UNREAD_BYTES_MAX = 1024 * 1024;
 
 interface Guest {
@@ -38,7 +38,7 @@ export class SentinelPort {
     this.#server.maxConnections = CONNECTIONS_MAX;
   }
 
-  /** Resolves with the port: 0 takes any. */
+  /** Resolves with the port. Port 0 takes any free port. */
   listen(port: number, host: string): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once("error", reject);
@@ -73,7 +73,7 @@ export class SentinelPort {
       try {
         for (const command of reader.push(piece)) if (Array.isArray(command)) this.#hear(guest, command.map(String));
       } catch {
-        socket.destroy(); // no RESP
+        socket.destroy(); // this client does not speak RESP
       }
     });
   }
@@ -97,7 +97,7 @@ export class SentinelPort {
         this.#say(guest, new StatusReply("OK"));
         return void guest.socket.end();
       case "PING":
-        // RESP 2, and subscribed: a ping is answered as a message.
+        // A client that speaks RESP 2 and is subscribed gets the answer to a ping as a message.
         if (guest.protocol === 2 && guest.channels.size + guest.patterns.size > 0)
           return this.#say(guest, ["pong", words[1] ?? ""]);
         return this.#say(guest, answerOf(words, this.#view()));
@@ -127,7 +127,7 @@ export class SentinelPort {
   }
 }
 
-/** What a monitor tells clients. */
+/** The view of a monitor that its clients are told. */
 export function sentinelViewOf(config: FailoverConfig, monitor: Monitor, self: string): SentinelView {
   const { primary, views, record } = monitor;
   const view = primary === undefined ? undefined : views[primary.name];

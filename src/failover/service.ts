@@ -1,4 +1,4 @@
-// The service of a guard: started behind a gate in a cell of its own, told of to the keeper before it begins, ended by SIGKILL, and over only when nothing of the cell lives.
+// The service of a guard. It is started behind a gate in a cell of its own, the keeper is told of it before it begins, it is ended by SIGKILL, and it is over only when no process of the cell lives.
 import type { Clock } from "../base/clock.ts";
 import { ConclaveError, isConclaveError } from "../base/errors.ts";
 import { nap } from "../election/nap.ts";
@@ -29,12 +29,12 @@ export interface ServiceOptions {
   readonly keeper: KeeperLink;
   readonly drainMs: number;
   readonly stopping: AbortSignal;
-  /** When everything must be gone, by the seat that is held. */
+  /** When every process must be gone, by the seat that is held. */
   readonly instants: () => Instants;
   readonly term: () => Term | undefined;
   readonly started: (life: number) => void;
   readonly emptied: (life: number) => void;
-  /** It will never start here. */
+  /** The service will never start here. */
   readonly failed: (error: ConclaveError) => void;
   readonly tell: (event: ServiceEvent) => void;
   readonly trouble: (what: string, error?: unknown) => void;
@@ -50,9 +50,9 @@ const LOOK_EVERY_MS = 50;
 export class Service {
   readonly #options: ServiceOptions;
   child: Child | undefined;
-  /** To the very process that was started here. */
+  /** The connection to the very process that was started here. */
   link: ServerLink | undefined;
-  /** What waiters watch, where the store has such a thing: held open by the guard, its keeper and the service, or rivals would take the guard for dead before its service is. */
+  /** The descriptor that waiters watch, where the store has one. The guard, its keeper and the service hold it open: otherwise rivals would take the guard for dead before its service is. */
   life: number | undefined;
   #count = 0;
   #startedAtMs = 0;
@@ -62,7 +62,7 @@ export class Service {
     this.#options = options;
   }
 
-  /** What is under way to end it cleanly; its outcome is told before the end that comes of it. */
+  /** The hand-over that is under way. Its outcome is reported before the end of the service that results from it. */
   #retiring: Promise<GuardOutcome> | undefined;
 
   async start(follows: string | undefined, life: number, mends: boolean): Promise<void> {
@@ -114,7 +114,7 @@ export class Service {
     void this.#awaitService(child, life);
   }
 
-  /** Until it answers, and is the very process that was started here. */
+  /** Waits until the service answers and is the very process that was started here. */
   async #awaitService(child: Child, life: number): Promise<void> {
     const { replication, server } = this.#options;
     while (this.child === child && !child.hasExited && !this.#options.stopping.aborted) {
@@ -129,7 +129,7 @@ export class Service {
     }
   }
 
-  /** SAFETY: what is promoted must be what is killed. Another server at this address is a wrong configuration, or a second service. */
+  /** SAFETY: the process that is promoted must be the one that is killed. Another server at this address is a wrong configuration, or a second service. */
   async #isOurs(link: ServerLink, child: Child): Promise<boolean> {
     const pid = await link.pid().catch(() => undefined);
     const isOurs = pid !== undefined && isMember(child.cell, pid);
@@ -140,7 +140,7 @@ export class Service {
     return isOurs;
   }
 
-  /** Killed, and seen to be empty: by this, by the keeper, or because it has ended by itself. */
+  /** Resolves when the cell is seen to be empty: because this method killed it, because the keeper did, or because the service has ended by itself. */
   async end(life: number): Promise<void> {
     const child = this.child;
     if (child === undefined || life !== this.#count) return;
@@ -159,7 +159,7 @@ export class Service {
     this.#options.emptied(life);
   }
 
-  /** As the kind of server hands over. Never rejects. */
+  /** Hands over in the way of this kind of server. Never rejects. */
   async retire(to: ServerSpec | undefined, withinMs: number): Promise<GuardOutcome> {
     if (to === undefined || this.link === undefined) return "not-done";
     this.#retiring = this.link.retire(to, withinMs);
@@ -170,7 +170,7 @@ export class Service {
     }
   }
 
-  /** Nobody can write to it: it may end by itself, and only if that takes too long it is killed. */
+  /** Nobody can write to the service, so it may end by itself. It is killed only if that takes too long. */
   async endGently(life: number): Promise<void> {
     const child = this.child;
     if (child === undefined || life !== this.#count) return;

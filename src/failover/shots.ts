@@ -1,6 +1,6 @@
-// Shots at machines, as the record of a failover keeps them, and what forbids one. Pure.
+// The shots at machines, as the record of a failover keeps them, and the rules that forbid one. Pure.
 //
-// A shot stands in the record before it is fired, so that the next leader counts it too. It counts as a machine that is off until its server answers again: it may have been hit, whatever was heard of it.
+// A shot is written to the record before it is fired, so that the next leader counts it too. It counts as a machine that is off until its server answers again: the machine may have been hit, whatever was reported.
 // The limits are those of STONITH (src/stonith/limits.ts): never the machine of this monitor, at most `maxOff` machines off at one time, at most `shotsMax` within `windowMs`, and the store keeps its quorum.
 import { problemsOfShot, recentOf } from "../stonith/limits.ts";
 import { NO_RECORD, SAID_MAX, type StonithRecord } from "../stonith/record.ts";
@@ -8,18 +8,18 @@ import type { Views } from "./choice.ts";
 import type { FailoverRecord, Shot } from "./record.ts";
 import type { FailoverPlan, Moment, ShotRules } from "./words.ts";
 
-/** The shot at the machine that is being fenced now; undefined: none was decided yet. */
+/** The shot at the machine that is being fenced now. Undefined if none was decided yet. */
 export function openShot({ step, epoch, shots = [] }: FailoverRecord): Shot | undefined {
   return step.at === "fencing" ? shots.find((shot) => shot.server === step.from && shot.epoch === epoch) : undefined;
 }
 
-/** SAFETY: asked with a record that was read right before an agent is started. A leader that was replaced, and one whose fence is over, shoots nobody. */
+/** SAFETY: this is asked with a record that was read right before an agent is started. A leader that was replaced shoots nobody, and neither does one whose fence is over. */
 export function mayShoot(record: FailoverRecord | undefined, server: string, epoch: number): boolean {
   const shot = record && openShot(record);
   return shot !== undefined && shot.server === server && shot.epoch === epoch;
 }
 
-/** Why this leader must not shoot at the machine of `server`; empty: it may. */
+/** Why this leader must not shoot at the machine of `server`; empty if it may. */
 export function problemsOf(rules: ShotRules, record: FailoverRecord, server: string, now: Moment): readonly string[] {
   const { step } = record;
   const isOrdered = step.at === "fencing" && step.why === "order";
@@ -39,7 +39,7 @@ function asStonith({ nodes }: ShotRules, { shots = [] }: FailoverRecord): Stonit
   return { ...NO_RECORD, off, recentMs: shots.map(({ wallMs }) => wallMs) };
 }
 
-/** With a shot at `server` that may be fired when this stands. What is over and counts for no limit any more is dropped. */
+/** Adds a shot at `server`, which may be fired when this record is stored. Shots that are over and count for no limit any more are dropped. */
 export function withShot(
   { limits }: ShotRules,
   record: FailoverRecord,
@@ -57,7 +57,7 @@ export function withShot(
   return { ...record, shots: [...shots, shot] };
 }
 
-/** What came of the open shot, for the next leader and for people. */
+/** Adds the outcome of the open shot, for the next leader and for people. */
 export function withOutcome(
   record: FailoverRecord,
   heard: { readonly outcome: "verified" | "failed" | "unknown"; readonly said: string } | undefined,
@@ -69,7 +69,7 @@ export function withOutcome(
   return { ...record, shots: (record.shots ?? []).map((shot) => (shot === open ? noted : shot)) };
 }
 
-/** Servers that were shot at and answer again; not the one that is being fenced, which may answer until it is off. */
+/** Marks the servers that were shot at and answer again. The server that is being fenced is not marked, because it may answer until it is off. */
 export function withBack(record: FailoverRecord, views: Views): FailoverRecord {
   const { step, shots = [] } = record;
   const from = step.at === "fencing" ? step.from : undefined;
@@ -79,7 +79,7 @@ export function withBack(record: FailoverRecord, views: Views): FailoverRecord {
   return { ...record, shots: shots.map((shot) => (isBack(shot) ? { ...shot, isBack: true } : shot)) };
 }
 
-/** Without guards nobody but a device ends an old primary. */
+/** True if there are devices but no guards: only a device can end an old primary. */
 export function isDeviceAlone({ hasGuards, shots }: FailoverPlan): boolean {
   return !hasGuards && shots !== undefined;
 }

@@ -1,4 +1,4 @@
-// What every step of the leader's machine (machine.ts, fencing.ts) is made of: nothing, a write, news. Pure.
+// The results from which every step of the leader's machine (machine.ts, fencing.ts) is made: nothing, a write, or news. Pure.
 import type { FailoverRecord } from "./record.ts";
 import type { Acting, FailoverNews, FailoverState, Stepped } from "./words.ts";
 
@@ -6,7 +6,7 @@ export function ignored(state: FailoverState): Stepped {
   return { state, effects: [] };
 }
 
-/** `vain`: how many shots of this term at the machine that is being fenced have not led to a verified off. */
+/** `vain`: how many shots of this term at the machine that is being fenced have not led to a verified power-off. */
 export function write(record: FailoverRecord, errand: number, vain = 0): Stepped {
   return { state: { at: "writing", record, errand: errand + 1, vain }, effects: [{ type: "write", record }] };
 }

@@ -1,20 +1,20 @@
-// The keys `guards` and `stonith` of a failover's configuration: which machine each server and each monitor runs on, and where the devices stand (docs/STONITH-DEVICES.md has that file).
+// The keys `guards` and `stonith` of a failover's configuration: which machine each server and each monitor runs on, and which file describes the devices (docs/STONITH-DEVICES.md explains that file).
 
-/** What `stonith` holds. */
+/** The value of the key `stonith`. */
 export interface StonithKey {
-  /** The file of the devices, as of `conclave stonith`; a path that is not absolute begins at the folder of this configuration. */
+  /** The file of the devices, the same as for `conclave stonith`. A relative path begins at the folder of this configuration. */
   readonly config: string;
-  /** By the name of each server: the machine that it runs on, one of `nodes` of that file. */
+  /** For the name of each server: the machine that it runs on, one of `nodes` of that file. */
   readonly servers: Readonly<Record<string, string>>;
-  /** By the name of each monitor: the machine that it runs on; null: none of that file. */
+  /** For the name of each monitor: the machine that it runs on, or null if it runs on none of that file. */
   readonly monitors: Readonly<Record<string, string | null>>;
-  /** Nobody is replaced without a verified device, even where guards hold the seat. */
+  /** No server is replaced without a verified device, even where guards hold the seat. */
   readonly required?: boolean | undefined;
 }
 
 const KNOWN = ["config", "servers", "monitors", "required"];
 
-/** What is wrong with the two keys, without a look at the file of the devices. */
+/** Says what is wrong with the two keys, without reading the file of the devices. */
 export function problemsOfStonith(
   { guards, stonith, kind }: Readonly<Record<string, unknown>>,
   monitors: readonly string[],
@@ -22,7 +22,7 @@ export function problemsOfStonith(
 ): readonly string[] {
   const ofGuards = [
     ...(guards === undefined || typeof guards === "boolean" ? [] : ["guards: true or false"]),
-    // Its data folder says that it is a primary, and a boot would start it as one.
+    // The data folder of the server says that it is a primary, and a boot would start it as one.
     ...(guards === false && kind === "postgres"
       ? ["guards: PostgreSQL needs them: without one a server that comes back starts as a primary"]
       : []),
@@ -45,7 +45,7 @@ export function problemsOfStonith(
   ];
 }
 
-/** Every one is named: a monitor that does not know its own machine would power it off. */
+/** Every server and monitor must be named: a monitor that does not know its own machine would power it off. */
 function problemsOfPlaces(
   key: string,
   what: string,

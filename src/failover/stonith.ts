@@ -1,24 +1,24 @@
-// The fence by devices: what a monitor needs to power the machine of an old primary off. The devices, their runner and their limits are those of src/stonith; when a shot is fired is decided in fencing.ts.
+// The fence by devices: everything that a monitor needs to power off the machine of an old primary. The devices, their runner and their limits are those of src/stonith; fencing.ts decides when a shot is fired.
 import { invalidConfig } from "../base/errors.ts";
 import { type LoadedConfig, stonithPlanOf } from "../stonith/config.ts";
 import type { Shooter } from "../stonith/shooter.ts";
 import type { FailoverConfig } from "./config.ts";
 import type { ShotRules } from "./words.ts";
 
-/** Powers the machines of servers off, and verifies it. */
+/** Powers the machines of servers off, and verifies that they are off. */
 export interface PowerFence {
-  /** Of `openRunner` of conclave/stonith. */
+  /** The result of `openRunner` of conclave/stonith. */
   readonly shooter: Pick<Shooter, "shoot">;
   readonly rules: ShotRules;
 }
 
-/** What works, and should be known. */
+/** The rules, and warnings about a configuration that works. */
 export interface CheckedRules {
   readonly rules: ShotRules;
   readonly warnings: readonly string[];
 }
 
-/** A monitor on a machine that the file of the devices does not name. No node has this name. */
+/** The machine of a monitor that the file of the devices does not name. No node has this name. */
 const ELSEWHERE = "";
 
 /** The rules for `monitor`. Throws CONFIG_INVALID with every problem of the two files together. */

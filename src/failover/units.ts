@@ -1,7 +1,7 @@
-// Another way in which a service may be started beside its guard: a unit of systemd that is enabled. After a boot it would start the old primary as a primary. Found before a guard starts anything, and refused.
+// Another way in which a service may be started beside its guard: an enabled systemd unit. After a boot it would start the old primary as a primary. Such a unit is found before a guard starts anything, and is refused.
 import { spawnSync } from "node:child_process";
 
-/** Asks systemd; undefined where there is none. */
+/** Asks systemd. Returns undefined where there is none. */
 export type AskUnits = (unit: string) => string | undefined;
 
 const STARTS_BY_ITSELF = new Set(["enabled", "enabled-runtime", "linked", "linked-runtime", "alias"]);
@@ -11,7 +11,7 @@ function versions(names: (version: number) => readonly string[]): readonly strin
   return Array.from({ length: 12 }, (_, index) => index + 10).flatMap(names);
 }
 
-/** Names under which the usual packages have their services. */
+/** Names that the usual packages give their services. */
 export const USUAL_UNITS: Readonly<Record<string, readonly string[]>> = {
   redis: ["redis-server.service", "redis.service", "valkey-server.service", "valkey.service"],
   postgres: [
@@ -25,7 +25,7 @@ export function askSystemd(unit: string): string | undefined {
   return error === undefined ? stdout.trim() : undefined;
 }
 
-/** Those of `units` that would start the service by themselves, with the command that ends that. */
+/** Returns those of `units` that would start the service by themselves. */
 export function enabledUnits(units: readonly string[], ask: AskUnits = askSystemd): readonly string[] {
   return units.filter((unit) => STARTS_BY_ITSELF.has(ask(unit) ?? ""));
 }

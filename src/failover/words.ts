@@ -1,44 +1,44 @@
-// What the machine of the leader of the monitors (machine.ts) is told, keeps, and asks for. Types only.
+// The inputs, the state and the effects of the machine of the leader of the monitors (machine.ts). Types only.
 import type { StonithPlan } from "../stonith/words.ts";
 import type { ChoiceRule, Views } from "./choice.ts";
 import type { Order } from "./orders.ts";
 import type { FailoverRecord, Step } from "./record.ts";
 
 export interface FailoverPlan extends ChoiceRule {
-  /** So many configured monitors must see the primary down. */
+  /** How many configured monitors must see the primary down. */
   readonly quorum: number;
   readonly monitors: readonly string[];
-  /** Guards stand beside the servers and hold the seat. Without them this leader promotes and repoints. */
+  /** Guards stand beside the servers and hold the seat. Without them, this leader promotes servers and tells them which one to follow. */
   readonly hasGuards: boolean;
-  /** Devices that power machines off, and the rules for it; undefined: there are none. */
+  /** The devices that power machines off, and the rules for them. Undefined if there are none. */
   readonly shots: ShotRules | undefined;
-  /** Commits wait for so many standbys; 0: they do not wait. */
+  /** How many standbys a commit waits for; 0 if commits do not wait. */
   readonly confirmations: number;
-  /** At most so many automatic failovers within `windowMs`. */
+  /** The greatest number of automatic failovers within `windowMs`. */
   readonly failoversMax: number;
   readonly windowMs: number;
-  /** How long a survey waits for those that do not answer. */
+  /** How long a survey waits for servers that do not answer. */
   readonly settleMs: number;
   readonly promoteWithinMs: number;
   readonly repointWithinMs: number;
   readonly handOverWithinMs: number;
-  /** What failed is tried again after so long. */
+  /** The pause before a failed step is tried again. */
   readonly retryMs: number;
-  /** Decides and tells, and changes nothing. */
+  /** The leader decides and reports, and changes nothing. */
   readonly isDryRun: boolean;
 }
 
-/** When a machine may be powered off. */
+/** The rules for when a machine may be powered off. */
 export interface ShotRules {
-  /** By the name of each server: the machine that it runs on. */
+  /** For the name of each server: the machine that it runs on. */
   readonly nodes: Readonly<Record<string, string>>;
-  /** Nobody is replaced without a verified device, even where guards hold the seat: for hosts that may be suspended as a whole. */
+  /** No server is replaced without a verified device, even where guards hold the seat: for hosts that may be suspended as a whole. */
   readonly isRequired: boolean;
   /** The limits of STONITH. `node` is the machine of this monitor, which it never shoots. */
   readonly limits: StonithPlan;
 }
 
-/** What came of a shot. Only `verified` is a fence: the device was asked after its order, and says that the machine is off. */
+/** The outcome of a shot. Only `verified` is a fence: the device was asked after its order, and says that the machine is off. */
 export interface FenceReport {
   readonly outcome: "verified" | "failed" | "unknown";
   /** One sentence, for the record and for people. */
@@ -46,25 +46,25 @@ export interface FenceReport {
 }
 
 export interface Moment {
-  /** Monotonic. */
+  /** By the monotonic clock. */
   readonly nowMs: number;
-  /** For the rate limit alone. */
+  /** By the wall clock, which is used only for the rate limit. */
   readonly wallMs: number;
 }
 
-/** What one configured monitor says, as long as its session lives. */
+/** The vote of one configured monitor. It counts as long as the session of the monitor lives. */
 export interface MonitorVote {
   readonly monitor: string;
   readonly primary: string;
   readonly epoch: number;
 }
 
-/** What is seen from time to time, without being asked for. */
+/** The facts that are seen from time to time, without being asked for. */
 export interface Sight {
   readonly views: Views;
-  /** Of monitors whose seat is held now: those that see the primary down. */
+  /** The votes of monitors whose seat is held now and that see the primary down. */
   readonly votes: readonly MonitorVote[];
-  /** Who holds the seat `primary/NAME`, and says that it is the primary. A hint. */
+  /** The server whose guard holds the seat `primary/NAME` and says that its server is the primary. This is only a hint. */
   readonly holder: { readonly server: string; readonly epoch: number } | undefined;
   readonly order: Order | undefined;
 }
@@ -78,17 +78,17 @@ export type FailoverState =
 export interface Acting {
   readonly at: "acting";
   readonly record: FailoverRecord;
-  /** When this term came to this step. */
+  /** The time at which this term came to this step. */
   readonly sinceMs: number;
-  /** The number of the last effect that is answered; an answer with another number is of the past. */
+  /** The number of the last effect that expects an answer. An answer with another number belongs to the past. */
   readonly errand: number;
-  /** When to try again, or to give up; Infinity: only when something happens. */
+  /** The time at which to try again, or to give up. With Infinity, nothing is done until something happens. */
   readonly wakeMs: number;
-  /** What was told last: the same is not told twice in a row. */
+  /** The last news: the same news is not reported twice in a row. */
   readonly told: string;
-  /** How many shots of this term at the machine that is being fenced have not led to a verified off. */
+  /** How many shots of this term at the machine that is being fenced have not led to a verified power-off. */
   readonly vain: number;
-  /** What this term has heard of its last shot, until it stands in the record. */
+  /** The outcome of the last shot of this term, until it is written to the record. */
   readonly heard: FenceReport | undefined;
 }
 
@@ -105,19 +105,19 @@ export type FailoverInput =
   | { readonly type: "tick" };
 
 export type FailoverEffect =
-  /** Read what stands; answer with `read` or `unanswered`. */
+  /** Read the stored record; answer with `read` or `unanswered`. */
   | { readonly type: "read" }
-  /** Write it over what stands; answer with `written` or `unanswered`. An answer of a lost term is `leave`. */
+  /** Write this record over the stored one; answer with `written` or `unanswered`. An answer of a lost term is `leave`. */
   | { readonly type: "write"; readonly record: FailoverRecord }
   /** Stand for the seat `primary/NAME` until it is granted; answer with `seat-taken`. */
   | { readonly type: "take-seat"; readonly errand: number }
-  /** Release it, or stop standing for it. */
+  /** Release the seat, or stop standing for it. */
   | { readonly type: "give-seat" }
-  /** Power the machine of `server` off and verify it; answer with `fenced`. Before each start of an agent the host asks `mayShoot` (shots.ts) with a record that it has just read, then the term by the clock. */
+  /** Power the machine of `server` off and verify it; answer with `fenced`. Before each start of an agent, the host asks `mayShoot` (shots.ts) with a record that it has just read, and then asks the term by the clock. */
   | { readonly type: "fence"; readonly server: string; readonly errand: number }
   /** Ask every server now; answer with `surveyed`. */
   | { readonly type: "survey"; readonly errand: number }
-  /** Without guards only. What came of it is seen. */
+  /** Promote the server; only without guards. The result is seen later, as a sight. */
   | { readonly type: "promote"; readonly server: string }
   | { readonly type: "hand-over"; readonly from: string; readonly to: string }
   | { readonly type: "follow"; readonly server: string; readonly primary: string }
@@ -125,7 +125,7 @@ export type FailoverEffect =
   | { readonly type: "resign" }
   | { readonly type: "tell"; readonly news: FailoverNews };
 
-/** What happens, for those who watch. */
+/** The news for people who watch. */
 export type FailoverNews =
   | { readonly is: "objectively-down"; readonly server: string; readonly votes: readonly string[] }
   | { readonly is: "step"; readonly epoch: number; readonly step: Step }
@@ -140,11 +140,11 @@ export type FailoverNews =
     }
   | { readonly is: "would-choose"; readonly server: string | undefined; readonly why: string }
   | { readonly is: "chosen"; readonly server: string; readonly position: number; readonly why: string }
-  /** Without a fence: a server that was replaced has written on. */
+  /** This happens only without a fence: a server that was replaced has continued to write. */
   | {
       readonly is: "two-writable";
       readonly servers: readonly string[];
-      /** Bytes of the stream of writes that only this server has, at least: they are gone when it follows the primary. A server of which nobody knows is not listed. */
+      /** How many bytes of the stream of writes only this server has, at least. They are lost when it follows the primary. A server for which this is unknown is not listed. */
       readonly lost: Readonly<Record<string, number>>;
     };
 

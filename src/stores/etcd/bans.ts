@@ -3,14 +3,14 @@
 //   PREFIX.conclave/node/NODE/MACHINE/LEASE   which machine a session runs on; bound to its lease, so that it lives as long as the session
 //   PREFIX.conclave/ban/NODE/NAME             the election NAME has banned the node; without a lease
 //
-// ARGUMENT. LeaseGrant and LeaseKeepAlive take no condition, so that a banned node can open a lease and keep it alive. Nothing is granted by that: every transaction that grants
-// something to a session with a node compares, besides, that no key is below `ban/NODE/`, at the revision at which it grants. So a grant comes before the ban in etcd's
-// order of all writes, or there is none. The read that confirms a keep makes the same comparison; where it fails the keep counts as `session-lost`, and the lease runs out by
-// itself, never earlier. The lease of an opening that was refused is not revoked either: a revocation that came late could end a later try of the same opening.
+// ARGUMENT. LeaseGrant and LeaseKeepAlive take no condition, so a banned node can open a lease and keep it alive. Nothing is granted by that: every transaction that grants
+// something to a session with a node also compares that no key is below `ban/NODE/`, at the revision at which it grants. So a grant comes before the ban in etcd's
+// order of all writes, or there is none. The read that confirms a keep makes the same comparison. Where it fails, the keep counts as `session-lost`, and the lease expires by
+// itself, never earlier. The lease of a refused opening is not revoked either: a late revocation could end a later try of the same opening.
 //
-// THE END OF A NODE'S SESSIONS (lease/ban-rule.ts, rule 6). LeaseRevoke takes no condition either. So one transaction compares seat, memo and ban, and reads in the same step which leases speak for the
-// node. A lease that it finds was recorded when no ban stood, because `recordNode` compares that; so it was recorded before the ban, and its process is gone. Which leases are ended
-// is decided in that step; a revocation is by the id of the lease, which no other lease ever has, and so it is right however late it arrives. Two machines never have keys below one
+// THE END OF A NODE'S SESSIONS (after its machine was verified to be off; lease/ban-rule.ts, rule 6). LeaseRevoke takes no condition either. So one transaction compares seat, memo and ban, and reads in the same step the
+// leases that speak for the node. Each of these leases was recorded when no ban was in force, because `recordNode` compares that. So it was recorded before the ban, and its process is gone. The leases to end
+// are decided in that step. A revocation names the id of the lease, which no other lease ever has, so it is right however late it arrives. Two machines never have keys below one
 // node at the same revision, because `recordNode` compares that too.
 import type { Link } from "../../clients/etcd/link.ts";
 import { type Compare, type KeyValue, type Operation, rangeEndOf } from "../../clients/etcd/messages.ts";
@@ -18,7 +18,7 @@ import { bannedNode, twinNode } from "../../lease/ban-rule.ts";
 import type { BanChange, Name, NodeIdentity, Refused, Session } from "../contract.ts";
 import { ROOT, sessionOfLease } from "./entry.ts";
 
-/** A session of a banned node has asked for something: it is answered `session-lost`. */
+/** A session of a banned node has asked for something. The answer is `session-lost`. */
 export class Banned extends Error {}
 
 function banRoot(prefix: string, node: string): Buffer {
@@ -33,7 +33,7 @@ function machineRoot(prefix: string, { name, machine }: NodeIdentity): string {
   return `${nodeRoot(prefix, name)}${encodeURIComponent(machine)}/`;
 }
 
-/** What every transaction compares that grants something to a session. Empty for a session without a node. */
+/** The comparisons of every transaction that grants something to a session. Empty for a session without a node. */
 export function noBan(prefix: string, { node }: Pick<Session, "node">): readonly Compare[] {
   if (node === undefined) return [];
   const key = banRoot(prefix, node);
@@ -44,12 +44,12 @@ function banKey(prefix: string, name: Name, node: string): Buffer {
   return Buffer.concat([banRoot(prefix, node), Buffer.from(encodeURIComponent(name))]);
 }
 
-/** What a transaction compares that ends sessions: this election's ban stands. A key that is not there has no value, not even an empty one. */
+/** The comparison of a transaction that ends sessions: the ban of this election is in force. A key that is not there has no value, not even an empty one. */
 export function banStands(prefix: string, name: Name, ban: BanChange | undefined): readonly Compare[] {
   return ban?.endsSessions === true ? [{ key: banKey(prefix, name, ban.node), value: Buffer.alloc(0) }] : [];
 }
 
-/** With `banStands`: the ban, and the leases that speak for the node. */
+/** The reads that go with `banStands`: the ban, and the leases that speak for the node. */
 export function readTarget(prefix: string, name: Name, ban: BanChange | undefined): readonly Operation[] {
   if (ban?.endsSessions !== true) return [];
   const root = Buffer.from(nodeRoot(prefix, ban.node));
@@ -69,7 +69,7 @@ export function readBan(prefix: string, node: string): Operation {
   return { range: { key, rangeEnd: rangeEndOf(key), keysOnly: true } };
 }
 
-/** Throws if a ban stands: after a comparison has failed that may have failed for another reason. */
+/** Throws if a ban is in force. It is called after a comparison has failed that may have failed for another reason. */
 export async function throwIfBanned(
   link: Link,
   prefix: string,
@@ -88,12 +88,12 @@ export function banEffect(prefix: string, name: Name, ban: BanChange | undefined
   return [ban.stands ? { put: { key, value: Buffer.alloc(0) } } : { delete: { key } }];
 }
 
-/** The key that stays with the lease, and is no entry of a line. */
+/** The key that lives as long as the lease, and is no entry of a line. */
 export function nodeKey(prefix: string, node: NodeIdentity, lease: bigint): Buffer {
   return Buffer.from(`${machineRoot(prefix, node)}${sessionOfLease(lease)}`);
 }
 
-/** Records that this lease speaks for the node: in one step with looking whether it may. */
+/** Records that this lease speaks for the node, and checks in the same step whether it may. */
 export async function recordNode(
   link: Link,
   prefix: string,
@@ -125,7 +125,7 @@ export function readNodes(prefix: string): Operation {
   return { range: { key, rangeEnd: rangeEndOf(key), keysOnly: true } };
 }
 
-/** Of a name that a lease carries: one of a node, and no entry. */
+/** True if a key that is bound to a lease is the key of a node, and no entry. */
 export function isNodeKey(prefix: string, key: Buffer): boolean {
   return key.toString("latin1").startsWith(`${prefix}${ROOT}/node/`);
 }

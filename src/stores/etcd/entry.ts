@@ -1,9 +1,9 @@
-// An entry in the line: one key a candidate and name, laid out as Go's `concurrency.Election` and `Mutex` lay it out, so that `etcdctl elect`, `etcdctl lock`
-// and every Go program stand in the same line. Key: NAME/ and the lease in hexadecimal. Bound to the lease. Its place, and its token, is its create revision.
-// Only the value is ours: JSON with the candidate, the bid, the ttl and what the leader announces. Whatever else stands there is another's entry.
+// An entry in the line: one key for each candidate and name, laid out as in Go's `concurrency.Election` and `Mutex`, so that `etcdctl elect`, `etcdctl lock`
+// and every Go program stand in the same line. The key is NAME/ and the lease in hexadecimal, and it is bound to the lease. Its create revision is its place and its token.
+// Only the value is ours: JSON with the candidate, the bid, the ttl and the value that the leader announces. An entry with any other value belongs to another program.
 //
-// A key with a further / in it belongs to an election of a longer name ("a" and "a/b" share a prefix), and is none of this line. A key right below NAME/
-// that is bound to no lease never goes away by itself: that is somebody's data, not an entry.
+// A key with a further / in it belongs to an election of a longer name ("a" and "a/b" share a prefix), and is not in this line. A key right below NAME/
+// that is bound to no lease never goes away by itself: it is somebody's data, not an entry.
 import { ConclaveError } from "../../base/errors.ts";
 import { Refusal } from "../../base/refusal.ts";
 import { show } from "../../base/show.ts";
@@ -15,7 +15,7 @@ import { asBid, asVersion, type Bid, type Hold, type Holder, type Name, type Ver
 
 export interface Line {
   readonly name: Name;
-  /** NAME/, with the store's prefix before it. */
+  /** NAME/, after the store's prefix. */
   readonly start: Buffer;
   readonly end: Buffer;
 }
@@ -33,7 +33,7 @@ export function keyTextOf(prefix: string, name: Name, session: string): string {
   return `${startOf(prefix, name)}${session}`;
 }
 
-/** What is kept beside the lines lies below it: no name may have it as a part. */
+/** Everything that is kept beside the lines lies below this: no name may have it as a part. */
 export const ROOT = ".conclave";
 
 function startOf(prefix: string, name: Name): string {
@@ -48,13 +48,13 @@ function reservedName(name: Name): Refusal {
   return new Refusal("STORE_UNSUPPORTED", message);
 }
 
-/** The same nonce is the same lease. 63 bits: etcd's are positive. */
+/** The same nonce gives the same lease. The id has 63 bits, because etcd's are positive. */
 export function leaseOfNonce(nonce: string): bigint {
   const id = sha256(nonce).digest().readBigUInt64BE() & 0x7fff_ffff_ffff_ffffn;
   return id === 0n ? 1n : id;
 }
 
-/** As Go writes it: lower case, no leading zeros. */
+/** Writes the id as Go does: lower case, no leading zeros. */
 export function sessionOfLease(lease: bigint): string {
   return lease.toString(16);
 }
@@ -70,7 +70,7 @@ export function kindOf(line: Line, { key, lease }: KeyValue): Kind {
   return lease === 0n ? "data" : "entry";
 }
 
-/** What a key of any line is an entry of, or undefined if it has not the form of one. */
+/** The name of the election to which a key of any line belongs, or undefined if the key does not have the form of an entry. */
 export function nameOfKey(prefix: string, key: Buffer): Name | undefined {
   const text = key.toString("utf8");
   const slash = text.lastIndexOf("/");
@@ -88,7 +88,7 @@ export function writeRecord({ candidate, bid, ttlMs, value }: Record): Buffer {
   return Buffer.from(JSON.stringify({ id: candidate, bid, ttlMs, value }));
 }
 
-/** undefined: not one of ours. */
+/** Returns undefined if the record is not one of ours. */
 export function readRecord(value: Buffer): Record | undefined {
   if (value[0] !== 0x7b) return undefined;
   try {
@@ -101,7 +101,7 @@ export function readRecord(value: Buffer): Record | undefined {
   }
 }
 
-/** Of the first in the queue. A Go candidate is known by what it wrote, and one of `etcdctl lock`, which writes nothing, by its lease. */
+/** The holder is the first in the queue. A Go candidate is known by what it wrote. A candidate of `etcdctl lock`, which writes nothing, is known by its lease. */
 export function holderOf(line: Line, entry: KeyValue, domain: string): Holder {
   const record = readRecord(entry.value);
   const token = entry.createRevision;
@@ -115,7 +115,7 @@ export function holdOf(name: Name, bid: Bid, entryRevision: bigint, domain: stri
   return { name, bid, token: { domain, value: entryRevision, bid } };
 }
 
-/** Revisions of the whole store only grow, so neither an entry nor an absence has the same twice. */
+/** Revisions of the whole store only grow, so no two entries and no two absences have the same version. */
 export function versionOf(first: KeyValue | undefined, revision: bigint): Version {
   return asVersion(first === undefined ? `gone@${revision}` : `${first.createRevision}`);
 }

@@ -1,7 +1,7 @@
-// One handle on an etcd cluster: the six methods of the contract, each over one connection. Opens at the first call, and again whenever it has to.
+// One handle on an etcd cluster: the six methods of the contract, each over one connection. It opens at the first call, and again whenever it has to.
 //
-// What is remembered between calls: the connection, and which nonces have been granted a lease here. etcd would grant the same lease again after it has run
-// out; for a nonce that was answered once, it is only looked for. A nonce is used by one candidate of one process, so this handle has seen its answer.
+// Two things are remembered between calls: the connection, and which nonces have been granted a lease here. etcd would grant the same lease again after it has
+// expired. So for a nonce that was answered once, the lease is only looked for. A nonce is used by one candidate of one process, so this handle has seen its answer.
 import { setMaxListeners } from "node:events";
 import { unknown } from "../../base/outcome.ts";
 import { Recent } from "../../base/recent.ts";
@@ -50,12 +50,12 @@ import { outcomeOf } from "./refusals.ts";
 import { standSentries } from "./sentry.ts";
 import { joinAll, leaveAll } from "./stand.ts";
 
-/** More sessions than one process opens while the answer to an opening can still matter. */
+/** One process opens fewer sessions than this while the answer to an opening can still matter. */
 const NONCES_REMEMBERED = 1000;
 
 export class EtcdStore implements FencedStore, KeepsMemos, ListsNames, ShowsNext, ShowsNodeless, Reopenable {
   readonly url: string;
-  /** Of any version that is supported; what the one at hand promises comes with an opened session. */
+  /** The guarantee of any supported version. The promises of the version that was met come with an opened session. */
   readonly guarantee: Guarantee<"fenced"> = anyVersion();
   readonly #client: EtcdClient;
   readonly #prefix: string;
@@ -167,7 +167,7 @@ export class EtcdStore implements FencedStore, KeepsMemos, ListsNames, ShowsNext
     this.#client.close();
   }
 
-  /** A missing right names all keys that memos of this name need, so that one change of the role is enough. */
+  /** The error about a missing right names all keys that memos of this name need, so that one change of the role is enough. */
   #withMemos<A>(
     call: Call,
     name: Name,
@@ -183,7 +183,7 @@ export class EtcdStore implements FencedStore, KeepsMemos, ListsNames, ShowsNext
     alone?: string,
   ): Promise<A | Refused | Unknown> {
     if (signal.aborted) return unknown(signal.reason);
-    // Every request of a batch listens; Node would take many listeners for a leak.
+    // Every request of a batch adds a listener, and Node would take many listeners for a leak.
     setMaxListeners(0, signal);
     try {
       return await ask(await this.#client.link(signal), signal);

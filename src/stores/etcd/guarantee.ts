@@ -1,10 +1,10 @@
-// What `etcd:` promises, as data: for any version that is supported, since none is known before a member was met; and what the version at hand adds to that,
-// which is told with every opened session.
+// The promises of `etcd:`, as data. They hold for any supported version, since no version is known before a member was met. The version that was met may add to them,
+// and this is told with every opened session.
 //
-// Before 3.4.31 and 3.5.13 an old leader whose disk had stalled could revoke leases that had just been renewed elsewhere (etcd#15247): a term may end before
-// its deadline. Nothing a client does prevents that; its own key is watched, so the holder learns of it within moments, and the token orders the two.
-// Two other mistakes of older versions, a renewal answered by a leader that had been replaced (before 3.4.34, 3.5.16) or of a lease that was gone
-// (before 3.4.38, 3.5.23), cost nothing here: a keep counts only if a read through the same member confirms it (keep.ts).
+// Before 3.4.31 and 3.5.13, an old leader whose disk had stalled could revoke leases that had just been renewed elsewhere (etcd#15247): a term may end before
+// its deadline. A client cannot prevent that. But its own key is watched, so the holder learns of it within moments, and the token orders the two.
+// Two other mistakes of older versions do no harm here: a renewal answered by a leader that had been replaced (before 3.4.34, 3.5.16), and a renewal of a lease that was gone
+// (before 3.4.38, 3.5.23). A keep counts only if a read through the same member confirms it (keep.ts).
 import { MEMOS } from "../memos.ts";
 import { atLeast } from "../../clients/etcd/version.ts";
 import type { Guarantee } from "../../lease/guarantee.ts";
@@ -12,7 +12,7 @@ import type { Met } from "../contract.ts";
 import { READS_PER_TXN } from "./keep.ts";
 
 export const TTL_STEP_MS = 1000;
-/** etcd raises a shorter one to one and a half election timeouts, in whole seconds: 2 with its defaults. */
+/** etcd raises a shorter ttl to one and a half election timeouts, in whole seconds: 2 with its defaults. */
 const TTL_MIN_MS = 2000;
 const TTL_MAX_MS = 86_400_000;
 
@@ -23,14 +23,14 @@ function revokesEarly(version: string): boolean {
   return !(atLeast(version, "3.5.13") || (atLeast(version, "3.4.31") && !atLeast(version, "3.5.0-0")));
 }
 
-/** By the oldest version of a member that was met so far; an older one may still be met, and is told with the next session. */
+/** The oldest version of a member that was met so far decides. An older one may still be met, and is told with the next session. */
 export function metAt(version: string | undefined): Met | undefined {
   return version === undefined
     ? undefined
     : { server: `etcd ${version}`, earlyEnds: revokesEarly(version) ? [EARLY_REVOKE] : [] };
 }
 
-/** Of every version from 3.4 on. */
+/** The guarantee of every version from 3.4 on. */
 export function anyVersion(): Guarantee<"fenced"> {
   return {
     store: "etcd",

@@ -1,14 +1,14 @@
-// The session at etcd: a lease. Opened by its nonce, kept alive, and confirmed.
+// The session at etcd is a lease. It is opened by its nonce, kept alive, and confirmed.
 //
-// LAW 6, proof. LeaseKeepAlive is answered from the memory of the member that thinks it leads etcd; older versions do not check whether that is still so. So a
-//   keep here is two requests through one member: the renewal, then a linearizable read. It counts only if both carry the same member and raft term.
+// LAW 6, proof: only an answered renewal that proves something extends a term. LeaseKeepAlive is answered from the memory of the member that believes that it leads etcd; older versions do not check whether that is
+//   still so. So a keep here is two requests through one member: the renewal, then a linearizable read. It counts only if both carry the same member and raft term.
 //   Argument: the member was in term T from before the renewal (etcd fills that header first) until after the read, so the renewal went to the leader of T. The read
 //   was confirmed by a majority in term T, after the renewal: any leader of a later term was elected after that, and gives every lease its full ttl again.
 //   So the judge, whichever member it is, counts from an instant no earlier than the send.
-// The read is no extra: it is the look at all holds that a keep owes anyway. LeaseTimeToLive beside it shows what else the lease carries, where that is wished.
-// A session on which nothing hangs is kept by LeaseKeepAlive alone, as Go's client does it. That proves nothing, and the answer says so. Its witness is the member and
-// the raft term that answered it: a later read through the same member and in the same term confirms it as the read of a keep does. The argument above does not ask
-// how much time lies between the two.
+// The read costs nothing extra: it is the look at all holds that a keep needs anyway. LeaseTimeToLive beside it shows what else the lease carries, where that is wanted.
+// A session without any holds is kept by LeaseKeepAlive alone, as in Go's client. That proves nothing, and the answer says so. Its witness is the member and
+// the raft term that answered it: a later read through the same member and in the same term confirms it as the read of a keep does. The argument above does not depend
+// on how much time lies between the two.
 import { EtcdError, isLeaseNotFound, isPermissionDenied } from "../../clients/etcd/errors.ts";
 import type { Link } from "../../clients/etcd/link.ts";
 import type { Header, KeyValue, Operation } from "../../clients/etcd/messages.ts";
@@ -17,10 +17,10 @@ import { Banned, isNodeKey, noBan, recordNode, throwIfBanned } from "./bans.ts";
 import { keyOf, keyTextOf, leaseOfNonce, leaseOfSession, nameOfKey, readRecord, sessionOfLease } from "./entry.ts";
 import { inTurns, piecesOf } from "../turns.ts";
 
-/** So many comparisons or operations etcd takes in a transaction, if nobody has set another limit. */
+/** etcd takes at most this many comparisons or operations in a transaction, unless another limit was set. */
 export const READS_PER_TXN = 128;
 
-/** `wasGranted`: this nonce was answered before, so that its lease is over if it is not there. */
+/** `wasGranted`: this nonce was answered before, so its lease is over if it is not there. */
 export async function openLease(
   link: Link,
   prefix: string,
@@ -83,7 +83,7 @@ export async function keepLease(
   return wish.proof === false ? { ...kept, strays, ...unproven } : { ...kept, lost, strays };
 }
 
-/** The read that confirms a renewal also shows a ban. The lease was renewed all the same, and runs out by itself. */
+/** The read that confirms a renewal also shows a ban. The lease was renewed all the same, and expires by itself. */
 async function orBanned(lost: Promise<readonly Hold[]>): Promise<readonly Hold[] | "session-lost"> {
   try {
     return await lost;
@@ -93,12 +93,12 @@ async function orBanned(lost: Promise<readonly Hold[]>): Promise<readonly Hold[]
   }
 }
 
-/** Of a renewal, and of the linearizable read that confirms it: the two are equal if one member answered both in one raft term of one cluster. */
+/** The witness of a renewal, or of the linearizable read that confirms it. The two are equal if one member answered both in one raft term of one cluster. */
 export function witnessOf({ clusterId, memberId, raftTerm }: Header): string {
   return `${clusterId.toString(16)}/${memberId.toString(16)}/${raftTerm}`;
 }
 
-/** What else the lease carries. Looking for it shows also that the lease is there: before 3.4.38 and 3.5.23 one that is gone may be answered as renewed. */
+/** Finds what else the lease carries. This also shows that the lease is there: before 3.4.38 and 3.5.23, etcd may answer that a lease is renewed although it is gone. */
 async function findStrays(
   link: Link,
   prefix: string,
@@ -113,7 +113,7 @@ async function findStrays(
   return unknown.length === 0 ? [] : await readStrays(link, prefix, unknown, signal);
 }
 
-/** Which of the holds are gone, as it was read after the renewal whose header is given; throws if that renewal is not confirmed by it. */
+/** Returns the holds that are gone, as they were read after the renewal whose header is given. Throws if the read does not confirm that renewal. */
 async function readConfirmed(
   link: Link,
   prefix: string,
@@ -126,7 +126,7 @@ async function readConfirmed(
     holds.length === 0
       ? [{ header: await readNothing(link, prefix, session, signal), lost: [] }]
       : await inTurns(piecesOf(holds, READS_PER_TXN), (some) => findLost(link, prefix, session, some, signal));
-  // Of one member, whose term only grows: all were read in the renewal's term if none was read in a later one.
+  // All reads are of one member, whose term only grows. So all were read in the renewal's term if none was read in a later one.
   if (read.some(({ header }) => header.memberId !== renewal.memberId || header.raftTerm !== renewal.raftTerm))
     throw new EtcdError(
       "other",
@@ -142,8 +142,8 @@ interface Found {
 }
 
 /**
- * The token is the create revision, so one transaction that compares them all says whether any is gone, and nothing travels back. Only then they are read. It must
- * contain a read all the same: etcd answers a transaction without any from the member's own memory, without asking the others, and that confirms nothing.
+ * The token is the create revision, so one transaction that compares them all says whether any is gone, and returns no keys. They are read only if one is gone. The transaction must
+ * contain a read all the same: etcd answers a transaction without any read from the member's own memory, without asking the others, and that confirms nothing.
  */
 async function findLost(
   link: Link,
@@ -167,7 +167,7 @@ async function findLost(
   return { header, lost: holds.filter((hold, index) => !isSame(entries[index], hold)) };
 }
 
-/** Not by the bid alone: a claim that is applied twice, the second time after a deletion, makes another entry with another token. */
+/** The bid alone is not enough: a claim that is applied twice, the second time after a deletion, makes another entry with another token. */
 function isSame(entry: KeyValue | undefined, hold: Hold): boolean {
   if (entry === undefined) return false;
   return hold.token === undefined
@@ -175,7 +175,7 @@ function isSame(entry: KeyValue | undefined, hold: Hold): boolean {
     : entry.createRevision === hold.token.value;
 }
 
-/** What stands at keys that one transaction can read. */
+/** Reads keys, at most as many as one transaction can read. */
 async function readKeys(
   link: Link,
   keys: readonly (Buffer | string)[],
@@ -186,12 +186,12 @@ async function readKeys(
   return { header, entries: responses.map(({ kvs }) => kvs[0]) };
 }
 
-/** A key that is nobody's. */
+/** A key that belongs to nobody. */
 function prefixKey(prefix: string): Buffer {
   return Buffer.from(`${prefix}conclave`);
 }
 
-/** A session without holds is confirmed by a read of nothing. Rights are checked after the read was confirmed, so that a refusal confirms it too. */
+/** A session without holds is confirmed by a read of nothing. Rights are checked after the read was confirmed, so a refusal confirms it too. */
 async function readNothing(link: Link, prefix: string, session: Session, signal: AbortSignal): Promise<Header> {
   try {
     await throwIfBanned(link, prefix, session, signal);
@@ -202,7 +202,7 @@ async function readNothing(link: Link, prefix: string, session: Session, signal:
   }
 }
 
-/** Keys of this lease that were not sent along, as far as they are entries of ours. */
+/** Reads the keys of this lease that were not sent along, as far as they are entries of ours. */
 async function readStrays(
   link: Link,
   prefix: string,
@@ -219,7 +219,7 @@ async function readStrays(
     });
 }
 
-/** Ends the lease and everything bound to it. One that is gone is ended. */
+/** Ends the lease and everything bound to it. A lease that is already gone counts as ended. */
 export async function endLease(link: Link, session: Pick<Session, "id">, signal: AbortSignal): Promise<void> {
   try {
     await link.revokeLease(leaseOfSession(session.id), signal);

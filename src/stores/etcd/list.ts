@@ -1,18 +1,18 @@
-// The elections below a prefix: of every key that has the form of an entry, the name. Go's are among them. What somebody else keeps there is none: an entry ends
+// Lists the elections below a prefix: the name of every key that has the form of an entry. Those of Go are among them. Other data there is not listed: an entry ends
 // in the number of the lease that it is bound to. Where nobody stands nothing is left, so an election that had a leader before is not listed.
 import type { Link } from "../../clients/etcd/link.ts";
 import { rangeEndOf } from "../../clients/etcd/messages.ts";
 import type { ListedNames, Name } from "../contract.ts";
 import { nameOfKey, sessionOfLease } from "./entry.ts";
 
-/** Keys a request. */
+/** The number of keys in one request. */
 const PAGE = 1000;
 const ZERO = Buffer.from([0]);
 
 export async function listNames(link: Link, prefix: string, most: number, signal: AbortSignal): Promise<ListedNames> {
   const names = new Set<Name>();
   const start = prefix === "" ? ZERO : Buffer.from(prefix);
-  const rangeEnd = prefix === "" ? ZERO : rangeEndOf(start); // zero as the end: all keys
+  const rangeEnd = prefix === "" ? ZERO : rangeEndOf(start); // zero as the end means all keys
   for (let key = start; ;) {
     const { kvs, more } = await link.range({ key, rangeEnd, limit: PAGE, keysOnly: true }, signal);
     for (const { key, lease } of kvs) {
@@ -23,7 +23,7 @@ export async function listNames(link: Link, prefix: string, most: number, signal
     const last = kvs.at(-1);
     const isWhole = !more || last === undefined;
     if (isWhole || names.size > most) return listed(names, most, isWhole);
-    key = Buffer.concat([last.key, ZERO]); // the next key that can be
+    key = Buffer.concat([last.key, ZERO]); // the next possible key
   }
 }
 

@@ -1,5 +1,5 @@
-// What stands at names: the first entry of each line, and where one's own is. One transaction of reads for all of them; more only for a line in which
-// others are before me, or in whose keys something else is mixed.
+// Looks at names: the first entry of each line, and the place of one's own. One transaction of reads serves all of them. More are needed only for a line in which
+// others are before me, or whose keys are mixed with other data.
 import type { Link } from "../../clients/etcd/link.ts";
 import type { KeyValue, Operation, RangeResponse } from "../../clients/etcd/messages.ts";
 import type { Name, Question, Seat, ShownNext, ShownNodeless, Token } from "../contract.ts";
@@ -8,7 +8,7 @@ import { domainOf, holderOf, keyOf, kindOf, type Line, lineOf, readRecord, versi
 import { entriesBefore, firstOfLine } from "./stand.ts";
 import { inTurns, piecesOf } from "../turns.ts";
 
-/** Two reads each; etcd takes at most 128 operations in a transaction. */
+/** Each question takes two reads; etcd takes at most 128 operations in a transaction. */
 const QUESTIONS_PER_TXN = 60;
 
 export async function lookAt(
@@ -68,7 +68,7 @@ function countEntries(line: Line, before: readonly KeyValue[] | undefined): numb
   return before?.filter((kv) => kindOf(line, kv) === "entry").length;
 }
 
-/** `ahead` undefined: the entry has gone meanwhile. */
+/** If `ahead` is undefined, the entry has gone meanwhile. */
 function placeOf(mine: KeyValue | undefined, ahead: number | undefined): Seat["place"] {
   return mine === undefined || ahead === undefined ? { present: false, ahead: 0 } : { present: true, ahead };
 }
@@ -86,7 +86,7 @@ function seatOf(
   return { name, version, state: "held", holder, ttlMs: readRecord(first.value)?.ttlMs, place };
 }
 
-/** `shown` is the oldest key below the name. Only if that is no entry, the whole line is read. */
+/** `shown` is the oldest key below the name. The whole line is read only if that key is no entry. */
 export async function firstEntry(
   link: Link,
   line: Line,
@@ -99,10 +99,10 @@ export async function firstEntry(
   return entry && (await link.range({ key: entry.key }, signal)).kvs[0];
 }
 
-/** The first few of a line are enough, unless keys of longer names are mixed in: then all of it is read. */
+/** The first few entries of a line are enough, unless keys of longer names are mixed in: then all of it is read. */
 const FIRST_FEW = 16;
 
-/** Who stands behind the entry that was made at revision `token.value`, if that is the first. One linearizable read. */
+/** Shows the candidate behind the entry that was made at revision `token.value`, if that entry is the first. This takes one linearizable read. */
 export async function showNext(
   link: Link,
   prefix: string,
@@ -123,7 +123,7 @@ export async function showNext(
 }
 
 /**
- * The entries of the line whose lease has no node's key. In one transaction: a session records its node before it makes an entry, and both keys go with the lease, so that at every revision an entry of a session with a
+ * The entries of the line whose lease has no node's key, read in one transaction. A session records its node before it makes an entry, and both keys go with the lease. So at every revision, an entry of a session with a
  * node has that key beside it.
  */
 export async function showNodeless(

@@ -1,14 +1,14 @@
-// Memos in etcd: one key each, without a lease, under a root of their own. Never below an election's NAME/: `etcdctl elect` and Go's candidates take every key there
+// Memos in etcd: one key each, without a lease, under a root of their own. They are never below an election's NAME/: `etcdctl elect` and Go's candidates take every key there
 // for a candidate, and a key without a lease would make them wait for ever.
 //
 //   PREFIX.conclave/memo/NAME/KEY     the memo, as JSON; NAME and KEY with % escapes, so that neither has a further /
 //   PREFIX.conclave/memo-keys/NAME    written with each new key: its version is their number
 //
-// No election may have a name with `.conclave` as one of its parts (entry.ts), so that no line has these keys in it.
+// No election may have a name with `.conclave` as one of its parts (entry.ts), so no line has these keys in it.
 //
-// ARGUMENT: one transaction compares the create revision of the term's own entry, which is its token, with etcd's order of all writes. If the entry is gone, because it was
-// given back, deleted, or its lease ran out, the transaction writes nothing; an entry that is made anew has another revision. An entry that was granted is the first, and
-// stays the first while it is there. The mod revision of the memo tells it from every other write of that key: revisions of the store only grow.
+// ARGUMENT: one transaction, at its place in etcd's order of all writes, compares the create revision of the term's own entry, which is its token. If the entry is gone, because it was
+// given back or deleted, or because its lease expired, the transaction writes nothing. An entry that is made anew has another revision. An entry that was granted is the first, and
+// stays the first while it is there. The mod revision of the memo tells it from every other write of that key, because revisions of the store only grow.
 import type { Link } from "../../clients/etcd/link.ts";
 import { type Compare, type KeyValue, type Operation, rangeEndOf } from "../../clients/etcd/messages.ts";
 import type { Refused } from "../../base/outcome.ts";
@@ -71,11 +71,11 @@ export async function writeMemo(
   const [isStanding, sessions] = target.map((_, index) => responses[index]?.kvs ?? []);
   const [shown, memo, ownBan] = responses.slice(target.length).map(({ kvs }) => kvs);
   const end = async (written: MemoWritten): Promise<MemoWritten> => {
-    // A first try may have been answered for the transaction and not for the leases: each try ends all that it finds.
+    // In a first try, the transaction may have been answered but not the revocations. So each try ends all leases that it finds.
     try {
       for (const id of sessionsOfKeys(sessions ?? [])) await endLease(link, { id }, signal);
     } catch (error) {
-      // The memo is written by now: what etcd says of a revocation must not count as said of the memo. The outcome is unknown, and it is sent again.
+      // The memo is written by now, so an error about a revocation must not count as an error about the memo. The outcome is unknown, and the write is sent again.
       throw new Error("the memo is written, and not every lease is revoked", { cause: error });
     }
     return written;
@@ -88,7 +88,7 @@ export async function writeMemo(
   return answer.kind === "written" ? await end(answer) : answer;
 }
 
-/** The seat is this term's: then something else stands there, or this very write, or the name has no room. */
+/** The seat belongs to this term. So another memo stands there, or this very write, or the name has no room. */
 function notWritten({ hold, key, value, n, over }: MemoWrite, stands: KeyValue | undefined): MemoWritten {
   if (stands === undefined)
     return over === undefined ? tooMany("etcd", hold.name, MEMOS) : { kind: "conflict", memo: undefined };

@@ -1,4 +1,4 @@
-// What went wrong at etcd, as an outcome of the contract: what, why, what next. Whatever is not certain is unknown.
+// Turns an error of etcd into an outcome of the contract: what happened, why, and what to do next. An outcome that is not certain is unknown.
 import { EtcdError, type EtcdProblem } from "../../clients/etcd/errors.ts";
 import { deniedReason } from "../../clients/etcd/reasons.ts";
 import { Refusal } from "../../base/refusal.ts";
@@ -28,7 +28,7 @@ const SENTENCES: Readonly<Record<EtcdProblem, Sentence>> = {
   other: ["STORE_UNREACHABLE", true, "It is tried again."],
 };
 
-/** `keys` and `alone`: what was asked for, as `deniedReason` has it. */
+/** `keys` and `alone` name the keys that were asked for, as in `deniedReason`. */
 export function outcomeOf(error: unknown, keys: string, alone?: string): Refused | Unknown {
   if (error instanceof Refusal) return error.refused;
   if (!(error instanceof EtcdError) || error.outcome === "unknown") return unknown(error);
@@ -40,7 +40,7 @@ export function outcomeOf(error: unknown, keys: string, alone?: string): Refused
   return { kind: "refused", code, message: `etcd: ${what}`, retryable, cause: error };
 }
 
-/** Something below the name that is no entry of the line. */
+/** There is a key below the name that is no entry of the line. */
 export function foreignData(key: string): Refused {
   const message = `etcd: ${key} is bound to no lease, so it is data and no candidate's entry; Go's candidates would wait for it for ever. Nothing was overwritten. Use another name, or move that key away.`;
   return { kind: "refused", code: "STORE_FOREIGN_DATA", message, retryable: false };

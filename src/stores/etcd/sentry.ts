@@ -1,6 +1,6 @@
-// Hints for one name. A candidate in the queue watches its own entry, and the one right before it: when that goes, the next one before is looked for, and a
-// hint is given when there is none. So a leader that leaves wakes one candidate and not all. An onlooker watches the first entry, or an empty line for
-// somebody who comes. Every watch begins right after the revision at which its key was read, so that nothing falls between the two.
+// Hints for one name. A candidate in the queue watches its own entry, and the one right before it. When the one before goes, the next one before is looked for, and a
+// hint is given when there is none. So a leader that leaves wakes one candidate and not all. An onlooker watches the first entry, or watches an empty line for
+// a new candidate. Every watch begins right after the revision at which its key was read, so no change is missed between the two.
 import type { Link } from "../../clients/etcd/link.ts";
 import type { KeyValue, Operation, RangeRequest, WatchEvent } from "../../clients/etcd/messages.ts";
 import type { Hint, Name, Question } from "../contract.ts";
@@ -13,16 +13,16 @@ import { inTurns, piecesOf } from "../turns.ts";
 export interface Post {
   readonly link: Link;
   readonly prefix: string;
-  /** For requests. */
+  /** The signal for requests. */
   readonly signal: AbortSignal;
-  /** How to end each watch. They are many: one set of them costs less than as many listeners on one signal. */
+  /** The functions that end the watches. There are many of them: one set costs less than as many listeners on one signal. */
   readonly stops: Set<() => void>;
   hint(hint: Hint): void;
-  /** The source broke. */
+  /** The source of the hints broke. */
   end(): void;
 }
 
-/** Two reads each; etcd takes at most 128 operations in a transaction. */
+/** Each question takes two reads; etcd takes at most 128 operations in a transaction. */
 const QUESTIONS_PER_TXN = 60;
 
 export async function standSentries(post: Post, questions: readonly Question[]): Promise<void> {
@@ -34,7 +34,7 @@ export async function standSentries(post: Post, questions: readonly Question[]):
   await inTurns(lookingOn, ({ name }) => watchFirst(post, lineOf(post.prefix, name)));
 }
 
-/** Calls `then` for each event of the key until the post ends or `then` says "enough". */
+/** Calls `then` for each event of the key until the post ends or `then` returns "enough". */
 function follow(
   post: Post,
   request: { readonly key: Uint8Array; readonly rangeEnd?: Uint8Array },
@@ -57,7 +57,7 @@ function follow(
   post.stops.add(stop);
 }
 
-/** A request to etcd that fails ends the watch it was made for: a caller that still wants one begins anew. */
+/** A request to etcd that fails ends the watch that it was made for: a caller that still wants a watch begins anew. */
 function again(post: Post, next: () => Promise<void>): void {
   next().catch(() => post.end());
 }
@@ -95,7 +95,7 @@ interface Standing {
   readonly domain: string;
 }
 
-/** New entries come only at the end of the queue. So the second in the queue is the first when the first one goes, and need not ask again. */
+/** New entries come only at the end of the queue. So the second in the queue becomes the first when the first one goes, and need not ask again. */
 async function watchPredecessors(post: Post, standing: readonly Standing[]): Promise<void> {
   const found = await findPredecessors(post, standing);
   standing.forEach((each, index) => {
@@ -115,7 +115,7 @@ function ownIsGone({ name }: Line, revision: bigint): Hint {
   return { name, seat: { name, version: versionOf(undefined, revision), state: "vacant" } };
 }
 
-/** Worth a claim: as far as can be seen, the entry is the first. */
+/** A hint that makes a claim worthwhile: as far as can be seen, the entry is the first. */
 function nobodyBefore({ line, own, domain }: Standing): Hint {
   const { name } = line;
   const holder = holderOf(line, own, domain);
@@ -124,10 +124,10 @@ function nobodyBefore({ line, own, domain }: Standing): Hint {
 }
 
 interface Predecessor {
-  /** At which it was read. */
+  /** The revision at which it was read. */
   readonly revision: bigint;
   readonly before: KeyValue | undefined;
-  /** Certainly nobody stands before it. */
+  /** True if certainly nobody stands before it. */
   readonly isFirst: boolean;
 }
 
@@ -160,7 +160,7 @@ function rangeBefore(line: Line, own: KeyValue): RangeRequest {
 
 // ---- a memo
 
-/** Also hints once at the beginning. */
+/** Gives one hint at the beginning too. */
 async function watchMemo(post: Post, name: Name, memo: string): Promise<void> {
   const key = memoKey(post.prefix, name, memo);
   const { header } = await post.link.range({ key, keysOnly: true }, post.signal);
@@ -173,7 +173,7 @@ async function watchMemo(post: Post, name: Name, memo: string): Promise<void> {
 
 // ---- looking on
 
-/** Also hints once at the beginning: something may have changed between the asker's look and now. */
+/** Gives one hint at the beginning too: something may have changed between the caller's look and now. */
 async function watchFirst(post: Post, line: Line): Promise<void> {
   const { name, start, end } = line;
   const range = { key: start, rangeEnd: end, order: "oldest first", limit: 1, keysOnly: true } as const;

@@ -1,12 +1,12 @@
-// Joining the line and leaving it. Each is one transaction conditioned on the entry's own create revision; nobody else's key is ever written.
+// Joins the line and leaves it. Each is one transaction with the entry's own create revision as its condition; a key of another client is never written.
 //
-// `granted` is etcd's word, at one revision, that my entry is there and none of the line is before it. The order is etcd's: each entry is made once, at a
-// revision of the whole store, and leaves only by release, deletion, or the end of its lease. So at any revision at most one entry is the first.
+// `granted` means that etcd says, at one revision, that my entry is there and no entry of the line is before it. The order is etcd's: each entry is made once, at a
+// revision of the whole store, and leaves only by release, by deletion, or by the end of its lease. So at any revision at most one entry is the first.
 //
-// A candidate that stands already asks by a transaction of reads alone (`readStanding`). etcd answers that at one revision, no older than anything committed before
-// it was asked (a linearizable read), so it is the same word as that of a transaction which could also write. But it waits for no disk.
-// That read is also what keep.ts wants to confirm a renewal: it was sent after the renewal was answered, and it shows an entry that hangs on the lease. So a grant
-// confirms the keep of which the claim names the witness, if the same member has answered both in the same raft term.
+// A candidate that already stands asks by a transaction of reads alone (`readStanding`). etcd answers it at one revision, no older than anything committed before
+// it was asked (a linearizable read). So its answer is worth as much as that of a transaction which could also write, but it waits for no disk.
+// That read is also the one that keep.ts needs to confirm a renewal: it was sent after the renewal was answered, and it shows an entry that is bound to the lease. So a grant
+// confirms the keep whose witness the claim names, if the same member has answered both in the same raft term.
 import { EtcdError, isLeaseNotFound } from "../../clients/etcd/errors.ts";
 import type { Link } from "../../clients/etcd/link.ts";
 import type { Compare, Header, KeyValue, Operation, TxnRequest, TxnResponse } from "../../clients/etcd/messages.ts";
@@ -28,16 +28,16 @@ import { witnessOf } from "./keep.ts";
 import { foreignData, outcomeOf } from "./refusals.ts";
 import { inTurns, piecesOf } from "../turns.ts";
 
-/** etcd takes 128 operations in a transaction, and counts those inside it too. */
+/** etcd takes 128 operations in a transaction, and also counts those inside nested transactions. */
 export const TOGETHER_MAX = 64;
-/** Counting those ahead beyond this many is of no use to anybody. */
+/** It is of no use to count more entries ahead than this. */
 const COUNT_UP_TO = 1000;
 
 export function firstOfLine({ start, end }: Line, keysOnly: boolean): Operation {
   return { range: { key: start, rangeEnd: end, order: "oldest first", limit: 1, keysOnly } };
 }
 
-/** Answers in the order of `claims`, each for itself. Those of one session go together, those that stand already by themselves. */
+/** Answers in the order of `claims`, each for itself. Claims of one session are sent together, and those that already stand are sent separately. */
 export async function joinAll(
   link: Link,
   prefix: string,
@@ -71,7 +71,7 @@ async function joinTogether(
     return joined.map((each) => (each.kind === "behind" ? (places[behind.indexOf(each)] ?? NO_ANSWER) : each));
   } catch (error) {
     if (isLeaseNotFound(error) || error instanceof Banned) return claims.map(() => ({ kind: "session-lost" }));
-    // Nothing of it was applied because of one of them: each for itself, then.
+    // Nothing was applied because of one of the claims, so each is sent alone.
     if (
       claims.length > 1 &&
       error instanceof EtcdError &&
@@ -84,14 +84,14 @@ async function joinTogether(
 
 const NO_ANSWER = unknown("no answer for this claim");
 
-/** In the line, with something before it: which place that is takes another look. */
+/** The entry is in the line, with something before it. Another look finds its place. */
 interface Behind extends OwnEntry {
   readonly kind: "behind";
   readonly hold: Hold;
   readonly confirms?: true;
 }
 
-/** Of several requests that were made as one. */
+/** The answer to several requests that were sent as one. */
 interface Together {
   readonly header: Header;
   readonly each: readonly (TxnBody | undefined)[];
@@ -106,12 +106,12 @@ function join(link: Link, prefix: string, claims: readonly Claim[], signal: Abor
   );
 }
 
-/** Claims that go together are of one session. */
+/** Claims that are sent together belong to one session. */
 function guardOf(prefix: string, [claim]: readonly Claim[]): readonly Compare[] {
   return claim === undefined ? [] : noBan(prefix, claim.session);
 }
 
-/** What a join finds that is not the first try. An entry that is gone joins anew, at the end. */
+/** The entry that a join finds if it is not the first try. A candidate whose entry is gone joins anew, at the end. */
 async function readStanding(
   link: Link,
   prefix: string,
@@ -174,7 +174,7 @@ function foreignEntry(key: Buffer): Claimed {
   return { kind: "refused", code: "STORE_FOREIGN_DATA", message, retryable: false };
 }
 
-/** A claim of a bid that stands already only changes what is announced. */
+/** A claim of a bid that already stands only changes the announced value. */
 async function announce(
   link: Link,
   own: KeyValue,
@@ -187,7 +187,7 @@ async function announce(
   return (await link.txn({ compare: [{ key, createRevision }], success, failure: [] }, signal)).succeeded;
 }
 
-/** Somebody or something is before each of these. */
+/** At least one key is before each of these. */
 async function findPlaces(
   link: Link,
   behind: readonly Behind[],
@@ -223,7 +223,7 @@ export interface OwnEntry {
   readonly revision: bigint;
 }
 
-/** For each place: what was made below its name before it, keys only; undefined if that entry is no longer there. At most TOGETHER_MAX places. */
+/** For each place: the keys that were made below its name before it, or undefined if that entry is no longer there. At most TOGETHER_MAX places. */
 export async function entriesBefore(
   link: Link,
   places: readonly OwnEntry[],
@@ -241,7 +241,7 @@ export async function entriesBefore(
       if (!succeeded) return undefined;
       const { kvs = [], more = false } = responses[0] ?? {};
       if (!more || kvs.some((kv) => kindOf(place.line, kv) !== "other election")) return kvs;
-      // Nothing but keys of longer names among the first thousand: all of them, then.
+      // The first thousand are only keys of longer names, so all keys are read.
       const whole = await link.txn(beforeRequest(place, undefined, guard), signal);
       return whole.succeeded ? whole.responses[0]?.kvs : undefined;
     }),
@@ -257,7 +257,7 @@ function beforeRequest(
   return { compare: [{ key, createRevision: revision }, ...guard], success: [{ range }], failure: [] };
 }
 
-/** Conditioned on session and bid. By the token in one request for all; where there is none, or another entry of that bid stands, by looking first. */
+/** The condition is session and bid. With the token, one request serves all. Without a token, or if another entry of that bid stands there, a look comes first. */
 export async function leaveAll(
   link: Link,
   prefix: string,
@@ -278,7 +278,7 @@ export async function leaveAll(
 interface Leaving {
   readonly key: Buffer;
   readonly bid: Bid;
-  /** None: not known yet. */
+  /** Undefined if it is not known yet. */
   readonly createRevision: bigint | undefined;
 }
 
@@ -305,7 +305,7 @@ async function finishLeaving(
 
 type TxnBody = Omit<TxnResponse, "header">;
 
-/** Transactions inside one, each with its own comparison: one request and one commit for all. */
+/** Nested transactions, each with its own comparison: one request and one commit for all. */
 async function txnTogether(
   link: Link,
   requests: readonly TxnRequest[],
@@ -323,7 +323,7 @@ async function txnTogether(
   return { header, each: responses.map(({ txn }) => txn) };
 }
 
-/** At most so many, and only those of one key together. */
+/** Makes chunks of limited size, each with items of one key only. */
 function chunksOf<T>(all: readonly T[], keyOfEach: (one: T) => string): readonly T[][] {
   const chunks: T[][] = [];
   const open = new Map<string, T[]>();

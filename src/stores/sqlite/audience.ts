@@ -1,17 +1,17 @@
-// Those who listen to a beacon (beacon.ts), and what is said over a connection, a line each:
+// The listeners of a beacon (beacon.ts), and the lines that are sent over a connection:
 //   listener → beacon   `+PID NAME`   waits for that name, in the process PID         `-NAME`   waits for it no longer
-//   beacon → listener   `COUNT`       something has changed; so many hear of it       `full MS` enough others wait for each of your names: come back then
+//   beacon → listener   `COUNT`       something has changed; so many hear of it       `full MS` enough others wait for each of your names: come back after so many milliseconds
 //
-// Only a few listen for each name, so that a change or a death wakes these and not five hundred at once; and only two of one process, because a process
-// that is killed takes all its listeners along. Those that are turned away come back one by one (vigil.ts): one of them finds a death soon if no listener
-// does, and they take the places of listeners that have left. A line that is not understood is passed over: nothing here is needed for safety.
+// Only a few listen for each name, so that a change or a death wakes these and not five hundred at once. Only two of them are of one process, because a process
+// that is killed takes all its listeners along. Listeners that are turned away come back one by one (vigil.ts): one of them finds a death soon if no listener
+// does, and they take the places of listeners that have left. A line that is not understood is ignored: nothing here is needed for safety.
 import type { Socket } from "node:net";
 import type { Name } from "../contract.ts";
 
 const LISTENERS_PER_NAME = 10;
 const OF_ONE_PROCESS = 2;
 
-/** Those that were turned away come back one after the other, so far apart; but none sooner than the second. */
+/** Listeners that were turned away come back one after the other, with this pause between them, but none comes back sooner than the second value. */
 const BACK_EVERY_MS = 20;
 const BACK_SOONEST_MS = 500;
 
@@ -27,7 +27,7 @@ interface Listener {
   readonly socket: Socket;
   readonly names: Set<Name>;
   pid: string;
-  /** Of a line that has not ended yet. */
+  /** The beginning of a line that has not ended yet. */
   begun: string;
 }
 
@@ -35,7 +35,7 @@ export class Audience {
   /** INVARIANT  a listener is in `#waitingFor` under exactly its names, and in `#listeners` while its connection is open. */
   readonly #listeners = new Set<Listener>();
   readonly #waitingFor = new Map<Name, Set<Listener>>();
-  /** How many were turned away and are not due back yet. */
+  /** How many listeners were turned away and are not due back yet. */
   #away = 0;
 
   welcome(socket: Socket): void {
@@ -74,7 +74,7 @@ export class Audience {
         this.#join(listener, name);
       }
     }
-    // Told at once: what was committed after it connected and before it was heard of here.
+    // The listener is told at once, because something may have been committed after it connected and before its line was read here.
     if (joined) listener.socket.write(listener.names.size > 0 ? `${this.#listeners.size}\n` : this.#turnAway());
   }
 

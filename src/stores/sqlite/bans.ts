@@ -1,5 +1,5 @@
-// Nodes and bans of a file (lease/ban-rule.ts). Everything here runs inside the transaction of the claim, keep, opening or memo that it judges; BEGIN IMMEDIATE has made that one the
-// only writer before it reads, so that no ban comes between a look at the bans and the grant. Sessions without a node cost nothing.
+// Nodes and bans of a file (lease/ban-rule.ts). Everything here runs inside the transaction of the claim, keep, opening or memo that it judges. BEGIN IMMEDIATE has made that transaction the
+// only writer before it reads, so no ban comes between a look at the bans and the grant. Sessions without a node cost nothing.
 import type { Connection } from "../../clients/sqlite/binding.ts";
 import { bannedNode, twinNode, unbannedNode } from "../../lease/ban-rule.ts";
 import type { BanChange, Name, Refused, Session, SessionSpec } from "../contract.ts";
@@ -17,7 +17,7 @@ export class SqliteBans {
     this.#kernel = kernel;
   }
 
-  /** Whether a session may be opened for this node; if so, that is recorded. */
+  /** Decides whether a session may be opened for this node; if so, that is recorded. */
   admit({ nonce, node }: SessionSpec, sentAtMs: number): Refused | undefined {
     if (node === undefined) return undefined;
     this.#make();
@@ -36,7 +36,7 @@ export class SqliteBans {
     return node !== undefined && this.#bansOf(node).length > 0;
   }
 
-  /** RULE 6: undefined if the sessions of the node may be ended, or if that is not asked for. */
+  /** The sessions of a node may be ended only while a ban of this election is in force (lease/ban-rule.ts, rule 6). Returns undefined if they may be ended, or if that is not asked for. */
   objection({ node, endsSessions }: BanChange, by: Name): Refused | undefined {
     return endsSessions !== true || this.#bansOf(node).includes(by) ? undefined : unbannedNode("sqlite", node);
   }

@@ -1,10 +1,10 @@
-// The socket by which a process shows that it lives: bound to a path with a random name, in a private folder. Waiters keep a connection to it (a few
-// for each name, audience.ts); the kernel closes it when the process dies, and not before. Over the same connections they hear that something has changed.
+// The socket by which a process shows that it lives. It is bound to a path with a random name, in a private folder. Waiters keep a connection to it (a few
+// for each name, audience.ts). The kernel closes the connection when the process dies, and not before. Over the same connections the waiters hear that something has changed.
 //
-// INVARIANT  a file that refuses belongs to a process that is gone: the name is unlinked before the socket is closed, so a beacon that is put out by a
-//            living process is not found any more, which proves nothing to anybody (probe.ts). A process that hands the descriptor on (`conclave run`, to
-//            its keeper and its child) is gone in this sense only when the last of them has let go: the kernel counts
-// A beacon keeps no process alive. Without one (no folder that is ours alone, a path too long) deaths are noticed when the ttl runs out.
+// INVARIANT  a socket file that refuses belongs to a process that is gone: the name is unlinked before the socket is closed, so a beacon that is put out by a
+//            living process is not found any more, which proves nothing (probe.ts). If a process hands the descriptor on (`conclave run`, to its
+//            keeper and its child), it is gone in this sense only when the last of them has closed it: the kernel counts
+// A beacon keeps no process alive. Without one (no folder that is ours alone, a path too long), deaths are noticed when the ttl expires.
 import { randomBytes } from "node:crypto";
 import { lstatSync, mkdirSync, readdirSync, unlinkSync } from "node:fs";
 import { createServer, type Server } from "node:net";
@@ -26,7 +26,7 @@ export class Beacon {
     this.socket = socket;
   }
 
-  /** For the database at `file` with this token domain. Resolves undefined where there is no place for one. */
+  /** Makes a beacon for the database at `file` with this token domain. Resolves with undefined where there is no place for one. */
   static async light(file: string, domain: string): Promise<Beacon | undefined> {
     const name = `${prefixOf(domain)}${randomBytes(8).toString("hex")}.sock`;
     for (const folder of foldersFor(file)) {
@@ -43,7 +43,7 @@ export class Beacon {
     const server = createServer((listener) => audience.welcome(listener)).unref();
     return new Promise((resolve) => {
       server.once("error", () => resolve(undefined));
-      // exclusive: in a cluster worker the primary would listen in its place, and live on when the worker is dead.
+      // `exclusive` is needed because in a cluster worker the primary would listen in its place, and would live on when the worker is dead.
       server.listen({ path: place, exclusive: true }, () => {
         const file = idOf(place);
         server.removeAllListeners("error").on("error", () => {});
@@ -52,7 +52,7 @@ export class Beacon {
     });
   }
 
-  /** Of the listening socket, to be inherited. Node has no public name for it. */
+  /** The descriptor of the listening socket, to be inherited. Node has no public name for it. */
   get descriptor(): number | undefined {
     const { _handle: handle } = this.#server as Server & { readonly _handle?: { readonly fd?: number } | null };
     return handle?.fd !== undefined && handle.fd >= 0 ? handle.fd : undefined;
@@ -63,28 +63,28 @@ export class Beacon {
     this.#audience.tell();
   }
 
-  /** Whether rivals find it under its name. They do not after somebody has removed or moved its folder. */
+  /** True if rivals find the beacon under its name. They do not after somebody has removed or moved its folder. */
   isFound(): boolean {
     return idOf(this.socket.path) === this.socket.file;
   }
 
   /**
-   * The name goes first: from then on a connection fails with ENOENT, which proves nothing. A name that is gone was removed, or moved away and may come
-   * back: then the socket goes on listening for as long as this process lives, or it would refuse under that name and be taken for a dead process.
+   * The name is removed first: from then on a connection fails with ENOENT, which proves nothing. If the name is gone already, it was removed, or moved away and may come
+   * back. Then the socket goes on listening for as long as this process lives: otherwise it would refuse under that name, and this process would be taken for dead.
    */
   putOut(): void {
     if (!this.isFound()) return;
     try {
       unlinkSync(this.socket.path);
     } catch {
-      return; // it may still be found
+      return; // the beacon may still be found
     }
     this.#server.close();
     this.#audience.dismiss();
   }
 }
 
-/** Beside the database, so that a process that reaches the file also reaches the socket; otherwise where this user keeps such files. */
+/** The first folder is beside the database, so that a process that reaches the file also reaches the socket. The others are where this user keeps such files. */
 function foldersFor(file: string): readonly string[] {
   const runtime = process.env["XDG_RUNTIME_DIR"];
   return [
@@ -94,12 +94,12 @@ function foldersFor(file: string): readonly string[] {
   ];
 }
 
-/** Made if need be; a folder, no link, and nobody else's to write to. */
+/** Makes the folder if need be. It must be a folder, not a link, and nobody else may write to it. */
 function isPrivate(folder: string): boolean {
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch {
-    // There already, or it cannot be made: the next look tells.
+    // It exists already, or it cannot be made: the next look shows which.
   }
   const found = lstatSync(folder, { throwIfNoEntry: false });
   const isMine = found !== undefined && found.isDirectory() && found.uid === (process.geteuid?.() ?? found.uid);
@@ -111,8 +111,8 @@ function prefixOf(domain: string): string {
 }
 
 /**
- * Removes the socket files that dead processes have left: of this database, named by no session that lives, and refusing. Should one of them belong
- * to a process that is just beginning to listen, its death will be noticed later, never too early.
+ * Removes the socket files that dead processes have left. They belong to this database, no live session names them, and they refuse. If one of them belongs
+ * to a process that is just beginning to listen, its death is noticed later, never too early.
  */
 export async function sweep(file: string, domain: string, live: readonly string[]): Promise<void> {
   const keep = new Set(live);

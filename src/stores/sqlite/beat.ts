@@ -1,5 +1,5 @@
-// A beat (`Session.beats`) as the column of a session's row has it: a whole number. Files that were made before beats have that column, and processes from then write
-// one more than what stands there; so such processes and new ones can meet in one file. 52 bits of the 128 are more than enough to tell two copies apart.
+// A beat (`Session.beats`) as the column of a session's row stores it: a whole number. Files that were made before beats have that column too, and older processes write
+// one more than its present value. So such processes and new ones can use one file together. 52 bits of the 128 are more than enough to tell two copies apart.
 const DIGITS = 13;
 
 export function numberOf(beat: string): number {

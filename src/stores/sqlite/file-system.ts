@@ -1,16 +1,16 @@
-// Where a database file may live, and whether the path still leads to it.
+// Decides where a database file may live, and whether the path still leads to it.
 //
-// SQLite does not notice that its file was deleted or replaced: processes that have it open go on in the old one, others meet in the new one, and there
-//   are two leaders for ever. The same if only -wal or -shm is replaced. So the identity of all three (device and inode) is taken at opening and
-//   compared at every call (identity.ts); an inode that is open is not given to another file, so equal means the same.
-// SQLite needs file locks and memory that is shared between all openers. Network, FUSE and 9p file systems give one or both only in appearance.
+// SQLite does not notice that its file was deleted or replaced: processes that have it open go on in the old one, others use the new one, and there
+//   are two leaders for ever. The same happens if only -wal or -shm is replaced. So the identity of all three (device and inode) is read at opening and
+//   compared at every call (identity.ts). The inode of an open file is not given to another file, so an equal identity means the same file.
+// SQLite needs file locks, and memory that is shared between all processes that open the file. Network, FUSE and 9p file systems only seem to give one or both.
 //
 // The database file itself is never opened here: closing any descriptor of it would drop the locks that SQLite holds on it in this process (POSIX).
 import { lstatSync, readdirSync, readFileSync, statfsSync, statSync } from "node:fs";
 import path from "node:path";
 import { Refusal } from "../../base/refusal.ts";
 
-/** f_type of statfs(2) → what it is. */
+/** For each f_type of statfs(2), the name of the file system. */
 const REFUSED: ReadonlyMap<number, string> = new Map([
   [0x6969, "NFS"],
   [0x517b, "SMB"],
@@ -30,7 +30,7 @@ const REFUSED: ReadonlyMap<number, string> = new Map([
 ]);
 const OVERLAY = 0x794c7630;
 
-/** Throws a Refusal where the folder of `file` is no place for a database. */
+/** Throws a Refusal if the folder of `file` is not suitable for a database. */
 export function checkPlace(file: string, typeOf: (folder: string) => number = fileSystemType): void {
   const folder = path.dirname(file);
   if (!isFolder(folder)) {
@@ -47,7 +47,7 @@ export function checkPlace(file: string, typeOf: (folder: string) => number = fi
   checkMount(file);
 }
 
-/** Throws where nobody tells this user. */
+/** Throws if this user may not look there. */
 function isFolder(folder: string): boolean {
   try {
     return statSync(folder).isDirectory();
@@ -57,7 +57,7 @@ function isFolder(folder: string): boolean {
   }
 }
 
-/** 0 where the numbers mean something else. */
+/** Returns 0 on systems where the numbers mean something else. */
 function fileSystemType(folder: string): number {
   return process.platform === "linux" ? statfsSync(folder).type : 0;
 }
@@ -87,7 +87,7 @@ function checkMount(file: string): void {
   throw new Refusal("STORE_UNSUPPORTED", message);
 }
 
-/** Of a file; a folder always has several. */
+/** The number of links of a file; a folder always has several. */
 function linksOf(file: string): number | undefined {
   const found = lstatSync(file, { throwIfNoEntry: false });
   return found?.isFile() === true ? found.nlink : undefined;
@@ -98,7 +98,7 @@ function isMountPoint(file: string): boolean {
     const lines = readFileSync("/proc/self/mountinfo", "utf8").split("\n");
     return lines.some((line) => unescape(line.split(" ")[4] ?? "") === file);
   } catch {
-    return false; // no /proc here
+    return false; // there is no /proc here
   }
 }
 
@@ -107,12 +107,12 @@ function unescape(text: string): string {
   return text.replaceAll(/\\([0-7]{3})/g, (_all, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
 }
 
-/** Beside the database, for the sockets of its processes (beacon.ts). */
+/** The folder beside the database for the sockets of its processes (beacon.ts). */
 export function lifeFolderOf(file: string): string {
   return `${file}-life`;
 }
 
-/** Device and inode; undefined if there is none. */
+/** Device and inode of the file; undefined if there is no such file. */
 export function idOf(file: string): string | undefined {
   try {
     const found = statSync(file, { bigint: true, throwIfNoEntry: false });
@@ -122,7 +122,7 @@ export function idOf(file: string): string | undefined {
   }
 }
 
-/** Whether this process has the file of this id open. Linux; elsewhere nobody says, and the answer is yes. */
+/** True if this process has the file of this id open. Only Linux tells this; elsewhere the answer is always true. */
 export function isOpenHere(id: string): boolean {
   let descriptors: string[];
   try {

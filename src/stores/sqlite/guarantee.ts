@@ -1,11 +1,11 @@
-// What `sqlite:` promises, as data: on a file, and on a database in memory (for tests).
+// The promises of `sqlite:`, as data: on a file, and on a database in memory (for tests).
 import type { Guarantee } from "../../lease/guarantee.ts";
 import { MEMOS } from "../memos.ts";
 
 const TTL_MIN_MS = 100;
 const TTL_MAX_MS = 86_400_000;
 
-/** kernel: Linux says when a holder's time is up and whether its process lives. silence: rivals watch, as anywhere else. memory: one process. */
+/** kernel: Linux says when a holder's time is up and whether its process lives. silence: rivals watch for silence, as with other stores. memory: there is one process. */
 export type Evidence = "kernel" | "silence" | "memory";
 
 export function guaranteeOf(evidence: Evidence): Guarantee<"fenced"> {

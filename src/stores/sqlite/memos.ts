@@ -1,5 +1,5 @@
-// The memos of a file: one transaction reads session, seat and memo, and writes. BEGIN IMMEDIATE makes it the only writer before it reads, so that no claim comes
-// between: a memo of a term that was replaced finds another token in the seat, and is not written. Synced before it is answered, as a grant is.
+// The memos of a file. One transaction reads session, seat and memo, and writes. BEGIN IMMEDIATE makes it the only writer before it reads, so no claim comes
+// between: a memo of a term that was replaced finds another token in the seat, and is not written. The write is synced before it is answered, as a grant is.
 import type { Connection, Row } from "../../clients/sqlite/binding.ts";
 import { transact } from "../../clients/sqlite/transaction.ts";
 import { asBid, type StoredMemo, type MemoWrite, type MemoWritten, type Name } from "../contract.ts";
@@ -68,7 +68,7 @@ export class SqliteMemos {
     return readNumber(this.#connection.all(sql.COUNT_MEMOS, name)[0]?.["memos"], "the number of memos");
   }
 
-  /** A file of an older version has none before its first memo. */
+  /** A file of an older version has no such table before its first memo. */
   #hasTable(): boolean {
     this.#isThere ||= this.#connection.all(sql.HAS_MEMOS).length > 0;
     return this.#isThere;

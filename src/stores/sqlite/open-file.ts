@@ -1,5 +1,5 @@
-// Opens a database for elections: checks the place, sets what the promises rest on (WAL, synchronous = FULL), makes the tables in an empty file, and
-// refuses, without writing anything, what is not ours. Throws a Refusal, or what SQLite throws.
+// Opens a database for elections: checks the place, makes the settings that the promises depend on (WAL, synchronous = FULL), makes the tables in an empty file, and
+// refuses a file that is not ours, without writing anything. Throws a Refusal, or an error of SQLite.
 import { randomUUID } from "node:crypto";
 import { mkdirSync, realpathSync } from "node:fs";
 import path from "node:path";
@@ -14,26 +14,26 @@ import * as sql from "./schema.ts";
 import { SqliteShelf } from "./shelf.ts";
 import { transact } from "../../clients/sqlite/transaction.ts";
 
-/** Longer than a commit of another process takes, short enough not to hold up the event loop for long: SQLite waits in this thread. */
+/** This is longer than a commit of another process takes, and short enough not to block the event loop for long: SQLite waits in this thread. */
 const BUSY_MS = 100;
 
-/** Of a new file. A grant changes a few short rows on five pages, and the disk is waited for until all five are written: a quarter of the usual size is quicker. */
+/** The page size of a new file. A grant changes a few short rows on five pages, and it waits until the disk has written all five: a quarter of the usual size is quicker. */
 const PAGE_BYTES = 1024;
 
 export const MEMORY = ":memory:";
 
-/** What was asked for: a path, or a database that the user has opened. */
+/** The database that was asked for: a path, or a database that the user has opened. */
 export type Source =
   | { readonly path: string; readonly binding: BindingName | undefined; readonly makeFolder: boolean }
   | { readonly database: SqliteDatabase };
 
 export interface OpenFile {
-  /** Of the file; undefined for a database in memory. */
+  /** The path of the file; undefined for a database in memory. */
   readonly path: string | undefined;
   readonly shelf: SqliteShelf;
-  /** Whether the path still leads to what is open. */
+  /** True if the path still leads to the open file. */
   isSame(): boolean;
-  /** Closes what was opened here. */
+  /** Closes everything that was opened here. */
   close(): void;
 }
 
@@ -56,7 +56,7 @@ function openPath(source: Extract<Source, { path: string }>, kernel: HostKernel 
   }
 }
 
-/** A user's own database: other tables may be in it, and it is not closed here. */
+/** Uses a database of the user: other tables may be in it, and it is not closed here. */
 function adopt(database: SqliteDatabase, kernel: HostKernel | undefined): OpenFile {
   const connection = new Connection(database, false);
   const place = pathOf(database);
@@ -65,7 +65,7 @@ function adopt(database: SqliteDatabase, kernel: HostKernel | undefined): OpenFi
   return fileAt(place, before, layOut(connection, place, false, kernel), () => {});
 }
 
-/** Of the main database; undefined if it is in memory. */
+/** The path of the main database; undefined if it is in memory. */
 export function pathOf(database: SqliteDatabase): string | undefined {
   const rows = database.prepare("PRAGMA database_list").all() as { readonly name?: unknown; readonly file?: unknown }[];
   const file = rows.find(({ name }) => name === "main")?.file;
@@ -79,21 +79,21 @@ function prepare(file: string, makeFolder: boolean): string {
   return place;
 }
 
-/** SQLite follows links too, and names -wal and -shm after what they lead to. */
+/** SQLite follows links too, and names -wal and -shm after the target of the link. */
 function realPath(file: string): string {
   try {
     return realpathSync(file);
   } catch {
-    // Not there yet; its folder may be a link all the same.
+    // The file does not exist yet, but its folder may be a link.
   }
   try {
     return path.join(realpathSync(path.dirname(file)), path.basename(file));
   } catch {
-    return file; // no such folder: said by checkPlace
+    return file; // there is no such folder, which checkPlace reports
   }
 }
 
-/** The identity is taken when the file is open; that it is the open one's is checked twice: it did not change meanwhile, and this process has it open. */
+/** The identity is taken when the file is open. Two checks show that it is that of the open file: it did not change meanwhile, and this process has it open. */
 function fileAt(
   place: string | undefined,
   before: string | undefined,
@@ -115,7 +115,7 @@ function fileAt(
   return { path: place, shelf, isSame: () => identity.isSame(), close: closeAll };
 }
 
-/** Own file: it must be ours or empty. Nothing is written before that is known. */
+/** A file that is used by conclave alone must be ours or empty. Nothing is written before that is known. */
 function layOut(
   connection: Connection,
   place: string | undefined,
@@ -131,7 +131,7 @@ function layOut(
   return new SqliteShelf(connection, domain, place === undefined ? undefined : kernel, lifeFolderOf(place ?? MEMORY));
 }
 
-/** A power cut must not take back a commit that was answered: a token would be granted twice. */
+/** A power cut must not undo a commit that was answered: a token would be granted twice. */
 function setDurability(connection: Connection, shown: string, inMemory: boolean): void {
   const mode = connection.all("PRAGMA journal_mode = WAL")[0]?.["journal_mode"];
   if (mode !== "wal" && !inMemory) {
@@ -141,7 +141,7 @@ function setDurability(connection: Connection, shown: string, inMemory: boolean)
   connection.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON");
 }
 
-/** The token domain of a file that is ours; undefined if there is nothing of ours and there may be. */
+/** The token domain of a file that is ours. Undefined if the file has no tables of ours, and they may be made. */
 function readDomain(connection: Connection, shown: string, isOwnFile: boolean): string | undefined {
   const tables = connection.all(sql.TABLES).map((row) => readText(row["name"], "a table's name"));
   if (!tables.includes("conclave_meta")) {
@@ -171,7 +171,7 @@ function create(connection: Connection): string {
   return domain;
 }
 
-/** A file that an earlier version has made has no table for requests to hand over, or for invitations. That version goes on in the file as before. */
+/** A file that an earlier version has made has no table for requests to hand over, or for invitations. That version works with the file as before. */
 function makeAsked(connection: Connection): void {
   const tables = connection.all(sql.TABLES).map(({ name }) => name);
   if (tables.includes("conclave_asked") && tables.includes("conclave_invited")) return;

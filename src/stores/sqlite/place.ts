@@ -1,11 +1,11 @@
-// What stands at a name, read from its row (sql/statements.sql, LOOK) and checked: a file can be edited by hand, and nothing may be decided on nonsense.
+// The state of a name, read from its row (sql/statements.sql, LOOK) and checked: a file can be edited by hand, and no decision may be based on nonsense.
 //
-// VERSION of a name: the domain of the file, the number of the name's last change, and what stands there. It never repeats: the number grows with every
-// change of the seat, and while the seat stays as it is the beat of its session grows with every keep. Another file counts anew, so that without its
-// domain a version that a rival has watched in the old file could be that of a living holder in the new one.
+// VERSION of a name: the domain of the file, the number of the name's last change, and the state of the seat. It never repeats: the number grows with every
+// change of the seat, and while the seat stays as it is, the beat of its session grows with every keep. Another file counts anew. Without the domain,
+// a version that a rival has watched in the old file could be that of a living holder in the new one.
 //
-// `missing`: there is a counter, so somebody has held the name, but no seat; or the seat points to a session that is gone, or was ended, without
-// giving the seat back. We do none of that (sql/statements.sql), so somebody did it by hand, and the holder learns of it at its next keep: wait as if held.
+// `missing`: there is a counter, so somebody has held the name, but there is no seat; or the seat points to a session that is gone, or was ended, without
+// giving the seat back. Conclave does none of that (sql/statements.sql), so somebody did it by hand, and the holder learns of it at its next keep: wait as if the seat were held.
 import path from "node:path";
 import { asBid, asVersion, type Bid, type Seat } from "../contract.ts";
 import type { Row } from "../../clients/sqlite/binding.ts";
@@ -20,33 +20,33 @@ export interface Sitter {
   readonly token: bigint;
   readonly value: string;
   readonly ttlMs: number;
-  /** On which clock, and until when. */
+  /** The clock by which the session is judged, and the time until which it holds. */
   readonly boot: string | undefined;
   readonly clock: string | undefined;
   readonly expiresMs: number | undefined;
-  /** Where its process listens, and which file that is. */
+  /** The socket at which its process listens, and the identity of that file. */
   readonly socket: SocketFile | undefined;
 }
 
 export interface SocketFile {
   readonly path: string;
-  /** Device and inode. */
+  /** Device and inode of the socket file. */
   readonly file: string;
 }
 
 export interface StoredSeat {
   readonly name: string;
-  /** Of every token in this file. */
+  /** The domain of every token in this file. */
   readonly domain: string;
   readonly version: ReturnType<typeof asVersion>;
   readonly state: "vacant" | "held" | "missing";
   readonly lastTtlMs: number | undefined;
-  /** Of the present or the last holder. */
+  /** The bid of the present or the last holder. */
   readonly lastBid: string | undefined;
   readonly sitter: Sitter | undefined;
 }
 
-/** `name` as it was asked for; `lifeFolder` where this process finds the sockets that are beside the database. */
+/** `name` is the name that was asked for; `lifeFolder` is where this process finds the sockets that are beside the database. */
 export function readPlace(name: string, domain: string, row: Row, lifeFolder: string): StoredSeat {
   const what = `the record of "${name}"`;
   const change = row["change"] === null ? "" : readWhole(row["change"], `${what}, change`);
@@ -100,12 +100,12 @@ export function recordedSocket(place: string, lifeFolder: string): string {
 }
 
 /**
- * As the contract shows it to an asker on `kernel`. An equal boot id and an equal time namespace mean that holder and asker read one clock, so
- * the instant that the holder recorded can be compared directly; with any other ids the asker judges by silence.
+ * Shows the seat as the contract does, to a caller on `kernel`. An equal boot id and an equal time namespace mean that holder and caller read one clock, so
+ * the instant that the holder recorded can be compared directly. With any other ids the caller judges by silence.
  *
  * Why the holder's belief has ended at `heldUntilMs`: `expires` is `sentAtMs + ttl` of the latest keep that was committed (KEEP_SESSION never lowers
- * it), the machine dates that keep no later than `sentAtMs`, and believes for ttl·(1−ρ)/(1+ρ) − g from there (law 1) on the same clock: it ends
- * g + 2ρ·ttl/(1+ρ) before. A keep committed after this look changes the version, so that the claim over this one is beaten. A keep that has no answer
+ * it). The machine dates that keep no later than `sentAtMs`, and believes for ttl·(1−ρ)/(1+ρ) − g from there on the same clock (law 1: the deadline counts from the send). So
+ * its belief ends g + 2ρ·ttl/(1+ρ) before. A keep committed after this look changes the version, so the claim over this version is beaten. A keep that has no answer
  * yet extends no belief. The machine adds its own grain on top.
  */
 export function seatOf(place: StoredSeat, kernel: HostKernel | undefined, isDead: boolean): Seat {
@@ -135,7 +135,7 @@ export function readText(value: unknown, what: string): string {
   return value;
 }
 
-/** A number of milliseconds or a count; from a connection that returns bigints too. */
+/** Reads a number of milliseconds or a count, even from a connection that returns bigints. */
 export function readNumber(value: unknown, what: string): number {
   const number = typeof value === "bigint" ? Number(value) : value;
   if (typeof number !== "number" || !Number.isSafeInteger(number)) throw edited(what, value);
@@ -148,7 +148,7 @@ export function readTtl(value: unknown, what: string): number {
   return ttlMs;
 }
 
-/** The text of a whole number, of any size. */
+/** Reads the text of a whole number of any size. */
 export function readWhole(value: unknown, what: string): string {
   if (typeof value !== "string" || !/^(?:0|[1-9]\d*)$/.test(value)) throw edited(what, value);
   return value;

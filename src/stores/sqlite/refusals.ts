@@ -1,5 +1,5 @@
-// What can be wrong with a database file, said so that somebody can act on it: what, why, what next. And what a failed call means: a transaction that
-// did not begin, or was rolled back, was definitely not applied; one whose COMMIT failed is unknown.
+// Says what can be wrong with a database file, so that somebody can act on it: what happened, why, and what to do next. It also says what a failed call means: a transaction that
+// did not begin, or was rolled back, was definitely not applied; the outcome of one whose COMMIT failed is unknown.
 import { statSync } from "node:fs";
 import path from "node:path";
 import type { RefusalCode, Refused, Unknown } from "../../base/outcome.ts";
@@ -7,7 +7,7 @@ import { unknown } from "../../base/outcome.ts";
 import { Refusal } from "../../base/refusal.ts";
 import { CommitFailed } from "../../clients/sqlite/transaction.ts";
 
-/** SQLite's primary result codes, as far as they say something to a user. */
+/** SQLite's primary result codes, as far as they mean something to a user. */
 const ERROR = 1;
 const PERM = 3;
 const BUSY = 5;
@@ -40,7 +40,7 @@ const NAMES: Readonly<Record<string, number>> = {
   NOTADB,
 };
 
-/** The primary code of an error of any of the three bindings; undefined if it is not SQLite's. */
+/** The primary code of an error of any of the three bindings; undefined if it is not an error of SQLite. */
 function resultCodeOf(error: unknown): number | undefined {
   if (typeof error !== "object" || error === null) return undefined;
   const { errcode, rawCode, code } = error as { errcode?: unknown; rawCode?: unknown; code?: unknown };
@@ -48,16 +48,16 @@ function resultCodeOf(error: unknown): number | undefined {
   if (typeof number === "number") return number & 0xff;
   const name = /^SQLITE_([A-Z]+)/.exec(typeof code === "string" ? code : "")?.[1];
   if (name !== undefined) return NAMES[name];
-  // libsql, of a file that cannot be opened: ConnectionFailed("Unable to open connection to local database PATH: 14")
+  // The message of libsql for a file that cannot be opened: ConnectionFailed("Unable to open connection to local database PATH: 14")
   const failed = /^ConnectionFailed\(.*: (\d+)"?\)$/s.exec(error instanceof Error ? error.message : "")?.[1];
   return failed === undefined ? undefined : Number(failed) & 0xff;
 }
 
-/** What to answer when `error` ended a call on the file at `place`. */
+/** The answer when `error` ended a call on the file at `place`. */
 export function outcomeOf(error: unknown, place: string): Refused | Unknown {
   if (error instanceof CommitFailed) {
     const code = resultCodeOf(error.cause);
-    // Busy at COMMIT: the transaction was still open, and has been rolled back.
+    // COMMIT found the file busy: the transaction was still open, and has been rolled back.
     return code === BUSY ? refuse(error.cause, code, place) : unknown(error.cause);
   }
   if (error instanceof Refusal) return error.refused;
@@ -126,7 +126,7 @@ function describe(cause: unknown, code: number | undefined, place: string): [Ref
   }
 }
 
-/** What is in the file, or was to be put into it, is not as it should be. */
+/** The content of the file, or a value that was to be written, is wrong. */
 function ofContent(code: number, text: string, place: string): [RefusalCode, string, boolean] | undefined {
   switch (code) {
     case NOTADB:
@@ -159,7 +159,7 @@ function ofContent(code: number, text: string, place: string): [RefusalCode, str
   }
 }
 
-/** What the operating system said, where SQLite was not asked yet. Waiting cures a lack of room, and nothing else. */
+/** An error of the operating system, before SQLite was asked. Waiting helps only against a lack of space. */
 function ofSystem(cause: unknown, text: string, place: string): [RefusalCode, string, boolean] {
   const { code = "", syscall, path: at = place } = (cause ?? {}) as NodeJS.ErrnoException;
   const what =
@@ -206,13 +206,13 @@ function ownerOf(place: string): string {
   }
 }
 
-/** 2⁶³ − 1 terms of one name. Beginning anew would grant tokens that guards have seen. */
+/** One name has had 2⁶³ − 1 terms. Counting anew would grant tokens that resources have already seen. */
 export function exhausted(name: string): Refusal {
   const message = `sqlite: the counter of "${name}" has given its last token, and none may come twice. Use another name, or another file, which has a new token domain (conclave fence adopt). Nothing was written.`;
   return new Refusal("STORE_UNSUPPORTED", message);
 }
 
-/** A value in a row that none of us has written. */
+/** A row has a value that conclave has not written. */
 export function edited(what: string, value: unknown): Refusal {
   const shown = String(value).slice(0, 60);
   const message = `sqlite: ${what} is ${JSON.stringify(shown)}: somebody has edited the file. Nothing was written. Put it right, or move the file away while no candidate runs.`;

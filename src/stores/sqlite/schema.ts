@@ -1,4 +1,4 @@
-// The SQL of `sqlite:`, by its names. What each statement needs and answers stands above it in sql/statements.sql, the tables in sql/tables.sql.
+// The SQL of `sqlite:`, by its names. sql/statements.sql says above each statement what it needs and answers; sql/tables.sql has the tables.
 import { statementsOf } from "../../base/sql-text.ts";
 import { sql as CREATE } from "./sql/tables.sql";
 import { sql as CREATE_BANS } from "./sql/bans.sql";

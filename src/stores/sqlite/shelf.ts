@@ -1,9 +1,9 @@
-// The race in session layout, on a SQLite file: what keep, claim, release and look mean, each in one transaction. Synchronous; throws what refusals.ts
-// understands. The same meaning as src/simulator/models/race-shelf.ts, which the simulator hunts.
+// The race in session layout, on a SQLite file: the meaning of keep, claim, release and look, each in one transaction. It is synchronous, and throws errors that refusals.ts
+// understands. It has the same meaning as src/simulator/models/race-shelf.ts, which the simulator tests.
 //
-// Why at most one holds a name: a claim reads and swaps inside BEGIN IMMEDIATE, so no keep and no claim comes between; it succeeds only over exactly the
-// version that the machine vouches for, or over a seat that it finds vacant; in the same transaction it takes the next token and ends the session it
-// replaces. Ended is for ever: every keep and claim asks for a session that is not ended, in the same way.
+// Why at most one holds a name: a claim reads and swaps inside BEGIN IMMEDIATE, so no keep and no claim comes between. It succeeds only over exactly the
+// version that the machine vouches for, or over a seat that it finds vacant. In the same transaction it takes the next token and ends the session that it
+// replaces. A session that is ended stays so for ever: every keep and claim requires a session that is not ended, in the same way.
 import type {
   Bid,
   Claim,
@@ -51,9 +51,9 @@ export class SqliteShelf {
   readonly #connection: Connection;
   readonly #kernel: HostKernel | undefined;
 
-  /** Where sockets are that are beside the database. */
+  /** The folder of the sockets that are beside the database. */
   readonly #lifeFolder: string;
-  /** Whether somebody else was quicker than the last claim through this connection, as far as that is known. */
+  /** True if somebody else was quicker than the last claim through this connection, as far as that is known. */
   #isContested = true;
 
   constructor(connection: Connection, domain: string, kernel: HostKernel | undefined, lifeFolder: string) {
@@ -67,7 +67,7 @@ export class SqliteShelf {
 
   // ---- keep
 
-  /** The same nonce is the same opening, and extends nothing. */
+  /** The same nonce means the same opening, and extends nothing. */
   open(spec: SessionSpec, ttlMs: number, socket: SocketFile | undefined, sentAtMs: number): Kept {
     return transact(this.#connection, "passing", () => {
       const known = this.#connection.all(sql.READ_SESSION, spec.nonce)[0];
@@ -97,7 +97,7 @@ export class SqliteShelf {
     });
   }
 
-  /** One row is written, however many holds there are; the seats are counted, and read only if the count or their sum is another. */
+  /** One row is written, however many holds there are. The seats are counted, and are read only if their count or their sum differs. */
   keep(session: Session, holds: readonly Hold[], sentAtMs: number): Kept {
     return transact(this.#connection, holds.length === 0 ? "passing" : "lasting", () => {
       const { boot = null, clock = null } = this.#kernel ?? {};
@@ -115,7 +115,7 @@ export class SqliteShelf {
     });
   }
 
-  /** Later is safe: it is what rivals wait for. */
+  /** A later time is safe, because rivals wait for it. */
   #expires(sentAtMs: number, ttlMs: number): number | null {
     return this.#kernel === undefined ? null : Math.ceil(sentAtMs + ttlMs);
   }
@@ -130,7 +130,7 @@ export class SqliteShelf {
     return { kind: "kept", session: withBeat(session, beat), lost: [], unsure: [], strays: [] };
   }
 
-  /** In the keep's own transaction: what it is told was so when it was renewed. */
+  /** This runs in the keep's own transaction, so its answer was true when the session was renewed. */
   #askedOf(id: string): readonly Hold[] {
     return this.#connection.all(sql.ASKED_OF, id).map((row) => {
       const name = readText(row["name"], "a request's name");
@@ -139,7 +139,7 @@ export class SqliteShelf {
     });
   }
 
-  /** Whether it is kept: the name is held with exactly this token. */
+  /** Returns true if the request is stored, because the name is held with exactly this token. */
   askToLeave(name: Name, { domain, value, bid }: Token): boolean {
     if (domain !== this.domain) return false;
     return transact(this.#connection, "lasting", () => {
@@ -156,7 +156,7 @@ export class SqliteShelf {
     return { lost, strays: [...seats].map(([name, bid]) => ({ name, bid })) };
   }
 
-  /** Rows of processes that are gone: those that hold nothing and whose time has run out on this very clock, and those long ended. */
+  /** Removes rows of processes that are gone: sessions that hold nothing and whose time has expired on this very clock, and sessions that ended long ago. */
   #tidyUp(sentAtMs: number): void {
     if (this.#kernel !== undefined)
       this.#connection.run(sql.END_EXPIRED, this.#kernel.boot, this.#kernel.clock, Math.floor(sentAtMs));
@@ -174,8 +174,8 @@ export class SqliteShelf {
   }
 
   /**
-   * Many may claim a seat that one has left. A version never comes back, so a claim that was beaten finds that out without becoming the writer. A lock that
-   * nobody else wants is not asked for in this way: the last claim was granted, and the transaction decides anyway.
+   * Many may claim a seat that one holder has left. A version never comes back, so a claim that was beaten finds that out without becoming the writer. For a lock that
+   * nobody else wants, this is not asked: the last claim was granted, and the transaction decides anyway.
    */
   #beatenAtOnce(claims: readonly Claim[]): readonly Claimed[] {
     const places = this.look(claims.map(({ name }) => name));
@@ -187,8 +187,8 @@ export class SqliteShelf {
   }
 
   /**
-   * The quick way of a lock that nobody else wants: two statements, and one value to read. It grants only what #decide would grant: over a seat that is there and vacant,
-   * to a bid that was not the last to hold it, of a session that lives and that no ban can concern. Everything else is undefined here, and decided there.
+   * The quick way for a lock that nobody else wants: two statements, and one value to read. It grants only what #decide would grant: over a seat that is there and vacant,
+   * to a bid that was not the last to hold it, of a session that lives and that no ban can concern. In every other case this returns undefined, and #decide decides.
    */
   #grantIfFree(claim: Claim): Claimed | undefined {
     const { name, bid, session, over } = claim;
@@ -215,7 +215,7 @@ export class SqliteShelf {
     const ttlMs = readTtl(mine["ttl"], `session ${claim.session.id}`);
     const next = this.#connection.all(sql.NEXT_TOKEN, name, ttlMs)[0];
     if (next === undefined) throw exhausted(name);
-    this.#connection.run(sql.FORGET_ASKED, name); // it was for a term that is over
+    this.#connection.run(sql.FORGET_ASKED, name); // that request was for a term that is over
     return this.#takeSeat(claim, next);
   }
 
@@ -226,7 +226,7 @@ export class SqliteShelf {
     return { kind: "granted", hold: this.#hold(name, bid, BigInt(token)) };
   }
 
-  /** Empty unless another version stands there than the one vouched for, and not by this very claim. */
+  /** Returns an answer only if the seat has another version than the one that the claim vouches for, and does not have it because of this very claim. */
   #beaten(place: StoredSeat, claim: Claim | undefined): readonly Claimed[] {
     if (claim === undefined || mayReplace(claim, place) || isBy(claim, place.sitter)) return [];
     return [{ kind: "beaten", seat: seatOf(place, this.#kernel, false) }];
@@ -238,7 +238,7 @@ export class SqliteShelf {
 
   // ---- release
 
-  /** Does not wait for the disk: a power cut may undo it, and then the seat is waited for as if it were held (transaction.ts). */
+  /** This does not wait for the disk: a power cut may undo it, and then rivals wait for the seat as if it were held (transaction.ts). */
   release(wills: readonly Will[]): void {
     transact(this.#connection, "passing", () => {
       for (const { session, holds, endSession } of wills) {
@@ -249,13 +249,13 @@ export class SqliteShelf {
     });
   }
 
-  /** Another copy of the process has kept it since. */
+  /** True if another copy of the process has kept the session since. */
   #isOfAnother({ id, beats }: Session): boolean {
     const row = beats && this.#connection.all(sql.READ_SESSION, id)[0];
     return row !== undefined && beats?.some((beat) => numberOf(beat) === row["beat"]) === false;
   }
 
-  /** Stable, and frees all its seats. */
+  /** Ends the session for ever, and frees all its seats. */
   #end({ id, candidate, ttlMs }: Session): void {
     this.#connection.run(sql.VACATE_ALL, id);
     this.#connection.run(sql.END_SESSION, id, candidate, ttlMs);
@@ -263,9 +263,9 @@ export class SqliteShelf {
 
   // ---- look
 
-  /** One statement, so one snapshot. */
+  /** This is one statement, so it sees one snapshot. */
   look(names: readonly Name[]): readonly StoredSeat[] {
-    checkTexts(names); // JSON would hide what is wrong with them
+    checkTexts(names); // JSON would hide invalid texts
     const rows = this.#connection.all(sql.LOOK, JSON.stringify(names));
     return names.map((name, index) => readPlace(name, this.domain, rows[index] ?? {}, this.#lifeFolder));
   }
@@ -282,7 +282,7 @@ export class SqliteShelf {
 
   // ---- what has changed
 
-  /** Whether another connection has committed anything since the last call with this number: a look into memory, no read. */
+  /** A number that changes when another connection has committed something since the last call. This is a look into memory, not a read. */
   dataVersion(): number {
     return readNumber(this.#connection.all(sql.DATA_VERSION)[0]?.["data_version"], "data_version");
   }
@@ -295,7 +295,7 @@ export class SqliteShelf {
     return this.#connection.all(sql.CHANGED_SINCE, change).map((row) => readText(row["name"], "a counter's name"));
   }
 
-  /** Every request to hand over that stands: name → token. */
+  /** Every request to hand over that is stored: for each name, the token. */
   allAsked(): ReadonlyMap<Name, string> {
     const asked = new Map<Name, string>();
     for (const { name, token } of this.#connection.all(sql.ALL_ASKED))
@@ -303,7 +303,7 @@ export class SqliteShelf {
     return asked;
   }
 
-  /** Only told, and kept for nothing else: it need not outlast a power cut. */
+  /** An invitation is only reported to watchers, so it need not survive a power cut. */
   invite(name: Name, invitation: Invitation): void {
     transact(this.#connection, "passing", () => this.#connection.run(sql.INVITE, name, writeInvitation(invitation)));
   }
@@ -319,7 +319,7 @@ export class SqliteShelf {
     return invited;
   }
 
-  /** Sockets of the sessions that live. */
+  /** The sockets of the sessions that live. */
   sockets(): readonly string[] {
     return this.#connection
       .all(sql.LIVE_SOCKETS)
@@ -327,7 +327,7 @@ export class SqliteShelf {
   }
 }
 
-/** As many seats as holds, and the same: a lost one and a stray beside it would change the sum. */
+/** True if there are as many seats as holds, and they are the same: a lost seat with a stray one beside it would change the sum. */
 function isComplete(found: Row, holds: readonly Hold[]): boolean {
   if (readNumber(found["held"], "the number of seats") !== holds.length) return false;
   let marks = 0;
@@ -339,13 +339,13 @@ function isSameOpening({ beat }: SessionSpec, row: Row): boolean {
   return beat === undefined || numberOf(beat) === row["beat"];
 }
 
-/** What a keep leaves in the row, and over what. */
+/** The beat that a keep leaves in the row, and the value that it replaces. */
 function swapOf({ beats = [] }: Session): { readonly beat: number | null; readonly over: string | null } {
   const numbers = beats.map(numberOf);
   return { beat: numbers.at(-1) ?? null, over: numbers.length < 2 ? null : JSON.stringify(numbers.slice(0, -1)) };
 }
 
-/** Over VACANT the last bid that held it is not granted again: that claim was applied before, and comes late. */
+/** Over VACANT, the last bid that held the seat is not granted again: that claim was applied before, and arrives late. */
 function mayReplace({ over, bid }: Claim, place: StoredSeat): boolean {
   return over === VACANT ? place.state === "vacant" && place.lastBid !== bid : over === place.version;
 }

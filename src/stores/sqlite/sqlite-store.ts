@@ -1,8 +1,8 @@
-// One handle on a database file: the six methods of the contract around the shelf (shelf.ts). A call is applied at once, in this thread; what waits is
-// only the question whether a holder's process lives. Opens the file at the first call, and again after `close`.
+// One handle on a database file: the six methods of the contract around the shelf (shelf.ts). A call is applied at once, in this thread. Only the question
+// whether a holder's process lives has to wait for an answer. The file is opened at the first call, and again after `close`.
 //
-// A file that was replaced. Before each call the store asks whether the path still leads to the open file. If not, every session that was opened through this handle is lost for good, the next
-//   call says why, and the one after that opens what is at the path now.
+// A file that was replaced: before each call, the store asks whether the path still leads to the open file. If not, every session that was opened through this handle is lost for good, the next
+//   call says why, and the one after that opens the file that is at the path now.
 import { type Refused, unknown, type Unknown } from "../../base/outcome.ts";
 import { Recent } from "../../base/recent.ts";
 import type {
@@ -52,25 +52,25 @@ import { Watcher } from "./watcher.ts";
 export interface StoreParts {
   readonly source: Source;
   readonly url: string;
-  /** What is shown in messages. */
+  /** The place that is shown in messages. */
   readonly place: string;
   readonly guarantee: Guarantee<"fenced">;
-  /** undefined: no evidence but silence. */
+  /** If undefined, there is no evidence except for silence. */
   readonly kernel: HostKernel | undefined;
 }
 
-/** Without a beacon: this place has no room for one. */
+/** If the beacon is undefined, this place has no room for one. */
 interface Life {
   readonly kind: "life";
   readonly beacon: Beacon | undefined;
 }
 
-/** Each is a process, or one that has begun anew: far more than can still be heard of. */
+/** Each session is a process, or one that has begun anew: this is far more than can still be asked about. */
 const SESSIONS_REMEMBERED = 1_000;
 
 export class SqliteStore implements ListsNames, PassesInvitations, FencedStore, KeepsMemos, Reopenable, ShowsLife {
   readonly url: string;
-  /** Two libraries with one file in one process lose each other's locks: POSIX gives them to the process. */
+  /** Two libraries that use one file in one process lose each other's locks, because POSIX gives the locks to the process. */
   readonly isBorrowed: boolean;
   readonly guarantee: Guarantee<"fenced">;
   readonly #parts: StoreParts;
@@ -78,8 +78,8 @@ export class SqliteStore implements ListsNames, PassesInvitations, FencedStore, 
   readonly #mailboxes = new Mailboxes();
   readonly #releases: { will: Will; call: Call; resolve: (released: Released) => void }[] = [];
   /**
-   * Opened or kept through this handle in the file that is open now, and those whose file is gone. A lost one that is forgotten is not known to the new
-   * file either, so that its keeps are answered in the same way.
+   * The sessions that were opened or kept through this handle in the file that is open now, and those whose file is gone. If a lost session is forgotten here, the new
+   * file does not know it either, so its keeps are answered in the same way.
    */
   readonly #sessions = new Recent<string, true>(SESSIONS_REMEMBERED);
   readonly #lost = new Recent<string, true>(SESSIONS_REMEMBERED);
@@ -107,7 +107,7 @@ export class SqliteStore implements ListsNames, PassesInvitations, FencedStore, 
     if (!this.#lost.has(session.id) && this.#isReplaced()) this.#abandonFile();
     if (this.#lost.has(session.id)) return { kind: "session-lost" };
     const kept = this.#answer((file) => file.shelf.keep(session, holds, call.sentAtMs));
-    // Opened through another handle, it is of this file all the same.
+    // A session that was opened through another handle belongs to this file too.
     if (kept.kind === "kept") this.#sessions.set(session.id, true);
     return kept;
   }
@@ -130,12 +130,12 @@ export class SqliteStore implements ListsNames, PassesInvitations, FencedStore, 
     const answer = this.#answer((file) => ({ kind: "claimed" as const, claimed: file.shelf.claim(claims) }));
     if (answer.kind !== "claimed") return claims.map(() => answer);
     if (answer.claimed.some(({ kind }) => kind === "granted")) this.#changed();
-    // Somebody else was quicker: their process is the one to listen to now.
+    // Somebody else was quicker, so this handle listens to their process now.
     else this.#watcher.refresh();
     return answer.claimed;
   }
 
-  /** Those of one turn are one transaction: ten thousand terms that are given back one by one would need half a minute of commits. */
+  /** The releases of one turn are one transaction: ten thousand terms that are given back one by one would need half a minute of commits. */
   release(will: Will, call: Call): Promise<Released> {
     return new Promise((resolve) => {
       this.#releases.push({ will, call, resolve });
@@ -169,7 +169,7 @@ export class SqliteStore implements ListsNames, PassesInvitations, FencedStore, 
     return { kind: "seen", seats };
   }
 
-  /** The sockets of those holders that the kernel says are dead. Each is asked once; one that is connected anyway is not asked. */
+  /** The sockets of those holders that the kernel says are dead. Each socket is asked once; one that is connected already is not asked. */
   async #findDead(places: readonly StoredSeat[]): Promise<ReadonlySet<string>> {
     const asked = new Map<string, SocketFile>();
     for (const { sitter } of places) {
@@ -207,7 +207,7 @@ export class SqliteStore implements ListsNames, PassesInvitations, FencedStore, 
     });
   }
 
-  /** Its holder looks for changes of the file by itself (watcher.ts). */
+  /** The holder looks for changes of the file by itself (watcher.ts). */
   async askToLeave(name: Name, token: Token, call: Call): Promise<AskedToLeave> {
     if (isGivenUp(call)) return unknown(call.signal.reason);
     const answer = this.#answer((file) => ({ kind: "done" as const, isKept: file.shelf.askToLeave(name, token) }));
@@ -246,7 +246,7 @@ export class SqliteStore implements ListsNames, PassesInvitations, FencedStore, 
     }
   }
 
-  /** Of the beacon that the last session has recorded. No other beacon is lit in its place: a process that holds this descriptor must hold the one that rivals watch. */
+  /** The descriptor of the beacon that the last session has recorded. No other beacon is lit in its place: a process that holds this descriptor must hold the one that rivals watch. */
   async lifeDescriptor(): Promise<number | undefined> {
     const life = await this.#light();
     return life.kind === "life" ? life.beacon?.descriptor : undefined;
@@ -304,8 +304,8 @@ export class SqliteStore implements ListsNames, PassesInvitations, FencedStore, 
   // ---- life and news
 
   /**
-   * Lit before a session is written, so that a rival that reads its row can ask. A place without one costs speed, never safety. But while the file cannot be
-   * opened nothing is written either: a session that was written without its beacon would have none for as long as it lives.
+   * The beacon is lit before a session is written, so that a rival that reads the row of the session can ask. A place without a beacon costs speed, never safety. But while the file cannot be
+   * opened, nothing is written either: a session that was written without its beacon would have none for as long as it lives.
    */
   async #light(): Promise<Life | Refused | Unknown> {
     const trying = (this.#beacon ??= this.#tryToLight());
@@ -326,7 +326,7 @@ export class SqliteStore implements ListsNames, PassesInvitations, FencedStore, 
     return { kind: "life", beacon };
   }
 
-  /** After a commit that changed seats or memos: once a turn, however many there were. */
+  /** This is called after a commit that changed seats or memos. It acts once a turn, however many commits there were. */
   #changed(): void {
     if (this.#isTelling) return;
     this.#isTelling = true;

@@ -1,5 +1,5 @@
-// A connection to the process of one holder, kept for as long as somebody waits for that holder: says when there is news, and when it is dead.
-// End of file alone is no death (the beacon may have been put out): the socket is asked again, and only a refusal counts (probe.ts). A listener that is
+// A connection to the process of one holder, kept for as long as somebody waits for that holder. It reports news, and the death of the process.
+// An end of file alone is no death, because the beacon may have been put out: the socket is asked again, and only a refusal counts (probe.ts). A listener that is
 // turned away because enough others listen (audience.ts) asks again when it was told to, and finds a death in the same way.
 import { randomInt } from "node:crypto";
 import { connect, type Socket } from "node:net";
@@ -8,16 +8,16 @@ import { joins, leaves } from "./audience.ts";
 import type { SocketFile } from "./place.ts";
 import { type Life, meaningOf } from "./probe.ts";
 
-/** unsure: the connection has ended, and that proves nothing; it is made again if it can be. */
+/** unsure: the connection has ended, which proves nothing; it is made again if possible. */
 export type News = "change" | "dead" | "unsure";
 
-/** So many may hear of a change at once; beyond that each has its turn. */
+/** This many waiters may hear of a change at once; beyond that each has its turn. */
 const NO_HERD = 10;
-/** Of a processor, for one waiter to hear that the leader has left and to find out who follows. */
+/** The processor time that one waiter needs to hear that the leader has left and to find out which one follows. */
 const MS_PER_WAITER = 2;
 const LONGEST_PAUSE_MS = 2000;
 
-/** If so many are about to connect that the kernel takes no more, within that time. */
+/** If so many waiters are about to connect that the kernel takes no more, each tries again within this time. */
 const AGAIN_WITHIN_MS = 2000;
 
 function isCrowd(failed: NodeJS.ErrnoException | undefined): boolean {
@@ -25,15 +25,15 @@ function isCrowd(failed: NodeJS.ErrnoException | undefined): boolean {
 }
 
 export class Vigil {
-  /** Those that the holder's process holds and somebody here waits for. */
+  /** The names that the holder's process holds and that somebody here waits for. */
   readonly names: Set<Name> = new Set<Name>();
   readonly #socket: SocketFile;
   readonly #hear: (news: News) => void;
   #connection: Socket | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** alive: connected, or turned away by a process that lives. unknown: not connected, and that proves nothing. */
+  /** alive: connected, or turned away by a process that lives. unknown: not connected, which proves nothing. */
   #life: Life = "unknown";
-  /** How many hear the same, as the holder said last. */
+  /** How many waiters hear the same, as the holder said last. */
   #told = 0;
   #isOver = false;
 
@@ -48,7 +48,7 @@ export class Vigil {
     return this.#life;
   }
 
-  /** For many, a moment within which each has its turn: the first is about as quick as a single one would be, and the last finds it elected. */
+  /** If there are many waiters, each has its turn within this time: the first is about as quick as a single one would be, and the last finds that the first is elected. */
   get pauseMs(): number {
     const herd = this.#told - NO_HERD;
     return herd <= 0 ? 0 : randomInt(Math.min(LONGEST_PAUSE_MS, herd * MS_PER_WAITER) + 1);

@@ -1,13 +1,13 @@
-// Hints, for as long as somebody watches. Three sources, because none is enough:
-//   sockets   a holder tells those connected to it when it has changed something, and its death ends the connection: a millisecond or two. A few are
+// Gives hints for as long as somebody watches. There are three sources, because none is enough:
+//   sockets   A holder tells the waiters that are connected to it when it has changed something, and its death ends the connection: within a millisecond or two. A few are
 //             connected for each name; the others ask from time to time whether the holder lives (vigil.ts)
-//   ourselves what this process commits, it tells its own watchers
-//   a look    every 50 ms at SQLite's data_version, which another connection's commit changes: what nobody tells of (a name that was vacant, a
-//             row deleted by hand, a replaced file) is noticed too. It reads no page, and only if something was committed the changed names are read.
-//             Half a percent of one core here, most of it Node waking up. A watcher that knows the holders of all it watches to be alive
-//             looks once a second: five hundred that wait for one leader would keep two cores busy otherwise
-// fs.watch on the -wal was left out: it fires before the commit is visible, and its descriptors are few (max_user_instances).
-// Hints are not needed for safety; what goes wrong here is said by the machine's own requests.
+//   ourselves This process tells its own watchers what it commits
+//   a look    Every 50 ms the watcher reads SQLite's data_version, which a commit of another connection changes. So changes that nobody reports (a name that was vacant, a
+//             row deleted by hand, a replaced file) are noticed too. This reads no page. The changed names are read only if something was committed.
+//             It takes half a percent of one core here, most of it for waking Node up. A watcher that knows that the holders of all its names are alive
+//             looks once a second: otherwise five hundred that wait for one leader would keep two cores busy
+// fs.watch on the -wal is not used: it fires before the commit is visible, and its descriptors are few (max_user_instances).
+// Hints are not needed for safety. The machine's own requests report an error that happens here.
 import { asVersion, type Hint, type Name, type Question } from "../contract.ts";
 import type { Mailbox } from "../mailbox.ts";
 import { readInvitation } from "../invitations.ts";
@@ -19,9 +19,9 @@ import { evidenceOf } from "./probe.ts";
 import { type News, Vigil } from "./vigil.ts";
 
 const LOOK_EVERY_MS = 50;
-/** While everything watched is held by processes that would say what they change. */
+/** The pause between looks while all watched names are held by processes that report their changes. */
 const LOOK_SELDOM_MS = 1000;
-/** A holder that could not be reached, and is not proven dead, is tried again this seldom. */
+/** After this many looks, a holder that could not be reached, and is not proven dead, is tried again. */
 const LOOKS_PER_RENEWAL = 20;
 
 export class Watcher {
@@ -42,7 +42,7 @@ export class Watcher {
   #lastChange = "0";
   #asked: ReadonlyMap<Name, string> = new Map();
   #invited: ReturnType<OpenFile["shelf"]["allInvited"]> = new Map();
-  /** This process has committed: its own connection's data_version does not show that. */
+  /** This process has committed something, which the data_version of its own connection does not show. */
   #isStale = false;
 
   constructor(file: () => OpenFile, kernel: HostKernel | undefined, ownSocket: () => string | undefined) {
@@ -51,7 +51,7 @@ export class Watcher {
     this.#ownSocket = ownSocket;
   }
 
-  /** Returns how to stop. Throws if the file cannot be read. */
+  /** Returns a function that stops this watch. Throws if the file cannot be read. */
   add(questions: readonly Question[], mailbox: Mailbox): () => void {
     const file = this.#file();
     const { shelf } = file;
@@ -68,7 +68,7 @@ export class Watcher {
     this.#watched.add(names, mailbox);
     for (const place of shelf.look(names)) {
       this.#follow(place);
-      // What is free already was given back between the look that led to this watch and now.
+      // A name that is free already was given back between the look that led to this watch and now.
       if (place.state !== "held") this.#watched.tell(place.name, seatOf(place, this.#kernel, false));
     }
     this.#arrangeLook();
@@ -88,7 +88,7 @@ export class Watcher {
 
   // ---- looking
 
-  /** Only ever brings the next look forward: a holder that was reached may be gone again before it comes. */
+  /** This only ever makes the next look earlier: a holder that was reached may be gone again before the look comes. */
   #arrangeLook(): void {
     if (this.#watched.size === 0) return;
     const everyMs = this.#isToldOfAll() ? LOOK_SELDOM_MS : LOOK_EVERY_MS;
@@ -98,7 +98,7 @@ export class Watcher {
     this.#timer = setTimeout(() => this.#lookUp(), everyMs).unref();
   }
 
-  /** What this process holds itself, nobody else would tell of. */
+  /** True if other processes report the changes of all watched names. Nobody else reports changes of a name that this process holds itself. */
   #isToldOfAll(): boolean {
     for (const name of this.#watched.names()) {
       const holder = this.#holderOf.get(name);
@@ -107,18 +107,18 @@ export class Watcher {
     return true;
   }
 
-  /** The socket is connected, so its process lives as far as anybody knows. */
+  /** True if the socket is connected, so that its process lives as far as anybody knows. */
   isReached(socket: SocketFile): boolean {
     return this.#vigils.get(socket.path)?.life === "alive";
   }
 
-  /** Something may have changed, and those who hold it may be others now: tells of it, and listens to them. */
+  /** Something may have changed, and names may have other holders now: this reports the changes, and listens to the present holders. */
   refresh(): void {
     if (this.#watched.size === 0) return;
     try {
       this.#tellChanges();
     } catch {
-      // Locked or gone: the machine's own requests say so, and the next look tries again.
+      // The file is locked or gone: the machine's own requests report that, and the next look tries again.
     }
     this.#arrangeLook();
   }
@@ -150,14 +150,14 @@ export class Watcher {
     }
   }
 
-  /** Requests to hand over change no seat. Each is told once; the holder's renewals show it in any case. */
+  /** Requests to hand over change no seat. Each is reported once; the holder's renewals show it in any case. */
   #tellAsked({ shelf }: OpenFile): void {
     const asked = shelf.allAsked();
     for (const [name, token] of asked) if (this.#asked.get(name) !== token) this.#watched.tellAsked(name);
     this.#asked = asked;
   }
 
-  /** Each is told once, and none that stood before somebody watched. */
+  /** Each invitation is reported once, but none that was stored before somebody watched. */
   #tellInvited({ shelf }: OpenFile): void {
     const invited = shelf.allInvited();
     for (const [name, { text, n }] of invited) {
@@ -167,12 +167,12 @@ export class Watcher {
     this.#invited = invited;
   }
 
-  /** Any commit may have written a memo: it must not move a seat's change number, because a rival would take that for a sign of life. */
+  /** Any commit may have written a memo. A memo must not change the change number of a seat, because a rival would take that for a sign of life. */
   #tellMemos(): void {
     for (const { hint, mailbox } of this.#memos) mailbox.put(hint);
   }
 
-  /** Another file than before counts its changes anew: everything in it is news. */
+  /** Another file counts its changes anew, so everything in it is news. */
   #beginWith(file: OpenFile): void {
     if (this.#seen === file) return;
     this.#seen = file;
@@ -190,7 +190,7 @@ export class Watcher {
       this.#watched.tell(name, { name, version: asVersion("replaced"), state: "missing" });
   }
 
-  /** Of many that hear of a change at the same instant only one can win, so each has its turn. */
+  /** Many may hear of a change at the same instant, but only one can win, so each has its turn. */
   #refreshIn(pauseMs: number): void {
     if (this.#turn !== undefined) return;
     if (pauseMs === 0) return this.refresh();
@@ -218,13 +218,13 @@ export class Watcher {
     const hear = (news: News): void => {
       if (news === "dead") for (const each of new Set(vigil.names)) this.#tellDead(each, socket);
       if (news === "change") this.#refreshIn(vigil.pauseMs);
-      else this.#arrangeLook(); // from now on nobody tells
+      else this.#arrangeLook(); // from now on nobody reports changes of this name
     };
     const vigil = new Vigil(socket, name, hear);
     this.#vigils.set(socket.path, vigil);
   }
 
-  /** Another may have taken the seat already, and is the one to listen to now. */
+  /** Another process may have taken the seat already: then this handle listens to that one. */
   #tellDead(name: Name, { path, file }: SocketFile): void {
     try {
       for (const place of this.#file().shelf.look([name])) {

@@ -1,30 +1,30 @@
-// Nodes and bans in ZooKeeper (lease/ban-rule.ts), beside the memos and outside of every election's line. NODE is a machine that can be banned, in the words of its operator.
+// Nodes and bans in ZooKeeper (lease/ban-rule.ts), beside the memos and outside of every election's line. NODE is a machine that can be banned, by the name that its operator gave it.
 //
 //   CHROOT/.conclave/node/NODE               the gate: {"machine":"…","bans":["NAME",…]}, the machine that has this name now, and the elections that have banned it
 //   CHROOT/.conclave/node/NODE/sessions      empty
 //   CHROOT/.conclave/node/NODE/sessions/ID   ephemeral: the session ID speaks for the node; its password, and the version of the gate at its opening
 //
-// A multi can check that a node of the tree has a certain version. It cannot check that one is absent. So a ban is not looked for: a session has a PASS, which is the version that the gate had
-// when the session was opened, and everything that grants something to that session checks that version in the same multi.
+// A multi can check that a node of the tree has a certain version. It cannot check that a node is absent. So no request looks for a ban. Instead each session has a PASS, which is the version that the gate had
+// when the session was opened, and every multi that grants something to that session checks that version.
 //
-// INVARIANT 1  every ban, every lift and every change of the machine writes the gate over the version that was read, and so raises its version by one. Nobody else writes it.
-// INVARIANT 2  a session is recorded below `sessions` only by a multi in which the gate has the version of its pass, and no ban stood in the gate of that version.
-// INVARIANT 3  all sessions below `sessions` run on the machine that the gate names: whoever changes the machine deletes `sessions` in the same multi, which ZooKeeper refuses while it has a child.
+// INVARIANT 1  every ban, every lift and every change of the machine writes the gate over the version that was read, and so raises its version by one. Nothing else writes the gate.
+// INVARIANT 2  a session is recorded below `sessions` only by a multi in which the gate has the version of its pass, and there was no ban in the gate of that version.
+// INVARIANT 3  all sessions below `sessions` run on the machine that the gate names: the multi that changes the machine also deletes `sessions`, which ZooKeeper refuses while it has a child.
 //
-// SAFETY (rule 2, nothing is granted after the ban). ZooKeeper applies multis whole, in one order. Say that a multi which grants something to a session of NODE is applied after the ban. The ban has raised the
-//   version (1) above that of every pass that was given before it, and no pass is given while it stands (2). Versions never go back, so the check of the pass fails, and all of the multi with it. A lift raises
-//   the version once more: a session from before the ban gets nothing afterwards either, and its node opens a new one.
+// SAFETY (nothing is granted after the ban; rule 2 of ban-rule.ts). ZooKeeper applies multis whole, in one order. Suppose that a multi which grants something to a session of NODE is applied after the ban. The ban
+//   has raised the version (invariant 1) above that of every pass that was given before it, and no pass is given while the ban is in force (invariant 2). Versions never go back, so the check of the pass fails, and the
+//   whole multi fails with it. A lift raises the version once more: a session from before the ban gets nothing afterwards either, and its node opens a new one.
 // SAFETY (an entry that comes to the front of a line). Nothing is written when that happens: the owner lists the line, and finds itself first. So after the list it checks its pass once more. If the pass is
 //   still good, no ban was written until then, and so none had been written when the list was read.
-// SAFETY (a gate that somebody has deleted by hand). A gate that is made anew counts from zero, so that an old pass may fit it by accident. So a pass checks, besides, that the session's own node below
-//   `sessions` is there. That had to be deleted before the gate could be, and nobody makes it again.
-// SAFETY (rule 5, one machine). By 3.
+// SAFETY (a gate that somebody has deleted by hand). The versions of a gate that is made anew count from zero, so an old pass may fit it by accident. So a pass also checks that the session's own node below
+//   `sessions` is there. That node had to be deleted before the gate could be, and nobody makes it again.
+// SAFETY (two live sessions of one node never run on different machines; rule 5 of ban-rule.ts). This follows from invariant 3.
 //
-// THE END OF A NODE'S SESSIONS (rule 6). There is no request that ends the session of another. But a session can be taken over with its id and its password, and then be closed. That takes no condition, so
-//   which sessions are ended is decided before: the gate is read, then the sessions below it are listed, then one multi checks seat, memo and the version of the gate that was read, in which the ban of this
-//   election stands. If it is applied, the gate had this version all the time between, so that the ban stood when the list was read: each session in the list was opened before the ban, and its process is gone.
-//   And none is missing in it, because none can have been added. A session is closed by its id, which no other session ever has, so that this is right however late it comes.
-// The password is no secret from anybody who may write here: that one could delete the entries as well. With the rights of `acl=creator` nobody else can read it.
+// THE END OF A NODE'S SESSIONS (after its machine was verified to be off; rule 6 of ban-rule.ts). No request ends the session of another client. But a session can be taken over with its id and its password, and then
+//   be closed. A close takes no condition, so the sessions to end are decided before it: the gate is read, then the sessions below it are listed, then one multi checks the seat, the memo, and the version of the gate
+//   that was read and that has the ban of this election in it. If this multi is applied, the gate had this version all the time between, so the ban was in force when the list was read. Each session in the list was opened
+//   before the ban, and its process is gone. No session is missing in the list, because none can have been added. A session is closed by its id, which no other session ever has, so a late close is right too.
+// The password is no secret from a client that may write here: such a client could delete the entries as well. With the rights of `acl=creator` nobody else can read it.
 import { Refusal } from "../../base/refusal.ts";
 import { CODE, errorOfCode } from "../../clients/zookeeper/errors.ts";
 import {
@@ -42,13 +42,13 @@ import { ensureNodes } from "./domain.ts";
 import { encodeName, ROOT } from "./layout.ts";
 import type { Link } from "./link.ts";
 
-/** A session of a node that is banned, or was since it was opened, has asked for something: it is answered `session-lost`. */
+/** A session asked for something, and its node is banned, or was banned since the session was opened. The answer is `session-lost`. */
 export class Banned extends Error {}
 
-/** What every multi checks that grants something to a session. Empty for a session without a node. */
+/** The checks in every multi that grants something to a session. Empty for a session without a node. */
 export type SessionPass = readonly Part[];
 
-/** What is read may have changed when it is written over. */
+/** A node that was read may have changed when it is written over. */
 const TRIES = 10;
 const EMPTY = Buffer.alloc(0);
 
@@ -74,7 +74,7 @@ function gateData(machine: string, bans: readonly Name[]): Buffer {
   return Buffer.from(JSON.stringify({ machine, bans }));
 }
 
-/** As it is now, or a moment ago: only the multi that follows decides. Made if it is missing. */
+/** Reads the gate as it is now, or was a moment ago: only the multi that follows decides. The gate is made if it is missing. */
 async function readGate(link: Link, chroot: string, node: string): Promise<Gate> {
   const paths = pathsOf(chroot, node);
   for (let tried = 0; tried < TRIES; tried++) {
@@ -104,7 +104,7 @@ function parsed(path: string, data: Buffer): { readonly [key: string]: unknown }
     const value: unknown = JSON.parse(data.toString("utf8"));
     if (typeof value === "object" && value !== null) return { ...value };
   } catch {
-    // It is not ours.
+    // This data was not written by conclave.
   }
   throw foreign(path);
 }
@@ -114,7 +114,7 @@ function foreign(path: string): Refusal {
   return new Refusal("STORE_FOREIGN_DATA", message);
 }
 
-/** The part of a multi that was refused, and its place. */
+/** Finds the part of a multi that was refused, and its place. */
 export function failureIn(
   answers: readonly PartAnswer[],
 ): { readonly index: number; readonly code: number } | undefined {
@@ -122,10 +122,10 @@ export function failureIn(
   return index < 0 ? undefined : { index, code: answers[index]?.code ?? CODE.ok };
 }
 
-/** What was checked has another version, or is gone, or is there. */
+/** The node that was checked has another version, is gone, or exists although it should not. */
 export const CHANGED: ReadonlySet<number> = new Set([CODE.noNode, CODE.nodeExists, CODE.badVersion]);
 
-/** A multi that grants something to the session of this pass, or says something in its name. Throws `Banned`, and nothing was applied, if the pass is no longer good. */
+/** Sends a multi that grants something to the session of this pass, or says something in its name. If the pass is no longer good, it throws `Banned`, and nothing was applied. */
 export async function granting(
   link: Link,
   { pass = [] }: { readonly pass: SessionPass | undefined },
@@ -147,7 +147,7 @@ export interface Speaker {
   readonly ttlMs: number;
 }
 
-/** Records that this session speaks for the node: in one step with looking whether it may. `link` is the session's own. */
+/** Records that this session speaks for the node, and checks in the same step whether it may. `link` is the session's own. */
 export async function enrol(
   link: Link,
   chroot: string,
@@ -169,7 +169,7 @@ export async function enrol(
   throw new Error(`the gate of the node "${node.name}" changes faster than a session can be opened`);
 }
 
-/** What a multi does before it records a session, and the version that the gate has then. INVARIANT 3: another machine comes in only when nobody is there. */
+/** The parts of a multi that come before the record of a session, and the version that the gate has then. INVARIANT 3: the machine of the gate is changed only when there is no session. */
 function entrance(
   { acl }: Link,
   gate: Gate,
@@ -192,11 +192,11 @@ function passOf({ gate }: GatePaths, version: number, own: string): SessionPass 
   ];
 }
 
-/** Of a session that another process or thread has opened. Throws `Banned` if it does not speak for that node. */
+/** Reads the pass of a session that another process or thread has opened. Throws `Banned` if the session does not speak for that node. */
 export async function readPass(link: Link, chroot: string, node: string, id: string): Promise<SessionPass> {
   const paths = pathsOf(chroot, node);
   const own = `${paths.sessions}/${id}`;
-  // The session was at another server until now: this one must have seen what it has written there.
+  // The session was at another server until now. This server must have seen what the session has written there.
   const [, found] = await Promise.all([link.sync(own), link.data(own)]);
   if (found === undefined) throw new Banned();
   const { version } = parsed(own, found.data);
@@ -207,15 +207,15 @@ export async function readPass(link: Link, chroot: string, node: string, id: str
 // ---- the ban
 
 export interface Target {
-  /** What the multi does that writes the memo of the ban: the check of the gate, or its new version. */
+  /** A part of the multi that writes the memo of the ban: it checks the gate, or writes its new version. */
   readonly effect: Part;
-  /** This very ban stands as the gate was read. */
+  /** The gate, as it was read, has this very ban. */
   readonly isBanned: boolean;
-  /** Only where they are to be ended. */
+  /** The sessions of the node, only where they are to be ended. */
   readonly speakers: readonly Pick<Session, "id" | "secret" | "ttlMs">[];
 }
 
-/** In this order, over one connection: the gate first, then the sessions. */
+/** Reads in this order, over one connection: the gate first, then the sessions. */
 export async function readTarget(link: Link, chroot: string, name: Name, ban: BanChange): Promise<Target> {
   const gate = await readGate(link, chroot, ban.node);
   const isBanned = gate.bans.includes(name);
@@ -223,7 +223,7 @@ export async function readTarget(link: Link, chroot: string, name: Name, ban: Ba
   return { effect: effectOf(gate, name, ban.stands), isBanned, speakers };
 }
 
-/** A gate that says so already is checked only: a ban that is written again changes nothing. */
+/** A gate that already says this is only checked: a ban that is written again changes nothing. */
 function effectOf({ gate, machine, bans, version }: Gate, name: Name, stands: boolean): Part {
   if (bans.includes(name) === stands) return { check: gate, version };
   const next = stands ? [...bans, name] : bans.filter((each) => each !== name);
@@ -235,7 +235,7 @@ async function readSpeakers(link: Link, { sessions }: Gate): Promise<Target["spe
   const read = await inTurns(found?.names ?? [], async (id) => {
     const path = `${sessions}/${id}`;
     const own = await link.data(path);
-    if (own === undefined) return []; // it is over
+    if (own === undefined) return []; // the session is over
     const { secret, ttlMs } = parsed(path, own.data);
     if (typeof secret !== "string" || typeof ttlMs !== "number") throw foreign(path);
     return [{ id, secret, ttlMs }];

@@ -1,5 +1,5 @@
-// The domain of tokens: a random id that is made once below the chroot and never changed. Numbers of writes are of the whole ensemble, and a restored or another
-// ensemble has others: its node has another id, or is made anew.
+// The domain of tokens: a random id that is made once below the chroot and never changed. The numbers of writes belong to the whole ensemble. A restored or another
+// ensemble has other numbers, and there the node of the domain has another id, or is made anew.
 import { isProblem } from "../../clients/zookeeper/errors.ts";
 import { ANY, PERSISTENT } from "../../clients/zookeeper/messages.ts";
 import type { Link } from "./link.ts";
@@ -20,12 +20,12 @@ export async function findDomain(link: Link, chroot: string): Promise<string> {
   return made.data.toString("utf8");
 }
 
-/** A write to which a majority agrees, and which changes nothing: what is read after it over the same connection shows every write that was answered before. */
+/** A write to which a majority agrees, and which changes nothing. A read after it over the same connection shows every write that was answered before. */
 export async function confirmMajority(link: Link, chroot: string): Promise<void> {
   await link.multi("read", [{ check: domainPath(chroot), version: ANY }]);
 }
 
-/** Each part of a path, from the top. What is there is left as it is. */
+/** Makes each part of a path, from the top. A node that exists is left as it is. */
 export async function ensureNodes(link: Link, path: string): Promise<void> {
   const parts = path.split("/").slice(1);
   for (let depth = 1; depth <= parts.length; depth++) {

@@ -1,22 +1,22 @@
-// What `zookeeper:` promises, as data. Everything that is reckoned in ticks follows from `tickMs`, which a client is not told: it is an option, and where the
-// server allows the word `conf`, what that says takes its place with the opening of a session (`Met`).
+// The promises of `zookeeper:`, as data. Everything that is counted in ticks follows from `tickMs`, which a client is not told: it is an option. Where the server allows the
+// command `conf`, the answer to it takes the place of the option with the opening of a session (`Met`).
 //
-// LAW 6, proof. A follower answers pings by itself, and tells the leader of the ensemble, who judges, which sessions it has heard from: with its answer to the leader's own
-//   ping, every half tick. So a keep here is a write to which a majority has agreed, and it proves the touch of the keep BEFORE it (`previous-send`).
+// LAW 6, proof: only an answered renewal that proves something extends a term. A follower answers pings by itself. It tells the leader of the ensemble, which judges, the sessions that it has heard from: with its
+//   answer to the leader's own ping, every half tick. So a keep here is a write to which a majority has agreed, and it proves the touch of the keep BEFORE it (`previous-send`).
 //   Argument: keep k−1 was answered within half a tick, so the follower had it by then. The leader pings every half tick, and the follower's answer carries the touch of
 //   k−1. Keep k leaves a tick or more after k−1 was sent (`proofApartMs`), over the same connection (`road`), and so through the same follower, behind that answer on its
-//   one channel to the leader. Keep k was agreed to, so the leader was the leader, and had read what came before. A leader that comes later gives every session its full timeout.
-//   What this assumes of the ensemble: while it answers a write within half a tick (`proofWithinMs`), a ping inside it takes no longer than that.
+//   one channel to the leader. A majority agreed to keep k, so the leader was still the leader, and had read everything before it. A later leader gives every session its full timeout.
+//   This assumes of the ensemble: while it answers a write within half a tick (`proofWithinMs`), a ping inside it takes no longer than that.
 import type { Guarantee } from "../../lease/guarantee.ts";
 import { MEMOS } from "../memos.ts";
 import type { ShapeName } from "./place.ts";
 
 export const DEFAULT_TICK_MS = 2000;
-/** So that the usual rhythm of renewals is no shorter than a tick. */
+/** With this many ticks, the usual time between two renewals is no shorter than a tick. */
 export const LEAST_TICKS = 4;
-/** A server lowers what it does not grant, and the session goes by what was granted. */
+/** A server lowers a timeout that it does not grant, and the session uses the granted one. */
 const TTL_MAX_MS = 86_400_000;
-/** A keep names so many holds; one of ten thousand stays within what ZooKeeper takes in a request. */
+/** A keep names at most this many holds, so that even a keep of ten thousand stays within what ZooKeeper takes in a request. */
 const HOLDS_PER_KEEP = 512;
 
 const STALLED_LEADER =

@@ -1,11 +1,11 @@
-// A keep: one write that names every hold and changes nothing (guarantee.ts says what it proves). Since it asks of each entry whether it is there, all of it is
-// refused if one is missing; but a majority has agreed to the refusal too, so it proves as much. Then the entries are looked at one by one.
+// A keep: one write that names every hold and changes nothing (guarantee.ts says what it proves). It checks for each entry whether it is there, so the whole write is refused if one is
+// missing. A majority has agreed to the refusal too, so it proves as much. Then the entries are looked at one by one.
 //
-// A check asks whether a path exists, not whose node it is: ZooKeeper has no check of the owner, and a look at each entry would cost as many reads as there are holds. In a line
-// that is enough. The path has a GUID and a number that ZooKeeper has drawn, so that nobody makes it by accident. Somebody who deletes an entry and makes the same path by hand
-// stands in its owner's place: nobody behind it leads, until that node goes too, which the owner's watch and its next keep show. So it is a record that was deleted
-// (guarantee.ts, `recordDeleted`), and no more. A claim does look at the owner: it would otherwise begin a term on somebody else's entry. In a race the path is
-// everybody's, and the epoch is checked with it.
+// A check asks whether a path exists, not which session owns its node: ZooKeeper has no check of the owner, and a look at each entry would cost as many reads as there are holds. In a
+// line the check is enough. The path has a GUID and a number that ZooKeeper has drawn, so nobody makes it by accident. If somebody deletes an entry and makes the same path by hand,
+// that node stands in the owner's place: nobody behind it leads until that node goes too, which the owner's watch and its next keep show. So this is the case of a record that was
+// deleted (guarantee.ts, `recordDeleted`), and nothing worse. A claim does look at the owner: otherwise it would begin a term on somebody else's entry. In a race the path is the same
+// for everybody, and the epoch is checked with it.
 import { CODE } from "../../clients/zookeeper/errors.ts";
 import { ANY, type Part } from "../../clients/zookeeper/messages.ts";
 import type { Hold, KeepWish, Kept, Session } from "../contract.ts";
@@ -34,7 +34,7 @@ export async function keep(
   return { kind: "kept", session: kept, lost, unsure: [], strays, road: link.road };
 }
 
-/** Sends the write, and says which of the holds are gone. */
+/** Sends the write, and returns the holds that are gone. */
 async function renew(
   link: Link,
   held: HeldSession,
@@ -54,14 +54,14 @@ async function renew(
   return missing.flat();
 }
 
-/** Not by the bid alone: an entry that was deleted and joined again has another token. */
+/** The bid alone is not enough: an entry that was deleted and joined again has another token. */
 function knownEntry(held: HeldSession, { name, bid, token }: Hold): OwnEntry | undefined {
   const entry = held.entry(name);
   if (entry === undefined || entry.bid !== bid) return undefined;
   return token === undefined || token.value === entry.czxid ? entry : undefined;
 }
 
-/** By the write that made the entry, which is the token; in a race the path is the same for everybody. */
+/** Compares the write that made the entry, which is the token; in a race the path is the same for everybody. */
 async function stands(link: Link, held: HeldSession, place: TreePlace, session: Session, hold: Hold): Promise<boolean> {
   const { token, bid } = hold;
   const path = knownEntry(held, hold)?.path ?? (await findPath(link, place, session, hold));
@@ -75,7 +75,7 @@ async function stands(link: Link, held: HeldSession, place: TreePlace, session: 
   return stat.ephemeralOwner === held.session.id && (token === undefined || stat.czxid === token.value);
 }
 
-/** Of a hold that this process has not claimed. */
+/** Finds the path of a hold that this process has not claimed. */
 async function findPath(
   link: Link,
   { chroot, shape, layout }: TreePlace,
@@ -89,7 +89,7 @@ async function findPath(
   return node === undefined ? undefined : `${parent}/${node}`;
 }
 
-/** Entries of this session that were not sent along. A second entry of a hold that was is no stray: it goes when the hold is given back. */
+/** Finds entries of this session that were not sent along. A second entry of a hold that was sent is no stray: it goes when the hold is given back. */
 async function findStrays(
   link: Link,
   place: TreePlace,
@@ -110,7 +110,7 @@ async function findStrays(
   return strays.flat();
 }
 
-/** By the name of the node, in a line. That of a seat says nothing: its record has to be read. */
+/** In a line, the name of the node decides. The name of a seat says nothing: its record has to be read. */
 function isSent({ shape, layout }: TreePlace, session: Session, node: string, bid: Hold["bid"] | undefined): boolean {
   return shape === "line" && bid !== undefined && node.startsWith(entryPrefix(layout, session.id, bid));
 }

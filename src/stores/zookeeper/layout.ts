@@ -1,14 +1,14 @@
-// Where things lie, and how the children of an election's node are read. The layouts are those of the recipes that people run, so that their candidates and ours
-// stand in one line. One node has children of one layout: each recipe would sort the children of another wrongly, so a node with such children is refused.
+// The paths of an election, and how the children of an election's node are read. The layouts are those of the recipes that people run, so that their candidates and ours
+// stand in one line. A node has children of one layout only: each recipe would sort the children of another wrongly, so a node with such children is refused.
 //
 //   latch      Curator's LeaderLatch                        /NAME/_c_UUID-latch-0000000007
 //   selector   Curator's LeaderSelector, InterProcessMutex  /NAME/_c_UUID-lock-0000000007
 //   kazoo      kazoo's Election and Lock                    /NAME/UUID__lock__0000000007
 //
-// The UUID is made from the session and the bid: whoever lists the children finds its own after an answer was lost, and sees which are of its session. A name is one
-// node: what a path cannot contain is written with % escapes, so that "a" and "a/b" are neighbours and neither lies in the other's line.
+// The UUID is made from the session and the bid. So a client that lists the children finds its own entry after an answer was lost, and sees which entries belong to its session. A name is one
+// node: characters that a path cannot contain are written with % escapes, so "a" and "a/b" are neighbours and neither lies in the other's line.
 //
-// The number is the parent's counter, of 32 bits, and after two thousand million candidates it turns negative. Then the recipes do not agree about the order any more
+// The number is the parent's counter, of 32 bits, and after two thousand million candidates it becomes negative. Then the recipes no longer agree about the order
 // (Curator and kazoo compare texts), so a line with a negative number is refused.
 import { Refusal } from "../../base/refusal.ts";
 import { show } from "../../base/show.ts";
@@ -31,22 +31,22 @@ export const EPOCH = "epoch";
 
 const READ_LOCK = /__rlock__-?\d{9,10}$/;
 
-/** What is kept beside the lines lies below it. */
+/** Everything that is kept beside the lines lies below this node. */
 export const ROOT = ".conclave";
 
-/** How an election's node is made. Curator's is removed by ZooKeeper when it has been empty for a while; kazoo could not bear that. */
+/** The flags of an election's node. ZooKeeper removes Curator's when it has been empty for a while, which kazoo could not bear. */
 export function parentFlags(layout: LayoutName): number {
   return layout === "kazoo" ? PERSISTENT : CONTAINER;
 }
 
-/** What the node of an entry begins with: the number follows. */
+/** The beginning of the node of an entry: the number follows. */
 export function entryPrefix(layout: LayoutName, session: string, bid: Bid): string {
   const guid = `${session}${sha256(bid).digest("hex").slice(0, 16)}`;
   if (layout === "kazoo") return `${guid}__lock__`;
   return `_c_${asUuid(guid)}-${layout === "latch" ? "latch" : "lock"}-`;
 }
 
-/** What the nodes of all entries of a session begin with. */
+/** The beginning of the nodes of all entries of a session. */
 export function sessionPrefix(layout: LayoutName, session: string): string {
   return layout === "kazoo" ? session : `_c_${asUuid(`${session}${"0".repeat(16)}`).slice(0, 19)}`;
 }
@@ -61,7 +61,7 @@ export interface LineEntry {
   readonly sequence: number;
 }
 
-/** The entries of a line, the first one first. Throws a Refusal for a line that cannot be judged; nothing was written. */
+/** Returns the entries of a line, the first one first. Throws a Refusal for a line that cannot be judged; nothing was written. */
 export function readLine(layout: LayoutName, parent: string, children: readonly string[]): readonly LineEntry[] {
   const entries = children.map((node) => ({ node, sequence: sequenceOf(layout, parent, node) }));
   const wrapped = entries.find(({ sequence }) => sequence < 0);
@@ -80,7 +80,7 @@ export function wrappedCounter(parent: string, node: string): Refusal {
   return new Refusal("STORE_UNSUPPORTED", message);
 }
 
-/** The line in which a node of this name would stand; undefined: in none. */
+/** The layout of the line in which a node of this name would stand. Undefined if it would stand in none. */
 export function layoutOf(node: string): LayoutName | undefined {
   return LAYOUTS.find((each) => FORMS[each].test(node));
 }
@@ -103,10 +103,10 @@ function foreignChild(layout: LayoutName, parent: string, node: string): Refusal
 
 // ---- names
 
-/** Taken by ZooKeeper, by us, or not allowed. */
+/** Names that are used by ZooKeeper or by conclave, or are not allowed. */
 const RESERVED: ReadonlySet<string> = new Set([".", "..", ROOT, "zookeeper"]);
 
-/** As one part of a path. */
+/** Encodes a name as one part of a path. */
 export function encodeName(name: Name): string {
   const flaw = flawOf(name);
   if (flaw !== undefined) throw new Refusal("STORE_UNSUPPORTED", `zookeeper: ${show(name)} cannot be kept: ${flaw}`);
@@ -124,7 +124,7 @@ export function decodeName(part: string): Name | undefined {
   }
 }
 
-/** ZooKeeper refuses control characters, surrogates and what lies around them. */
+/** ZooKeeper refuses control characters, surrogates and the characters around them. */
 function isPlain(sign: string): boolean {
   const code = sign.codePointAt(0) ?? 0;
   if (sign === "/" || sign === "%" || code < 0x20 || (code >= 0x7f && code <= 0x9f)) return false;

@@ -1,5 +1,5 @@
-// What the parts of this driver ask of one connection: ZooKeeper's requests by name, on the session that they belong to. Requests that are made without waiting
-// for the one before are one round trip: a connection answers in order, and a read that follows a write of the same connection sees it.
+// The requests that the parts of this driver send over one connection: ZooKeeper's requests by name, on the session that they belong to. Requests that are sent without waiting
+// for the one before take one round trip: a connection answers in order, and a read that follows a write of the same connection sees it.
 import type { Connection, ZooKeeperReply } from "../../clients/zookeeper/connection.ts";
 import { isProblem } from "../../clients/zookeeper/errors.ts";
 import {
@@ -59,7 +59,7 @@ export class Link {
       .answer;
   }
 
-  /** One that is gone is deleted. */
+  /** A node that is already gone counts as deleted. */
   async delete(path: string): Promise<void> {
     try {
       await this.#ask((connection) => connection.ask(deleteRequest(path), () => undefined, this.signal));
@@ -68,7 +68,7 @@ export class Link {
     }
   }
 
-  /** Undefined if there is no such node. With `watch`, the next change of it, or its creation, is heard. */
+  /** Undefined if there is no such node. With `watch`, the next change of the node, or its creation, is reported. */
   exists(path: string, watch = false): Promise<Stat | undefined> {
     return this.#find((connection) => connection.ask(existsRequest(path, watch), readStat, this.signal));
   }
@@ -78,7 +78,7 @@ export class Link {
     return this.#find((connection) => connection.ask(getDataRequest(path, watch), readData, this.signal));
   }
 
-  /** With the latest write that the server has shown. Undefined names: there is no such node, and nothing is watched. */
+  /** Returns the children with the latest write that the server has shown. If the names are undefined, there is no such node, and nothing is watched. */
   async children(
     path: string,
     watch = false,
@@ -90,12 +90,12 @@ export class Link {
     return found ?? { found: undefined, zxid: this.connection.lastZxid };
   }
 
-  /** What follows on this connection shows what the others have written, as far as the leader of the ensemble knew when it was asked. */
+  /** Later reads on this connection show what other clients have written, as far as the leader of the ensemble knew when it was asked. */
   async sync(path: string): Promise<void> {
     await this.#ask((connection) => connection.ask(syncRequest(path), (reader) => reader.text(), this.signal));
   }
 
-  /** A write: a majority has agreed to it, also if a part of it was refused. With its number. */
+  /** Sends a write, and returns its number too. A majority has agreed to it, even if a part of it was refused. */
   async multi(
     path: string,
     parts: readonly Part[],
@@ -106,7 +106,7 @@ export class Link {
     return { answers: answer, zxid };
   }
 
-  /** Paths of nodes that end with this session. */
+  /** The paths of nodes that end with this session. */
   async ephemerals(path: string): Promise<readonly string[]> {
     return (await this.#ask((connection) => connection.ask(getEphemeralsRequest(path), readTexts, this.signal))).answer;
   }

@@ -1,4 +1,4 @@
-// The elections below a chroot: its children that have candidates of the layout below them, or a seat. Curator's and kazoo's are among them.
+// Lists the elections below a chroot: its children that have candidates of the layout below them, or a seat. Those of Curator and kazoo are among them.
 import { Refusal } from "../../base/refusal.ts";
 import type { ListedNames } from "../contract.ts";
 import { inTurns } from "../turns.ts";

@@ -1,4 +1,4 @@
-// What stands in lines: the first entry of each line, and where one's own is. Over the driver's own connection, so that a look extends no session; each after a
+// Looks at lines: the first entry of each line, and the place of one's own. A look uses the driver's own connection, so that it extends no session. It follows a
 // `sync`, so that it is no older than what the leader of the ensemble knew when it was asked.
 import { unknown, type Unknown } from "../../base/outcome.ts";
 import type { Name, Question, Seat, ShownNext, ShownNodeless, Token } from "../contract.ts";
@@ -10,7 +10,7 @@ import { holderOf, readRecord, versionOf } from "./record.ts";
 import type { TreePlace } from "./place.ts";
 import { pathsOf } from "./seat.ts";
 
-/** The first of a line may leave between its listing and its reading. */
+/** The first entry of a line may leave between its listing and its reading. */
 const TRIES = 5;
 
 export interface SeenLine {
@@ -19,7 +19,7 @@ export interface SeenLine {
   readonly zxid: bigint;
 }
 
-/** One round trip. */
+/** This takes one round trip. */
 export async function seeLine(
   link: Link,
   { chroot, layout }: TreePlace,
@@ -57,14 +57,14 @@ async function lookOnce(link: Link, place: TreePlace, question: Question): Promi
   };
 }
 
-/** By the name of the node, which has session and bid in it. */
+/** Finds the place by the name of the node, which contains session and bid. */
 function placeOf({ layout }: TreePlace, { bid, session }: Question, entries: readonly LineEntry[]): Seat["place"] {
   if (bid === undefined) return undefined;
   const ahead = entries.findIndex(({ node }) => node.startsWith(entryPrefix(layout, session?.id ?? "", bid)));
   return ahead < 0 ? { present: false, ahead: 0 } : { present: true, ahead };
 }
 
-/** Who stands behind the entry that was made by write `token.value`, if that is the first. */
+/** Shows the candidate behind the entry that was made by write `token.value`, if that entry is the first. */
 export async function showNext(link: Link, place: TreePlace, name: Name, token: Token): Promise<ShownNext> {
   const { parent, entries } = await seeLine(link, place, name);
   const [first, second] = await Promise.all(entries.slice(0, 2).map(({ node }) => link.data(`${parent}/${node}`)));
@@ -76,8 +76,8 @@ export async function showNext(link: Link, place: TreePlace, name: Name, token: 
 }
 
 /**
- * Those whose record names no node: candidates of other programs, of earlier versions, and those that gave none. A record with a node was written only with a pass (bans.ts). A write to which a majority agrees comes
- * first, so that everybody who has joined before is shown.
+ * Shows the candidates whose record names no node: those of other programs, those of earlier versions, and those that gave none. A record with a node was written only with a pass (bans.ts). First a write is sent to
+ * which a majority agrees, so that every candidate that has joined before is shown.
  */
 export async function showNodeless(link: Link, place: TreePlace, name: Name): Promise<ShownNodeless> {
   await confirmMajority(link, place.chroot);

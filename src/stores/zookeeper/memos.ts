@@ -1,11 +1,11 @@
-// Memos in ZooKeeper: one node each, under a root of their own. Never below an election's node: Curator takes every child for a candidate.
+// Memos in ZooKeeper: one node each, under a root of their own. They are never below an election's node, because Curator takes every child for a candidate.
 //
 //   CHROOT/.conclave/memo/NAME/KEY     the memo, as JSON
 //
 // ARGUMENT: one multi checks that the term's own entry is there, and writes over the version that was read. In a line the path of the entry has the parent's counter in it, and
-// this process made it at the write that is the token; in a race the check of the epoch says that nobody was granted since. If the entry is gone, because it was given back,
-// deleted, or its session ran out, nothing is written. An entry that was granted is the first, and stays the first while it is there. A session that speaks for a node writes with its pass, and the
-// effect of a ban is a part of the same multi (bans.ts).
+// this process made it at the write that is the token; in a race the check of the epoch says that nothing was granted since. If the entry is gone, because it was given back or
+// deleted, or because its session expired, nothing is written. An entry that was granted is the first, and stays the first while it is there. A session that speaks for a node writes with
+// its pass, and the effect of a ban is a part of the same multi (bans.ts).
 import type { Refused } from "../../base/outcome.ts";
 import { CODE, errorOfCode } from "../../clients/zookeeper/errors.ts";
 import { ownNode, unbannedNode } from "../../lease/ban-rule.ts";
@@ -70,7 +70,7 @@ export async function writeMemo(
   throw new Error("the bans of the node change faster than one can be written");
 }
 
-/** Undefined, and nothing was written: the gate of the node that is banned has changed since it was read. */
+/** Undefined means that nothing was written, because the gate of the node that is banned has changed since it was read. */
 async function writeOnce(
   link: Link,
   held: HeldSession,
@@ -91,12 +91,12 @@ async function writeOnce(
   const answer = notWritten(write, path, stands);
   if (answer.kind !== "written" || stands === undefined || target === undefined || target.speakers.length === 0)
     return answer;
-  // A first try of this write was applied, and may have ended nothing. So the decision which sessions are to be ended is made anew, in one step as then.
+  // A first try of this write was applied, and may have ended no sessions. So the sessions to end are decided anew, in one step as before.
   const again = await granting(link, held, path, [...seat, { check: path, version: stands.stat.version }, ...effect]);
   return again.answers.every(({ code }) => code === CODE.ok) ? answer : undefined;
 }
 
-/** The memo is written by now: whatever fails here leaves the outcome unknown, so that it is sent again, and ends what is left. */
+/** The memo is written by now. An error here leaves the outcome unknown, so the write is sent again and ends the sessions that are left. */
 async function endAll({ speakers }: Target, endSession: EndSession): Promise<void> {
   try {
     await inTurns(speakers, endSession);
@@ -111,7 +111,7 @@ function partOf(write: MemoWrite, path: string, { acl }: Link): Part {
   return { setData: path, data, version: Number(write.over.split(".")[1]) };
 }
 
-/** How many memos the name has. */
+/** Makes the root of the memos if need be, and returns how many memos the name has. */
 async function makeRoom(link: Link, root: string): Promise<number> {
   const stat = await link.exists(root);
   if (stat !== undefined) return stat.numChildren;
@@ -119,7 +119,7 @@ async function makeRoom(link: Link, root: string): Promise<number> {
   return 0;
 }
 
-/** The write that made the node, and how often it was written since. A node that was deleted and made anew has another first part. */
+/** The version is the write that made the node, and how often it was written since. A node that was deleted and made anew has another first part. */
 function versionOf({ czxid, version }: Pick<Stat, "czxid" | "version">): Version {
   return asVersion(`${czxid}.${version}`);
 }

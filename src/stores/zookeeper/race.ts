@@ -1,12 +1,12 @@
 // The race: taking the seat of a name, and giving it back (seat.ts has the layout).
 //
 // ARGUMENT, that no two are granted at one instant. A grant is one multi that raises the epoch over the version that was read and makes the seat. ZooKeeper applies a multi
-//   whole or not at all, in the one order of all writes, and makes no node that is there: so a seat is made only after the one before it is gone. A seat goes when its
-//   session is over, by the word of the judge; when its holder gives it back, which is after its work (law 8); when its own session takes it with another bid, whose term is over;
-//   or by an operator's hand, which is a takeover by force (law 14). No claim here removes the seat of another session, whatever version it names.
-// ARGUMENT, that nothing is done to a successor. The path of a seat is the same for all who have it, so a path proves nothing. Whatever a holder does (renew, give back, write a
-//   memo, announce) checks in the same multi that the epoch has the version of its own grant: after another grant it has a greater one, and all of it is refused.
-// ARGUMENT, that a try is granted once. A multi that arrives late finds another version of the epoch than the one that it was made for, unless nobody was granted since. A claim
+//   whole or not at all, in the one order of all writes, and does not make a node that exists: so a seat is made only after the one before it is gone. A seat goes in four cases: ZooKeeper, which judges, ends its
+//   session; its holder gives it back, which is after its work (law 8: drain, then release); its own session, whose earlier term is over, takes it with another bid;
+//   or an operator deletes it, which is a takeover by force (law 14). No claim here removes the seat of another session, whatever version it names.
+// ARGUMENT, that nothing is done to a successor. The path of a seat is the same for every holder, so a path proves nothing. Everything that a holder does (renew, give back, write a
+//   memo, announce) checks in the same multi that the epoch has the version of its own grant. After another grant the epoch has a greater version, and the whole multi is refused.
+// ARGUMENT, that a try is granted once. A multi that arrives late finds another version of the epoch than the one that it was made for, unless nothing was granted since. A claim
 //   that is sent again finds its bid in the epoch: if the seat is gone, that term has been given back, and the bid is not granted again.
 import { unknown, type Unknown } from "../../base/outcome.ts";
 import { Refusal } from "../../base/refusal.ts";
@@ -31,7 +31,7 @@ import {
 } from "./seat.ts";
 import { checkRoom, type HeldSession, type OwnEntry } from "./sessions.ts";
 
-/** What is read may have changed when it is written over. */
+/** A node that was read may have changed when it is written over. */
 const TRIES = 3;
 
 export async function take(link: Link, held: HeldSession, place: TreePlace, claim: Claim): Promise<Claimed> {
@@ -69,12 +69,12 @@ function mayTake(seen: Seen, { session }: HeldSession, { over, bid }: Claim): bo
   return over === VACANT || isVacantAs(seen, over);
 }
 
-/** What was read belongs together: no grant came between the two, and nobody else has written to the epoch. */
+/** True if the seat and the epoch that were read belong together: no grant came between the two, and nobody else has written to the epoch. */
 function isPair({ seat, epoch }: Seen): boolean {
   return seat !== undefined && epoch !== undefined && seat.node.stat.czxid === epoch.mzxid;
 }
 
-/** One round trip. Undefined: something changed since it was read. */
+/** This takes one round trip. Undefined if something changed since it was read. */
 async function make(
   link: Link,
   held: HeldSession,
@@ -95,7 +95,7 @@ async function make(
     if (listed.status === "rejected") throw listed.reason;
     checkChildren(paths.parent, listed.value.found?.names ?? []);
   } catch (error) {
-    // Somebody joined a line here between our reading and our writing: nothing of ours may stay.
+    // Somebody joined a line here between our reading and our writing: our nodes must not stay.
     if (error instanceof Refusal) await undo(link, paths, seen, version);
     throw error;
   }
@@ -104,7 +104,7 @@ async function make(
 
 interface Grant {
   readonly parts: readonly Part[];
-  /** Of the epoch, once it is written. */
+  /** The version of the epoch, once it is written. */
   readonly version: number;
 }
 
@@ -119,7 +119,7 @@ function grantOf({ acl }: Link, paths: Paths, { seat, epoch }: Seen, claim: Clai
   return { parts: [raised, ...removed, made], version: epoch === undefined ? 0 : epoch.version + 1 };
 }
 
-/** What is true only while the seat is that of the grant which gave the epoch this version. */
+/** Checks that succeed only while the seat is that of the grant which gave the epoch this version. */
 function checksOf(paths: Paths, version: number): readonly Part[] {
   return [
     { check: paths.epoch, version },
@@ -127,7 +127,7 @@ function checksOf(paths: Paths, version: number): readonly Part[] {
   ];
 }
 
-/** False: the epoch or the seat is not as it was read. Throws for whatever else was refused. */
+/** False if the epoch or the seat is not as it was read. Throws for every other refusal. */
 function isDone(answers: readonly PartAnswer[], path: string): boolean {
   const code = answers.map((answer) => answer.code).find((each) => each !== CODE.ok && each !== CODE.inconsistency);
   if (code === undefined) return answers.every((answer) => answer.code === CODE.ok);
@@ -143,7 +143,7 @@ async function undo(link: Link, paths: Paths, { epoch }: Seen, version: number):
   await link.multi(paths.seat, [...gone, { delete: paths.seat, version: ANY }]);
 }
 
-/** A claim of the bid that holds the seat only changes what is announced. */
+/** A claim of the bid that holds the seat only changes the announced value. */
 async function standing(
   link: Link,
   held: HeldSession,
@@ -158,7 +158,7 @@ async function standing(
   const checks = checksOf(paths, epoch.version);
   const announced: readonly Part[] =
     seat.record.value === claim.value ? [] : [{ setData: paths.seat, data: recordOf(claim), version: ANY }];
-  // What was read proves nothing of a ban.
+  // The nodes that were read prove nothing about a ban.
   if (announced.length > 0 || held.pass !== undefined) {
     const { answers } = await granting(link, held, paths.seat, [...checks, ...announced]);
     if (!isDone(answers, paths.seat)) return unknown("the seat went away while it was written to");
@@ -168,7 +168,7 @@ async function standing(
   return { kind: "granted", hold: holdOf(claim.name, claim.bid, czxid, domain) };
 }
 
-/** Conditioned on session and bid, by the epoch of the grant. */
+/** The condition is session and bid, by the epoch of the grant. */
 export async function giveBack(
   link: Link,
   held: HeldSession | undefined,
@@ -190,7 +190,7 @@ async function removed(link: Link, paths: Paths, checks: readonly Part[]): Promi
   return isDone(answers, paths.seat);
 }
 
-/** What is found now. A try that is still on its way is found by a keep, as a stray. */
+/** Removes what is found now. A try that is still on its way is found later by a keep, as a stray. */
 async function removeOf(
   link: Link,
   paths: Paths,

@@ -1,5 +1,5 @@
-// What an entry's node contains: JSON with the candidate, the bid, the ttl and what the leader announces. Curator and kazoo show it as the participant's id. Whatever
-// else stands there is another's.
+// The content of an entry's node: JSON with the candidate, the bid, the ttl and the value that the leader announces. Curator and kazoo show it as the participant's id. Any
+// other content belongs to another program.
 import type { NodeData } from "../../clients/zookeeper/messages.ts";
 import {
   asBid,
@@ -17,7 +17,7 @@ export interface Record {
   readonly bid: Bid;
   readonly ttlMs: number;
   readonly value: string;
-  /** Which node its session speaks for. Undefined: it obeys no ban (bans.ts). */
+  /** The node that its session speaks for. If undefined, the session obeys no ban (bans.ts). */
   readonly node?: string | undefined;
 }
 
@@ -26,7 +26,7 @@ export function recordOf({ session, bid, value }: Claim): Buffer {
   return Buffer.from(JSON.stringify({ id, bid, ttlMs, value, node }));
 }
 
-/** undefined: not one of ours. */
+/** Returns undefined if the record is not one of ours. */
 export function readRecord(data: Buffer): Record | undefined {
   if (data[0] !== 0x7b) return undefined;
   try {
@@ -39,7 +39,7 @@ export function readRecord(data: Buffer): Record | undefined {
   }
 }
 
-/** Of the first in the line. A candidate of Java or Python is known by what it wrote, or by its node. */
+/** The holder is the first in the line. A candidate of Java or Python is known by what it wrote, or by its node. */
 export function holderOf(node: string, { data, stat }: NodeData, domain: string): Holder {
   const record = readRecord(data);
   const token = stat.czxid;
@@ -52,7 +52,7 @@ export function holdOf(name: Name, bid: Bid, czxid: bigint, domain: string): Hol
   return { name, bid, token: { domain, value: czxid, bid } };
 }
 
-/** Numbers of writes only grow, so neither an entry nor an absence has the same twice. */
+/** Numbers of writes only grow, so no two entries and no two absences have the same version. */
 export function versionOf(first: bigint | undefined, zxid: bigint): Version {
   return asVersion(first === undefined ? `gone@${zxid}` : `${first}`);
 }
@@ -61,7 +61,7 @@ export function idOfSession(id: bigint): string {
   return BigInt.asUintN(64, id).toString(16).padStart(16, "0");
 }
 
-/** undefined: no session of ZooKeeper. */
+/** Returns undefined if the id is not that of a ZooKeeper session. */
 export function sessionOfId(id: string): bigint | undefined {
   return /^[0-9a-f]{16}$/.test(id) ? BigInt.asIntN(64, BigInt(`0x${id}`)) : undefined;
 }

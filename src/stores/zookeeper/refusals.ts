@@ -1,4 +1,4 @@
-// What went wrong at ZooKeeper, as an outcome of the contract: what, why, what next. Whatever is not certain is unknown.
+// Turns an error of ZooKeeper into an outcome of the contract: what happened, why, and what to do next. An outcome that is not certain is unknown.
 import { type RefusalCode, type Refused, unknown, type Unknown } from "../../base/outcome.ts";
 import { Refusal } from "../../base/refusal.ts";
 import { ZooKeeperError, type ZooKeeperProblem } from "../../clients/zookeeper/errors.ts";
@@ -33,7 +33,7 @@ export function outcomeOf(error: unknown, chroot: string): Refused | Unknown {
   return { kind: "refused", code, message: `zookeeper: ${what}`, retryable, cause: error };
 }
 
-/** A wrong password is no error to ZooKeeper: it only gives no rights. */
+/** A wrong password is no error to ZooKeeper: the client merely gets no rights. */
 function deniedReason(chroot: string): string {
   const path = chroot === "" ? "/" : chroot;
   return `Put user and password into the URL (zookeeper://user:password@host:2181), and give that user all rights below ${path}, in zkCli.sh: addauth digest OWNER:PASSWORD, then setAcl -R ${path} auth:OWNER:cdrwa. A wrong password shows as a missing right.`;

@@ -1,10 +1,10 @@
-// How a race lies in ZooKeeper, and how it is read: the form that Kafka's controller had, one ephemeral node that all want, and a number beside it.
+// The layout of a race in ZooKeeper, and how it is read. It has the form of Kafka's controller: one ephemeral node that all candidates want, and a number beside it.
 //
 //   CHROOT/NAME/seat    ephemeral: the holder's record, bound to the holder's session
 //   CHROOT/NAME/epoch   persistent: {"epoch":7,"bid":"…"}, how often the seat was taken, and by which attempt the last time
 //
 // INVARIANT  a seat and the epoch that counts it are written by one multi: seat.czxid = epoch.mzxid, until somebody else writes to the epoch
-// INVARIANT  the epoch's version is raised by every grant, so a multi that checks for the version of my grant is refused once another was granted
+// INVARIANT  every grant raises the version of the epoch, so a multi that checks for the version of my grant is refused once another was granted
 import { Refusal } from "../../base/refusal.ts";
 import { show } from "../../base/show.ts";
 import type { NodeData } from "../../clients/zookeeper/messages.ts";
@@ -26,24 +26,24 @@ export function pathsOf(chroot: string, name: Name): Paths {
 
 interface Epoch {
   readonly count: number;
-  /** Of the attempt that took the seat last. */
+  /** The bid of the attempt that took the seat last. */
   readonly bid: Bid;
-  /** Of the node's data, as a multi compares it. */
+  /** The version of the node's data, as a multi compares it. */
   readonly version: number;
   readonly mzxid: bigint;
 }
 
 export interface Seen {
-  /** Undefined: nobody has it. */
+  /** Undefined if nobody has the seat. */
   readonly seat: { readonly record: Record; readonly node: NodeData } | undefined;
-  /** Undefined: the name was never held. */
+  /** Undefined if the name was never held. */
   readonly epoch: Epoch | undefined;
-  /** Whether the election's node is there. */
+  /** True if the election's node is there. */
   readonly hasParent: boolean;
   readonly version: Version;
 }
 
-/** One round trip. Throws a Refusal for what is no race; nothing was written. The parts need not be of one instant: only the multi that follows decides. */
+/** This takes one round trip. Throws a Refusal if the node is no race; nothing was written. The parts need not be of one instant: only the multi that follows decides. */
 export async function see(link: Link, chroot: string, name: Name): Promise<Seen> {
   const paths = pathsOf(chroot, name);
   const [, { found, zxid }, seat, epoch] = await Promise.all([
@@ -57,7 +57,7 @@ export async function see(link: Link, chroot: string, name: Name): Promise<Seen>
   return { ...read, hasParent: found !== undefined, version: versionOf(read, zxid) };
 }
 
-/** What a line left there, or anybody else, is no race's: one who counts children and one who counts seats would both lead. */
+/** A child that a line or somebody else left does not belong to a race: a candidate that counts children and one that counts seats would both lead. */
 export function checkChildren(parent: string, children: readonly string[]): void {
   const foreign = children.find((child) => child !== SEAT && child !== EPOCH);
   if (foreign === undefined) return;
@@ -72,7 +72,7 @@ export function checkChildren(parent: string, children: readonly string[]): void
   );
 }
 
-/** A held seat is named by the write that made it, a vacant one by the grant before it: neither repeats. One that was never held has the write at which that was seen. */
+/** The version of a held seat is the write that made it, and that of a vacant one is the grant before it: neither repeats. If the seat was never held, its version is the write at which that was seen. */
 function versionOf({ seat, epoch }: Pick<Seen, "seat" | "epoch">, zxid: bigint): Version {
   if (seat !== undefined) return asVersion(`${seat.node.stat.czxid}`);
   return asVersion(epoch === undefined ? `${NEVER}${zxid}` : `gone@${epoch.mzxid}`);
@@ -80,7 +80,7 @@ function versionOf({ seat, epoch }: Pick<Seen, "seat" | "epoch">, zxid: bigint):
 
 const NEVER = "never@";
 
-/** Whether a claim over `version` may take a seat that nobody has. */
+/** True if a claim over `version` may take a seat that nobody has. */
 export function isVacantAs({ seat, epoch, version }: Seen, over: Version): boolean {
   if (seat !== undefined) return false;
   return over === version || (epoch === undefined && over.startsWith(NEVER));

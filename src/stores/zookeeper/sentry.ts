@@ -1,6 +1,6 @@
-// Hints for one name. A candidate in the line watches its own entry, and the one right before it: when that goes, the next one before is looked for, and a hint is
-// given when there is none. So a leader that leaves wakes one candidate and not all. An onlooker watches the first entry, or an empty line for somebody who comes.
-// In a race all watch the seat. A watch of ZooKeeper fires once, and is set by the very request that reads what is watched, so that nothing falls between the two.
+// Hints for one name. A candidate in the line watches its own entry, and the one right before it. When the one before goes, the next one before is looked for, and a hint is
+// given when there is none. So a leader that leaves wakes one candidate and not all. An onlooker watches the first entry, or watches an empty line for a new candidate.
+// In a race all candidates watch the seat. A watch of ZooKeeper fires once, and is set by the very request that reads the node, so no change is missed between the two.
 import type { WatchedEvent } from "../../clients/zookeeper/messages.ts";
 import type { Hint, Name, Question } from "../contract.ts";
 import { inTurns } from "../turns.ts";
@@ -45,7 +45,7 @@ export class Post {
     this.#listeners.clear();
   }
 
-  /** Before the request that sets the watch. Called for every event of the path until it says "enough". */
+  /** This is called before the request that sets the watch. `then` is called for every event of the path until it returns "enough". */
   #follow(path: string, then: (event: WatchedEvent) => "enough" | undefined): void {
     const listeners = this.#listeners.get(path) ?? new Set();
     this.#listeners.set(path, listeners);
@@ -58,12 +58,12 @@ export class Post {
   }
 
   #hear(event: WatchedEvent): void {
-    // Those that are added while it is told are for the next event.
+    // Listeners that are added during these calls are for the next event.
     const listeners = Array.from(this.#listeners.get(event.path) ?? []);
     for (const listener of listeners) listener(event);
   }
 
-  /** A request that fails ends the watch it was made for: a caller that still wants one begins anew. */
+  /** A request that fails ends the watch that it was made for: a caller that still wants a watch begins anew. */
   #again(next: () => Promise<void>): void {
     next().catch(() => this.#end());
   }
@@ -109,7 +109,7 @@ export class Post {
 
   // ---- a memo
 
-  /** Also hints once at the beginning. */
+  /** Gives one hint at the beginning too. */
   async #watchMemo(name: Name, memo: string): Promise<void> {
     const path = memoPath(this.place.chroot, name, memo);
     this.#follow(path, () => {
@@ -123,7 +123,7 @@ export class Post {
 
   // ---- a race
 
-  /** Everybody who wants the seat watches the seat: who leaves it wakes them all. Also hints once at the beginning. */
+  /** Every candidate that wants the seat watches it, so a holder that leaves wakes them all. Gives one hint at the beginning too. */
   async #watchSeat(name: Name): Promise<void> {
     const { chroot, domain } = this.place;
     const { seat: path } = pathsOf(chroot, name);
@@ -145,7 +145,7 @@ export class Post {
 
   // ---- looking on
 
-  /** Also hints once at the beginning: something may have changed between the asker's look and now. */
+  /** Gives one hint at the beginning too: something may have changed between the caller's look and now. */
   async #watchFirst(name: Name): Promise<void> {
     const { parent, entries } = await seeLine(this.link, this.place, name);
     const [first] = entries;
@@ -167,7 +167,7 @@ export class Post {
     return await this.#watchFirst(name);
   }
 
-  /** Of an entry: that it is there. Of an empty line: that it is still empty; an election's node that does not exist is watched for its creation. */
+  /** True if the entry is still there or, for an empty line, if the line is still empty. If the election's node does not exist, its creation is watched. */
   async #isArmed(path: string, first: LineEntry | undefined, parent: string): Promise<boolean> {
     if (first !== undefined) return (await this.link.exists(path, true)) !== undefined;
     const { found } = await this.link.children(parent, true);
@@ -176,7 +176,7 @@ export class Post {
   }
 }
 
-/** Worth a claim: as far as can be seen, the entry is the first. */
+/** A hint that makes a claim worthwhile: as far as can be seen, the entry is the first. */
 function nobodyBefore(name: Name, own: LineEntry): Hint {
   const seat = { name, version: versionOf(BigInt(own.sequence), 0n), state: "held" } as const;
   return { name, seat: { ...seat, place: { present: true, ahead: 0 } } };

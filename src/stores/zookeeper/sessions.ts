@@ -1,8 +1,8 @@
 // The sessions that this process has at ZooKeeper: those of candidates, which only their own requests keep alive, and one of the driver's own for looking on, which
 // pings by itself. A look must extend nothing, so it never goes over a candidate's connection.
 //
-// What is remembered of a candidate's session: its entries (path and token of each), so that a keep can name them without looking for them. A session that this
-// process has not opened is taken over with its password: so a process that releases for a dead one ends its session.
+// The entries of a candidate's session are remembered (path and token of each), so that a keep can name them without looking for them. A session that this
+// process has not opened is taken over with its password. In this way a process that releases for a dead one ends its session.
 import { Refusal } from "../../base/refusal.ts";
 import { Recent } from "../../base/recent.ts";
 import type { ZooKeeperAddress } from "../../clients/zookeeper/address.ts";
@@ -21,22 +21,22 @@ export interface OwnEntry {
   readonly bid: Bid;
   readonly path: string;
   readonly czxid: bigint;
-  /** As last written. */
+  /** The value as it was last written. */
   readonly value: string | undefined;
-  /** Parts of a multi that are accepted exactly while it stands. */
+  /** Parts of a multi that are accepted only while the entry is there. */
   readonly checks: readonly Part[];
 }
 
-/** For locks that are taken again and again. */
+/** This many lines are remembered, for locks that are taken again and again. */
 const LINES_REMEMBERED = 10_000;
 
-/** A candidate's session, and what it has in lines. */
+/** A candidate's session, and its entries in lines. */
 export class HeldSession {
   readonly session: ZooKeeperSession;
   readonly #entries = new Map<Name, OwnEntry>();
-  /** Names at which a try was made whose answer is not known: there may be more than is remembered. */
+  /** Names for which the answer to a try is not known: there may be more entries than are remembered. */
   readonly doubted: Set<Name> = new Set();
-  /** Of a session that speaks for a node. Undefined: it speaks for none, or another process has opened it, and it is not read yet. */
+  /** The pass of a session that speaks for a node. Undefined if it speaks for none, or if another process has opened it and the pass is not read yet. */
   pass: SessionPass | undefined;
 
   #pathBytes = 0;
@@ -47,17 +47,17 @@ export class HeldSession {
     this.pass = pass;
   }
 
-  /** It has seen what stands at this name, and that it could be judged. */
+  /** The session has listed the children of this name, and they could be judged. */
   noteListed(name: Name): void {
     this.#listed.set(name, true);
   }
 
-  /** It has listed the line before, and nothing of it stands there, or could. */
+  /** True if the session has listed the line before, and has no entry there and no try that may have made one. */
   isClear(name: Name): boolean {
     return this.#listed.has(name) && !this.doubted.has(name) && !this.#entries.has(name);
   }
 
-  /** Of all its paths: a server writes them into one record when the session ends. */
+  /** The bytes of all its paths: a server writes them into one record when the session ends. */
   get pathBytes(): number {
     return this.#pathBytes;
   }
@@ -84,25 +84,25 @@ export class HeldSession {
   }
 }
 
-/** A server writes the paths of a session's entries into one record when it ends, and cannot write more than 1 MB: one that had more took the ensemble's leader down. */
+/** When a session ends, a server writes the paths of its entries into one record, and cannot write more than 1 MB. A session that had more took the ensemble's leader down. */
 const MOST_PATH_BYTES = 900_000;
 
-/** Throws a Refusal if the session can have no entry more. */
+/** Throws a Refusal if the session can have no more entries. */
 export function checkRoom(held: HeldSession, path: string): void {
   if (held.pathBytes + Buffer.byteLength(path) <= MOST_PATH_BYTES) return;
   const message = `zookeeper: the session has ${held.count} entries, and their paths together are as long as a server can remove at once. Nothing was written. Use shorter names, or several candidates: each has a session of its own.`;
   throw new Refusal("STORE_FULL", message);
 }
 
-/** With its length before it, as it is written. */
+/** The bytes of a path with its length before it, as a server writes it. */
 function bytesOf({ path }: OwnEntry): number {
   return Buffer.byteLength(path) + 4;
 }
 
-/** More sessions than one process opens while the answer to an opening can still matter. */
+/** One process opens fewer sessions than this while the answer to an opening can still matter. */
 const NONCES_REMEMBERED = 1000;
 const ONLOOKER_TIMEOUT_MS = 30_000;
-/** However short the ttl: a server that is busy for a moment is no reason to set every watch anew. */
+/** The shortest time between two pings, however short the ttl: a server that is busy for a moment is no reason to set every watch anew. */
 const LEAST_BEAT_MS = 1_000;
 const OLDEST = [3, 6] as const;
 
@@ -113,7 +113,7 @@ export class Sessions {
   readonly #held = new Map<string, HeldSession>();
   readonly #nonces = new Recent<string, Session>(NONCES_REMEMBERED);
   #onlooker: Promise<ZooKeeperSession> | undefined;
-  /** How often the onlooker pings: hints come over its connection, and one that went dead without a word keeps a candidate waiting for a name that is free. */
+  /** How often the onlooker pings. Hints come over its connection: if the connection went dead silently, a candidate would keep waiting for a name that is free. */
   #beatMs = Infinity;
   #domain: string | undefined;
   #server: string | undefined;
@@ -125,7 +125,7 @@ export class Sessions {
     this.#tickMs = tickMs;
   }
 
-  /** What an opening with this nonce was answered. */
+  /** The answer to an opening with this nonce. */
   opened(nonce: string): Session | undefined {
     return this.#nonces.get(nonce);
   }
@@ -141,7 +141,7 @@ export class Sessions {
       const enrolled =
         node && (await enrol(await this.link(session, signal), this.#address.chroot, node, { id, ttlMs, secret }));
       if (enrolled?.kind === "refused") {
-        // Nobody else knows of it, and nothing is bound to it.
+        // Nobody else knows of this session, and nothing is bound to it.
         await session.end(signal).catch(() => session.leave());
         return enrolled;
       }
@@ -156,14 +156,14 @@ export class Sessions {
     return opened;
   }
 
-  /** Ends a session of anybody, with every node that is bound to it. One that is over is ended. */
+  /** Ends any session, with every node that is bound to it. A session that is already over counts as ended. */
   async endAny(session: Pick<Session, "id" | "secret" | "ttlMs">, signal: AbortSignal): Promise<void> {
     const held = await this.find(session, signal);
     await held?.session.end(signal);
     this.#held.delete(session.id);
   }
 
-  /** Undefined: it is over. A session that this process does not have is taken over. */
+  /** Undefined if the session is over. A session that this process does not have is taken over. */
   async find(
     { id, secret, ttlMs }: Pick<Session, "id" | "secret" | "ttlMs">,
     signal: AbortSignal,
@@ -183,7 +183,7 @@ export class Sessions {
     return found;
   }
 
-  /** Whether this process has it, and it is not known to be over. */
+  /** True if this process has the session, and it is not known to be over. */
   has({ id }: Session): boolean {
     return this.#held.get(id)?.session.isOver === false;
   }
@@ -192,7 +192,7 @@ export class Sessions {
     return new Link(session, await session.connection(signal), this.#acl, signal);
   }
 
-  /** For everything that belongs to no candidate. */
+  /** The connection for all requests that belong to no candidate. */
   async onlooker(signal: AbortSignal): Promise<Link> {
     const session = await (this.#onlooker ??= this.#beginOnlooker(signal));
     if (session.isOver) {
@@ -211,12 +211,12 @@ export class Sessions {
     return (this.#domain ??= await findDomain(link, this.#address.chroot));
   }
 
-  /** What the server at hand has said of itself. Its tick, if it tells that, counts in place of the one that was given. */
+  /** The facts that the connected server has told. If it tells its tick, that counts in place of the option. */
   get met(): Met {
     return { server: this.#server ?? "ZooKeeper", ...proofOf(this.#toldTickMs ?? this.#tickMs) };
   }
 
-  /** Whether the server of this session is fit. Asked once; one that does not say is taken as it is. The servers of an ensemble have one tick. */
+  /** Checks whether the server of this session is suitable. It is asked once; a server that does not answer this is accepted. All servers of an ensemble have the same tick. */
   async #examine(client: ZooKeeperClient, session: ZooKeeperSession, signal: AbortSignal): Promise<void> {
     if (this.#server !== undefined) return this.#checkTicks(session);
     const { endpoint } = await session.connection(signal);
@@ -236,7 +236,7 @@ export class Sessions {
     if (told !== undefined && timeoutMs < LEAST_TICKS * told) throw tooFewTicks(timeoutMs, told);
   }
 
-  /** Closes connections. Sessions run out by themselves, or are ended by a release. */
+  /** Closes connections. Sessions expire by themselves, or are ended by a release. */
   close(): void {
     for (const { session } of this.#held.values()) session.leave();
     this.#held.clear();
@@ -256,13 +256,13 @@ export class Sessions {
     }
   }
 
-  /** Three times in a ttl, as candidates renew: so what went dead is known before a ttl is over. */
+  /** Pings three times in a ttl, as candidates renew, so that a dead connection is noticed before a ttl is over. */
   #beatFor(ttlMs: number): void {
     this.#beatMs = Math.min(this.#beatMs, Math.max(LEAST_BEAT_MS, ttlMs / 3));
-    void this.#onlooker?.then((session) => session.stayAlive(this.#beatMs)).catch(() => {}); // it will be begun again
+    void this.#onlooker?.then((session) => session.stayAlive(this.#beatMs)).catch(() => {}); // the onlooker is begun again
   }
 
-  /** Each session begins at a server of its own, so that a fleet does not hang on one. */
+  /** Each session begins at another server, so that a fleet does not depend on one. */
   #client(): ZooKeeperClient {
     return new ZooKeeperClient(
       this.#address,

@@ -1,16 +1,16 @@
-// Joining the line and leaving it. Nobody else's node is ever written.
+// Joins the line and leaves it. A node of another client is never written.
 //
-// `granted` is ZooKeeper's word that my entry is there and none of the line is before it. ARGUMENT: entries are numbered by the parent's counter as they are made, in
+// `granted` means that ZooKeeper says that my entry is there and no entry of the line is before it. ARGUMENT: entries are numbered by the parent's counter as they are made, in
 // the one order of all writes. The list is read over the connection that made my entry, after that, so it shows every write that came before mine: each entry with a
-// smaller number had been made by then, and one that the list does not show is gone for good. A session that goes on at another server is refused there until that server
-// has seen all that the session has (lastZxid). So an old copy can show an entry before me that is gone, and never hide one that is there.
+// smaller number had been made by then, and one that the list does not show is gone for good. A session that moves to another server is refused there until that server
+// has seen everything that the session has seen (lastZxid). So an old copy can show an entry before me that is gone, but can never hide one that is there.
 //
-// Before it makes an entry, a claim lists the line: to find one whose answer was lost, and to write nothing where there are foreign children. A session that has listed that line before,
-// and has neither an entry nor an unanswered try there, need not: the list that comes with the entry shows the same, and takes the entry back.
+// Before it makes an entry, a claim lists the line: to find an entry whose answer was lost, and to write nothing where there are foreign children. A session that has listed that line before,
+// and has neither an entry nor an unanswered try there, need not do this: the list that comes with the entry shows the same, and then the entry is taken back.
 //
-// A session that speaks for a node makes its entry only with its pass, and is granted a seat only if the pass is still good after the list that shows it first (bans.ts).
+// A session that speaks for a node makes its entry only with its pass. It is granted a seat only if the pass is still good after the list that shows its entry as the first (bans.ts).
 //
-// My entry is known by its GUID, made from session and bid, and believed only if it is bound to this very session (ephemeralOwner).
+// My entry is known by its GUID, made from session and bid, and is accepted only if it is bound to this very session (ephemeralOwner).
 import { unknown } from "../../base/outcome.ts";
 import { Refusal } from "../../base/refusal.ts";
 import { errorOfCode, isProblem, ZooKeeperError } from "../../clients/zookeeper/errors.ts";
@@ -34,7 +34,7 @@ import type { TreePlace } from "./place.ts";
 import { holdOf, idOfSession, readRecord, recordOf } from "./record.ts";
 import { checkRoom, type HeldSession, type OwnEntry } from "./sessions.ts";
 
-/** A node that is empty may be removed by ZooKeeper between two requests. */
+/** ZooKeeper may remove an empty node between two requests. */
 const TRIES = 3;
 
 export async function join(link: Link, held: HeldSession, place: TreePlace, claim: Claim): Promise<Claimed> {
@@ -43,7 +43,7 @@ export async function join(link: Link, held: HeldSession, place: TreePlace, clai
   return claimed;
 }
 
-/** After the list. The entry stands by now, so a request that did not leave is no claim that was not applied. */
+/** This is called after the list. The entry exists by now, so a request that was not sent does not mean that the claim was not applied. */
 async function confirmPass(link: Link, held: HeldSession): Promise<void> {
   try {
     await granting(link, held, "claim", []);
@@ -61,7 +61,7 @@ async function joinLine(link: Link, held: HeldSession, place: TreePlace, claim: 
   held.doubted.add(name);
   const quick = isClear ? await makeEntry(link, held, place, claim, parent, true) : undefined;
   if (quick !== undefined && !hasOthersOf(held, place, quick)) return stood(held, place, claim, parent, quick);
-  // The hint that leads to a claim came from the server of another connection: this one must not be behind that, or the claim would wait for an entry that is gone.
+  // The hint that leads to a claim came from the server of another connection. This server must not be behind that one, or the claim would wait for an entry that is gone.
   const [, line] = await Promise.all([link.sync(parent), listLine(link, place.layout, parent)]);
   held.noteListed(name);
   const own = await findOwn(link, held, place, claim, parent, line ?? []);
@@ -81,7 +81,7 @@ function stood(held: HeldSession, { domain }: TreePlace, claim: Claim, parent: s
   return placeIn(parent, line, entry, claim, domain);
 }
 
-/** Something of this session that it did not know of stands there, too: then all of it is sorted out as after a lost answer. */
+/** True if the line also has an entry of this session that it did not know of: then all its entries are sorted out as after a lost answer. */
 function hasOthersOf({ session }: HeldSession, { layout }: TreePlace, { entry, line }: Made): boolean {
   const prefix = sessionPrefix(layout, idOfSession(session.id));
   return line.some(({ node }) => node.startsWith(prefix) && !entry.path.endsWith(`/${node}`));
@@ -98,7 +98,7 @@ interface Own {
   readonly isDoubled: boolean;
 }
 
-/** An entry of this bid, or the answer that another bid of this session stands there. */
+/** Returns an entry of this bid, or the answer that another bid of this session stands there. */
 async function findOwn(
   link: Link,
   held: HeldSession,
@@ -155,12 +155,12 @@ function foreignEntry(path: string): Refusal {
   return new Refusal("STORE_FOREIGN_DATA", message);
 }
 
-/** Nobody else makes a node of this path: it has session, bid and number in it. */
+/** Nobody else makes a node of this path, because it contains session, bid and number. */
 function entryOf(bid: Claim["bid"], path: string, czxid: bigint, value: string): OwnEntry {
   return { bid, path, czxid, value, checks: [{ check: path, version: ANY }] };
 }
 
-/** A claim of a bid that stands already only changes what is announced. */
+/** A claim of a bid that already stands only changes the announced value. */
 async function announce(
   link: Link,
   held: HeldSession,
@@ -203,7 +203,7 @@ async function makeEntry(
   }
 }
 
-/** One round trip: the list follows the entry on the same connection. */
+/** This takes one round trip: the list follows the entry on the same connection. */
 async function createAndList(
   link: Link,
   held: HeldSession,
@@ -271,7 +271,7 @@ function placeIn(
   return ahead === 0 ? { kind: "granted", hold } : { kind: "waiting", hold, ahead };
 }
 
-/** Conditioned on session and bid: both are in the name of the node. */
+/** The condition is session and bid: both are in the name of the node. */
 export async function leave(
   link: Link,
   held: HeldSession | undefined,
@@ -287,7 +287,7 @@ export async function leave(
   held.doubted.delete(name);
 }
 
-/** What is found now. A try that is still on its way is found by a keep, as a stray. */
+/** Deletes what is found now. A try that is still on its way is found later by a keep, as a stray. */
 async function deleteAllOf(link: Link, parent: string, prefix: string): Promise<void> {
   const { found } = await link.children(parent);
   const own = found?.names.filter((node) => node.startsWith(prefix)) ?? [];

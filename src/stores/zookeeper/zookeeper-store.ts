@@ -1,5 +1,5 @@
-// One handle on a ZooKeeper ensemble: the six methods of the contract. A candidate's requests go over the connection of its own session, everything else over one
-// of the driver's own (sessions.ts). Opens at the first call, and again whenever it has to.
+// One handle on a ZooKeeper ensemble: the six methods of the contract. A candidate's requests go over the connection of its own session, all others over one
+// of the driver's own (sessions.ts). It opens at the first call, and again whenever it has to.
 import { setMaxListeners } from "node:events";
 import { unknown } from "../../base/outcome.ts";
 import type { ZooKeeperAddress } from "../../clients/zookeeper/address.ts";
@@ -62,7 +62,7 @@ export interface StoreSettings {
   readonly acl: readonly Acl[];
 }
 
-/** What differs between the two shapes. */
+/** The parts that differ between the two shapes. */
 const RECIPES = {
   line: { claim: join, leave, look: lookAt },
   race: { claim: take, leave: giveBack, look: lookAtSeat },
@@ -117,7 +117,7 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
     });
   }
 
-  /** Only where this handle has a line. */
+  /** This exists only where this handle has a line. */
   async showNext(name: Name, token: Token, call: Call): Promise<ShownNext> {
     return await this.#lookingOn<ShownNext>(call, (link, place) => showNext(link, place, name, token));
   }
@@ -160,7 +160,7 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
     if ("kind" in session) return session;
     const held = await this.#sessions.find(session, signal);
     if (held === undefined) return LOST;
-    // Sends nothing of the session's over a connection that stands: opening again extends nothing.
+    // Over an open connection this sends nothing of the session: opening again extends nothing.
     const link = await this.#sessions.link(held.session, signal).catch((error: unknown) => {
       if (held.session.isOver) return undefined;
       throw error;
@@ -178,7 +178,7 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
     };
   }
 
-  /** Asked over the driver's own connection, which extends nothing. */
+  /** This is asked over the driver's own connection, which extends nothing. */
   async #isGood(held: HeldSession, signal: AbortSignal): Promise<boolean> {
     try {
       await granting(await this.#sessions.onlooker(signal), held, "open", []);
@@ -194,7 +194,7 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
     await held?.session.end(signal);
   }
 
-  /** Over the session's own connection where this process has it. To take it over only for this would throw out its owner. */
+  /** Uses the session's own connection where this process has it. Taking the session over only for this would disconnect its owner. */
   async #leaveAll(session: Session, holds: readonly Hold[], signal: AbortSignal): Promise<void> {
     const held = this.#sessions.has(session) ? await this.#sessions.find(session, signal) : undefined;
     const place = { chroot: this.#chroot, layout: this.#layout };
@@ -203,7 +203,7 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
         held === undefined ? await this.#sessions.onlooker(signal) : await this.#sessions.link(held.session, signal);
       await inTurns(holds, (hold) => RECIPES[this.#shape].leave(link, held, place, session.id, hold));
     } catch (error) {
-      // What is over has nothing left.
+      // A session that is over has nothing left.
       if (held?.session.isOver !== true) throw error;
     }
   }
@@ -259,7 +259,7 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
 
   async #with<A>({ signal }: Call, ask: (signal: AbortSignal) => Promise<A>): Promise<A | Refused | Unknown> {
     if (signal.aborted) return unknown(signal.reason);
-    // Every request of a batch listens; Node would take many listeners for a leak.
+    // Every request of a batch adds a listener, and Node would take many listeners for a leak.
     setMaxListeners(0, signal);
     try {
       return await ask(signal);
