@@ -1,4 +1,4 @@
-// What a world is held to: the numbers that its invariants judge by, derived from what it declares and not from what it drew in secret.
+// The numbers by which the invariants of a world judge. They are derived from the world's declarations and not from its secret draws.
 import { guaranteeOf } from "./guarantees.ts";
 import { grantedMs } from "./create-shelf.ts";
 import type { Promises } from "./observation.ts";
@@ -12,7 +12,7 @@ export function promisesOf(spec: WorldSpec): Promises {
     takesTurns: holdsPerKeep !== undefined,
     keepProves,
     proofWithinMs,
-    extraMarginMs: spec.store.extraMarginMs, // declared before the opening or with it, and owed in either case
+    extraMarginMs: spec.store.extraMarginMs, // declared before the opening or with it, and binding in either case
     rho: spec.rho,
     ttlMaxMs: ttlMaxMs(spec),
     candidates: spec.candidates,
