@@ -28,7 +28,7 @@ export interface FakeStore extends FencedStore, WithClock {
   heal(): void;
   /** The next request, of any method, is applied but never answered. */
   dropNextAnswer(): void;
-  /** For finer faults than the above. */
+  /** The controls for finer faults than those above. */
   readonly faults: Faults;
 }
 

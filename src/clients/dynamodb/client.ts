@@ -48,7 +48,7 @@ export interface TableShape {
   readonly indexes: readonly string[];
 }
 
-/** Where a client of our own connects to. The AWS client finds out the fields that are undefined as it always does: from the environment, a profile or a role. */
+/** The place that a client of our own connects to. The AWS client finds out the fields that are undefined as it always does: from the environment, a profile or a role. */
 export interface Connection {
   readonly region?: string | undefined;
   readonly endpoint?: string | undefined;

@@ -13,7 +13,7 @@ export interface AccessWish {
   readonly context?: string | undefined;
 }
 
-/** Where Kubernetes puts the service account of a pod. */
+/** Kubernetes puts the service account of a pod here. */
 const ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 export function findAccess(

@@ -50,7 +50,7 @@ export class IoredisPort implements RedisPort {
   /** Listens on a connection of its own: a connection that listens can do nothing else. */
   async listen(ears: ChannelEars): Promise<Listening> {
     const own = this.#client.duplicate() as OwnIoredis;
-    own.on("error", () => {}); // it connects again by itself, and hears what comes then
+    own.on("error", () => {}); // it connects again by itself, and hears later messages
     return listenOn(own, ears);
   }
 

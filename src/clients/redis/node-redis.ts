@@ -42,7 +42,7 @@ export class NodeRedisPort implements RedisPort {
 
   async listen(ears: ChannelEars): Promise<Listening> {
     const own = this.#client.duplicate() as OwnNodeRedis;
-    own.on("error", () => {}); // it connects again by itself, and hears what comes then
+    own.on("error", () => {}); // it connects again by itself, and hears later messages
     await own.connect();
     return listenOn(own, ears);
   }

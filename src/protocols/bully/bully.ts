@@ -65,7 +65,7 @@ function beginElection(state: BullyState, effects: BullyEffects): void {
 }
 
 /**
- * An ELECTION that is older than the leader's announcement has been answered already: a follower only says that it lives, and the leader announces itself to the asker alone. If that leader has died
+ * The leader's announcement has answered every ELECTION that is older than it: a follower only says that it lives, and the leader announces itself to the asker alone. If that leader has died
  * meanwhile, the asker finds no coordinator and asks again, with a number that it has from the OK.
  */
 function answer(state: BullyState, from: NodeId, number: number, effects: BullyEffects): void {
@@ -76,7 +76,7 @@ function answer(state: BullyState, from: NodeId, number: number, effects: BullyE
   else if (state.phase === "leading") effects.send(from, { type: "COORDINATOR", number: state.leaderNumber });
 }
 
-/** If an election runs already, it is enough. */
+/** Begins an election, unless one runs already. */
 function joinElection(state: BullyState, effects: BullyEffects): void {
   if (state.phase === "idle" || state.phase === "leading") beginElection(state, effects);
 }
@@ -121,7 +121,7 @@ function follow(state: BullyState, leader: NodeId, number: number, now: number, 
   effects.announce("follower", leader, state.number);
 }
 
-// ---- who leads -------------------------------------------------------------------------------------------------------------------------
+// ---- the leader ------------------------------------------------------------------------------------------------------------------------
 
 function hearCoordinator(state: BullyState, from: NodeId, number: number, now: number, effects: BullyEffects): void {
   const isBehind = number <= state.leaderNumber && state.phase === "leading";

@@ -14,12 +14,12 @@ import { quantileOfTail } from "./normal.ts";
 /** The way to notice that a peer is dead: somebody says so, a timeout since its last heartbeat, or a chance computed from its heartbeats. */
 export type DetectorKind = "told" | "heartbeat" | "phi";
 
-/** How a peer is watched. */
+/** The settings by which a peer is watched. */
 export interface DetectorSettings {
   readonly kind: DetectorKind;
   /** The interval at which a watched peer sends heartbeats. */
   readonly everyMs: number;
-  /** For `heartbeat`. */
+  /** `heartbeat` suspects a peer after this silence. */
   readonly timeoutMs: number;
   /** For `phi`: 1 is one mistake in ten, 3 one in a thousand. */
   readonly threshold: number;

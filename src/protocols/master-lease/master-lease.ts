@@ -22,7 +22,7 @@
 //   asking    GRANT of a majority                          waiting, until of a majority no earlier promise can be relied on; RENEW again and again
 //   asking    DENY of too many, or too long                none: RELEASE
 //   waiting   the wait is over                             leading
-//   either    RENEWED of a majority                        the deadline moves: it counts from the send of what was proven
+//   either    RENEWED of a majority                        the deadline moves: it counts from the send of the proven request
 //   either    deadline                                     none: RELEASE
 //   either    STALE                                        preparing, in a later epoch
 //   any       a later epoch promised to another            none
@@ -74,7 +74,7 @@ function marginsOf(settings: NodeSettings): ReplicaMargins {
   };
 }
 
-// ---- what is heard ---------------------------------------------------------------------------------------------------------------------
+// ---- messages --------------------------------------------------------------------------------------------------------------------------
 
 type ToReplica = Extract<MasterLeaseMessage, { type: "ASK" | "RENEW" | "RELEASE" }>;
 type ToMaster = Exclude<MasterLeaseMessage, ToReplica>;

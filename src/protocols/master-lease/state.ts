@@ -5,18 +5,18 @@ import type { ReplicaMargins } from "./deadlines.ts";
 
 /** The messages that nodes with a master lease send to each other. */
 export type MasterLeaseMessage =
-  /** Promise me, in this epoch, not to elect another. `isForced`: even if you are bound to somebody; I shall wait it out. */
+  /** Asks the receiver to promise, in this epoch, not to elect another. `isForced`: even if it is bound to another; the sender will wait until that promise is over. */
   | { readonly type: "ASK"; readonly epoch: number; readonly isForced: boolean }
-  /** Promised. For `waitMs` of my clock somebody else may still rely on an earlier promise of mine. */
+  /** The replica promises. For `waitMs` of its clock another replica may still rely on an earlier promise of it. */
   | { readonly type: "GRANT"; readonly epoch: number; readonly waitMs: number }
-  /** Not promised: bound to another, or in epoch `seen`. */
+  /** The replica does not promise: it is bound to another, or in epoch `seen`. */
   | { readonly type: "DENY"; readonly epoch: number; readonly seen: number }
   /** Sent only by a replica that a majority has promised to. `leads`: it has also waited long enough. */
   | { readonly type: "RENEW"; readonly epoch: number; readonly sequence: number; readonly leads: boolean }
   | { readonly type: "RENEWED"; readonly epoch: number; readonly sequence: number }
-  /** Not renewed: I am in epoch `seen`. */
+  /** The replica does not renew: it is in epoch `seen`. */
   | { readonly type: "STALE"; readonly seen: number }
-  /** I shall never use what you promised in this epoch. */
+  /** The sender will never use the promise that the receiver made in this epoch. */
   | { readonly type: "RELEASE"; readonly epoch: number };
 
 /** `campaign`: ask for the lease, if it is not bound to another. `takeover`: ask for it although it is, and wait until that one's lease is over. */

@@ -24,8 +24,8 @@
 //   leader         told to transfer                   TIMEOUT-NOW to the target; given up after an election timeout
 //   follower       TIMEOUT-NOW                        candidate, without PreVote, its VOTE marked as transfer
 //
-// CUT  role.ts what a role and a term own · storage.ts term and vote on disk · follower.ts · pre-vote.ts · vote.ts · leader.ts · check-quorum.ts · transfer.ts ·
-// log.ts what depends on the log. Members are fixed: learners and removed servers (thesis, chapter 4) come with the log.
+// FILES  role.ts the data of a role and of a term · storage.ts term and vote on disk · follower.ts · pre-vote.ts · vote.ts · leader.ts · check-quorum.ts · transfer.ts ·
+// log.ts the parts that depend on the log. Members are fixed: learners and removed servers (thesis, chapter 4) come with the log.
 import { NOBODY, numberOf, type ProtocolNode } from "../node.ts";
 import { checkQuorum } from "./check-quorum.ts";
 import { handleAppend } from "./follower.ts";

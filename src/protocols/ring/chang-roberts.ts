@@ -11,7 +11,7 @@
 // ELECTION on average over all orders, N(N+1)/2 if ids fall clockwise, 2N−1 if they rise; and N ELECTED.
 //
 //   token of        not yet participant        participant
-//   a better one    pass it on                 pass it on, if it is better than what has passed
+//   a better one    pass it on                 pass it on, if it is better than the best so far
 //   a lesser one    the own token instead      swallow it (suppression)
 //   itself                                     it is the best: ELECTED
 import { type RingNode, ringNode } from "./ring.ts";

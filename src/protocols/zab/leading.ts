@@ -51,7 +51,7 @@ export function resumeReign(state: ZabState, now: number, effects: ZabEffects): 
   effects.setTimer(PING, state.timing.tickMs / 2);
 }
 
-/** The epoch is greater than any that a quorum has accepted; the leader's own acceptance is on disk before anybody hears of the epoch. */
+/** The epoch is greater than every epoch that the peers of a quorum have accepted; the leader's own acceptance is on disk before anybody hears of the epoch. */
 function chooseEpoch(state: ZabState, reign: Reign, effects: ZabEffects): void {
   if (reign.phase !== "gathering" || !isQuorum(state, reign.joined.keys())) return;
   reign.phase = "choosing";

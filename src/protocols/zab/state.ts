@@ -25,7 +25,7 @@ export type ZabMessage =
   | Notification
   /** To the elected peer: the epoch that the sender has accepted. */
   | { readonly type: "CEPOCH"; readonly acceptedEpoch: number }
-  /** From the elected peer: accept this epoch, which is greater than a quorum's. */
+  /** From the elected peer: accept this epoch, which is greater than every epoch that a quorum had accepted. */
   | { readonly type: "NEWEPOCH"; readonly epoch: number }
   /** The epoch is accepted, and on disk. `counts`: for this leader and no other; otherwise the epoch was accepted before, for an unknown leader. */
   | {

@@ -11,14 +11,14 @@
 //
 //   mode        input                                  next
 //   any         start, leader lost, command            looking: next round, propose oneself, tell everybody
-//   looking     vote of a later round                  adopt the round, forget what was counted, propose the better of it and one's FIRST vote
+//   looking     vote of a later round                  adopt the round, forget the counted votes, propose the better of it and one's FIRST vote
 //   looking     better vote of this round              propose that
 //   looking     vote of an earlier round               answered, not counted
 //   looking     a quorum votes alike                   finalizing: wait `finalizeWait` for something better, anew once for each peer that speaks
 //   finalizing  better vote                            looking, with that vote
 //   finalizing  silence of `finalizeWait`              leading or following
 //   looking     somebody follows or leads, same round  join, if a quorum of this round's votes says so and the leader itself says that it leads
-//   looking     the same, any round                    join, if a quorum of those who do not look says so and the leader itself says that it leads
+//   looking     the same, any round                    join, if a quorum of the peers that do not look says so and the leader itself says that it leads
 //   looking     no quorum                              tell everybody again; wait twice as long, 200 ms to 60 s
 //   following   vote of a peer that looks              answered with the vote that this peer follows, of that vote's round
 //   following   its leader looks, in a later round     looking
@@ -124,7 +124,7 @@ function decide(state: ZabState, decision: RoundResult | undefined, effects: Zab
   else follow(state, effects);
 }
 
-// ---- what leaders and followers hear ---------------------------------------------------------------------------------------------------
+// ---- messages to leaders and followers -------------------------------------------------------------------------------------------------
 
 type ToLeader = Extract<ZabMessage, { type: "CEPOCH" | "ACKEPOCH" | "ACKLEADER" | "PONG" }>;
 type ToFollower = Exclude<ZabMessage, ToLeader | Notification>;

@@ -190,7 +190,7 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
     for (const write of lost) acknowledged.delete(write);
   }
 
-  // ---- what befalls them
+  // ---- faults
 
   killService(service: SimService): void {
     if (!service.isAlive) return;

@@ -88,7 +88,7 @@ export const COUNT_NAMES = [
 
 /** One of `COUNT_NAMES`. */
 export type CountName = (typeof COUNT_NAMES)[number];
-/** How often each thing happened in a world of leases. */
+/** The number of times that each thing happened in a world of leases. */
 export type Counts = Record<CountName, number>;
 
 /** All counts at 0. */

@@ -79,7 +79,7 @@ export class DeputyHost implements Actor {
     this.#turnedAt = this.#now();
   }
 
-  // ---- said by the main loop
+  // ---- words of the main loop
 
   turn(): void {
     this.#turnedAt = this.#now();
@@ -135,7 +135,7 @@ export class DeputyHost implements Actor {
     this.#foreseen = undefined;
   }
 
-  // ---- what happens to it
+  // ---- events
 
   /** Returns whether the answer was for the thread. */
   hear(errand: number, answer: Kept): boolean {

@@ -101,7 +101,7 @@ export type Observation =
       readonly slot: number | undefined;
       readonly boundMs: number;
     }
-  /** The time given by the last `awaited` has run out. */
+  /** The time given by the last `awaited` is over. */
   | { readonly type: "overdue"; readonly atMs: number };
 
 /**

@@ -83,7 +83,7 @@ export class LeaseProcess implements Actor, Node, WorkHost {
     this.#thread = new ThreadEnd(this.#world, parts, loop);
   }
 
-  // ---- what happens to it --------------------------------------------------------------------------------------------------------------
+  // ---- events --------------------------------------------------------------------------------------------------------------------------
 
   handle(event: KernelEvent): void {
     if (event === this.#wake) this.#wake = undefined;
@@ -327,7 +327,7 @@ export class LeaseProcess implements Actor, Node, WorkHost {
     return [...this.#work.shifts()].filter(({ election, token }) => this.isHeld(election, token.bid));
   }
 
-  // ---- what is done to it --------------------------------------------------------------------------------------------------------------
+  // ---- faults --------------------------------------------------------------------------------------------------------------------------
 
   pause(): void {
     this.#thread?.pause();

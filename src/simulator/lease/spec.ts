@@ -48,7 +48,7 @@ export interface CandidateSpec {
   readonly spareOf?: number | undefined;
 }
 
-/** How the simulated user behaves while leading. */
+/** The behaviour of the simulated user while leading. */
 export interface WorkSpec {
   /** The time from one write to the next. */
   readonly writeEveryMs: number;

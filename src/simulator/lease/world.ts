@@ -225,7 +225,7 @@ export class World implements Actor {
     this.observe({ type: "awaited", atMs: this.kernel.nowMs, elections: this.elections, slot, boundMs });
   }
 
-  // ---- what parts of the world see of it ---------------------------------------------------------------------------------------------------
+  // ---- the world as its parts see it -------------------------------------------------------------------------------------------------------
 
   #surroundings(): Pick<World, "kernel" | "network" | "trace" | "counts" | "observe"> {
     return {

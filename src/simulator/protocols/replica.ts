@@ -40,7 +40,7 @@ export class Replica implements SeenLog {
     return fork;
   }
 
-  // ---- what may be seen ----------------------------------------------------------------------------------------------------------------
+  // ---- the visible part ----------------------------------------------------------------------------------------------------------------
 
   bounds(): LogBounds {
     return this.#node.bounds(this.#member.state);
@@ -80,7 +80,7 @@ export class Replica implements SeenLog {
     this.#node.compact(this.#member.state, index, kept, this.#member.now(), this.#member);
   }
 
-  // ---- what the node wants -------------------------------------------------------------------------------------------------------------
+  // ---- effects of the node -------------------------------------------------------------------------------------------------------------
 
   apply(entry: LogEntry<unknown>): void {
     if (entry.kind === "proposal") this.#hunt.machine.apply(this.#machine, entry.proposal);

@@ -108,7 +108,7 @@ export class ProtocolWorld implements Actor, MemberSurroundings, WorldView {
     for (const { atMs, action } of schedule) this.kernel.schedule(atMs, this, "action", 0, action);
   }
 
-  // ---- what may be asked ---------------------------------------------------------------------------------------------------------------
+  // ---- questions -----------------------------------------------------------------------------------------------------------------------
 
   get nowMs(): number {
     return this.kernel.nowMs;
@@ -228,7 +228,7 @@ export class ProtocolWorld implements Actor, MemberSurroundings, WorldView {
     this.trace.hash.mix(member.id * 65_536 + what);
   }
 
-  // ---- what members want ---------------------------------------------------------------------------------------------------------------
+  // ---- wishes of members ---------------------------------------------------------------------------------------------------------------
 
   send(from: Member, to: NodeId, message: Message): void {
     const id = ++this.#messages;
@@ -297,7 +297,7 @@ export class ProtocolWorld implements Actor, MemberSurroundings, WorldView {
     if (this.trace.isRecorded) this.trace.record(this.nowMs, { type: "explain", node: member.id, rule });
   }
 
-  // ---- what is done to it --------------------------------------------------------------------------------------------------------------
+  // ---- actions -------------------------------------------------------------------------------------------------------------------------
 
   apply(action: Action): void {
     if (this.trace.isRecorded) this.trace.record(this.nowMs, { type: "action", action });

@@ -261,7 +261,7 @@ export class SimMember extends SeatProcess<StonithWorld> {
     );
   }
 
-  // ---- what it sees, and what it notes
+  // ---- its sights and its notes
 
   #poll(): void {
     this.world.again(

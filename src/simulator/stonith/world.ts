@@ -300,7 +300,7 @@ export class StonithWorld extends SeatWorld<StonithWorldSpec, StonithEvent, Ston
     for (const process of [node.member, ...node.agents]) this.pause(process, lastsMs);
   }
 
-  // ---- what befalls them
+  // ---- faults
 
   protected override inflict(fault: StonithFault): void {
     inflict(this, fault);

@@ -52,7 +52,7 @@ export class Bench {
     this.isTaken = guarantee.judge === "taker" || guarantee.judge === "kernel";
   }
 
-  // ---- what no other run has used
+  // ---- names and nonces that no other run has used
 
   name(label = "name"): Name {
     return `${label} ${this.#run} ${++this.#count}`;
@@ -89,7 +89,7 @@ export class Bench {
     return session;
   }
 
-  /** Tells what the answer to its opening has said, or else the guarantee. */
+  /** Tells it by the answer to the session's opening, or else by the guarantee. */
   mayEndEarly(session: Session): boolean {
     return (this.#earlyEnds.get(session.id) ?? this.guarantee.earlyEnds).length > 0;
   }
@@ -155,7 +155,7 @@ export class Bench {
     );
   }
 
-  // ---- what is seen of a name
+  // ---- the state of a name
 
   async holder(name: Name): Promise<string | undefined> {
     const { state, holder } = await this.seat(name);

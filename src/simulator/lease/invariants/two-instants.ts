@@ -1,6 +1,6 @@
 // TWO INSTANTS. They are counted from the last proven keep. The signal of a held term has aborted once `deadline − drainMs` has passed on either clock, and it does not abort for lack of renewal before
 // that; `lost` for lack of renewal does not come before the deadline. Between steps the machine asks to be woken no later than the next of the two instants. A term is announced only while its signal is
-// still ahead, and it is held at that instant (law 7: a late grant is never announced).
+// still ahead, and it is held at that instant.
 // Source: `isHeld()` is computed, not remembered (law 3); the signal comes before the deadline (law 5); a late grant is never announced (law 7). And a safe term is never aborted for lack of renewal.
 // Not checked: that a timer fires in time. A late timer costs availability only, because `isHeld` asks the clock.
 import type { Reading } from "../../../base/clock.ts";

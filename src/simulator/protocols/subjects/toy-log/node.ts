@@ -12,7 +12,7 @@
 //   leader    stored                           APPEND to all
 //   follower  APPEND                           the entries go to disk; APPENDED when they are there
 //   leader    APPENDED of a majority           committed up to there: apply; followers hear of it with the next APPEND
-//   leader    a peer lacks what was compacted  SNAPSHOT
+//   leader    a peer lacks compacted entries   SNAPSHOT
 //   follower  SNAPSHOT beyond its log          restore; APPENDED when it is on disk
 //   leader    read                             APPEND in a new round; readable when a majority has answered it and an entry of this term is committed
 //
