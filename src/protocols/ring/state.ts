@@ -59,7 +59,7 @@ export interface RingState {
   met: number;
   /** The greatest round on its disk. ≤ round. Nothing of `round` is sent before they are equal. */
   stored: number;
-  /** The messages that are to be sent when they are equal. */
+  /** The messages that are sent when `round` is on disk. */
   outbox: RingMessage[];
   /** The best bid that has passed here in this round; at first the node's own. */
   best: RingBid;
