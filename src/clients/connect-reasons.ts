@@ -1,16 +1,16 @@
-// Why a connection could not be opened, said so that somebody can act on it, for every client that opens its own. Most first tries fail at TLS, and Node's own words for
-// that are riddles.
+// For every client that opens its own connections: the reason why one could not be opened, in words that somebody can act on. Most first tries fail at TLS, and Node's own messages for that are hard to
+// understand.
 import type { TlsSettings } from "./url-parts.ts";
 
-/** What differs from server to server, each as the end of a sentence that begins with the server's name. */
+/** The words that differ from server to server. Each is the end of a sentence that begins with the server's name. */
 export interface ConnectWords {
-  /** It has closed a connection at once; it may have been stopping. */
+  /** The server closed a connection at once; it may have been stopping. */
   readonly closed: (tls: TlsSettings | undefined) => string;
   readonly speaksNoTls: string;
   readonly refusesCertificate: string;
 }
 
-/** `isLasting`: it will not go away by itself. A connection that was merely closed may have met a server that was just stopping; that passes. */
+/** `isLasting`: the problem will not go away by itself. A connection that was merely closed may have met a server that was just stopping, and that passes. */
 export interface ConnectReason {
   readonly isLasting: boolean;
   readonly text: string;
@@ -30,7 +30,7 @@ export function connectReason(cause: unknown, tls: TlsSettings | undefined, word
   return { isLasting: false, text: UNREACHED[code] ?? passing };
 }
 
-/** By the codes of Node. */
+/** The keys are Node's error codes. */
 export const UNREACHED: Readonly<Record<string, string>> = {
   ECONNREFUSED: "refuses connections: nothing listens there",
   ENOTFOUND: "is not a name that can be found",

@@ -1,5 +1,5 @@
 // The parts of a URL that clients of several servers share: scheme://[user:password@]host[:port][,host[:port]…]…[?ca=FILE&cert=FILE&key=FILE&servername=NAME].
-// `store` is the name of the function that messages begin with. All throw `CONFIG_INVALID`, and no message repeats a password.
+// `store` is the name of the function that messages begin with. All functions throw `CONFIG_INVALID`, and no message repeats a password.
 import { readFileSync } from "node:fs";
 import { invalidConfig } from "../base/errors.ts";
 import { show } from "../base/show.ts";
@@ -12,7 +12,7 @@ export interface Endpoint {
 /** PEM text, as `node:tls` takes it. */
 export interface TlsSettings {
   readonly ca?: string | Buffer | undefined;
-  /** With `key`: who we are, where the server asks for client certificates. */
+  /** With `key`: our own certificate, where the server asks for client certificates. */
   readonly cert?: string | Buffer | undefined;
   readonly key?: string | Buffer | undefined;
   /** The name to find in the server's certificate, if not the host of the URL. */
@@ -24,7 +24,7 @@ export interface User {
   readonly password: string;
 }
 
-/** In the query of a URL with TLS. */
+/** The settings in the query of a URL with TLS. */
 export const TLS_SETTINGS = ["ca", "cert", "key", "servername"] as const;
 
 export function nameOf({ host, port }: Endpoint): string {

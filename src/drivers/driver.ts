@@ -1,28 +1,28 @@
-// What the rest of Conclave knows of a driver: one record each. `openStore`, the drill, `conclave schema`, `conclave fence adopt` and the docs read it, so that
-// a new store is added in one place. Everything costly is loaded only when it is asked for.
+// The part of a driver that the rest of Conclave knows: one record each. `openStore`, the drill, `conclave schema`, `conclave fence adopt` and the docs read it, so that a new store is added in one
+// place. Everything costly is loaded only when it is asked for.
 import type { Adopted, Lowering, Move } from "../fencing/index.ts";
 import type { Guarantee, Store } from "../stores/contract.ts";
 
 export interface Driver {
-  /** As in messages, in `src/stores/NAME.ts` and in `docs/stores/NAME.md`. */
+  /** The name in messages, in `src/stores/NAME.ts` and in `docs/stores/NAME.md`. */
   readonly name: string;
-  /** What its URLs begin with, without the colon. */
+  /** The schemes of its URLs, without the colon. */
   readonly schemes: readonly string[];
-  /** Where its server listens, if a URL does not say. */
+  /** The port of its server, if a URL has none. */
   readonly port?: number | undefined;
-  /** Where its servers are, for a store whose URLs do not say it. */
+  /** The addresses of its servers, for a store whose URLs do not contain them. */
   readonly addresses?:
     | ((url: string) => Promise<readonly { readonly host: string; readonly port: number }[]>)
     | undefined;
-  /** The file of scripts/servers that starts one for tests. */
+  /** The file of scripts/servers that starts a server for tests. */
   readonly server?: string | undefined;
   /** Makes the store. Asks no server before the store is used. */
   readonly open: (url: string) => Promise<Store>;
-  /** Loads the client that such a store loads at its first use. Asks no server. Absent: there is none, or it is loaded with the driver. */
+  /** Loads the client that such a store loads at its first use. Asks no server. Absent: there is no client, or it is loaded with the driver. */
   readonly loadClient?: ((url: string) => Promise<void>) | undefined;
   /**
-   * What the tables of README.md and docs/GUARANTEES.md show of it: several if its stores promise different things. Absent: the guarantee of the store at
-   * `SCHEME://127.0.0.1:PORT/conclave`, or at `SCHEME://conclave` without a port.
+   * The guarantees that the tables of README.md and docs/GUARANTEES.md show: several if its stores promise different things. Absent: the guarantee of the store at `SCHEME://127.0.0.1:PORT/conclave`, or
+   * at `SCHEME://conclave` without a port.
    */
   readonly promises?: (() => Promise<readonly PromisedStore[]>) | undefined;
   /** The text that an owner of the store runs once, where tables have to be made or rights given. */
@@ -33,7 +33,7 @@ export interface Driver {
 
 /** A store as the tables show it. */
 export interface PromisedStore {
-  /** As in a heading: `etcd:`, in backquotes. */
+  /** The title as in a heading: `etcd:`, in backquotes. */
   readonly title: string;
   readonly guarantee: Guarantee;
 }
@@ -41,11 +41,11 @@ export interface PromisedStore {
 export interface SchemaOptions {
   /** The schema of the tables, or the name of the table where there is one. */
   readonly schema: string;
-  /** Who is to have the rights: a role, or a service account. */
+  /** The role, or the service account, that is to have the rights. */
   readonly role: string | undefined;
-  /** Of Kubernetes. */
+  /** The namespace of Kubernetes. */
   readonly namespace: string | undefined;
-  /** Also what the guard needs. */
+  /** The text is to include the tables or rights that the guard needs. */
   readonly fence: boolean;
 }
 

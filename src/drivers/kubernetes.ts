@@ -1,4 +1,4 @@
-// The record of the Kubernetes driver. What it prints in place of a schema is the manifest of the rights that candidates need.
+// The record of the Kubernetes driver. In place of a schema it prints the manifest of the rights that candidates need.
 import type { Driver } from "./driver.ts";
 
 export const kubernetesDriver: Driver = {

@@ -1,4 +1,4 @@
-// The record of the store inside one process. Guards in memory belong to the process that guards, so that no command reaches them.
+// The record of the store inside one process. Guards in memory belong to their process, so no command reaches them.
 import type { Driver } from "./driver.ts";
 
 export const memoryDriver: Driver = {

@@ -1,5 +1,5 @@
-// A store from a URL: the scheme chooses the driver, which is loaded only then. A URL may carry a password: no message repeats more of it than its
-// scheme, and that only where it cannot be taken for anything else.
+// Opens a store from a URL: the scheme chooses the driver, which is loaded only then. A URL may carry a password: no message repeats more of it than its scheme, and that only where it cannot be taken
+// for anything else.
 import { ConclaveError } from "../base/errors.ts";
 import { show } from "../base/show.ts";
 import { flawOf } from "../base/text.ts";
@@ -7,7 +7,7 @@ import type { Store } from "../stores/contract.ts";
 import { driverOf, DRIVERS } from "./registry.ts";
 import { looksUnset, schemeOf } from "../base/url.ts";
 
-/** Agreed names of drivers that are still to come. */
+/** The reserved names of drivers that are still to come. */
 const PLANNED: ReadonlySet<string> = new Set(["consul", "mysql", "nats"]);
 
 /** Rejects `CONFIG_INVALID` for a scheme without a driver. */
@@ -20,13 +20,13 @@ export async function openStore(url: string): Promise<Store> {
   return await driver.open(url);
 }
 
-/** For a process that stands by: loads what a store of this URL needs, so that its first request need not wait for that. Asks no server. */
+/** For a process that stands by: loads the modules that a store of this URL needs, so that its first request need not wait for them. Asks no server. */
 export async function readyStore(url: string): Promise<void> {
   await openStore(url);
   await driverOf(url)?.loadClient?.(url);
 }
 
-/** Mostly a variable of the environment that is not set. */
+/** Mostly an environment variable is not set. */
 function noUrl(url: unknown): ConclaveError {
   const message = `openStore: ${show(url)} is not a URL. Is the environment variable set? Known here: ${knownSchemes()}`;
   return new ConclaveError("CONFIG_INVALID", message);
@@ -48,7 +48,7 @@ function noDriver(url: string, scheme: string | undefined): ConclaveError {
   return new ConclaveError("CONFIG_INVALID", `openStore: ${what}. ${hint(url, scheme)}Known here: ${knownSchemes()}`);
 }
 
-/** What was probably meant. Repeats nothing of the URL. */
+/** Suggests the URL that was probably meant. Repeats nothing of the URL. */
 function hint(url: string, scheme: string | undefined): string {
   if (scheme === "http") return "Write etcd:// where etcd's own tools have http://. ";
   if (scheme === "https") return "Write etcds:// where etcd's own tools have https://. ";

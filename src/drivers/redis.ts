@@ -1,4 +1,4 @@
-// The record of the Redis driver. Its guard is for data in Redis; the tokens are of another store.
+// The record of the Redis driver. Its guard is for data in Redis; the tokens come from another store.
 import { withoutPassword } from "../base/url.ts";
 import type { Driver } from "./driver.ts";
 

@@ -1,4 +1,4 @@
-// A SQLite file opened as an ordinary user of it: by the binding that the store would choose, waiting for other writers, changing no setting of the file.
+// Opens a SQLite file as an ordinary user of it: with the binding that the store would choose. It waits for other writers, and changes no setting of the file.
 import { type BindingName, openDatabase } from "../clients/sqlite/binding.ts";
 import type { SqliteConnection } from "../fencing/index.ts";
 
@@ -6,7 +6,7 @@ export interface SqliteFile extends SqliteConnection {
   close(): unknown;
 }
 
-/** Longer than any transaction that is not stuck. */
+/** This is longer than any transaction that is not stuck. */
 const BUSY_MS = 5000;
 
 /** Makes the file if it is not there. */

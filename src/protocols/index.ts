@@ -1,5 +1,4 @@
-// conclave/protocols: election protocols as pure nodes, `(state, input, now) → state + effects`, for those who want to host, simulate or draw them.
-// A host gives each node its own luck.
+// conclave/protocols: election protocols as pure nodes, `(state, input, now) → state + effects`, for developers who want to host, simulate or draw them. A host gives each node its own random numbers.
 export { createRng, type Rng } from "../base/rng.ts";
 export { type BullyCommand, type BullyImage, type BullyMessage, type BullyState } from "./bully/state.ts";
 export { bully } from "./bully/bully.ts";

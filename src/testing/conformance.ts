@@ -1,10 +1,10 @@
-// The suite that proves a driver: what the contract (stores/contract.ts) and the values (lease/exchange.ts) ask of a store, as claims. It reads the
-// store's guarantee and holds it to what it declares; a claim that a line and a race, or a judge and another, read differently checks the reading
-// that applies, so that every case checks something of every store. Needs no test runner:
+// The suite that proves a driver: the demands of the contract (stores/contract.ts) and of the values (lease/exchange.ts) on a store, as claims. It reads the store's guarantee and holds the store to it.
+// Some claims mean one thing for a line and another for a race, or differ with the judge: such a claim checks the reading that applies, so that every case checks something of every store. It needs no
+// test runner:
 //
 //   for (const { name, run } of storeConformance(async () => sqlite(":memory:"))) test(name, run);
 //
-// Not checked: what only the outside can see (a restart, a failover, a deleted record), and how a store behaves under concurrent load.
+// It does not check events that only the outside can see (a restart, a failover, a deleted record), nor how a store behaves under concurrent load.
 import type { Store } from "../stores/contract.ts";
 import { Bench, type Case } from "./conformance/bench.ts";
 import { banCases } from "./conformance/bans.ts";
@@ -24,7 +24,7 @@ import { watchCases } from "./conformance/watches.ts";
 
 /** One claim about a store, to be run by any test runner. */
 export interface ConformanceCase {
-  /** What is claimed of the store. */
+  /** The claim about the store. */
   readonly name: string;
   /** Opens a store of its own, closes it, and rejects if the claim does not hold. */
   readonly run: () => Promise<void>;
@@ -32,7 +32,7 @@ export interface ConformanceCase {
 
 /** Options of `storeConformance`. */
 export interface ConformanceOptions {
-  /** Cases left out, by their whole name, each with the reason why this store cannot do it. */
+  /** Cases that are left out, by their whole name, each with the reason why this store cannot do it. */
   readonly skip?: readonly { readonly name: string; readonly reason: string }[] | undefined;
 }
 
@@ -53,7 +53,7 @@ const CASES: readonly Case[] = [
   ...invitationCases,
 ];
 
-/** The cases for the store that `open` opens; each run opens one. Names and nonces are new in every run, so that a store may be used again. */
+/** Returns the cases for the store that `open` opens; each run opens one. Names and nonces are new in every run, so that a store may be used again. */
 export function storeConformance(
   open: () => Promise<Store>,
   options: ConformanceOptions = {},

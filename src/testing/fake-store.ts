@@ -1,5 +1,5 @@
-// A store with time in hand, for testing one's own code against the real election: `memory:` on a clock that moves only by `advance`, with faults on
-// request. Candidates made with it live by the same clock, so that a campaign, a lost term and a takeover happen inside `await store.advance(ms)`.
+// A store whose time the test controls, for testing one's own code against the real election: `memory:` on a clock that moves only by `advance`, with faults on request. Candidates made with it live by
+// the same clock, so that a campaign, a lost term and a takeover happen inside `await store.advance(ms)`.
 //
 // The store stands for a server elsewhere: when this host sleeps (`suspend`), the store's time runs on.
 import type { Clock } from "../base/clock.ts";
@@ -15,9 +15,9 @@ import type { Faults } from "./faults.ts";
 import { faulty, type FaultyStore } from "./faulty.ts";
 import { ManualClock } from "./manual-clock.ts";
 
-/** A store in the test's hand. */
+/** A store that the test controls. */
 export interface FakeStore extends FencedStore, WithClock {
-  /** Moves the clock of the store and of its candidates, from timer to timer; whatever they set off has settled when this resolves. */
+  /** Moves the clock of the store and of its candidates, from timer to timer; all effects of the timers have settled when this resolves. */
   advance(ms: number): Promise<void>;
   /** This host sleeps: boot time and the store's time run on, the monotonic clock stands still. */
   suspend(ms: number): void;
@@ -26,13 +26,13 @@ export interface FakeStore extends FencedStore, WithClock {
   /** Nothing reaches the store any more, and nothing is answered. */
   hang(): void;
   heal(): void;
-  /** The next request, whichever it is, is applied but never answered. */
+  /** The next request, of any method, is applied but never answered. */
   dropNextAnswer(): void;
-  /** For finer faults than the above. */
+  /** The controls for finer faults than those above. */
   readonly faults: Faults;
 }
 
-/** A store in the test's hand: it can hang, fail and be suspended. */
+/** Makes a store that the test controls: it can hang, fail and be suspended. */
 export function fakeStore(): FakeStore {
   const clock = new ManualClock();
   const domain = "fake";
@@ -45,14 +45,14 @@ export function fakeStore(): FakeStore {
 
 type Hands = Omit<FakeStore, keyof FaultyStore<"fenced">>;
 
-/** What the tester moves. */
+/** The controls for the tester. */
 function hands(faults: Faults, clock: ManualClock, shared: SharedShelf): Hands {
   let rivals = 0;
   return {
     advance: (ms) => clock.advance(ms),
     suspend: (ms) => {
       clock.suspend(ms);
-      shared.access(() => {}); // the server has not slept: what ran out meanwhile is over
+      shared.access(() => {}); // the server has not slept: sessions that expired meanwhile are over
     },
     depose: (election) =>
       shared.access((rows, nowMs) => {
@@ -67,7 +67,7 @@ function hands(faults: Faults, clock: ManualClock, shared: SharedShelf): Hands {
 
 const RIVAL_TTL_MS = 15_000;
 
-/** As an operator would: deletes the record, so that the holder loses this one name and not its session, and claims what is missing. Returns when the rival's session ends. */
+/** Acts as an operator would: it deletes the record, so that the holder loses this one name and not its session, and then claims the missing seat. Returns the time when the rival's session ends. */
 function seize(shelf: Shelf, name: Name, rival: string, nowMs: number): number {
   const ttlMs = shelf.look({ name }, nowMs).ttlMs ?? RIVAL_TTL_MS;
   shelf.deleteRecord(name, nowMs);
@@ -79,7 +79,7 @@ function seize(shelf: Shelf, name: Name, rival: string, nowMs: number): number {
   return nowMs + ttlMs;
 }
 
-/** Counts what the host sleeps through. Its timers are those of the host, and may so be late: what counts is read at each access. */
+/** Includes the time that the host sleeps. Its timers are those of the host, and so may be late: the time is read at each access. */
 function serverClock(clock: ManualClock): Clock {
   return {
     grain: clock.grain,

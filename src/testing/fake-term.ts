@@ -15,18 +15,18 @@ export interface FakeTermOptions {
   readonly election?: string | undefined;
 }
 
-/** A term in the test's hand. */
+/** A term that the test controls. */
 export interface FakeTerm extends Term {
-  /** What was written with `memo`, by key. */
+  /** The values that were written with `memo`, by key. */
   readonly memos: ReadonlyMap<string, string>;
   /** The term is over from now on. Only the first call counts. */
   lose(reason?: LossReason): void;
 }
 
-/** What a fake term says is left while it is held: the default ttl, a bound that every timer takes. */
+/** The remaining time that a fake term reports while it is held: the default ttl, which every timer accepts. */
 const REMAINING_MS = 15_000;
 
-/** A term in the test's hand, for code that is given one. */
+/** Makes a term that the test controls, for code that is given one. */
 export function fakeTerm({ token = 1n, election = "fake" }: FakeTermOptions = {}): FakeTerm {
   return new HeldUntilLost(election, fakeToken(token));
 }
@@ -94,7 +94,7 @@ class HeldUntilLost implements FakeTerm {
     await this.anyMemo(key, value);
   }
 
-  /** As of a real term: for reserved keys. */
+  /** Works as in a real term: for reserved keys. */
   async anyMemo(key: string, value: string): Promise<void> {
     checkKey(key, "fakeTerm");
     this.throwIfNotLeading();
@@ -109,12 +109,12 @@ class HeldUntilLost implements FakeTerm {
     await this.anyMemo(banKey(node), banValue("", false));
   }
 
-  /** Nobody else has a session here. */
+  /** No other node has a session here. */
   async endSessionsOf(): Promise<void> {
     this.throwIfNotLeading();
   }
 
-  /** Everybody is there, and answers at once. */
+  /** Every candidate is there, and answers at once. */
   async transfer(): Promise<TransferAnswer> {
     this.throwIfNotLeading();
     this.lose("asked");

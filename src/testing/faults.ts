@@ -1,33 +1,33 @@
-// Which fault meets which request: those asked for, in order, then what chance says, then none. Decides only; faulty.ts does.
+// Decides which fault meets which request: the faults that were asked for come first, in order, then those by chance, then none. It only decides; faulty.ts carries the fault out.
 import { createRng, nextChance, nextInteger, nextOf, type Rng } from "../base/rng.ts";
 
 /** The methods of a store that can be made to fail. */
 export type Method = "keep" | "claim" | "release" | "look" | "writeMemo" | "readMemos";
 
-/** What goes wrong with one request. */
+/** The fault of one request. */
 export type StoreFault =
-  /** Reaches the store only after this long. */
+  /** The request reaches the store only after this long. */
   | { readonly delayMs: number }
-  /** Applied at once, answered only after this long. */
+  /** The request is applied at once, and answered only after this long. */
   | { readonly answerAfterMs: number }
-  /** Never reaches the store, never answered. */
+  /** The request never reaches the store, and is never answered. */
   | { readonly hang: true }
-  /** Applied, never answered. */
+  /** The request is applied, and never answered. */
   | { readonly dropAnswer: true }
-  /** Not applied: refused as unreachable, or the driver throws. */
+  /** The request is not applied: it is refused as unreachable, or the driver throws. */
   | { readonly error: "refused" | "thrown" }
-  /** Applied and answered only after the next request was applied. */
+  /** The request is applied and answered only after the next request was applied. */
   | { readonly reorder: true }
-  /** Applied only after its caller gave up, and after a later request was applied. */
+  /** The request is applied only after its caller gave up, and after a later request was applied. */
   | { readonly late: true }
-  /** A look shows what it showed this many looks ago. Of other methods: no fault. */
+  /** A look shows the seat as of this many looks ago. For other methods this is no fault. */
   | { readonly stale: number };
 
 /** Faults by chance, from a seed. */
 export interface RandomFaults {
-  /** The only source of chance: the same seed and the same requests meet the same faults. */
+  /** The only source of chance: with the same seed, the same requests meet the same faults. */
   readonly seed: number;
-  /** Of each request to meet a fault. @default 0.2 */
+  /** The chance of each request to meet a fault. @default 0.2 */
   readonly chance?: number | undefined;
   /** @default 50 */
   readonly delayMaxMs?: number | undefined;
@@ -45,19 +45,19 @@ export interface Injected {
   readonly fault: StoreFault;
 }
 
-/** How a test says what goes wrong. */
+/** The controls by which a test makes requests fail. */
 export interface Faults {
   /** The next request of this method, or of any, meets `fault`. Several are met in their order. */
   next(method: Method | "any", fault: StoreFault): void;
   /** From now on nothing reaches the store, no hint comes through and nothing is answered, until `heal`. */
   hang(): void;
-  /** No more faults, neither asked for nor by chance. What never reached the store is unknown now; what is held back is applied now. */
+  /** From now on there are no more faults, neither asked for nor by chance. A request that never reached the store is answered `unknown` now; a request that was held back is applied now. */
   heal(): void;
   /** Every fault that was met, in order. */
   readonly injected: readonly Injected[];
 }
 
-/** The deciding half of `Faults`. */
+/** The part of `Faults` that decides. */
 export class FaultSource {
   readonly injected: Injected[] = [];
   readonly #asked: { readonly method: Method | "any"; readonly fault: StoreFault }[];
@@ -86,14 +86,14 @@ export class FaultSource {
     this.#random = undefined;
   }
 
-  /** What this request meets. */
+  /** Returns the fault that this request meets. */
   draw(method: Method): StoreFault | undefined {
     const fault = this.#hanging ? ({ hang: true } as const) : (this.#takeAsked(method) ?? this.#drawByChance(method));
     if (fault !== undefined) this.injected.push({ method, fault });
     return fault;
   }
 
-  /** Whether a hint gets lost. */
+  /** Tells whether a hint gets lost. */
   losesHint(): boolean {
     if (this.#hanging || this.#random === undefined) return this.#hanging;
     return nextChance(this.#random.rng, this.#random.faults.chance ?? 0.2);

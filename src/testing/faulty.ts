@@ -1,7 +1,7 @@
-// A store between a candidate and a real store, that lets things go wrong on request or by a seed: what a network, a server or a driver does to
-// requests, not what a broken store would do. Whatever it injects a right candidate must survive, and a right store stays right behind it.
+// A store between a candidate and a real store, that injects faults on request or by a seed: those that a network, a server or a driver causes, not those of a broken store. A correct candidate must
+// survive every fault that it injects, and a correct store stays correct behind it.
 //
-// A caller that aborts is answered `unknown` at once, whatever becomes of its request.
+// A caller that aborts is answered `unknown` at once, whatever happens to its request.
 import type { Clock } from "../base/clock.ts";
 import { type Refused, type Unknown, unknown } from "../base/outcome.ts";
 import type {
@@ -39,10 +39,10 @@ import { type StoreFault, type Faults, FaultSource, type Method, type RandomFaul
 
 /** Options of `faulty`: which faults its requests meet. */
 export interface FaultPlan {
-  /** What the first requests meet, as if asked for by `faults.next`. */
+  /** The faults that the first requests meet, as if asked for by `faults.next`. */
   readonly next?: readonly { readonly method: Method | "any"; readonly fault: StoreFault }[] | undefined;
   readonly random?: RandomFaults | undefined;
-  /** Counts delays, and is the clock of candidates made with this store. @default that of the store, if it has one; else the process's */
+  /** Measures delays, and is the clock of candidates made with this store. @default that of the store, if it has one; else the process's */
   readonly clock?: Clock | undefined;
 }
 
@@ -51,14 +51,14 @@ export interface FaultyStore<F extends Fencing> extends Store<F>, Partial<WithCl
   readonly faults: Faults;
 }
 
-/** `store` with faults in front of it. Without any it behaves as the store does. */
+/** Returns `store` with faults in front of it. Without any it behaves as the store does. */
 export function faulty<F extends Fencing>(store: Store<F>, plan: FaultPlan = {}): FaultyStore<F> {
   const clock = plan.clock ?? hostClockOf(store);
   const front = new Front(store, plan, clock ?? processClock);
   const { askToLeave, invite, showNext, showNodeless } = store as Partial<
     PassesInvitations & ShowsNext & ShowsNodeless
   >;
-  // Words between candidates, or of somebody who is none: they meet no fault here, and may be lost anyway.
+  // These are messages between candidates, or from operators: they meet no fault here, and may be lost anyway.
   if (askToLeave !== undefined) Object.assign(front, { askToLeave: askToLeave.bind(store) });
   if (invite !== undefined) Object.assign(front, { invite: invite.bind(store) });
   if (showNext !== undefined) Object.assign(front, { showNext: showNext.bind(store) });
@@ -73,7 +73,7 @@ const UNREACHABLE: Refused = {
   retryable: true,
 };
 
-/** How many looks of one question are remembered, for `stale`. */
+/** This many looks of one question are remembered, for `stale`. */
 const LOOKS_REMEMBERED_MAX = 8;
 
 class Front<F extends Fencing> implements FaultyStore<F>, KeepsMemos {
@@ -168,7 +168,7 @@ class Front<F extends Fencing> implements FaultyStore<F>, KeepsMemos {
     return this.#store.close();
   }
 
-  /** One request: the fault it meets is drawn now, in the order of the calls. */
+  /** Passes one request on: the fault it meets is drawn now, in the order of the calls. */
   #pass<A>(
     method: Method,
     call: Call,
@@ -176,7 +176,7 @@ class Front<F extends Fencing> implements FaultyStore<F>, KeepsMemos {
     fail: (failure: Unknown | Refused) => A,
   ): Promise<A> {
     const fault = this.#source.draw(method);
-    // What goes on after its caller has given up must not be stopped by that caller's signal.
+    // A request that goes on after its caller has given up must not be stopped by that caller's signal.
     const sent: Call = fault === undefined ? call : { ...call, signal: new AbortController().signal };
     const apply = async (): Promise<A> => {
       const answer = await send(sent, fault);
@@ -219,7 +219,7 @@ class Front<F extends Fencing> implements FaultyStore<F>, KeepsMemos {
     return new Promise((resolve) => this.#clock.timer(ms, resolve));
   }
 
-  /** A request was applied: those that were to come after it follow. */
+  /** A request was applied: those that were held back until then follow. */
   #applied(): void {
     const heldBack = this.#heldBack;
     this.#heldBack = [];

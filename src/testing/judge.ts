@@ -1,15 +1,15 @@
-// A judge of real processes, from outside: each appends a line to one log when its term begins, while it acts, and when the term ends; this reads the log
-// and says where two held at once, or a later term had no greater token.
+// Judges real processes from outside: each process appends a line to one log when its term begins, while it acts, and when the term ends. This module reads the log and says where two terms were held at
+// once, or a later term had no greater token.
 //
 //   MILLISECONDS WHO begin|act|end TOKEN        such as   7170817.80 web-1 begin 41
 //
-// The stamp is the clock that all of them share (`process.hrtime`, one host), read BEFORE `term.isHeld()` said yes: so the term was held at that
-// instant. A line is written with one append, so that lines do not mix. A process that was killed has no `end`: its last line counts.
-// Not seen: what lies between two lines of one term is taken as held, after the last one as not.
+// The stamp is the clock that all of them share (`process.hrtime`, one host), read BEFORE `term.isHeld()` said yes: so the term was held at that instant. A line is written with one append, so that lines
+// do not mix. A process that was killed has no `end`: its last line counts.
+// A term counts as held between two of its lines, and as not held after the last one.
 
-/** What `judgeLog` has found in a log. */
+/** The findings of `judgeLog` in a log. */
 export interface LogVerdict {
-  /** How many terms the log shows. */
+  /** The number of terms that the log shows. */
   readonly terms: number;
   /** A sentence for every two terms that were held at one instant. */
   readonly overlaps: readonly string[];
@@ -19,7 +19,7 @@ export interface LogVerdict {
   readonly unread: readonly string[];
 }
 
-/** A term as the log shows it: held at both instants. */
+/** A term as the log shows it: it was held at both instants. */
 export interface TermSpan {
   readonly who: string;
   readonly token: bigint;
@@ -27,13 +27,13 @@ export interface TermSpan {
   readonly untilMs: number;
 }
 
-/** Finds two leaders in what processes have noted in a log. */
+/** Finds two leaders in the lines that processes have written to a log. */
 export function judgeLog(log: string): LogVerdict {
   const { terms, unread } = readTerms(log);
   return { terms: terms.length, overlaps: findOverlaps(terms), regressions: findRegressions(terms), unread };
 }
 
-/** Who led when, by their beginning; and the lines that cannot be read. */
+/** Returns the terms in the order of their beginning, and the lines that cannot be read. */
 export function readTerms(log: string): { readonly terms: readonly TermSpan[]; readonly unread: readonly string[] } {
   const spans = new Map<string, OpenSpan>();
   const unread: string[] = [];
@@ -59,7 +59,7 @@ function readLine(line: string, spans: Map<string, OpenSpan>): boolean {
   return true;
 }
 
-/** `terms` by their beginning: each is compared with the one so far that ended last. */
+/** `terms` are in the order of their beginning: each is compared with the one so far that ended last. */
 function findOverlaps(terms: readonly TermSpan[]): readonly string[] {
   const overlaps: string[] = [];
   let last: TermSpan | undefined;

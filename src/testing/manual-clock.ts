@@ -1,7 +1,7 @@
-// A clock that moves only when told. `advance` goes from timer to timer in the order in which they are due, and lets every promise job settle in
-// between, so that whatever a timer sets off has happened before the next one fires.
+// A clock that moves only when told. `advance` goes from timer to timer in the order in which they are due, and lets every promise job settle in between, so that all effects of a timer have happened
+// before the next one fires.
 //
-// Its hands are exact: their grain is 0. They part only by `suspend`.
+// Its two readings, monotonic and boot time, are exact: their grain is 0. They differ only after `suspend`.
 import type { Clock, Grain, Reading, Timer } from "../base/clock.ts";
 
 interface Alarm {
@@ -9,10 +9,10 @@ interface Alarm {
   readonly wake: () => void;
 }
 
-/** More timers than this at one instant wake each other for ever. */
+/** If more timers than this fire at one instant, they wake each other for ever. */
 const ALARMS_AT_ONCE_MAX = 100_000;
 
-/** Taken when this module is loaded: a test runner may put a fake in its place later. */
+/** It is taken when this module is loaded: a test runner may put a fake in its place later. */
 const nextTurn = globalThis.setImmediate;
 
 /** A clock that stands still until the test moves it. */
@@ -21,10 +21,10 @@ export class ManualClock implements Clock {
   #mono: number;
   #boot: number;
   #wallOffset: number;
-  /** By due time; of equal ones the older first. */
+  /** The alarms in the order of their due time; of equal ones the older comes first. */
   readonly #alarms: Alarm[] = [];
 
-  /** `wallMs`: what the wall clock shows at the start, in milliseconds since the epoch; for schedules. @default 0 */
+  /** `wallMs`: the reading of the wall clock at the start, in milliseconds since the epoch; for schedules. @default 0 */
   constructor(startMs = 0, wallMs = 0) {
     this.#mono = startMs;
     this.#boot = startMs;
@@ -43,7 +43,7 @@ export class ManualClock implements Clock {
     return this.#boot + this.#wallOffset;
   }
 
-  /** Somebody sets the time of day: neither of the hands moves. */
+  /** Sets the time of day: neither the monotonic clock nor boot time moves. */
   setWall(wallMs: number): void {
     this.#wallOffset = wallMs - this.#boot;
   }
@@ -55,7 +55,7 @@ export class ManualClock implements Clock {
     return { cancel: () => this.#strike(alarm) };
   }
 
-  /** Both hands run on for `ms`; every timer fires at its time. */
+  /** Monotonic and boot time run on for `ms`; every timer fires at its time. */
   async advance(ms: number): Promise<void> {
     const until = this.#mono + ms;
     let atOnce = 0;
@@ -75,12 +75,12 @@ export class ManualClock implements Clock {
     await settle();
   }
 
-  /** The host sleeps for `ms`: boot time runs on, the monotonic hand stands still, no timer fires. */
+  /** The host sleeps for `ms`: boot time runs on, the monotonic clock stands still, and no timer fires. */
   suspend(ms: number): void {
     this.#boot += ms;
   }
 
-  /** The process stands still for `ms`, stopped or in a blocked loop: both hands run on, and timers that fall due are late until the next `advance`. */
+  /** The process stands still for `ms`, stopped or in a blocked loop: monotonic and boot time run on, and timers that fall due are late until the next `advance`. */
   freeze(ms: number): void {
     this.#mono += ms;
     this.#boot += ms;

@@ -1,16 +1,16 @@
-// DynamoDB as far as a driver needs it: one table, whose items are found by a text. It knows nothing of elections.
+// A client of DynamoDB with as much as the driver needs: one table, whose items are found by a text key. It knows nothing of elections.
 //
-// The wire is AWS's own client (`@aws-sdk/client-dynamodb`, an optional peer), which is loaded at first use. A client that we make sends each request once: what is sent
-// again after a lost answer would be answered as a conflict with itself. A client that the user has made may try again; whoever writes must recognise
-// its own write in a conflict (`Written`, `conflict`).
-// Every read is consistent. No request waits by itself: the caller's signal ends it, and then nothing is known of it. Its connection is closed then, and so are those that
-// are idle, which may be as dead: they would be tried one after the other, and each try would cost the patience of a request.
+// The requests are sent by AWS's own client (`@aws-sdk/client-dynamodb`, an optional peer), which is loaded at first use. A client that we make sends each request once: a request that is sent again
+// after a lost answer would be answered as a conflict with itself. A client that the user has made may try again, so a caller that writes must recognise its own write in a conflict (`Written`,
+// `conflict`).
+// Every read is consistent. No request has a timeout of its own: the caller's signal ends it, and then its outcome is not known. Its connection is then closed, and so are the idle connections, which may
+// be just as dead: they would be tried one after the other, and each try would cost the time limit of a request.
 import { setMaxListeners } from "node:events";
 import type { Agent } from "node:http";
 import { Refusal } from "../../base/refusal.ts";
 import { loadPeer } from "../load-peer.ts";
 
-/** A client of DynamoDB that somebody has made: `DynamoDBClient` (or `DynamoDB`) of @aws-sdk/client-dynamodb 3. */
+/** A client of DynamoDB that the user has made: `DynamoDBClient` (or `DynamoDB`) of @aws-sdk/client-dynamodb 3. */
 export interface DynamoClient {
   send(command: never, options?: { readonly abortSignal?: AbortSignal }): Promise<unknown>;
 }
@@ -35,20 +35,20 @@ export interface Change {
   readonly names?: Readonly<Record<string, string>> | undefined;
 }
 
-/** `conflict`: the condition did not hold; `item` is what stands there. */
+/** `conflict`: the condition did not hold; `item` is the item that is in the table. */
 export type Written = { readonly kind: "written" } | { readonly kind: "conflict"; readonly item: Item | undefined };
 
-/** What is asked of a table before it is used. */
+/** The properties of a table that are checked before it is used. */
 export interface TableShape {
   readonly id: string | undefined;
-  /** Names of the attributes that are its key, with their types: "key S". */
+  /** The names of the attributes that are the table's key, with their types: "key S". */
   readonly keys: readonly string[];
   /** The table is copied to other regions. */
   readonly isGlobal: boolean;
   readonly indexes: readonly string[];
 }
 
-/** Where a client of our own connects to. What is undefined the AWS client finds out as it always does: environment, profile, role. */
+/** The place that a client of our own connects to. The AWS client finds out the fields that are undefined as it always does: from the environment, a profile or a role. */
 export interface Connection {
   readonly region?: string | undefined;
   readonly endpoint?: string | undefined;
@@ -56,25 +56,25 @@ export interface Connection {
 }
 
 const PEER = "@aws-sdk/client-dynamodb";
-/** What DynamoDB takes in one BatchGetItem. */
+/** DynamoDB takes this many keys in one BatchGetItem. */
 const KEYS_PER_READ = 100;
 
 type Commands = Readonly<Record<string, new (input: object) => object>>;
 type Agents = Readonly<Record<"httpAgent" | "httpsAgent", Agent>>;
 type SdkInput = Readonly<Record<string, unknown>>;
 
-/** A loose read costs half, and may show what was there a moment ago: for hints alone. */
+/** A loose read costs half, and may show the item as it was a moment ago: it is for hints alone. */
 export type Consistency = "consistent" | "loose";
 
 export class DynamoTable {
   readonly table: string;
   /** The attribute that is the table's key. */
   readonly keyName: string;
-  /** The client was made here: it tries nothing twice, and is closed here. */
+  /** The client was made here: it tries nothing twice, and it is closed here. */
   readonly isOwn: boolean;
   readonly #connection: Connection;
   #client: DynamoClient | undefined;
-  /** Of a client that was made here. */
+  /** Only a client that was made here has them. */
   #agents: Agents | undefined;
   #commands: Commands | undefined;
 
@@ -86,7 +86,7 @@ export class DynamoTable {
     this.#connection = "send" in source ? {} : source;
   }
 
-  /** One place for each key, in their order; undefined where there is no item. Throws `Throttled` if the table has no capacity left for some of them. */
+  /** Returns one place for each key, in the order of the keys; it is undefined where there is no item. Throws `Throttled` if the table has no capacity left for some of them. */
   async read(
     keys: readonly string[],
     signal: AbortSignal,
@@ -107,7 +107,7 @@ export class DynamoTable {
     return keys.map((key) => found.get(key));
   }
 
-  /** What did not fit into one answer is asked for again, as long as each answer brings something. */
+  /** Keys that did not fit into one answer are asked for again, as long as each answer brings something. */
   async #readChunk(
     keys: readonly string[],
     found: Map<string, Item>,
@@ -167,7 +167,7 @@ export class DynamoTable {
     }
   }
 
-  /** A server that does not say what stood there (older ones, stand-ins for tests) is asked. Without its answer nobody knows whose write was in the way. */
+  /** Some servers (older ones, stand-ins for tests) do not say which item stood there: they are asked for it. Without that answer it is not known whose write was in the way. */
   async #standing(conflict: unknown, key: string, signal: AbortSignal): Promise<Item | undefined> {
     const { Item: item } = conflict as { readonly Item?: Item };
     if (item !== undefined) return item;
@@ -199,7 +199,7 @@ export class DynamoTable {
     }
   }
 
-  /** Every key that begins with `prefix`: reads the whole table, page by page. */
+  /** Returns every key that begins with `prefix`. It reads the whole table, page by page. */
   async *keysFrom(prefix: string, signal: AbortSignal): AsyncGenerator<string> {
     for (let from: unknown; ;) {
       const answer = await this.#send(
@@ -273,7 +273,7 @@ function closeIdle(agents: Agents | undefined): void {
     for (const sockets of Object.values(freeSockets)) for (const socket of sockets ?? []) socket.destroy();
 }
 
-/** The server has answered that it has no capacity for this now: nothing was done. */
+/** The server has answered that it has no capacity for this request now: nothing was done. */
 export class Throttled extends Error {
   override readonly name = "ThrottlingException";
 
@@ -288,7 +288,7 @@ function namesIn(expression: string, given: Readonly<Record<string, string>> = {
   return names;
 }
 
-/** What the first request would load. */
+/** Loads the package that the first request would load. */
 export function loadDynamoClient(): void {
   loadPeer(PEER);
 }
@@ -306,7 +306,7 @@ function tooOld(what: string): Refusal {
 
 const CONNECTS_WITHIN_MS = 5_000;
 
-/** As the AWS client makes its own: many connections, which stay open. Which of the two it uses, its endpoint says. */
+/** The agents are like those that the AWS client makes for itself: many connections, which stay open. The endpoint decides which of the two is used. */
 function makeAgents(): Agents {
   const settings = { keepAlive: true, maxSockets: 50 };
   return {

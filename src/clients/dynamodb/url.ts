@@ -1,5 +1,5 @@
-// dynamodb://[KEY:SECRET@]TABLE[?region=…&endpoint=…]: where a table is. The names of tables have capitals, so this is not read as the address of a host. Credentials
-// come as they do for every program on AWS (environment, profile, role); in the URL only for stand-ins on the own machine.
+// dynamodb://[KEY:SECRET@]TABLE[?region=…&endpoint=…] says where a table is. The names of tables may have capitals, so the table is not read as the name of a host. Credentials come as they do for every
+// program on AWS (environment, profile, role); credentials in the URL are only for stand-ins on the developer's own machine.
 import { problemsOfKeys } from "../../base/option-keys.ts";
 import { decode } from "../url-parts.ts";
 import type { Connection } from "./client.ts";
@@ -11,10 +11,10 @@ export interface TableUrl {
   readonly settings: ReadonlyMap<string, string>;
 }
 
-/** Names of tables, as AWS allows them. */
+/** Checks a name by AWS's rules for the names of tables. */
 export const isTableName = (name: string): boolean => /^[A-Za-z0-9_.-]{3,255}$/.test(name);
 
-/** What is wrong is returned as a sentence, which repeats no secret. */
+/** Returns a sentence if something is wrong with the URL. The sentence repeats no secret. */
 export function readUrl(url: string, known: readonly string[]): TableUrl | string {
   const [, key, secret, table = "", query = ""] =
     /^dynamodb:(?:\/\/)?(?:([^:@/?#]*):([^@/?#]*)@)?([^@/?#]*)\/?(?:\?([^#]*))?(?:#.*)?$/i.exec(url) ?? [];

@@ -1,4 +1,4 @@
-// Where etcd is and who we are there: a URL, several, or an object. A URL may carry a password: no message repeats one.
+// The address of an etcd cluster and our credentials there: a URL, several URLs, or an object. A URL may carry a password: no message repeats one.
 //
 //   etcd://[user:password@]host[:port][,host[:port]…][/PREFIX][?ca=FILE&cert=FILE&key=FILE&servername=NAME]      etcds:// with TLS
 import { type ConclaveError, invalidConfig } from "../../base/errors.ts";
@@ -22,13 +22,13 @@ export interface EtcdAddress {
   readonly endpoints: readonly Endpoint[];
   readonly tls: TlsSettings | undefined;
   readonly user: User | undefined;
-  /** What every key begins with. */
+  /** Every key begins with it. */
   readonly prefix: string;
-  /** All of it as one URL, with the password: what another process needs. Never for a message. */
+  /** The whole address as one URL, with the password, for another process that needs it. It must never be in a message. */
   readonly url: string;
 }
 
-/** Reads URLs of one cluster. Everything but the hosts is taken from the first. Throws `CONFIG_INVALID`. */
+/** Reads the URLs of one cluster. Everything but the hosts is taken from the first URL. Throws `CONFIG_INVALID`. */
 export function parseAddress(urls: string | readonly string[]): EtcdAddress {
   const given = Array.isArray(urls) ? (urls as readonly unknown[]) : [urls];
   const parts = given.map(partsOf);

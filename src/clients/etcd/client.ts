@@ -1,6 +1,6 @@
-// A client of one etcd cluster with several endpoints. It keeps one connection, and opens the next when that one is lost or suspect: the endpoints are
-// tried in turn, beginning after the one that failed, each a quarter of a second after the one before, and the first that is fit is taken. Fit: speaks
-// HTTP/2, accepts who we are, has a leader, is 3.4 or newer, and belongs to the same cluster as the one before.
+// A client of one etcd cluster with several endpoints. It keeps one connection, and opens the next when that one is lost or suspect: the endpoints are tried in turn, beginning after the one that failed,
+// each a quarter of a second after the one before, and the first that is fit is taken. An endpoint is fit if it speaks HTTP/2, accepts our credentials, has a leader, is 3.4 or newer, and belongs to the
+// same cluster as the one before.
 //
 // Opening a connection is no request, so trying many endpoints is not trying a request twice. A request is sent once.
 import { type Endpoint, nameOf } from "../url-parts.ts";
@@ -14,7 +14,7 @@ import { atLeast, older } from "./version.ts";
 const NEXT_ENDPOINT_AFTER_MS = 250;
 const OPEN_WITHIN_MS = 3_000;
 const OLDEST = "3.4.0";
-/** Members that show their status to root alone are 3.6, or have the repair of CVE-2026-33413. None of those ends a lease early (stores/etcd/guarantee.ts). */
+/** Members that show their status to root alone are 3.6, or have the repair of CVE-2026-33413. None of these versions ends a lease early (stores/etcd/guarantee.ts). */
 const FIRST_TO_HIDE_STATUS = "3.5.28";
 
 export class EtcdClient {
@@ -35,14 +35,14 @@ export class EtcdClient {
     return this.#oldestSeen;
   }
 
-  /** A connection that is fit, or an EtcdError that was certainly not applied. */
+  /** Returns a connection that is fit, or throws an EtcdError whose request was certainly not applied. */
   async link(signal: AbortSignal): Promise<Link> {
     if (this.#current?.connection.isFit === true) return this.#current;
     this.#opening ??= this.#open().finally(() => (this.#opening = undefined));
     return await until(this.#opening, signal, this.address);
   }
 
-  /** Closes what was opened. The next call opens anew. */
+  /** Closes every connection that was opened. The next call opens one anew. */
   close(): void {
     this.#current = undefined;
     for (const connection of this.#connections) connection.destroy();
@@ -76,7 +76,7 @@ export class EtcdClient {
       connection.destroy();
       const problem = error instanceof EtcdError ? error.problem : "unreachable";
       const why = error instanceof Error ? error.message : String(error);
-      // Nothing that matters has been asked yet.
+      // No request that matters has been sent yet.
       throw new EtcdError(
         problem === "other" ? "unreachable" : problem,
         "not-applied",
@@ -103,8 +103,8 @@ export class EtcdClient {
 }
 
 /**
- * What a user without any right on keys may ask. Who is refused the status learns by that how new the member is. The rest is in the head of an answer that
- * everybody gets who may log in: what a lease has left which cannot exist. (The list of members is not such an answer: 3.5.28 hides it too.)
+ * Asks only for what a user without any right on keys may ask. A refused status request still says how new the member is. The rest is in the head of an answer that every user gets who may log in: the
+ * remaining time of a lease that cannot exist. (The list of members is not such an answer: 3.5.28 hides it too.)
  */
 async function statusOf(link: Link, signal: AbortSignal): Promise<Status> {
   try {
@@ -112,12 +112,12 @@ async function statusOf(link: Link, signal: AbortSignal): Promise<Status> {
   } catch (error) {
     if (!isPermissionDenied(error)) throw error;
     const { header } = await link.timeToLive(0n, false, signal);
-    // A member without a leader would have refused to answer: every request asks for one.
+    // A member without a leader would have refused to answer, because every request asks for a leader.
     return { version: FIRST_TO_HIDE_STATUS, leader: header.memberId, header };
   }
 }
 
-/** Starts one after the other, the next when the one before has failed or is slow; the first success ends the others. */
+/** Starts one try after the other. The next starts when the one before has failed or is slow; the first success ends the others. */
 function firstOf(
   endpoints: readonly Endpoint[],
   attempt: (endpoint: Endpoint, signal: AbortSignal) => Promise<Link>,
@@ -162,7 +162,7 @@ function firstOf(
   });
 }
 
-/** What can be mended by waiting outweighs what cannot: another member may be well tomorrow. */
+/** A failure that waiting can mend outweighs one that it cannot: another member may be well tomorrow. */
 function allFailed(errors: readonly EtcdError[], endpoints: readonly Endpoint[]): EtcdError {
   const silent = endpoints.length - errors.length;
   const messages = errors.map(({ message }) => message);
@@ -174,7 +174,7 @@ function allFailed(errors: readonly EtcdError[], endpoints: readonly Endpoint[])
   return new EtcdError(problem, "not-applied", messages.join("; "), errors[0]?.cause);
 }
 
-/** The opening serves all callers that wait; a caller that cannot wait any longer leaves, and nothing was sent for it. */
+/** One opening serves all callers that wait. A caller that cannot wait any longer leaves, and nothing was sent for it. */
 function until(opening: Promise<Link>, signal: AbortSignal, { endpoints }: EtcdAddress): Promise<Link> {
   return new Promise((resolve, reject) => {
     const leave = (): void =>

@@ -1,10 +1,9 @@
-// One connection to one etcd server: gRPC over node:http2. Opened when the server has said its first word of HTTP/2; a call that fails before that
-// definitely never left. Nothing is tried twice here.
+// One connection to one etcd server: gRPC over node:http2. It counts as open when the server has sent its first frame of HTTP/2; a call that fails before that definitely never left. Nothing is tried
+// twice here.
 //
-// A connection without an answer: a caller that gives up a call makes it suspect. A suspect connection gets no further calls; it is asked by a ping, and closed if
-// that is not answered either, so that streams on it end now and not when the kernel gives up, which takes minutes. While a stream is open, a ping
-// every ten seconds finds a silent peer too. etcd allows one in five.
-// Keeps the process alive only while a call waits for its answer.
+// A caller that gives up a call without an answer makes the connection suspect. A suspect connection gets no further calls. It is asked by a ping, and closed if the ping is not answered either, so that
+// its streams end now and not when the kernel gives up, which takes minutes. While a stream is open, a ping every ten seconds finds a silent server too. etcd allows a ping every five seconds.
+// A connection keeps the process alive only while a call waits for its answer.
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
 import { connect as connectPlain, type Socket } from "node:net";
 import { connect as connectSecure } from "node:tls";
@@ -15,19 +14,19 @@ import { connectionError } from "./reasons.ts";
 
 const PING_EVERY_MS = 10_000;
 const PONG_WITHIN_MS = 3_000;
-/** Whatever the caller's own patience. */
+/** This limit holds whatever the caller's own patience is. */
 const ANSWER_WITHIN_MS = 30_000;
-/** A value may have 1.5 MB; windows of 64 KiB would make that a dozen round trips. */
+/** A value may have 1.5 MB; with windows of 64 KiB it would take a dozen round trips. */
 const WINDOW = 4 * 1024 * 1024;
 
-/** The reason to abort a call with when it is only not wanted any more: that says nothing about the connection. */
+/** The reason to abort a call with when its answer is merely no longer wanted: that says nothing about the connection. */
 export const NOT_WANTED: Error = new Error("no longer wanted");
 
 export type Metadata = Readonly<Record<string, string>>;
 
 export interface Stream {
   send(message: Buffer): void;
-  /** Ends it from this side. */
+  /** Ends the stream from this side. */
   cancel(): void;
 }
 
@@ -65,12 +64,12 @@ export class Connection {
     }
   }
 
-  /** May be given further calls. */
+  /** The connection may be given further calls. */
   get isFit(): boolean {
     return !this.#isSuspect && !this.#session.closed && !this.#session.destroyed;
   }
 
-  /** One message there, one back. Also of a method that streams, where one exchange is all that is wanted of it. */
+  /** Sends one message and returns the one that comes back. It also serves for a method that streams, where one exchange is all that is wanted. */
   unary(path: string, body: Buffer, metadata: Metadata, signal: AbortSignal): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       if (!this.isFit || signal.aborted)
@@ -97,7 +96,7 @@ export class Connection {
     });
   }
 
-  /** Messages there and back until one side ends it. `whenOver` is called once. */
+  /** Messages go in both directions until one side ends the stream. `whenOver` is called once. */
   stream(
     path: string,
     metadata: Metadata,
@@ -105,7 +104,7 @@ export class Connection {
     whenOver: (error: EtcdError | undefined) => void,
   ): Stream {
     const stream = this.#begin(path, metadata, hear, whenOver);
-    /** What is sent in one turn goes out together. */
+    /** Messages that are sent in one turn of the event loop go out together. */
     let isGathering = false;
     const send = (message: Buffer): void => {
       if (!stream.writable) return;
@@ -122,7 +121,7 @@ export class Connection {
     return { send, cancel: () => stream.close(constants.NGHTTP2_CANCEL) };
   }
 
-  /** No further calls; is it still there? */
+  /** The connection gets no further calls; a ping finds out whether the server is still there. */
   suspect(): void {
     if (this.#isSuspect) return;
     this.#isSuspect = true;
@@ -130,7 +129,7 @@ export class Connection {
     if (this.#streams === 0) this.close();
   }
 
-  /** Lets what is under way end, and takes nothing more. */
+  /** Lets the calls that are under way end, and takes no further ones. */
   close(): void {
     if (!this.#session.closed && !this.#session.destroyed) this.#session.close();
   }
@@ -163,7 +162,7 @@ export class Connection {
     };
     stream.on("response", (headers) => read(headers));
     stream.on("trailers", (headers) => read(headers));
-    // Thrown here, it would end the process: what comes from a server must not.
+    // An error thrown here would end the process, and nothing that a server sends may do that.
     const hearChunk = (chunk: Buffer): void => {
       try {
         frames.push(chunk);
@@ -229,7 +228,7 @@ function openSocket({ host, port }: Endpoint, tls: TlsSettings | undefined): Soc
   }).setNoDelay(true);
 }
 
-/** Resolves when the other side has sent its settings: it speaks HTTP/2, and over TLS it has accepted our certificate. */
+/** Resolves when the server has sent its settings: then it speaks HTTP/2, and over TLS it has accepted our certificate. */
 function greet(
   socket: Socket,
   endpoint: Endpoint,
@@ -262,7 +261,7 @@ function greet(
   });
 }
 
-/** It may have arrived, unless the other side says that it did not look at it. */
+/** The request may have arrived, unless the server says that it did not look at it. */
 function lost(code: number, cause: unknown): EtcdError {
   const outcome = code === constants.NGHTTP2_REFUSED_STREAM ? "not-applied" : "unknown";
   const why = code === constants.NGHTTP2_CANCEL ? "given up" : "the connection was lost";

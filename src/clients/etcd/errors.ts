@@ -1,7 +1,7 @@
-// What can go wrong between here and etcd, and what is then known of the request. `not-applied`: etcd said so, or the request never left. `unknown`:
-// anything else. A caller that guesses wrong here can make two leaders, so whatever is not listed is unknown.
+// The errors that can happen between this client and etcd, and what each says about the request. `not-applied`: etcd said so, or the request never left. `unknown`: anything else. A caller that guesses
+// wrong here can make two leaders, so every error that is not listed is unknown.
 
-/** Status codes of gRPC that are read here. */
+/** The status codes of gRPC that are read here. */
 export const GRPC = {
   invalidArgument: 3,
   notFound: 5,
@@ -14,17 +14,17 @@ export const GRPC = {
 } as const;
 
 export type EtcdProblem =
-  /** No connection: nobody there, or nobody who is fit to answer. */
+  /** There is no connection: nothing listens there, or no server that is fit to answer. */
   | "unreachable"
   /** TLS where there is none, or none where there is, or a certificate that one side does not accept. */
   | "tls"
-  /** A password, a token, a right. */
+  /** A wrong password, an invalid token, or a missing right. */
   | "denied"
   | "lease-not-found"
   | "lease-exists"
-  /** Endpoints of more than one cluster. */
+  /** The endpoints belong to more than one cluster. */
   | "other-cluster"
-  /** Too old, or without a part of the API. */
+  /** The server is too old, or lacks a part of the API. */
   | "unsupported"
   | "no-space"
   | "too-large"
@@ -43,13 +43,13 @@ export class EtcdError extends Error {
   }
 }
 
-/** What came is no message of etcd: a proxy, a cut stream, a mistake. The request may have been carried out. */
+/** The bytes that came are no message of etcd: a proxy, a cut stream, a mistake. The request may have been carried out. */
 export function unreadable(cause: unknown): EtcdError {
   const why = cause instanceof Error ? cause.message : String(cause);
   return new EtcdError("other", "unknown", `what came is no answer of etcd: ${why}`, cause);
 }
 
-/** What etcd says before it has done anything. The texts are part of its API: its own client compares them (api/v3rpc/rpctypes/error.go). */
+/** The messages that etcd sends before it has done anything. Their texts are part of its API: its own client compares them (api/v3rpc/rpctypes/error.go). */
 const SAID: readonly (readonly [text: string, problem: EtcdProblem])[] = [
   ["etcdserver: requested lease not found", "lease-not-found"],
   ["etcdserver: lease already exists", "lease-exists"],
@@ -61,13 +61,13 @@ const SAID: readonly (readonly [text: string, problem: EtcdProblem])[] = [
   ["etcdserver: authentication is not enabled", "denied"],
   ["etcdserver: mvcc: database space exceeded", "no-space"],
   ["etcdserver: request is too large", "too-large"],
-  // Said by gRPC itself, at 512 KB more than etcd's own limit, before etcd has read it.
+  // gRPC itself says this, at 512 KB more than etcd's own limit, before etcd has read the request.
   ["grpc: received message larger than max", "too-large"],
   ["etcdserver: too many requests", "busy"],
   ["etcdserver: rpc not supported for learner", "unreachable"],
   ["etcdserver: not capable", "unsupported"],
-  // Asked for with every request (`hasleader`), and answered before the request is looked at. A lease that is kept alive on a stream may be renewed
-  // before this ends the stream: a keep that counts as failed, which is safe.
+  // Every request asks for this check (`hasleader`), and it is answered before the request is looked at. A lease that is kept alive on a stream may be renewed before this error ends the stream: the
+  // renewal then counts as failed, which is safe.
   ["etcdserver: no leader", "unreachable"],
 ];
 
@@ -78,7 +78,7 @@ export function errorOfStatus(code: number, message: string): EtcdError {
   return new EtcdError("other", "unknown", `${message || "no message"} (gRPC status ${code})`);
 }
 
-/** A token that has expired or was made before rights changed: ask for another and say it again. */
+/** The token has expired, or was made before rights changed: the caller gets another token and sends the request again. */
 export function wantsNewToken(error: unknown): boolean {
   return (
     error instanceof EtcdError &&
@@ -90,7 +90,7 @@ export function isLeaseNotFound(error: unknown): boolean {
   return error instanceof EtcdError && error.problem === "lease-not-found";
 }
 
-/** We are known, and may not do this. */
+/** etcd knows the user, and the user may not do this. */
 export function isPermissionDenied(error: unknown): boolean {
   return error instanceof EtcdError && error.message.startsWith("etcdserver: permission denied");
 }

@@ -1,9 +1,9 @@
-// Chunks of a stream, cut into messages of gRPC: a byte that says whether it is compressed (never: we do not ask for it), four bytes of length, the message.
+// Cuts the chunks of a stream into messages of gRPC. A message is a byte that says whether it is compressed (it never is: we do not ask for it), four bytes of length, and the content.
 //
-// What comes from the wire is bounded. A length of four gigabytes is refused when it is read. A message in many chunks is gathered in one buffer that grows with what
-// has come, so that chunks of one byte cost neither more memory nor more time than they carry. Throws on what is no message; the stream is of no use after that.
+// Input from the wire is bounded. A length of four gigabytes is refused when it is read. A message in many chunks is gathered in one buffer that grows with the bytes that have come, so that chunks of
+// one byte cost neither more memory nor more time than they carry. It throws on bytes that are no message; the stream is of no use after that.
 
-/** No answer to a request of ours comes near it: a value has at most 1.5 MB, and ranges have limits. */
+/** No answer to a request of ours comes near this size: a value has at most 1.5 MB, and ranges have limits. */
 export const MESSAGE_MAX: number = 64 * 1024 * 1024;
 const HEAD = 5;
 const FIRST = 64 * 1024;
@@ -23,7 +23,7 @@ export class Frames {
     for (let at = 0; at < chunk.length;) at = this.#takeWhole(chunk, at) ?? this.#takePart(chunk, at);
   }
 
-  /** The usual case: all of a message is in this chunk, and nothing is copied. Returns where the next one begins. */
+  /** The usual case: all of a message is in this chunk, and nothing is copied. Returns where the next message begins. */
   #takeWhole(chunk: Buffer, at: number): number | undefined {
     const start = at + HEAD;
     if (this.#headFilled > 0 || chunk.length < start) return undefined;
@@ -64,7 +64,7 @@ export class Frames {
   }
 }
 
-/** Of the message whose head begins at `at`. */
+/** Returns the length of the message whose head begins at `at`. */
 function lengthIn(head: Buffer, at: number): number {
   if (head[at] !== 0) throw new RangeError("a message that is compressed, which nobody asked for");
   const length = head.readUInt32BE(at + 1);

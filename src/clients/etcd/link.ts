@@ -1,4 +1,4 @@
-// etcd's methods over one connection, which is one member. A caller that needs two answers of the same member takes one link and uses it for both.
+// etcd's methods over one connection, which leads to one member. A caller that needs two answers of the same member takes one link and uses it for both.
 import type { User } from "../url-parts.ts";
 import { type Connection, type Metadata } from "./connection.ts";
 import { EtcdError, unreadable, wantsNewToken } from "./errors.ts";
@@ -30,18 +30,18 @@ import {
 import { ProtobufMessage } from "./protobuf.ts";
 import { WatchStream } from "./watch-stream.ts";
 
-/** Asked for with every request: a member that knows of no leader refuses at once, instead of waiting for one. */
+/** This is sent with every request: a member that knows of no leader refuses at once, instead of waiting for one. */
 const LEADER_WANTED = { hasleader: "true" } as const;
 
 export class Link {
   readonly connection: Connection;
   readonly #user: User | undefined;
   /**
-   * Stands for the password. Each connection has its own: a token names an index of the log, and a member that has not reached it yet lets the request wait. A
-   * cluster that was put back to a backup never reaches it.
+   * The token stands for the password. Each connection has its own: a token names an index of the log, and a member that has not reached that index yet lets the request wait. A cluster that was restored
+   * from a backup never reaches it.
    */
   #token: string | undefined;
-  /** Checking a password costs etcd 70 ms on purpose: who needs a token meanwhile waits for the same one. */
+  /** Checking a password costs etcd 70 ms on purpose: callers that need a token meanwhile wait for the same one. */
   #coming: Promise<string | undefined> | undefined;
   #watches: WatchStream | undefined;
 
@@ -79,7 +79,7 @@ export class Link {
     await this.#call("/etcdserverpb.Lease/LeaseRevoke", leaseRequest(id), signal, readHeader);
   }
 
-  /** A stream in etcd's API. One of one message each time: an answer can then only be the answer to this very request. */
+  /** This is a stream in etcd's API. Each call opens one for a single message: an answer can then only be the answer to this very request. */
   async keepAlive(id: bigint, signal: AbortSignal): Promise<ReturnType<typeof readKeepAlive>> {
     return await this.#call("/etcdserverpb.Lease/LeaseKeepAlive", leaseRequest(id), signal, readKeepAlive);
   }
@@ -105,7 +105,7 @@ export class Link {
       const answer = await this.connection.unary("/etcdserverpb.Auth/Authenticate", request, LEADER_WANTED, signal);
       return decoded(answer, (message) => message.text(2));
     } catch (error) {
-      // A password for an etcd without users is no mistake: they may be switched on later.
+      // A password for an etcd without users is no mistake: authentication may be switched on later.
       if (error instanceof EtcdError && error.message.startsWith("etcdserver: authentication is not enabled"))
         return undefined;
       throw error;
@@ -126,7 +126,7 @@ export class Link {
     try {
       return await this.connection.unary(path, body, this.#metadata(), signal);
     } catch (error) {
-      // Refused before anything was done: saying it again is not doing it twice.
+      // The request was refused before anything was done, so sending it again does not do it twice.
       if (this.#user === undefined || !wantsNewToken(error)) throw error;
       await this.authenticate(signal);
       return await this.connection.unary(path, body, this.#metadata(), signal);
@@ -138,7 +138,7 @@ export class Link {
   }
 }
 
-/** An answer that cannot be read is none: what was asked for may have been done. */
+/** An answer that cannot be read counts as no answer: the request may have been carried out. */
 function decoded<A>(bytes: Buffer, read: (message: ProtobufMessage) => A): A {
   try {
     return read(new ProtobufMessage(bytes));

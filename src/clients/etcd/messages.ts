@@ -1,5 +1,5 @@
-// etcd's messages that are used here, and nothing else of its API: field numbers from rpc.proto and kv.proto of etcd 3.4, which later versions only add to.
-// Requests are plain values; what comes back is read into plain values.
+// Those messages of etcd's API that are used here, with the field numbers from rpc.proto and kv.proto of etcd 3.4; later versions only add to them. Requests are plain values, and answers are read into
+// plain values.
 import { encode, type Field, type ProtobufMessage } from "./protobuf.ts";
 
 export interface Header {
@@ -14,19 +14,19 @@ export interface KeyValue {
   readonly value: Buffer;
   readonly createRevision: bigint;
   readonly modRevision: bigint;
-  /** 0: bound to none. */
+  /** 0: the key is bound to no lease. */
   readonly lease: bigint;
 }
 
-/** A text is its UTF-8. */
+/** A text stands for its UTF-8 bytes. */
 type Key = Uint8Array | string;
 
 export interface RangeRequest {
   readonly key: Key;
-  /** Up to, and without. None: this key only. */
+  /** The end of the range, which is not part of it. Without it the range is this key only. */
   readonly rangeEnd?: Uint8Array | undefined;
   readonly limit?: number | undefined;
-  /** By create revision. */
+  /** The keys are sorted by create revision. */
   readonly order?: "oldest first" | "newest first" | undefined;
   readonly keysOnly?: boolean | undefined;
   readonly maxCreateRevision?: bigint | undefined;
@@ -46,10 +46,10 @@ export interface PutRequest {
 
 export type Compare = { readonly key: Key } & (
   | { readonly createRevision: bigint }
-  /** No key is there from `key` to the end of the range, which is not in it. */
+  /** There is no key from `key` to the end of the range, which is not part of it. */
   | { readonly noneUntil: Uint8Array }
   | { readonly modRevision: bigint }
-  /** How often it was written since it was made; a key that is not there has version 0. */
+  /** The version is the number of times that a key was written since it was made; a key that is not there has version 0. */
   | { readonly versionBelow: bigint }
   | { readonly value: Uint8Array }
 );
@@ -69,7 +69,7 @@ export interface TxnRequest {
 export interface TxnResponse {
   readonly header: Header;
   readonly succeeded: boolean;
-  /** One an operation, in order; of a put or a delete it is empty. */
+  /** One response for each operation, in order; the response to a put or a delete is empty. */
   readonly responses: readonly OperationResponse[];
 }
 
@@ -116,7 +116,7 @@ function txnFields({ compare, success, failure }: TxnRequest): readonly Field[] 
   return fields;
 }
 
-/** Equality, but for a version. */
+/** The comparison is for equality, except for a version. */
 function compareFields(compare: Compare): readonly Field[] {
   if ("createRevision" in compare)
     return [
@@ -236,19 +236,19 @@ export function readLeaseGrant(message: ProtobufMessage): { readonly header: Hea
   return { header: readHeader(message), ttlSeconds: Number(message.int64(3)) };
 }
 
-/** Of a revoke and of a keep-alive. */
+/** The same message serves for a revoke and for a keep-alive. */
 export function leaseRequest(id: bigint): Buffer {
   return encode([[1, id]]);
 }
 
-/** A ttl of 0: there is no such lease. */
+/** A ttl of 0 means that there is no such lease. */
 export function readKeepAlive(message: ProtobufMessage): { readonly header: Header; readonly ttlSeconds: number } {
   return { header: readHeader(message), ttlSeconds: Number(message.int64(3)) };
 }
 
 export interface TimeToLive {
   readonly header: Header;
-  /** −1: there is no such lease. */
+  /** −1 means that there is no such lease. */
   readonly ttlSeconds: number;
   readonly grantedSeconds: number;
   readonly keys: readonly Buffer[];
@@ -280,7 +280,7 @@ export function authenticateRequest(name: string, password: string): Buffer {
 export interface Status {
   readonly header: Header;
   readonly version: string;
-  /** 0: this member knows of none. */
+  /** 0 means that this member knows of no leader. */
   readonly leader: bigint;
 }
 
@@ -334,7 +334,7 @@ export function readWatch(message: ProtobufMessage): WatchResponse {
   };
 }
 
-/** All keys that begin with `prefix`: up to the same with its last byte raised. */
+/** The end of the range of all keys that begin with `prefix`: the prefix with its last byte raised by one. */
 export function rangeEndOf(prefix: Uint8Array): Buffer {
   const end = Buffer.from(prefix);
   for (let index = end.length - 1; index >= 0; index--) {

@@ -1,13 +1,13 @@
-// Protocol buffers, as far as etcd's messages need them: varints and length-prefixed bytes. Written by hand because ten messages with plain fields do
-// not need a compiler, a schema at run time, or a dependency (docs/adr/0009-etcd-without-a-client-library.md).
+// Protocol buffers, as far as etcd's messages need them: varints and length-prefixed bytes. They are written by hand because ten messages with plain fields do not need a compiler, a schema at run time,
+// or a dependency (docs/adr/0009-etcd-without-a-client-library.md).
 //
-// Numbers are int64 unless said otherwise, so they come back as bigint. What a message does not carry reads as zero, as proto3 has it.
+// Numbers are int64 unless said otherwise, so they come back as bigint. A field that a message does not carry reads as zero, as proto3 has it.
 //
-// What is received may be anything: every loop ends with the bytes, and what is made of them is bounded by `FIELDS_MAX`, over a message and all that is read inside it. Bytes that
-// are no message are refused with a RangeError, and with nothing else.
+// Received bytes may be anything: every loop ends with the bytes, and the number of fields is bounded by `FIELDS_MAX`, over a message and all messages inside it. Bytes that are no message are refused
+// with a RangeError, and with nothing else.
 
 export type Field = readonly [number: number, value: FieldValue];
-/** Fields are a message inside this one. */
+/** An array of fields is a message inside this one. */
 type FieldValue = Uint8Array | string | bigint | number | boolean | readonly Field[] | undefined;
 
 const VARINT = 0;
@@ -16,8 +16,8 @@ const BYTES = 2;
 const FIXED32 = 5;
 
 /**
- * Fields with no value, false or zero are left out: that is how proto3 writes them. An empty nested message is written. Written from the end to the beginning: a message
- * inside is preceded by its length, which is known when it has been written. So a transaction of hundreds of messages is one buffer, and nothing is copied.
+ * Fields with no value, false or zero are left out: that is how proto3 writes them. An empty nested message is written. The buffer is filled from the end to the beginning: a message inside is preceded
+ * by its length, which is known when the message has been written. So a transaction of hundreds of messages is one buffer, and nothing is copied.
  */
 export function encode(fields: readonly Field[]): Buffer {
   const buffer = Buffer.allocUnsafe(lengthOf(fields));
@@ -52,7 +52,7 @@ function isBytes(value: Uint8Array | readonly Field[]): value is Uint8Array {
   return value instanceof Uint8Array;
 }
 
-/** So that they end at `end`; returns where they begin. */
+/** Writes the fields so that they end at `end`; returns where they begin. */
 function writeBefore(buffer: Buffer, end: number, fields: readonly Field[]): number {
   let at = end;
   for (let index = fields.length - 1; index >= 0; index--) {
@@ -91,7 +91,7 @@ function varintBefore(buffer: Buffer, end: number, value: bigint | number): numb
   return start;
 }
 
-/** Bytes of seven bits each. A negative int64 is written as its two's complement, in ten. */
+/** A varint has seven bits in each byte. A negative int64 is written as its two's complement, in ten bytes. */
 function varintSize(value: bigint | number): number {
   let size = 1;
   if (value >= 0 && value <= Number.MAX_SAFE_INTEGER) {
@@ -115,18 +115,18 @@ function writeVarint(buffer: Buffer, start: number, value: bigint | number): voi
   buffer[at] = Number(rest);
 }
 
-/** Each costs a hundred bytes or so here, and may be two on the wire. An answer of etcd with 100,000 keys has 600,000. */
+/** Each field costs about a hundred bytes of memory here, and may be two bytes on the wire. An answer of etcd with 100,000 keys has 600,000 fields. */
 export const FIELDS_MAX = 1_000_000;
-/** A message inside a message inside a message: a transaction's answer has four such steps, and one more for each transaction inside. */
+/** The limit for messages inside messages: a transaction's answer has four such levels, and one more for each transaction inside. */
 const DEPTH_MAX = 32;
 const TAG_END = 2 ** 32;
 
-/** What may still be read: shared by a message and all that is inside it. */
+/** The number of fields that may still be read. A message and all messages inside it share it. */
 interface Budget {
   fields: number;
 }
 
-/** A message that was received. Throws on bytes that are none. */
+/** A message that was received. The constructor throws on bytes that are no message. */
 export class ProtobufMessage {
   readonly #numbers = new Map<number, bigint>();
   readonly #bytes = new Map<number, Buffer[]>();
@@ -223,7 +223,7 @@ class Reader {
 
   varint(): bigint {
     let small = 0;
-    // Numbers below 2⁴⁹ without a bigint on the way.
+    // Numbers below 2⁴⁹ are read without a bigint on the way.
     for (let count = 0, factor = 1; count < 7; count++, factor *= 0x80) {
       const byte = this.#byte();
       small += (byte & 0x7f) * factor;

@@ -1,4 +1,4 @@
-// Why a connection to etcd could not be opened, as an error of this client, and what to do about a missing right.
+// The reason why a connection to etcd could not be opened, as an error of this client, and advice about a missing right.
 import { connectReason, type ConnectWords } from "../connect-reasons.ts";
 import { type Endpoint, nameOf, type TlsSettings } from "../url-parts.ts";
 import { EtcdError } from "./errors.ts";
@@ -18,7 +18,7 @@ export function connectionError(endpoint: Endpoint, tls: TlsSettings | undefined
   return new EtcdError(isLasting ? "tls" : "unreachable", "not-applied", `${nameOf(endpoint)} ${text}`, cause);
 }
 
-/** What to do about a refusal of rights. `keys`: what the keys begin with that we wanted; `alone`: a key that is wanted beside them, and none that begins with it. */
+/** Advice about a refusal of rights. `keys`: the beginning of the keys that we wanted; `alone`: one more key that is wanted, without those that begin with it. */
 export function deniedReason(message: string, keys: string, alone?: string): string {
   if (message.includes("invalid user ID or password"))
     return `${message}. Correct user and password in the URL: etcd://user:password@host:2379`;

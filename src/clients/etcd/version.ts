@@ -4,7 +4,7 @@ type Parts = readonly [major: number, minor: number, patch: number, isRelease: n
 
 function partsOf(version: string): Parts {
   const match = /^v?(\d+)\.(\d+)\.(\d+)(-.+)?/.exec(version);
-  // What cannot be read is older than anything.
+  // A version that cannot be read counts as older than any other.
   if (match === null) return [0, 0, 0, 0];
   return [Number(match[1]), Number(match[2]), Number(match[3]), match[4] === undefined ? 1 : 0];
 }

@@ -1,11 +1,11 @@
-// All watches over one connection, in one stream. Each has a number that we choose; a watch ends when it is cancelled here or there, or with the stream.
+// All watches over one connection, in one stream. Each has a number that we choose. A watch ends when this side or the server cancels it, or with the stream.
 import type { Connection, Metadata, Stream } from "./connection.ts";
 import { readWatch, watchCancelRequest, watchCreateRequest, type WatchEvent, type WatchRequest } from "./messages.ts";
 import { ProtobufMessage } from "./protobuf.ts";
 
 export interface WatchListener {
   hear(events: readonly WatchEvent[]): void;
-  /** The source broke: nothing more is heard. Not called after `cancel`. */
+  /** The stream broke: nothing more is heard. It is not called after `cancel`. */
   end(): void;
 }
 
@@ -28,7 +28,7 @@ export class WatchStream {
     return this.#isOver;
   }
 
-  /** Returns how to cancel it. */
+  /** Returns a function that cancels the watch. */
   add(request: WatchRequest, listener: WatchListener): () => void {
     const id = ++this.#last;
     this.#listeners.set(id, listener);
@@ -40,7 +40,7 @@ export class WatchStream {
     };
   }
 
-  /** Nobody listens any more: an idle stream would be pinged for ever. */
+  /** No watch is left, so the stream ends: an idle stream would be pinged for ever. */
   #finish(): void {
     this.#isOver = true;
     this.#stream.cancel();

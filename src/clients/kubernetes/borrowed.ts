@@ -1,10 +1,10 @@
-// The `KubeConfig` of `@kubernetes/client-node`, which a program may have already, as access: it says where the server is and who we are, and keeps its own credentials fresh.
-// Typed by the four methods that are used, so that every version which has them will do. The connections are ours.
+// Access by the `KubeConfig` of `@kubernetes/client-node`, which a program may have already: it says where the server is and with which credentials, and keeps the credentials fresh. Its type has only
+// the four methods that are used, so that every version which has them will do. The connections are ours.
 import type { RequestOptions } from "node:https";
 import { invalidConfig } from "../../base/errors.ts";
 import type { Access, ShownCredential } from "./access.ts";
 
-/** What is used of a `KubeConfig`. */
+/** The methods of a `KubeConfig` that are used. */
 export interface KubeConfigClient {
   getCurrentCluster(): {
     readonly server: string;
@@ -13,7 +13,7 @@ export interface KubeConfigClient {
   } | null;
   getCurrentContext(): string;
   getContextObject(name: string): { readonly namespace?: string | undefined } | null;
-  /** Adds certificates, and a header that says who we are. */
+  /** Adds certificates, and a header with our credentials. */
   applyToHTTPSOptions(options: RequestOptions): Promise<void> | void;
 }
 

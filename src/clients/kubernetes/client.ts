@@ -1,9 +1,9 @@
-// One API server over node:https, or node:http where the kubeconfig says so. Knows paths, verbs and JSON, and nothing of elections. Nothing is tried twice, but for one case:
-// a request that was answered 401 was not carried out; if there is a newer credential by now, it is sent once more with that.
+// A client of one API server over node:https, or node:http where the kubeconfig says so. It knows paths, verbs and JSON, and nothing of elections. Nothing is tried twice, except in one case: a request
+// that was answered 401 was not carried out; if there is a newer credential by now, the request is sent once more with that.
 //
-// A server that says 429 is left alone for as long as it asks, three seconds at most: until then requests are refused here, and do not leave. A leader's renewals are
-// among them, so that the pause must be short beside a ttl.
-// Keeps the process alive only while a request waits for its answer.
+// A server that answers 429 is left alone for as long as it asks, three seconds at most: until then requests are refused here, and do not leave. A leader's renewals are among them, so the pause must be
+// short compared with a ttl.
+// The client keeps the process alive only while a request waits for its answer.
 import type * as NodeHttp from "node:http";
 import type { Agent, ClientRequest, IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import type { RequestOptions } from "node:https";
@@ -13,11 +13,11 @@ import type { Access, ShownCredential } from "./access.ts";
 import { connectionError, errorOfStatus, KubernetesError } from "./errors.ts";
 import { EventStream, type WatchEars } from "./event-stream.ts";
 
-/** Whatever the caller's own patience. */
+/** This limit holds whatever the caller's own patience is. */
 const ANSWER_WITHIN_MS = 30_000;
 const LONGEST_PAUSE_MS = 3_000;
 const CONNECTIONS = 16;
-/** A list of a thousand Leases that are full of memos has 200 MB; nobody has that, and something must be too much. */
+/** A list of a thousand Leases that are full of memos has 200 MB. No cluster has that, and there must be some limit. */
 const LONGEST_BODY = 256 * 1024 * 1024;
 const IDLE_CONNECTION_MS = 30_000;
 
@@ -35,7 +35,7 @@ type Web = Pick<typeof NodeHttp, "Agent" | "request">;
 
 export class KubernetesClient {
   readonly access: Access;
-  /** Of the server. */
+  /** The parts of the server's URL. */
   readonly #place: Readonly<Record<"protocol" | "hostname" | "port" | "prefix", string>>;
   #web: Web | undefined;
   #agent: { readonly key: string; readonly agent: Agent } | undefined;
@@ -64,7 +64,7 @@ export class KubernetesClient {
     }
   }
 
-  /** Events of `path` until one side ends it, or nothing was heard for `silenceMs`. Returns how to end it. */
+  /** Passes on the events of `path` until one side ends the stream, or nothing was heard for `silenceMs`. Returns a function that ends it. */
   watch(path: string, query: Query, silenceMs: number, ears: WatchEars): () => void {
     const stream = new EventStream(silenceMs, {
       ...ears,
@@ -161,7 +161,7 @@ export class KubernetesClient {
     return { status, json };
   }
 
-  /** A connection gave no answer: those that are idle may be as dead, and no byte would say so. The next request makes a new one. */
+  /** A connection gave no answer. The idle ones may be just as dead, and no byte would say so, so they are closed. The next request makes a new connection. */
   #suspect(): void {
     for (const sockets of Object.values(this.#agent?.agent.freeSockets ?? {}))
       for (const socket of sockets ?? []) socket.destroy();
@@ -199,7 +199,7 @@ export class KubernetesClient {
     };
   }
 
-  /** Connections are shared by those who show the same certificate, and trust the same authority. */
+  /** Requests with the same certificate and the same trusted authority share connections. */
   #agentFor(web: Web, key: string): Agent {
     if (this.#agent?.key === key) return this.#agent.agent;
     this.#agent?.agent.destroy();
@@ -215,12 +215,12 @@ export class KubernetesClient {
   }
 }
 
-/** Whether the request can have reached the server: it has a connection that stands. */
+/** Tells whether the request can have reached the server: it has a connection that is established. */
 function noteLeaving(sent: ClientRequest): () => boolean {
   let hasLeft = false;
   sent.on("socket", (socket) => {
     const { connecting, secureConnecting } = socket as Socket & Partial<TLSSocket> & { secureConnecting?: boolean };
-    // Not by `reusedSocket`: Node does not set that for a request which has waited for a connection of the pool.
+    // `reusedSocket` does not tell this: Node does not set it for a request that has waited for a connection of the pool.
     if (connecting || secureConnecting === true)
       socket.once("encrypted" in socket ? "secureConnect" : "connect", () => (hasLeft = true));
     else hasLeft = true;
@@ -242,7 +242,7 @@ function bodyOf(response: IncomingMessage): Promise<string> {
     });
     response.on("end", () => resolve(text));
     response.on("error", (error) => reject(lost(error)));
-    // After a whole answer as well: an error made then is for nobody, and its stack trace costs more than reading the answer.
+    // "close" also comes after a whole answer. An error made then would be for nobody, and its stack trace costs more than reading the answer.
     response.on("close", () => void (response.readableEnded || reject(lost(new Error("closed")))));
   });
 }
@@ -255,7 +255,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** What the server said, where it said it as a Status; else the beginning of whatever it sent. */
+/** The server's message, if it sent one as a Status; otherwise the beginning of the text that it sent. */
 function wordsOf(json: unknown, text: string): string {
   const { message } = (json ?? {}) as { readonly message?: unknown };
   return typeof message === "string" && message !== "" ? message : text.slice(0, 120).trim();

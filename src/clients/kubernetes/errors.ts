@@ -1,21 +1,21 @@
-// What can go wrong between here and an API server, and what is then known of the request. `not-applied`: the server said so before it did anything, or the request never
-// left. `unknown`: anything else, every 5xx among it: the server may have lost the answer of its own database.
+// The errors that can happen between this client and an API server, and what each says about the request. `not-applied`: the server said so before it did anything, or the request never left. `unknown`:
+// anything else, including every 5xx: the server may have lost the answer of its own database.
 import { UNREACHED } from "../connect-reasons.ts";
 
 export type KubernetesProblem =
-  /** No connection. */
+  /** There is no connection. */
   | "unreachable"
   /** A certificate that one side does not accept, or no TLS where there should be. */
   | "tls"
-  /** 401, or a credential that cannot be had. */
+  /** 401, or a credential that could not be obtained. */
   | "unknown-user"
   /** 403. */
   | "forbidden"
-  /** 429, or told so a moment ago. */
+  /** 429, or the server answered 429 a moment ago. */
   | "busy"
-  /** More than the server takes. */
+  /** The request is larger than the server accepts. */
   | "too-large"
-  /** What answers is no API server, or has no Leases. */
+  /** The answer comes from no API server, or from one without Leases. */
   | "foreign"
   | "other";
 
@@ -31,7 +31,7 @@ export class KubernetesError extends Error {
   }
 }
 
-/** Statuses that are an error whatever was asked. Others (404, 409, 410, 422) mean something to the caller. */
+/** Statuses that are an error for every request. Others (404, 409, 410, 422) mean something to the caller. */
 export function errorOfStatus(status: number, place: string, said: string): KubernetesError | undefined {
   if (status >= 500) return new KubernetesError("other", "unknown", `${place} answered ${status} (${said})`);
   switch (status) {

@@ -1,5 +1,5 @@
-// One watch: lines of JSON, each an event, until the server ends it. A connection can stand for hours after the other side has gone, and no byte says so; every client that
-// waits for one hangs there. So a stream that has been silent for too long is ended from this side: a server that lives sends bookmarks.
+// One watch: lines of JSON, each an event, until the server ends the stream. A connection can stay open for hours after the other side has gone, and no byte says so; a client that waits for one would
+// hang. So a stream that has been silent for too long is ended from this side: a live server sends bookmarks.
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { KubernetesError } from "./errors.ts";
 
@@ -10,7 +10,7 @@ export interface KubernetesEvent {
 }
 
 export interface WatchEars {
-  /** The server has accepted it. */
+  /** The server has accepted the watch. */
   begun(): void;
   hear(event: KubernetesEvent): void;
   /** Called once. */

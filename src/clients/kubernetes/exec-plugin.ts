@@ -1,12 +1,12 @@
-// A program that says who we are, as kubeconfig files of the big clouds name one (client-go's credential plugins): it is run, and prints an ExecCredential. What it printed is
-// shown until it expires by its own word, or is refused. One run serves all requests that wait for it.
+// A program that provides our credential, as kubeconfig files of the big clouds name one (client-go's credential plugins): it is run, and prints an ExecCredential. That credential is shown until it
+// expires by its own word, or is refused. One run serves all requests that wait for it.
 import path from "node:path";
 import type { Credentials, ShownCredential } from "./access.ts";
 import { KubernetesError } from "./errors.ts";
 import { wallClock } from "../wall-clock.ts";
 
 const RUNS_AT_MOST_MS = 30_000;
-/** Before it expires: a request takes time. */
+/** A credential is replaced this long before it expires, because a request takes time. */
 const EARLY_MS = 10_000;
 const KNOWN_VERSIONS = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
 
@@ -16,7 +16,7 @@ export interface ExecPlugin {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly installHint: string | undefined;
-  /** What the plugin is told of the cluster, where the kubeconfig wants that. */
+  /** The description of the cluster for the plugin, if the kubeconfig wants the plugin to have it. */
   readonly cluster: object | undefined;
   /** A command with a slash in it is looked for from here. */
   readonly folder: string;
@@ -50,7 +50,7 @@ export class ExecCredentials implements Credentials {
     const spec = { interactive: false, ...(cluster === undefined ? {} : { cluster }) };
     const info = JSON.stringify({ apiVersion, kind: "ExecCredential", spec });
     const program = command.includes("/") ? path.resolve(folder, command) : command;
-    const { execFile } = await import("node:child_process"); // few kubeconfigs name a program
+    const { execFile } = await import("node:child_process"); // few kubeconfigs name a program, so this is loaded only here
     const printed = await new Promise<string>((resolve, reject) => {
       const options = {
         env: { ...process.env, ...env, KUBERNETES_EXEC_INFO: info },

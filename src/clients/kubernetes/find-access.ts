@@ -1,5 +1,5 @@
-// Finds the API server and who we are there: the kubeconfig that the caller names; else those that KUBECONFIG names; else, inside a pod, the service account that Kubernetes
-// has put there; else ~/.kube/config..
+// Finds the API server and our credentials there: in the kubeconfig that the caller names; else in those that KUBECONFIG names; else, inside a pod, in the service account that Kubernetes has put there;
+// else in ~/.kube/config.
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
@@ -13,7 +13,7 @@ export interface AccessWish {
   readonly context?: string | undefined;
 }
 
-/** Where Kubernetes puts the service account of a pod. */
+/** Kubernetes puts the service account of a pod here. */
 const ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 export function findAccess(

@@ -1,5 +1,5 @@
-// kubeconfig files, as kubectl reads them: clusters, users, contexts; of several files the first that says something counts. What this client cannot do (a proxy, an
-// auth-provider, acting as somebody else) is refused by name: leaving it out silently would make us somebody else, or nobody.
+// Reads kubeconfig files as kubectl does: clusters, users, contexts; of several files the first that has an entry counts. Settings that this client does not support (a proxy, an auth-provider,
+// impersonation) are refused by name: if they were left out silently, we would act as another user, or as none.
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { type ConclaveError, invalidConfig } from "../../base/errors.ts";
@@ -13,7 +13,7 @@ type Fields = { readonly [key: string]: Yaml };
 
 interface Named {
   readonly fields: Fields;
-  /** Relative paths in it begin here. */
+  /** Relative paths in the file begin here. */
   readonly folder: string;
 }
 
@@ -93,7 +93,7 @@ function textOf(named: Named, key: string, what: string): string {
   return text;
 }
 
-/** `NAME-data` in base64, or `NAME` as a path. The data comes first, as for kubectl. */
+/** `NAME-data` in base64, or `NAME` as a path. The data takes precedence, as for kubectl. */
 function pem(named: Named, key: string): string | undefined {
   const data = optional(named, `${key}-data`);
   if (data !== undefined) return Buffer.from(data, "base64").toString("utf8");

@@ -1,4 +1,4 @@
-// A token in a file, which is read for every request: it is small, mostly in memory, and Kubernetes replaces it while we run.
+// A token in a file. The file is read for every request: it is small, mostly in memory, and Kubernetes replaces it while we run.
 import { readFileSync } from "node:fs";
 import type { Credentials, ShownCredential } from "./access.ts";
 import { KubernetesError } from "./errors.ts";

@@ -1,7 +1,7 @@
-// The part of YAML that kubeconfig files are written in: block mappings and sequences, flow collections on one line, plain and quoted scalars, block scalars, comments. JSON
-// is a part of it. What is outside of that part (anchors, tags, several documents, quoted texts over several lines) is refused with its line, never guessed.
+// The part of YAML that kubeconfig files are written in: block mappings and sequences, flow collections on one line, plain and quoted scalars, block scalars, comments. JSON is a part of it. Everything
+// else (anchors, tags, several documents, quoted texts over several lines) is refused with its line number, never guessed.
 //
-// Every scalar is a text: a token of digits stays what it is. A scalar that says nothing (`~`, `null`, or nothing) is undefined.
+// Every scalar is a text: a token of digits stays as it is. A scalar without a value (`~`, `null`, or nothing) is undefined.
 
 export type Yaml = string | undefined | readonly Yaml[] | { readonly [key: string]: Yaml };
 
@@ -15,7 +15,7 @@ interface Line {
   readonly text: string;
 }
 
-/** A file of 1 MB has more clusters in it than anybody has. */
+/** A file of 1 MB has more clusters in it than any user has. */
 const LONGEST = 1_000_000;
 const DEEPEST = 32;
 
@@ -27,7 +27,7 @@ export function parseYaml(text: string): Yaml {
 
 class Reader {
   readonly #raw: readonly string[];
-  /** Lines with something on them; a line of a sequence is replaced by what stands behind its dash. */
+  /** The lines with something on them; a line of a sequence is replaced by the text behind its dash. */
   readonly #lines: Line[] = [];
   #at = 0;
 
@@ -107,7 +107,7 @@ class Reader {
     return this.#scalar(rest, line, indent);
   }
 
-  /** What is indented more than `indent`, if anything is. */
+  /** Reads the lines that are indented more than `indent`, if there are any. */
   #below(indent: number, depth: number): Yaml {
     const next = this.#lines[this.#at];
     return next !== undefined && next.indent > indent ? this.#block(next.indent, depth + 1) : undefined;
@@ -170,7 +170,7 @@ function quotedOf(text: string, number: number): string {
   }
 }
 
-/** `{}` and `[]` on one line; what is inside is JSON, or plain words. */
+/** `{}` and `[]` on one line; the inside is JSON, or plain words. */
 function flowOf(text: string, number: number): Yaml {
   try {
     return textsOnly(JSON.parse(text) as unknown);

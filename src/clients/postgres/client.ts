@@ -1,5 +1,5 @@
-// The database behind what a user has: a `Pool` or a `Client` of pg, the sql function of postgres, or a URL, for which the first of the two that is installed
-// is loaded. What the user made is never closed here.
+// Makes a database of the user's own client: a `Pool` or a `Client` of pg, or the sql function of postgres. For a URL, the first of the two packages that is installed is loaded. A client that the user
+// made is never closed here.
 import { type Database, type NotificationEars, nothingInstalled, type OwnDatabase } from "./database.ts";
 import { openWithPg, type PgClient, PgDatabase, type Pooling } from "./pg.ts";
 import { openWithPostgres, type PostgresClient, PostgresDatabase } from "./postgres-js.ts";
@@ -9,7 +9,7 @@ export function databaseOf(client: PgClient | PostgresClient): Database {
   return isPostgresClient(client) ? new PostgresDatabase(client) : new PgDatabase(client);
 }
 
-/** Where a client leads, for messages; as far as it says so, and without its password. A Client of pg says it itself, the others in their options. */
+/** The place that a client leads to, for messages, as far as the client says so, and without its password. A Client of pg says it itself, the others in their options. */
 export function placeOf(client: PgClient | PostgresClient): string {
   const settings = ((client as { options?: unknown }).options ?? client) as Partial<ClientSettings>;
   if (typeof settings.connectionString === "string") return placeOfUrl(settings.connectionString) ?? SOMEWHERE;

@@ -1,23 +1,22 @@
-// Our own few connections of `pg`, for a store that was opened by its URL. What is asked goes to one that is idle, else to a new one, else waits its turn.
+// Our own few connections of `pg`, for a store that was opened by its URL. A request goes to a connection that is idle, else to a new one, else it waits its turn.
 //
-// Not pg's Pool: that hides its clients, so that one which went dead can neither be found nor cut off, and its listeners, timers and result objects cost a
-// lock as much as the network does. What is sent is a query of our own kind (pg's word is Submittable; cursors are such): our functions answer one text.
+// pg's Pool is not used: it hides its clients, so that one which went dead can neither be found nor cut off, and its listeners, timers and result objects cost a lock as much as the network does. A
+// request is a query of our own kind (pg calls it a Submittable, as cursors are): our functions answer one text.
 //
-// On a connection that leads to the server itself a call is prepared when it comes a second time, so that the server need not read it anew each time. A pooler
-// in between would hand the next message to another server, to which nothing was said: so a connection first says which server process it speaks with, and
-// that is compared with the one that signed us in. A pooler makes that number up.
+// On a connection that leads to the server itself, a call is prepared when it comes a second time, so that the server need not parse it anew each time. A pooler in between would hand the next message to
+// another server, on which nothing was prepared. So each connection first asks which server process it speaks with, and compares that with the process that signed us in. A pooler makes that number up.
 //
-// Once a second, while there is a connection, all of them are looked at: one that owes an answer for too long is cut off, one that has idled for long is
-// closed. So no request needs a timer of its own. Neither that look nor an idle connection keeps a process alive.
+// Once a second, while there is a connection, all of them are looked at: one that owes an answer for too long is cut off, and one that has been idle for long is closed. So no request needs a timer of
+// its own. Neither that look nor an idle connection keeps a process alive.
 import { callText } from "./call-text.ts";
 import { CONNECTIONS, END_WITHIN_MS } from "./database.ts";
 
-/** A statement, or the call of a function; its arguments as they are written in a statement. */
+/** A statement, or the call of a function with its arguments as they are written in a statement. */
 export type QueryText = { readonly text: string } | { readonly call: string; readonly args: readonly string[] };
 
-/** What is used of a Client of pg. */
+/** The part of a Client of pg that is used. */
 export interface OwnClient {
-  /** Of the server, as it said when we signed in. */
+  /** The process id of the server, as it said when we signed in. */
   readonly processID?: number | null;
   connect(done: (error?: Error | null) => void): void;
   query(request: PgRequest): unknown;
@@ -31,7 +30,7 @@ const IDLE_LOOKS = 30;
 
 export class Connections<C extends OwnClient> {
   readonly #make: () => C;
-  /** All that were made and have not ended, also those that listen. */
+  /** All clients that were made and have not ended, including those that listen. */
   readonly #clients = new Set<C>();
   readonly #connections = new Set<Connection>();
   readonly #idle: Connection[] = [];
@@ -39,14 +38,14 @@ export class Connections<C extends OwnClient> {
   #connecting = 0;
   #looking: NodeJS.Timeout | undefined;
   #allEnded = (): void => {};
-  /** Until a server does not know what was prepared on its connection, or knows it before: then something stands in between that passes its number on. */
+  /** This is true until a server does not know a statement that was prepared on its connection, or knows it from before: then there is a pooler in between that passes the server's number on. */
   mayPrepare = true;
 
   constructor(make: () => C) {
     this.#make = make;
   }
 
-  /** The first column of the last row, as text. Rejects if nothing came within `patienceMs` and a second or two: then it may have been done. */
+  /** Resolves to the first column of the last row, as text. Rejects if no answer came within `patienceMs` and a second or two: then the request may have been carried out. */
   ask(asked: QueryText, patienceMs: number): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const request = new PgRequest(this, asked, patienceMs, resolve, reject);
@@ -57,7 +56,7 @@ export class Connections<C extends OwnClient> {
     });
   }
 
-  /** Not connected yet, and the caller's. Known here, so that it can be cut off when all of this ends. */
+  /** Returns a client that is not connected yet, and that belongs to the caller. It is recorded here, so that it can be cut off when all connections end. */
   client(): C {
     const client = this.#make();
     this.#clients.add(client);
@@ -70,7 +69,7 @@ export class Connections<C extends OwnClient> {
     if (this.#clients.size === 0) this.#allEnded();
   }
 
-  /** Nobody goes on waiting for what cannot even be tried: a URL that makes no sense, a certificate that is not there. */
+  /** If connecting cannot even be tried (a URL that makes no sense, a certificate that is not there), the waiting requests fail at once. */
   #connect(): void {
     let client: C | undefined;
     try {
@@ -88,7 +87,7 @@ export class Connections<C extends OwnClient> {
     const connection: Connection = { client, prepared: undefined, request: undefined, idleLooks: 0 };
     client.on("error", () => {
       this.#drop(connection);
-      cutOff(client); // whatever it was: nothing is asked on it any more
+      cutOff(client); // whatever the error was: nothing is asked on this connection any more
     });
     client.on("end", () => this.#drop(connection));
     client.connect((error) => {
@@ -96,7 +95,7 @@ export class Connections<C extends OwnClient> {
       if (!error) return this.#serve(connection);
       const refused = this.#waiting.shift();
       this.#drop(connection);
-      leave(client); // pg leaves it open where it could not sign in
+      leave(client); // pg leaves the connection open where it could not sign in
       refused?.handleError(error);
     });
     this.#connections.add(connection);
@@ -104,7 +103,7 @@ export class Connections<C extends OwnClient> {
     this.#looking ??= setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
   }
 
-  /** The call that has waited longest, if any waits. */
+  /** Serves the call that has waited longest, if any waits. */
   #serve(connection: Connection): void {
     const next = this.#waiting.shift();
     if (next !== undefined) return send(connection, next);
@@ -113,7 +112,7 @@ export class Connections<C extends OwnClient> {
     this.#idle.push(connection);
   }
 
-  /** A request was answered. After an error nothing more is asked on that connection: it may be the last thing that came from it. */
+  /** A request was answered. After an error nothing more is asked on that connection: the error may be the last message that came from it. */
   free(connection: Connection, failed: boolean): void {
     connection.request = undefined;
     if (!failed && this.#connections.has(connection)) return this.#serve(connection);
@@ -126,7 +125,7 @@ export class Connections<C extends OwnClient> {
     const index = this.#idle.indexOf(connection);
     if (index >= 0) this.#idle.splice(index, 1);
     if (this.#connections.size === 0) this.#rest();
-    // Nothing would ever serve a call that waits.
+    // Without a new connection, nothing would ever serve a call that waits.
     if (this.#connecting < this.#waiting.length) this.#connect();
   }
 
@@ -147,11 +146,11 @@ export class Connections<C extends OwnClient> {
     const overdue = this.#waiting.filter((request) => --request.looksLeft < 0);
     for (const request of overdue) {
       this.#waiting.splice(this.#waiting.indexOf(request), 1);
-      request.handleError(new Error("timeout exceeded when trying to connect")); // as pg's Pool says it
+      request.handleError(new Error("timeout exceeded when trying to connect")); // the same words as pg's Pool
     }
   }
 
-  /** Somebody has waited in vain: what is idle may be as dead. It would be tried one by one, and each try would cost the patience of a request. */
+  /** A caller has waited in vain: the idle connections may be just as dead. They would be tried one by one, and each try would cost the time limit of a request. */
   doubt(): void {
     for (const connection of this.#idle.splice(0)) {
       this.#drop(connection);
@@ -159,7 +158,7 @@ export class Connections<C extends OwnClient> {
     }
   }
 
-  /** What is under way is waited for; but on a connection that went dead without a word that takes long, and nobody waits for the answer any more. */
+  /** Waits for the requests that are under way, but not for long: on a connection that went dead without a word that takes long, and nobody waits for the answer any more. */
   async end(): Promise<void> {
     this.#rest();
     const busy = new Set<OwnClient>();
@@ -184,10 +183,10 @@ export class Connections<C extends OwnClient> {
 
 interface Connection {
   readonly client: OwnClient;
-  /** The functions whose calls are prepared; undefined while it is not known that this leads to the server itself. */
+  /** The functions whose calls are prepared; undefined while it is not known that this connection leads to the server itself. */
   prepared: Set<string> | undefined;
   request: PgRequest | undefined;
-  /** How often it was found idle. */
+  /** The number of looks that found it idle. */
   idleLooks: number;
 }
 
@@ -198,12 +197,12 @@ function send(connection: Connection, request: PgRequest): void {
   connection.client.query(request);
 }
 
-/** With something under way on it, pg cuts it off. */
+/** If a request is under way on the connection, pg cuts it off. */
 function leave(client: OwnClient): void {
-  client.end().catch(() => {}); // gone already, and with it what was to be ended
+  client.end().catch(() => {}); // the connection is gone already, and with it what was to be ended
 }
 
-/** Also where nobody has answered yet: there `end` would only say goodbye, and wait. A Pool gives such a connection up in the same way. */
+/** Also works where the server has not answered yet: there `end` would only say goodbye, and wait. A Pool gives such a connection up in the same way. */
 function cutOff(client: OwnClient): void {
   client.connection?.stream?.destroy();
 }
@@ -219,21 +218,21 @@ function textFor(asked: QueryText, { prepared }: Connection): string {
   return `PREPARE "${call}" AS ${callText(call, places)}; ${execute}`;
 }
 
-/** What pg sends a request through. */
+/** The part of pg's connection through which a request is sent. */
 interface Wire {
   query(text: string): void;
 }
 
-/** 26000: never prepared here; 42P05: prepared before. */
+/** 26000: the statement was never prepared here; 42P05: it was prepared before. */
 const ELSEWHERE = /^(?:26000|42P05)$/;
 
-/** One text, sent once, and what comes back; with the methods that pg calls. */
+/** One text that is sent once, and its answer; with the methods that pg calls. */
 class PgRequest {
-  /** While it is asked there. */
+  /** The connection on which it is asked, while it is. */
   connection: Connection | undefined;
-  /** Called when it is over. pg puts another in its place to stop a timer (query_timeout in a URL), and tracers do, to end a span. */
+  /** Called when the request is over. pg puts another function in its place to stop a timer (query_timeout in a URL), and tracers do so to end a span. */
   callback: (error?: Error) => void = () => {};
-  /** How many looks it may still be found without an answer. */
+  /** The number of looks for which it may still go without an answer. */
   looksLeft: number;
   readonly #connections: Host;
   readonly #asked: QueryText;
@@ -283,7 +282,7 @@ class PgRequest {
     this.#resolve(this.#answer);
   }
 
-  /** Of the server, of the client, or of the socket; also again, when it is over. What was sent and not answered by the server may have been done. */
+  /** The error may be of the server, of the client, or of the socket, and may come again when the request is over. A request that was sent and not answered by the server may have been carried out. */
   handleError(error: Error): void {
     const isOfServer = "severity" in error;
     if (isOfServer && ELSEWHERE.test(String((error as { code?: unknown }).code))) this.#connections.mayPrepare = false;
@@ -301,5 +300,5 @@ class PgRequest {
   }
 }
 
-/** What a request uses of its connections. */
+/** The part of Connections that a request uses. */
 type Host = Pick<Connections<OwnClient>, "free" | "mayPrepare">;

@@ -1,7 +1,7 @@
-// One face for the clients of PostgreSQL, whichever is installed or passed in. What they share stands here; pg.ts and postgres-js.ts have one client each.
+// One interface for the clients of PostgreSQL, whichever is installed or passed in. The code that they share is here; pg.ts and postgres-js.ts have one client each.
 //
-// A call is one message of the simple protocol: one round trip, one transaction. Nothing is prepared on a connection that is not ours, or behind which a pooler
-// may put another server each time (connections.ts); there it leaves nothing behind, also when it fails.
+// A call is one message of the simple protocol: one round trip, one transaction. Nothing is prepared on a connection that is not ours, or behind which a pooler may put another server each time
+// (connections.ts); there a call leaves nothing behind, also when it fails.
 import { Refusal } from "../../base/refusal.ts";
 import { loadPeer } from "../load-peer.ts";
 
@@ -9,40 +9,40 @@ export type Row = Readonly<Record<string, unknown>>;
 
 export interface NotificationEars {
   readonly heard: (payload: string) => void;
-  /** From now on; also again, after a connection that broke: something may have been missed. */
+  /** Notifications are heard from now on. It is called again after a connection that broke: some may have been missed. */
   readonly listening: () => void;
-  /** The session is gone, and with it what it listened to. */
+  /** The session is gone, and with it its subscriptions. */
   readonly broken: () => void;
 }
 
 export interface Database {
-  /** What the function answers, as text. Arguments as they are written in a statement. `patienceMs`: when the client may give its connection up. */
+  /** Resolves to the function's answer, as text. The arguments are as they are written in a statement. `patienceMs`: the time after which the client may give its connection up. */
   call(name: string, args: readonly string[], patienceMs: number): Promise<unknown>;
-  /** Any statement, for what it does. */
+  /** Runs any statement for its effect. */
   run(text: string, patienceMs: number): Promise<unknown>;
-  /** Listens on a session of its own. Resolves to how to stop. Rejects where there is no such session. */
+  /** Listens on a session of its own. Resolves to a function that stops it. Rejects where there is no such session. */
   listen(channel: string, ears: NotificationEars): Promise<() => void>;
   /** The caller of a `run` has given up: the connection may be a dead one. */
   doubt(): void;
-  /** Closes what was opened here. */
+  /** Closes the connections that were opened here. */
   close(): Promise<void>;
 }
 
-/** What was opened here, and is closed with it. */
+/** A database that was opened here, and that is closed with its owner. */
 export type OwnDatabase = Database & { end(): Promise<void> };
 
-/** Of what is opened for a URL. */
+/** The limit for a connection that is opened for a URL. */
 export const CONNECT_WITHIN_MS = 5_000;
-/** Enough for a keep, a claim and a look at once. */
+/** This is enough for a keep, a claim and a look at once. */
 export const CONNECTIONS = 4;
-/** What is under way when it is closed is waited for; but on a connection that went dead without a word that takes long, and nobody waits for the answer. */
+/** Requests that are under way when the database is closed are waited for. But on a connection that went dead without a word that takes long, and nobody waits for the answer. */
 export const END_WITHIN_MS = 1_000;
 
 export function onlyValue([row]: readonly Row[]): unknown {
   return row === undefined ? undefined : Object.values(row)[0];
 }
 
-/** What is said in parting: if it fails, the connection is gone already, and with it what was to be ended. */
+/** Ignores the failure of a farewell: if it fails, the connection is gone already, and with it what was to be ended. */
 export function forget(parting: Promise<unknown>): void {
   parting.catch(() => {});
 }
@@ -54,7 +54,7 @@ export function nothingInstalled(): never {
   );
 }
 
-/** undefined: not installed. */
+/** undefined: the package is not installed. */
 export function loadClient(name: "pg" | "pg/lib/client.js" | "postgres"): unknown {
   try {
     return loadPeer(name);

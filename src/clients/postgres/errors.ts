@@ -1,8 +1,7 @@
-// What an error of a client of PostgreSQL means, said so that somebody can act on it: what, why, what next. An ERROR of the server ended our statement, and with
-// it the transaction that it was: definitely not applied. A connection that could not be made carried nothing. Everything else is unknown: a connection that
-// broke, a server that was told to stop, an answer that cannot be read.
+// Translates an error of a client of PostgreSQL into words that somebody can act on: what, why, what next. An ERROR of the server ended our statement, and with it its transaction: it was definitely not
+// applied. A connection that could not be made carried nothing. Everything else is unknown: a connection that broke, a server that was told to stop, an answer that cannot be read.
 //
-// Here is what every user of the server may meet. What an error says about tables of its own the caller tells (`ofTables`).
+// The errors here can happen to every user of the server. The caller tells the meaning of errors about its own tables (`ofTables`).
 import type { RefusalCode, Refused, Unknown } from "../../base/outcome.ts";
 import { unknown } from "../../base/outcome.ts";
 import { Refusal } from "../../base/refusal.ts";
@@ -13,13 +12,13 @@ export interface Trouble {
   readonly code: string;
   readonly severity: string;
   readonly text: string;
-  /** Of a socket: what it was at. */
+  /** The system call of a socket that failed. */
   readonly syscall: string;
 }
 
 export type Ruling = readonly [code: RefusalCode, message: string, retryable: boolean];
 
-/** `place`: "db.example:5432/app", or "the database"; never with a password in it. */
+/** `place`: "db.example:5432/app", or "the database"; it never contains a password. */
 export function outcomeOf(
   error: unknown,
   place: string,
@@ -36,7 +35,7 @@ export function outcomeOf(
 
 const CONTEXT_SHOWN = 200;
 
-/** The server repeats the statement that failed as the error's context. One that makes tables has hundreds of lines, which would be all that a log shows. */
+/** The server repeats the statement that failed as the error's context. A statement that makes tables has hundreds of lines, and they would be all that a log shows. */
 export function withoutScript(error: unknown): unknown {
   const context = (error as { where?: unknown } | undefined)?.where;
   if (error instanceof Error && typeof context === "string" && context.length > CONTEXT_SHOWN)
@@ -66,7 +65,7 @@ const NOT_CONNECTED = new Set([
 const NOT_CONNECTED_TEXT =
   /timeout exceeded when trying to connect|terminated due to connection timeout|^timeout expired$/;
 
-/** Nothing was ever sent. A connection that was made may break with the same codes, when the way to the server is gone: then it was reading or writing. */
+/** Nothing was ever sent. A connection that was made may break with the same codes, when the route to the server is gone: then it failed while reading or writing. */
 function ofConnection({ code, text, syscall }: Trouble, place: string): Ruling | undefined {
   if (NOT_CONNECTED.has(code) && (syscall === "read" || syscall === "write")) return undefined;
   if (syscall === "open")
@@ -139,7 +138,7 @@ function ofAccess({ code, text }: Trouble, place: string): Ruling | undefined {
   return undefined;
 }
 
-/** The server could not do what it was told, whatever that was. */
+/** The server could not carry out the statement, whatever it was. */
 function ofServer({ code, severity, text }: Trouble, place: string): Ruling | undefined {
   switch (code) {
     case "0A000":

@@ -1,7 +1,7 @@
-// What our own connections (connections.ts) use of a Client of pg beyond what it documents for everybody. A later version of pg may come without it; then the
-// store takes pg's Pool instead of failing, or of waiting for an answer that never comes.
+// The parts of a Client of pg that our own connections (connections.ts) use although pg does not document them for everybody. A later version of pg may lack one of them; then the store takes pg's Pool
+// instead of failing, or of waiting for an answer that never comes.
 //
-//   query of a Submittable   it is handed back as it is, and pg calls its methods. Cursors rely on the same
+//   query of a Submittable   pg hands it back as it is, and calls its methods. Cursors rely on the same
 //   connection.query         sends one text by the simple protocol
 //   connection.stream        the socket: cut off when the server is silent, and unref'd while it is idle
 //
@@ -12,7 +12,7 @@ interface Parts {
   readonly connection?: { readonly query?: unknown; readonly stream?: Readonly<Record<string, unknown>> };
 }
 
-/** Named as in pg, for a message; undefined if all of it is there. The client is never connected. */
+/** Returns the name of the missing part as pg has it, for a message; undefined if all parts are there. The client is never connected. */
 export function missingPart(Client: new (options: object) => unknown): string | undefined {
   const client = new Client({}) as Parts;
   if (typeof client.connection?.query !== "function") return "Client.connection.query";
@@ -21,12 +21,12 @@ export function missingPart(Client: new (options: object) => unknown): string | 
   return takesRequests(client) ? undefined : "Client.query of a Submittable";
 }
 
-/** Such a request waits in the client until that is connected, which it never is. */
+/** The request waits in the client until the client is connected, which it never is. */
 function takesRequests(client: Parts): boolean {
   const request = { submit: () => {}, handleError: () => {}, callback: () => {} };
   try {
     const taken = client.query(request);
-    if (taken instanceof Promise) taken.catch(() => {}); // it was taken for the settings of an ordinary query
+    if (taken instanceof Promise) taken.catch(() => {}); // pg took it for the settings of an ordinary query
     return taken === request;
   } catch {
     return false;

@@ -1,5 +1,5 @@
-// `pg`: a Pool or a Client that the user has made, by the methods that are used; or, for a URL, connections of our own (connections.ts), and pg's Pool where
-// that is asked for, or where this version of pg lacks what our connections use of it.
+// `pg`: a Pool or a Client that the user has made. For a URL it opens connections of our own (connections.ts), or pg's Pool where that is asked for, or where this version of pg lacks a part that our
+// connections use.
 import { Connections, type OwnClient } from "./connections.ts";
 import { callText } from "./call-text.ts";
 import {
@@ -18,18 +18,18 @@ import { missingPart } from "./pg-parts.ts";
 import { Refusal } from "../../base/refusal.ts";
 import { processWide } from "../../base/process-wide.ts";
 
-/** What is used of a `Pool` or a `Client` of pg. A Client must be connected, and nobody else's. */
+/** The part of a `Pool` or a `Client` of pg that is used. A Client must be connected, and nobody else may use it. */
 export interface PgClient {
   query(query: { readonly text: string }): Promise<unknown>;
 }
 
-/** What a Pool has beside `query`: its settings, and the class of its clients. */
+/** The fields that a Pool has beside `query`: its settings, and the class of its clients. */
 interface PoolParts {
   readonly options: object;
   readonly Client: new (options: object) => ListeningClient;
 }
 
-/** What a Client has. */
+/** The methods that a Client has. */
 interface ListeningClient extends PgClient {
   connect(): Promise<unknown>;
   end(): Promise<unknown>;
@@ -40,7 +40,7 @@ interface ListeningClient extends PgClient {
 export class PgDatabase implements Database {
   readonly #client: PgClient;
   readonly #isPool: boolean;
-  /** Of a single client, which takes one query at a time. */
+  /** The queue of a single client, which takes one query at a time. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(client: PgClient, isKnownPool: boolean = isPool(client)) {
@@ -52,11 +52,11 @@ export class PgDatabase implements Database {
     return this.run(callText(name, args), patienceMs);
   }
 
-  /** `query_timeout` is pg's own: the Pool then throws the connection away, so that a dead one does not keep its place. */
+  /** `query_timeout` is pg's own setting: the Pool then throws the connection away, so that a dead one does not keep its place. */
   async run(text: string, patienceMs: number): Promise<unknown> {
     const query = { text, query_timeout: patienceMs };
     const running = this.#isPool ? this.#client.query(query) : this.#turn.then(() => this.#client.query(query));
-    // Its own caller is told, below; the next one only waits for its turn.
+    // The caller of this query gets its error below; the next caller only waits for its turn.
     this.#turn = this.#isPool ? this.#turn : running.catch(() => {});
     const { rows } = (await running) as { readonly rows: readonly Row[] };
     return onlyValue(rows);
@@ -86,12 +86,12 @@ function canListen(client: PgClient): client is ListeningClient {
 
 const LISTEN_WITHIN_MS = 10_000;
 
-/** Closes a connection that nobody needs any more. With something under way on it, pg cuts it off. */
+/** Closes a connection that nobody needs any more. If a request is under way on it, pg cuts it off. */
 function leave(client: ListeningClient): void {
   forget(client.end());
 }
 
-/** A connection beside the pool, with the pool's own settings: a listener would keep one of its connections for good. */
+/** Listens on a connection beside the pool, with the pool's own settings: a listener would keep one of the pool's connections for good. */
 async function listenWith(client: ListeningClient, channel: string, ears: NotificationEars): Promise<() => void> {
   client.on("error", ears.broken);
   try {
@@ -127,7 +127,7 @@ async function listenOn(
 
 // ---- a URL
 
-/** "own": connections.ts. "pool": pg's Pool, and nothing of pg beyond what it documents. */
+/** "own": our own connections (connections.ts). "pool": pg's Pool, and nothing of pg beyond its documented methods. */
 export type Pooling = "own" | "pool";
 
 type ClientClass = new (options: object) => ListeningClient & OwnClient;
@@ -142,7 +142,7 @@ interface Module {
   readonly Pool: new (options: object) => Pool;
 }
 
-/** undefined: not installed. */
+/** undefined: pg is not installed. */
 export function openWithPg(url: string, pooling: Pooling): OwnDatabase | undefined {
   const options = {
     connectionString: url,
@@ -156,13 +156,13 @@ export function openWithPg(url: string, pooling: Pooling): OwnDatabase | undefin
   return module && openPool(module, options);
 }
 
-/** In JavaScript, also where NODE_PG_FORCE_NATIVE puts libpq in its place: that takes no requests of our kind, and would never answer. */
+/** Loads the JavaScript client, also where NODE_PG_FORCE_NATIVE puts libpq in its place: libpq takes no requests of our kind, and would never answer. */
 function loadPgClient(): ClientClass | undefined {
   if (process.env["NODE_PG_FORCE_NATIVE"]) return loadClient("pg/lib/client.js") as ClientClass | undefined;
   return (loadClient("pg") as Module | undefined)?.Client;
 }
 
-/** undefined: not installed, or without what our connections use of it, which is said. */
+/** undefined: pg is not installed, or lacks a part that our connections use. In the second case a warning says so. */
 function loadUsableClient(): ClientClass | undefined {
   const Client = loadPgClient();
   const missing = Client && missingPart(Client);
@@ -192,7 +192,7 @@ function openOwn(Client: ClientClass, options: object): OwnDatabase {
 
 function openPool({ Client, Pool }: Module, options: object): OwnDatabase {
   const pool = new Pool({ ...options, max: CONNECTIONS, allowExitOnIdle: true });
-  pool.on("error", () => {}); // of an idle connection, which the Pool then replaces
+  pool.on("error", () => {}); // the error of an idle connection, which the Pool then replaces
   const database = new PgDatabase(pool, true);
   const listening = new Set<ListeningClient>();
   return {

@@ -1,4 +1,4 @@
-// `postgres`: its sql function, made by the user or here, for a URL. By the methods that are used.
+// `postgres`: its sql function, made by the user or, for a URL, made here. Its type has only the methods that are used.
 import { callText } from "./call-text.ts";
 import {
   CONNECT_WITHIN_MS,
@@ -12,7 +12,7 @@ import {
   type Row,
 } from "./database.ts";
 
-/** What is used of the sql function of postgres. */
+/** The part of the sql function of postgres that is used. */
 export interface PostgresClient {
   unsafe(query: string): PromiseLike<unknown>;
   listen(
@@ -37,7 +37,7 @@ export class PostgresDatabase implements Database {
     return onlyValue((await this.#sql.unsafe(text)) as Row[]);
   }
 
-  /** It connects again by itself, and calls `listening` each time. */
+  /** postgres connects again by itself, and calls `listening` each time. */
   async listen(channel: string, ears: NotificationEars): Promise<() => void> {
     const listening = await this.#sql.listen(
       channel,
@@ -56,7 +56,7 @@ interface OwnSql extends PostgresClient {
   end(options: { readonly timeout: number }): Promise<void>;
 }
 
-/** postgres gives no statement a timeout, and keeps a connection that never answers: after a doubt the whole is opened anew. */
+/** postgres gives no statement a timeout, and keeps a connection that never answers: so after a doubt the whole client is opened anew. */
 export function openWithPostgres(url: string): OwnDatabase | undefined {
   const module = loadClient("postgres") as ((url: string, options: object) => OwnSql) | undefined;
   if (module === undefined) return undefined;
@@ -64,7 +64,7 @@ export function openWithPostgres(url: string): OwnDatabase | undefined {
     max: CONNECTIONS,
     connect_timeout: CONNECT_WITHIN_MS / 1000,
     idle_timeout: 30,
-    fetch_types: false, // nobody would hear of it if that failed
+    fetch_types: false, // a failure of that query would be reported to nobody
     onnotice: () => {},
   };
   let sql = module(url, options);

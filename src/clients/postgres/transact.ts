@@ -1,12 +1,12 @@
-// One transaction of several statements, on a connection of its own, with whichever client is installed: for commands that an operator runs once.
-// What goes wrong on the way is said as the store says it; what `work` itself throws goes through as it is.
+// One transaction of several statements, on a connection of its own, with the client that is installed: for commands that an operator runs once. Errors on the way are translated as the store translates
+// them; an error that `work` itself throws goes through as it is.
 import { ConclaveError, invalidConfig, isConclaveError } from "../../base/errors.ts";
 import { askedOnce } from "../../base/outcome.ts";
 import { loadClient, nothingInstalled } from "./database.ts";
 import { outcomeOf } from "./errors.ts";
 import { placeOfUrl, problemOfUrl } from "./url.ts";
 
-/** A transaction by the one method that pg's client and the sql of postgres have each of their own. */
+/** A transaction by its one method, which has another name in pg's client than in the sql of postgres. */
 type Transaction = { query(text: string): Promise<unknown> } | { unsafe(text: string): Promise<unknown> };
 
 type Work<R> = (transaction: Transaction) => Promise<R>;
@@ -48,7 +48,7 @@ function withPg<R>(url: string, work: Work<R>): Promise<R> | undefined {
 }
 
 async function withClient<R>(client: PgClient, work: Work<R>): Promise<R> {
-  client.on("error", () => {}); // told by the statement that fails
+  client.on("error", () => {}); // the statement that fails tells of it
   try {
     await client.connect();
     await client.query("BEGIN");
@@ -56,7 +56,7 @@ async function withClient<R>(client: PgClient, work: Work<R>): Promise<R> {
     await client.query("COMMIT");
     return result;
   } finally {
-    await client.end(); // what is not committed is undone with it
+    await client.end(); // statements that are not committed are undone with it
   }
 }
 

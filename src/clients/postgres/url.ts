@@ -1,15 +1,15 @@
-// What a URL of PostgreSQL says, as far as it is our business: where it leads, for messages and without its password; and what makes it useless, found out
-// before anything is opened. A client would say so at every try, in words of its own, and the candidate would try for ever.
+// Reads the parts of a PostgreSQL URL that matter here: the place it leads to, for messages and without its password; and mistakes that make it useless, which are found before anything is opened. A
+// client would report such a mistake at every try, in words of its own, and the candidate would try for ever.
 import { show } from "../../base/show.ts";
 import { looksUnset } from "../../base/url.ts";
 
-/** The parts up to the query: user and password, hosts, database. undefined: not a URL of PostgreSQL. */
+/** The parts of the URL up to the query: user and password, hosts, database. undefined: it is not a URL of PostgreSQL. */
 function partsOf(url: string): { readonly hosts: string; readonly database: string } | undefined {
   const parsed = /^postgres(?:ql)?:\/\/(?:[^@/?#]*@)?([^/?#]*)(?:\/([^?#]*))?/i.exec(url);
   return parsed === null ? undefined : { hosts: parsed[1] ?? "", database: parsed[2] ?? "" };
 }
 
-/** "db.example:5432/app". undefined: not a URL of PostgreSQL. */
+/** Returns "db.example:5432/app". undefined: it is not a URL of PostgreSQL. */
 export function placeOfUrl(url: string): string | undefined {
   const parts = partsOf(url);
   if (parts === undefined) return undefined;
@@ -17,7 +17,7 @@ export function placeOfUrl(url: string): string | undefined {
   return `${hosts === "" ? "the local server" : hosts}${database === "" ? "" : `/${database}`}`;
 }
 
-/** Nothing in it repeats more of the URL than could be no password. */
+/** The returned text repeats only those parts of the URL that cannot be a password. */
 export function problemOfUrl(url: string): string | undefined {
   const parts = partsOf(url);
   if (looksUnset(url)) return `${show(url)} is not a URL. Is the environment variable set?`;

@@ -1,10 +1,10 @@
-// The port behind what a user has: a client of ioredis or of node-redis, or one server of a URL, for which the first of the two that is installed is loaded.
+// Makes a port of the user's client of ioredis or of node-redis, or of one server of a URL, for which the first of the two packages that is installed is loaded.
 import { NotSent, type ChannelEars, type Listening, type RedisPort, type Script } from "./port.ts";
 import { type IoredisClient, ioredisOpener, IoredisPort, type RedisOpener, type OwnPort } from "./ioredis.ts";
 import { type NodeRedisClient, nodeRedisOpener, NodeRedisPort } from "./node-redis.ts";
 import type { Server } from "./url.ts";
 
-/** A client that a team already has: of ioredis or of redis, typed by what is used of it. */
+/** A client of ioredis or of redis that a team already has. Its type has only the methods that are used. */
 export type RedisClient = IoredisClient | NodeRedisClient;
 
 const CONNECT_WITHIN_MS = 5000;
@@ -14,7 +14,7 @@ export function isClient(source: unknown): source is RedisClient {
   return typeof evalsha === "function" || typeof evalSha === "function";
 }
 
-/** A client of a Redis Cluster, which ioredis marks so. */
+/** A client of a Redis Cluster has one of these marks. */
 export function isCluster(source: unknown): boolean {
   const { isCluster: marked, slots } = (source ?? {}) as { readonly isCluster?: unknown; readonly slots?: unknown };
   return marked === true || slots !== undefined;
@@ -24,7 +24,7 @@ export function portOf(client: RedisClient): RedisPort {
   return "evalsha" in client ? new IoredisPort(client) : new NodeRedisPort(client);
 }
 
-/** Where a client leads, for messages; as far as it says so. */
+/** The place that a client leads to, for messages, as far as the client says so. */
 export function placeOfClient(client: RedisClient): string {
   const { options } = client as { readonly options?: Record<string, unknown> };
   const { host, port } = (options?.["socket"] ?? options ?? {}) as Record<string, unknown>;
@@ -32,15 +32,15 @@ export function placeOfClient(client: RedisClient): string {
 }
 
 /**
- * Connects at the first use, and again after a break, a doubt or `close`. All who ask while it connects wait for the same connection, so that connecting has an end of its
- * own: a network that swallows everything after the server has accepted would otherwise keep them waiting for good, also when a new connection would work again.
+ * Connects at the first use, and again after a break, a doubt or `close`. All callers that ask while it connects wait for the same connection, so connecting has a time limit of its own: a network that
+ * swallows everything after the server has accepted would otherwise keep them waiting for good, even when a new connection would work again.
  */
 export class UrlPort implements RedisPort {
   readonly #server: Server;
   readonly #withClient: "ioredis" | "redis" | undefined;
   #opening: Promise<OwnPort> | undefined;
   #open: OwnPort | undefined;
-  /** Ends what connects now. */
+  /** Ends the connecting that is under way. */
   #closing = new AbortController();
 
   constructor(server: Server, withClient?: "ioredis" | "redis") {
@@ -70,7 +70,7 @@ export class UrlPort implements RedisPort {
     this.doubt();
     this.#closing.abort(new Error("it was closed"));
     this.#closing = new AbortController();
-    await opening?.then((port) => port.end()).catch(() => {}); // it never opened
+    await opening?.then((port) => port.end()).catch(() => {}); // the connection never opened
   }
 
   async #connected(): Promise<OwnPort> {
@@ -97,12 +97,12 @@ function openerOf(withClient: string | undefined): RedisOpener | undefined {
   return withClient === "ioredis" ? ioredisOpener() : (ioredisOpener() ?? nodeRedisOpener());
 }
 
-/** What the first request of a URL would load. */
+/** Loads the package that the first request of a URL would load. */
 export function loadRedisClient(withClient: string | undefined): void {
   openerOf(withClient);
 }
 
-/** Neither client is there. */
+/** Neither client is installed. */
 export class NothingInstalled extends Error {
   override readonly name: string = "NothingInstalled";
 

@@ -1,5 +1,5 @@
-// What a client or a server of Redis says, said so that somebody can act on it: what, why, what next. Refused means that it was certainly not applied, or that nobody will believe
-// that it was: the server has answered with an error, or nothing was ever sent. Everything else, a client's own timeout among it, is unknown.
+// Translates the errors of a client or a server of Redis into words that somebody can act on: what, why, what next. Refused means that the request was certainly not applied, or that nobody will believe
+// that it was: the server has answered with an error, or nothing was ever sent. Everything else, including a client's own timeout, is unknown.
 import { type RefusalCode, type Refused, unknown, type Unknown } from "../../base/outcome.ts";
 import { Refusal } from "../../base/refusal.ts";
 import { NothingInstalled } from "./client.ts";
@@ -9,7 +9,7 @@ import { isDistrusted } from "../distrusted.ts";
 type Ruling = readonly [code: RefusalCode, message: string, retryable: boolean];
 
 export interface Whereabouts {
-  /** "db.example:6379", or "the server"; never with a password in it. */
+  /** "db.example:6379", or "the server"; it never contains a password. */
   readonly place: string;
   /** The command that gives a user the rights it needs. */
   readonly grant: string;

@@ -1,14 +1,14 @@
 // The port of ioredis (5 and 6): around a client that the user made, and for a URL.
 //
-// What we open ourselves is a bare connection: no queue while it is not connected, nothing sent again after it broke, no try to connect again. So a request was
-// sent once or not at all, and a break is an unknown outcome. A client of the user's may send a request again when it has connected again; scripts can bear that, because a
-// bid, a session and a release are the same when they come twice.
+// A connection that we open ourselves is a bare one: it has no queue while it is not connected, sends nothing again after it broke, and does not try to connect again. So a request was sent once or not
+// at all, and a break is an unknown outcome. A client of the user's may send a request again when it has connected again; the scripts can bear that, because a bid, a session and a release are the same
+// when they come twice.
 import { loadPeer } from "../load-peer.ts";
 import { connectedWithin } from "./patience.ts";
 import { bySha, type ChannelEars, type Listening, NotSent, type RedisPort, type Script } from "./port.ts";
 import type { Server } from "./url.ts";
 
-/** What is used of a `Redis` of ioredis. */
+/** The part of a `Redis` of ioredis that is used. */
 export interface IoredisClient {
   readonly status: string;
   evalsha(sha: string, keys: number, ...args: string[]): Promise<unknown>;
@@ -16,7 +16,7 @@ export interface IoredisClient {
   duplicate(): unknown;
 }
 
-/** The rest of it, of a connection of our own. */
+/** The further methods, which are used on a connection of our own. */
 interface OwnIoredis extends IoredisClient {
   connect(): Promise<unknown>;
   subscribe(channel: string): Promise<unknown>;
@@ -47,10 +47,10 @@ export class IoredisPort implements RedisPort {
     });
   }
 
-  /** On a connection of its own: one that listens can do nothing else. */
+  /** Listens on a connection of its own: a connection that listens can do nothing else. */
   async listen(ears: ChannelEars): Promise<Listening> {
     const own = this.#client.duplicate() as OwnIoredis;
-    own.on("error", () => {}); // it connects again by itself, and hears what comes then
+    own.on("error", () => {}); // it connects again by itself, and hears later messages
     return listenOn(own, ears);
   }
 
@@ -59,7 +59,7 @@ export class IoredisPort implements RedisPort {
   async close(): Promise<void> {}
 }
 
-/** Connected, or an error that says why not. */
+/** Resolves to a connected client, or rejects with an error that says why it could not connect. */
 async function open(server: Server, connectWithinMs: number, closed: AbortSignal): Promise<OwnIoredis> {
   const client = new (constructorOf(loadPeer("ioredis")))({
     host: server.host,
@@ -86,7 +86,7 @@ async function open(server: Server, connectWithinMs: number, closed: AbortSignal
     client.disconnect();
     throw reason ?? error;
   }
-  // A wrong password is told beside the connection, which is closed a moment later.
+  // ioredis reports a wrong password beside the connection, which is closed a moment later.
   await new Promise((resolve) => setImmediate(resolve));
   if (reason === undefined) return client;
   client.disconnect();
@@ -99,7 +99,7 @@ export function ioredisOpener(): RedisOpener | undefined {
   return async (server, connectWithinMs, closed) => new OwnIoredisPort(await open(server, connectWithinMs, closed));
 }
 
-/** Connected and logged in within that time, or a rejection; nothing is left of it then. `closed` ends it earlier. */
+/** Resolves to a port that is connected and logged in within that time, or rejects, and then nothing of it is left. `closed` ends it earlier. */
 export type RedisOpener = (server: Server, connectWithinMs: number, closed: AbortSignal) => Promise<OwnPort>;
 
 /** A connection that we made. */
@@ -142,7 +142,7 @@ function listenOn(client: OwnIoredis, ears: ChannelEars): Listening {
   client.on("message", (channel: string, message: string) => ears.heard(channel, message));
   return {
     add: async (channel) => void (await client.subscribe(channel)),
-    remove: (channel) => void client.unsubscribe(channel).catch(() => {}), // it ends with the connection
+    remove: (channel) => void client.unsubscribe(channel).catch(() => {}), // the subscription ends with the connection
     stop: () => client.disconnect(),
   };
 }

@@ -1,5 +1,5 @@
-// One connection to one server of Redis, for commands that administrators send: INFO, ROLE, REPLICAOF. Each request is sent once. After a break, a timeout or an answer that cannot be read it is closed for good, so
-// that nothing sent on it can reach a server that was started later: who holds a link speaks to one process or to nobody.
+// One connection to one server of Redis, for commands that administrators send: INFO, ROLE, REPLICAOF. Each request is sent once. After a break, a timeout or an answer that cannot be read, the
+// connection is closed for good, so that nothing sent on it can reach a server that was started later: a link leads to one process or to none.
 import { connect as connectPlain, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { encodeCommand, type Reply, ReplyError, RespReader } from "./resp.ts";
@@ -23,7 +23,7 @@ export class RedisLink {
     socket.on("close", () => this.#break(new Error("the connection was closed")));
   }
 
-  /** Connected and logged in, or a rejection; nothing is left of it then. */
+  /** Resolves to a link that is connected and logged in, or rejects, and then nothing of it is left. */
   static async open(server: Server, withinMs: number): Promise<RedisLink> {
     const link = new RedisLink(await connected(server, withinMs));
     const { username, password } = server;
@@ -41,7 +41,7 @@ export class RedisLink {
     return this.#broken === undefined;
   }
 
-  /** Rejects with a `ReplyError` if the server refuses; with anything else nobody knows whether it was carried out. */
+  /** Rejects with a `ReplyError` if the server refuses. After any other error it is not known whether the request was carried out. */
   ask(words: readonly string[], withinMs: number): Promise<Reply> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken);
     return new Promise((resolve, reject) => {

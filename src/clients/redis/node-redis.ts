@@ -4,7 +4,7 @@ import type { RedisOpener, OwnPort } from "./ioredis.ts";
 import { connectedWithin } from "./patience.ts";
 import { bySha, type ChannelEars, type Listening, NotSent, type RedisPort, type Script } from "./port.ts";
 
-/** What is used of a client that `createClient` of redis has made. */
+/** The part of a client of redis (`createClient`) that is used. */
 export interface NodeRedisClient {
   readonly isOpen: boolean;
   evalSha(sha: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
@@ -42,7 +42,7 @@ export class NodeRedisPort implements RedisPort {
 
   async listen(ears: ChannelEars): Promise<Listening> {
     const own = this.#client.duplicate() as OwnNodeRedis;
-    own.on("error", () => {}); // it connects again by itself, and hears what comes then
+    own.on("error", () => {}); // it connects again by itself, and hears later messages
     await own.connect();
     return listenOn(own, ears);
   }
@@ -85,7 +85,7 @@ class OwnNodeRedisPort implements OwnPort {
 
   constructor(client: OwnNodeRedis) {
     this.#client = client;
-    client.on("error", () => this.#over()); // it is not connected again: what was under way is rejected
+    client.on("error", () => this.#over()); // it does not connect again: the requests under way are rejected
     client.on("end", () => this.#over());
   }
 
@@ -128,7 +128,7 @@ function runOn(
 function listenOn(client: OwnNodeRedis, ears: ChannelEars): Listening {
   return {
     add: async (channel) => void (await client.subscribe(channel, (message, from) => ears.heard(from, message))),
-    remove: (channel) => void client.unsubscribe(channel).catch(() => {}), // it ends with the connection
+    remove: (channel) => void client.unsubscribe(channel).catch(() => {}), // the subscription ends with the connection
     stop: () => {
       if (client.isOpen) client.destroy();
     },

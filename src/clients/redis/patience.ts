@@ -1,7 +1,7 @@
-// How long a connection that is being made is waited for. The clients of npm have a timeout for it, which is over when the server has accepted; but then they send who they are, and wait for the
-// answer without end.
+// The time limit for a connection that is being made. The clients of npm have a timeout for it, which is over when the server has accepted; but then they send their credentials, and wait for the answer
+// without end.
 
-/** Settles as `connecting` does, unless that takes longer than `withinMs` or `closed` comes first: then `giveUp` ends it, and this rejects. */
+/** Settles as `connecting` does, unless that takes longer than `withinMs` or `closed` comes first: then `giveUp` ends it, and this promise rejects. */
 export function connectedWithin<A>(
   connecting: Promise<A>,
   withinMs: number,

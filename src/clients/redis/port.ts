@@ -1,10 +1,10 @@
-// What a driver or a fence asks of a client of Redis: run a script, and hear what is published. Everything else that a client can do is its own affair, so that
-// any of the usual ones can be brought (ioredis.ts, node-redis.ts).
+// The two things that a driver or a fence needs of a client of Redis: run a script, and hear the messages that are published. Nothing else of a client is used, so that any of the usual ones can be
+// passed in (ioredis.ts, node-redis.ts).
 //
-// Outcomes are the caller's business (errors.ts). A port tells it the one thing that only a client knows: whether a request was certainly never sent (`NotSent`).
+// The caller decides what an outcome means (errors.ts). A port tells it the one thing that only a client knows: whether a request was certainly never sent (`NotSent`).
 import { createHash } from "node:crypto";
 
-/** A script of Lua, and the name by which a server that has seen it knows it. */
+/** A script of Lua, and the hash by which a server that has seen it knows it. */
 export interface Script {
   readonly text: string;
   readonly sha: string;
@@ -14,7 +14,7 @@ export function scriptOf(text: string): Script {
   return { text, sha: createHash("sha1").update(text).digest("hex") };
 }
 
-/** Hears what is published, until it says `broken` or is stopped. */
+/** Hears the messages that are published, until `broken` is called or the listening is stopped. */
 export interface ChannelEars {
   heard(channel: string, message: string): void;
   /** Nothing more is heard. */
@@ -31,13 +31,13 @@ export interface Listening {
 export interface RedisPort {
   /** The number of the database, as far as the client says it. */
   readonly database: number;
-  /** One request. Never sent twice by us; a script that the server does not know yet was not run, and is sent with its text. */
+  /** Runs one request. We never send it twice; a script that the server does not know yet was not run, and is sent with its text. */
   run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   /** Rejects where there is no way to listen. */
   listen(ears: ChannelEars): Promise<Listening>;
-  /** Somebody has waited in vain: a connection of our own is given up, and the next request makes a new one. */
+  /** A caller has waited in vain: a connection of our own is given up, and the next request makes a new one. */
   doubt(): void;
-  /** Closes what was opened here, and never a client that the user made. */
+  /** Closes the connections that were opened here, and never a client that the user made. */
   close(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export class NotSent extends Error {
   override readonly name: string = "NotSent";
 }
 
-/** By its hash; with its text where the server does not know it, and so has not run it. */
+/** Runs a script by its hash, or with its text where the server does not know it, and so has not run it. */
 export async function bySha(run: {
   readonly sha: () => Promise<unknown>;
   readonly text: () => Promise<unknown>;

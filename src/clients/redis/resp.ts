@@ -1,5 +1,5 @@
-// The protocol of Redis (RESP 2) as values: what a client sends, what a server answers, and how both are read from pieces of a stream. Bounded: what is longer, or deeper, than any answer that is asked for here
-// is an error, and the connection is given up.
+// The protocol of Redis (RESP 2) as values: requests of a client, answers of a server, and how both are read from pieces of a stream. It is bounded: an answer that is longer, or deeper, than any that is
+// asked for here is an error, and the connection is given up.
 
 export type Reply = string | number | null | ReplyError | readonly Reply[];
 
@@ -17,7 +17,7 @@ export function encodeCommand(words: readonly string[]): string {
   return `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join("")}`;
 }
 
-/** As a server writes it. `isMap`: pairs, which RESP 3 has a type for. */
+/** Writes an answer as a server does. */
 export function encodeReply(reply: Reply): string {
   if (reply === null) return "$-1\r\n";
   if (typeof reply === "number") return `:${reply}\r\n`;
@@ -26,7 +26,7 @@ export function encodeReply(reply: Reply): string {
   return `*${reply.length}\r\n${reply.map(encodeReply).join("")}`;
 }
 
-/** Takes pieces of a stream, and gives whole values. Throws a RangeError on what is no RESP, or too large. */
+/** Takes pieces of a stream, and gives whole values. Throws a RangeError on bytes that are no RESP, or on a value that is too large. */
 export class RespReader {
   #bytes: Buffer = Buffer.alloc(0);
 
@@ -48,7 +48,7 @@ interface Read {
   readonly end: number;
 }
 
-/** Undefined: not all of it is here yet. */
+/** Undefined: the value is not complete yet. */
 function readAt(bytes: Buffer, from: number, depth: number): Read | undefined {
   const lineEnd = bytes.indexOf("\r\n", from);
   if (lineEnd < 0) {

@@ -1,14 +1,14 @@
-// What a URL of Redis says: one server, or several that know nothing of each other; a user, a password, a database, TLS. Read here and not by a client, so that two clients
-// cannot read it differently, and so that no message repeats a password.
+// Reads a URL of Redis: one server, or several that know nothing of each other; a user, a password, a database, TLS. It is read here and not by a client, so that two clients cannot read it differently,
+// and so that no message repeats a password.
 import { show } from "../../base/show.ts";
 import { looksUnset } from "../../base/url.ts";
 import { decode, readPem } from "../url-parts.ts";
 
-/** Where one server is, and as whom to log in. */
+/** The address of one server, and the user and password to log in with. */
 export interface Server {
   readonly host: string;
   readonly port: number;
-  /** Of a Unix socket, in place of host and port. */
+  /** The path of a Unix socket, in place of host and port. */
   readonly path?: string | undefined;
   readonly username?: string | undefined;
   readonly password?: string | undefined;
@@ -22,7 +22,7 @@ export interface ParsedUrl {
 }
 
 const PORT = 6379;
-/** The file of the authority to trust. */
+/** The setting that names the file of the trusted certificate authority. */
 export const CA_SETTING = "conclave_ca";
 
 /** Host and port, for messages. */
@@ -30,7 +30,7 @@ export function placeOf(server: Server): string {
   return server.path ?? `${server.host}:${server.port}`;
 }
 
-/** Nothing in it repeats more of the URL than could be no password. */
+/** The returned text repeats only those parts of the URL that cannot be a password. */
 export function problemOfUrl(url: string): string | undefined {
   if (looksUnset(url)) return `${show(url)} is not a URL. Is the environment variable set?`;
   const parts = partsOf(url);
@@ -44,7 +44,7 @@ export function problemOfUrl(url: string): string | undefined {
   return undefined;
 }
 
-/** Of a URL that has no problem. Throws if a password is not written as URLs have it, or if the file of an authority cannot be read. */
+/** Reads a URL that has no problem. Throws if a password is not encoded as URLs require, or if the file of an authority cannot be read. */
 export function parseUrl(url: string): ParsedUrl {
   const { scheme, user, password, hosts, database, query } = partsOf(url) ?? FAILED;
   const settings = new URLSearchParams(query);

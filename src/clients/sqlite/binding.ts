@@ -1,7 +1,7 @@
-// SQLite itself: `node:sqlite` where this Node has it, else `better-sqlite3` or `libsql`, whichever is installed. Loaded at first use and only then.
-// All three are used by the methods that they share, so that a user's open database of any of them will do.
+// SQLite itself: `node:sqlite` where this Node has it, else `better-sqlite3` or `libsql`, whichever is installed. It is loaded at first use and only then. All three are used by the methods that they
+// share, so that a user's open database of any of them will do.
 //
-// Numbers above 2⁵³ are cast to text in the SQL; so it does not matter whether a connection returns numbers or bigints (`Number` takes both).
+// Numbers above 2⁵³ are cast to text in the SQL, so it does not matter whether a connection returns numbers or bigints (`Number` takes both).
 import { show } from "../../base/show.ts";
 import { flawOf } from "../../base/text.ts";
 import { loadPeer } from "../load-peer.ts";
@@ -10,7 +10,7 @@ import { Refusal } from "../../base/refusal.ts";
 export type Value = string | number | null;
 export type Row = Readonly<Record<string, unknown>>;
 
-/** What is used of an open database: `DatabaseSync` of node:sqlite, `Database` of better-sqlite3 or of libsql. */
+/** The part of an open database that is used: `DatabaseSync` of node:sqlite, `Database` of better-sqlite3 or of libsql. */
 export interface SqliteDatabase {
   exec(sql: string): unknown;
   prepare(sql: string): {
@@ -32,7 +32,7 @@ interface OwnDatabase extends SqliteDatabase {
 export const BINDINGS = ["node:sqlite", "better-sqlite3", "libsql"] as const;
 export type BindingName = (typeof BINDINGS)[number];
 
-/** Opens `path` with the binding asked for, or with the first one that is there. Throws a Refusal that says what to install. */
+/** Opens `path` with the binding that is asked for, or with the first one that is installed. Throws a Refusal that says what to install. */
 export function openDatabase(path: string, binding: BindingName | undefined): OwnDatabase {
   for (const name of binding === undefined ? BINDINGS : [binding]) {
     const module = load(name);
@@ -46,7 +46,7 @@ export function openDatabase(path: string, binding: BindingName | undefined): Ow
   throw new Refusal("STORE_UNSUPPORTED", `sqlite: ${asked}. ${hint}`);
 }
 
-/** undefined: not there. Anything else that goes wrong while it loads is the user's to know. */
+/** undefined: the binding is not installed. Any other error while it loads is thrown, because the user must hear of it. */
 function load(name: BindingName): unknown {
   try {
     return loadPeer(name);
@@ -67,7 +67,7 @@ export class Connection {
   readonly #database: SqliteDatabase;
   readonly #isOwn: boolean;
   readonly #statements = new Map<string, Statement>();
-  /** As it is opened (open-file.ts). INVARIANT  false only if synchronous = NORMAL was set, true only if it was not or FULL was set since */
+  /** The file is opened synced (open-file.ts). INVARIANT  false only if synchronous = NORMAL was set, true only if it was not or FULL was set since */
   #isSynced = true;
 
   /** `isOwn`: nobody else uses it. */
@@ -76,7 +76,7 @@ export class Connection {
     this.#isOwn = isOwn;
   }
 
-  /** Whether the next commits are on the disk when they are answered. A user's own connection stays as it is: synced. Throws inside a transaction. */
+  /** Decides whether the next commits are on the disk when they are answered. A user's own connection stays as it is: synced. Throws inside a transaction. */
   setSynced(synced: boolean): void {
     if (synced === this.#isSynced || !this.#isOwn) return;
     this.#database.exec(`PRAGMA synchronous = ${synced ? "FULL" : "NORMAL"}`);
@@ -106,7 +106,7 @@ export class Connection {
   }
 }
 
-/** libsql ends the process with half of a surrogate pair, and other bindings keep what is before a NUL: nothing of that reaches them. */
+/** libsql ends the process at half of a surrogate pair, and other bindings keep only the text before a NUL: so such texts never reach them. */
 export function checkTexts(values: readonly Value[]): void {
   for (const value of values) {
     const flaw = typeof value === "string" ? flawOf(value) : undefined;

@@ -1,15 +1,14 @@
-// One call, one transaction. BEGIN IMMEDIATE makes this connection the one writer before it reads, so that what it decides on cannot change under it.
-// If BEGIN fails nothing is rolled back: the open transaction may be the user's own.
+// Each call is one transaction. BEGIN IMMEDIATE makes this connection the one writer before it reads, so that the data of its decision cannot change under it. If BEGIN fails nothing is rolled back: the
+// open transaction may be the user's own.
 //
 // lasting   synced before it is answered: a grant, a renewal of a holder. A token must not be granted twice because the power was cut in between
 // passing   not synced: a release, and the session of a candidate that holds nothing. It takes a fraction of the time, and of the writer's lock: five
-//           hundred that wait would leave the leader no turn
+//           hundred candidates that wait would leave the leader no turn
 //
-// Why passing commits take no promise away. All commits are appended to one write-ahead log, each with a checksum over everything before it, and a sync
-// is one of the whole file. So after a cut of the power the log holds a prefix of the commits, and that prefix reaches at least to the last lasting one:
-// what is lost are passing commits at the end. A log that was not synced is never written back into the database (a checkpoint syncs the log first, at
-// synchronous = NORMAL too). A cut of the power ends every process of the host, so that nobody is left who believes in a term; the next token comes from the
-// counter, which only lasting commits change. A lost release shows a seat as held by a session that is gone: it is waited for, a ttl at most.
+// Passing commits take no promise away, for this reason. All commits are appended to one write-ahead log, each with a checksum over everything before it, and a sync covers the whole file. So after a
+// power cut the log holds a prefix of the commits, and that prefix reaches at least to the last lasting one: only passing commits at the end are lost. A log that was not synced is never written back
+// into the database (a checkpoint syncs the log first, at synchronous = NORMAL too). A power cut ends every process of the host, so that no process is left that believes in a term; the next token comes
+// from the counter, which only lasting commits change. A lost release shows a seat as held by a session that is gone: candidates wait for it to expire, a ttl at most.
 // docs/adr/0036-giving-back-on-sqlite.md
 import type { Connection } from "./binding.ts";
 
@@ -43,6 +42,6 @@ function rollBackIfOpen(connection: Connection): void {
   try {
     connection.run("ROLLBACK");
   } catch {
-    // SQLite has ended it by itself: before COMMIT it can only have rolled it back, after COMMIT nobody knows.
+    // SQLite has ended the transaction by itself: before COMMIT it can only have rolled it back, after COMMIT the outcome is not known.
   }
 }

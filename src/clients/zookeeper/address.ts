@@ -1,4 +1,4 @@
-// Where ZooKeeper is and who we are there. A URL may carry a password: no message repeats one.
+// The address of a ZooKeeper ensemble and our credentials there. A URL may carry a password: no message repeats one.
 //
 //   zookeeper://[user:password@]host[:port][,host[:port]…][/CHROOT][?tickMs=2000&layout=latch&acl=open]
 //   zookeepers:// with TLS, and ca=FILE&cert=FILE&key=FILE&servername=NAME beside these
@@ -23,11 +23,11 @@ export interface ZooKeeperAddress {
   readonly endpoints: readonly Endpoint[];
   readonly tls: TlsSettings | undefined;
   readonly user: User | undefined;
-  /** "" or /app: below it everything lies. */
+  /** "" or /app: everything lies below it. */
   readonly chroot: string;
-  /** What is left of the query, for whom it concerns. */
+  /** The other settings of the query, for the caller. */
   readonly settings: ReadonlyMap<string, string>;
-  /** All of it as one URL, with the password: what another process needs. Never for a message. */
+  /** The whole address as one URL, with the password, for another process that needs it. It must never be in a message. */
   readonly url: string;
 }
 

@@ -1,5 +1,5 @@
-// A client of one ensemble: opens connections for sessions. Servers are tried one after the other, beginning after the one that failed last, until one accepts the
-// session. Not several at once: a session moves to whoever accepted it last.
+// A client of one ensemble: it opens connections for sessions. Servers are tried one after the other, beginning after the one that failed last, until one accepts the session. They are not tried several
+// at once, because a session moves to the server that accepted it last.
 //
 // Opening a connection is no request, so trying many servers is not trying a request twice.
 import type { Endpoint } from "../url-parts.ts";
@@ -14,7 +14,7 @@ export class ZooKeeperClient {
   readonly address: ZooKeeperAddress;
   #first: number;
 
-  /** `first`: the server to begin with. Candidates begin at different ones, so that they do not all hang on one. */
+  /** `first`: the server to begin with. Candidates begin at different ones, so that they do not all depend on one. */
   constructor(address: ZooKeeperAddress, first = 0) {
     this.address = address;
     this.#first = first % address.endpoints.length;
@@ -33,7 +33,7 @@ export class ZooKeeperClient {
     return ZooKeeperSession.attach(this.#opener, { sessionId, password, timeoutMs }, signal);
   }
 
-  /** The answer of this server to a word of four letters. Undefined if it is not allowed, or nobody answers. */
+  /** The answer of this server to a four-letter word. Undefined if the word is not allowed, or no answer comes. */
   async word(endpoint: Endpoint, word: "conf" | "srvr", signal: AbortSignal): Promise<string | undefined> {
     return await askWord(endpoint, this.address.tls, word, signal);
   }
@@ -60,7 +60,7 @@ export class ZooKeeperClient {
     signal: AbortSignal,
   ): Promise<{ readonly connection: Connection; readonly connected: Connected }> {
     const opened = await Connection.open(endpoint, this.address, asked, signal);
-    // The next one that is opened begins elsewhere: this server may be the reason why.
+    // The next opening begins at another server, because this server may be the reason for the loss.
     const next = this.#first;
     opened.connection.listen(
       () => {},
@@ -72,7 +72,7 @@ export class ZooKeeperClient {
   }
 }
 
-/** What can be mended by waiting outweighs what cannot: another server may be well tomorrow. */
+/** A failure that waiting can mend outweighs one that it cannot: another server may be well tomorrow. */
 function allFailed(errors: readonly ZooKeeperError[]): ZooKeeperError {
   const passing = errors.find(({ problem }) => problem === "unreachable");
   const problem = passing?.problem ?? errors[0]?.problem ?? "unreachable";

@@ -1,8 +1,7 @@
-// One connection to one server of ZooKeeper, for one session. It is open when the server has accepted the session. Requests are sent at once and answered in
-// their order; nothing is tried twice here.
+// One connection to one server of ZooKeeper, for one session. It is open when the server has accepted the session. Requests are sent at once and answered in their order; nothing is tried twice here.
 //
-// A connection without an answer: since answers come in order, a request that its caller gives up stands before all later ones. So the connection is closed then, what
-// is under way on it has an unknown outcome, and the session may go on with the next connection. Keeps the process alive only while an answer is awaited.
+// Since answers come in order, a request that its caller gives up without an answer stands before all later ones. So the connection is then closed, the requests that are under way on it have an unknown
+// outcome, and the session may go on with the next connection. A connection keeps the process alive only while an answer is awaited.
 import type { Socket } from "node:net";
 import { type Endpoint, nameOf } from "../url-parts.ts";
 import type { ZooKeeperAddress } from "./address.ts";
@@ -26,14 +25,14 @@ import {
 import { connectionError } from "./reasons.ts";
 import { startSocket } from "./socket.ts";
 
-/** As a reason of a signal: nobody wants the answer any more, and the connection is not to blame. */
+/** The reason of a signal that says: nobody wants the answer any more, and the connection is not to blame. */
 export const NOT_WANTED: Error = new Error("not wanted any more");
 
 const CONNECT_WITHIN_MS = 1_500;
 const ACCEPT_WITHIN_MS = 4_000;
-/** Whatever the caller's own patience. */
+/** This limit holds whatever the caller's own patience is. */
 const ANSWER_WITHIN_MS = 30_000;
-/** ZooKeeper closes the connection of whoever sends more, without a word (jute.maxbuffer, less what it adds itself). */
+/** ZooKeeper closes a connection without a word if a request is longer (jute.maxbuffer, less the bytes that it adds itself). */
 const LONGEST_REQUEST = 1_000_000;
 const LAST_XID = 0x7fff_ffff;
 
@@ -72,7 +71,7 @@ export class Connection {
     socket.on("close", () => this.#end(this.#lost(undefined)));
   }
 
-  /** Connects, and asks for the session. Throws a ZooKeeperError that was certainly not applied, but for a session that may have been made and is nobody's. */
+  /** Connects, and asks for the session. Throws a ZooKeeperError that was certainly not applied, except that a session may have been made, which then belongs to nobody. */
   static async open(
     endpoint: Endpoint,
     { tls, user }: Pick<ZooKeeperAddress, "tls" | "user">,
@@ -102,23 +101,23 @@ export class Connection {
     return this.#lastZxid;
   }
 
-  /** Counts messages of the server. */
+  /** The number of messages that the server has sent. */
   get heard(): number {
     return this.#heard;
   }
 
-  /** Sends it now. Rejects with a ZooKeeperError, also for what the server refuses. */
+  /** Sends the request now. Rejects with a ZooKeeperError, also if the server refuses it. */
   ask<A>(request: ZooKeeperRequest, read: (reader: JuteReader) => A, signal: AbortSignal): Promise<ZooKeeperReply<A>> {
     if (request.body.length > LONGEST_REQUEST) return Promise.reject(tooLarge(request));
     return this.#send(request, read, signal, this.#nextXid(), this.#pending);
   }
 
-  /** Answered by this server alone: it proves nothing of the others. */
+  /** This server alone answers a ping, so the answer proves nothing about the others. */
   async ping(signal: AbortSignal): Promise<void> {
     await this.#send(PING, () => undefined, signal, XID.ping, this.#pongs);
   }
 
-  /** Returns how to stop listening. `end`: nothing more will be heard. */
+  /** Returns a function that stops listening. `end`: nothing more will be heard. */
   listen(hear: (event: WatchedEvent) => void, end: () => void): () => void {
     if (this.#closedBy !== undefined) {
       end();
@@ -132,7 +131,7 @@ export class Connection {
     };
   }
 
-  /** What is under way has an unknown outcome. */
+  /** The requests that are under way have an unknown outcome. */
   close(why = "the connection was closed here"): void {
     this.#end(new ZooKeeperError("unreachable", "unknown", `${nameOf(this.endpoint)}: ${why}`));
   }
@@ -214,7 +213,7 @@ export class Connection {
     });
   }
 
-  /** Requests that follow are judged by it; a wrong password closes the connection. */
+  /** The server judges the requests that follow by it; a wrong password closes the connection. */
   #authenticate({ name, password }: { readonly name: string; readonly password: string }): void {
     this.#socket.write(frameOf(XID.auth, authRequest(name, password)));
   }
@@ -249,7 +248,7 @@ export class Connection {
     return undefined;
   }
 
-  /** An answer that cannot be read leaves its request without one, and all that follow. */
+  /** An answer that cannot be read leaves its request, and all that follow, without an answer. */
   #settle(pending: Pending, reader: JuteReader, zxid: bigint, code: number): void {
     try {
       pending.settle(reader, zxid, code);

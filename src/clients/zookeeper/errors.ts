@@ -1,7 +1,7 @@
-// What can go wrong between here and ZooKeeper, and what is then known of the request. `not-applied`: the server said so, or the request never left. `unknown`:
-// anything else. A caller that guesses wrong here can make two leaders, so whatever is not listed is unknown.
+// The errors that can happen between this client and ZooKeeper, and what each says about the request. `not-applied`: the server said so, or the request never left. `unknown`: anything else. A caller
+// that guesses wrong here can make two leaders, so every error that is not listed is unknown.
 
-/** Codes of ZooKeeper that are read here (org.apache.zookeeper.KeeperException.Code). */
+/** The codes of ZooKeeper that are read here (org.apache.zookeeper.KeeperException.Code). */
 export const CODE = {
   ok: 0,
   inconsistency: -2,
@@ -22,11 +22,11 @@ export const CODE = {
 } as const;
 
 export type ZooKeeperProblem =
-  /** No connection: nobody there, or nobody who is fit to answer. */
+  /** There is no connection: nothing listens there, or no server that is fit to answer. */
   | "unreachable"
   /** TLS where there is none, or none where there is, or a certificate that one side does not accept. */
   | "tls"
-  /** A password or a right. */
+  /** A wrong password or a missing right. */
   | "denied"
   | "no-node"
   | "node-exists"
@@ -36,11 +36,11 @@ export type ZooKeeperProblem =
   | "expired"
   /** The session has gone to another connection. */
   | "moved"
-  /** Too old, or without a part of the protocol. */
+  /** The server is too old, or lacks a part of the protocol. */
   | "unsupported"
   | "too-large"
   | "full"
-  /** What came is not ZooKeeper's protocol. */
+  /** The bytes that came are not ZooKeeper's protocol. */
   | "malformed"
   | "other";
 
@@ -56,7 +56,7 @@ export class ZooKeeperError extends Error {
   }
 }
 
-/** What a server says before it has done anything. */
+/** The answers that a server gives before it has done anything. */
 const SAID: ReadonlyMap<number, readonly [ZooKeeperProblem, string]> = new Map([
   [CODE.unimplemented, ["unsupported", "the server does not know this request"]],
   [CODE.badArguments, ["unsupported", "the server does not take these arguments"]],
@@ -80,7 +80,7 @@ export function errorOfCode(code: number, path: string): ZooKeeperError {
   return new ZooKeeperError("other", "unknown", `${path}: ZooKeeper answered with code ${code}`);
 }
 
-/** Whether `error` is one of ZooKeeper's with this problem. */
+/** Tells whether `error` is one of ZooKeeper's with this problem. */
 export function isProblem(error: unknown, ...problems: readonly ZooKeeperProblem[]): boolean {
   return error instanceof ZooKeeperError && problems.includes(error.problem);
 }

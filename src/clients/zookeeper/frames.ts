@@ -1,16 +1,16 @@
-// Cuts what comes over a socket into messages: four bytes of length, then so many bytes. Nothing is copied until a message is whole.
+// Cuts the bytes of a socket into messages: four bytes of length, then that many bytes. Nothing is copied until a message is whole.
 //
-// INVARIANT  no more is kept than the longest message that is accepted, and what came with it in one piece
+// INVARIANT  no more is kept than the longest message that is accepted, and the bytes that came with it in one piece
 import { ZooKeeperError } from "./errors.ts";
 
-/** ZooKeeper's own limit is 1 MB; lists of children may be longer where somebody has raised it. */
+/** ZooKeeper's own limit is 1 MB; lists of children may be longer where the limit was raised. */
 export const LONGEST_FRAME: number = 16 * 1024 * 1024;
 
 export class Frames {
   #parts: Buffer[] = [];
   #length = 0;
 
-  /** The messages that are whole now. Throws for a length that no message has: then the connection is of no use any more. */
+  /** Returns the messages that are whole now. Throws for a length that no message has: then the connection is of no use any more. */
   add(part: Buffer): readonly Buffer[] {
     this.#parts.push(part);
     this.#length += part.length;

@@ -1,7 +1,7 @@
-// Jute, the encoding of ZooKeeper's messages: big-endian numbers, texts and bytes with their length before them, −1 for none, and vectors with their count.
-// Only what a client needs. Reads are strict: whatever runs past the end of its message, or has a negative length, is an error and never a guess.
+// Jute, the encoding of ZooKeeper's messages: big-endian numbers, texts and bytes with their length before them, −1 for none, and vectors with their count. Only the parts that a client needs are here.
+// Reads are strict: a value that runs past the end of its message, or has a negative length, is an error and never a guess.
 //
-// INVARIANT  a reader allocates no more than the message has bytes: every count is compared with what is left before anything is made of it
+// INVARIANT  a reader allocates no more than the message has bytes: every count is compared with the bytes that are left before anything is made of it
 import { ZooKeeperError } from "./errors.ts";
 
 export class JuteWriter {
@@ -72,7 +72,7 @@ export class JuteReader {
     return this.#bytes[this.#take(1)] !== 0;
   }
 
-  /** A view, not a copy. Nothing for a length of −1. */
+  /** Returns a view, not a copy. It is empty for a length of −1. */
   bytes(): Buffer {
     const length = this.int();
     if (length === -1) return Buffer.alloc(0);
@@ -84,7 +84,7 @@ export class JuteReader {
     return this.bytes().toString("utf8");
   }
 
-  /** `leastBytes`: no item is shorter, so that a count that cannot be true is refused at once. */
+  /** `leastBytes`: no item is shorter, so that an impossible count is refused at once. */
   vector<T>(leastBytes: number, read: () => T): T[] {
     const count = this.int();
     if (count === -1) return [];

@@ -1,4 +1,4 @@
-// ZooKeeper's requests and answers, as values. One function writes each request, one reads each answer; nothing here knows of connections.
+// ZooKeeper's requests and answers, as values. One function writes each request, and one reads each answer; nothing here knows of connections.
 import { CODE, ZooKeeperError } from "./errors.ts";
 import { JuteReader, JuteWriter } from "./jute.ts";
 
@@ -19,7 +19,7 @@ export const OPERATION = {
   closeSession: -11,
 } as const;
 
-/** In place of the number of a request: what a server sends unasked, or answers out of the row. */
+/** These stand in place of the number of a request, in messages that a server sends unasked, or answers out of order. */
 export const XID = { event: -1, ping: -2, auth: -4 } as const;
 
 export const PERSISTENT = 0;
@@ -31,11 +31,11 @@ export const CONTAINER = 4;
 export const ANY = -1;
 
 export interface Stat {
-  /** Of the write that made the node, changed its data, and changed its children last. */
+  /** The numbers of three writes: the one that made the node, the last that changed its data, and the last that changed its children. */
   readonly czxid: bigint;
   readonly mzxid: bigint;
   readonly pzxid: bigint;
-  /** Of the data. */
+  /** The version of the data. */
   readonly version: number;
   readonly cversion: number;
   /** The session that the node ends with; 0 for none. */
@@ -49,9 +49,9 @@ export interface Acl {
   readonly id: string;
 }
 
-/** Everybody may everything: what Curator and kazoo use if nobody says otherwise. */
+/** Everybody has every right: this is the default of Curator and kazoo. */
 export const OPEN_ACL: readonly Acl[] = [{ perms: 31, scheme: "world", id: "anyone" }];
-/** Everything for those who have logged in as we have. */
+/** Everything is allowed to clients that have logged in with our credentials. */
 export const CREATOR_ACL: readonly Acl[] = [{ perms: 31, scheme: "auth", id: "" }];
 
 // ---- the first two messages of a connection
@@ -59,7 +59,7 @@ export const CREATOR_ACL: readonly Acl[] = [{ perms: 31, scheme: "auth", id: "" 
 export interface Connect {
   readonly lastZxid: bigint;
   readonly timeoutMs: number;
-  /** 0: a new one. */
+  /** 0: a new session. */
   readonly sessionId: bigint;
   readonly password: Buffer;
 }
@@ -91,7 +91,7 @@ export function readConnected(bytes: Buffer): Connected {
 export interface ZooKeeperRequest {
   readonly operation: number;
   readonly body: Buffer;
-  /** For messages. */
+  /** The path, for messages. */
   readonly path: string;
 }
 
@@ -150,7 +150,7 @@ export function authRequest(user: string, password: string): ZooKeeperRequest {
   return request(OPERATION.auth, "auth", body);
 }
 
-/** All of it, or nothing. */
+/** All parts are carried out, or none. */
 export type Part =
   | { readonly check: string; readonly version: number }
   | { readonly create: string; readonly data: Uint8Array; readonly acl: readonly Acl[]; readonly flags: number }
@@ -183,7 +183,7 @@ function partOf(part: Part): readonly [operation: number, body: (writer: JuteWri
   ];
 }
 
-/** As it goes over the wire, with its length before it. */
+/** The request as it goes over the wire, with its length before it. */
 export function frameOf(xid: number, { operation, body }: ZooKeeperRequest): Buffer {
   const head = Buffer.allocUnsafe(12);
   head.writeInt32BE(body.length + 8, 0);
@@ -196,7 +196,7 @@ export function frameOf(xid: number, { operation, body }: ZooKeeperRequest): Buf
 
 export interface ReplyHead {
   readonly xid: number;
-  /** The last write that the server has seen; of a write, its own. */
+  /** The last write that the server has seen; in the answer to a write, that write. */
   readonly zxid: bigint;
   readonly code: number;
 }
@@ -210,7 +210,7 @@ const STAT_BYTES = 68;
 export function readStat(reader: JuteReader): Stat {
   if (reader.left < STAT_BYTES) throw new ZooKeeperError("malformed", "unknown", "the answer ends within a stat");
   const [czxid, mzxid] = [reader.long(), reader.long()];
-  reader.long(); // times of day, which nobody here reads
+  reader.long(); // times of day, which are not used here
   reader.long();
   const [version, cversion] = [reader.int(), reader.int()];
   reader.int();
@@ -241,7 +241,7 @@ export function readData(reader: JuteReader): NodeData {
 
 export interface Children {
   readonly names: readonly string[];
-  /** Of the parent. */
+  /** The stat of the parent. */
   readonly stat: Stat;
 }
 
@@ -254,11 +254,11 @@ export function readTexts(reader: JuteReader): readonly string[] {
   return reader.vector(4, () => reader.text());
 }
 
-/** Of one part of a multi. */
+/** The answer to one part of a multi. */
 export interface PartAnswer {
   readonly code: number;
   readonly stat?: Stat | undefined;
-  /** Of a node that was made: with its number. */
+  /** The path of a node that was made, with its number. */
   readonly path?: string | undefined;
 }
 
@@ -278,7 +278,7 @@ function readPart(operation: number, reader: JuteReader): PartAnswer {
   switch (operation) {
     case -1:
       return { code: reader.int() };
-    // Within a multi it is answered as the old request of that name, without a stat.
+    // Within a multi a create is answered like the old request of that name, without a stat.
     case CREATE_WITHOUT_STAT:
       return { code: CODE.ok, path: reader.text() };
     case OPERATION.create:

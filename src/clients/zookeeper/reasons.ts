@@ -1,4 +1,4 @@
-// Why a connection to ZooKeeper could not be opened, as an error of this client.
+// The reason why a connection to ZooKeeper could not be opened, as an error of this client.
 import { connectReason, type ConnectWords } from "../connect-reasons.ts";
 import { type Endpoint, nameOf, type TlsSettings } from "../url-parts.ts";
 import { ZooKeeperError } from "./errors.ts";

@@ -1,9 +1,8 @@
-// A session at ZooKeeper, and the connection that it has now. When that is lost, the next request opens another, at the next server, and the session goes on there,
-// if ZooKeeper has not ended it. It goes on by requests alone: nothing here sends anything by itself, unless it is told to (`stayAlive`). So a session whose owner
-// has forgotten it runs out.
+// A session at ZooKeeper, and the connection that it has now. When the connection is lost, the next request opens another, at the next server, and the session goes on there, if ZooKeeper has not ended
+// it. Only requests keep it going: nothing here sends anything by itself, unless it is told to (`stayAlive`). So a session whose owner has forgotten it expires.
 //
-// `road` names the connection: two answers of the same road came over one connection. A session that moves to another thread or process is another object there, which
-// counts its connections from one again: so a road has a mark of the object, too.
+// `road` names the connection: two answers of the same road came over one connection. A session that moves to another thread or process is another object there, which counts its connections from one
+// again: so a road has a mark of the object, too.
 import { type Connection, NOT_WANTED, type ZooKeeperReply } from "./connection.ts";
 import { ZooKeeperError } from "./errors.ts";
 import type { JuteReader } from "./jute.ts";
@@ -48,7 +47,7 @@ export class ZooKeeperSession {
     return new ZooKeeperSession(open, connection, connected);
   }
 
-  /** Takes over a session from wherever it was. Undefined: it is over, or the password is not its own. */
+  /** Takes over a session from wherever it was. Undefined: the session is over, or the password is not its own. */
   static async attach(
     open: Opener,
     asked: Omit<Connect, "lastZxid">,
@@ -60,12 +59,12 @@ export class ZooKeeperSession {
     return undefined;
   }
 
-  /** ZooKeeper has said so, or we have ended it. Final. */
+  /** ZooKeeper has said that the session is over, or we have ended it. This is final. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** The connection to use now: that of the last time if it is still open, or a new one. Throws `expired` if the session is over. */
+  /** Returns the connection to use now: the last one if it is still open, or a new one. Throws `expired` if the session is over. */
   async connection(signal: AbortSignal): Promise<Connection> {
     if (this.#isOver) throw over(this.id);
     if (this.#connection.isOpen) return this.#connection;
@@ -81,7 +80,7 @@ export class ZooKeeperSession {
     return await this.on(await this.connection(signal), (connection) => connection.ask(request, read, signal));
   }
 
-  /** As the session's own connection does it: what it says of the session is heeded. */
+  /** Uses a connection as the session's own: the session heeds what the answers say of it. */
   async on<A>(connection: Connection, use: (connection: Connection) => Promise<A>): Promise<A> {
     try {
       return await use(connection);
@@ -98,7 +97,7 @@ export class ZooKeeperSession {
     return `${this.#mark}/${known}`;
   }
 
-  /** Ends it at ZooKeeper, with every node that is bound to it. */
+  /** Ends the session at ZooKeeper, with every node that is bound to it. */
   async end(signal: AbortSignal): Promise<void> {
     if (this.#isOver) return;
     try {
@@ -110,8 +109,8 @@ export class ZooKeeperSession {
   }
 
   /**
-   * Pings in a third of its timeout, or as often as is asked for, and closes a connection over which nothing came from one ping to the next. Called again, the most frequent
-   * of what was asked for counts.
+   * Pings every third of the session's timeout, or as often as is asked for, and closes a connection over which nothing came from one ping to the next. If it is called again, the shortest interval that
+   * was asked for counts.
    */
   stayAlive(everyMs: number = Infinity): void {
     const beatMs = Math.min(everyMs, this.timeoutMs / 3);
@@ -130,7 +129,7 @@ export class ZooKeeperSession {
     }, beatMs).unref();
   }
 
-  /** Closes the connection. The session runs out by itself. */
+  /** Closes the connection. The session expires by itself. */
   leave(): void {
     this.#isLeft = true;
     clearInterval(this.#beating);
@@ -162,7 +161,7 @@ function over(id: bigint): ZooKeeperError {
   return new ZooKeeperError("expired", "not-applied", `session ${id.toString(16)} is over`);
 }
 
-/** The opening serves all callers that wait; a caller that cannot wait any longer leaves, and nothing was sent for it. */
+/** One opening serves all callers that wait. A caller that cannot wait any longer leaves, and nothing was sent for it. */
 function until(opening: Promise<Connection>, signal: AbortSignal): Promise<Connection> {
   return new Promise((resolve, reject) => {
     const leave = (): void => {

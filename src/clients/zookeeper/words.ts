@@ -1,5 +1,5 @@
-// ZooKeeper's words of four letters: each on a connection of its own, answered with text, and closed. `srvr` is allowed unless somebody has forbidden it, `conf` only
-// if somebody has allowed it. Nothing depends on an answer: what is not answered is not known.
+// ZooKeeper's four-letter words: each is sent on a connection of its own, answered with text, and the connection is closed. `srvr` is allowed unless an operator has forbidden it, `conf` only if an
+// operator has allowed it. Nothing depends on an answer: without an answer the value is simply not known.
 import type { Endpoint, TlsSettings } from "../url-parts.ts";
 import { startSocket } from "./socket.ts";
 
@@ -35,12 +35,12 @@ export function askWord(
   });
 }
 
-/** From the answer to `srvr`: 3.8.0. */
+/** Reads the version, such as 3.8.0, from the answer to `srvr`. */
 export function versionIn(srvr: string | undefined): string | undefined {
   return /^Zookeeper version: (\d+\.\d+\.\d+)/im.exec(srvr ?? "")?.[1];
 }
 
-/** From the answer to `conf`. */
+/** Reads the tick time from the answer to `conf`. */
 export function tickMsIn(conf: string | undefined): number | undefined {
   const found = /^tickTime=(\d+)$/m.exec(conf ?? "")?.[1];
   return found === undefined ? undefined : Number(found);

@@ -1,11 +1,10 @@
 // Bully (Garcia-Molina 1982): the greatest id that is alive leads, and takes over from a lesser one when it comes back.
 //
-// ASSUMES  Links lose nothing and deliver within `delayMs`; a node answers within `processMs`; members and their ids are known to all; a crashed
-// node returns with the number it had on disk. Then a missing answer means death, which is all the algorithm knows.
-// PROMISES  While that holds: every node that is up follows the greatest id that is up, soon after the last crash or restart; two lead at once for no longer than
-// one message takes.
-// DOES NOT PROMISE  Anything under partition: each side elects its own leader, and both act. There is no quorum to forbid it and no term to tell the two
-// apart. Whatever a Bully leader writes must be fenced at the resource. A wrong suspicion alone is harmless: the live leader answers and wins again.
+// ASSUMES  Links lose nothing and deliver within `delayMs`; a node answers within `processMs`; members and their ids are known to all; a crashed node returns with the number it had on disk. Then a
+// missing answer means that the node is dead. The algorithm knows nothing else.
+// PROMISES  While that holds: every node that is up follows the greatest id that is up, soon after the last crash or restart; two nodes lead at once for no longer than one message takes.
+// DOES NOT PROMISE  Anything under partition: each side elects its own leader, and both act. There is no quorum to forbid it and no term to tell the two apart. Everything that a Bully leader writes must
+// be fenced at the resource. A wrong suspicion alone is harmless: the live leader answers and wins again.
 //
 //   phase       input                    next
 //   idle        leader suspected         preparing: the next election number goes to disk
@@ -19,11 +18,10 @@
 //   any         COORDINATOR, greater id  idle, following it
 //   any         COORDINATOR, lesser id   begin an own election: this node is the better one
 //
-// ELECTION NUMBERS  Every election has a number greater than any its node has met, and on disk before it is sent. An OK answers one number: a late one
-// of an earlier election stops nothing. A COORDINATOR of a lesser id than the known leader counts only with a greater number: then its sender knew that
-// leader and outlived it; with a lesser number it is an old announcement that was slow.
-// A node that returns may not know how far the numbers have come. It leads at once (its id is the greatest), and the leader it deposes answers with an
-// election, which tells it.
+// ELECTION NUMBERS  Every election has a number greater than any that its node has met, and the number is on disk before it is sent. An OK answers one number: a late OK of an earlier election stops
+// nothing. A COORDINATOR of a lesser id than the known leader counts only with a greater number: then its sender knew that leader and outlived it; with a lesser number it is an old announcement that was
+// slow.
+// A node that returns may not know how far the numbers have come. It leads at once (its id is the greatest), and the leader that it deposes answers with an election, which tells it the number.
 import { DETECTOR_PARAMETERS, detectorOf, heard, suspects, suspectsAt, watch } from "../detector/detector.ts";
 import { NOBODY, type NodeId, numberOf, type ProtocolNode, type NodeSettings } from "../node.ts";
 import {
@@ -67,8 +65,8 @@ function beginElection(state: BullyState, effects: BullyEffects): void {
 }
 
 /**
- * A question that is older than the leader's announcement asks for what has been answered: a follower only says that it lives, and the leader tells the
- * asker alone. If that leader has died meanwhile, the asker finds no coordinator and asks again, with a number that it has from the OK.
+ * The leader's announcement has answered every ELECTION that is older than it: a follower only says that it lives, and the leader announces itself to the asker alone. If that leader has died
+ * meanwhile, the asker finds no coordinator and asks again, with a number that it has from the OK.
  */
 function answer(state: BullyState, from: NodeId, number: number, effects: BullyEffects): void {
   const isOld = state.leader !== NOBODY && number <= state.leaderNumber;
@@ -78,7 +76,7 @@ function answer(state: BullyState, from: NodeId, number: number, effects: BullyE
   else if (state.phase === "leading") effects.send(from, { type: "COORDINATOR", number: state.leaderNumber });
 }
 
-/** Of several nudges one is enough. */
+/** Begins an election, unless one runs already. */
 function joinElection(state: BullyState, effects: BullyEffects): void {
   if (state.phase === "idle" || state.phase === "leading") beginElection(state, effects);
 }
@@ -123,7 +121,7 @@ function follow(state: BullyState, leader: NodeId, number: number, now: number, 
   effects.announce("follower", leader, state.number);
 }
 
-// ---- who leads -------------------------------------------------------------------------------------------------------------------------
+// ---- the leader ------------------------------------------------------------------------------------------------------------------------
 
 function hearCoordinator(state: BullyState, from: NodeId, number: number, now: number, effects: BullyEffects): void {
   const isBehind = number <= state.leaderNumber && state.phase === "leading";
@@ -195,7 +193,7 @@ export const bully: ProtocolNode<BullyState, BullyMessage, BullyImage, BullyComm
     };
   },
 
-  /** Recovery: a node that comes back holds an election; the greatest of all has nobody to ask and announces itself. */
+  /** A node that comes back holds an election; the node with the greatest id has nobody to ask and announces itself. */
   start(state, image, now, effects) {
     state.number = image?.number ?? 0;
     if (state.leader === NOBODY) beginElection(state, effects);

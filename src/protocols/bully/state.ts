@@ -1,16 +1,16 @@
-// What a Bully node knows, and what Bully nodes say to each other.
+// The state of a Bully node, and the messages that Bully nodes send to each other.
 import type { DetectorSettings, Watch } from "../detector/detector.ts";
 import type { Effects, NodeId } from "../node.ts";
 
-/** What nodes of the bully algorithm send to each other. */
+/** The messages that nodes of the bully algorithm send to each other. */
 export type BullyMessage =
-  /** Who is alive above me? */
+  /** Asks which nodes with a greater id are alive. */
   | { readonly type: "ELECTION"; readonly number: number }
-  /** I am; leave it to me. Carries the number of the election it answers, and the greatest that its sender has met. */
+  /** The answer: the sender is alive and takes over the election. It carries the number of the election it answers, and the greatest that its sender has met. */
   | { readonly type: "OK"; readonly number: number; readonly seen: number }
-  /** I lead. */
+  /** The sender leads. */
   | { readonly type: "COORDINATOR"; readonly number: number }
-  /** I still do. Only where a detector listens. */
+  /** The sender still leads. Sent only where a detector listens. */
   | { readonly type: "HEARTBEAT"; readonly number: number };
 
 /** Begin an election; the member `node` is dead. */
@@ -25,7 +25,7 @@ export type BullyCommand = { readonly type: "campaign" } | { readonly type: "sus
  */
 export type BullyPhase = "idle" | "preparing" | "asking" | "yielding" | "leading";
 
-/** What a node of the bully algorithm knows. */
+/** The state of a node of the bully algorithm. */
 export interface BullyState {
   readonly id: NodeId;
   readonly lower: readonly NodeId[];
@@ -41,11 +41,11 @@ export interface BullyState {
   number: number;
   /** The number of the own election, while preparing, asking or yielding. */
   election: number;
-  /** Over the leader. */
+  /** The watch over the leader. */
   watch: Watch | undefined;
 }
 
-/** What outlives a crash: the greatest number this node has used, so that it never uses one twice. */
+/** The data that survives a crash: the greatest number this node has used, so that it never uses one twice. */
 export interface BullyImage {
   readonly number: number;
 }

@@ -1,9 +1,8 @@
-// Failure detectors: from the heartbeats that arrive, when to believe that a peer has crashed. Pure; one state for each peer that is watched.
+// Failure detectors decide from the heartbeats that arrive when to believe that a peer has crashed. They are pure; there is one state for each peer that is watched.
 //
-// Chandra and Toueg (1996) judge a detector by two properties. *Completeness*: a crashed peer is suspected in the end, and for ever. *Accuracy*: a live
-// one is not. Completeness is easy: silence grows. Accuracy needs a bound on delay. Where it is known, `heartbeat` with a timeout beyond it is
-// perfect. Where there is one but nobody knows it, a timeout that grows with every mistake is right in the end (◇P). Where there is none, nothing
-// is: with `phi` at least the chance of a mistake can be chosen.
+// Chandra and Toueg (1996) judge a detector by two properties. *Completeness*: a crashed peer is suspected in the end, and for ever. *Accuracy*: a live peer is not suspected. Completeness is easy,
+// because silence grows. Accuracy needs a bound on delay. Where the bound is known, `heartbeat` with a longer timeout is perfect. Where there is a bound that nobody knows, a timeout that grows with
+// every mistake is right in the end (◇P). Where there is none, no detector is accurate: with `phi` at least the chance of a mistake can be chosen.
 //
 //   told        hears nothing and suspects nobody by itself: an operator, or a test, says who is dead
 //   heartbeat   suspects after `timeoutMs` of silence; each mistake makes its timeout half as long again
@@ -12,37 +11,37 @@ import { assert } from "../../base/assert.ts";
 import { numberOf, type Parameter, type NodeSettings } from "../node.ts";
 import { quantileOfTail } from "./normal.ts";
 
-/** Who notices that a peer is dead: somebody says so, a timeout since its last heartbeat, or a chance computed from its heartbeats. */
+/** The way to notice that a peer is dead: somebody says so, a timeout since its last heartbeat, or a chance computed from its heartbeats. */
 export type DetectorKind = "told" | "heartbeat" | "phi";
 
-/** How a peer is watched. */
+/** The settings by which a peer is watched. */
 export interface DetectorSettings {
   readonly kind: DetectorKind;
-  /** How often a watched peer says that it lives. */
+  /** The interval at which a watched peer sends heartbeats. */
   readonly everyMs: number;
-  /** For `heartbeat`. */
+  /** `heartbeat` suspects a peer after this silence. */
   readonly timeoutMs: number;
   /** For `phi`: 1 is one mistake in ten, 3 one in a thousand. */
   readonly threshold: number;
 }
 
-/** What one watch over one peer knows. */
+/** The state of one watch over one peer. */
 export interface Watch {
   readonly settings: DetectorSettings;
-  /** When it was last heard, or the watch began. */
+  /** The time when the peer was last heard, or when the watch began. */
   heardAt: number;
-  /** `heartbeat`: grows with mistakes. */
+  /** `heartbeat`: the timeout, which grows with mistakes. */
   timeoutMs: number;
   /** `phi`: the intervals seen, oldest overwritten first. */
   readonly intervals: number[];
   next: number;
 }
 
-/** Enough to forget what the network was like a while ago. */
+/** This is few enough to forget how the network was a while ago. */
 const INTERVALS_MAX = 100;
-/** Before that many, the mean says little: two made-up intervals stand for what is known, as in Akka's and Cassandra's detectors. */
+/** While few intervals are seen, their mean says little: two made-up intervals stand in at first, as in Akka's and Cassandra's detectors. */
 const SPREAD_AT_FIRST = 0.25;
-/** A network with no jitter at all is one that has not been watched long enough. */
+/** A network that shows no jitter at all has not been watched long enough. */
 const DEVIATION_MIN = 0.1;
 const AFTER_MISTAKE = 1.5;
 
@@ -65,7 +64,7 @@ export function detectorOf(settings: NodeSettings): DetectorSettings {
   };
 }
 
-/** Begins to watch a peer, which counts as having heard it. */
+/** Begins to watch a peer. The beginning counts as having heard it. */
 export function watch(settings: DetectorSettings, now: number): Watch {
   const { everyMs, timeoutMs } = settings;
   const spread = everyMs * SPREAD_AT_FIRST;
@@ -80,7 +79,7 @@ export function heard(watch: Watch, now: number): void {
   watch.heardAt = now;
 }
 
-/** On the watcher's clock: when it will be suspected if nothing is heard until then. Infinity: never by itself. */
+/** Returns the time, on the watcher's clock, at which the peer will be suspected if nothing is heard until then. Infinity: never by itself. */
 export function suspectsAt(watch: Watch): number {
   const { kind, threshold } = watch.settings;
   if (kind === "told") return Infinity;
@@ -89,7 +88,7 @@ export function suspectsAt(watch: Watch): number {
   return watch.heardAt + Math.max(mean + deviation * quantileOfTail(10 ** -threshold), mean);
 }
 
-/** Whether the peer is taken for dead at `now`. */
+/** Tells whether the peer is taken for dead at `now`. */
 export function suspects(watch: Watch, now: number): boolean {
   return now >= suspectsAt(watch);
 }

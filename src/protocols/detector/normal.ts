@@ -12,7 +12,7 @@ export function tail(z: number): number {
   return (polynomial * Math.exp(-x * x)) / 2;
 }
 
-/** The inverse: so many deviations above the mean that more has the chance `chance`. */
+/** The inverse: returns the number of deviations above the mean that is exceeded with the chance `chance`. */
 export function quantileOfTail(chance: number): number {
   let [low, high] = [-8, 38];
   for (let round = 0; round < 60; round++) {

@@ -1,13 +1,13 @@
-// The arithmetic of master leases, and nothing else. ρ bounds how far a clock's rate is from real time, g how far a reading may lag behind the instant.
+// The arithmetic of master leases. ρ bounds how far a clock's rate is from real time, g how far a reading may lag behind the instant.
 //
-// BELIEF  A master believes for   D = T·(1−ρ)/(1+ρ) − g   of its clock after the SEND of what a majority has proven to have.
+// BELIEF  A master believes for   D = T·(1−ρ)/(1+ρ) − g   of its clock after it SENT the request that a majority has proven to have received.
 // PROMISE  A replica is bound for   T + g   of its clock after the RECEIPT.
-//   Argument: sent at true time s, received at c ≥ s. The replica's clock runs at most at 1+ρ, and its reading at c lagged by at most g, so it is bound until
-//   c + T/(1+ρ) at least. The master's clock runs at least at 1−ρ, so D + g of it are over by s + T/(1+ρ): it has stopped by then.
-// WAIT  A replica that was bound for r more of its clock when it promised somebody new makes the new one wait   r + g   of its own, from receipt.
-//   Argument: T − r had passed on the replica's clock since c, and r passes on the new one's; both run at most at 1+ρ, so together at least T/(1+ρ) after c.
+//   Argument: the request is sent at true time s and received at c ≥ s. The replica's clock runs at most at 1+ρ, and its reading at c lagged by at most g, so it is bound until c + T/(1+ρ) at least. The
+//   master's clock runs at least at 1−ρ, so D + g of it are over by s + T/(1+ρ): the master has stopped by then.
+// WAIT  A replica that was bound for r more of its clock when it promised to a new candidate makes the candidate wait   r + g   of the candidate's own clock, from receipt.
+//   Argument: T − r had passed on the replica's clock since c, and r passes on the candidate's; both run at most at 1+ρ, so together at least T/(1+ρ) after c.
 //   No drift is added for r: nobody relies on the replica's clock being slow.
-// The same inequalities as for leases of a store: there the store is the judge, here each replica is one.
+// These are the same inequalities as for leases of a store: there the store is the judge, here each replica is one.
 
 export interface ReplicaMargins {
   readonly leaseMs: number;
@@ -27,7 +27,7 @@ export function waitOf(remainingMs: number, { grainMs }: ReplicaMargins): number
   return remainingMs > 0 ? remainingMs + grainMs : 0;
 }
 
-/** The greatest value that at least `count` values reach; −Infinity if fewer are finite. For a handful of values, without a copy. */
+/** Returns the greatest value that at least `count` values reach; −Infinity if fewer are finite. It is meant for a handful of values, and makes no copy. */
 export function reachedBy(values: Float64Array, count: number): number {
   let best = -Infinity;
   for (const value of values) {
@@ -38,7 +38,7 @@ export function reachedBy(values: Float64Array, count: number): number {
   return best;
 }
 
-/** The least value that at least `count` values have passed; Infinity if fewer are finite. */
+/** Returns the least value that at least `count` values have passed; Infinity if fewer are finite. */
 export function passedBy(values: Float64Array, count: number): number {
   let best = Infinity;
   for (const value of values) {

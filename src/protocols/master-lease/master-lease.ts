@@ -1,13 +1,12 @@
-// A master lease as in Chubby (Burrows 2006, section 2.1; Gray and Cheriton 1989): the replica to which a majority has promised not to elect another for a while is master for a
-// little less than that while, and has it renewed before it ends.
+// A master lease as in Chubby (Burrows 2006, section 2.1; Gray and Cheriton 1989): a majority promises to one replica not to elect another for a while. That replica is master for a little less than that
+// while, and has the lease renewed before it ends.
 //
-// ASSUMES  Every clock's rate is within `driftBound` of real time, and a reading lags by at most `grain`; a clock runs on while its replica is paused. Replicas
-// crash and come back with their disk; messages are lost, doubled, late, out of order.
-// PROMISES  At no instant of true time do two replicas lead, paused ones included. An epoch has at most one master, and epochs grow. When a majority can talk,
-// one of it leads within a few leases, and stays.
-// DOES NOT PROMISE  That a write which left in time arrives in time: it must carry the epoch, or a token. Anything at all with clocks beyond `driftBound`.
-// A mastership without interruption: a replica that was cut off and stood in vain comes back in a later epoch, and the master, told so, asks anew, which
-// takes a message and its answer.
+// ASSUMES  Every clock's rate is within `driftBound` of real time, and a reading lags by at most `grain`; a clock runs on while its replica is paused. Replicas crash and come back with their disk;
+// messages are lost, doubled, late, out of order.
+// PROMISES  At no instant of true time do two replicas lead, paused ones included. An epoch has at most one master, and epochs grow. When the members of a majority can talk to each other, one of them
+// leads within a few leases, and stays.
+// DOES NOT PROMISE  That a write which left in time arrives in time: it must carry the epoch, or a token. Anything at all with clocks beyond `driftBound`. A mastership without interruption: a replica
+// that was cut off and stood in vain comes back in a later epoch, and the master, told so, asks anew, which takes a message and its answer.
 //
 //   replica   input                                        answer
 //   any       ASK, bound to another                        DENY; forced: GRANT, with how long the other may still rely on it
@@ -23,19 +22,19 @@
 //   asking    GRANT of a majority                          waiting, until of a majority no earlier promise can be relied on; RENEW again and again
 //   asking    DENY of too many, or too long                none: RELEASE
 //   waiting   the wait is over                             leading
-//   either    RENEWED of a majority                        the deadline moves: it counts from the send of what was proven
+//   either    RENEWED of a majority                        the deadline moves: it counts from the send of the proven request
 //   either    deadline                                     none: RELEASE
 //   either    STALE                                        preparing, in a later epoch
 //   any       a later epoch promised to another            none
 //
-// WHY NO TWO LEAD  Let M lead at t, and N too, of a later epoch. M has proofs of a majority that were sent less than D before t; N has grants of a majority that have
-// waited until t. Some replica x is in both. It gave M's proof before N's grant, since afterwards M's epoch was too small for it. So it was bound to M when it
-// granted to N, and N waited for what was left; or it was no longer bound. Either way M's belief, which is shorter (deadlines.ts), was over. If x had died in between,
-// its new life made N wait a full lease, which is not less than what was left.
-// WHY THE PROMISE IS NOT ON DISK  Only epoch and holder are. A deadline on disk would be a reading of a clock that the next life does not have, and every
-// renewal would cost a write. A full lease of waiting after a restart is what it costs instead.
-// WHY EVERY ATTEMPT HAS ITS OWN EPOCH  A grant is dated at the send of its question. Were a question asked twice under one epoch, the answer to the first could be
-// taken for one to the second, and the master would believe longer than it was promised.
+// WHY NO TWO LEAD  Let M lead at t, and N too, of a later epoch. M has proofs of a majority for requests that were sent less than D before t; N has grants of a majority that have waited until t. Some
+// replica x is in both majorities. It gave M's proof before N's grant, since afterwards M's epoch was too small for it. So when x granted to N, either it was bound to M, and N waited for the rest of
+// that promise; or it was no longer bound. Either way M's belief, which is shorter (deadlines.ts), was over. If x had died in between, its new life made N wait a full lease, which is not less than the
+// rest of the promise.
+// WHY THE PROMISE IS NOT ON DISK  Only epoch and holder are. A deadline on disk would be a reading of a clock that the next life does not have, and every renewal would cost a write. The price is a full
+// lease of waiting after a restart.
+// WHY EVERY ATTEMPT HAS ITS OWN EPOCH  A grant is dated at the send of its question. If a question were asked twice under one epoch, the answer to the first could be taken for an answer to the second,
+// and the master would believe longer than it was promised.
 import { NOBODY, type NodeId, numberOf, type ProtocolNode, type NodeSettings } from "../node.ts";
 import { beliefMs, type ReplicaMargins } from "./deadlines.ts";
 import { armStand, beginPledged, hearAsk, hearRelease, hearRenew, isBound, pledgeStored, remember } from "./pledge.ts";
@@ -75,7 +74,7 @@ function marginsOf(settings: NodeSettings): ReplicaMargins {
   };
 }
 
-// ---- what is heard ---------------------------------------------------------------------------------------------------------------------
+// ---- messages --------------------------------------------------------------------------------------------------------------------------
 
 type ToReplica = Extract<MasterLeaseMessage, { type: "ASK" | "RENEW" | "RELEASE" }>;
 type ToMaster = Exclude<MasterLeaseMessage, ToReplica>;
@@ -98,7 +97,7 @@ function receiveAsReplica(
   effects.announce("follower", message.leads ? from : NOBODY, message.epoch);
 }
 
-/** A replica that has promised to another neither stands nor leads. */
+/** A replica that has promised to another replica neither stands nor leads. */
 function yieldTo(state: MasterLeaseState, now: number, effects: MasterLeaseEffects): void {
   if (state.tenure !== undefined && state.pledge.holder !== state.id) stop(state, now, effects);
 }

@@ -1,16 +1,16 @@
-// The replica that promises. One promise at a time, to one holder, in an epoch that never falls; nothing of it is said before it is on disk.
+// The replica as one that promises. It has one promise at a time, to one holder, in an epoch that never falls; it tells nobody of a promise before the promise is on disk.
 import { nextBetween } from "../../base/rng.ts";
 import { NOBODY, type NodeId } from "../node.ts";
 import { promiseMs } from "./deadlines.ts";
 import { type MasterLeaseEffects, type MasterLeaseState, type PendingPromise, STAND } from "./state.ts";
 
-/** Whether it would break its promise by electing `candidate`. A promise to itself binds it only while it stands or leads. */
+/** Tells whether the replica would break its promise by electing `candidate`. A promise to itself binds it only while it stands or leads. */
 export function isBound({ id, pledge, tenure }: MasterLeaseState, candidate: NodeId, now: number): boolean {
   if (pledge.holder === NOBODY || pledge.holder === candidate || now >= pledge.until) return false;
   return pledge.holder !== id || tenure !== undefined;
 }
 
-/** A new promise. The replica that had the old one may still rely on it; so may the one before, if the holder is the same. */
+/** Makes a new promise. The replica that had the old one may still rely on it; so may the one before, if the holder is the same. */
 export function promise(
   state: MasterLeaseState,
   holder: NodeId,
@@ -32,12 +32,12 @@ export function extend({ pledge, margins }: MasterLeaseState, now: number): void
   pledge.until = now + promiseMs(margins);
 }
 
-/** For how long somebody other than the holder may rely on this replica, by its clock. */
+/** Returns how long a replica other than the holder may still rely on this one, by its clock. */
 export function othersMs({ pledge }: MasterLeaseState, now: number): number {
   return Math.max(0, pledge.othersUntil - now);
 }
 
-/** In a world that begins settled, where `holder` has just been promised to. */
+/** For a world that begins settled, where the promise to `holder` has just been made. */
 export function beginPledged(state: MasterLeaseState, now: number, effects: MasterLeaseEffects): void {
   const { holder } = state.pledge;
   promise(state, holder, state.pledge.epoch, now, effects);
@@ -54,7 +54,7 @@ export function remember(state: MasterLeaseState, epoch: number, holder: NodeId,
   state.pledge.othersUntil = state.pledge.until;
 }
 
-/** True: it has promised anew. */
+/** True: the replica has made a new promise. */
 export function hearAsk(
   state: MasterLeaseState,
   from: NodeId,
@@ -64,7 +64,7 @@ export function hearAsk(
 ): boolean {
   const { pledge } = state;
   state.seen = Math.max(state.seen, epoch);
-  // Doubled on its way: it has been answered, or will be.
+  // The message was doubled on its way: the first copy has been answered, or will be.
   if (epoch === pledge.epoch && from === pledge.holder) return false;
   if (epoch <= pledge.epoch || (!isForced && isBound(state, from, now))) {
     effects.send(from, { type: "DENY", epoch, seen: pledge.epoch });
@@ -81,8 +81,8 @@ function isPending({ pending }: MasterLeaseState, epoch: number): boolean {
 }
 
 /**
- * A majority has promised to the replica that renews, so nobody else leads in its epoch, or will in a lesser one: this replica joins, if it has not promised in a later one.
- * False: it has, and says so.
+ * A majority has promised to the replica that renews, so nobody else leads in its epoch, or will in a lesser one: this replica joins, unless it has promised in a later one. False: it has promised in a
+ * later epoch, and answers so.
  */
 export function hearRenew(
   state: MasterLeaseState,
@@ -109,7 +109,7 @@ export function hearRenew(
   return true;
 }
 
-/** The promise is on disk now. The replica that it was made to is told, unless it has been made to another since, or given back. */
+/** The promise is on disk now. Its holder is told, unless the replica has since promised to another, or the promise was given back. */
 export function pledgeStored(
   state: MasterLeaseState,
   stored: Exclude<PendingPromise, { type: "ask" }>,
@@ -133,13 +133,13 @@ export function hearRelease(
   armStand(state, now, effects);
 }
 
-/** Nobody relies on the promise any more; on earlier ones perhaps. */
+/** Nobody relies on the promise any more, but a replica may still rely on an earlier one. */
 export function giveBack({ pledge }: MasterLeaseState, now: number): void {
   pledge.holder = NOBODY;
   pledge.until = now;
 }
 
-/** It stands when it is free, at an instant of its own. */
+/** The replica stands when it is free, at a random time of its own. */
 export function armStand(state: MasterLeaseState, now: number, effects: MasterLeaseEffects): void {
   const freeMs = isBound(state, state.id, now) ? state.pledge.until - now : 0;
   effects.setTimer(STAND, freeMs + nextBetween(state.rng, 0, state.spreadMs));

@@ -1,46 +1,46 @@
-// What a replica knows, as one that promises and as one that is promised to, and what replicas say to each other.
+// The state of a replica, both as one that promises and as one that others promise to, and the messages that replicas send to each other.
 import type { Rng } from "../../base/rng.ts";
 import type { Effects, NodeId } from "../node.ts";
 import type { ReplicaMargins } from "./deadlines.ts";
 
-/** What nodes with a master lease send to each other. */
+/** The messages that nodes with a master lease send to each other. */
 export type MasterLeaseMessage =
-  /** Promise me, in this epoch, not to elect another. `isForced`: even if you are bound to somebody; I shall wait it out. */
+  /** Asks the receiver to promise, in this epoch, not to elect another. `isForced`: even if it is bound to another; the sender will wait until that promise is over. */
   | { readonly type: "ASK"; readonly epoch: number; readonly isForced: boolean }
-  /** Promised. For `waitMs` of my clock somebody else may still rely on an earlier promise of mine. */
+  /** The replica promises. For `waitMs` of its clock another replica may still rely on an earlier promise of it. */
   | { readonly type: "GRANT"; readonly epoch: number; readonly waitMs: number }
-  /** Not promised: bound to another, or in epoch `seen`. */
+  /** The replica does not promise: it is bound to another, or in epoch `seen`. */
   | { readonly type: "DENY"; readonly epoch: number; readonly seen: number }
   /** Sent only by a replica that a majority has promised to. `leads`: it has also waited long enough. */
   | { readonly type: "RENEW"; readonly epoch: number; readonly sequence: number; readonly leads: boolean }
   | { readonly type: "RENEWED"; readonly epoch: number; readonly sequence: number }
-  /** Not renewed: I am in epoch `seen`. */
+  /** The replica does not renew: it is in epoch `seen`. */
   | { readonly type: "STALE"; readonly seen: number }
-  /** I shall never use what you promised in this epoch. */
+  /** The sender will never use the promise that the receiver made in this epoch. */
   | { readonly type: "RELEASE"; readonly epoch: number };
 
-/** Ask for the lease, if it is not bound to another; ask for it although it is, and wait that one out. */
+/** `campaign`: ask for the lease, if it is not bound to another. `takeover`: ask for it although it is, and wait until that one's lease is over. */
 export type MasterLeaseCommand = { readonly type: "campaign" } | { readonly type: "takeover" };
 
-/** What a replica has promised. */
+/** The promise that a replica has made. */
 export interface Pledge {
-  /** Never falls, and is on disk before anybody hears of it. */
+  /** The epoch never falls, and is on disk before anybody hears of it. */
   epoch: number;
-  /** NOBODY: released, or never given. */
+  /** NOBODY: the promise was released, or never given. */
   holder: NodeId;
   /** Until then, on this replica's clock, it elects nobody but `holder`. */
   until: number;
-  /** Until then somebody other than `holder` may rely on an earlier promise. */
+  /** Until then a replica other than `holder` may rely on an earlier promise. */
   othersUntil: number;
 }
 
-/** What outlives a crash. Renewals are not written: a new life takes it that the last one was given just before the crash. */
+/** The data that survives a crash. Renewals are not written: a new life assumes that the last one was given just before the crash. */
 export interface MasterLeaseImage {
   readonly epoch: number;
   readonly holder: NodeId;
 }
 
-/** What waits for the promise to be on disk. */
+/** Messages that wait until the promise is on disk. */
 export type PendingPromise =
   | { readonly type: "ask"; readonly ticket: number; readonly epoch: number }
   | {
@@ -66,28 +66,28 @@ export type PendingPromise =
  */
 export type TenurePhase = "preparing" | "asking" | "waiting" | "leading";
 
-/** One attempt, and the mastery that may come of it. Every attempt has an epoch of its own. */
+/** One attempt, and the mastership that may come of it. Every attempt has an epoch of its own. */
 export interface Tenure {
   phase: TenurePhase;
   readonly epoch: number;
   readonly isForced: boolean;
-  /** When ASK was sent. */
+  /** The time when ASK was sent. */
   askedAt: number;
-  /** Replica → the send of the latest request that it has proven to have; −Infinity: none. */
+  /** Replica → the time of sending of the latest request that it has proven to have; −Infinity: none. */
   readonly keptAt: Float64Array;
-  /** Replica → when nobody else relies on it any more; Infinity: it has not granted. */
+  /** Replica → the time from which nobody else relies on it any more; Infinity: it has not granted. */
   readonly readyAt: Float64Array;
   readonly denied: Set<NodeId>;
-  /** Not before it may this replica lead. */
+  /** This replica may not lead before this time. */
   startsAt: number;
-  /** Not from it on. */
+  /** This replica may not lead from this time on. */
   deadline: number;
   sequence: number;
-  /** Sequence, modulo the length → when that RENEW was sent. */
+  /** Sequence, modulo the length → the time when that RENEW was sent. */
   readonly sentAt: Float64Array;
 }
 
-/** What a node with a master lease knows. */
+/** The state of a node with a master lease. */
 export interface MasterLeaseState {
   readonly id: NodeId;
   readonly peers: readonly NodeId[];

@@ -13,7 +13,7 @@ import {
   type Tenure,
 } from "./state.ts";
 
-/** How many renewals may be under way at once. */
+/** This many renewals may be under way at once. */
 const SENDS_KEPT = 16;
 const LEAST_MS = 0.001;
 
@@ -35,8 +35,8 @@ function newTenure({ id, peers }: MasterLeaseState, epoch: number, isForced: boo
 }
 
 /**
- * Its own promise comes first, and is on disk before anybody is asked: a new life never asks in an epoch that the old one has asked in, so a
- * late answer to the old one is none to the new.
+ * The replica first promises to itself, and that promise is on disk before it asks anybody: a new life never asks in an epoch in which the old one has asked, so a late answer to the old life is none to
+ * the new.
  */
 export function stand(state: MasterLeaseState, isForced: boolean, now: number, effects: MasterLeaseEffects): void {
   for (const timer of [STAND, BEGIN, RENEW, LAPSE]) effects.cancelTimer(timer);
@@ -57,7 +57,7 @@ export function ask(state: MasterLeaseState, tenure: Tenure, now: number, effect
   hearGrant(state, tenure, state.id, othersMs(state, now), now, effects);
 }
 
-/** A grant is dated at the send of the question, whenever it arrives; what must be waited for, at its arrival. */
+/** A grant is dated at the send of the question, whenever it arrives; the time to wait is counted from its arrival. */
 export function hearGrant(
   state: MasterLeaseState,
   tenure: Tenure,
@@ -75,12 +75,12 @@ export function hearGrant(
   else effects.setTimer(BEGIN, tenure.startsAt - now);
 }
 
-/** What was proven late does not revive what is over. */
+/** A late proof does not revive a tenure that is over. */
 export function isOver({ phase, deadline }: Tenure, now: number): boolean {
   return (phase === "waiting" || phase === "leading") && now >= deadline;
 }
 
-/** The lease lasts as long as that of the majority's oldest proof. */
+/** The lease lasts as long as the oldest proof of the majority allows. */
 function keep(
   state: MasterLeaseState,
   tenure: Tenure,
@@ -110,7 +110,7 @@ function lead(state: MasterLeaseState, tenure: Tenure, now: number, effects: Mas
   renew(state, tenure, now, effects);
 }
 
-/** In a world that begins settled: everybody has just promised. */
+/** For a world that begins settled: every replica has just promised. */
 export function beginLeading(state: MasterLeaseState, now: number, effects: MasterLeaseEffects): void {
   const tenure = newTenure(state, state.pledge.epoch, false);
   state.tenure = tenure;
@@ -119,7 +119,7 @@ export function beginLeading(state: MasterLeaseState, now: number, effects: Mast
   lead(state, tenure, now, effects);
 }
 
-/** The wait is over, if the timer was not early by a rounding. */
+/** The wait is over, unless the timer was early by a rounding error. */
 export function begin(state: MasterLeaseState, tenure: Tenure, now: number, effects: MasterLeaseEffects): void {
   if (now >= tenure.startsAt) lead(state, tenure, now, effects);
   else effects.setTimer(BEGIN, Math.max(tenure.startsAt - now, LEAST_MS));
@@ -159,7 +159,7 @@ export function hearDenied(
   if (state.peers.length + 1 - tenure.denied.size < state.majority) resign(state, tenure, now, effects);
 }
 
-/** It will not use this epoch again, so those that promised in it are free. */
+/** This replica will not use this epoch again, so those that promised in it are free. */
 export function resign(state: MasterLeaseState, tenure: Tenure, now: number, effects: MasterLeaseEffects): void {
   const message = { type: "RELEASE", epoch: tenure.epoch } as const;
   for (const peer of state.peers) effects.send(peer, message);
@@ -167,7 +167,7 @@ export function resign(state: MasterLeaseState, tenure: Tenure, now: number, eff
   stop(state, now, effects);
 }
 
-/** Without telling the others: its promise to itself is over, or was replaced by one to another replica. */
+/** Stops without telling the others: the replica's promise to itself is over, or was replaced by one to another replica. */
 export function stop(state: MasterLeaseState, now: number, effects: MasterLeaseEffects): void {
   state.tenure = undefined;
   for (const timer of [ATTEMPT, BEGIN, RENEW, LAPSE]) effects.cancelTimer(timer);

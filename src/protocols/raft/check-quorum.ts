@@ -1,13 +1,12 @@
 // CheckQuorum (thesis, section 6.2) and the loyalty that goes with it (section 4.2.3).
 //
-// A leader that no majority answers steps down: it could commit nothing, and those who still hear it would wait for it for ever. It looks once per least
-// election timeout whether a majority has answered since the last look, so it notices after one to two of them.
-// A member that has heard its leader within the least election timeout ignores requests for its vote, and does not take over the newer term. So one
-// who cannot hear the leader does not depose it, whatever its term. What asks by the leader's own wish is exempt (transfer.ts). The price: a member that has got
-// ahead in terms must be freed in another way, which is handleAppend's reply.
+// A leader that no majority answers steps down: it could commit nothing, and members that still hear it would wait for it for ever. Once per least election timeout it looks whether a majority has
+// answered since the last look, so it notices after one to two of these timeouts.
+// A member that has heard its leader within the least election timeout ignores requests for its vote, and does not take over the newer term. So a member that cannot hear the leader does not depose it,
+// whatever its term. Requests that the leader itself wished for are exempt (transfer.ts). The price: a member that has got ahead in terms must be freed in another way, which is handleAppend's reply.
 //
-// Without CheckQuorum a member must not be loyal to a leader that nobody else hears, so only pre-votes are refused then, as the thesis says (section 9.6);
-// testdata/raft-election shows how even that can last for ever.
+// Without CheckQuorum a member must not be loyal to a leader that nobody else hears, so only pre-votes are refused then, as the thesis says (section 9.6); testdata/raft-election shows how even that can
+// last for ever.
 import { NOBODY, type NodeId } from "../node.ts";
 import { becomeFollower } from "./role.ts";
 import { CHECK_QUORUM, type RaftEffects, type RaftState } from "./state.ts";

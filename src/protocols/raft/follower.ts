@@ -5,8 +5,8 @@ import type { RaftEffects, RaftState } from "./state.ts";
 import { reply } from "./storage.ts";
 
 /**
- * An older leader is answered too, with the newer term (Raft, figure 2). That frees it, and it frees a member that got ahead: a member with a newer term that
- * nobody votes for, because all hear their leader, would be shut out for ever if it took that leader's APPEND in silence (check-quorum.ts).
+ * An older leader is answered too, with the newer term (Raft, figure 2). That frees the old leader, and it also frees a member that got ahead: nobody votes for a member with a newer term while all hear
+ * their leader, so it would be shut out for ever if it took that leader's APPEND in silence (check-quorum.ts).
  */
 export function handleAppend(state: RaftState, from: NodeId, term: number, now: number, effects: RaftEffects): void {
   if (term >= state.term) hearLeader(state, from, term, now, effects);

@@ -1,4 +1,4 @@
-// A leader: tells everybody at once, and again at each heartbeat. When the log joins, what it appends first in its term is a no-op (Raft, section 8).
+// A leader tells everybody at once, and again at each heartbeat. When the log joins, its first entry in its term will be a no-op (Raft, section 8).
 import { NOBODY, type NodeId } from "../node.ts";
 import { noteActive, watchQuorum } from "./check-quorum.ts";
 import { becomeFollower, enterRole } from "./role.ts";

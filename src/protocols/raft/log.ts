@@ -1,22 +1,22 @@
-// Whatever an election asks of the log, and nothing else does. There is no log yet: each member's ends where it was told, for good. When it joins, these
-// functions look at it, and no other file of the election changes.
+// All questions that an election asks of the log are in this file. There is no log yet: each member's log ends where it was told, for good. When the log joins, these functions look at it, and no other
+// file of the election changes.
 import type { NodeId } from "../node.ts";
 import type { RaftState } from "./state.ts";
 
-/** The last entry: its term and its index. 0, 0: none. */
+/** The term and the index of the last entry. 0, 0: there is none. */
 export interface LogEnd {
   readonly term: number;
   readonly index: number;
 }
 
-/** Raft, section 5.4.1: the later last term wins; of equal ones the longer log. A vote needs the candidate's log to be as good as one's own. */
+/** Raft, section 5.4.1: the later last term wins; of equal terms the longer log. A member votes only for a candidate whose log is as good as its own. */
 export function isUpToDate(candidate: LogEnd, own: LogEnd): boolean {
   return candidate.term > own.term || (candidate.term === own.term && candidate.index >= own.index);
 }
 
 /**
- * What a candidate may show. Not what is still being written: a crash would take it, and votes that were given for it would count for a shorter log if
- * the same member stands in the same term again (vote.ts).
+ * The end of the log that a candidate may show. Entries that are still being written do not count: a crash would take them, and votes that were given for them would count for a shorter log if the same
+ * member stands in the same term again (vote.ts).
  */
 export function logOnDisk(state: RaftState): LogEnd {
   return state.log;

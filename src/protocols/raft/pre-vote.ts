@@ -1,10 +1,9 @@
-// PreVote (thesis, section 9.6): ask before standing. A member that cannot win raises nobody's term, so one that was cut off, or that cannot hear the
-// leader, deposes nobody when it is heard again.
+// PreVote (thesis, section 9.6): a member asks before it stands. A member that cannot win raises nobody's term, so a member that was cut off, or that cannot hear the leader, deposes nobody when it is
+// heard again.
 //
-// A pre-vote promises nothing: it is not written down, sets no timer and changes no term, and a member that grants one may grant another. A granted one carries the
-// term that was asked for, which nobody may take for a term that has begun; a refusal carries the refuser's own, which its asker adopts: else one that is
-// behind in terms, with the only log that is long enough, would ask in vain for ever (etcd 8243, 8501). For the same reason an outdated question is
-// refused and not dropped.
+// A pre-vote promises nothing: it is not written down, sets no timer and changes no term, and a member that grants one may grant another. A granted one carries the term that was asked for, which nobody
+// may take for a term that has begun. A refusal carries the term of the member that refuses, and the asker adopts it: otherwise a member that is behind in terms, with the only log that is long enough,
+// would ask in vain for ever (etcd 8243, 8501). For the same reason an outdated question is refused and not dropped.
 import { NOBODY, type NodeId } from "../node.ts";
 import { isLed } from "./check-quorum.ts";
 import { isUpToDate, logOnDisk } from "./log.ts";
@@ -16,7 +15,7 @@ import { becomeCandidate, countVote, hasMajority, mayVoteFor } from "./vote.ts";
 type PreVote = Extract<RaftMessage, { type: "PRE-VOTE" }>;
 type PreVoted = Extract<RaftMessage, { type: "PRE-VOTED" }>;
 
-/** It has given up waiting: it has no leader, and is no candidate of any term. */
+/** The member has given up waiting: it has no leader, and is no candidate of any term. */
 export function becomePreCandidate(state: RaftState, effects: RaftEffects): void {
   enterRole(state, "pre-candidate", effects);
   state.leader = NOBODY;
@@ -27,7 +26,7 @@ export function becomePreCandidate(state: RaftState, effects: RaftEffects): void
   for (const peer of state.peers) effects.send(peer, message);
 }
 
-/** Any term to come is eligible; the current one as for a vote. */
+/** Any term to come is eligible; for the current one the conditions are those of a vote. */
 export function handlePreVote(state: RaftState, from: NodeId, asked: PreVote, now: number, effects: RaftEffects): void {
   const isEligible = asked.term > state.term || (asked.term === state.term && mayVoteFor(state, from));
   if (isEligible && !isLed(state, now) && isUpToDate(asked.log, state.log))
@@ -35,7 +34,7 @@ export function handlePreVote(state: RaftState, from: NodeId, asked: PreVote, no
   else reply(state, from, { type: "PRE-VOTED", term: state.term, isGranted: false }, effects);
 }
 
-/** Counts for the term that this node would begin now, and for no other. */
+/** The answer counts for the term that this node would begin now, and for no other. */
 export function handlePreVoted(state: RaftState, from: NodeId, answer: PreVoted, effects: RaftEffects): void {
   if (!answer.isGranted) {
     if (answer.term > state.term) becomeFollower(state, answer.term, NOBODY, effects);

@@ -1,16 +1,13 @@
-// Raft's election (Ongaro and Ousterhout 2014, section 5.2; Ongaro's thesis 2014, sections 3.4, 3.10, 4.2.3, 6.2, 9): at most one leader per term, by a
-// majority of votes that are on disk.
+// Raft's election (Ongaro and Ousterhout 2014, section 5.2; Ongaro's thesis 2014, sections 3.4, 3.10, 4.2.3, 6.2, 9): at most one leader per term, by a majority of votes that are on disk.
 //
-// ASSUMES  For safety nothing but that a disk keeps what it has acknowledged, and that members and their ids are fixed and known. Messages may be lost,
-// late, doubled, reordered, and from before a restart; clocks may run as they like. For liveness: a majority that can talk among each other, messages and
-// disk writes that take a small part of the election timeout, and CheckQuorum.
-// PROMISES  Election Safety: in one term at most one member ever leads. A term or vote that anybody was told of in an answer outlives a crash. With PreVote and
-// CheckQuorum: a leader that a majority hears and answers is deposed by nobody but itself (transfer), and a majority that is whole agrees on one
-// of it within a few timeouts, whatever the others do.
-// DOES NOT PROMISE  One leader at one instant: an old leader believes in itself until it hears of a newer term or, with CheckQuorum, for up to two
-// election timeouts. What it does must carry its term, and be refused by everything that has seen a greater one (a log does that; so does a fence). No lease for
-// reads either: a restarted member votes at once. Without PreVote or without CheckQuorum some partial partitions end never; testdata/raft-election shows
-// them. Leader Completeness and the other properties of the log mean nothing without a log: log.ts has what an election asks of one.
+// ASSUMES  For safety nothing but that a disk keeps the writes that it has acknowledged, and that members and their ids are fixed and known. Messages may be lost, late, doubled, reordered, and from
+// before a restart; clocks may run as they like. For liveness: a majority whose members can talk to each other, messages and disk writes that take a small part of the election timeout, and CheckQuorum.
+// PROMISES  Election Safety: in one term at most one member ever leads. A term or vote that anybody was told of in an answer outlives a crash. With PreVote and CheckQuorum: a leader that a majority
+// hears and answers is deposed by nobody but itself (transfer), and a majority whose members can all talk agrees on a leader among them within a few timeouts, whatever the other members do.
+// DOES NOT PROMISE  One leader at one instant: an old leader believes in itself until it hears of a newer term or, with CheckQuorum, for up to two election timeouts. Its actions must carry its term, and
+// be refused by everything that has seen a greater one (a log does that; so does a fence). There is no lease for reads either: a restarted member votes at once. Without PreVote or without CheckQuorum
+// some partial partitions never end; testdata/raft-election shows them. Leader Completeness and the other properties of the log mean nothing without a log: log.ts has the questions that an election asks
+// of one.
 //
 //   role           input                              next
 //   not leader     election timer                     pre-candidate (PreVote) or candidate
@@ -27,8 +24,8 @@
 //   leader         told to transfer                   TIMEOUT-NOW to the target; given up after an election timeout
 //   follower       TIMEOUT-NOW                        candidate, without PreVote, its VOTE marked as transfer
 //
-// CUT  role.ts what a role and a term own · storage.ts term and vote on disk · follower.ts · pre-vote.ts · vote.ts · leader.ts · check-quorum.ts · transfer.ts ·
-// log.ts what depends on the log. Members are fixed: learners and removed servers (thesis, chapter 4) come with the log.
+// FILES  role.ts the data of a role and of a term · storage.ts term and vote on disk · follower.ts · pre-vote.ts · vote.ts · leader.ts · check-quorum.ts · transfer.ts ·
+// log.ts the parts that depend on the log. Members are fixed: learners and removed servers (thesis, chapter 4) come with the log.
 import { NOBODY, numberOf, type ProtocolNode } from "../node.ts";
 import { checkQuorum } from "./check-quorum.ts";
 import { handleAppend } from "./follower.ts";

@@ -1,9 +1,8 @@
-// Changes of role and of term, which all go through here: so nothing that belongs to a role, and nothing that belongs to a term, outlives it. A transfer
-// belongs to both. A flag that stays behind makes a later leader refuse proposals for ever, or a later candidate push aside a healthy leader.
+// All changes of role and of term go through here: so nothing that belongs to a role, and nothing that belongs to a term, outlives it. A transfer belongs to both. A flag that stays behind would make a
+// later leader refuse proposals for ever, or a later candidate push aside a healthy leader.
 //
-// The election timer (Raft, section 5.2) is set anew by a change of role, by a valid leader's APPEND (follower.ts), and by
-// granting a vote (vote.ts). By nothing else: not by a refusal, a pre-vote, an older term, nor by a newer term alone. Its length is drawn at each change
-// of role, so that those who collided do not collide again.
+// The election timer (Raft, section 5.2) is set anew by a change of role, by a valid leader's APPEND (follower.ts), and by granting a vote (vote.ts). Nothing else sets it: not a refusal, a pre-vote, an
+// older term, nor a newer term alone. Its length is drawn at each change of role, so that candidates that collided do not collide again.
 import { nextBetween } from "../../base/rng.ts";
 import { NOBODY, type NodeId } from "../node.ts";
 import {
@@ -16,7 +15,7 @@ import {
   TRANSFER,
 } from "./state.ts";
 
-/** A newer term: the vote of the old one and its leader mean nothing in it. Written together (storage.ts). */
+/** Begins a newer term: the vote and the leader of the old one mean nothing in it. Both are written together (storage.ts). */
 export function beginTerm(state: RaftState, term: number): void {
   state.term = term;
   state.vote = NOBODY;
@@ -44,7 +43,7 @@ export function waitForElection(state: RaftState, effects: RaftEffects): void {
   effects.setTimer(ELECTION, state.timeoutMs);
 }
 
-/** Follows `leader`, or nobody yet, in `term`, which may be newer. A follower that only learns of a newer term does not wait longer for it. */
+/** Follows `leader`, or nobody yet, in `term`, which may be newer. A follower that only learns of a newer term does not restart its election timer. */
 export function becomeFollower(state: RaftState, term: number, leader: NodeId, effects: RaftEffects): void {
   if (term > state.term) beginTerm(state, term);
   if (state.role !== "follower") enterRole(state, "follower", effects);

@@ -1,10 +1,10 @@
-// What a Raft node knows, what its disk keeps, and what Raft nodes say to each other. Only the election so far: the log joins as fields of APPEND and
-// APPENDED, as entries of RaftWrite, and behind the functions of log.ts.
+// The state of a Raft node, the data on its disk, and the messages that Raft nodes send to each other. There is only the election so far: the log joins as fields of APPEND and APPENDED, as entries of
+// RaftWrite, and behind the functions of log.ts.
 import type { Rng } from "../../base/rng.ts";
 import type { Effects, NodeId } from "../node.ts";
 import type { LogEnd } from "./log.ts";
 
-/** What nodes send to each other in Raft's election. */
+/** The messages that nodes send to each other in Raft's election. */
 export type RaftMessage =
   /** Would you vote for me in `term`, which I have not begun? */
   | { readonly type: "PRE-VOTE"; readonly term: number; readonly log: LogEnd }
@@ -19,7 +19,7 @@ export type RaftMessage =
   /** Do not wait for your timer: take over from me. */
   | { readonly type: "TIMEOUT-NOW"; readonly term: number };
 
-/** Begin an election, or ask for pre-votes; hand leadership over to the member `to`. */
+/** `campaign`: begin an election, or ask for pre-votes. `transfer`: hand leadership over to the member `to`. */
 export type RaftCommand = { readonly type: "campaign" } | { readonly type: "transfer"; readonly to: NodeId };
 
 /**
@@ -30,18 +30,18 @@ export type RaftCommand = { readonly type: "campaign" } | { readonly type: "tran
  */
 export type RaftRole = "follower" | "pre-candidate" | "candidate" | "leader";
 
-/** A reply that says nothing before its node's disk knows it. */
+/** A reply that is not sent before the disk has the data it speaks of. */
 export interface Withheld {
   readonly ticket: number;
   readonly to: NodeId;
   readonly message: RaftMessage;
 }
 
-/** What a node knows in Raft's election. */
+/** The state of a node in Raft's election. */
 export interface RaftState {
   readonly id: NodeId;
   readonly peers: readonly NodeId[];
-  /** So many of all members are a majority. */
+  /** This number of members is a majority. */
   readonly quorum: number;
   readonly timeoutMinMs: number;
   readonly timeoutMaxMs: number;
@@ -52,32 +52,32 @@ export interface RaftState {
   readonly log: LogEnd;
   role: RaftRole;
   term: number;
-  /** For whom this node has voted in `term`. */
+  /** The member for which this node has voted in `term`. */
   vote: NodeId;
-  /** Who leads in `term`, as far as it is known. */
+  /** The leader in `term`, as far as it is known. */
   leader: NodeId;
-  /** When it was last heard, by this node's clock. */
+  /** The time when the leader was last heard, by this node's clock. */
   heardAtMs: number;
   /** The election timeout that was drawn for this role. timeoutMinMs ≤ timeoutMs ≤ timeoutMaxMs */
   timeoutMs: number;
-  /** Peer → 1: it has granted the own vote, or pre-vote. The own id: that vote counts, being on disk. */
+  /** Peer → 1: the peer has granted its vote, or pre-vote, to this node. The entry of the own id says that the own vote counts, because it is on disk. */
   readonly votes: Uint8Array;
-  /** Peer → 1: it has answered this leader since the last look. */
+  /** Peer → 1: the peer has answered this leader since the last look. */
   readonly active: Uint8Array;
-  /** As leader: to whom leadership is being handed over. */
+  /** As leader: the member to which leadership is being handed over. */
   transferee: NodeId;
   /** As candidate: whether the leader asked for this campaign. */
   isTransfer: boolean;
-  /** What the disk was last asked to keep. savedTerm ≤ term */
+  /** The term and vote that the disk was last asked to keep. savedTerm ≤ term */
   savedTerm: number;
   savedVote: NodeId;
-  /** Of the last write asked for, and of the last that is done. durable ≤ ticket */
+  /** The tickets of the last write that was asked for, and of the last that is done. durable ≤ ticket */
   ticket: number;
   durable: number;
   readonly withheld: Withheld[];
 }
 
-/** What outlives a crash, and equally a change to it. Log entries join as a field that `fold` appends. */
+/** The data that survives a crash, and equally a change to it. Log entries will join as a field that `fold` appends. */
 export interface RaftWrite {
   readonly term: number;
   readonly vote: NodeId;

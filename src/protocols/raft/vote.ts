@@ -1,8 +1,8 @@
-// The vote (Raft, section 5.2): one per term and member, on disk before it counts, the own one not excepted.
+// The vote (Raft, section 5.2): each member has one per term, and it is on disk before it counts, also a member's vote for itself.
 //
-// A candidate asks while its own vote is being written: asking is no vote, and saves the time of one write per election (thesis, section 10.2.1, has the
-// same for entries). If it crashes before, it has not voted, and may vote for another in that term; then it is no candidate in it. Or it may stand in that
-// term again and be given, late, what was granted to its earlier life: those are votes for it in that term, and there is one per member.
+// A candidate asks while its own vote is being written: asking is no vote, and this saves the time of one write per election (thesis, section 10.2.1, has the same for entries). If it crashes before the
+// write is done, it has not voted, and may vote for another in that term; then it is no candidate in it. Or it may stand in that term again and receive, late, votes that were granted to its earlier
+// life: those are votes for it in that term, and there is one per member.
 import { NOBODY, type NodeId } from "../node.ts";
 import { isLed } from "./check-quorum.ts";
 import { becomeLeader } from "./leader.ts";
@@ -25,7 +25,7 @@ export function becomeCandidate(state: RaftState, isTransfer: boolean, effects: 
   for (const peer of state.peers) effects.send(peer, message);
 }
 
-/** At each write that is done. While a node is candidate its last write is the one that holds its own vote. */
+/** Called at each write that is done. While a node is candidate its last write is the one that holds its own vote. */
 export function countOwnVote(state: RaftState, effects: RaftEffects): void {
   if (state.role !== "candidate" || !isDurable(state)) return;
   countVote(state, state.id);
@@ -43,12 +43,12 @@ export function handleVote(state: RaftState, from: NodeId, vote: RaftVote, now: 
   reply(state, from, { type: "VOTED", term: state.term, isGranted }, effects);
 }
 
-/** In the current term: the same candidate again, or the first, while nobody leads. */
+/** In the current term a member may vote for the same candidate again, or for the first one, while it knows no leader. */
 export function mayVoteFor(state: RaftState, candidate: NodeId): boolean {
   return state.vote === candidate || (state.vote === NOBODY && state.leader === NOBODY);
 }
 
-/** A member that was about to stand itself lets this one go first. A vote that is given again changes nothing. */
+/** A member that was about to stand itself lets this candidate go first. A vote that is given again changes nothing. */
 function grantVote(state: RaftState, candidate: NodeId, effects: RaftEffects): void {
   if (state.vote === candidate) return;
   state.vote = candidate;
@@ -56,7 +56,7 @@ function grantVote(state: RaftState, candidate: NodeId, effects: RaftEffects): v
   else waitForElection(state, effects);
 }
 
-/** A vote counts in its own term, for a candidate, once. */
+/** A vote counts once, in its own term, and only for a candidate. */
 export function handleVoted(state: RaftState, from: NodeId, voted: Voted, effects: RaftEffects): void {
   if (voted.term > state.term) return becomeFollower(state, voted.term, NOBODY, effects);
   if (state.role !== "candidate" || voted.term !== state.term || !voted.isGranted) return;
@@ -68,7 +68,7 @@ export function countVote(state: RaftState, from: NodeId): void {
   state.votes[from] = 1;
 }
 
-/** Its own vote is always one of them: a member that leads in a term has that term on its disk. */
+/** The node's own vote is always one of them: a member that leads in a term has that term on its disk. */
 export function hasMajority(state: RaftState): boolean {
   if (state.votes[state.id] === 0) return false;
   let count = 1;

@@ -1,6 +1,6 @@
-// A 64-bit hash of a text, as two 32-bit halves, without dependencies: two lanes that multiply and rotate over the UTF-16 units, each with constants of its
-// own, and a finish that lets every bit of the input reach every bit of the output (the 32-bit finish of MurmurHash3, by Austin Appleby, public domain). Not for secrets.
-// The same text gives the same hash on every machine and in every version: assignments depend on it. A change is a breaking one; a test holds known values.
+// A 64-bit hash of a text, as two 32-bit halves, without dependencies: two lanes multiply and rotate over the UTF-16 units, each with constants of its own, and a final step lets every bit of the input
+// reach every bit of the output (the 32-bit finish of MurmurHash3, by Austin Appleby, public domain). It is not for secrets.
+// The same text gives the same hash on every machine and in every version: assignments depend on it. A change of the hash is a breaking one; a test holds known values.
 
 export interface TextHash {
   readonly high: number;
@@ -17,12 +17,12 @@ export function hashText(text: string): TextHash {
   return finish(high, low);
 }
 
-/** Of the two together; the order matters. */
+/** Returns the hash of the two together; the order matters. */
 export function combine(a: TextHash, b: TextHash): TextHash {
   return finish(Math.imul(a.high, 3) ^ rotate(b.low, 7), Math.imul(a.low, 5) ^ rotate(b.high, 11));
 }
 
-/** In (0, 1), never an end: 53 bits of it. */
+/** Returns a number in (0, 1), without the ends, from 53 bits of the hash. */
 export function fractionOf({ high, low }: TextHash): number {
   return ((high >>> 0) * 0x20_0000 + (low >>> 11) + 0.5) / 0x20_0000_0000_0000;
 }

@@ -1,12 +1,11 @@
-// LeLann (1977): everybody's token travels once around; when the own one is back, all others have been seen, and the best of them leads.
+// LeLann (1977): every node's token travels once around. When a node's own token is back, it has seen all others, and the best of them leads.
 //
-// ASSUMES  As Chang–Roberts (chang-roberts.ts), and links in order: a token that overtook another would come home before everybody has been seen.
-// PROMISES  As Chang–Roberts, but for one thing: a node that crashes and is back within a round may let a lesser one be elected, when the better one's
-// token died with it. The better one hears that, and begins a new round.
-// DOES NOT PROMISE  As Chang–Roberts.
+// ASSUMES  The same as Chang–Roberts (chang-roberts.ts), and links that keep the order: a token that overtook another would come home before every node has been seen.
+// PROMISES  The same as Chang–Roberts, with one exception: a node that crashes and is back within a round may let a lesser one be elected, when the better one's token died with it. The better one hears
+// that, and begins a new round.
+// DOES NOT PROMISE  The same as Chang–Roberts.
 //
-// COST  N² ELECTION, however many begin: each of N tokens makes N hops. ELECTED, another N, is not of the paper: here it says that the winner knows, and
-// that everybody had the same list.
+// COST  N² ELECTION, however many nodes begin: each of N tokens makes N hops. The N messages ELECTED are not in the paper: here they say that the winner knows, and that every node had the same list.
 //
 //   token of       not yet participant              participant
 //   somebody else  the own token, then pass it on   pass it on, once

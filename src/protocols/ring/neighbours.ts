@@ -1,15 +1,15 @@
-// Who is next: the ring without its dead. A node keeps an eye on its successor only, which is enough. When a member dies, the one before it notices; if that
-// one is dead too, the one before it notices that first, and has then the other as its successor.
+// Finds the next node: the ring without its dead. A node watches its successor only, which is enough. When a member dies, its predecessor notices. If the predecessor is dead too, the node before the
+// predecessor notices that first, and then has the dead member as its successor.
 //
-// Where a detector listens, the successor is asked every `heartbeatEvery` whether it lives, and so are those that were skipped before it: a partition heals by
-// that. Where nobody listens (`told`), it is asked once when a round hangs.
+// Where a detector listens, the successor is asked every `heartbeatEvery` whether it lives, and so are the nodes that were skipped before it: this heals a partition. Where no detector listens (`told`),
+// the successor is asked once when a round hangs.
 import { heard, suspects, suspectsAt, watch } from "../detector/detector.ts";
 import type { NodeId } from "../node.ts";
 import { listens, PROBE, type RingEffects, type RingMessage, type RingState, SILENCE } from "./state.ts";
 
 const PROBE_MESSAGE: RingMessage = { type: "PROBE" };
 
-/** Whom to send to now. True: somebody else than before. */
+/** Chooses the node to send to now. True: it is another one than before. */
 export function chooseSuccessor(state: RingState, now: number, effects: RingEffects): boolean {
   const next = state.others.find((peer) => !state.dead.has(peer)) ?? state.id;
   if (next === state.successor) return false;
@@ -18,7 +18,7 @@ export function chooseSuccessor(state: RingState, now: number, effects: RingEffe
   return true;
 }
 
-/** From now on: the silence of an earlier life, or of somebody else, does not count. */
+/** The watch begins now: the silence of an earlier life, or of another node, does not count. */
 export function watchSuccessor(state: RingState, now: number, effects: RingEffects): void {
   effects.cancelTimer(SILENCE);
   if (!listens(state)) return;
@@ -27,7 +27,7 @@ export function watchSuccessor(state: RingState, now: number, effects: RingEffec
   probe(state, effects);
 }
 
-/** The successor, and the dead before it, in case they are not. */
+/** Asks the successor, and the nodes before it that are taken for dead, in case they are not. */
 export function probe(state: RingState, effects: RingEffects): void {
   for (const peer of state.others) {
     effects.send(peer, PROBE_MESSAGE);
@@ -36,7 +36,7 @@ export function probe(state: RingState, effects: RingEffects): void {
   effects.setTimer(PROBE, state.detector.everyMs);
 }
 
-/** Once, without a detector. */
+/** Asks once, without a detector. */
 export function askSuccessor(state: RingState, effects: RingEffects): void {
   state.isAsked = true;
   if (state.successor === state.id) return;
@@ -51,7 +51,7 @@ export function hearAlive(state: RingState, from: NodeId, now: number, effects: 
   armSilence(state, now, effects);
 }
 
-/** Whether the silence of the successor has lasted long enough. */
+/** Tells whether the silence of the successor has lasted long enough. */
 export function isSilent(state: RingState, now: number, effects: RingEffects): boolean {
   if (state.successor === state.id) return false;
   if (state.watch === undefined || suspects(state.watch, now)) return true;

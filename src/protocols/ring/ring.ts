@@ -1,23 +1,22 @@
-// What Chang–Roberts and LeLann have in common: all but what a node does with a token. Both are this frame and one function.
+// The common part of Chang–Roberts and LeLann: everything except the treatment of a token. Each algorithm is this frame and one function.
 //
 //   phase       input                              next
 //   not running campaign, or the leader is dead    running: the next round goes to disk, then the own token to the successor
 //   any         ELECTION, newer round              running, in that round; then as the algorithm says
 //   running     ELECTION, this round               as the algorithm says
 //   running     own token back                     leading: ELECTED to the successor, once around
-//   any         ELECTED, this or a newer round     following; passed on. Elected is a lesser one, or a dead one: a new round
+//   any         ELECTED, this or a newer round     following; passed on. If the elected node is a lesser one, or dead: a new round
 //   any         anything of an older round         dropped
 //   decided     anything of this round             dropped
 //   any         the successor is dead              skip it; in an undecided round, or if it led or was about to: a new round
-//   any         BACK of the new successor          a new round: it has forgotten what passed through it, and may be the best
-//   running     no ELECTED for a whole round       ask the successor whether it lives; it does and still nothing comes: a new round
+//   any         BACK of the new successor          a new round: it has forgotten the tokens that passed through it, and may be the best
+//   running     no ELECTED for a whole round       ask the successor whether it lives; if it does and still nothing comes: a new round
 //
-// A ROUND IN WHICH THE RING CHANGES IS LOST. A node that changes its successor in an undecided round begins a new one; so in one round a node sends to one
-// successor only, and tokens stay in order. Sending again to the next one what the dead one may have swallowed would save a part of a round, and would need to
-// be told from a doubled token.
-// Two rules that the hunt cannot test, because too much must go wrong at once: a node that is better than the elected one objects (lelann.test.ts shows how), and
-// nobody follows one that an operator has called dead (ring.test.ts). Their mutants are found by those tests.
-// A TOKEN PASSES A NODE ONCE. One whose owner has died does not circulate for ever, a doubled one goes no further than one hop; no hop counter is needed.
+// A ROUND IN WHICH THE RING CHANGES IS LOST. A node that changes its successor in an undecided round begins a new one; so in one round a node sends to one successor only, and tokens stay in order. A
+// node could instead send the tokens that the dead node may have swallowed to the next one. That would save a part of a round, but such tokens would have to be told from doubled ones.
+// The hunt cannot test two rules, because too much must go wrong at once: a node that is better than the elected one objects (lelann.test.ts shows how), and no node follows one that an operator has
+// called dead (ring.test.ts). Their mutants are found by those tests.
+// A TOKEN PASSES A NODE ONCE. A token whose owner has died does not circulate for ever, and a doubled one goes no further than one hop; no hop counter is needed.
 import { DETECTOR_PARAMETERS, detectorOf } from "../detector/detector.ts";
 import { NOBODY, type NodeId, numberOf, type ProtocolNode, type NodeSettings, type Setup } from "../node.ts";
 import { askSuccessor, chooseSuccessor, hearAlive, isSilent, probe, watchSuccessor } from "./neighbours.ts";
@@ -35,7 +34,7 @@ import {
   TIMERS,
 } from "./state.ts";
 
-/** To the best one, around as its token, and around as ELECTED: each at most N hops. */
+/** The way to the best node, the round of its token, and the round of ELECTED: each has at most N hops. */
 export function roundTimeoutOf(settings: NodeSettings, nodes: number): number {
   const asked = numberOf(settings, "roundTimeoutMs");
   return asked > 0 ? asked : 3 * nodes * (numberOf(settings, "delayMs") + numberOf(settings, "processMs"));
@@ -52,7 +51,7 @@ function bury(state: RingState, peer: NodeId, now: number, effects: RingEffects)
   if (peer === state.leader || (isRunning && (isSkipped || peer === state.best.id))) beginRound(state, effects);
 }
 
-/** It has started, or was taken for dead and is not. Only its predecessor has to act. */
+/** The peer has started, or was taken for dead and is not. Only its predecessor has to act. */
 function welcome(state: RingState, peer: NodeId, now: number, effects: RingEffects): void {
   state.dead.delete(peer);
   const isNew = chooseSuccessor(state, now, effects);

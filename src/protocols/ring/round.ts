@@ -1,5 +1,5 @@
-// A round: a node that sees the need begins it, every node that hears of it joins, and ELECTED decides it. Numbers of rounds grow, and are on disk before anything of the
-// round leaves; so a message of an older round is known as such and dropped, and nobody is in one round twice, not even in two lives.
+// A round: a node that sees the need begins it, every node that hears of it joins, and ELECTED decides it. Numbers of rounds grow, and are on disk before any message of the round leaves; so a message of
+// an older round is recognised and dropped, and no node is in one round twice, not even in two lives.
 import { NOBODY, type NodeId } from "../node.ts";
 import {
   type ElectedToken,
@@ -12,7 +12,7 @@ import {
   type RingState,
 } from "./state.ts";
 
-/** What an algorithm does with the token of another, of the round it is in. */
+/** The treatment of another node's token by an algorithm, in the round that the node is in. */
 export type TakeToken = (state: RingState, token: ElectionToken, effects: RingEffects) => void;
 
 export function beginRound(state: RingState, effects: RingEffects): void {
@@ -20,7 +20,7 @@ export function beginRound(state: RingState, effects: RingEffects): void {
   launch(state, effects);
 }
 
-/** Nothing of the last round is kept: not the flag, not the best, not what was still to be sent. A leader stops leading. */
+/** Nothing of the last round is kept: neither the flag, nor the best, nor messages that were still to be sent. A leader stops leading. */
 function enterRound(state: RingState, round: number, effects: RingEffects): void {
   state.round = round;
   state.met = Math.max(state.met, round);
@@ -35,7 +35,7 @@ function enterRound(state: RingState, round: number, effects: RingEffects): void
   effects.setTimer(ROUND, state.roundTimeoutMs);
 }
 
-/** The own token. */
+/** Sends the node's own token. */
 export function launch(state: RingState, effects: RingEffects): void {
   const { round, id, attr } = state;
   passToken(state, { type: "ELECTION", round, id, attr }, effects);
@@ -73,12 +73,12 @@ export function hearElection(state: RingState, token: ElectionToken, takeToken: 
   }
 }
 
-/** The own token has been around. */
+/** The node's own token has been around. */
 function comeHome(state: RingState, effects: RingEffects): void {
   if (state.best.id === state.id) win(state, effects);
 }
 
-/** Sent before the disk was lost. The next round of this node is a later one. */
+/** The token was sent before the disk was lost. The next round of this node is a later one. */
 function forget(state: RingState, round: number, effects: RingEffects): void {
   state.met = Math.max(state.met, round);
   effects.explain("a token that this node does not remember: dropped");
@@ -99,7 +99,7 @@ export function takeLead(state: RingState, effects: RingEffects): void {
 
 export function hearElected(state: RingState, token: ElectedToken, effects: RingEffects): void {
   if (token.round < state.round) return effects.explain("ELECTED of an older round: dropped");
-  // The winner's own, come round; or one that came twice; or one of a round of an earlier life.
+  // This is the winner's own token, come round; or one that came twice; or one of a round of an earlier life.
   if (token.round === state.round && state.phase !== "running") return;
   if (token.id === state.id) return forget(state, token.round, effects);
   if (token.round > state.round) enterRound(state, token.round, effects);

@@ -1,4 +1,4 @@
-// What a node of a ring knows, and what nodes of a ring say to each other. The same for Chang–Roberts and for LeLann.
+// The state of a node of a ring, and the messages that nodes of a ring send to each other. They are the same for Chang–Roberts and for LeLann.
 import type { DetectorSettings, Watch } from "../detector/detector.ts";
 import type { Effects, NodeId } from "../node.ts";
 
@@ -8,27 +8,27 @@ export interface RingBid {
   readonly attr: number;
 }
 
-/** Of one round, and about one member; passed on clockwise. */
+/** A token of one round, about one member; it is passed on clockwise. */
 export interface ElectionToken extends RingBid {
   readonly type: "ELECTION";
   readonly round: number;
 }
 
-/** The winner's, once around. */
+/** The winner's token, which goes once around. */
 export interface ElectedToken extends RingBid {
   readonly type: "ELECTED";
   readonly round: number;
 }
 
-/** What nodes of a ring send to each other. */
+/** The messages that nodes of a ring send to each other. */
 export type RingMessage =
   | ElectionToken
   | ElectedToken
-  /** Are you alive? To the successor, and to those that were skipped before it. */
+  /** Asks whether a node is alive. It goes to the successor, and to the nodes that were skipped before it. */
   | { readonly type: "PROBE" }
-  /** I am; and this is the greatest round that I have met. */
+  /** The answer: the sender is alive, and this is the greatest round that it has met. */
   | { readonly type: "ALIVE"; readonly round: number }
-  /** I have started. Sent to all: my predecessor must not skip me, and what I knew is lost. */
+  /** The sender has started. It goes to all: the predecessor must not skip the sender, and the sender has lost its state. */
   | { readonly type: "BACK" };
 
 /** Begin a round; the member `node` is dead. */
@@ -42,11 +42,11 @@ export type RingCommand = { readonly type: "campaign" } | { readonly type: "susp
  */
 export type RingPhase = "waiting" | "running" | "following" | "leading";
 
-/** What a node of a ring knows. */
+/** The state of a node of a ring. */
 export interface RingState {
   readonly id: NodeId;
   readonly attr: number;
-  /** All others, clockwise, from the next one on. */
+  /** All other nodes, clockwise, from the next one on. */
   readonly others: readonly NodeId[];
   readonly detector: DetectorSettings;
   readonly roundTimeoutMs: number;
@@ -59,25 +59,25 @@ export interface RingState {
   met: number;
   /** The greatest round on its disk. ≤ round. Nothing of `round` is sent before they are equal. */
   stored: number;
-  /** What is to be sent then. */
+  /** The messages that are sent when `round` is on disk. */
   outbox: RingMessage[];
-  /** The best that has passed here in this round; at first its own. */
+  /** The best bid that has passed here in this round; at first the node's own. */
   best: RingBid;
-  /** Whether it has sent anything on in this round. */
+  /** Whether the node has sent anything on in this round. */
   isParticipant: boolean;
-  /** LeLann: whose tokens have passed here in this round. */
+  /** LeLann: the nodes whose tokens have passed here in this round. */
   readonly seen: Set<NodeId>;
-  /** Who is believed to be dead. */
+  /** The nodes that are believed to be dead. */
   readonly dead: Set<NodeId>;
-  /** The next one clockwise that is not; itself, if nobody is left. */
+  /** The next node clockwise that is not believed to be dead; the node itself, if no other is left. */
   successor: NodeId;
-  /** Over the successor, where a detector listens. */
+  /** The watch over the successor, where a detector listens. */
   watch: Watch | undefined;
   /** Whether the successor has been asked since the round began; true where a detector asks all the time. */
   isAsked: boolean;
 }
 
-/** What outlives a crash: the last round this node was in, so that it is in none twice. */
+/** The data that survives a crash: the last round this node was in, so that it is in none twice. */
 export interface RingImage {
   readonly round: number;
 }
@@ -85,14 +85,14 @@ export interface RingImage {
 export type RingEffects = Effects<RingMessage, RingImage>;
 
 export const TIMERS: readonly string[] = ["round", "probe", "silence"];
-/** No ELECTED has come. */
+/** The timer for a round in which no ELECTED has come. */
 export const ROUND = 0;
-/** When to ask next, where a detector listens. */
+/** The timer for the next PROBE, where a detector listens. */
 export const PROBE = 1;
-/** The successor has not answered. */
+/** The timer for a successor that has not answered. */
 export const SILENCE = 2;
 
-/** For `seen` and comparisons: whether the first is to be preferred. */
+/** Tells whether the first bid is to be preferred. */
 export function isBetter(a: RingBid, b: RingBid): boolean {
   return a.attr !== b.attr ? a.attr > b.attr : a.id > b.id;
 }

@@ -1,5 +1,5 @@
-// Discovery and synchronisation as a follower has them. Two answers bind it, and each leaves only when it is on disk: ACKEPOCH (I enter this epoch, and no
-// lesser one, and for no other leader) and ACKLEADER (I have this leader's history).
+// Discovery and synchronisation on the side of a follower. Two answers bind it, and each leaves only when it is on disk: ACKEPOCH (the follower enters this epoch, and no lesser one, and for no other
+// leader) and ACKLEADER (it has this leader's history).
 import type { NodeId } from "../node.ts";
 import { LIMIT, type ZabPending, RESEND, RETRY, type ZabEffects, type ZabState } from "./state.ts";
 
@@ -11,7 +11,7 @@ export function follow(state: ZabState, effects: ZabEffects): void {
   applyToLeader(state, effects);
 }
 
-/** Again and again until the leader has said UPTODATE: links lose messages. The leader answers with whatever comes next for this peer. */
+/** The follower repeats this until the leader has sent UPTODATE, because links lose messages. The leader answers with the message that comes next for this peer. */
 export function applyToLeader(state: ZabState, effects: ZabEffects): void {
   effects.send(state.vote.leader, { type: "CEPOCH", acceptedEpoch: state.acceptedEpoch });
   effects.setTimer(RETRY, state.timing.tickMs);
@@ -23,7 +23,7 @@ export function persist(state: ZabState, effects: ZabEffects): number {
   return state.ticket;
 }
 
-/** An epoch that was accepted before counts again for the same leader, and for another one not at all. */
+/** An epoch that was accepted before counts again for the same leader, and not at all for another one. */
 export function hearNewEpoch(state: ZabState, from: NodeId, epoch: number, effects: ZabEffects): void {
   if (epoch < state.acceptedEpoch) return;
   if (epoch > state.acceptedEpoch) {
@@ -45,9 +45,9 @@ function acceptEpoch(state: ZabState, to: NodeId, epoch: number, effects: ZabEff
 }
 
 /**
- * First the history, then the epoch that it belongs to. The other way round, a crash between the two leaves a peer that claims the newest epoch with an
- * old history, and wins elections by it.
- * NEWLEADER says that a quorum has accepted this epoch for this leader. So nobody else can lead in it, and it binds every peer that has not accepted more.
+ * The history is written first, then the epoch that it belongs to. The other way round, a crash between the two would leave a peer that claims the newest epoch with an old history, and wins elections by
+ * it.
+ * NEWLEADER says that a quorum has accepted this epoch for this leader. So nobody else can lead in it, and it binds every peer that has not accepted a later one.
  */
 export function hearNewLeader(state: ZabState, from: NodeId, epoch: number, zxid: number, effects: ZabEffects): void {
   if (epoch < state.acceptedEpoch) return;
@@ -64,14 +64,14 @@ export function hearNewLeader(state: ZabState, from: NodeId, epoch: number, zxid
   state.pending.push({ type: "history", ticket, leader: from, epoch });
 }
 
-/** What was promised is on disk now; the leader hears of it, if this peer still follows it. */
+/** The promise is on disk now; the leader hears of it, if this peer still follows it. */
 export function followerStored(state: ZabState, { type, leader, epoch }: ZabPending, effects: ZabEffects): void {
   if (leader !== state.vote.leader || epoch !== state.acceptedEpoch) return;
   if (type === "promise") acceptEpoch(state, leader, epoch, effects);
   else effects.send(leader, { type: "ACKLEADER", epoch });
 }
 
-/** It has this epoch's history, and has accepted no later epoch meanwhile. */
+/** The peer has this epoch's history, and has accepted no later epoch meanwhile. */
 function isPresent(state: ZabState, epoch: number): boolean {
   return epoch === state.currentEpoch && epoch === state.acceptedEpoch;
 }

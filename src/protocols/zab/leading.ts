@@ -1,5 +1,5 @@
-// Discovery and synchronisation as the elected has them. An election is only a hint: its winner leads when a quorum has accepted an epoch of its own,
-// which no other leader can have, and has its history on disk.
+// Discovery and synchronisation on the side of the elected peer. An election is only a hint: its winner leads when a quorum has accepted an epoch of its own, which no other leader can have, and has the
+// winner's history on disk.
 import { assert } from "../../base/assert.ts";
 import type { NodeId } from "../node.ts";
 import { persist } from "./following.ts";
@@ -35,7 +35,7 @@ export function beginReign(state: ZabState, { electors }: RoundResult, effects: 
   chooseEpoch(state, reign, effects);
 }
 
-/** In a world that begins settled. */
+/** For a world that begins settled. */
 export function resumeReign(state: ZabState, now: number, effects: ZabEffects): void {
   const others = state.voters.filter((peer) => peer !== state.id);
   state.reign = {
@@ -51,7 +51,7 @@ export function resumeReign(state: ZabState, now: number, effects: ZabEffects): 
   effects.setTimer(PING, state.timing.tickMs / 2);
 }
 
-/** Greater than what a quorum has accepted; its own acceptance is on disk before anybody hears of it. */
+/** The epoch is greater than every epoch that the peers of a quorum have accepted; the leader's own acceptance is on disk before anybody hears of the epoch. */
 function chooseEpoch(state: ZabState, reign: Reign, effects: ZabEffects): void {
   if (reign.phase !== "gathering" || !isQuorum(state, reign.joined.keys())) return;
   reign.phase = "choosing";
@@ -63,7 +63,7 @@ function chooseEpoch(state: ZabState, reign: Reign, effects: ZabEffects): void {
   effects.announce("candidate", 0, reign.epoch);
 }
 
-/** False: somebody has accepted a later epoch than this reign's, and could never join it. The peer must look again. */
+/** False: the joiner has accepted a later epoch than this reign's, and could never join it. This peer must look again. */
 export function hearJoiner(
   state: ZabState,
   reign: Reign,
@@ -81,7 +81,7 @@ export function hearJoiner(
   return true;
 }
 
-/** What was promised is on the leader's own disk now. Only then does it count itself. */
+/** The leader's promise is on its own disk now. Only then does it count itself. */
 export function leaderStored(
   state: ZabState,
   reign: Reign,
@@ -103,8 +103,8 @@ export function leaderStored(
 }
 
 /**
- * Until a quorum has accepted, a follower with a newer history is not counted: this leader must not be the one to cut it off. Afterwards it may come: a
- * quorum has shown that what it has more was never chosen.
+ * Until a quorum has accepted, a follower with a newer history is not counted: this leader must not be the one to cut that history off. Afterwards the follower may join: a quorum has shown that the
+ * surplus of its history was never chosen.
  */
 export function hearAccepted(
   state: ZabState,
@@ -159,7 +159,7 @@ function establish(state: ZabState, reign: Reign, now: number, effects: ZabEffec
   effects.setTimer(PING, state.timing.tickMs / 2);
 }
 
-/** False: no quorum was heard for `syncLimit`. The peer must look again. */
+/** False: no quorum was heard for `syncLimit`. This peer must look again. */
 export function ping(state: ZabState, reign: Reign, now: number, effects: ZabEffects): boolean {
   const supporters = [state.id];
   for (const [peer, at] of reign.heardAt) if (now - at < state.timing.syncLimitMs) supporters.push(peer);
@@ -171,7 +171,7 @@ export function ping(state: ZabState, reign: Reign, now: number, effects: ZabEff
 }
 
 /**
- * A peer that elected this one and looks again will not come. False: those who are left are no quorum; the peer must look again, and not wait out `initLimit`.
+ * An elector that looks again will not come. False: the electors that are left are no quorum; the peer must look again, and not wait until `initLimit` is over.
  * A vote of a later round, or a better one of the same, was cast after the one that elected; any other may only have been slow.
  */
 export function keepsElectors(state: ZabState, reign: Reign, from: NodeId, vote: Vote): boolean {

@@ -1,5 +1,5 @@
-// Fast Leader Election: everybody proposes itself, adopts whatever is better, and stops when a quorum proposes the same and nothing better comes for
-// `finalizeWait`. One function per rule; what each rule is for stands above it.
+// Fast Leader Election: every peer proposes itself, adopts any better vote, and stops when a quorum proposes the same and nothing better comes for `finalizeWait`. There is one function per rule, with
+// the purpose of the rule above it.
 import type { NodeId } from "../node.ts";
 import {
   FINALIZE,
@@ -14,13 +14,13 @@ import {
 } from "./state.ts";
 import { isBetter, isQuorum, isSameChoice, isSameVote, votersFor, weightOf } from "./vote.ts";
 
-/** How a round ended: in this vote, which is now the peer's own. */
+/** The result of a round: this vote, which is now the peer's own. */
 export interface RoundResult {
   readonly leader: NodeId;
   readonly electors: readonly NodeId[];
 }
 
-/** A new round, whatever was before. */
+/** Begins a new round, whatever was before. */
 export function look(state: ZabState, effects: ZabEffects): void {
   for (const timer of [FINALIZE, LIMIT, RETRY, PING]) effects.cancelTimer(timer);
   state.mode = "looking";
@@ -41,7 +41,7 @@ function initialVote(state: ZabState): Vote {
   return { leader: state.id, zxid: state.zxid, round: state.round, peerEpoch: state.currentEpoch };
 }
 
-/** To itself too: its own vote is counted as everybody's is. */
+/** The peer also notifies itself: its own vote is counted like any other. */
 function notifyAll(state: ZabState, effects: ZabEffects): void {
   const message = notificationOf(state);
   for (const peer of state.voters) effects.send(peer, message);
@@ -52,12 +52,12 @@ function notificationOf({ vote, mode }: ZabState): Notification {
   return { type: "NOTIFICATION", leader, zxid, round, peerEpoch, state: mode };
 }
 
-/** With the current vote, and with that vote's round: so a peer that looks can join, or learn that it is behind. */
+/** The answer has the current vote and that vote's round: so a peer that looks can join, or learn that it is behind. */
 export function answer(state: ZabState, to: NodeId, effects: ZabEffects): void {
   if (to !== state.id) effects.send(to, notificationOf(state));
 }
 
-/** What comes over a wire may be anything. */
+/** Checks a message, because anything may come over a wire. */
 export function isSound(
   state: ZabState,
   from: NodeId,
@@ -68,7 +68,7 @@ export function isSound(
   return isKnown && isCounted && (mode === "looking" || mode === "following" || mode === "leading");
 }
 
-/** While looking. Returns the decision, if this was the last vote that was missing. */
+/** Called while looking. Returns the decision, if this was the last vote that was missing. */
 export function hear(state: ZabState, from: NodeId, vote: Notification, effects: ZabEffects): RoundResult | undefined {
   if (vote.state === "looking" && vote.round < state.round) {
     effects.explain("a vote of an earlier round: it is told what this round is");
@@ -82,8 +82,8 @@ export function hear(state: ZabState, from: NodeId, vote: Notification, effects:
 }
 
 /**
- * During the last wait only a better vote matters. Any other starts the wait anew, since more may be on its way, but only once for each peer. Otherwise a few
- * peers that repeat themselves more often than `finalizeWait` would keep this one waiting for ever, and they would wait for its word.
+ * During the last wait only a better vote matters. Any other vote starts the wait anew, since more may be on their way, but only once for each peer. Otherwise a few peers that repeat themselves more
+ * often than `finalizeWait` would keep this one waiting for ever, and they would wait for its vote.
  */
 function interrupts(state: ZabState, from: NodeId, vote: Notification, effects: ZabEffects): boolean {
   if (!isBetter(state, vote, state.vote)) {
@@ -99,8 +99,8 @@ function interrupts(state: ZabState, from: NodeId, vote: Notification, effects: 
 }
 
 /**
- * A newer round: what was counted is void, and the vote is weighed against this peer's first one. Its present one may be for a candidate that is not in
- * the new round, and that nobody there will vote for.
+ * In a newer round the votes counted so far are void, and the vote is compared with this peer's first one. Its present vote may be for a candidate that is not in the new round, and that nobody there
+ * will vote for.
  */
 function hearLooking(state: ZabState, from: NodeId, vote: Notification, effects: ZabEffects): void {
   if (vote.round > state.round) {
@@ -127,7 +127,7 @@ function electorsOf(state: ZabState): readonly NodeId[] {
   return votersFor(state.received, (heard) => isSameVote(heard, state.vote));
 }
 
-/** Somebody does not look: if a quorum has chosen as it has, and the chosen one says so itself, this peer joins. */
+/** The sender does not look: if a quorum has chosen the same leader, and that leader says so itself, this peer joins. */
 function hearSettled(state: ZabState, from: NodeId, vote: Notification, effects: ZabEffects): RoundResult | undefined {
   if (vote.round === state.round) {
     state.received.set(from, vote);
@@ -142,9 +142,8 @@ function hearSettled(state: ZabState, from: NodeId, vote: Notification, effects:
 }
 
 /**
- * ZooKeeper's checkLeader. That a peer leads is believed only if it says so itself: otherwise the followers of a dead leader would send each other
- * to it for ever. That oneself leads may be heard from others, but only in the round in which one looks: followers of an earlier life, or of an earlier
- * round, do not make a leader of a peer that has moved on.
+ * ZooKeeper's checkLeader. A peer believes that another one leads only if that one says so itself: otherwise the followers of a dead leader would send each other to it for ever. A peer may hear from
+ * others that it leads itself, but only in the round in which it looks: followers of an earlier life, or of an earlier round, do not make a leader of a peer that has moved on.
  */
 function isLeaderSure(state: ZabState, votes: ReadonlyMap<NodeId, Notification>, { leader, round }: Vote): boolean {
   return leader === state.id ? round === state.round : votes.get(leader)?.state === "leading";
@@ -156,15 +155,14 @@ function join(state: ZabState, { leader, zxid, round, peerEpoch }: Vote, elector
   return { leader, electors };
 }
 
-/** Nothing better has come. */
+/** No better vote has come. */
 export function finalize(state: ZabState): RoundResult {
   return { leader: state.vote.leader, electors: electorsOf(state) };
 }
 
 /**
- * No quorum yet: perhaps nobody has heard this peer. It counts from its own last notification. ZooKeeper counts from the last one that it heard, and may,
- * since its connections say the last word again when they are made anew; on links that lose messages in silence, a peer that always hears another one first
- * would never speak.
+ * There is no quorum yet: perhaps nobody has heard this peer. The wait counts from its own last notification. ZooKeeper counts from the last one that it heard, which is fine there, since its connections
+ * repeat the last message when they are made anew; on links that lose messages in silence, a peer that always hears another one first would never speak.
  */
 export function resend(state: ZabState, effects: ZabEffects): void {
   notifyAll(state, effects);

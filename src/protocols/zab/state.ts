@@ -1,11 +1,10 @@
-// What a ZAB peer knows, and what peers say to each other. Names follow the paper (Junqueira, Reed, Serafini 2011) for discovery and synchronisation, and
-// ZooKeeper for the election.
+// The state of a ZAB peer, and the messages that peers send to each other. Names follow the paper (Junqueira, Reed, Serafini 2011) for discovery and synchronisation, and ZooKeeper for the election.
 import type { Effects, NodeId } from "../node.ts";
 
-/** LOOKING, FOLLOWING and LEADING. */
+/** ZooKeeper writes them LOOKING, FOLLOWING and LEADING. */
 export type PeerState = "looking" | "following" | "leading";
 
-/** For whom, and why: the history that the candidate had when it was proposed. */
+/** The candidate, and the history that it had when it was proposed. */
 export interface Vote {
   readonly leader: NodeId;
   readonly zxid: number;
@@ -15,20 +14,20 @@ export interface Vote {
   readonly peerEpoch: number;
 }
 
-/** A vote, and what the peer that cast it was doing. */
+/** A vote, and the state of the peer that cast it. */
 export interface Notification extends Vote {
   readonly type: "NOTIFICATION";
   readonly state: PeerState;
 }
 
-/** What nodes of ZooKeeper's election send to each other. */
+/** The messages that nodes of ZooKeeper's election send to each other. */
 export type ZabMessage =
   | Notification
-  /** To the elected: the epoch I have accepted. */
+  /** To the elected peer: the epoch that the sender has accepted. */
   | { readonly type: "CEPOCH"; readonly acceptedEpoch: number }
-  /** From the elected: accept this epoch, which is greater than a quorum's. */
+  /** From the elected peer: accept this epoch, which is greater than every epoch that a quorum had accepted. */
   | { readonly type: "NEWEPOCH"; readonly epoch: number }
-  /** Accepted, and on disk. `counts`: for this leader and no other; else the epoch was accepted before, for somebody. */
+  /** The epoch is accepted, and on disk. `counts`: for this leader and no other; otherwise the epoch was accepted before, for an unknown leader. */
   | {
       readonly type: "ACKEPOCH";
       readonly epoch: number;
@@ -36,29 +35,29 @@ export type ZabMessage =
       readonly zxid: number;
       readonly counts: boolean;
     }
-  /** A quorum has accepted: take this history. */
+  /** A quorum has accepted the epoch: take this history. */
   | { readonly type: "NEWLEADER"; readonly epoch: number; readonly zxid: number }
-  /** Taken, and on disk. */
+  /** The history is taken, and on disk. */
   | { readonly type: "ACKLEADER"; readonly epoch: number }
-  /** A quorum has taken it: the epoch is established. */
+  /** A quorum has taken the history: the epoch is established. */
   | { readonly type: "UPTODATE"; readonly epoch: number }
   | { readonly type: "PING"; readonly epoch: number }
   | { readonly type: "PONG"; readonly epoch: number };
 
-/** Look for a leader, no matter which; the same, if this peer follows the member `node`. */
+/** `campaign`: look for a leader, no matter which. `suspect`: the same, if this peer follows the member `node`. */
 export type ZabCommand = { readonly type: "campaign" } | { readonly type: "suspect"; readonly node: NodeId };
 
-/** What outlives a crash. currentEpoch ≤ acceptedEpoch, and neither falls. */
+/** The data that survives a crash. currentEpoch ≤ acceptedEpoch, and neither falls. */
 export interface ZabImage {
   /** The greatest epoch that this peer has agreed to enter. */
   readonly acceptedEpoch: number;
   /** The epoch of the leader whose history this peer has. */
   readonly currentEpoch: number;
-  /** The last transaction of its history, which stands for all of it. */
+  /** The last transaction of its history, which stands for the whole history. */
   readonly zxid: number;
 }
 
-/** What waits for a write. */
+/** Actions that wait for a write. */
 export type ZabPending =
   | { readonly type: "promise"; readonly ticket: number; readonly leader: NodeId; readonly epoch: number }
   | { readonly type: "history"; readonly ticket: number; readonly leader: NodeId; readonly epoch: number };
@@ -72,18 +71,18 @@ export type ZabPending =
  */
 export type ReignPhase = "gathering" | "choosing" | "proposing" | "synchronising" | "established";
 
-/** What a peer that was elected knows. */
+/** The state of a peer that was elected. */
 export interface Reign {
   phase: ReignPhase;
-  /** 0 until chosen. */
+  /** 0 until it is chosen. */
   epoch: number;
-  /** Whose votes elected it. */
+  /** The peers whose votes elected it. */
   readonly electors: Set<NodeId>;
   /** Peer → the epoch it had accepted when it came. */
   readonly joined: Map<NodeId, number>;
   readonly accepted: Set<NodeId>;
   readonly synced: Set<NodeId>;
-  /** Synced peer → when it was last heard. */
+  /** Synced peer → the time when it was last heard. */
   readonly heardAt: Map<NodeId, number>;
 }
 
@@ -96,7 +95,7 @@ export interface Timing {
   readonly syncLimitMs: number;
 }
 
-/** What a node of ZooKeeper's election knows. */
+/** The state of a node of ZooKeeper's election. */
 export interface ZabState {
   readonly id: NodeId;
   readonly voters: readonly NodeId[];
@@ -106,24 +105,24 @@ export interface ZabState {
   acceptedEpoch: number;
   currentEpoch: number;
   zxid: number;
-  /** For whom acceptedEpoch was accepted, where that was in this life. */
+  /** The leader for which acceptedEpoch was accepted, if that was in this life. */
   acceptedFor: NodeId;
   mode: PeerState;
   /** ZooKeeper's logicalclock. Not durable: a new life begins with 0, and learns. */
   round: number;
-  /** While looking, what it proposes; afterwards, its current vote. vote.round = round. */
+  /** While looking: the vote that it proposes. Afterwards: its current vote. vote.round = round. */
   vote: Vote;
-  /** What was heard in this round. */
+  /** The votes that were heard in this round. */
   readonly received: Map<NodeId, Notification>;
-  /** What those said who do not look, of whatever round: ZooKeeper's outofelection. */
+  /** The votes of peers that do not look, of any round: ZooKeeper's outofelection. */
   readonly settled: Map<NodeId, Notification>;
-  /** A quorum agrees; it waits in case something better comes. */
+  /** A quorum agrees; the peer waits in case a better vote comes. */
   isFinalizing: boolean;
-  /** Peers for which the last wait was started anew. */
+  /** The peers for which the last wait was started anew. */
   readonly waitedFor: Set<NodeId>;
-  /** Until the next notifications, if nothing is heard. Doubles. */
+  /** The time until the next notifications, if nothing is heard. It doubles each time. */
   resendMs: number;
-  /** While leading. */
+  /** Set while leading. */
   reign: Reign | undefined;
   /** While following: whether the leader has said UPTODATE. */
   isUpToDate: boolean;

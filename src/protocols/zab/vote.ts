@@ -1,14 +1,14 @@
-// Which of two votes is better, when two are the same, and how many are enough. Nothing here changes anything.
+// The comparison of two votes, and the count that is enough. Nothing here changes anything.
 import type { NodeId } from "../node.ts";
 import type { Notification, Vote, ZabState } from "./state.ts";
 
-/** A history: the epoch it belongs to, then how far it goes. */
+/** A history: the epoch it belongs to, then its length. */
 export interface History {
   readonly peerEpoch: number;
   readonly zxid: number;
 }
 
-/** Epoch first: a longer history of an older epoch has lost its end to a newer leader. */
+/** The epoch counts first: a longer history of an older epoch has lost its end to a newer leader. */
 export function compareHistories(a: History, b: History): number {
   return a.peerEpoch !== b.peerEpoch ? a.peerEpoch - b.peerEpoch : a.zxid - b.zxid;
 }
@@ -20,26 +20,26 @@ export function isBetter(state: ZabState, vote: Vote, than: Vote): boolean {
   return order !== 0 ? order > 0 : vote.leader > than.leader;
 }
 
-/** In an election a vote is all of itself. */
+/** In an election two votes are the same only if all their fields are. */
 export function isSameVote(a: Vote, b: Vote): boolean {
   return a.leader === b.leader && a.zxid === b.zxid && a.round === b.round && a.peerEpoch === b.peerEpoch;
 }
 
 /**
- * Outside an election only the leader and its epoch matter. Two peers that follow the same leader may have elected it in different rounds, and a newcomer must
- * find a quorum among them. A peer that still looks has voted in one round, so then everything counts.
+ * Outside an election only the leader and its epoch matter. Two peers that follow the same leader may have elected it in different rounds, and a newcomer must find a quorum among them. A peer that still
+ * looks has voted in one round, so then all fields count.
  */
 export function isSameChoice(a: Notification, b: Notification): boolean {
   if (a.state === "looking" || b.state === "looking") return isSameVote(a, b);
   return a.leader === b.leader && a.peerEpoch === b.peerEpoch;
 }
 
-/** Undefined: no member. */
+/** Undefined: it is no member. */
 export function weightOf(state: ZabState, id: NodeId): number | undefined {
   return state.weights.get(id);
 }
 
-/** More than half of all weight. */
+/** A quorum has more than half of all weight. */
 export function isQuorum(state: ZabState, ids: Iterable<NodeId>): boolean {
   let [all, some] = [0, 0];
   for (const weight of state.weights.values()) all += weight;
@@ -47,7 +47,7 @@ export function isQuorum(state: ZabState, ids: Iterable<NodeId>): boolean {
   return some * 2 > all;
 }
 
-/** Who, of these, voted so. */
+/** Returns those peers that cast this vote. */
 export function votersFor(
   votes: ReadonlyMap<NodeId, Notification>,
   isSo: (vote: Notification) => boolean,

@@ -1,27 +1,24 @@
-// ZAB's election: ZooKeeper's Fast Leader Election finds the peer with the newest history, and ZAB's discovery and synchronisation (Junqueira, Reed,
-// Serafini 2011, section IV) make it a leader. The first is a hint, quick and fallible; the second is what is safe.
+// ZAB's election: ZooKeeper's Fast Leader Election finds the peer with the newest history, and ZAB's discovery and synchronisation (Junqueira, Reed, Serafini 2011, section IV) make it a leader. The
+// first part is a hint, quick and fallible; the second part makes it safe.
 //
-// ASSUMES  Members and weights are known to all. Peers crash and come back with their disk; messages are lost, doubled, late, out of order; clocks have any
-// rate. Timeouts matter only for progress.
-// PROMISES  An epoch has at most one leader. A leader had, when it was elected, a history not older than that of each member of a quorum; so the
-// history that an epoch has established is that of every later one. A peer's epochs never fall. A peer of weight 0 never leads. When a quorum by weight can talk, it
-// agrees on one leader, and keeps it, if the others are out of earshot or can be reached.
-// DOES NOT PROMISE  That an old leader knows that it has been replaced: two may believe to lead, in different epochs, for up to `syncLimit`. Whatever is
-// written must carry the epoch, or a token. Nor that the best peer leads: one that comes back with a better history follows the present leader.
-// Nor progress while a better peer is known by hearsay only: votes travel further than the candidate's own voice, so a quorum may elect, again and again,
-// a peer that it cannot hear. (ZooKeeper has the same weakness.)
+// ASSUMES  Members and weights are known to all. Peers crash and come back with their disk; messages are lost, doubled, late, out of order; clocks have any rate. Timeouts matter only for progress.
+// PROMISES  An epoch has at most one leader. A leader had, when it was elected, a history not older than that of each member of a quorum; so the history that an epoch has established is that of every
+// later one. A peer's epochs never fall. A peer of weight 0 never leads. When a quorum by weight can talk, it agrees on one leader, and keeps it, if the other peers are out of earshot or can be reached.
+// DOES NOT PROMISE  That an old leader knows that it has been replaced: two may believe that they lead, in different epochs, for up to `syncLimit`. Every write must carry the epoch, or a token. Nor that
+// the best peer leads: a peer that comes back with a better history follows the present leader. Nor progress while a better peer is known by hearsay only: votes travel further than the candidate's own
+// messages, so a quorum may elect, again and again, a peer that it cannot hear. (ZooKeeper has the same weakness.)
 // Broadcast is not here: a history is one number, the zxid of its last transaction, and grows by being taken over.
 //
 //   mode        input                                  next
 //   any         start, leader lost, command            looking: next round, propose oneself, tell everybody
-//   looking     vote of a later round                  adopt the round, forget what was counted, propose the better of it and one's FIRST vote
+//   looking     vote of a later round                  adopt the round, forget the counted votes, propose the better of it and one's FIRST vote
 //   looking     better vote of this round              propose that
 //   looking     vote of an earlier round               answered, not counted
 //   looking     a quorum votes alike                   finalizing: wait `finalizeWait` for something better, anew once for each peer that speaks
 //   finalizing  better vote                            looking, with that vote
 //   finalizing  silence of `finalizeWait`              leading or following
 //   looking     somebody follows or leads, same round  join, if a quorum of this round's votes says so and the leader itself says that it leads
-//   looking     the same, any round                    join, if a quorum of those who do not look says so and the leader itself says that it leads
+//   looking     the same, any round                    join, if a quorum of the peers that do not look says so and the leader itself says that it leads
 //   looking     no quorum                              tell everybody again; wait twice as long, 200 ms to 60 s
 //   following   vote of a peer that looks              answered with the vote that this peer follows, of that vote's round
 //   following   its leader looks, in a later round     looking
@@ -33,17 +30,16 @@
 //   leading     its electors look again                looking: they will not come (ZOOKEEPER-3109)
 //   either      `initLimit` without UPTODATE, `syncLimit` without the leader, or without a quorum      looking
 //
-// ONE LEADER PER EPOCH  A peer accepts an epoch once, for one leader, and on disk before it says so. Two leaders of one epoch would need two quorums, which
-// share a peer. After a restart a peer does not know for whom it accepted, so it counts for nobody in that epoch.
-// HISTORIES ARE KEPT  A peer that accepts epoch e takes no history of a lesser epoch afterwards. So if a quorum had taken the history of an epoch before e, one
-// of them told so in its ACKEPOCH, and a leader with an older history would not have counted it. The history is on disk before the epoch
-// that vouches for it.
+// ONE LEADER PER EPOCH  A peer accepts an epoch once, for one leader, and its acceptance is on disk before it says so. Two leaders of one epoch would need two quorums, which share a peer. After a
+// restart a peer does not know for which leader it accepted, so it counts for none in that epoch.
+// HISTORIES ARE KEPT  A peer that accepts epoch e takes no history of a lesser epoch afterwards. So if a quorum had taken the history of an epoch before e, one of its members told so in its ACKEPOCH,
+// and a leader with an older history would not have counted it. The history is on disk before the epoch that vouches for it.
 //
-// WHAT OF ZOOKEEPER IS NOT HERE  Connections: a leader that gives up closes them, and its followers know at once; here they know when they hear that it looks,
-// in a later round. Votes of mixed versions, observers, oracles, and reconfiguration.
+// THE PARTS OF ZOOKEEPER THAT ARE NOT HERE  Connections: a leader that gives up closes them, and its followers know at once; here they know when they hear that it looks, in a later round. Votes of mixed
+// versions, observers, oracles, and reconfiguration.
 // ZooKeeper starts `finalizeWait` anew at every message. Its peers soon repeat themselves seldom, so the wait ends; here they may be set to repeat themselves more often.
-// Some rules only save time, or matter so seldom that liveness would not suffer in thousands of worlds; so invariants look at what a peer does with each vote
-// (zab-heeded-votes, zab-heeded-peers). That a leader whose epoch is too small gives way no drawn world needs: a test shows it.
+// Some rules only save time, or matter so seldom that liveness would not suffer in thousands of worlds; so invariants look at the reaction of a peer to each vote (zab-heeded-votes, zab-heeded-peers). No
+// drawn world needs the rule that a leader whose epoch is too small gives way: a test shows it.
 import { NOBODY, type NodeId, numberOf, type ProtocolNode, type NodeSetting, type NodeSettings } from "../node.ts";
 import {
   applyToLeader,
@@ -128,7 +124,7 @@ function decide(state: ZabState, decision: RoundResult | undefined, effects: Zab
   else follow(state, effects);
 }
 
-// ---- what leaders and followers hear ---------------------------------------------------------------------------------------------------
+// ---- messages to leaders and followers -------------------------------------------------------------------------------------------------
 
 type ToLeader = Extract<ZabMessage, { type: "CEPOCH" | "ACKEPOCH" | "ACKLEADER" | "PONG" }>;
 type ToFollower = Exclude<ZabMessage, ToLeader | Notification>;
@@ -200,7 +196,7 @@ export const zab: ProtocolNode<ZabState, ZabMessage, ZabImage, ZabCommand> = {
   create({ id, members, settings, attribute, leader }) {
     const isSettled = leader !== NOBODY;
     const epoch = isSettled ? 1 : 0;
-    // Those who have settled have one history.
+    // Peers that have settled have one history.
     const zxid = isSettled ? 0 : attribute;
     const timing = timingOf(settings);
     return {

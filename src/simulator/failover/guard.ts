@@ -1,5 +1,5 @@
-// One guard of a world of failovers: hosts the real machine (src/failover/guard-machine.ts) beside its service, as src/failover/guard.ts does, with simulated time. Its keeper is a part of the world: it kills the
-// service before the seat's deadline if the guard has not, and at once if the guard has died.
+// One guard of a world of failovers: it hosts the real machine (src/failover/guard-machine.ts) beside its service, as src/failover/guard.ts does, with simulated time. Its keeper is a part of the world:
+// it kills the service before the seat's deadline if the guard has not, and at once if the guard has died.
 import { nextBetween, nextChance } from "../../base/rng.ts";
 import {
   type GuardEffect,
@@ -20,7 +20,7 @@ const HAND_OVER_MS = 400;
 export class SimGuard extends FailoverProcess {
   readonly service: SimService;
   state: GuardState;
-  /** The latest record that it has seen: an older one is never shown to the machine after it. */
+  /** The latest record that the guard has seen: the machine is never shown an older one after it. */
   #seen: ModelMemo<FailoverRecord> | undefined;
 
   constructor(world: FailoverWorld, service: SimService) {
@@ -32,11 +32,11 @@ export class SimGuard extends FailoverProcess {
   override begin(): void {
     if (!this.service.isPowered) return;
     this.isAlive = true;
-    // As src/failover/guard.ts: what an earlier guard has left is ended before anything is started.
+    // As in src/failover/guard.ts, a service that an earlier guard has left is ended before anything is started.
     if (this.service.isAlive) this.world.end(this.service);
     this.#seen = undefined;
     this.state = guardOf(this.service.name);
-    // The record is read before the service is started, so that it follows the right one; if it cannot be read, nobody.
+    // The record is read before the service is started, so that the service follows the right primary; if the record cannot be read, it follows none.
     this.ask(
       () => this.world.shelf.stored,
       () => this.#look(() => this.input({ type: "begin" })),
@@ -128,7 +128,7 @@ export class SimGuard extends FailoverProcess {
     }
   }
 
-  /** Whether the guard or its keeper has killed it: what counts is that nothing lives. */
+  /** It does not matter whether the guard or its keeper has killed the service, only that nothing lives. */
   #empty(life: number): void {
     const { service, world } = this;
     if (service.isAlive && life === this.state.life) world.end(service);
@@ -143,7 +143,7 @@ export class SimGuard extends FailoverProcess {
     this.world.later(1, this, () => this.input({ type: "seat-ended" }));
   }
 
-  /** On the connection to this very service: one that was started later is not meant. */
+  /** Acts on the connection to this very service: a service that was started later is not meant. */
   #atService(act: () => void): void {
     const { incarnation } = this.service;
     this.world.later(this.world.travel(), undefined, () => {
@@ -194,7 +194,7 @@ export class SimGuard extends FailoverProcess {
     look();
   }
 
-  /** As src/failover/guard.ts, which looks from time to time. */
+  /** As in src/failover/guard.ts, which looks from time to time. */
   parted(primary: string): void {
     const { life } = this.state;
     this.world.later(4 * this.nap(), this, () => this.input({ type: "parted", life, primary }));

@@ -1,4 +1,4 @@
-// The hunt for failovers: one seed draws a world (spec.ts), the judge looks on.
+// The hunt for failovers: one seed draws a world (spec.ts), and the judge watches it.
 import { type TaskHunt, taskHunt } from "../kernel/task-hunt.ts";
 import { describeFailoverFault, drawFailoverWorld, type FailoverWorldSpec } from "./spec.ts";
 import { FAILOVER_MINIMA } from "./tallies.ts";

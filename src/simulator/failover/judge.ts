@@ -1,4 +1,5 @@
-// What judges a world of failovers, without knowing how its promises are kept. It sees in true time which services are writable, what they have, what clients were told, and which records the store applied.
+// The judge of a world of failovers. It does not know how the promises are kept. It sees in true time which services are writable, which writes they have, what clients were told, and which records the
+// store applied.
 import type { FailoverPlan } from "../../failover/words.ts";
 import type { FailoverRecord } from "../../failover/record.ts";
 import { Judge } from "../kernel/judge.ts";
@@ -6,7 +7,7 @@ import type { SimService } from "./service.ts";
 
 export class FailoverJudge extends Judge {
   readonly #plan: FailoverPlan;
-  /** Writes that a client was told are done, in a world where that means something. */
+  /** The writes that a client was told are done, in a world where that means something. */
   readonly acknowledged: Set<number> = new Set();
 
   constructor(plan: FailoverPlan, judgedBy: readonly string[] | undefined) {
@@ -14,7 +15,7 @@ export class FailoverJudge extends Judge {
     this.#plan = plan;
   }
 
-  /** `seated`: the server whose guard holds the seat, by the store's word. */
+  /** `seated`: the server whose guard holds the seat, according to the store. */
   becameWritable(service: SimService, all: readonly SimService[], seated: string | undefined, atMs: number): void {
     const others = all.filter((other) => other !== service && other.isWritable).map(({ name }) => name);
     if (others.length > 0)
@@ -30,13 +31,13 @@ export class FailoverJudge extends Judge {
       );
   }
 
-  /** What a replica has taken for writes of its primary is what its primary has written. */
+  /** The writes that a replica has taken for those of its primary are really those of its primary. */
   copied(replica: SimService, primary: SimService, atMs: number): void {
     if (!replica.isCopyOf(primary))
       this.find("replicas-are-copies", `${replica.name} follows ${primary.name}, and has something else`, atMs);
   }
 
-  /** A seat was freed: whoever held it is not writable any more. */
+  /** A seat was freed: its holder is not writable any more. */
   freed(holder: SimService | undefined, atMs: number): void {
     if (holder?.isWritable === true)
       this.find("seat-covers-writable", `the seat of ${holder.name} is free, and ${holder.name} is writable`, atMs);
@@ -47,7 +48,7 @@ export class FailoverJudge extends Judge {
     if (old !== undefined && epoch < old.epoch) this.find("epochs-grow", `epoch ${epoch} over ${old.epoch}`, atMs);
     const isUnfenced = (step.at === "choosing" || step.at === "promoting") && step.fencedBy === "nothing";
     if (step.at === "promoting" || (step.at === "choosing" && !isUnfenced)) {
-      // Before there was a record nothing is fenced: who writes already is adopted, and nobody else is promoted.
+      // Before there was a record nothing is fenced: a server that is writable already is adopted, and no other is promoted.
       const adopted = step.at === "promoting" && isUnfenced ? step.to : undefined;
       const writable = all.filter(({ name, isWritable }) => isWritable && name !== adopted).map(({ name }) => name);
       if (writable.length > 0)

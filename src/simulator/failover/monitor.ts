@@ -1,4 +1,4 @@
-// One monitor of a world of failovers: looks at the servers, votes, and while it leads hosts the real machine (src/failover/machine.ts) as src/failover/conductor.ts does, with simulated time.
+// One monitor of a world of failovers: it looks at the servers, votes, and while it leads hosts the real machine (src/failover/machine.ts) as src/failover/conductor.ts does, with simulated time.
 import { nextBetween, nextChance } from "../../base/rng.ts";
 import type { View, Views } from "../../failover/choice.ts";
 import { detect, type DetectorState, isDown, UNSEEN } from "../../failover/detector.ts";
@@ -18,7 +18,7 @@ interface LeaderTerm {
 
 export class SimMonitor extends FailoverProcess {
   state: FailoverState = AWAY;
-  /** Servers that it cannot see. */
+  /** The servers that it cannot see. */
   readonly blind: Set<string> = new Set();
   #detector: DetectorState = UNSEEN;
   #record: FailoverRecord | undefined;
@@ -65,7 +65,7 @@ export class SimMonitor extends FailoverProcess {
     this.world.later(this.nap(), this, () => this.world.claim("leader", this));
   }
 
-  /** After the machine has stepped: its host ends the term in the same way. */
+  /** Called after the machine has stepped: its host ends the term in the same way. */
   #giveUp(): void {
     const term = this.#term;
     this.world.later(0, this, () => {
@@ -73,7 +73,7 @@ export class SimMonitor extends FailoverProcess {
     });
   }
 
-  /** It was granted while this process was paused, and has run out. */
+  /** The term was granted while this process was paused, and has expired. */
   #claimAgain(): void {
     const step = this.state.at === "acting" ? this.state.record.step.at : "steady";
     if (step === "fencing" || step === "handing-over") this.world.claim("primary", this);
@@ -212,7 +212,7 @@ export class SimMonitor extends FailoverProcess {
     });
   }
 
-  /** A device that works, works without saying so, or does not work; it never lies. */
+  /** The device works, works without saying so, or does not work; it never lies. */
   #fence(server: string, errand: number): void {
     const { world } = this;
     const epoch = this.state.at === "acting" ? this.state.record.epoch : -1;
@@ -220,7 +220,7 @@ export class SimMonitor extends FailoverProcess {
     const fate = world.isCalm ? 0 : drawn;
     const isShot = fate < 0.8;
     world.later(nextBetween(world.rng, 10, 400), undefined, () => {
-      // Right before the shot: the record still says so, and this leader still leads by the clock, as src/failover/conductor.ts asks.
+      // These are checked right before the shot, as src/failover/conductor.ts asks: the record still says so, and this leader still leads by the clock.
       const isWanted = mayShoot(world.shelf.stored?.value, server, epoch);
       if (isShot && isWanted && world.isLeading("leader", this)) world.powerOff(server);
     });
@@ -231,7 +231,7 @@ export class SimMonitor extends FailoverProcess {
     });
   }
 
-  /** On the connection over which the server was surveyed, while this leader leads by the clock. */
+  /** The order goes over the connection on which the server was surveyed, while this leader leads by the clock. */
   #promote(server: string): void {
     const { world } = this;
     const service = world.service(server);

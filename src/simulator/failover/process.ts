@@ -1,11 +1,11 @@
-// What monitors and guards of a world of failovers share: what they are told of the two seats and of the record.
+// The common part of monitors and guards of a world of failovers: they hear of the two seats and of the record.
 import type { SeatHolder } from "../kernel/seat.ts";
 import { SeatProcess } from "../kernel/seat-process.ts";
 import type { FailoverWorld } from "./world.ts";
 
 export type SeatName = "leader" | "primary";
 
-/** What the holder of the seat of the primary says of itself. */
+/** The data that the holder of the primary's seat announces about itself. */
 export interface SeatedPrimary {
   readonly server: string;
   readonly epoch: number;

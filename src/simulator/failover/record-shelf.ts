@@ -1,9 +1,9 @@
-// What stands beside the seats in the store of a world of failovers: the record, which only the term in the seat of the leader can write, and votes that expire.
+// The data beside the seats in the store of a world of failovers: the record, which only the term in the leader's seat can write, and votes that expire.
 import type { MonitorVote } from "../../failover/words.ts";
 import type { FailoverRecord } from "../../failover/record.ts";
 import { type ModelMemo, type MemoAnswer, type ModelMemoWrite, writeMemo } from "../kernel/memo.ts";
 
-/** The record beside the seat of the leader. */
+/** The record beside the leader's seat. */
 export class RecordShelf {
   stored: ModelMemo<FailoverRecord> | undefined;
 

@@ -1,7 +1,7 @@
-// One replicated service of a world of failovers: its writes, its history, whom it follows. It believes nobody and decides nothing: it does what its guard, or a leader without guards, tells it.
+// One replicated service of a world of failovers: its writes, its history, and the primary that it follows. It decides nothing: it obeys its guard, or a leader without guards.
 //
-// With timelines it is like PostgreSQL: all begin as copies of one, a history is a number, and what a replica takes for its primary's writes is decided by numbers and positions alone, never by what was written. That
-// a replica is then really a copy is the judge's to see.
+// With timelines it is like PostgreSQL: all begin as copies of one, and a history is a number. Numbers and positions alone decide which writes a replica takes for its primary's, never the content of the
+// writes. The judge checks that a replica is then really a copy.
 import type { View } from "../../failover/choice.ts";
 
 export class SimService {
@@ -13,23 +13,23 @@ export class SimService {
   /** The name of its history, without timelines. */
   #name: string;
   timeline = 1;
-  /** Where it, or whom it has copied, left each earlier timeline. */
+  /** Earlier timeline → the position at which this service, or the one that it has copied, left it. */
   #left = new Map<number, number>();
   readonly hasTimelines: boolean;
   follows: string | undefined;
   isLinked = false;
-  /** Takes no writes: it hands over. */
+  /** The service takes no writes: it hands over. */
   isRefusing = false;
-  /** Answers nobody but its clients. */
+  /** The service answers only its clients. */
   mutes = 0;
-  /** Copies nothing. */
+  /** The service copies nothing. */
   lags = 0;
   /** Its machine is on. */
   isPowered = true;
   incarnation = 0;
-  /** It was the primary once, and has not followed anybody since. */
+  /** The service was the primary once, and has not followed another since. */
   wasPrimary = false;
-  /** Those that may confirm its commits, as it was told when it was promoted. */
+  /** The standbys that may confirm its commits, as it was told when it was promoted. */
   standbys: readonly string[] = [];
   /** The incarnation that a leader has surveyed last: a connection to an earlier one is broken. */
   surveyed = -1;
@@ -89,14 +89,14 @@ export class SimService {
     this.#had.add(write);
   }
 
-  /** It has what `primary` does not have, by the numbers. */
+  /** By the numbers, the service has writes that `primary` does not have. */
   hasParted(primary: SimService): boolean {
     if (!this.hasTimelines || primary.timeline === this.timeline) return false;
     const left = primary.#left.get(this.timeline);
     return left === undefined || this.log.length > left;
   }
 
-  /** As pg_rewind: back to the last place that both have, by the numbers. */
+  /** Works like pg_rewind: it goes back to the last position that both have, by the numbers. */
   mend(primary: SimService): void {
     const path = [...this.#left, [this.timeline, this.log.length] as const];
     for (const [timeline, length] of path.toReversed()) {
@@ -111,7 +111,7 @@ export class SimService {
     }
   }
 
-  /** By the numbers alone: it takes what comes after its own position. */
+  /** The service takes all writes after its own position, by the numbers alone. */
   stream(primary: SimService, most: number): void {
     if (this.hasParted(primary)) {
       this.isLinked = false;
@@ -127,7 +127,7 @@ export class SimService {
     return this.log.length <= primary.log.length && this.log.at(-1) === primary.log[this.log.length - 1];
   }
 
-  /** As a replica of `primary`: some more of its writes, or all of them if the two have parted. */
+  /** As a replica of `primary`, the service copies some more of its writes, or all of them if the two have parted. */
   copy(primary: SimService, most: number): void {
     this.isLinked = true;
     const hasParted = this.log.length > primary.log.length || this.log.at(-1) !== primary.log[this.log.length - 1];

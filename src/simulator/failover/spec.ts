@@ -1,4 +1,4 @@
-// A world of failovers, drawn from one seed: how many monitors and servers, what fences, how the store and the network answer, and which faults befall them.
+// A world of failovers, drawn from one seed: the number of monitors and servers, the way of fencing, the answers of the store and the network, and the faults.
 import { createRng, nextBetween, nextChance, nextInteger, nextOf } from "../../base/rng.ts";
 import type { FailoverPlan, ShotRules } from "../../failover/words.ts";
 import type { Step } from "../../failover/record.ts";
@@ -7,17 +7,17 @@ import { describeSeatFault, drawSeatFaults, type SeatFault, type SeatSpec } from
 export interface FailoverWorldSpec extends SeatSpec {
   readonly plan: FailoverPlan;
   readonly downAfterMs: number;
-  /** Of a promotion or retirement that was carried out: nobody hears of it. */
+  /** The chance that nobody hears of a promotion or retirement that was carried out. */
   readonly unknownChance: number;
-  /** As PostgreSQL: a history is a number, a promotion takes the one that it is given, and a replica that has parted is mended by its guard. Else as Redis: every history has a name of its own. */
+  /** True: as in PostgreSQL, a history is a number, a promotion takes the one that it is given, and a replica that has parted is mended by its guard. False: as in Redis, every history has a name of its own. */
   readonly hasTimelines: boolean;
-  /** How many writes a replica may be behind, at most, when it copies. */
+  /** The number of writes that a replica may be behind, at most, when it copies. */
   readonly copyMax: number;
   /** The index of a server that is the primary before anybody watches it; only where no guard starts the services. */
   readonly runsAlready: number | undefined;
-  /** A service that is killed has lost everything. */
+  /** The chance that a service that is killed has lost everything. */
   readonly forgetsChance: number;
-  /** The leader of the monitors dies, or is paused, right after such a step was written and before it hears of that. */
+  /** The leader of the monitors dies, or is paused, right after one of these steps was written and before it hears of that. */
   readonly strikesAfter: readonly Step["at"][];
   readonly strikeChance: number;
   readonly faults: readonly FailoverFault[];
@@ -39,7 +39,7 @@ export type FailoverFaultKind =
   | "switchover"
   | "pause-failover";
 
-/** In charge are the monitor that leads, and the primary. */
+/** The processes in charge are the monitor that leads, and the primary. */
 export type FailoverFault = SeatFault<FailoverFaultKind>;
 
 const KINDS: readonly FailoverFaultKind[] = [
@@ -128,13 +128,13 @@ export function drawFailoverWorld(seed: number): FailoverWorldSpec {
   };
 }
 
-/** From a stream of its own, so that the rest of a world is what it was. */
+/** It is drawn from a stream of its own, so that the rest of a world stays the same. */
 function drawRunning(seed: number, servers: number): number | undefined {
   const rng = createRng(seed, 94);
   return nextChance(rng, 0.5) ? nextInteger(rng, 0, servers - 1) : undefined;
 }
 
-/** From a stream of its own, so that the rest of a world is what it was. Machines boot by themselves: so few may be off at one time, and still everything goes on. */
+/** It is drawn from a stream of its own, so that the rest of a world stays the same. Machines boot by themselves: so only a few may be off at one time, and still everything goes on. */
 function drawShots(seed: number, servers: number): ShotRules {
   const rng = createRng(seed, 93);
   const names = Array.from({ length: servers }, (_, index) => `s${index}`);

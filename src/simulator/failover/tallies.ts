@@ -1,6 +1,6 @@
-// What a hunt for failovers has exercised. A hunt in which nobody was promoted, nobody died between two steps, and nothing stayed unanswered has tested nothing.
+// The counts of a hunt for failovers. A hunt in which no server was promoted, no process died between two steps, and no request stayed unanswered has tested nothing.
 
-/** In a thousand seeds, at least. */
+/** The minima for a thousand seeds. */
 export const FAILOVER_MINIMA = {
   writes: 100_000,
   acknowledged: 50_000,

@@ -1,20 +1,20 @@
-// What happens in a world of failovers, as typed events, and each as a line to read.
+// The events in a world of failovers, as typed values, and each as a line to read.
 import type { GuardInput, GuardState } from "../../failover/guard-machine.ts";
 import type { Step } from "../../failover/record.ts";
 import type { FailoverNews } from "../../failover/words.ts";
 import type { FailoverFaultKind } from "./spec.ts";
 
-/** What happened in a world of failovers, one event at a time. */
+/** An event in a world of failovers. */
 export type FailoverEvent = { readonly atMs: number; readonly type: "failover" } & FailoverHappening;
 
-/** The same without its time. */
+/** The same event without its time. */
 export type FailoverHappening =
   | { readonly is: "fault"; readonly index: number; readonly kind: FailoverFaultKind }
-  /** No more faults from here on. */
+  /** There are no more faults from here on. */
   | { readonly is: "calm" }
   /** The store has applied a record of this monitor. */
   | { readonly is: "written"; readonly monitor: string; readonly epoch: number; readonly step: Step }
-  /** What the machine of a monitor tells, as its user would hear it. */
+  /** The machine of a monitor tells this, as its user would hear it. */
   | { readonly is: "news"; readonly monitor: string; readonly news: FailoverNews }
   /** The machine of a guard goes from one state to another; `by` is the input that made it do so. */
   | {
@@ -25,10 +25,10 @@ export type FailoverHappening =
       readonly by: GuardInput["type"];
     }
   | { readonly is: "writable" | "dead" | "powered-off"; readonly server: string }
-  /** Of a monitor or a guard. */
+  /** A monitor or a guard was killed or paused. */
   | { readonly is: "killed" | "paused"; readonly process: string };
 
-/** One line to read. */
+/** Returns one line to read. */
 export function formatFailoverEvent(event: FailoverEvent): string {
   const [who, what] = describe(event);
   return `${event.atMs.toFixed(3).padStart(10)}  ${who.padEnd(6)}  ${what}`;

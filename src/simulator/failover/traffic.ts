@@ -1,5 +1,5 @@
-// Clients and replication of a world of failovers. Clients write to whatever takes writes, as clients do that were not told of a change. A write is acknowledged at once or, where commits wait, when enough
-// standbys have it.
+// Clients and replication of a world of failovers. Clients write to every service that takes writes, as clients do that were not told of a change. A write is acknowledged at once or, where commits wait,
+// when enough standbys have it.
 import { nextBetween } from "../../base/rng.ts";
 import type { SimService } from "./service.ts";
 import type { FailoverWorld } from "./world.ts";

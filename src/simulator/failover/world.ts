@@ -1,5 +1,5 @@
-// The world of failovers: monitors and guards that run the real machines, services with writes of clients, a store with two seats and a record, faults, and a calm at the end in which one primary must be there and
-// everybody follow it.
+// The world of failovers: monitors and guards that run the real machines, services with writes of clients, a store with two seats and a record, faults, and a calm at the end. In the calm there must be
+// one primary, and all others must follow it.
 import { nextBetween, nextChance } from "../../base/rng.ts";
 import type { Order } from "../../failover/orders.ts";
 import type { FailoverRecord } from "../../failover/record.ts";
@@ -22,7 +22,7 @@ import type { FailoverEvent, FailoverHappening } from "./trace.ts";
 const WRITE_EVERY_MS = 60;
 const COPY_EVERY_MS = 30;
 const SEATS_EVERY_MS = 20;
-/** The keeper kills so long before the deadline. */
+/** The keeper kills this long before the deadline. */
 const GRACE_MS = 30;
 const BOOT_MS = 500;
 
@@ -38,7 +38,7 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
   readonly guards: readonly SimGuard[];
   readonly monitors: readonly SimMonitor[];
   order: Order | undefined;
-  /** Numbers that were given out. */
+  /** The last number that was given out. */
   writes = 0;
   #orders = 0;
 
@@ -57,7 +57,7 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
     this.every(SEATS_EVERY_MS, () => this.#turnSeats());
   }
 
-  /** As an operator has left them: all replicas, or one primary with what it has written, which the others copy. */
+  /** Starts the services as an operator has left them: all are replicas, or one is the primary with some writes, which the others copy. */
   #startServices(running: number | undefined): void {
     const primary = running === undefined ? undefined : this.services[running];
     for (const service of this.services) service.start(service === primary ? undefined : primary?.name);
@@ -87,7 +87,7 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
     this.seats[seat].claim(process);
   }
 
-  /** A release, or a claim given up. It needs the store; if that is away, the seat runs out. */
+  /** Releases a seat, or gives up a claim. It needs the store; if the store is away, the seat expires. */
   release(seat: SeatName, process: FailoverProcess): void {
     const place = this.seats[seat];
     place.claims.delete(process);
@@ -140,7 +140,7 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
     if (seat === "primary" && holder.process instanceof SimGuard) this.judge.freed(holder.process.service, this.nowMs);
   }
 
-  /** Renews, warns, kills in a keeper's stead, frees what has run out, and grants. */
+  /** Renews, warns, kills in place of a keeper, frees seats that have expired, and grants. */
   #turnSeats(): void {
     for (const seat of ["leader", "primary"] as const) {
       const place = this.seats[seat];
@@ -162,7 +162,7 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
     this.runOut(holder, () => this.#free(seat, holder), ended);
   }
 
-  /** The keeper's kill. The guard finds the cell empty when it looks again. */
+  /** The keeper kills the service. The guard finds the cell empty when it looks again. */
   #keep(guard: SimGuard): void {
     if (!guard.service.isWritable) return;
     this.count("services killed by their keeper");
@@ -172,7 +172,7 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
   // ---- services
 
   promote(service: SimService, generation: number): void {
-    // As src/failover/postgres-link.ts: a number is used once.
+    // As in src/failover/postgres-link.ts, a number is used once.
     if (service.hasTimelines && service.timeline >= generation) return;
     service.promote(generation, `h${++this.writes}`);
     this.count("promotions");
@@ -190,7 +190,7 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
     for (const write of lost) acknowledged.delete(write);
   }
 
-  // ---- what befalls them
+  // ---- faults
 
   killService(service: SimService): void {
     if (!service.isAlive) return;
@@ -199,7 +199,7 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
     if (guard?.isAlive === true) guard.serviceEnded();
   }
 
-  /** A disk keeps what was synced; without synchrony nothing may have been. */
+  /** A disk keeps writes that were synced; without synchrony, all may be lost. */
   end(service: SimService): void {
     service.kill(!this.spec.hasTimelines && nextChance(this.rng, this.spec.forgetsChance));
     this.note({ is: "dead", server: service.name });
@@ -215,7 +215,7 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
     if (process instanceof SimGuard) this.#settleFor(process);
   }
 
-  /** The keeper of a guard that has died: kills the service at once, and then gives the seat back. */
+  /** The keeper of a guard that has died kills the service at once, and then gives the seat back. */
   #settleFor(guard: SimGuard): void {
     const { holder } = this.seats.primary;
     const { incarnation } = guard.service;
@@ -230,7 +230,7 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
     super.pause(process, lastsMs);
   }
 
-  /** Guard, keeper and service at once: only the ttl is left. */
+  /** Guard, keeper and service end at once: only the ttl is left. */
   powerOff(server: string): void {
     const service = this.service(server);
     if (!service.isPowered) return;
@@ -267,7 +267,7 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
     this.note({ is: "calm" });
   }
 
-  /** Nothing has failed for long: one primary, everybody follows it and has what it has. */
+  /** Nothing has failed for long: there is one primary, and all others follow it and have its writes. */
   protected override judgeAtRest(): void {
     const writable = this.services.filter(({ isWritable }) => isWritable).map(({ name }) => name);
     const record = this.shelf.stored?.value;
@@ -282,7 +282,7 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
     if (stray.length > 0) fail(`${stray.map(({ name }) => name).join(", ")} does not follow ${writable[0]}`);
   }
 
-  /** Every server that could be chosen and had a history of a primary has lost it: then nobody may be chosen, and a human must say who. */
+  /** Every server that could be chosen and had a history of a primary has lost it: then no server may be chosen, and a human must choose. */
   #isExcused(): boolean {
     const record = this.shelf.stored?.value;
     if (record?.step.at !== "choosing" || record.histories.length === 0) return false;

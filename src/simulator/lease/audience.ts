@@ -1,4 +1,4 @@
-// Who watches which names of the modelled store. A hint goes over the network, which may lose it; half of them show the seat.
+// The watchers of each name of the modelled store. A hint goes over the network, which may lose it; half of them show the seat.
 import { nextChance, type Rng } from "../../base/rng.ts";
 import type { Invitation, Name, Question, Seat } from "../../lease/exchange.ts";
 import type { Network } from "../kernel/network.ts";
@@ -31,7 +31,7 @@ export class Watchers {
     this.#watchers.get(name)?.delete(who);
   }
 
-  /** Without names: anything may have changed. `asked`: the holder was asked to hand over. */
+  /** Without `names` anything may have changed. `asked`: the holder was asked to hand over. */
   tell(names: Iterable<Name> = this.#watchers.keys(), asked?: true): void {
     const { network, rng } = this.#world;
     for (const name of names)

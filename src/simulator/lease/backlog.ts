@@ -1,4 +1,4 @@
-// Events of a process that stands still wait here, and come all at once when it goes on: timers first, or in order of arrival.
+// Events of a process that stands still wait here, and all come at once when it goes on: timers first, or in order of arrival.
 import { nextChance, type Rng } from "../../base/rng.ts";
 
 export interface DeferredEvent {
@@ -15,12 +15,12 @@ export class Backlog {
     return this.#standstills > 0;
   }
 
-  /** Returns whether it ran until now. */
+  /** Returns whether the process ran until now. */
   stop(): boolean {
     return this.#standstills++ === 0;
   }
 
-  /** Returns whether it goes on. */
+  /** Returns whether the process goes on. */
   go(): boolean {
     return --this.#standstills === 0;
   }

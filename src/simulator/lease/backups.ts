@@ -5,7 +5,7 @@ export class Backups {
   readonly #forgetMs: number;
   #copies: readonly { readonly shelf: Shelf; readonly atMs: number }[] = [];
 
-  /** 0: the store forgets nothing, and nothing is copied. */
+  /** `forgetMs` 0: the store forgets nothing, and nothing is copied. */
   constructor(forgetMs: number) {
     this.#forgetMs = forgetMs;
   }
@@ -28,7 +28,7 @@ export class Backups {
 export class StaleCopy {
   #copy: { readonly shelf: Shelf; readonly atMs: number } | undefined;
 
-  /** A copy of `shelf` that was made at most `staleMs` ago. */
+  /** Returns a copy of `shelf` that was made at most `staleMs` ago. */
   of(shelf: Shelf, staleMs: number, nowMs: number): Shelf {
     if (this.#copy === undefined || nowMs - this.#copy.atMs > staleMs)
       this.#copy = { shelf: shelf.copy(), atMs: nowMs };

@@ -1,4 +1,4 @@
-// What a run has really exercised. A hunt in which nothing happened finds nothing and proves nothing: it fails below stated minima (minima.ts).
+// Counts the things that a run has really exercised. A hunt in which nothing happened finds nothing and proves nothing: it fails below stated minima (minima.ts).
 
 import { isWished } from "../../base/errors.ts";
 import type { ConclaveEvent } from "../../lease/events.ts";
@@ -88,7 +88,7 @@ export const COUNT_NAMES = [
 
 /** One of `COUNT_NAMES`. */
 export type CountName = (typeof COUNT_NAMES)[number];
-/** How often each thing happened in a world of leases. */
+/** The number of times that each thing happened in a world of leases. */
 export type Counts = Record<CountName, number>;
 
 /** All counts at 0. */
@@ -101,7 +101,7 @@ export function addCounts(total: Counts, more: Readonly<Counts>): void {
   for (const name of COUNT_NAMES) total[name] += more[name];
 }
 
-/** What a process reports of its terms. */
+/** Counts a report of a process about its terms. */
 export function countEvent(counts: Counts, event: ConclaveEvent): void {
   if (event.type === "state" && event.state === "jeopardy") counts.jeopardies++;
   if (event.type === "state" && event.reason === "asked") counts.requestsObeyed++;

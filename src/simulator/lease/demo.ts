@@ -1,5 +1,5 @@
-// A short story for people: three candidates, one of them is elected, stops past its deadline with a write under way, and is replaced; its late
-// write is refused by its token. The same kernel, machine and invariants as in the hunt, in a world written by hand.
+// A short story for people: there are three candidates, and one of them is elected. It stops past its deadline with a write under way, and is replaced; its late write is refused by its token. The
+// kernel, the machine and the invariants are those of the hunt, in a world written by hand.
 import { nextBetween, nextInteger } from "../../base/rng.ts";
 import type { ConclaveEvent } from "../../lease/events.ts";
 import type { Fault } from "./faults.ts";
@@ -16,7 +16,7 @@ export interface DemoLine {
   readonly what: string;
 }
 
-/** The story, and what happened in it in numbers. */
+/** The story, and its events in numbers. */
 export interface DemoResult {
   readonly seed: number;
   readonly lines: readonly DemoLine[];
@@ -24,7 +24,7 @@ export interface DemoResult {
     readonly elected: number;
     readonly takeovers: number;
     readonly staleWritesRefused: number;
-    /** Instants at which two led: 0, or the story ends there. */
+    /** The number of instants at which two candidates led: 0, or the story ends there. */
     readonly overlaps: number;
   };
 }
@@ -83,7 +83,7 @@ function demoWorld(seed: number): WorldSpec {
 
 const NAMES: Readonly<Record<string, string>> = { "c0.1": "ann", "c1.1": "bob", "c2.1": "cleo" };
 
-/** What matters, in plain words; all other events are left out. */
+/** Tells the important events in plain words; all other events are left out. */
 function tell(happened: LeaseEvent): readonly DemoLine[] {
   const told = inWords(happened);
   return told === undefined ? [] : [{ atMs: happened.atMs, who: told[0], what: told[1] }];

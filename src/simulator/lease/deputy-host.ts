@@ -1,6 +1,5 @@
-// The renewal thread of one life of one process: plays the worker to the real deputy (lease/deputy.ts). It has the process's clock and its network, but not its
-// main loop: a blocked loop does not stop it; a stopped process does. Its messages lie in `words` as in a port, and the main loop reads them
-// before each of its steps, or when its user asks whether a term is held.
+// The renewal thread of one life of one process: it plays the worker to the real deputy (lease/deputy.ts). It has the process's clock and its network, but not its main loop: a blocked loop does not stop
+// it; a stopped process does. Its messages lie in `words` as in a port, and the main loop reads them before each of its steps, or when its user asks whether a term is held.
 import type { Reading } from "../../base/clock.ts";
 import { cloneGraph } from "../../base/clone.ts";
 import { unknown } from "../../base/outcome.ts";
@@ -42,11 +41,11 @@ export interface ThreadParts {
   readonly settings: Settings;
   readonly clock: VirtualClock;
   readonly seed: number;
-  /** The beat of a repeat; undefined if the store ignores beats. */
+  /** Returns the beat of a repeat; undefined if the store ignores beats. */
   readonly beat: () => string | undefined;
-  /** How late the next timer is. */
+  /** Returns how late the next timer is. */
   readonly lateMs: () => number;
-  /** Is called when there is a word. */
+  /** Called when there is a word. */
   readonly news: () => void;
 }
 
@@ -67,7 +66,7 @@ export class DeputyHost implements Actor {
   readonly #flights = new Map<number, number>();
   readonly #backlog: (() => void)[] = [];
   #turnedAt: Reading;
-  /** The machine as it will be once it has heard all words. Asking it changes nothing, since it is a copy. */
+  /** The machine as it will be once it has heard all words. It is a copy, so asking it changes nothing. */
   #foreseen: Machine | undefined;
   #wake: KernelEvent | undefined;
   #paused = 0;
@@ -80,7 +79,7 @@ export class DeputyHost implements Actor {
     this.#turnedAt = this.#now();
   }
 
-  // ---- said by the main loop
+  // ---- words of the main loop
 
   turn(): void {
     this.#turnedAt = this.#now();
@@ -120,7 +119,7 @@ export class DeputyHost implements Actor {
     for (const happening of this.#backlog.splice(0)) this.#meet(happening);
   }
 
-  /** What a user who asks now is told: by the machine, after it has heard all words that lie here. A copy is asked, so that asking changes nothing. */
+  /** Returns the answer that a user gets now: that of the machine after it has heard all words that lie here. A copy is asked, so that asking changes nothing. */
   isHeld(machine: Machine, election: Name, bid: Bid): boolean {
     const now = this.#now();
     if (this.words.length === 0) return isHeld(machine, election, bid, now);
@@ -136,7 +135,7 @@ export class DeputyHost implements Actor {
     this.#foreseen = undefined;
   }
 
-  // ---- what happens to it
+  // ---- events
 
   /** Returns whether the answer was for the thread. */
   hear(errand: number, answer: Kept): boolean {

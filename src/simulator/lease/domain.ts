@@ -18,7 +18,7 @@ export class Domain {
     this.#moves++;
   }
 
-  /** An answer of the shelf, which knows only the first domain, with a token of this one. */
+  /** Returns an answer of the shelf, which knows only the first domain, with a token of this one. */
   put(claimed: Claimed): Claimed {
     const token = claimed.kind === "granted" || claimed.kind === "waiting" ? claimed.hold.token : undefined;
     if (this.#moves === 0 || token === undefined) return claimed;
@@ -30,7 +30,7 @@ export class Domain {
   }
 }
 
-/** How often a store had moved when it gave a token of this domain. */
+/** Returns how often a store had moved when it gave a token of this domain. */
 export function movesOf(domain: string): number {
   return Number(domain.split("#")[1] ?? 0);
 }

@@ -1,5 +1,5 @@
-// An election by lease, for comparison with the protocols: N candidates of src/lease before one modelled store, whose first leader may crash.
-// The same machine, world and invariants as in the hunt; only the spec is written by hand.
+// An election by lease, for comparison with the protocols: N candidates of src/lease use one modelled store, and the first leader may crash. The machine, the world and the invariants are those of the
+// hunt; only the spec is written by hand.
 import { nextBetween, nextInteger } from "../../base/rng.ts";
 import type { Fault, LeaseFaultKind } from "./faults.ts";
 import { runWorld } from "./hunt.ts";
@@ -14,26 +14,26 @@ export interface LeaseChoices {
   readonly nodes: number;
   readonly seed: number;
   readonly ttlMs: number;
-  /** From the signal to the deadline. The renew deadline of Kubernetes is the ttl without it. */
+  /** The time from the signal to the deadline. The renew deadline of Kubernetes is the ttl without it. */
   readonly drainMs: number;
-  /** The latency of one message, evenly between the two. */
+  /** The latency of one message, evenly distributed between the two. */
   readonly delayMs: readonly [number, number];
-  /** What is done (crash, pause, cut), and to which of 1…N; to the leader at that instant, if none is named. */
+  /** The faults (crash, pause, cut), each with its victim of 1…N; without a victim it hits the leader at that instant. */
   readonly troubles: readonly {
     readonly kind: LeaseFaultKind;
     readonly atMs: number;
     readonly durationMs: number;
     readonly node?: number | undefined;
   }[];
-  /** When the world may end: as soon after this as a candidate leads. */
+  /** The world ends as soon after this time as a candidate leads. */
   readonly untilMs: number;
 }
 
-/** What became of an election by leases. */
+/** The result of an election by leases. */
 export interface LeaseElection {
   /** The number, 1…N, of the candidate that led last. */
   readonly leader: number;
-  /** Its token. */
+  /** The token of the leader. */
   readonly token: number;
   readonly byType: Readonly<Record<string, number>>;
   readonly elections: readonly { readonly atMs: number; readonly node: number; readonly token: number }[];
@@ -66,7 +66,7 @@ function readElection(happened: LeaseEvent): LeaseElection["elections"] {
   return [{ atMs: happened.atMs, node: happened.slot + 1, token: Number(happened.event.token?.value ?? 0) }];
 }
 
-/** Requests as KEEP, CLAIM, LOOK, RELEASE; every answer that came as ANSWER. */
+/** Counts requests as KEEP, CLAIM, LOOK, RELEASE, and every answer that came as ANSWER. */
 function countRequests(trace: readonly LeaseEvent[]): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const happened of trace) {

@@ -1,27 +1,27 @@
-// Faults as data: drawn up front from the seed, each with a beginning and an end, so that a schedule can be printed, shrunk and replayed.
-// What a user or an operator does out of the blue is in the schedule too.
+// Faults as data: they are drawn up front from the seed, each with a beginning and an end, so that a schedule can be printed, shrunk and replayed. Unexpected acts of a user or an operator are in the
+// schedule too.
 import { nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../../base/rng.ts";
 
 export const FAULT_KINDS = [
   "cut-up", // requests are lost, answers arrive
   "cut-down", // requests arrive, answers are lost
-  "cut", // neither
+  "cut", // neither requests nor answers arrive
   "stall", // requests wait, and arrive all at once at the end: after their caller gave up
-  "pause", // the process stands still, its clocks run
-  "suspend", // the host sleeps: the mono hand stops
-  "freeze", // the virtual machine is paused: every hand stops
-  "crash", // and restarts after the duration, with a new nonce
+  "pause", // the process stands still, but its clocks run
+  "suspend", // the host sleeps: the monotonic clock stops
+  "freeze", // the virtual machine is paused: every clock stops
+  "crash", // the process dies, and restarts after the duration with a new nonce
   "store-pause", // requests queue at the store
   "store-freeze", // the store's clock stops as well
   "store-cut", // nobody reaches the store
   "jump", // the store's wall clock jumps by `amountMs`
-  "delete-record", // an operator deletes what stands at a name
+  "delete-record", // an operator deletes the record of a name
   "end-session", // an operator ends a session
   "forget", // a failover loses the last writes
-  "resign", // gives up the term, stays a candidate
-  "withdraw", // stops wanting; stands again after the duration
+  "resign", // the leader gives up the term, and stays a candidate
+  "withdraw", // a candidate stops wanting to lead, and stands again after the duration
   "finish", // the work ends by itself
-  "block", // the main loop stands still, a renewal thread does not
+  "block", // the main loop stands still, but a renewal thread does not
   "lose-thread", // the renewal thread ends
   "clone", // a copy of the process goes on beside it, for the duration
   "close", // the candidate closes, and a new life begins after the duration
@@ -30,22 +30,22 @@ export const FAULT_KINDS = [
   "replace", // an empty store takes the place of this one, with tokens of another domain
 ] as const;
 
-/** What can go wrong in a world of leases. */
+/** The kinds of faults in a world of leases. */
 export type LeaseFaultKind = (typeof FAULT_KINDS)[number];
 
-/** One fault of a world of leases: what happens, when, and to whom. */
+/** One fault of a world of leases: its kind, its time, and its victim. */
 export interface Fault {
-  /** Its number in the schedule as drawn; stays when others are taken out. */
+  /** Its number in the schedule as drawn; it stays when others are taken out. */
   readonly index: number;
   readonly kind: LeaseFaultKind;
   readonly atMs: number;
   readonly durationMs: number;
   readonly amountMs: number;
   readonly election: number;
-  /** The process it hits, unless it aims at the leader of `election` at that moment. */
+  /** The process that it hits, unless it aims at the leader of `election` at that moment. */
   readonly slot: number;
   readonly aimsAtLeader: boolean;
-  /** Lies in wait from `atMs` on, and strikes when somebody is next elected in `election`. */
+  /** It waits from `atMs` on, and strikes when a candidate is next elected in `election`. */
   readonly waitsForElection: boolean;
 }
 

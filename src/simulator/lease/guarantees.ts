@@ -1,4 +1,4 @@
-// What the modelled store of a world declares. The machine reads it as it would read a real driver's; `under` is for people, and no code reads it here.
+// The guarantee that the modelled store of a world declares. The machine reads it like that of a real driver; `under` is for people, and no code reads it here.
 import type { Guarantee } from "../../lease/guarantee.ts";
 import type { StoreSpec } from "./spec.ts";
 

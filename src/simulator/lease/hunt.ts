@@ -1,4 +1,4 @@
-// One seed, one run, one result. The seed decides everything; `faults` runs the same world with only some of its faults, for shrinking.
+// One seed gives one run and one result. The seed decides everything; `faults` runs the same world with only some of its faults, for shrinking.
 import type { Hunted, HuntOptions, Violation } from "../kernel/hunt.ts";
 import type { Counts } from "./counts.ts";
 import type { WorldSpec } from "./spec.ts";
@@ -6,10 +6,10 @@ import { drawWorld, type SwarmOptions } from "./swarm.ts";
 import type { LeaseEvent } from "./trace.ts";
 import { World } from "./world.ts";
 
-/** How one seed of leases is run. */
+/** The options for running one seed of leases. */
 export interface RunOptions extends SwarmOptions, HuntOptions {}
 
-/** What became of one seed of leases. */
+/** The result of one seed of leases. */
 export interface RunResult extends Hunted {
   readonly spec: WorldSpec;
   readonly counts: Readonly<Counts>;
@@ -43,7 +43,7 @@ export function runWorld(spec: WorldSpec, isRecorded: boolean, judgedBy?: readon
   };
 }
 
-/** In engines that have it: how many lines of stack an error records. A machine makes thousands of errors here, and nobody reads their stacks. */
+/** The number of stack lines that an error records, in engines that have this setting. A machine makes thousands of errors here, and nobody reads their stacks. */
 const stacks = Error as { stackTraceLimit?: number | undefined };
 
 /** An assertion that fails inside a machine is a finding like any other. */

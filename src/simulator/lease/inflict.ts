@@ -1,4 +1,4 @@
-// What each fault does to the processes, the store and the network of an election world, and what undoes it.
+// The effect of each fault on the processes, the store and the network of an election world, and the function that undoes it.
 import type { Counts } from "./counts.ts";
 import type { Fault, LeaseFaultKind } from "./faults.ts";
 import type { Kernel } from "../kernel/kernel.ts";
@@ -19,7 +19,7 @@ export interface FaultedWorld {
   readonly trace: LeaseTrace;
   readonly counts: Counts;
   readonly elections: readonly string[];
-  /** By slot: the life that is lived there now. */
+  /** Slot → the life that is lived there now. */
   readonly processes: readonly LeaseProcess[];
   /** Puts a new life into a slot. */
   restart(slot: number): void;
@@ -28,7 +28,7 @@ export interface FaultedWorld {
   observe(observation: Observation): void;
 }
 
-/** Whom a fault hits, and where. */
+/** The victim of a fault, and its world. */
 interface Blow {
   readonly stage: FaultedWorld;
   readonly victim: LeaseProcess;
@@ -60,7 +60,7 @@ export class Inflictions implements Victims {
   }
 }
 
-/** Tells the nemesis of an election: faults that lie in wait for one strike now. */
+/** Tells the nemesis of an election: faults that wait for one strike now. */
 export class Ambush {
   readonly hears: Ears = {
     elected: ({ election }) => this.#nemesis.notice(this.#elections.indexOf(election)),
@@ -194,13 +194,13 @@ function close({ stage, victim }: Blow): Undo {
   return () => replace(stage, victim);
 }
 
-/** The term is chosen now, and the store hears of the request later: by then another may lead. */
+/** The term is chosen now, and the store hears of the request later: by then another term may lead. */
 function ask({ stage: { store }, election, amountMs }: Blow): Undo {
   const request = store.requests.ask(election);
   return amountMs < 0 ? request : once(() => request?.());
 }
 
-/** The term is chosen now, too. The candidate that it names may lead already, or be dead. */
+/** The term is chosen now here, too. The candidate that it names may lead already, or be dead. */
 function invite({ stage: { store }, election, amountMs }: Blow): Undo {
   const invitation = store.requests.invite(election);
   return amountMs < 0 ? invitation : once(() => invitation?.());
@@ -214,7 +214,7 @@ function clone({ stage, victim }: Blow): Undo {
   return copy && (() => (copy.isAlive ? copy.die() : undefined));
 }
 
-/** A new life, unless there is one already. */
+/** Starts a new life, unless there is one already. */
 function replace(stage: FaultedWorld, victim: LeaseProcess): void {
   if (stage.processes[victim.who.slot] !== victim) return;
   if (victim.isAlive) victim.die();

@@ -1,4 +1,4 @@
-// The memos of the modelled store, and what is counted of them. A write is one step, and a read shows the present memo, never an old copy.
+// The memos of the modelled store, and their counts. A write is one step, and a read shows the present memo, never an old copy.
 import type { MemoWritten } from "../../lease/exchange.ts";
 import type { Answer, Request } from "../../lease/state.ts";
 import type { Shelf } from "../models/shelf.ts";
@@ -17,7 +17,7 @@ export function memoAnswer(
 ): Answer {
   if (request.method === "readMemos") return { kind: "memos", memos: shelf.readMemos(request.name, request.key) };
   const { hold, key } = request.write;
-  // When all is calm every candidate must be able to lead: requests that were sent before ban nobody any more.
+  // When all is calm every candidate must be able to lead: requests that were sent before no longer ban a node.
   const write = isCalm ? { ...request.write, ban: undefined } : request.write;
   const before = shelf.readMemos(hold.name, key)[0]?.version;
   const written = shelf.writeMemo(write, nowMs);

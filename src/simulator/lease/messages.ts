@@ -1,4 +1,4 @@
-// What travels between processes and the store, and who lives at which address.
+// The messages between processes and the store, and the addresses of both.
 import type { Hint } from "../../lease/exchange.ts";
 import type { Answer, Request } from "../../lease/state.ts";
 import type { Who } from "./observation.ts";
@@ -14,13 +14,13 @@ export interface RequestMessage {
   readonly who: Who;
   readonly errand: number;
   readonly request: Request;
-  /** The instant in true time, so that a store can be late on purpose. */
+  /** The time of sending in true time, so that a store can be late on purpose. */
   readonly sentAtMs: number;
   /** The caller has stopped waiting. The request is not recalled, and the store may still apply it. This is only counted. */
   isGivenUp: boolean;
 }
 
-/** Is sent to one life of a process: a later life at the same address does not know the errand. */
+/** The answer is sent to one life of a process: a later life at the same address does not know the errand. */
 export interface AnswerMessage {
   readonly kind: "answer";
   readonly who: Who;

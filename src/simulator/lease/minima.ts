@@ -1,5 +1,4 @@
-// What a hunt of leases must really have exercised, for every thousand seeds: about half of what it does exercise. A hunt below that has become useless, and
-// that it finds nothing proves nothing.
+// The counts that a hunt of leases must reach, for every thousand seeds: about half of the usual ones. A hunt below them has become useless, and if it finds nothing, that proves nothing.
 import type { CountName, Counts } from "./counts.ts";
 
 const MINIMA_PER_THOUSAND: Partial<Record<CountName, number>> = {
@@ -79,10 +78,10 @@ const MINIMA_PER_THOUSAND: Partial<Record<CountName, number>> = {
   successions: 2000,
 };
 
-/** Of control seeds, at least one in so many must show an overlap. */
+/** At least one in this many control seeds must show an overlap. */
 export const CONTROL_ONE_IN = 25;
 
-/** What was missed, in words. */
+/** Returns the counts that were missed, in words. */
 export function missedMinima(counts: Readonly<Counts>, seeds: number, distinctHashes: number): readonly string[] {
   const missed = Object.entries(MINIMA_PER_THOUSAND).flatMap(([name, perThousand]) => {
     const least = Math.floor((perThousand * seeds) / 1000 - 3 * Math.sqrt((perThousand * seeds) / 1000));

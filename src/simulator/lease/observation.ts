@@ -1,13 +1,13 @@
-// What invariants get to see: facts about a run, in the order in which they happened. An invariant judges by these and by two questions
-// that it may ask at any time (`Probes`); it never looks into a machine's state.
+// The observations that invariants see: facts about a run, in the order in which they happened. An invariant judges by these and by two questions that it may ask at any time (`Probes`); it never looks
+// into a machine's state.
 import type { Reading } from "../../base/clock.ts";
 import type { LossReason } from "../../base/errors.ts";
 import type { Bid, Invitation, MemoWrite, Name, Token } from "../../lease/exchange.ts";
 import type { Answer, Request } from "../../lease/state.ts";
 
-/** One life of one process: a restart makes a new one. Compared by identity. */
+/** One life of one process: a restart makes a new one. Lives are compared by identity. */
 export interface Who {
-  /** Counts the lives of a world from 0. */
+  /** The number of the life in its world, from 0. */
   readonly number: number;
   readonly slot: number;
   readonly life: number;
@@ -33,7 +33,7 @@ export type Observation =
       readonly answer: Answer;
       readonly now: Reading;
     }
-  /** The machine has taken a step, and wants to be woken at `wakeAt` on its mono hand. */
+  /** The machine has taken a step, and wants to be woken at `wakeAt` on its monotonic clock. */
   | {
       readonly type: "stepped";
       readonly atMs: number;
@@ -76,7 +76,7 @@ export type Observation =
   | { readonly type: "died"; readonly atMs: number; readonly who: Who }
   /** `copy` goes on from where `who` is, with the same session, bids and terms. */
   | { readonly type: "cloned"; readonly atMs: number; readonly who: Who; readonly copy: Who }
-  /** All hands of this process's clock stood for a while. */
+  /** All clocks of this process stood still for a while. */
   | { readonly type: "frozen"; readonly atMs: number; readonly who: Who }
   /** The store has granted a term, for the first time. */
   | { readonly type: "granted"; readonly atMs: number; readonly election: Name; readonly token: Token }
@@ -86,14 +86,14 @@ export type Observation =
   | { readonly type: "asked"; readonly atMs: number; readonly election: Name; readonly token: Token }
   /** A store has heard an invitation, and passes it on. */
   | { readonly type: "invited"; readonly atMs: number; readonly election: Name; readonly invitation: Invitation }
-  /** Somebody went past the rules of the store: terms that were granted before may end early. */
+  /** Somebody bypassed the rules of the store: terms that were granted before may end early. */
   | { readonly type: "meddled"; readonly atMs: number; readonly act: Meddling; readonly election: Name | undefined }
-  /** Its machine has closed: nothing is wanted or held any more. */
+  /** The machine of this process has closed: nothing is wanted or held any more. */
   | { readonly type: "closed"; readonly atMs: number; readonly who: Who }
   /** An operator has moved a resource to tokens of another domain. */
   | { readonly type: "adopted"; readonly atMs: number; readonly resource: Name; readonly to: string }
   | { readonly type: "accepted"; readonly atMs: number; readonly resource: Name; readonly token: Token }
-  /** Faults are over. From here on somebody must lead each of `elections`: `slot`, or anybody if that is undefined. */
+  /** Faults are over. From here on each of `elections` must get a leader: `slot`, or any candidate if that is undefined. */
   | {
       readonly type: "awaited";
       readonly atMs: number;
@@ -101,11 +101,11 @@ export type Observation =
       readonly slot: number | undefined;
       readonly boundMs: number;
     }
-  /** The time given by the last `awaited` has run out. */
+  /** The time given by the last `awaited` is over. */
   | { readonly type: "overdue"; readonly atMs: number };
 
 /**
- * record   an operator deleted what stands at a name
+ * record   an operator deleted the record of a name
  * session  an operator ended a session
  * forgot   a failover lost the last writes
  * jumped   the clock by which the store judges jumped forward
@@ -115,17 +115,17 @@ export type Meddling = "record" | "session" | "forgot" | "jumped";
 export type ObservationOf<T extends Observation["type"]> = Extract<Observation, { type: T }>;
 
 export interface Probes {
-  /** What this process's user would be told now by `term.isHeld()`; false once it is dead. */
+  /** Returns what `term.isHeld()` would tell this process's user now; false once the process is dead. */
   isHeld(who: Who, election: Name, bid: Bid): boolean;
-  /** Whether this bid's entry stands at the store now. */
+  /** Tells whether this bid's entry is at the store now. */
   stands(election: Name, bid: Bid, session: string): boolean;
 }
 
-/** What a promise depends on, as the world declares it. */
+/** The facts on which a promise depends, as the world declares them. */
 export interface Promises {
   readonly shape: "line" | "race";
   readonly keep: "one-request" | "per-hold";
-  /** Holds take turns in being carried by keeps, so that a deletion is noticed later. */
+  /** Holds take turns in being carried by keeps, so a deletion is noticed later. */
   readonly takesTurns: boolean;
   readonly keepProves: "this-send" | "previous-send";
   readonly proofWithinMs: number;
@@ -133,7 +133,7 @@ export interface Promises {
   readonly rho: number;
   /** The longest ttl that the store grants here. */
   readonly ttlMaxMs: number;
-  /** By slot. */
+  /** Slot → its settings. */
   readonly candidates: readonly {
     readonly drainMs: number;
     readonly monoGrainMs: number;
@@ -148,11 +148,11 @@ export interface Promises {
 export interface Judgement {
   readonly promises: Promises;
   readonly probes: Probes;
-  /** Says that the invariant does not hold. The first one ends the run. */
+  /** Reports that the invariant does not hold. The first report ends the run. */
   violate(invariant: string, story: string): void;
 }
 
-/** What is done with each kind of observation, where it is heard at all. */
+/** The reaction to each kind of observation, where there is one. */
 export type Ears = { readonly [T in Observation["type"]]?: (observation: ObservationOf<T>) => void };
 
 export interface ObservationListener {

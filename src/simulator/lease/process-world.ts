@@ -1,4 +1,4 @@
-// What a process of the world of leases sees of it, and how it remembers a call that is under way.
+// The part of the world of leases that a process sees, and its record of a call that is under way.
 import type { Rng } from "../../base/rng.ts";
 import type { Settings } from "../../lease/settings.ts";
 import type { Machine } from "../../lease/state.ts";
@@ -23,7 +23,7 @@ export interface ProcessWorld {
   observe(observation: Observation): void;
 }
 
-/** What one life of one process begins with. */
+/** The data with which one life of one process begins. */
 export interface ProcessLife {
   readonly who: Who;
   readonly spec: CandidateSpec;
@@ -36,7 +36,7 @@ export interface ProcessLife {
 
 export interface Awaited {
   readonly message: RequestMessage;
-  /** The instant on the mono hand. */
+  /** The due time on the monotonic clock. */
   readonly dueAt: number;
   timer: KernelEvent;
 }

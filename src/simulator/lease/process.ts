@@ -1,5 +1,5 @@
-// One life of one process: plays the Node host to the real lease machine. It carries out the machine's effects, answers each call exactly once (`unknown`
-// when the time is up), ticks when `nextWake` says so, a little late, and hands terms to the simulated user (work.ts).
+// One life of one process: it plays the Node host to the real lease machine. It carries out the machine's effects, answers each call exactly once (`unknown` when the time is up), ticks when `nextWake`
+// says so, a little late, and hands terms to the simulated user (work.ts).
 import type { Reading } from "../../base/clock.ts";
 import { cloneGraph } from "../../base/clone.ts";
 import { unknown } from "../../base/outcome.ts";
@@ -83,7 +83,7 @@ export class LeaseProcess implements Actor, Node, WorkHost {
     this.#thread = new ThreadEnd(this.#world, parts, loop);
   }
 
-  // ---- what happens to it --------------------------------------------------------------------------------------------------------------
+  // ---- events --------------------------------------------------------------------------------------------------------------------------
 
   handle(event: KernelEvent): void {
     if (event === this.#wake) this.#wake = undefined;
@@ -95,7 +95,7 @@ export class LeaseProcess implements Actor, Node, WorkHost {
     this.#meet({ kind: "message", subject: 0, payload: message });
   }
 
-  /** What its user does: stand, withdraw, resign. */
+  /** Passes on an act of its user: stand, withdraw, resign. */
   tell(input: Input): void {
     this.#meet({ kind: "user", subject: 0, payload: input });
   }
@@ -201,7 +201,7 @@ export class LeaseProcess implements Actor, Node, WorkHost {
 
   #woken(): void {
     const now = this.clock.read(this.#world.kernel.nowMs);
-    // The mono hand may have stood: timers count by it.
+    // The monotonic clock may have stood still, and timers count by it.
     if (now.mono < this.#wakeAt) this.#armWake(this.#wakeAt, now);
     else this.#step({ type: "tick" });
   }
@@ -268,7 +268,7 @@ export class LeaseProcess implements Actor, Node, WorkHost {
     this.#answered(errand, unknown("no answer in time"));
   }
 
-  /** Exactly once: an answer that comes after the first is dropped. */
+  /** Each call is answered exactly once: an answer that comes after the first is dropped. */
   #answered(errand: number, answer: Answer): void {
     this.#thread?.hear();
     const awaited = this.#awaited.find(({ message }) => message.errand === errand);
@@ -327,7 +327,7 @@ export class LeaseProcess implements Actor, Node, WorkHost {
     return [...this.#work.shifts()].filter(({ election, token }) => this.isHeld(election, token.bid));
   }
 
-  // ---- what is done to it --------------------------------------------------------------------------------------------------------------
+  // ---- faults --------------------------------------------------------------------------------------------------------------------------
 
   pause(): void {
     this.#thread?.pause();
@@ -346,12 +346,12 @@ export class LeaseProcess implements Actor, Node, WorkHost {
     this.#thread?.lose();
   }
 
-  /** Its main loop stands still; a renewal thread does not. */
+  /** The main loop stands still; a renewal thread does not. */
   block(): void {
     if (this.#backlog.stop()) this.#heldAtPause = this.#heldShifts();
   }
 
-  /** How many terms that were held when it stopped are not held any more. */
+  /** Returns how many terms that were held when the loop stopped are not held any more. */
   unblock(): number {
     if (!this.#backlog.go() || !this.#isAlive) return 0;
     const over = this.#heldAtPause.filter(({ election, token }) => !this.isHeld(election, token.bid)).length;
@@ -370,7 +370,7 @@ export class LeaseProcess implements Actor, Node, WorkHost {
     this.#world.observe({ type: "died", atMs: kernel.nowMs, who: this.who });
   }
 
-  /** Another process that goes on from here. What was under way is answered to the original alone. */
+  /** Returns another process that goes on from here. Calls that are under way are answered to the original alone. */
   copy(who: Who, clock: VirtualClock, rng: Rng): LeaseProcess {
     const [spec, settings, machine] = [this.#spec, this.#settings, cloneGraph(this.#machine)];
     const twin = new LeaseProcess(this.#world, { who, spec, settings, clock, rng, machine });

@@ -1,4 +1,4 @@
-// What a world is held to: the numbers that its invariants judge by, derived from what it declares and not from what it drew in secret.
+// The numbers by which the invariants of a world judge. They are derived from the world's declarations and not from its secret draws.
 import { guaranteeOf } from "./guarantees.ts";
 import { grantedMs } from "./create-shelf.ts";
 import type { Promises } from "./observation.ts";
@@ -12,7 +12,7 @@ export function promisesOf(spec: WorldSpec): Promises {
     takesTurns: holdsPerKeep !== undefined,
     keepProves,
     proofWithinMs,
-    extraMarginMs: spec.store.extraMarginMs, // declared before the opening or with it, and owed in either case
+    extraMarginMs: spec.store.extraMarginMs, // declared before the opening or with it, and binding in either case
     rho: spec.rho,
     ttlMaxMs: ttlMaxMs(spec),
     candidates: spec.candidates,
@@ -24,13 +24,13 @@ function ttlMaxMs(spec: WorldSpec): number {
 }
 
 /**
- * How long after calm it may take until somebody leads, and until a candidate that stands alone does:
+ * The longest time after calm until some candidate leads, and until a candidate that stands alone does:
  *
  *   overstay + late + 2·lock-delay + jumps + slow + 7·ttl·(1+3ρ) + 1000 ms
  *
- * overstay: work of a lost term must settle first. late, jumps: the store may end the last session so much later. slow: what was sent before
- * calm may still arrive. Of the 7 ttl: 1 for a dead session to run out, 1 for the silence of a taker, 1 for a cool-down, 1 for my own session
- * to be given up and opened anew, 2 for retries and requests that hang, 1 for polls that just missed. 1000 ms: the longest poll interval.
+ * overstay: work of a lost term must settle first. late, jumps: the store may end the last session this much later. slow: messages that were sent before calm may still arrive. Of the 7 ttl: 1 for a dead
+ * session to expire, 1 for the silence of a taker, 1 for a cool-down, 1 for the candidate's own session to be given up and opened anew, 2 for retries and requests that hang, 1 for polls that just
+ * missed. 1000 ms: the longest poll interval.
  */
 export function successionMs(spec: WorldSpec): number {
   const overstayMs = Math.max(...spec.candidates.map(({ work }) => work.overstayMaxMs));

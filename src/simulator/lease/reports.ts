@@ -1,4 +1,4 @@
-// Takes what the machine of one life reports to those whom it concerns: the trace, the counts, the invariants, and the simulated user.
+// Passes the reports of the machine of one life on to the trace, the counts, the invariants, and the simulated user.
 import type { Reading } from "../../base/clock.ts";
 import type { ConclaveEvent } from "../../lease/events.ts";
 import { countEvent, countTerm } from "./counts.ts";

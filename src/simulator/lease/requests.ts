@@ -1,6 +1,5 @@
-// Requests to hand over, as an operator makes them: a token that was seen to lead, sent to the store now or much later. The shelf says what the store does with
-// a request. A store may keep requests where a grant does not reach them (`showsOldRequests`): then it shows the last one to the present
-// holder, and the holder must find out by itself that another term is meant.
+// Requests to hand over, as an operator makes them: a token that was seen to lead, sent to the store now or much later. The shelf decides what the store does with a request. A store may keep requests
+// where a grant does not reach them (`showsOldRequests`): then it shows the last one to the present holder, and the holder must find out by itself that another term is meant.
 import { nextChance, nextOf, type Rng } from "../../base/rng.ts";
 import type { Hold, Kept, Name, Session, SessionSpec, Token } from "../../lease/exchange.ts";
 import type { Answer, Request } from "../../lease/state.ts";
@@ -18,7 +17,7 @@ interface Surroundings {
   observe(observation: Observation): void;
 }
 
-/** Where they arrive. `domain`: of the tokens that the store gives now. */
+/** The place where requests arrive. `domain`: that of the tokens that the store gives now. */
 interface RequestTarget {
   readonly shelf: Shelf;
   readonly domain: string;
@@ -50,7 +49,7 @@ export class Requests {
     if ("nonce" in session) this.#candidates.add(session.candidate);
   }
 
-  /** Somebody has seen the latest term of `name`, or one of those before it. Returns a function that lets the request arrive; undefined if there was no term. */
+  /** An operator has seen the latest term of `name`, or one of those before it. Returns a function that lets the request arrive; undefined if there was no term. */
   ask(name: Name): (() => void) | undefined {
     const token = this.#draw(name, 0.4);
     if (token === undefined) return undefined;
@@ -59,7 +58,7 @@ export class Requests {
     return () => void this.#arrive(name, token);
   }
 
-  /** Likewise: somebody wants a candidate to lead after that term, or says in its name that it has a priority. */
+  /** Likewise: an operator wants a candidate to lead after that term, or says in its name that it has a priority. */
   invite(name: Name): (() => void) | undefined {
     const token = this.#draw(name, 0.4);
     if (token === undefined) return undefined;
@@ -75,7 +74,7 @@ export class Requests {
     return tokens.length > 1 && nextChance(rng, oldChance) ? nextOf(rng, tokens.slice(0, -1)) : tokens.at(-1);
   }
 
-  /** What a machine says to others through the store. An answer changes nothing for it. */
+  /** Receives a message that a machine sends to others through the store. The answer changes nothing for the machine. */
   hear(request: Words): Answer {
     const { counts, kernel } = this.#world;
     const { name } = request;
@@ -91,7 +90,7 @@ export class Requests {
     return { kind: "told" };
   }
 
-  /** The store keeps it, or finds that it is too late. Its shelf knows only the first domain. */
+  /** The store keeps the request, or finds that it is too late. Its shelf knows only the first domain. */
   #arrive(name: Name, token: Token): Answer {
     const { shelf, domain, audience } = this.#place();
     this.#last.set(name, token);
@@ -101,7 +100,7 @@ export class Requests {
     return { kind: "asked" };
   }
 
-  /** What a keep is answered, with the requests that its holds are shown. */
+  /** Returns the answer to a keep, with the requests that its holds are shown. */
   shown(kept: Kept, holds: readonly Hold[], domain: string): Kept {
     if (kept.kind !== "kept" || this.#last.size === 0) return kept;
     const asked = (kept.asked ?? []).map(({ name, bid, token }) => ({

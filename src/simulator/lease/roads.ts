@@ -7,7 +7,7 @@ import type { LeaseSurroundings } from "./surroundings.ts";
 
 interface Way {
   readonly road: number;
-  /** From when the judge counts. */
+  /** The time from which the judge counts. */
   readonly heardAt: number;
 }
 
@@ -24,7 +24,7 @@ export class Roads {
     this.#chance = movesRoads;
   }
 
-  /** From when the judge counts. `touchedAt`: when the keep before this one came. `nowAt`: from when it would count if it heard of this one now. */
+  /** Returns the time from which the judge counts. `touchedAt`: the time when the keep before this one came. `nowAt`: the time from which the judge would count if it heard of this one now. */
   hear(id: string, touchedAt: number | undefined, nowAt: number, isCalm: boolean): number {
     const relayedAt = this.#relays && touchedAt !== undefined ? Math.min(touchedAt, nowAt) : nowAt;
     if (this.#chance === 0 || isCalm) return relayedAt;
@@ -36,7 +36,7 @@ export class Roads {
     return heardAt;
   }
 
-  /** Adds to the answer by which road it comes. */
+  /** Adds the road to the answer. */
   named(kept: Kept): Kept {
     const way = kept.kind === "kept" ? this.#ways.get(kept.session.id) : undefined;
     return way === undefined ? kept : ({ ...kept, road: `${way.road}` } as Kept);

@@ -1,15 +1,14 @@
-// What a world is made of, as plain data: everything the seed decides before the first event. `drawWorld` (swarm.ts) makes one from a seed;
-// tests and the demo write their own.
+// The parts of a world as plain data: everything that the seed decides before the first event. `drawWorld` (swarm.ts) makes a world from a seed; tests and the demo write their own.
 import type { ClockSpec } from "../kernel/clock.ts";
 import type { Fault } from "./faults.ts";
 import type { NetworkSpec } from "../kernel/network.ts";
 
-/** A world of leases, complete: with its seed it determines every event. */
+/** A complete world of leases: with its seed it determines every event. */
 export interface WorldSpec {
   readonly seed: number;
-  /** In a word or two, for people. */
+  /** A label of a word or two, for people. */
   readonly label: string;
-  /** Declared bound on clock rates. The control run breaks it on purpose. */
+  /** The declared bound on clock rates. The control run breaks it on purpose. */
   readonly rho: number;
   readonly elections: readonly string[];
   readonly candidates: readonly CandidateSpec[];
@@ -19,25 +18,25 @@ export interface WorldSpec {
   /** Faults begin before this; from here on all is calm. */
   readonly calmAtMs: number;
   readonly faults: readonly Fault[];
-  /** Which candidates must lead when all others have withdrawn, one after the other. */
+  /** The candidates that must lead when all others have withdrawn, one after the other. */
   readonly alone: readonly number[];
 }
 
 /** One candidate of a world of leases. */
 export interface CandidateSpec {
-  /** For people; may be shared by several processes. */
+  /** The id is for people; several processes may share it. */
   readonly id: string;
   readonly ttlMs: number;
   readonly drainMs: number;
   readonly renewal: "loop" | "thread" | "manual";
-  /** Renewal by a thread only. */
+  /** Used only with renewal by a thread. */
   readonly stallAfterMs?: number | undefined;
-  /** Gives a term up when it has been led for so long. */
+  /** The candidate gives a term up when it has led for this long. */
   readonly maxTenureMs?: number | undefined;
-  /** Greater is preferred. */
+  /** A greater priority is preferred. */
   readonly priority?: number | undefined;
   readonly clock: ClockSpec;
-  /** As declared to the machine: the clock's quanta are within. */
+  /** The grain that is declared to the machine: the steps of the clock are no greater. */
   readonly monoGrainMs: number;
   readonly bootGrainMs: number;
   /** Timers are late by up to this. */
@@ -49,11 +48,11 @@ export interface CandidateSpec {
   readonly spareOf?: number | undefined;
 }
 
-/** How the simulated user behaves while leading. */
+/** The behaviour of the simulated user while leading. */
 export interface WorkSpec {
-  /** From one write to the next. */
+  /** The time from one write to the next. */
   readonly writeEveryMs: number;
-  /** Writes without asking `isHeld`, for as long as the work runs. */
+  /** The user writes without asking `isHeld`, for as long as the work runs. */
   readonly isCareless: boolean;
   readonly overstayChance: number;
   readonly overstayMaxMs: number;
@@ -66,7 +65,7 @@ export interface WorkSpec {
 /** The modelled store of a world of leases. */
 export interface StoreSpec {
   readonly shape: "line" | "race";
-  /** kernel: one host, one clock; rivals see until when a seat is held, and that its holder is dead. */
+  /** kernel: there is one host and one clock; rivals see until when a seat is held, and that its holder is dead. */
   readonly judge: "store-monotonic" | "store-wall" | "taker" | "kernel";
   readonly layout: "session" | "record";
   readonly keepProves: "this-send" | "previous-send";
@@ -74,46 +73,46 @@ export interface StoreSpec {
   readonly movesRoads?: number | undefined;
   readonly wakes: "watch" | "poll";
   readonly clock: ClockSpec;
-  /** Judges up to this much too early; declared, so that candidates take it off. */
+  /** The store judges up to this much too early; it declares that, so that candidates subtract it. */
   readonly extraMarginMs: number;
-  /** It declares that only when a session is opened, and nothing before. */
+  /** The store declares that margin only when a session is opened, and nothing before. */
   readonly declaresWhenMet?: boolean | undefined;
-  /** Ends sessions up to this much too late. */
+  /** The store ends sessions up to this much too late. */
   readonly lateMaxMs: number;
-  /** What it grants: the asked ttl times this, rounded up to a multiple of the step. */
+  /** The granted ttl is the asked ttl times this, rounded up to a multiple of the step. */
   readonly grantFactor: number;
   readonly grantStepMs: number;
   /** Looks are answered from a copy up to this old; 0: never stale. */
   readonly staleMs: number;
-  /** A failover goes back by up to this; 0: forgets nothing. */
+  /** A failover goes back by up to this; 0: it forgets nothing. */
   readonly forgetMs: number;
   /** Layout "record": a keep may leave some records unrenewed, and says so. */
   readonly unsureChance: number;
-  /** A line: a keep for which no proof was wished proves nothing, and strays are shown only where they were wished. */
+  /** In a line: a keep for which no proof was wished proves nothing, and strays are shown only where they were wished. */
   readonly weakKeeps?: boolean | undefined;
-  /** Declared: so many holds are enough for one keep, and the others take turns. */
+  /** The store declares that this many holds are enough for one keep, and the others take turns. */
   readonly holdsPerKeep?: number | undefined;
   /** The chance that a request is refused without being applied. */
   readonly refuseChance: number;
   /** The chance that a request is refused without being applied, with an error that trying again cannot help. */
   readonly refuseForGoodChance: number;
-  /** A keep that is served much later than this after its send is answered, and renews nothing; declared. Infinity: it always renews. */
+  /** A keep that is served much later than this after its send is answered, and renews nothing; the store declares that. Infinity: a keep always renews. */
   readonly proofWithinMs: number;
   /** Whether terms have tokens. */
   readonly isFenced: boolean;
   /** A failover that forgets brings it back as another store, with tokens of another domain. */
   readonly movesDomain: boolean;
-  /** For so long after a session has run out, nobody holds its seats and nobody can get them. */
+  /** For this long after a session has expired, nobody holds its seats and nobody can get them. */
   readonly lockDelayMs: number;
-  /** Ends what has run out before it serves a request, or only when its own timer comes. */
+  /** True: the store ends expired sessions before it serves a request. False: only when its own timer comes. */
   readonly isPunctual: boolean;
-  /** Shows a request to hand over to the present holder of the name. */
+  /** The store shows a request to hand over to the present holder of the name. */
   readonly showsOldRequests?: boolean | undefined;
   /** Keeps swap over the beat that they know. */
   readonly refusesClones?: boolean | undefined;
 }
 
-/** A race without weaknesses, as `sqlite:` and `postgres:` keep it; the world says whose clock it reads. */
+/** A race without weaknesses, as `sqlite:` and `postgres:` keep it; the world chooses the clock that it reads. */
 export const CALM_STORE: Omit<StoreSpec, "clock"> = {
   shape: "race",
   judge: "taker",

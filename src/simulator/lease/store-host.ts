@@ -1,5 +1,5 @@
-// The store as a node: a modelled shelf behind a network, with a clock of its own and the weaknesses that the world gave it. `guaranteeOf` (guarantees.ts) declares what it promises in
-// spite of them. It keeps that, except when somebody meddles, which it reports.
+// The store as a node: a modelled shelf behind a network, with a clock of its own and the weaknesses that the world gave it. `guaranteeOf` (guarantees.ts) declares the promises that it gives in spite of
+// them. It keeps them, except when somebody meddles, which it reports.
 //
 //   late        ends sessions later than their ttl, within `lateMaxMs`; never earlier than `extraMarginMs` before it
 //   relays      answers a keep before the judge has heard of it: the judge counts from the keep before (`previous-send`), if that came by the same road
@@ -9,7 +9,7 @@
 //   proof       answers a keep that comes much too late, and renews nothing by it (`proofWithinMs`)
 //   moves       comes back from a failover as another store: tokens of another domain
 //   replaced    somebody puts an empty store in its place
-//   quiet       gives nobody a seat for a while after its session has run out (lock-delay)
+//   quiet       gives a seat to nobody for a while after its session has expired (lock-delay)
 //   kernel      one host: shows until when a seat is held, and that its holder is dead
 import { nextBetween, nextChance, nextInteger } from "../../base/rng.ts";
 import type {
@@ -61,10 +61,10 @@ export class StoreHost implements Actor, Node {
   readonly #audience: Watchers;
   readonly #tokens = new Map<string, Token>();
   readonly #sessionOf = new Map<string, string>();
-  /** Session → when its last keep arrived, by the judging clock. */
+  /** Session → the time when its last keep arrived, by the judging clock. */
   readonly #touchedAt = new Map<string, number>();
   readonly #lastErrand = new Map<Who, number>();
-  /** Name → until when nobody gets it, by the judging clock. */
+  /** Name → the time until which nobody gets it, by the judging clock. */
   readonly #quietUntil = new Map<Name, number>();
   readonly #ownerOf = new Map<string, Who>();
   readonly #dead = new Set<Who>();
@@ -105,7 +105,7 @@ export class StoreHost implements Actor, Node {
     const { who, errand, request } = message;
     const { method } = request;
     if (message.isGivenUp) counts.lateCommits++;
-    // Those of a renewal thread's own keeps are negative, and have no order with the others.
+    // The errands of a renewal thread's own keeps are negative, and have no order with the others.
     if (errand > 0 && (this.#lastErrand.get(who) ?? 0) > errand) counts.overtakenCommits++;
     this.#lastErrand.set(who, Math.max(errand, this.#lastErrand.get(who) ?? 0));
     if (this.#spec.isPunctual) this.#expire();
@@ -146,7 +146,7 @@ export class StoreHost implements Actor, Node {
     }
   }
 
-  /** So late that its sender, by the slowest clock, knows that the answer proves nothing. */
+  /** The keep is so late that its sender, by the slowest clock, knows that the answer proves nothing. */
   #isUnproven({ session }: Extract<Request, { method: "keep" }>, sentAtMs: number): boolean {
     const { judge, proofWithinMs } = this.#spec;
     if (judge === "taker" || judge === "kernel" || !("id" in session) || !this.#touchedAt.has(session.id)) return false;
@@ -155,7 +155,7 @@ export class StoreHost implements Actor, Node {
     return isUnproven;
   }
 
-  /** Where keeps may be weak, one without a wish for proof is answered by somebody who may have been replaced as judge: the judge may never hear of it. */
+  /** Where keeps may be weak, a keep without a wish for proof is answered by a server that may have been replaced as judge: the judge may never hear of it. */
   #keepAsWished({ session, holds, wish = {} }: Extract<Request, { method: "keep" }>): Kept {
     if (this.#spec.weakKeeps !== true) return this.#keep(session, holds);
     if (wish.part === true) this.#world.counts.partKeeps++;
@@ -211,7 +211,7 @@ export class StoreHost implements Actor, Node {
     return (this.#quietUntil.get(name) ?? -Infinity) > this.#now();
   }
 
-  /** What this store shows of a seat beyond what its shelf knows. */
+  /** Adds to a seat what this store shows beyond its shelf. */
   #seen(seat: Seat): Seat {
     const { judge, isFenced, lockDelayMs } = this.#spec;
     if (seat.state === "vacant" && this.#isQuiet(seat.name)) return { ...seat, state: "missing", ttlMs: lockDelayMs };
@@ -271,7 +271,7 @@ export class StoreHost implements Actor, Node {
     return this.#spec.judge === "store-wall" ? this.clock.readWall(nowMs) : this.clock.read(nowMs).mono;
   }
 
-  /** From when the judge counts what has just arrived: as early as it may, half of the time. */
+  /** Returns the time from which the judge counts a request that has just arrived: as early as it may, half of the time. */
   #heardAt(): number {
     const [{ extraMarginMs }, { rng }] = [this.#spec, this.#world];
     if (extraMarginMs === 0) return this.#now();
@@ -304,7 +304,7 @@ export class StoreHost implements Actor, Node {
     this.#audience.remove(name, who);
   }
 
-  // ---- what is done to it --------------------------------------------------------------------------------------------------------------
+  // ---- faults --------------------------------------------------------------------------------------------------------------------------
 
   pause(): void {
     this.#paused++;
@@ -317,7 +317,7 @@ export class StoreHost implements Actor, Node {
     this.#armExpiry();
   }
 
-  /** The world has become calm: no more weaknesses beyond what is declared. */
+  /** The world has become calm: from now on the store has only the weaknesses that it declares. */
   calm(): void {
     this.#isCalm = true;
     this.#shelf.liftBans();
@@ -347,7 +347,7 @@ export class StoreHost implements Actor, Node {
     return session !== undefined && this.#elections.some((other) => other !== name && sessionAt(other) === session);
   }
 
-  /** An operator ends the session that stands first at `name`. */
+  /** An operator ends the session that is first at `name`. */
   endHolder(name: Name): void {
     const bid = this.#shelf.look({ name }, this.#now()).holder?.bid;
     const session = bid === undefined ? undefined : this.#sessionOf.get(bid);
@@ -371,7 +371,7 @@ export class StoreHost implements Actor, Node {
     this.#armExpiry();
   }
 
-  /** Knows no session and no old copy from now on. */
+  /** The store knows no session and no old copy from now on. */
   replace(): void {
     this.#world.counts.replacements++;
     this.#meddled("forgot", undefined);

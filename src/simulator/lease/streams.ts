@@ -1,5 +1,5 @@
-// One seed, many streams: each part of a world draws from its own, so that what one part draws does not shift what another gets. That keeps a
-// world recognisable while its faults are being shrunk away.
+// One seed gives many streams: each part of a world draws from its own, so that the draws of one part do not shift those of another. That keeps a world recognisable while its faults are being shrunk
+// away.
 import { createRng, type Rng } from "../../base/rng.ts";
 
 const STREAMS = {

@@ -1,4 +1,4 @@
-// What the modelled store is placed into, and what its parts draw from and write down.
+// The surroundings of the modelled store: its parts draw from them and write into them.
 import type { Rng } from "../../base/rng.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import type { Network } from "../kernel/network.ts";

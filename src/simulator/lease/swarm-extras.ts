@@ -1,11 +1,11 @@
-// What some worlds have besides: properties of stores that are yet to come, and what users do now and then. Drawn from a stream of its own, so that a world
-// without them is as it was before they existed. Each is drawn by itself, so that they are met alone and together.
+// Extras of some worlds: properties of stores that are yet to come, and occasional acts of users. They are drawn from a stream of their own, so that a world without them is as it was before they
+// existed. Each is drawn by itself, so that they are met alone and together.
 //
 //   proof      an answer that comes too late proves nothing, and may not even have renewed anything (ZooKeeper)
-//   kernel     one host, one clock: rivals see until when a seat is held, and that its holder is dead (SQLite)
+//   kernel     there is one host and one clock: rivals see until when a seat is held, and that its holder is dead (SQLite)
 //   unfenced   terms have no tokens
 //   moves      a failover that forgets brings the store back as another one
-//   quiet      a seat whose holder has run out is nobody's for a while, and not to be had (Consul's lock-delay)
+//   quiet      a seat whose holder has expired belongs to nobody for a while, and nobody can get it (Consul's lock-delay)
 //   denials    requests are refused for good, also before the first one has succeeded
 //   closes     candidates are closed in the midst of everything
 //   asks       leaders are asked to hand over, some of them too late: the request names an older term
@@ -53,7 +53,7 @@ function longestTtlMs({ candidates }: WorldSpec): number {
   return Math.max(...candidates.map(({ ttlMs }) => ttlMs));
 }
 
-/** One host: everybody reads one clock, and what stops it for one stops it for all, so that here it is stopped for nobody. */
+/** On one host all processes read one clock. A fault that stops it for one would stop it for all, so here it is stopped for none. */
 function withKernel(world: WorldSpec): WorldSpec {
   const { store } = world;
   if (store.judge !== "taker" || store.layout !== "session") return world;
@@ -89,7 +89,7 @@ function withMemos(world: WorldSpec): WorldSpec {
   return { ...world, label: `${world.label} memos`, candidates };
 }
 
-/** Two processes may run on one node. A leader may try to ban its own, which is refused. */
+/** Two processes may run on one node. A leader may try to ban its own node, which is refused. */
 function withBans(world: WorldSpec): WorldSpec {
   const rng = streamOf(world.seed, "bans");
   if (!nextChance(rng, 0.15) || !world.store.isFenced) return world;
@@ -113,7 +113,7 @@ function withTenures(world: WorldSpec): WorldSpec {
   return { ...world, label: `${world.label} tenures`, candidates };
 }
 
-/** Only where the store can pass them on. */
+/** Invitations are drawn only where the store can pass them on. */
 function withInvitations(world: WorldSpec, plan: ExtraPlan): WorldSpec {
   const { shape, wakes, isFenced } = world.store;
   const rng = streamOf(world.seed, "invitations");
@@ -123,7 +123,7 @@ function withInvitations(world: WorldSpec, plan: ExtraPlan): WorldSpec {
   return { ...world, label: `${world.label} invites`, candidates, faults: withMore(world.faults, invitations) };
 }
 
-/** After a replacement exclusion is not judged any more in a race, where versions may come again. So it is drawn mostly for lines. */
+/** After a replacement exclusion is not judged any more in a race, where versions may come again. So replacements are drawn mostly for lines. */
 function withReplacements(world: WorldSpec, plan: ExtraPlan): WorldSpec {
   const rng = streamOf(world.seed, "replacements");
   if (!nextChance(rng, world.store.shape === "line" ? 0.25 : 0.04)) return world;

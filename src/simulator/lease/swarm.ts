@@ -1,12 +1,12 @@
-// Draws a world from a seed. Every seed draws which weaknesses it has at all, so that each is met alone, in pairs and in crowds; a world with
-// everything on hides what a quieter one shows. Four moods:
+// Draws a world from a seed. Every seed draws which weaknesses it has at all, so that each is met alone, in pairs and in crowds; a world with all weaknesses hides errors that a quieter one shows. There
+// are four moods:
 //
 //   still   0–1 ms everywhere, clocks at the edge of ρ: margins are all that is left between two leaders (drift hides behind latency)
 //   late    as still, but answers come late to some: a candidate that counted from the answer would believe too long
 //   plain   a local network
 //   rough   slow, lossy, doubling, reordering: requests commit after their caller gave up, and after later ones
 //
-// Some worlds have renewal threads, and main loops that are blocked. Whether and how comes from a stream of its own, so that all others stay as they are.
+// Some worlds have renewal threads, and main loops that are blocked. They come from a stream of their own, so that all other worlds stay as they are.
 //
 // The control run draws still worlds with clocks at TWICE the declared bound: there, overlaps must be found, or the hunt is blind.
 import { nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../../base/rng.ts";
@@ -20,13 +20,13 @@ import { grantedMs } from "./create-shelf.ts";
 import { withExtras } from "./swarm-extras.ts";
 import { streamOf } from "./streams.ts";
 
-/** How worlds of leases are drawn. */
+/** The options for drawing worlds of leases. */
 export interface SwarmOptions {
-  /** Clocks at twice the declared bound, where the store judges and nothing takes time. */
+  /** Clocks run at twice the declared bound, the store judges, and nothing takes time. */
   readonly isControl?: boolean;
 }
 
-/** Of the ttl. */
+/** A fraction of the ttl. */
 const DRAIN_MAX = 0.2;
 
 type Mood = "still" | "late" | "plain" | "rough";
@@ -35,7 +35,7 @@ interface Draw {
   readonly rng: Rng;
   readonly mood: Mood;
   readonly isControl: boolean;
-  /** Nothing but margins and answers takes time: still and late. */
+  /** Only margins and answers take time: the moods still and late. */
   readonly isQuick: boolean;
   /** Clocks differ as much as they may, to the holders' harm. */
   readonly isWorst: boolean;
@@ -94,12 +94,12 @@ export function drawWorld(seed: number, options: SwarmOptions = {}): WorldSpec {
   return { ...drawn, store: inOneShape(drawn.store), candidates: drawn.candidates.map(inOneShape) };
 }
 
-/** The same, made anew: each draw that adds to a copy leaves the engine with one more kind of object, and reading a field of many kinds is several times slower. */
+/** Returns the same spec, made anew: each draw that adds to a copy leaves the engine with one more kind of object, and reading a field of many kinds is several times slower. */
 function inOneShape<Spec extends object>(spec: Spec): Spec {
   return Object.fromEntries(Object.entries(spec)) as Spec;
 }
 
-/** Sessions move from one connection to another, as on ZooKeeper. From a stream of its own, too. */
+/** Sessions move from one connection to another, as on ZooKeeper. This comes from a stream of its own, too. */
 function withRoads(world: WorldSpec): WorldSpec {
   const rng = streamOf(world.seed, "roads");
   if (world.store.keepProves !== "previous-send" || !nextChance(rng, 0.6)) return world;
@@ -107,7 +107,7 @@ function withRoads(world: WorldSpec): WorldSpec {
   return { ...world, label: `${world.label} roads`, store: { ...world.store, movesRoads } };
 }
 
-/** Keeps of those who wait prove nothing, and holds may take turns, as on etcd. From a stream of its own, too. */
+/** Keeps of candidates that wait prove nothing, and holds may take turns, as on etcd. This comes from a stream of its own, too. */
 function withWeakKeeps(world: WorldSpec): WorldSpec {
   const { store } = world;
   const rng = streamOf(world.seed, "weak");
@@ -136,7 +136,7 @@ function withBeats(world: WorldSpec, plan: Omit<LeaseFaultPlan, "kinds" | "count
   return nextChance(rng, 0.7) ? withClones(beating, plan, rng) : beating;
 }
 
-/** One candidate's machine is cloned, now and then, and its copy runs for long enough to be in everybody's way. */
+/** Now and then the machine of one candidate is cloned, and its copy runs for long enough to disturb all others. */
 function withClones(world: WorldSpec, plan: Omit<LeaseFaultPlan, "kinds" | "count">, rng: Rng): WorldSpec {
   const slot = nextInteger(rng, 0, world.candidates.length - 1);
   const candidate = world.candidates[slot];
@@ -179,7 +179,7 @@ function drawStore(draw: Draw): StoreSpec {
     shape,
     judge,
     layout,
-    // Relays are modelled where the judge counts sessions; a record that is claimed anew would have no keep before it to count from.
+    // Relays are modelled where the judge counts sessions; a record that is claimed anew would have no earlier keep to count from.
     keepProves: isJudge && layout === "session" && !isControl && nextChance(rng, 0.3) ? "previous-send" : "this-send",
     wakes: nextChance(rng, isQuick ? 0.85 : 0.6) ? "watch" : "poll",
     clock: drawClock(draw, 1),
@@ -197,7 +197,7 @@ function drawStore(draw: Draw): StoreSpec {
     movesDomain: false,
     lockDelayMs: 0,
     isPunctual: nextChance(rng, 0.5),
-    // What other draws may add. An object that has all its fields from the beginning keeps its shape, and is several times quicker to read.
+    // Other draws may add these fields. An object that has all its fields from the beginning keeps its shape, and is several times quicker to read.
     declaresWhenMet: undefined,
     weakKeeps: undefined,
     holdsPerKeep: undefined,
@@ -217,7 +217,7 @@ function drawCandidate(draw: Draw, store: StoreSpec, id: string): CandidateSpec 
     extraMarginMs: store.extraMarginMs,
   };
   const ttlMs = workableTtlMs(store, margins, Math.round(draw.ttlMs * nextOf(rng, [1, 1, 1, 0.6, 1.7])));
-  // The holder's slow clock meets the judge's fast one; where rivals judge, each may be either.
+  // The holder's slow clock meets the judge's fast one; where rivals judge, each clock may be either.
   const clock = drawClock(draw, store.judge === "taker" ? nextOf(rng, [-1, 1]) : -1);
   const isCoarse = nextChance(rng, 0.6);
   return {
@@ -245,7 +245,7 @@ function drawCandidate(draw: Draw, store: StoreSpec, id: string): CandidateSpec 
   };
 }
 
-/** At least what leaves room to renew, asked for or granted: a candidate that its store cannot serve only says so, for ever. */
+/** Returns a ttl that leaves room to renew, both as asked for and as granted: a candidate that its store cannot serve would only say so, for ever. */
 function workableTtlMs(store: StoreSpec, margins: Margins, wishedMs: number): number {
   let ttlMs = wishedMs;
   while (!isWorkable(ttlMs) || !isWorkable(grantedMs(store, ttlMs))) ttlMs += 50;
@@ -292,7 +292,7 @@ function drawNetwork({ rng, mood, ttlMs }: Draw): NetworkSpec {
   };
 }
 
-/** Which kinds of fault this world has at all. A kind listed twice is drawn twice as often. */
+/** Returns the kinds of fault that this world has at all. A kind listed twice is drawn twice as often. */
 function drawKinds({ rng, isControl, isQuick }: Draw, store: StoreSpec): readonly LeaseFaultKind[] {
   if (isControl) return ["cut", "cut", "pause"];
   const kinds: LeaseFaultKind[] = [

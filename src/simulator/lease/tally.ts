@@ -1,11 +1,11 @@
-// Counts what only several processes together show: takeovers, and how close to the old leader's deadline they came.
+// Counts things that only several processes together show: takeovers, and how close to the old leader's deadline they came.
 import type { Reading } from "../../base/clock.ts";
 import type { Bid, Name } from "../../lease/exchange.ts";
 import type { Counts } from "./counts.ts";
 import type { Proofs } from "./invariants/proofs.ts";
 import type { Ears, ObservationOf, Who } from "./observation.ts";
 
-/** A takeover within so many milliseconds after the old deadline would have been an overlap without the margins. */
+/** A takeover within this many milliseconds after the old deadline would have been an overlap without the margins. */
 const CLOSE_MS = 25;
 
 export class Tally {

@@ -1,5 +1,5 @@
-// The main loop's end of its renewal thread: what runner.ts and thread-link.ts do of it in a real process. Hands keeps to the thread, tells the machine what the
-// thread has heard before the machine is told or asked anything else, and shows that the loop turns.
+// The main loop's end of its renewal thread: the part that runner.ts and thread-link.ts do in a real process. It hands keeps to the thread, passes the thread's words to the machine before the machine is
+// told or asked anything else, and shows that the loop turns.
 import type { Reading } from "../../base/clock.ts";
 import { unknown } from "../../base/outcome.ts";
 import { chargeOf, keptSession, orderOf } from "../../lease/deputy.ts";
@@ -11,7 +11,7 @@ import { DeputyHost, type DeputyWorld, type ThreadParts } from "./deputy-host.ts
 export interface Loop {
   readonly machine: Machine;
   stepAt(input: Input, now: Reading): void;
-  /** Does it as soon as the loop can: one that is blocked cannot. */
+  /** Acts as soon as the loop can: a blocked loop cannot. */
   soon(act: () => void, afterMs: number): void;
 }
 
@@ -21,7 +21,7 @@ export class ThreadEnd {
   readonly #loop: Loop;
   readonly #host: DeputyHost;
   readonly #ordered = new Set<number>();
-  /** Number of the session that the thread keeps. */
+  /** The number of the session that the thread keeps. */
   #keeps = 0;
   #isHearing = false;
   #isLost = false;
@@ -42,7 +42,7 @@ export class ThreadEnd {
     this.#loop.soon(() => this.#turn(), settings.stallAfterMs / 20);
   }
 
-  /** In order, each at the reading of its receipt. A word stays in the list until its step is done, so that a question in the meantime is answered with it. */
+  /** The words are heard in order, each at the reading of its receipt. A word stays in the list until its step is done, so that a question in the meantime is answered with it. */
   hear(): void {
     if (this.#isHearing) return;
     this.#isHearing = true;
@@ -70,7 +70,7 @@ export class ThreadEnd {
     });
   }
 
-  /** Whether the thread carries this call out. */
+  /** Tells whether the thread carries this call out. */
   takes(errand: number, request: Request): boolean {
     const order = this.#isLost ? undefined : orderOf(this.#loop.machine, errand, request);
     if (order === undefined) return false;
@@ -83,7 +83,7 @@ export class ThreadEnd {
     this.#host.carry(opened, keep, hold);
   }
 
-  /** After each step: another session may have to be kept than before, or none. */
+  /** Called after each step: another session may have to be kept than before, or none. */
   stepped(): void {
     const { machine } = this.#loop;
     this.#host.changed();
@@ -98,7 +98,7 @@ export class ThreadEnd {
     return this.#host.isHeld(this.#loop.machine, election, bid);
   }
 
-  /** Whether this was the thread's to hear. */
+  /** Tells whether this message was for the thread. */
   receives(message: AnswerMessage | HintMessage): boolean {
     if (message.kind !== "answer" || message.who !== this.#parts.who) return false;
     return this.#host.hear(message.errand, message.answer as Kept);
@@ -116,13 +116,13 @@ export class ThreadEnd {
     this.#host.end();
   }
 
-  /** It ends by itself; the loop hears of it when it can. */
+  /** The thread ends by itself; the loop hears of it when it can. */
   lose(): void {
     this.#host.end();
     this.#loop.soon(() => this.#ended(), 0);
   }
 
-  /** What it has not answered is answered by nobody; from now on the loop renews. */
+  /** Calls that the thread has not answered are answered by nobody; from now on the loop renews. */
   #ended(): void {
     this.hear();
     this.#isLost = true;

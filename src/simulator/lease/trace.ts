@@ -1,11 +1,11 @@
-// What happens in the world of leases, as typed events, and each as a line to read. `who` is one life of one process, `c0.1` being the first life in slot 0.
+// The events in the world of leases, as typed values, and each as a line to read. `who` is one life of one process, `c0.1` being the first life in slot 0.
 import type { ConclaveEvent } from "../../lease/events.ts";
 import type { Claimed } from "../../lease/exchange.ts";
 import type { Answer, Request } from "../../lease/state.ts";
 import type { Trace } from "../kernel/trace.ts";
 import type { LeaseFaultKind } from "./faults.ts";
 
-/** What happened in a world of leases, one event at a time. */
+/** An event in a world of leases. */
 export type LeaseEvent = { readonly atMs: number } &
   /** A process sends a request to the store. */
   (
@@ -34,7 +34,7 @@ export type LeaseEvent = { readonly atMs: number } &
         readonly method: Request["method"];
         readonly kind: Answer["kind"];
       }
-    /** What the machine of a process reports, as its user would hear it. */
+    /** The machine of a process reports this, as its user would hear it. */
     | { readonly type: "report"; readonly who: string; readonly slot: number; readonly event: ConclaveEvent }
     | {
         readonly type: "submission";
@@ -44,16 +44,16 @@ export type LeaseEvent = { readonly atMs: number } &
         readonly verdict: string;
       }
     | { readonly type: "fault"; readonly index: number; readonly kind: LeaseFaultKind; readonly who: string }
-    /** No more faults from here on. */
+    /** There are no more faults from here on. */
     | { readonly type: "calm" }
-    /** All others withdraw. */
+    /** All other candidates withdraw. */
     | { readonly type: "alone"; readonly slot: number }
     | { readonly type: "violation"; readonly invariant: string; readonly story: string }
   );
 
 export type LeaseTrace = Trace<LeaseEvent>;
 
-/** One line to read. */
+/** Returns one line to read. */
 export function formatLeaseEvent(event: LeaseEvent): string {
   const [who, what] = describe(event);
   return `${event.atMs.toFixed(3).padStart(12)}  ${who.padEnd(8)}  ${what}`;

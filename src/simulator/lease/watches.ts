@@ -1,4 +1,4 @@
-// Which seats one life of a process watches at the store.
+// The seats that one life of a process watches at the store.
 import type { Name, Question } from "../../lease/exchange.ts";
 import type { Who } from "./observation.ts";
 import type { ProcessWorld } from "./process-world.ts";
@@ -23,12 +23,12 @@ export class SimulatedWatches {
     this.#store.unwatch(name, this.#who);
   }
 
-  /** That life is over. */
+  /** The life is over. */
   end(): void {
     for (const name of this.#questions.keys()) this.#store.unwatch(name, this.#who);
   }
 
-  /** Watches what `other` does, besides it. */
+  /** Also watches everything that `other` watches. */
   follow(other: SimulatedWatches): void {
     for (const question of other.#questions.values()) this.watch(question);
   }

@@ -1,5 +1,5 @@
-// Witnesses of keeps that prove nothing, as the modelled store hands them out. Each is of one keep as it was served once. A claim that names the witness of a keep that
-// the judge has heard confirms it, if the store has not forgotten or been replaced since; and not always: what answers may be another member, or another raft term.
+// Witnesses of keeps that prove nothing, as the modelled store hands them out. Each is the witness of one keep as it was served once. A claim that names the witness of a keep that the judge has heard
+// confirms that keep, if the store has not forgotten or been replaced since. It does not always do so: the answer may come from another member, or another raft term.
 import { nextChance } from "../../base/rng.ts";
 import type { Claim, Claimed, Kept } from "../../lease/exchange.ts";
 import type { LeaseSurroundings } from "./surroundings.ts";

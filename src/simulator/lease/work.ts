@@ -1,19 +1,19 @@
-// The simulated user of one process: what it does with a term. Starts work when elected, writes to the fenced resource now and then, stops
-// when the signal aborts, after a drain of its own length; sometimes it overstays, sometimes it writes without asking.
+// The simulated user of one process: it starts work when elected, writes to the fenced resource now and then, and stops when the signal aborts, after a drain of its own length; sometimes it overstays,
+// sometimes it writes without asking.
 import { nextBetween, nextChance, nextOf, type Rng } from "../../base/rng.ts";
 import type { Bid, Name, Token } from "../../lease/exchange.ts";
 import type { Input } from "../../lease/state.ts";
 import { NO_DOMAIN } from "./guarantees.ts";
 import type { WorkSpec } from "./spec.ts";
 
-/** What work needs of the process that it runs in. */
+/** The part of the process that the work needs. */
 export interface WorkHost {
   readonly label: string;
   isHeld(election: Name, bid: Bid): boolean;
-  /** Has `kind` come to `SimulatedWork.due` after a while, if the process still lives and runs by then. */
+  /** Calls `SimulatedWork.due` with `kind` after a while, if the process still lives and runs by then. */
   remind(afterMs: number, kind: WorkEvent, shift: Shift): void;
   write(election: Name, token: Token): void;
-  /** Says something about itself beside its name, which is a claim of what it holds; or leaves a memo. */
+  /** Announces something about itself beside its name, as a claim of its holds; or leaves a memo. */
   say(input: Extract<Input, { type: "announce" | "memo" }>): void;
   /** The work of the present term has ended. */
   settle(election: Name): void;
@@ -58,7 +58,7 @@ export class SimulatedWork {
     this.#desk.remind(nextBetween(this.#rng, 0, this.#spec.writeEveryMs), "write", shift);
   }
 
-  /** The work of a process that this one is a copy of. */
+  /** Goes on with the work of the process that this one is a copy of. */
   goOn({ election, token, isStopping }: Shift): void {
     this.begin(election, token);
     if (isStopping) this.stop(election);
@@ -96,7 +96,7 @@ export class SimulatedWork {
     this.#desk.remind(this.#spec.writeEveryMs, "write", shift);
   }
 
-  /** Or lets somebody in again, at once or much later, in this term or in another. */
+  /** Bans a node, or lifts a ban, at once or much later, in this term or in another. */
   #banSomebody({ election, token }: Shift, { chance, nodes }: NonNullable<WorkSpec["bans"]>): void {
     if (token.domain === NO_DOMAIN) return;
     while (nextChance(this.#rng, chance)) {
@@ -108,7 +108,7 @@ export class SimulatedWork {
     }
   }
 
-  /** Several at once, of two keys: they wait for each other, or overtake each other. */
+  /** Leaves several memos at once, with two keys: they wait for each other, or overtake each other. */
   #leaveMemos({ election, token }: Shift, chance: number): void {
     if (token.domain === NO_DOMAIN) return;
     while (nextChance(this.#rng, chance)) {

@@ -1,7 +1,7 @@
-// A world composes: kernel, network, store, resource, processes, nemesis, invariants. It decides nothing itself but the order of the phases:
+// A world composes kernel, network, store, resource, processes, nemesis and invariants. It decides nothing itself but the order of the phases:
 //
 //   chaos        until `calmAtMs`: the schedule of faults runs
-//   succession   everything is whole again; within the bound somebody must lead each election
+//   succession   everything is whole again; within the bound each election must get a leader
 //   alone        one candidate after the other must lead each election when all others have withdrawn
 //
 // It ends at the first violation, or when the last phase is complete.
@@ -30,10 +30,10 @@ import { Trace } from "../kernel/trace.ts";
 import type { LeaseEvent, LeaseTrace } from "./trace.ts";
 import { Writes } from "./writes.ts";
 
-/** More events than any world needs by far: a world that gets here spins. */
+/** This is far more than any world needs: a world that gets here runs in a circle. */
 const EVENTS_MAX = 100_000;
 
-/** A world of candidates, each the shipped lease machine, before a modelled store. */
+/** A world of candidates, each the shipped lease machine, with a modelled store. */
 export class World implements Actor {
   readonly spec: WorldSpec;
   readonly kernel: Kernel;
@@ -47,13 +47,13 @@ export class World implements Actor {
   readonly #lives: number[] = [];
   readonly #settings: readonly Settings[];
   readonly #clocks: VirtualClock[];
-  /** By the number of each life. */
+  /** The processes, by the number of each life. */
   readonly #byNumber: LeaseProcess[] = [];
   readonly #ears: ReadonlyMap<Observation["type"], readonly Ear[]>;
   readonly #judgedBy: readonly string[] | undefined;
   readonly #succession: { readonly isComplete: boolean };
   readonly #nemesis: Nemesis;
-  /** What was done from outside, and after how many events. */
+  /** The acts from outside, and the number of events before each. */
   readonly #interventions: { readonly after: number; readonly fault: Fault }[] = [];
   #violation: Violation | undefined;
   #isDone = false;
@@ -99,7 +99,7 @@ export class World implements Actor {
     return this.#violation;
   }
 
-  /** One event. False: it was over before, by a violation or because the last phase is complete. */
+  /** Handles one event. False: the run was over before, by a violation or because the last phase is complete. */
   step(): boolean {
     if (this.#violation !== undefined || this.#isDone) return false;
     const event = this.kernel.take();
@@ -109,7 +109,7 @@ export class World implements Actor {
     hash.mixText(event.kind);
     hash.mix(event.subject);
     event.actor?.handle(event);
-    // A message is in its event for as long as it travels; other events are kept by those who may cancel them.
+    // A message is in its event for as long as it travels; other events are kept by parts that may cancel them.
     if (event.actor === this.network) this.kernel.recycle(event);
     if (this.#isAwaiting && this.#succession.isComplete) this.#advance();
     this.counts.events = this.kernel.handled;
@@ -117,15 +117,15 @@ export class World implements Actor {
     return true;
   }
 
-  /** Does something to it now that was not in its schedule. It ends as others do, or with the calm. */
+  /** Inflicts a fault now that was not in its schedule. It ends as others do, or with the calm. */
   inflict(fault: Fault): void {
     this.#interventions.push({ after: this.kernel.handled, fault });
     this.#nemesis.strike(fault);
   }
 
   /**
-   * A copy that goes on exactly as this one would, until something different is done to one of them. Made by running the same spec to the same event:
-   * a world is a function of its spec and of what was done to it, and a run to here costs milliseconds.
+   * Returns a copy that goes on exactly as this one would, until one of them is treated differently. It is made by running the same spec to the same event: a world is a function of its spec and of the
+   * acts from outside, and a run to here costs milliseconds.
    */
   fork(): World {
     const fork = new World(this.spec, this.trace.isRecorded, this.#judgedBy);
@@ -178,7 +178,7 @@ export class World implements Actor {
     this.network.attach(addressOf(who.slot), process);
   }
 
-  /** Undefined: there is no slot for a copy of it, or one lives there. */
+  /** Undefined: there is no slot for a copy of the process, or a copy lives there. */
   clone(original: LeaseProcess): LeaseProcess | undefined {
     const slot = this.spec.candidates.findIndex(({ spareOf }) => spareOf === original.who.slot);
     if (slot < 0 || this.processes[slot]?.isAlive === true) return undefined;
@@ -225,7 +225,7 @@ export class World implements Actor {
     this.observe({ type: "awaited", atMs: this.kernel.nowMs, elections: this.elections, slot, boundMs });
   }
 
-  // ---- what parts of the world see of it ---------------------------------------------------------------------------------------------------
+  // ---- the world as its parts see it -------------------------------------------------------------------------------------------------------
 
   #surroundings(): Pick<World, "kernel" | "network" | "trace" | "counts" | "observe"> {
     return {
@@ -279,7 +279,7 @@ function settingsOf(
 
 type Ear = (observation: Observation) => void;
 
-/** In the order of the listeners. Each ear is called with observations of its own kind alone. */
+/** The ears are in the order of the listeners. Each ear is called with observations of its own kind alone. */
 function byType(listeners: readonly ObservationListener[]): Map<Observation["type"], Ear[]> {
   const map = new Map<Observation["type"], Ear[]>();
   for (const { hears } of listeners)

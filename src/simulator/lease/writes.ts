@@ -1,5 +1,4 @@
-// Writes on their way to the resources of a world, one resource for each election, under its name. They arrive late, out of order, and after their writer is
-// gone; that is what the token is for.
+// Writes on their way to the resources of a world, one resource for each election, under its name. They arrive late, out of order, and after their writer is gone; the token protects against that.
 import { nextBetween, nextChance, type Rng } from "../../base/rng.ts";
 import type { Move } from "../../fencing/rule.ts";
 import type { Name, Token } from "../../lease/exchange.ts";
@@ -68,7 +67,7 @@ export class Writes implements Actor {
     return resource;
   }
 
-  /** Somebody notices, now and then, that the store has moved, and moves the resource after it; never back. */
+  /** Now and then an operator notices that the store has moved, and moves the resource after it; never back. */
   #foreign(resource: Name, { domain: to }: Token): void {
     const { counts, rng, kernel } = this.#world;
     counts.foreignWritesRefused++;

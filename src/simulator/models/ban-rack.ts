@@ -1,14 +1,14 @@
-// The bans of a modelled store, and which node each session was opened for (lease/ban-rule.ts).
+// The bans of a modelled store, and the node for which each session was opened (lease/ban-rule.ts).
 import { bannedNode, twinNode, unbannedNode } from "../../lease/ban-rule.ts";
 import type { BanChange, Name, NodeIdentity, SessionSpec } from "../../lease/exchange.ts";
 import type { Refused } from "../../base/outcome.ts";
 
 export class BanRack {
-  /** Node → the elections whose bans stand. */
+  /** Node → the elections that have banned it. */
   readonly #bans = new Map<string, Set<Name>>();
   readonly #nodes = new Map<string, NodeIdentity>();
 
-  /** Whether this session may be opened; if so, its node is recorded. `isLive`: of a session, by its id. */
+  /** Tells whether this session may be opened; if so, its node is recorded. `isLive` tells it of a session, by its id. */
   admit({ nonce, node }: SessionSpec, isLive: (session: string) => boolean): Refused | undefined {
     if (node === undefined) return undefined;
     const by = this.#bans.get(node.name);
@@ -19,7 +19,7 @@ export class BanRack {
     return undefined;
   }
 
-  /** Whether a ban stands against the node of this session. */
+  /** Tells whether the node of this session is banned. */
   isBanned(session: string): boolean {
     const node = this.#nodes.get(session);
     return node !== undefined && this.#bans.has(node.name);
@@ -31,7 +31,7 @@ export class BanRack {
     else if (bans.delete(by) && bans.size === 0) this.#bans.delete(node);
   }
 
-  /** RULE 6: undefined if the sessions of the node may be ended, or if that is not asked for. */
+  /** The sessions of a node may be ended only while a ban of this election stands (rule 6 of lease/ban-rule.ts). Undefined: they may be ended, or that is not asked for. */
   objection({ node, endsSessions }: BanChange, by: Name): Refused | undefined {
     if (endsSessions !== true || this.#bans.get(node)?.has(by) === true) return undefined;
     return unbannedNode("the store", node);

@@ -31,7 +31,7 @@ interface SessionRow {
   readonly candidate: string;
   readonly ttlMs: number;
   expiresAt: number;
-  /** What the last keep left, if it named a beat. */
+  /** The mark of the last keep, if it named a beat. */
   mark: string | undefined;
   over: boolean;
 }
@@ -52,7 +52,7 @@ export class LineShelf implements Shelf {
   #sessions = new Map<string, SessionRow>();
   #lines = new Map<Name, EntryRow[]>();
   #revision = 0n;
-  /** Somebody was, at some name. */
+  /** At least one term, of any name, was asked to hand over. */
   #wasAsked = false;
   #memos = new MemoRack();
   #bans = new BanRack();
@@ -127,7 +127,7 @@ export class LineShelf implements Shelf {
 
   claim(claim: Claim): Claimed {
     const mine = this.#sessions.get(claim.session.id);
-    // Also of an entry that has come to the front: this is the step that grants it.
+    // This also holds for an entry that has come to the front: this is the step that grants it.
     if (mine === undefined || mine.over || this.#bans.isBanned(claim.session.id)) return { kind: "session-lost" };
     const line = this.#line(claim.name);
     let entry = line.find(({ session }) => session === claim.session.id);
@@ -280,7 +280,7 @@ export class LineShelf implements Shelf {
   }
 }
 
-/** Not by the bid alone: a claim that is applied twice, the second time after a deletion, makes another entry with another token. */
+/** The bid alone does not identify an entry: a claim that is applied twice, the second time after a deletion, makes another entry with another token. */
 function isSame({ bid, revision }: EntryRow, hold: Hold): boolean {
   return bid === hold.bid && revision === (hold.token?.value ?? revision);
 }

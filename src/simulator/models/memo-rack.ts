@@ -1,17 +1,17 @@
-// The memos of a modelled store. The shelf checks session and seat; this checks what stands, in the same step.
+// The memos of a modelled store. The shelf checks session and seat; this class checks the present memo, in the same step.
 //
 // INVARIANT  a version names its write: the bid is unique for ever, the token tells two grants of one bid apart, n two writes of one term.
 import { bytesOf } from "../../base/text.ts";
 import type { StoredMemo, MemoWrite, MemoWritten, Name, Version } from "../../lease/exchange.ts";
 import type { MemoBounds } from "../../lease/guarantee.ts";
 
-/** What the models keep, and so `memory:`. */
+/** The bounds of the models, and so of `memory:`. */
 export const MODEL_MEMOS: MemoBounds = { keys: 128, bytes: 65_536 };
 
 export class MemoRack {
   readonly #memos = new Map<Name, Map<string, StoredMemo>>();
 
-  /** Of a write whose session lives and whose seat shows its hold. */
+  /** Writes a memo whose session lives and whose seat shows its hold. */
   write({ hold, key, value, n, over }: MemoWrite): MemoWritten {
     const { name, token } = hold;
     if (token === undefined) return { kind: "seat-lost" };

@@ -1,5 +1,5 @@
-// The race as a store keeps it: a session record per candidate, renewed alone; a seat per name that points to a session; a counter per name that
-// is never deleted. In the layout "record" each seat is renewed by itself, as foreign layouts do.
+// The race in the form in which a store keeps it: a session record per candidate, renewed alone; a seat per name that points to a session; a counter per name that is never deleted. In the layout
+// "record" each seat is renewed by itself, as in layouts of other libraries.
 //
 // INVARIANT  versions of a name never repeat: a version is drawn from one counter for the whole shelf, absence included.
 // INVARIANT  counter[name] ≥ every token ever granted for name, and the grant takes it in the same step.
@@ -34,7 +34,7 @@ interface SessionRow {
   readonly ttlMs: number;
   /** Grows with every keep. */
   beat: number;
-  /** What the last keep left, if it named a beat. */
+  /** The mark of the last keep, if it named a beat. */
   mark: string | undefined;
   dead: boolean;
   expiresAt: number;
@@ -47,7 +47,7 @@ interface SeatRow {
   readonly token: bigint;
   readonly ttlMs: number;
   value: string;
-  /** Given back on purpose: the row stays. */
+  /** The seat was given back on purpose: the row stays. */
   vacant: boolean;
   beat: number;
   expiresAt: number;
@@ -58,7 +58,7 @@ interface SeatRow {
 interface CounterRow {
   last: bigint;
   ttlMs: number;
-  /** Changes when a seat appears, is given back or is deleted: versions absence and presence alike. */
+  /** It changes when a seat appears, is given back or is deleted: so it is a version of absence and presence alike. */
   change: number;
 }
 
@@ -71,11 +71,11 @@ export class RaceShelf implements Shelf {
   #sessions = new Map<string, SessionRow>();
   #seats = new Map<Name, SeatRow>();
   #counters = new Map<Name, CounterRow>();
-  /** With the counters: deleting a seat deletes none. */
+  /** Memos stay like the counters: deleting a seat deletes none of them. */
   #memos = new MemoRack();
   #bans = new BanRack();
   #beats = 0;
-  /** Somebody was, at some name. */
+  /** At least one term, of any name, was asked to hand over. */
   #wasAsked = false;
 
   constructor(options: RaceShelfOptions) {
@@ -115,7 +115,7 @@ export class RaceShelf implements Shelf {
     return this.#options.refusesClones === true ? beat : undefined;
   }
 
-  /** Whether the seat is still this bid's. In the layout "record" this is what renews it. */
+  /** Tells whether the seat still belongs to this bid. In the layout "record" this call renews it. */
   #renewSeat(hold: Hold, nowMs: number): boolean {
     const seat = this.#seats.get(hold.name);
     if (seat === undefined || seat.vacant || seat.bid !== hold.bid) return false;
@@ -177,7 +177,7 @@ export class RaceShelf implements Shelf {
     return { kind: "granted", hold: this.#hold(claim.name, next) };
   }
 
-  /** Over VACANT the last bid that held it is not granted again: that claim was applied before, and comes late. */
+  /** A claim over VACANT is not granted to the last bid that held the seat: that claim was applied before, and comes late. */
   #mayReplace({ name, bid, over }: Claim, seat: SeatRow | undefined): boolean {
     return over === VACANT ? this.look({ name }).state === "vacant" && seat?.bid !== bid : over === this.#version(name);
   }

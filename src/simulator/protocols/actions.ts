@@ -1,4 +1,4 @@
-// What is done to a world: by a schedule, by a scenario file, by somebody in front of a screen. Plain data with one text form each:
+// Actions on a world: by a schedule, by a scenario file, or by somebody in front of a screen. They are plain data with one text form each:
 //
 //   crash 3 · restart 3 · pause 3 · resume 3
 //   crash leader · pause candidate · restart all                                 the member that has that role then; `all` that are down, or paused
@@ -10,7 +10,7 @@
 import type { NodeId } from "../../protocols/node.ts";
 import { formatLatency, type Latency, parseLatency } from "../kernel/latency.ts";
 
-/** What can be done to a world of a protocol: faults, and what members are told. */
+/** An action on a world of a protocol: a fault, or a command to a member. */
 export type Action =
   | { readonly type: "crash" | "restart" | "pause" | "resume"; readonly node: NodeId }
   | { readonly type: "crash-role" | "pause-role"; readonly role: "leader" | "candidate" }
@@ -23,7 +23,7 @@ export type Action =
   | { readonly type: "tell"; readonly node: NodeId; readonly command: string; readonly argument: number }
   | { readonly type: "expire"; readonly node: NodeId; readonly timer: string; readonly subject: number };
 
-/** An action and when it is done. */
+/** An action and its time. */
 export interface Scheduled {
   readonly atMs: number;
   readonly action: Action;
@@ -64,7 +64,7 @@ export function formatAction(action: Action): string {
   }
 }
 
-/** Undefined: the first word is no action. Throws a RangeError for what begins well and goes wrong. */
+/** Undefined: the first word is no action. Throws a RangeError for a text that begins like an action and goes wrong. */
 export function parseAction(text: string): Action | undefined {
   const [type = "", first = "", second = "", third = "0"] = text.trim().split(/\s+/);
   switch (type) {

@@ -1,12 +1,12 @@
-// Whether a spec that somebody wrote can be a world: numbers of members that exist, a ring that is one, settings that fit each other. A RangeError says what
-// does not. Specs that are drawn or computed need no such check.
+// Checks whether a spec that somebody wrote can be a world: numbers of members that exist, a ring that is one, settings that fit each other. A RangeError says what is wrong. Specs that are drawn or
+// computed need no such check.
 import type { NodeId } from "../../protocols/node.ts";
 import type { ProtocolSpec } from "./spec.ts";
 import { subjectNamed } from "./subjects/index.ts";
 
 const NODES_WRITTEN_MAX = 1000;
 
-/** The spec as it is; throws a RangeError that says what is wrong in it. */
+/** Returns the spec as it is; throws a RangeError that says what is wrong in it. */
 export function checkSpec(spec: ProtocolSpec): ProtocolSpec {
   const { nodes, seed, leader, down, ring, settings } = spec;
   checkNodes(nodes);
@@ -20,14 +20,14 @@ export function checkSpec(spec: ProtocolSpec): ProtocolSpec {
   return spec;
 }
 
-/** First of all: the rest is as long as this says. */
+/** This is checked first, because the size of the rest depends on it. */
 export function checkNodes(nodes: number): number {
   if (!Number.isInteger(nodes) || nodes < 1 || nodes > NODES_WRITTEN_MAX)
     throw new RangeError(`nodes ${nodes}: a whole number from 1 to ${NODES_WRITTEN_MAX} is needed`);
   return nodes;
 }
 
-/** The ids as they are; throws a RangeError if one of them is no member. */
+/** Returns the ids as they are; throws a RangeError if one of them is no member. */
 export function checkIds(what: string, ids: readonly NodeId[], nodes: number): readonly NodeId[] {
   const wrong = ids.find((id) => !(id >= 1 && id <= nodes));
   if (wrong !== undefined) throw new RangeError(`${what}: there is no member ${wrong}; members are 1…${nodes}`);

@@ -1,5 +1,5 @@
-// The clients of a world whose nodes have a log, and how busily its hosts take snapshots. A client asks one member at a time, mostly one that says that it
-// leads, to take a proposal or to let it read. It is answered at once by those it reaches: what is slow in a world is between members.
+// The clients of a world whose nodes have a log, and the snapshots of its hosts. A client asks one member at a time, mostly one that says that it leads, to take a proposal or to let it read. A member
+// that it reaches answers at once: the slow parts of a world are between members.
 import { nextBetween, nextChance, nextOf, type Rng } from "../../base/rng.ts";
 import type { NodeId } from "../../protocols/node.ts";
 import type { Actor, Kernel } from "../kernel/kernel.ts";
@@ -16,7 +16,7 @@ interface Surroundings extends Actor {
   readonly trace: ProtocolTrace;
   readonly spec: ProtocolSpec;
   readonly members: readonly Member[];
-  /** Before and after an input that a member is given from outside. */
+  /** Called before and after an input that a member is given from outside. */
   given(member: Member, what: number): void;
   judged(member: Member): void;
 }
@@ -31,16 +31,16 @@ interface Compaction {
 const [PROPOSED, READ, COMPACTED] = [910, 911, 912];
 
 export class Clients {
-  /** When the newest proposal that is known to be done was made, and where it is in the log. */
+  /** The time when the newest proposal that is known to be done was made, and its place in the log. */
   acknowledgedMs: number = -Infinity;
   acknowledged = 0;
   readonly #world: Surroundings;
   readonly #hunt: LogHunt;
   readonly #rng: Rng;
   #serial = 0;
-  /** Index → when it was proposed. */
+  /** Index → the time when it was proposed. */
   readonly #proposedMs = new Map<number, number>();
-  /** Member → whether its host is taking a snapshot. */
+  /** The members whose host is taking a snapshot. */
   readonly #busy = new Set<NodeId>();
   #isQuiet = false;
 
@@ -66,7 +66,7 @@ export class Clients {
     kernel.schedule(kernel.nowMs + this.#hunt.clientEveryMs(spec.settings), this.#world, "client", 0);
   }
 
-  /** Nobody asks for anything any more. */
+  /** From now on no client asks for anything. */
   stop(): void {
     this.#isQuiet = true;
   }
@@ -97,7 +97,7 @@ export class Clients {
     this.#world.judged(member);
   }
 
-  /** A host has done something: clients learn of it, and a log that has grown is cut. */
+  /** A host has done something: clients learn of it, and a log that has grown is shortened. */
   note(member: Member, event: HostEvent): void {
     if (event.type === "acknowledged" && event.index > this.acknowledged) {
       this.acknowledged = event.index;

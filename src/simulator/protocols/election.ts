@@ -1,5 +1,5 @@
-// One election from a spec to a result: who leads, what it cost, what was broken. A run ends when nothing is left to happen, or, for a protocol that
-// goes on for ever, when all agree after the last scheduled action; at the latest after `maxMs`.
+// Runs one election from a spec to a result: the leader, the cost, the violations. A run ends when nothing is left to happen, or, for a protocol that goes on for ever, when all agree after the last
+// scheduled action; at the latest after `maxMs`.
 import { type NodeId, type NodeSettings, settingsOf } from "../../protocols/node.ts";
 import type { Scheduled } from "./actions.ts";
 import type { Invariant } from "./invariants/invariant.ts";
@@ -12,36 +12,36 @@ import { subjectNamed } from "./subjects/index.ts";
 import type { ProtocolEvent } from "./trace.ts";
 import { ProtocolWorld } from "./world.ts";
 
-/** What became of an election. */
+/** The result of an election. */
 export interface ElectionResult {
   readonly protocol: string;
   readonly nodes: number;
   readonly seed: number;
-  /** Whom all that are up follow; null: they do not agree. */
+  /** The leader that all members that are up follow; null: they do not agree. */
   readonly leader: NodeId | null;
-  /** Of the leader; the greatest announced, if there is none. */
+  /** The term of the leader; the greatest announced, if there is none. */
   readonly term: number;
   readonly messages: { readonly total: number; readonly byType: Readonly<Record<string, number>> };
-  /** Until the last event. */
+  /** The time until the last event. */
   readonly virtualMs: number;
   readonly violations: readonly Violation[];
 }
 
-/** An election that was run: its result, its world, and what was measured. */
+/** An election that was run: its result, its world, and the measurements. */
 export interface ElectionRun {
   readonly result: ElectionResult;
   readonly world: ProtocolWorld;
   /** Empty unless recorded. */
   readonly events: readonly ProtocolEvent[];
-  /** Terms in which somebody stood and nobody won, before the first leader. */
+  /** The number of terms with a candidate and no winner, before the first leader. */
   readonly splitVotes: number;
-  /** Until somebody led, and until all agreed; Infinity: that did not happen. */
+  /** The time until a member led, and until all agreed; Infinity: that did not happen. */
   readonly ledMs: number;
   readonly agreedMs: number;
   readonly hash: string;
 }
 
-/** How an election is run. */
+/** The options for running an election. */
 export interface ElectionOptions {
   readonly isRecorded?: boolean;
   readonly maxMs?: number;
@@ -52,7 +52,7 @@ const MAX_MS = 60_000;
 
 type Choices = Partial<Omit<ProtocolSpec, "protocol" | "settings">> & { readonly settings?: NodeSettings };
 
-/** A complete spec: fixed latency of 10 ms, perfect links, disks of no latency, unless something else is chosen. */
+/** Returns a complete spec: a fixed latency of 10 ms, perfect links, disks of no latency, unless something else is chosen. */
 export function specOf(name: string, choices: Choices = {}): ProtocolSpec {
   const nodes = choices.nodes ?? 5;
   const ids = Array.from({ length: nodes }, (_, index) => index + 1);
@@ -98,7 +98,7 @@ export function runElection(spec: ProtocolSpec, options: ElectionOptions = {}): 
   return {
     result: resultOf(world),
     world,
-    // Violations are recorded last; a reader wants them where they were.
+    // Violations are recorded last; a reader wants them at their times.
     events: world.trace.events.toSorted((a, b) => a.atMs - b.atMs),
     splitVotes: votes.split,
     ledMs: world.firstLedMs,
@@ -107,19 +107,19 @@ export function runElection(spec: ProtocolSpec, options: ElectionOptions = {}): 
   };
 }
 
-/** All that are up agree, and nothing keeps them from hearing otherwise. */
+/** All members that are up agree, and nothing keeps them from hearing otherwise. */
 function isSettled(world: ProtocolWorld): boolean {
   const leader = world.agreedLeader();
   if (leader === 0) return false;
   return world.members.every(({ id, isUp }) => !isUp || (world.reaches(leader, id) && world.reaches(id, leader)));
 }
 
-/** Whether something is always left to happen. */
+/** Tells whether something is always left to happen. */
 export function isWithoutEnd(subject: AnySubject, { settings, writeEveryMs }: ProtocolSpec): boolean {
   return writeEveryMs > 0 || subject.isPerpetual(settings);
 }
 
-/** What a world has come to, as far as it has run. */
+/** Returns the result of a world, as far as it has run. */
 export function resultOf(world: ProtocolWorld): ElectionResult {
   const { protocol, nodes, seed } = world.spec;
   const leader = world.agreedLeader();
@@ -156,7 +156,7 @@ class VoteCounter {
   }
 }
 
-/** `1,2/3,4,5@50ms-900ms`: cut from the first instant to the second, besides other cuts; without an end, for ever; without `@`, from the beginning. */
+/** `1,2/3,4,5@50ms-900ms`: the partition lasts from the first instant to the second, besides other cuts; without an end, for ever; without `@`, from the beginning. */
 export function schedulePartition(how: string, fromMs: number, toMs: number | undefined): readonly Scheduled[] {
   const begins: Scheduled = { atMs: fromMs, action: { type: "partition", how } };
   return toMs === undefined ? [begins] : [begins, { atMs: toMs, action: { type: "heal", how } }];

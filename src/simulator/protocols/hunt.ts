@@ -1,6 +1,6 @@
-// The hunt for protocols: one seed draws a world, its faults (only such as the protocol tolerates), a safety phase in which invariants judge every
-// event, and then a liveness phase: a random core of members is mended and started, everybody else is shut out for good, and the core must agree on one
-// leader in the time the protocol promises, and keep it. A permanent fault outside the core finds livelocks that healing everything would hide.
+// The hunt for protocols. One seed draws a world, and its faults (only such as the protocol tolerates). In a safety phase invariants judge every event. In the liveness phase that follows, a random core
+// of members is mended and started, and every other member is shut out for good. The core must agree on one leader in the time that the protocol promises, and keep it. A permanent fault outside the core
+// finds livelocks that healing everything would hide.
 import { createRng, nextBetween, nextChance, nextInteger, nextOf, type Rng } from "../../base/rng.ts";
 import { type NodeId, type NodeSettings, settingsOf } from "../../protocols/node.ts";
 import type { Hunted, HuntOptions, Violation } from "../kernel/hunt.ts";
@@ -14,22 +14,22 @@ import { subjectNamed } from "./subjects/index.ts";
 import type { ProtocolEvent } from "./trace.ts";
 import { ProtocolWorld } from "./world.ts";
 
-/** More than ten times as many inputs as any sound protocol needed in the worlds of 20,000 seeds. */
+/** This is more than ten times as many inputs as any sound protocol needed in the worlds of 20,000 seeds. */
 const EVENTS_MAX = 500_000;
 
 /** A world that was drawn for a hunt. */
 export interface HuntedWorld {
   readonly spec: ProtocolSpec;
-  /** The faults' places in `spec.schedule` are 0…faults−1; what mends the core follows. */
+  /** The faults' places in `spec.schedule` are 0…faults−1; the actions that mend the core follow. */
   readonly faults: number;
-  /** When the core is mended. */
+  /** The time when the core is mended. */
   readonly calmAtMs: number;
   readonly core: readonly NodeId[];
-  /** How long after that the core must agree. */
+  /** The core must agree within this time after that. */
   readonly withinMs: number;
 }
 
-/** What became of one seed of a protocol. */
+/** The result of one seed of a protocol. */
 export interface ProtocolHuntResult extends Hunted {
   readonly world: HuntedWorld;
   readonly trace: readonly ProtocolEvent[];
@@ -119,7 +119,7 @@ function storm(world: ProtocolWorld): Violation {
   return { invariant: "bounded-traffic", story, atMs: world.nowMs };
 }
 
-/** Agreed within the time, and then still the same for half of it again. */
+/** The core agrees within the time, and then still agrees on the same leader for half of it again. */
 function runLiveness(world: ProtocolWorld, drawn: HuntedWorld, isJudged: boolean): Violation | undefined {
   const { calmAtMs, withinMs, core } = drawn;
   const early = runTo(world, calmAtMs + withinMs);
@@ -146,7 +146,7 @@ function runLiveness(world: ProtocolWorld, drawn: HuntedWorld, isJudged: boolean
   return unserved === undefined ? undefined : story(unserved);
 }
 
-/** Of nodes with a log: proposals made since then are done, and have reached every machine of the core since clients went quiet. */
+/** For nodes with a log: proposals made since then are done, and have reached every machine of the core since clients went quiet. */
 function unservedBy(world: ProtocolWorld, core: readonly NodeId[], sinceMs: number): string | undefined {
   const { clients } = world;
   if (clients === undefined) return undefined;
@@ -156,7 +156,7 @@ function unservedBy(world: ProtocolWorld, core: readonly NodeId[], sinceMs: numb
   return behind === undefined ? undefined : `${behind} has not applied ${acknowledged}, which was done long ago`;
 }
 
-/** One from outside does not count: it cannot hear the core, or the core cannot hear it. */
+/** A leader from outside does not count: it cannot hear the core, or the core cannot hear it. */
 function leaderWithin(world: ProtocolWorld, core: readonly NodeId[]): NodeId {
   const leader = world.agreedLeader(core);
   return core.includes(leader) ? leader : 0;
@@ -182,7 +182,7 @@ function drawFaults(
   const faults: Scheduled[] = [];
   for (let left = nextInteger(rng, 0, 12); left > 0; left--) {
     const atMs = nextBetween(rng, 0, untilMs);
-    // Some faults are over while messages of before are still under way.
+    // Some faults are over while messages from before them are still under way.
     const lastsMs = nextChance(rng, 0.4) ? nextBetween(rng, 0, shortMs) : nextBetween(rng, 0, untilMs / 3);
     const endMs = Math.min(untilMs, atMs + lastsMs);
     const [begin, end] = nextOf(rng, draws)(rng);
@@ -278,7 +278,7 @@ function drawDisk(subject: AnySubject, settings: NodeSettings, rng: Rng): Latenc
     : uniformLatency(0, maxMs / 20);
 }
 
-/** The core is up and whole; the others are down, or up and unreachable, one way or both. */
+/** The core is up and whole; the other members are down, or up and unreachable, in one direction or both. */
 function mend(
   subject: AnySubject,
   core: readonly NodeId[],
@@ -296,7 +296,7 @@ function mend(
   ];
   for (const node of core) actions.push({ type: "resume", node }, { type: "restart", node });
   for (const node of others) actions.push(...shutOut(subject, node, core, rng));
-  // One after the other, in this order.
+  // The actions come one after the other, in this order.
   return actions.map((action, place) => ({ atMs: atMs + place * 1e-6, action }));
 }
 

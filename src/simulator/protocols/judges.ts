@@ -1,4 +1,4 @@
-// The invariants of one world, sorted by when they look, so that a look that nobody takes costs nothing. The first story ends the judging.
+// The invariants of one world, sorted by the times at which they look, so that a look that no invariant takes costs nothing. The first breach ends the judging.
 import { clonePlain } from "../../base/clone.ts";
 import type { Violation } from "../kernel/hunt.ts";
 import type { Message, NodeId } from "../../protocols/node.ts";
@@ -28,7 +28,7 @@ export class Judges {
   readonly violations: Violation[] = [];
   readonly #all: readonly InvariantJudge[];
   readonly #sent: readonly InvariantJudge[];
-  /** By type of message: most types concern one judge, or none. */
+  /** Type of message → its judges. Most types concern one judge, or none. */
   readonly #received: ReadonlyMap<string, readonly Hearer[]>;
   readonly #announced: readonly InvariantJudge[];
   readonly #after: readonly InvariantJudge[];
@@ -110,7 +110,7 @@ export class Judges {
     for (const { invariant, memory } of this.#all) this.#hear(invariant, invariant.atRest?.(memory, this.#view));
   }
 
-  /** One story per invariant is enough. */
+  /** One report per invariant is enough. */
   #hear({ name }: Invariant, story: string | undefined): void {
     if (story === undefined || this.violations.some(({ invariant }) => invariant === name)) return;
     this.violations.push({ invariant: name, story, atMs: this.#view.nowMs });

@@ -1,4 +1,4 @@
-// What an action does to the links. Returns what was held and travels on now.
+// The effect of an action on the links. Returns the messages that were held and travel on now.
 import type { Rng } from "../../base/rng.ts";
 import type { NodeId } from "../../protocols/node.ts";
 import type { Action } from "./actions.ts";

@@ -18,10 +18,10 @@ export interface HeldMessage extends Held {
   readonly id: number;
 }
 
-/** What becomes of a message at its send. */
+/** The fate of a message at its send. */
 export type MessageFate = "sent" | "doubled" | "lost" | "cut" | "held";
 
-/** Later than what was before on the same link by so much, where order is kept. */
+/** Where order is kept, a message arrives this much later than the one before on the same link. */
 const BEHIND_MS = 1e-6;
 
 export class Links extends Routes<HeldMessage> {
@@ -53,7 +53,7 @@ export class Links extends Routes<HeldMessage> {
     this.#partitions = [...this.#partitions, { how, cuts }];
   }
 
-  /** Mends what the oldest partition of that name has cut. What another has cut too stays so. */
+  /** Mends the links that the oldest partition of that name has cut. Links that another partition has cut too stay cut. */
   unite(how: string): void {
     const ended = this.#partitions.find((partition) => partition.how === how);
     if (ended === undefined) throw new RangeError(`there is no partition ${how} to heal`);
@@ -74,7 +74,7 @@ export class Links extends Routes<HeldMessage> {
     return duplicateChance > 0 && nextFraction(this.#rng) < duplicateChance ? "doubled" : "sent";
   }
 
-  /** When what is sent now arrives. */
+  /** Returns the time when a message that is sent now arrives. */
   arrivalMs(from: NodeId, to: NodeId, nowMs: number): number {
     if (from === to) return nowMs;
     const atMs = nowMs + drawLatency(this.#rng, this.spec.latency);

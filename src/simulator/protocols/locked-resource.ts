@@ -1,6 +1,6 @@
-// A resource at address 0 that leaders write to, and the lock service that gives each new leader a greater token. Whether a write comes too late is decided by
-// the guards' own rule. Unfenced, the resource takes such a write all the same, and it is *stale*: it overwrites what a newer leader did. Fenced, it refuses the
-// write, and the refused leader stops writing: it has learned that it was replaced, which no message of its own protocol had told it.
+// A resource at address 0 that leaders write to, and the lock service that gives each new leader a greater token. The guards' own rule decides whether a write comes too late. Unfenced, the resource
+// takes such a write all the same, and the write is *stale*: it overwrites the write of a newer leader. Fenced, it refuses the write, and the refused leader stops writing: it has learned that it was
+// replaced, which no message of its own protocol had told it.
 import type { NodeId } from "../../protocols/node.ts";
 import type { AcceptedWrite } from "./invariants/invariant.ts";
 import type { Member } from "./member.ts";
@@ -17,7 +17,7 @@ export class LockedResource {
   refused = 0;
   /** Writes that were taken although a newer leader had written. */
   stale = 0;
-  /** When, with two active writers, the first and the last write of an older one was taken. */
+  /** The times when, with two active writers, the first and the last write of an older one was taken. */
   staleFromMs: number = Infinity;
   staleToMs: number = -Infinity;
   readonly #isFenced: boolean;
@@ -25,7 +25,7 @@ export class LockedResource {
   #resource = new Resource();
   /** Member → its token; absent: it does not write. */
   readonly #tokens = new Map<NodeId, number>();
-  /** Member → which of its write loops is the live one. */
+  /** Member → the number of its live write loop. */
   readonly #loops = new Map<NodeId, number>();
 
   constructor(isFenced: boolean) {
@@ -44,12 +44,12 @@ export class LockedResource {
     return fork;
   }
 
-  /** The lock service: a token greater than all before. */
+  /** The lock service grants a token greater than all before. */
   grant(): number {
     return ++this.#granted;
   }
 
-  /** A member has its token, and writes from now on. The number of its write loop. */
+  /** A member has its token, and writes from now on. Returns the number of its write loop. */
   begin(node: NodeId, token: number): number {
     this.#tokens.set(node, token);
     const loop = (this.#loops.get(node) ?? 0) + 1;
@@ -57,7 +57,7 @@ export class LockedResource {
     return loop;
   }
 
-  /** The token of its next write; undefined: this loop is over. */
+  /** Returns the token of its next write; undefined: this loop is over. */
   tokenFor({ id, isUp, role }: Member, loop: number): number | undefined {
     if (isUp && role === "leader" && this.#loops.get(id) === loop) return this.#tokens.get(id);
     if (this.#loops.get(id) === loop) this.#tokens.delete(id);

@@ -1,8 +1,7 @@
-// One member: a protocol's node with its clock, its timers, its disk and its lives. Hands inputs to the node and turns the node's effects
-// into events of the world.
+// One member: a protocol's node with its clock, its timers, its disk and its lives. It hands inputs to the node and turns the node's effects into events of the world.
 //
-// A timer is a due time and at most one live wake-up in the kernel, at or before it. Setting a timer further away, which a heartbeat does to
-// the election timer a million times, moves only the due time; the wake-up finds out when it comes, and goes on to the new one.
+// A timer is a due time and at most one live wake-up in the kernel, at or before it. A heartbeat moves the election timer further away a million times. That moves only the due time; the wake-up finds
+// out when it comes, and goes on to the new one.
 import { clonePlain } from "../../base/clone.ts";
 import { createRng, type Rng } from "../../base/rng.ts";
 import { type Command, type Message, NOBODY, type NodeId, type Role, type Setup } from "../../protocols/node.ts";
@@ -25,12 +24,12 @@ export interface MemberSurroundings extends HostSurroundings {
 export interface MemberSpec {
   readonly setup: Omit<Setup, "rng">;
   readonly seed: number;
-  /** Local milliseconds per true millisecond, and what its clock shows at true time 0. */
+  /** Local milliseconds per true millisecond, and the reading of its clock at true time 0. */
   readonly clockRate: number;
   readonly clockStartMs: number;
 }
 
-/** What met a paused member. */
+/** An input that came to a paused member. */
 interface Waiting {
   readonly kind: "message" | "timer" | "stored" | "command";
   readonly number: number;
@@ -48,21 +47,21 @@ export class Member implements LogEffects, SeenMember {
   replica: Replica | undefined;
   state: object;
   life = 0;
-  /** True time at which this life began. */
+  /** The true time at which this life began. */
   startedMs = 0;
   isUp = false;
   isPaused = false;
-  /** True time at which it last went on after a pause. */
+  /** The true time at which it last went on after a pause. */
   resumedMs: number = -Infinity;
-  /** As last announced. */
+  /** The role as last announced. */
   role: Role = "follower";
   leader: NodeId = NOBODY;
   term = 0;
   disk: Disk;
   readonly #world: MemberSurroundings;
-  /** Slot → true time at which it is due. */
+  /** Slot → the true time at which it is due. */
   readonly #due: Float64Array;
-  /** Slot → true time of the live wake-up. */
+  /** Slot → the true time of the live wake-up. */
   readonly #armed: Float64Array;
   readonly #kinds: number;
   readonly #waiting: Waiting[] = [];
@@ -117,7 +116,7 @@ export class Member implements LogEffects, SeenMember {
     return this.spec.clockRate;
   }
 
-  /** What its clock shows. */
+  /** Returns the reading of its clock. */
   now(): number {
     return this.spec.clockStartMs + this.#world.nowMs * this.spec.clockRate;
   }
@@ -224,7 +223,7 @@ export class Member implements LogEffects, SeenMember {
     return (this.#due[slot] as number) <= this.#world.nowMs && !this.isPaused;
   }
 
-  /** In true time; Infinity: it does not run. */
+  /** Returns the due time in true time; Infinity: the timer does not run. */
   dueMs(timer: number, subject = 0): number {
     return this.#due[timer + subject * this.#kinds] ?? NEVER;
   }

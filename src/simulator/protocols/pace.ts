@@ -1,12 +1,12 @@
-// Whether time passes: timeouts of nothing, or nearly nothing, can keep a world busy for ever within one millisecond, and no end in simulated time would
-// ever be reached. A program that runs a world which somebody else has described looks after every event; more than any election needs is a RangeError.
+// Checks that time passes: timeouts of nothing, or nearly nothing, can keep a world busy for ever within one millisecond, and no end in simulated time would ever be reached. A program that runs a world
+// which somebody else has described checks this after every event; more events than any election needs are a RangeError.
 import type { ProtocolWorld } from "./world.ts";
 
 const WINDOW_MS = 1;
 
 export class PaceCheck {
   readonly #world: ProtocolWorld;
-  /** Everybody talks to everybody, several times over. */
+  /** This is enough for every member to talk to every other, several times over. */
   readonly #eventsMax: number;
   #fromMs = 0;
   #events = 0;

@@ -1,4 +1,4 @@
-// Partitions: which directions of which links are cut. By name, drawn from the seed, as Jepsen's nemesis knows them; or written out.
+// Partitions: the directions of links that are cut. They have a name, with members drawn from the seed, as in Jepsen's nemesis; or they are written out.
 //
 //   one              one member sees nobody
 //   majority         a majority on one side, the rest on the other
@@ -31,7 +31,7 @@ export interface Direction {
 
 type Groups = readonly (readonly NodeId[])[];
 
-/** `leaders`: who believes to lead, for `primaries`. */
+/** `leaders`: the members that believe that they lead, for `primaries`. */
 export function cutsOf(text: string, nodes: number, leaders: readonly NodeId[], rng: Rng): readonly Direction[] {
   const name = PARTITION_NAMES.find((known) => known === text);
   if (name !== undefined) return cutsByName(name, nodes, leaders, rng);
@@ -42,7 +42,7 @@ export function cutsOf(text: string, nodes: number, leaders: readonly NodeId[], 
   return between(groups, nodes);
 }
 
-/** Throws a RangeError for what is no partition of 1…N. */
+/** Throws a RangeError for a text that is no partition of 1…N. */
 export function checkPartition(text: string, nodes: number): void {
   cutsOf(text, nodes, [], createRng(0, 0));
 }
@@ -89,7 +89,7 @@ function cutsByName(name: PartitionName, nodes: number, leaders: readonly NodeId
   }
 }
 
-/** Both ways between every two members that are named and share no group. */
+/** Cuts both directions between every two members that are named and share no group. */
 function between(groups: Groups, nodes: number): readonly Direction[] {
   const cuts: Direction[] = [];
   const groupsOf = (id: NodeId): Groups => groups.filter((group) => group.includes(id));

@@ -1,5 +1,4 @@
-// What a world of a protocol is put together from, new or as a copy: kernel, links, trace, resource, and the luck of disks, actions and clients, each with a
-// stream of its own.
+// The parts of a world of a protocol, new or as a copy: kernel, links, trace, resource, and the random numbers of disks, actions and clients, each with a stream of its own.
 import { createRng, type Rng } from "../../base/rng.ts";
 import { type Actor, Kernel } from "../kernel/kernel.ts";
 import { Trace } from "../kernel/trace.ts";

@@ -1,12 +1,12 @@
-// The host of a node with a log, in one life: its state machine, the proposals and reads that it has not answered yet. A crash loses all of it; what the
-// node has on disk brings it back, by `restore` and `apply`.
+// The host of a node with a log, in one life: its state machine, and the proposals and reads that it has not answered yet. A crash loses all of it; the node's data on disk brings it back, by `restore`
+// and `apply`.
 import { clonePlain } from "../../base/clone.ts";
 import type { LogEntry, LogBounds, LogNode, LogPlace, Proposed, Snapshot } from "../../protocols/log-node.ts";
 import type { HostEvent, SeenLog } from "./invariants/invariant.ts";
 import type { Member } from "./member.ts";
 import type { LogHunt, LogSubject } from "./subject.ts";
 
-/** What the world learns of what a host does. */
+/** The part of the world that hears of the acts of a host. */
 export interface HostSurroundings {
   hosted(member: Member, event: HostEvent): void;
 }
@@ -40,7 +40,7 @@ export class Replica implements SeenLog {
     return fork;
   }
 
-  // ---- what may be seen ----------------------------------------------------------------------------------------------------------------
+  // ---- the visible part ----------------------------------------------------------------------------------------------------------------
 
   bounds(): LogBounds {
     return this.#node.bounds(this.#member.state);
@@ -80,7 +80,7 @@ export class Replica implements SeenLog {
     this.#node.compact(this.#member.state, index, kept, this.#member.now(), this.#member);
   }
 
-  // ---- what the node wants -------------------------------------------------------------------------------------------------------------
+  // ---- effects of the node -------------------------------------------------------------------------------------------------------------
 
   apply(entry: LogEntry<unknown>): void {
     if (entry.kind === "proposal") this.#hunt.machine.apply(this.#machine, entry.proposal);
@@ -91,7 +91,7 @@ export class Replica implements SeenLog {
     if (term === entry.term) this.#world.hosted(this.#member, { type: "acknowledged", index: entry.index, term });
   }
 
-  /** What was proposed and is within the snapshot stays unknown: the host cannot tell whether it was this proposal. */
+  /** The outcome of a proposal within the snapshot stays unknown: the host cannot tell whether the entry was this proposal. */
   restore(snapshot: Snapshot<unknown>): void {
     this.#machine = this.#hunt.machine.restore(snapshot.kept);
     this.applied = snapshot.index;
@@ -104,7 +104,7 @@ export class Replica implements SeenLog {
   }
 }
 
-/** For the trace's hash: what was done, and where in the log. */
+/** For the trace's hash: the act, and its place in the log. */
 export function hashOf(event: HostEvent): number {
   switch (event.type) {
     case "applied":

@@ -1,18 +1,18 @@
-// Many elections of one spec, seed after seed: what each cost, and the distributions. Plain data, so that threads can share the work.
+// Many elections of one spec, seed after seed: the cost of each, and the distributions. They are plain data, so that threads can share the work.
 import { electByLease, type LeaseChoices } from "../lease/election.ts";
 import { formatMs } from "../kernel/durations.ts";
 import { runElection } from "./election.ts";
 import type { Violation } from "../kernel/hunt.ts";
 import type { ProtocolSpec } from "./spec.ts";
 
-/** What one seed has come to, as numbers. */
+/** The result of one seed, as numbers. */
 export interface Sample {
   readonly seed: number;
-  /** 0: nobody whom all agree on. */
+  /** 0: there is no leader on whom all agree. */
   readonly leader: number;
   readonly term: number;
   readonly messages: number;
-  /** Until somebody led, and until all agreed; −1: that did not happen. */
+  /** The time until a member led, and until all agreed; −1: that did not happen. */
   readonly ledMs: number;
   readonly agreedMs: number;
   readonly splitVotes: number;
@@ -20,7 +20,7 @@ export interface Sample {
   readonly violation: Violation | undefined;
 }
 
-/** Which elections to run, from which seed on. */
+/** The elections to run, and the first seed. */
 export type SampleOrder = { readonly fromSeed: number; readonly count: number } & (
   | { readonly kind: "election"; readonly spec: ProtocolSpec; readonly maxMs: number }
   | { readonly kind: "lease"; readonly choices: LeaseChoices }
@@ -51,7 +51,7 @@ function electionSample(spec: ProtocolSpec, maxMs: number): Sample {
   };
 }
 
-/** The election after the last trouble, or the first. */
+/** Takes the election after the last fault, or the first. */
 function leaseSample(choices: LeaseChoices): Sample {
   const { leader, token, byType, elections, violation, trace } = electByLease(choices);
   const troubleMs = choices.troubles.at(-1)?.atMs ?? 0;
@@ -87,7 +87,7 @@ export interface Distribution {
   readonly max: number;
 }
 
-/** Of a non-empty list; NaN throughout for an empty one. */
+/** For a non-empty list; all fields are NaN for an empty one. */
 export function distributionOf(values: readonly number[]): Distribution {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (share: number): number =>

@@ -1,5 +1,5 @@
-// Scenario files: a script and what it prints, in one text. A block is commands, a line `----`, what they printed, and an empty line. Playing a file
-// gives the same text with the output written anew; a test compares the two, and a rewrite keeps the new one. Lines with `#` are comments.
+// Scenario files: a script and its output, in one text. A block is commands, a line `----`, their output, and an empty line. Playing a file gives the same text with the output written anew; a test
+// compares the two, and a rewrite keeps the new one. Lines with `#` are comments.
 //
 //   cluster bully nodes=5 seed=1 latency=10ms leader=5 down=5 answerTimeout=50ms …       begins; the protocol's parameters by their names
 //   run 100ms            on by so long                  run until=leader max=5s          until all that are up agree; also until=rest, until=violation
@@ -23,9 +23,9 @@ const RULE = "----";
 const RUN_MAX_MS = 60_000;
 const BEGINS = "a scenario begins with: cluster PROTOCOL nodes=N";
 
-/** What became of a scenario file. */
+/** The result of a scenario file. */
 export interface PlayedScenario {
-  /** The file, with what its commands print now. */
+  /** The file, with the present output of its commands. */
   readonly text: string;
   readonly events: readonly ProtocolEvent[];
   readonly world: ProtocolWorld | undefined;
@@ -33,7 +33,7 @@ export interface PlayedScenario {
   readonly failures: readonly string[];
 }
 
-/** Plays a scenario file, and writes it anew with what its commands print now. */
+/** Plays a scenario file, and writes it anew with the present output of its commands. */
 export function playScenario(text: string): PlayedScenario {
   const player = new Player();
   const written: string[] = [];
@@ -98,7 +98,7 @@ function parseCount(text: string): number {
   return Number(text);
 }
 
-/** `3:80,1:20`; the others have their id. */
+/** `3:80,1:20`; the attribute of every other member is its id. */
 export function parseAttributes(text: string, nodes: number): readonly number[] {
   const attributes = Array.from({ length: nodes }, (_, index) => index + 1);
   const told = new Set<NodeId>();
@@ -236,7 +236,7 @@ function observe(world: ProtocolWorld, what: string): string {
     case "leaders":
       return listed(world.leaders());
     case "violations":
-      // In the middle of an election, what must hold at rest need not hold yet.
+      // In the middle of an election, properties that must hold at rest need not hold yet.
       if (world.kernel.nextAtMs === Infinity || isWithoutEnd(world.subject, world.spec)) world.judgeAtRest();
       return listed(world.violations.map(({ invariant }) => invariant));
     case "refused":

@@ -1,14 +1,14 @@
-// A subject: a node, and how it is hunted. The node (src/protocols) is all that a host needs; what the simulator wants to know of it is here: which invariants
-// judge it, which faults it claims to tolerate, when it must have converged, what an operator may tell it, and which settings are worth drawing.
+// A subject: a node, and the way in which it is hunted. The node (src/protocols) is all that a host needs; the data for the simulator is here: the invariants that judge it, the faults that it claims to
+// tolerate, the time in which it must converge, the commands of an operator, and the settings that are worth drawing.
 //
-// A subject is typed by its node, so its invariants read states, messages and disks as what they are. The registry (subjects/index.ts) lists subjects of
-// different types. That is sound because a world takes the node and the invariants from one subject, and gives none of them a state of another.
+// A subject is typed by its node, so its invariants read states, messages and disks as what they are. The registry (subjects/index.ts) lists subjects of different types. That is sound because a world
+// takes the node and the invariants from one subject, and gives none of them a state of another.
 import type { Rng } from "../../base/rng.ts";
 import type { LogNode, LogPlace, StateMachine } from "../../protocols/log-node.ts";
 import type { Command, Message, NodeId, ProtocolNode, NodeSettings } from "../../protocols/node.ts";
 import type { Invariant } from "./invariants/invariant.ts";
 
-/** What may happen without breaking the node's promises. The hunt draws only such faults; transcripts show what the others do. */
+/** The faults that do not break the node's promises. The hunt draws only such faults; transcripts show the effect of the others. */
 export interface Tolerance {
   readonly crashes: boolean;
   readonly pauses: boolean;
@@ -17,15 +17,15 @@ export interface Tolerance {
   readonly duplicates: boolean;
   /** Messages of one link may overtake each other. */
   readonly reordering: boolean;
-  /** Any delay at all; else none beyond `delayMaxMs`. */
+  /** Any delay may happen; otherwise none beyond `delayMaxMs`. */
   readonly slowness: boolean;
   /** Unsynced writes are lost at a crash. */
   readonly lostWrites: boolean;
-  /** Clocks may differ in rate by so much: 0.01 is one percent. */
+  /** Clocks may differ in rate by this much: 0.01 is one percent. */
   readonly drift: number;
 }
 
-/** Of a node for which nothing but its disk must be as it says. */
+/** For a node that relies on nothing but its disk. */
 export const TOLERATES_ALL: Omit<Tolerance, "drift"> = {
   crashes: true,
   pauses: true,
@@ -37,7 +37,7 @@ export const TOLERATES_ALL: Omit<Tolerance, "drift"> = {
   lostWrites: true,
 };
 
-/** Of a node that relies on a bound on delay, and on links that lose nothing. */
+/** For a node that relies on a bound on delay, and on links that lose nothing. */
 export const TOLERATES_CRASHES: Omit<Tolerance, "reordering"> = {
   crashes: true,
   pauses: false,
@@ -49,40 +49,40 @@ export const TOLERATES_CRASHES: Omit<Tolerance, "reordering"> = {
   drift: 0,
 };
 
-/** What converges when all is well again. */
+/** The convergence that a node promises when all is well again. */
 export interface Liveness {
   /** A majority that can talk is enough; otherwise all members that are up must be able to talk. */
   readonly needs: "majority" | "everybody";
   /** Within this time after everything was repaired, all agree on one leader. */
   withinMs(settings: NodeSettings, nodes: number): number;
-  /** Whether that holds under these settings; the hunt judges only safety under others. If absent: under all. */
+  /** Tells whether that holds under these settings; under others the hunt judges only safety. If the method is absent, it holds under all. */
   isPromised?(settings: NodeSettings): boolean;
-  /** Whether it also holds while others are half connected: heard by those who can talk, or hearing them. If absent: it does. */
+  /** Whether it also holds while other members are half connected: the members that can talk hear them, or are heard by them. If absent: it does. */
   readonly enduresHalfCuts?: boolean;
-  /** Members without whom nothing is promised. If absent: there are none. */
+  /** The members without which nothing is promised. If absent: there are none. */
   readonly mustInclude?: readonly NodeId[];
 }
 
-/** How `tell 1 NAME ARGUMENT` of a scenario, or of a drawn schedule, becomes a command of the node. */
+/** The way in which `tell 1 NAME ARGUMENT` of a scenario, or of a drawn schedule, becomes a command of the node. */
 export interface Telling<Told extends Command> {
   readonly help: string;
   command(argument: number): Told;
 }
 
-/** What a host with a state machine, and its clients, do in a simulated world. */
+/** The acts of a host with a state machine, and of its clients, in a simulated world. */
 export interface LogHunt<Image = unknown, Machine extends object = object, Proposal = unknown, Kept = unknown> {
   readonly machine: StateMachine<Machine, Proposal, Kept>;
-  /** A client proposes or reads so often. */
+  /** The interval at which a client proposes or reads. */
   clientEveryMs(settings: NodeSettings): number;
   /** `serial` is different for each proposal of a world. */
   drawProposal(rng: Rng, serial: number): Proposal;
-  /** A host takes a snapshot when the log has so many entries. */
+  /** A host takes a snapshot when the log has this many entries. */
   compactAfter(settings: NodeSettings): number;
-  /** Whether this disk has that entry, or a snapshot that includes it. */
+  /** Tells whether this disk has that entry, or a snapshot that includes it. */
   holds(image: Image | undefined, place: LogPlace): boolean;
 }
 
-/** What every subject has. */
+/** The part that every subject has. */
 export interface SubjectCore<
   State extends object = object,
   Sent extends Message = Message,
@@ -96,17 +96,17 @@ export interface SubjectCore<
   /** The greatest delay of a message under which the promises hold, where `tolerates.slowness` is false. */
   delayMaxMs(settings: NodeSettings): number;
   readonly liveness: Liveness;
-  /** Goes on for ever (heartbeats), so a run ends when all agree; else a run ends when nothing is left to happen. */
+  /** True: the node goes on for ever (heartbeats), so a run ends when all agree. False: a run ends when nothing is left to happen. */
   isPerpetual(settings: NodeSettings): boolean;
-  /** What makes a member the best one; "any": any member may win. */
+  /** The property that makes a member the best one; "any": any member may win. */
   readonly electsBy: "id" | "attribute" | "any";
-  /** Who is told to `campaign` at the start of a run that names no initiators. */
+  /** The members that are told to `campaign` at the start of a run that names no initiators. */
   readonly initiators: "all" | "first" | "none";
   /** Changes to the defaults for one world of the hunt: a detector that listens, extreme timeouts. If absent: the defaults. */
   drawSettings?(rng: Rng): NodeSettings;
 }
 
-/** How a node is hunted: which faults it tolerates, which invariants judge it, when it must have agreed. */
+/** A node with everything for its hunt: the faults it tolerates, the invariants that judge it, the time in which it must agree. */
 export interface Subject<
   State extends object = object,
   Sent extends Message = Message,
@@ -118,7 +118,7 @@ export interface Subject<
   readonly log?: undefined;
 }
 
-/** How a node with a log is hunted. */
+/** The same for a node with a log. */
 export interface LogSubject<
   State extends object = object,
   Sent extends Message = Message,
@@ -136,7 +136,7 @@ export interface LogSubject<
 /** A subject of either kind. */
 export type AnySubject = Subject | LogSubject;
 
-/** What `tell 1 NAME ARGUMENT` tells the node. */
+/** Returns the command that `tell 1 NAME ARGUMENT` gives to the node. */
 export function commandOf({ node, commands }: AnySubject, name: string, argument: number): Command {
   const telling = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (telling === undefined)

@@ -1,4 +1,4 @@
-// What happens in the world of protocols, as typed events, and each as a line to read.
+// The events in the world of protocols, as typed values, and each as a line to read.
 import type { Proposed } from "../../protocols/log-node.ts";
 import type { Message, NodeId, Role } from "../../protocols/node.ts";
 import type { Trace } from "../kernel/trace.ts";
@@ -6,7 +6,7 @@ import type { Action } from "./actions.ts";
 import type { HostEvent } from "./invariants/invariant.ts";
 import type { MessageFate } from "./links.ts";
 
-/** What happened in a world of a protocol, one event at a time. */
+/** An event in a world of a protocol. */
 export type ProtocolEvent = { readonly atMs: number } & (
   | { readonly type: "start"; readonly node: NodeId; readonly life: number }
   /** `id` is the same in its send and in each of its deliveries. */
@@ -25,7 +25,7 @@ export type ProtocolEvent = { readonly atMs: number } & (
       readonly to: NodeId;
       readonly message: Message;
     }
-  /** It arrived where nobody was up. */
+  /** The message arrived while its receiver was down. */
   | {
       readonly type: "undelivered";
       readonly id: number;
@@ -51,7 +51,7 @@ export type ProtocolEvent = { readonly atMs: number } & (
       readonly isTorn: boolean;
     }
   | { readonly type: "action"; readonly action: Action }
-  /** What is written to the resource at address 0, and how it answered. */
+  /** A write to the resource at address 0, and its answer. */
   | { readonly type: "token"; readonly node: NodeId; readonly token: number }
   | {
       readonly type: "write";
@@ -59,7 +59,7 @@ export type ProtocolEvent = { readonly atMs: number } & (
       readonly token: number;
       readonly outcome: "accepted" | "stale" | "refused";
     }
-  /** What a client asked a node with a log, and what the node's host did. */
+  /** A client's request to a node with a log, and the acts of the node's host. */
   | { readonly type: "propose"; readonly node: NodeId; readonly proposed: Proposed }
   | { readonly type: "hosted"; readonly node: NodeId; readonly event: HostEvent }
   | { readonly type: "violation"; readonly invariant: string; readonly story: string }
@@ -67,7 +67,7 @@ export type ProtocolEvent = { readonly atMs: number } & (
 
 export type ProtocolTrace = Trace<ProtocolEvent>;
 
-/** One line to read; undefined for what a reader has just typed: an action. */
+/** Returns one line to read; undefined for an action, which the reader has just typed. */
 export function formatProtocolEvent(event: ProtocolEvent): string | undefined {
   const what = describe(event);
   return what === undefined ? undefined : `${event.atMs.toFixed(3).padStart(10)}  ${what}`;

@@ -1,5 +1,5 @@
-// A world of N members of one protocol: kernel, links, disks, clocks and a resource, put together. One event at a time (`step`); copied at any event
-// (`fork`), after which both copies go on alike until something different is done to them.
+// A world of N members of one protocol: kernel, links, disks, clocks and a resource, put together. It goes one event at a time (`step`), and can be copied at any event (`fork`). Afterwards both copies
+// go on alike until they are treated differently.
 import { assert } from "../../base/assert.ts";
 import { type Message, NOBODY, type NodeId, type Role } from "../../protocols/node.ts";
 import type { Actor, Kernel, KernelEvent } from "../kernel/kernel.ts";
@@ -21,10 +21,10 @@ import { type AnySubject, commandOf } from "./subject.ts";
 import { subjectNamed } from "./subjects/index.ts";
 import { attend, type WriterErrand, releaseErrand } from "./writers.ts";
 
-/** What is recorded of a world, and who judges it. */
+/** The options of a world: whether it is recorded, and the invariants that judge it. */
 export interface WorldOptions {
   readonly isRecorded?: boolean;
-  /** Undefined: those of the subject. */
+  /** Undefined: the invariants of the subject. */
   readonly invariants?: readonly Invariant[] | undefined;
 }
 
@@ -45,11 +45,11 @@ export class ProtocolWorld implements Actor, MemberSurroundings, WorldView {
   readonly resource: LockedResource;
   /** Undefined: the nodes have no log. */
   readonly clients: Clients | undefined;
-  /** Inputs that were given to nodes. */
+  /** The number of inputs that were given to nodes. */
   events = 0;
-  /** When the last of them was. */
+  /** The time of the last input. */
   lastEventMs = 0;
-  /** When a member last changed what it believes, and when one first led. */
+  /** The time when a member last changed its belief, and the time when one first led. */
   lastAnnouncedMs = 0;
   firstLedMs: number = Infinity;
   readonly #judges: Judges;
@@ -93,7 +93,7 @@ export class ProtocolWorld implements Actor, MemberSurroundings, WorldView {
   #addMembers(): void {
     const { nodes, seed, ring, attributes, settings, clockRates, down } = this.spec;
     for (let id = 1; id <= nodes; id++) {
-      // A member that starts later knows nothing of the leader before.
+      // A member that starts later knows nothing of the earlier leader.
       const leader = down.includes(id) ? NOBODY : this.spec.leader;
       const setup = { id, members: ring, attribute: attributes[id - 1] ?? id, leader, settings };
       const clockRate = clockRates[id - 1] ?? 1;
@@ -108,7 +108,7 @@ export class ProtocolWorld implements Actor, MemberSurroundings, WorldView {
     for (const { atMs, action } of schedule) this.kernel.schedule(atMs, this, "action", 0, action);
   }
 
-  // ---- what may be asked ---------------------------------------------------------------------------------------------------------------
+  // ---- questions -----------------------------------------------------------------------------------------------------------------------
 
   get nowMs(): number {
     return this.kernel.nowMs;
@@ -136,7 +136,7 @@ export class ProtocolWorld implements Actor, MemberSurroundings, WorldView {
     return !this.links.isCut(from, to) && !this.links.isHeld(from, to);
   }
 
-  /** Type → how many were sent; one to a crashed member counts, one to oneself does not. */
+  /** Type → the number of messages sent; a message to a crashed member counts, a message to oneself does not. */
   counts(): Readonly<Record<string, number>> {
     return Object.fromEntries([...this.#counts].map(([type, { count }]) => [type, count]));
   }
@@ -145,7 +145,7 @@ export class ProtocolWorld implements Actor, MemberSurroundings, WorldView {
     return this.members.filter((member) => member.leads()).map(({ id }) => id);
   }
 
-  /** Whom all of `ids` (all that are up, unless told) follow and who says so too; NOBODY otherwise. */
+  /** Returns the member that all of `ids` (by default all that are up) follow, and that says so too; NOBODY otherwise. */
   agreedLeader(ids?: readonly NodeId[]): NodeId {
     let agreed = NOBODY;
     for (const { id, isUp, isPaused, leader, role } of this.members) {
@@ -162,7 +162,7 @@ export class ProtocolWorld implements Actor, MemberSurroundings, WorldView {
 
   // ---- time ----------------------------------------------------------------------------------------------------------------------------
 
-  /** One event. False: nothing is left to happen. */
+  /** Handles one event. False: nothing is left to happen. */
   step(): boolean {
     const event = this.kernel.take();
     if (event === undefined) return false;
@@ -228,7 +228,7 @@ export class ProtocolWorld implements Actor, MemberSurroundings, WorldView {
     this.trace.hash.mix(member.id * 65_536 + what);
   }
 
-  // ---- what members want ---------------------------------------------------------------------------------------------------------------
+  // ---- wishes of members ---------------------------------------------------------------------------------------------------------------
 
   send(from: Member, to: NodeId, message: Message): void {
     const id = ++this.#messages;
@@ -297,7 +297,7 @@ export class ProtocolWorld implements Actor, MemberSurroundings, WorldView {
     if (this.trace.isRecorded) this.trace.record(this.nowMs, { type: "explain", node: member.id, rule });
   }
 
-  // ---- what is done to it --------------------------------------------------------------------------------------------------------------
+  // ---- actions -------------------------------------------------------------------------------------------------------------------------
 
   apply(action: Action): void {
     if (this.trace.isRecorded) this.trace.record(this.nowMs, { type: "action", action });

@@ -1,6 +1,5 @@
-// What a leader does with its leadership, where a world has a resource: it asks the lock service for a token, and then writes with it at a steady pace
-// until it leads no more, dies, or is refused. All of it travels over the links to address 0, which can be cut, held, lossy and doubling like any other. Nothing
-// is asked for twice: a leader whose question was lost does not write.
+// The acts of a leader, where a world has a resource: it asks the lock service for a token, and then writes with it at a steady pace until it leads no more, dies, or is refused. All these messages
+// travel over the links to address 0, which can be cut, held, lossy and doubling like any other. Nothing is asked for twice: a leader whose question was lost does not write.
 import type { Actor, Kernel } from "../kernel/kernel.ts";
 import type { Message, NodeId } from "../../protocols/node.ts";
 import type { AcceptedWrite } from "./invariants/invariant.ts";
@@ -10,7 +9,7 @@ import type { LockedResource } from "./locked-resource.ts";
 import type { ProtocolSpec } from "./spec.ts";
 import type { ProtocolTrace } from "./trace.ts";
 
-/** At the member: elected, granted, next-write, refusal. At address 0: ask, write. */
+/** The errands elected, granted, next-write and refusal happen at the member, ask and write at address 0. */
 export type WriterErrand = "elected" | "ask" | "granted" | "next-write" | "write" | "refusal";
 
 interface Surroundings extends Actor {
@@ -58,7 +57,7 @@ export function attend(world: Surroundings, errand: WriterErrand, member: Member
   }
 }
 
-/** What waits on a held link to or from the resource. */
+/** An errand that waits on a held link to or from the resource. */
 interface HeldErrand extends Message {
   readonly type: WriterErrand;
   readonly detail: number;

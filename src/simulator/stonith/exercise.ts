@@ -1,25 +1,25 @@
-// Exercise 5 of the seed document: STONITH for three nodes whose machines are stopped by the API of a cloud. The leader's machine is paused, and wakes much later; what the others do depends on what the API does.
-// Played in the world of STONITH, by the real machine, and judged by its invariants.
+// Exercise 5 of the seed document: STONITH for three nodes whose machines are stopped by the API of a cloud. The leader's machine is paused, and wakes much later; the actions of the others depend on the
+// API. The real machine plays it in the world of STONITH, and the invariants of that world judge it.
 import type { HistoryKind } from "../../stonith/record.ts";
 import type { Violation } from "../kernel/hunt.ts";
 import type { DeviceFate, StonithFault, StonithWorldSpec } from "./spec.ts";
 import type { StonithEvent } from "./trace.ts";
 import { StonithWorld } from "./world.ts";
 
-/** What the API of the cloud does in one case. */
+/** The behaviour of the cloud's API in one case. */
 export type CloudCase = "works" | "fails" | "hangs" | "lies" | "late";
 
-/** One case, played. */
+/** The result of one case. */
 export interface CloudPlay {
   readonly what: CloudCase;
-  /** From the pause of the leader to the work of the next one; undefined: nobody took over before the leader itself was back. */
+  /** The time from the pause of the leader to the work of the next one; undefined: no node took over before the leader itself was back. */
   readonly takeoverMs: number | undefined;
-  /** What permitted it. */
+  /** The reason that permitted the takeover. */
   readonly permittedBy: "device" | "human" | "settled" | undefined;
   readonly shots: number;
-  /** Agents that said "done" while the machine was on: to believe them would have been two at work. */
+  /** The number of agents that said "done" while the machine was on: believing them would have meant two nodes at work. */
   readonly lies: number;
-  /** Shots that came when their term was over, and what stood in their way: the machine that they hit was banned. */
+  /** The number of shots that came when their term was over. The machines that they hit were banned. */
   readonly lateShots: number;
   readonly violation: Violation | undefined;
   readonly events: readonly StonithEvent[];
@@ -29,7 +29,7 @@ const PAUSE_AT_MS = 3000;
 const HUMAN_AT_MS = 15_000;
 const END_MS = 30_000;
 
-/** What the cloud API of exercise 5 may do. */
+/** The possible behaviours of the cloud API of exercise 5. */
 export const CLOUD_CASES: readonly CloudCase[] = ["works", "fails", "hangs", "lies", "late"];
 
 /** Plays one takeover of three nodes against a cloud API that behaves as `what` says. */
@@ -52,7 +52,7 @@ export function playCloud(what: CloudCase, seed: number): CloudPlay {
   };
 }
 
-/** Which entries of the history permit a takeover. */
+/** The entries of the history that permit a takeover. */
 const PERMISSIONS: Readonly<Partial<Record<HistoryKind, CloudPlay["permittedBy"]>>> = {
   off: "device",
   confirmed: "human",

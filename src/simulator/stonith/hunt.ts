@@ -1,4 +1,4 @@
-// The hunt for STONITH: one seed draws a world (spec.ts), the judge looks on.
+// The hunt for STONITH: one seed draws a world (spec.ts), and the judge watches it.
 import { type TaskHunt, taskHunt } from "../kernel/task-hunt.ts";
 import { describeStonithFault, drawStonithWorld, type StonithWorldSpec } from "./spec.ts";
 import { STONITH_MINIMA } from "./tallies.ts";

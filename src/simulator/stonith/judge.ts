@@ -1,4 +1,4 @@
-// What judges a world of STONITH, without knowing how its promises are kept. It sees in true time whose work is alive, which machines are on, which agents can still shoot, and what the store applied.
+// The judge of a world of STONITH. It does not know how the promises are kept. It sees in true time whose work is alive, which machines are on, which agents can still shoot, and what the store applied.
 import { hasStint, type Stint, type StonithRecord } from "../../stonith/record.ts";
 import { Judge } from "../kernel/judge.ts";
 import type { StonithWorldSpec } from "./spec.ts";
@@ -12,11 +12,11 @@ export interface Aim {
 
 export interface HitSight {
   readonly aim: Aim;
-  /** Whose term is in the seat, and held by its own clock. */
+  /** The node whose term is in the seat, and held by its own clock. */
   readonly leader: string | undefined;
   readonly isBanned: boolean;
   readonly record: StonithRecord | undefined;
-  /** Machines that shots have powered off, and that nobody has started since; with this one. */
+  /** The machines, including this one, that shots have powered off, and that nobody has started since. */
   readonly shotDown: readonly string[];
 }
 
@@ -28,7 +28,7 @@ export class StonithJudge extends Judge {
     this.#plan = plan;
   }
 
-  /** Work begins. `others` is work that is alive: also on a machine that is paused, because it may go on. */
+  /** Work begins. `others` is work that is alive, also on a machine that is paused, because it may go on. */
   begins(stint: Stint, others: readonly Stint[], record: StonithRecord | undefined, atMs: number): void {
     if (others.length > 0)
       this.find("one-acts", `${told(stint)} begins while ${others.map(told).join(", ")} acts`, atMs);
@@ -73,7 +73,7 @@ export class StonithJudge extends Judge {
       this.find("lift-when-quiet", `the ban of ${node} is lifted, and ${told(left[0]?.by)} can still shoot it`, atMs);
   }
 
-  /** Sessions of a node are ended before their ttl. `living`: those of them whose process may still act. */
+  /** Sessions of a node are ended before their ttl. `living`: the sessions whose process may still act. */
   ends(node: string, living: readonly string[], atMs: number): void {
     if (living.length > 0)
       this.find("ended-is-off", `the sessions of ${node} are ended, and ${living.join(", ")} may still act`, atMs);

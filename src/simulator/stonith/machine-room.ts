@@ -1,13 +1,13 @@
-// The machines of a world of STONITH, and what runs on them beside the candidate: agents that power other machines off, and the guarded work.
+// The machines of a world of STONITH, and the processes on them beside the candidate: agents that power other machines off, and the guarded work.
 import type { Stint } from "../../stonith/record.ts";
 import { Process } from "../kernel/process.ts";
 import type { Aim } from "./judge.ts";
 import type { SimMember } from "./member.ts";
 
-/** A fence agent: a process of its own. A pause of its machine pauses it too, and it goes on afterwards; the death of the candidate does not end it. */
+/** A fence agent is a process of its own. A pause of its machine pauses it too, and it goes on afterwards; the death of the candidate does not end it. */
 export class SimAgent extends Process {
   readonly aim: Aim;
-  /** When it has ended, by itself or not. */
+  /** Called when the agent has ended, by itself or not. */
   readonly whenGone: (() => void)[] = [];
 
   constructor(aim: Aim) {
@@ -26,7 +26,7 @@ export class SimAgent extends Process {
 export interface SimWork {
   readonly stint: Stint;
   readonly node: SimNode;
-  /** Of the candidate that began it. It may go on when that has died. */
+  /** The incarnation of the candidate that began it. The work may go on when that candidate has died. */
   readonly incarnation: number;
   isAlive: boolean;
 }
@@ -36,14 +36,14 @@ export class SimNode {
   readonly name: string;
   readonly member: SimMember;
   isOn = true;
-  /** Whether a shot has powered it off, and nobody has started it since. */
+  /** A shot has powered the machine off, and nobody has started it since. */
   isShotDown = false;
   boots = 0;
   pauses = 0;
   readonly agents: Set<SimAgent> = new Set();
-  /** Decided, and not started yet: the last look is over, and the agent is about to be started. */
+  /** Shots that are decided and not started yet: the last look is over, and the agent is about to be started. */
   readonly pending: Set<Aim> = new Set();
-  /** When its hardware watchdog was last fed; undefined: it is not armed. */
+  /** The time when its hardware watchdog was last fed; undefined: it is not armed. */
   fedAtMs: number | undefined;
   resetAfterMs: number = Infinity;
 

@@ -1,4 +1,4 @@
-// One candidate of a world of STONITH: hosts the real machine (src/stonith/machine.ts) as src/stonith/guarded-term.ts does, with simulated time, its guarded work, and the notes that it leaves.
+// One candidate of a world of STONITH: it hosts the real machine (src/stonith/machine.ts) as src/stonith/guarded-term.ts does, with simulated time, its guarded work, and the notes that it leaves.
 import { nextBetween, nextChance } from "../../base/rng.ts";
 import { AWAY, stepStonith, wakeAtMs } from "../../stonith/machine.ts";
 import type { Stint, StonithRecord } from "../../stonith/record.ts";
@@ -17,13 +17,13 @@ import { Shooting } from "./shooting.ts";
 import type { SimWork } from "./machine-room.ts";
 import type { StonithWorld } from "./world.ts";
 
-/** What is written into the memo of a ban. */
+/** The changes that are written into the memo of a ban. */
 type BanStep = "ban" | "lift" | "end-sessions";
 
 export interface MemberTerm {
   readonly token: number;
   readonly stint: Stint;
-  /** Intents that this term has joined, or may have. */
+  /** The intents that this term has joined, or may have. */
   readonly joins: Set<string>;
   n: number;
   over: number | undefined;
@@ -39,7 +39,7 @@ export class SimMember extends SeatProcess<StonithWorld> {
   #life = "";
   #wakes = 0;
   #lives = 0;
-  /** What it has to note, and has not been able to. */
+  /** Notes that it has to leave, and has not been able to. */
   #settled: Stint[] = [];
   #debts: { readonly stint: Stint; readonly intent: string }[] = [];
 
@@ -96,7 +96,7 @@ export class SimMember extends SeatProcess<StonithWorld> {
     world.later(lastsMs, this, () => this.#workEnded(work));
   }
 
-  /** Law: nothing is released, and nobody stands again, before the work has settled. */
+  /** Nothing is released, and the candidate does not stand again, before the work has settled. */
   #standAgain(): void {
     this.world.release(this);
     this.world.later(this.nap(), this, () => this.world.claim(this));
@@ -261,7 +261,7 @@ export class SimMember extends SeatProcess<StonithWorld> {
     );
   }
 
-  // ---- what it sees, and what it notes
+  // ---- its sights and its notes
 
   #poll(): void {
     this.world.again(
@@ -280,12 +280,12 @@ export class SimMember extends SeatProcess<StonithWorld> {
     );
   }
 
-  /** Of its own past on this machine: what has certainly ended. */
+  /** The part of its own past on this machine that has certainly ended. */
   #provedGone(stints: readonly Stint[]): readonly Stint[] {
     return stints.filter((stint) => this.world.isNothingLeft(stint, this.#life));
   }
 
-  /** At its start: what earlier lives on this machine have left unsaid. */
+  /** At its start, notes everything that earlier lives on this machine have not noted. */
   #noteHome(): void {
     const { world } = this;
     this.ask(

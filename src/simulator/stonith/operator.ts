@@ -1,4 +1,4 @@
-// The humans of a world of STONITH: they ask for shots, and they confirm what they have seen, which is always so. What they say may arrive late.
+// The humans of a world of STONITH: they ask for shots, and they confirm what they have seen, which is always true. Their words may arrive late.
 import { nextBetween } from "../../base/rng.ts";
 import type { StonithOrder } from "../../stonith/orders.ts";
 import { intentAgainst, type Stint, type StonithRecord } from "../../stonith/record.ts";
@@ -20,7 +20,7 @@ export class Operator {
     this.#world.order = { id: `f${++this.#orders}`, by: "operator", kind: "fence", node, why: "it smokes", wallMs };
   }
 
-  /** Looks at the record, goes to the machine, and says what is so. */
+  /** Looks at the record, goes to the machine, and reports its state. */
   help(): void {
     const { record } = this.#world.store;
     if (record === undefined) return;
@@ -44,7 +44,7 @@ export class Operator {
     this.#say(record, node, "off");
   }
 
-  /** None of them has an agent, or a term in which it could start one. */
+  /** None of these nodes has an agent, or a term in which it could start one. */
   #isQuiet(joined: readonly Stint[]): boolean {
     const { aims, store } = this.#world;
     return joined.every(

@@ -1,4 +1,5 @@
-// How a candidate of a world of STONITH shoots: the last look, the agent, the question whether the node is off. As src/stonith/runner.ts does it, with devices that work, lie, hang and fail.
+// The way in which a candidate of a world of STONITH shoots: the last look, the agent, and the question whether the node is off. It does so as src/stonith/runner.ts does, with devices that work, lie,
+// hang and fail.
 import { nextBetween, nextChance, nextOf } from "../../base/rng.ts";
 import { mayShoot } from "../../stonith/machine.ts";
 import { isSameStint } from "../../stonith/record.ts";
@@ -48,7 +49,7 @@ export class Shooting {
     );
   }
 
-  /** Between the last look and the start of the agent there is nothing to ask; and a machine may be paused in between. */
+  /** Between the last look and the start of the agent nothing can be asked, and the machine may be paused in between. */
   #decided(shot: SimulatedShot): void {
     const { world, name } = this.#member;
     const { pending } = world.node(name);
@@ -103,7 +104,7 @@ export class Shooting {
     world.later(nextBetween(world.rng, 0, 2000), undefined, () => agent.kill());
   }
 
-  /** SAFETY: what the agent said does not count. The device is asked. */
+  /** SAFETY: the word of the agent does not count. The device is asked. */
   #agentGone(shot: SimulatedShot): void {
     const { world } = this.#member;
     if (shot.isOver) {

@@ -1,42 +1,42 @@
-// A world of STONITH, drawn from one seed: how many nodes, which of them have a device, a watchdog or a server of the store, how devices behave, how the store answers, and which faults befall them.
+// A world of STONITH, drawn from one seed: the number of nodes, which of them have a device, a watchdog or a server of the store, the behaviour of devices and of the store, and the faults.
 import { createRng, nextBetween, nextChance, nextOf } from "../../base/rng.ts";
 import { defaultMaxOff } from "../../stonith/limits.ts";
 import type { StonithPlan } from "../../stonith/words.ts";
 import { describeSeatFault, drawSeatFaults, type SeatFault, type SeatSpec } from "../kernel/seat-spec.ts";
 
-/** What becomes of an order to power a machine off. */
+/** The result of an order to power a machine off. */
 export type DeviceFate =
-  /** It goes off, and the agent says so. */
+  /** The machine goes off, and the agent says so. */
   | "works"
-  /** The agent says that it was done, and it was not. */
+  /** The agent says that the machine is off, and it is not. */
   | "lies"
   /** The agent never ends by itself, and nothing happens. */
   | "hangs"
   /** The agent says that it failed, and it did. */
   | "fails"
-  /** It goes off, and the agent never ends by itself. */
+  /** The machine goes off, and the agent never ends by itself. */
   | "works-and-hangs";
 
 export interface StonithWorldSpec extends SeatSpec {
   readonly nodes: readonly string[];
   readonly plan: Omit<StonithPlan, "node" | "life" | "watchdog" | "isOnlyForOrders">;
-  /** Nodes with a hardware watchdog, and after how long it resets a machine. */
+  /** The nodes with a hardware watchdog, and the time after which it resets a machine. */
   readonly watchdogs: Readonly<Record<string, number>>;
-  /** Drawn for each order, until the calm. */
+  /** The fate is drawn for each order, until the calm. */
   readonly fates: readonly DeviceFate[];
-  /** Of a question to a device: nobody answers. */
+  /** The chance that a device does not answer a question. */
   readonly muteChance: number;
   readonly agentMaxMs: number;
-  /** Work that does not stop when its term ends. */
+  /** The chance of work that does not stop when its term ends. */
   readonly stubbornChance: number;
-  /** A part of the work goes on when its process is killed. */
+  /** The chance that a part of the work goes on when its process is killed. */
   readonly survivesChance: number;
   readonly workMaxMs: number;
-  /** Somebody starts a machine that is off after so long, at most. */
+  /** A machine that is off is started after this long, at most. */
   readonly bootMaxMs: number;
-  /** A leader is killed or paused right after something of it was written, or right before an agent is started. */
+  /** The chance that a leader is killed or paused right after one of its writes, or right before an agent is started. */
   readonly strikeChance: number;
-  /** The machine of the first shooter is paused for so long, between its decision and its shot; undefined: only by chance. */
+  /** The machine of the first shooter is paused for this long, between its decision and its shot; undefined: only by chance. */
   readonly pauseFirstShooterMs: number | undefined;
   readonly faults: readonly StonithFault[];
 }
@@ -50,7 +50,7 @@ export type StonithFaultKind =
   | "order-fence"
   | "human";
 
-/** In charge is the one that leads. */
+/** The node in charge is the one that leads. */
 export type StonithFault = SeatFault<StonithFaultKind>;
 
 const KINDS: readonly StonithFaultKind[] = [

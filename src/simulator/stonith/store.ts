@@ -1,13 +1,13 @@
-// The store of a world of STONITH: one seat, memos beside it that only the term in the seat can write, bans, and notes. Nothing is granted to a banned node, and nothing is taken from one.
+// The store of a world of STONITH: one seat, memos beside it that only the term in the seat can write, bans, and notes. A banned node is granted nothing, and nothing is accepted from it.
 import type { StonithRecord } from "../../stonith/record.ts";
 import type { Notes } from "../../stonith/words.ts";
 import { type ModelMemo, type MemoAnswer, type ModelMemoWrite, writeMemo } from "../kernel/memo.ts";
 import { SimSeat } from "../kernel/seat.ts";
 
-/** Notes that are forgotten cost time, and nothing else. */
+/** Forgotten notes cost time, and nothing else. */
 const NOTES_MAX = 30;
 
-/** What the processes of a node hold elsewhere in this store hangs on such a session, which nobody but its own process can keep. */
+/** Everything that the processes of a node hold elsewhere in this store depends on such a session, which only its own process can keep. */
 export interface NodeSession {
   readonly node: string;
   readonly life: string;
@@ -48,7 +48,7 @@ export class StonithStore<P extends { readonly incarnation: number }> {
     return answer;
   }
 
-  /** A keep, or an opening. Neither is granted to a banned node. */
+  /** A keep, or an opening. A banned node is granted neither. */
   keepSession(node: string, life: string, expiresMs: number): void {
     if (this.isBanned(node)) return;
     const known = this.sessions.find((session) => session.life === life);
@@ -56,7 +56,7 @@ export class StonithStore<P extends { readonly incarnation: number }> {
     else this.sessions = [...this.sessions, { node, life, expiresMs }];
   }
 
-  /** The sessions of the target end: guarded as a ban is, and only while the ban stands. The answer, and what has ended. */
+  /** Ends the sessions of the target: guarded like a ban, and only while the ban stands. Returns the answer, and the sessions that have ended. */
   endSessions(
     node: string,
     target: string,
@@ -70,7 +70,7 @@ export class StonithStore<P extends { readonly incarnation: number }> {
     return { answer, ended };
   }
 
-  /** What a process says of itself stays true, so that the order of notes does not matter. False: its node is banned. */
+  /** The statements of a process about itself stay true, so the order of notes does not matter. False: its node is banned. */
   note(node: string, { settled, gone }: Notes): boolean {
     if (this.isBanned(node)) return false;
     this.notes = {

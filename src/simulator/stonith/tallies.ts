@@ -1,4 +1,4 @@
-// What a hunt for STONITH has exercised. A hunt in which nobody was shot, no device lied, and no shooter came late has tested nothing.
+// The counts of a hunt for STONITH. A hunt in which no node was shot, no device lied, and no shooter came late has tested nothing.
 
 export type StonithTally =
   | "works begun"
@@ -30,7 +30,7 @@ export type StonithTally =
   | "terms given up for another node"
   | "records refused to a replaced leader";
 
-/** In a thousand seeds, at least. */
+/** The minima for a thousand seeds. */
 export const STONITH_MINIMA: Readonly<Record<StonithTally, number>> = {
   "works begun": 7000,
   "clean releases": 6000,

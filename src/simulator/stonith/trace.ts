@@ -1,15 +1,15 @@
-// What happens in a world of STONITH, as typed events, and each as a line to read.
+// The events in a world of STONITH, as typed values, and each as a line to read.
 import type { Stint } from "../../stonith/record.ts";
 import type { StonithNews } from "../../stonith/words.ts";
 import type { DeviceFate, StonithFaultKind } from "./spec.ts";
 
-/** What happened in a world of STONITH, one event at a time. */
+/** An event in a world of STONITH. */
 export type StonithEvent = { readonly atMs: number; readonly type: "stonith" } & StonithHappening;
 
-/** The same without its time. */
+/** The same event without its time. */
 export type StonithHappening =
   | { readonly is: "fault"; readonly index: number; readonly kind: StonithFaultKind }
-  /** No more faults from here on. */
+  /** There are no more faults from here on. */
   | { readonly is: "calm" }
   | { readonly is: "granted"; readonly node: string; readonly token: number }
   /** The store has applied a ban of `target`, or its lift. */
@@ -22,18 +22,18 @@ export type StonithHappening =
   /** The hardware watchdog resets the machine, which is off right after it. */
   | { readonly is: "reset"; readonly node: string }
   | { readonly is: "paused"; readonly node: string; readonly lastsMs: number }
-  /** The process of the candidate alone. */
+  /** Only the process of the candidate was killed. */
   | { readonly is: "killed"; readonly node: string }
   /** An agent starts on `node`. */
   | { readonly is: "agent"; readonly node: string; readonly target: string; readonly fate: DeviceFate }
   | { readonly is: "resigned"; readonly node: string; readonly why: string }
-  /** What the machine of a candidate tells, as its user would hear it. */
+  /** The machine of a candidate tells this, as its user would hear it. */
   | { readonly is: "news"; readonly node: string; readonly news: Exclude<StonithNews, { readonly is: "begun" }> }
   /** A human is on the way to the machine. */
   | { readonly is: "human-goes"; readonly node: string }
   | { readonly is: "human-says"; readonly node: string; readonly says: "off" | "quiet" | "on" };
 
-/** One line to read. */
+/** Returns one line to read. */
 export function formatStonithEvent(event: StonithEvent): string {
   const [who, what] = describe(event);
   return `${event.atMs.toFixed(3).padStart(10)}  ${who.padEnd(8)}  ${what}`;

@@ -18,12 +18,12 @@ import { STONITH_MINIMA, type StonithTally } from "./tallies.ts";
 import type { StonithEvent, StonithHappening } from "./trace.ts";
 
 const TURN_MS = 25;
-/** Agents are killed so long before the deadline of their term. */
+/** Agents are killed this long before the deadline of their term. */
 const GRACE_MS = 30;
-/** Of a machine that a watchdog has reset. */
+/** The time for which a machine is off after its watchdog has reset it. */
 const RESET_MS = 200;
 const OPERATOR_MS = 1000;
-/** In the calm something must be at work, or have been so recently. */
+/** In the calm some work must run, or have run this recently. */
 const IDLE_MAX_MS = 6000;
 
 export class StonithWorld extends SeatWorld<StonithWorldSpec, StonithEvent, StonithTally> {
@@ -46,7 +46,7 @@ export class StonithWorld extends SeatWorld<StonithWorldSpec, StonithEvent, Ston
     this.every(OPERATOR_MS, () => this.isCalm && this.operator.help());
   }
 
-  /** Whoever can still give an order, anywhere. */
+  /** All agents that can still give an order, anywhere. */
   get aims(): readonly Aim[] {
     return this.nodes.flatMap(({ aims }) => aims);
   }
@@ -75,7 +75,7 @@ export class StonithWorld extends SeatWorld<StonithWorldSpec, StonithEvent, Ston
     this.store.seat.claim(member);
   }
 
-  /** It needs the store; if that is away, the seat runs out. */
+  /** Releases the seat. It needs the store; if the store is away, the seat expires. */
   release(member: SimMember): void {
     const { seat } = this.store;
     seat.claims.delete(member);
@@ -150,7 +150,7 @@ export class StonithWorld extends SeatWorld<StonithWorldSpec, StonithEvent, Ston
     return (member.isAlive && member.life === life) || this.alive.some((stint) => stint.life === life);
   }
 
-  /** Right after something was written, and before its writer hears of it; or right before an agent is started. */
+  /** Strikes right after a write, and before its writer hears of it; or right before an agent is started. */
   strike(member: SimMember, chance: number = this.spec.strikeChance): void {
     if (this.isCalm || !nextChance(this.rng, chance)) return;
     this.count("shooters struck between two steps");
@@ -167,7 +167,7 @@ export class StonithWorld extends SeatWorld<StonithWorldSpec, StonithEvent, Ston
     this.pauseNode(this.node(member.name), pauseFirstShooterMs);
   }
 
-  /** Renews, warns, ends agents and watchdogs, frees what has run out, and grants. */
+  /** Renews, warns, ends agents, runs watchdogs, frees a seat that has expired, and grants. */
   #turn(): void {
     const { seat } = this.store;
     if (this.alive.length > 0) this.#atWorkMs = this.nowMs;
@@ -190,7 +190,7 @@ export class StonithWorld extends SeatWorld<StonithWorldSpec, StonithEvent, Ston
     this.runOut(holder, () => (this.store.seat.holder = undefined), ended);
   }
 
-  /** The keeper of the agents, which a paused machine pauses with everything else; and the hardware watchdog, which it does not. */
+  /** The keeper of the agents, which a paused machine pauses with everything else; and the hardware watchdog, which it does not pause. */
   #keep(node: SimNode): void {
     const { holder } = this.store.seat;
     for (const agent of node.agents) {
@@ -239,7 +239,7 @@ export class StonithWorld extends SeatWorld<StonithWorldSpec, StonithEvent, Ston
     this.note({ is: "ended", stint: work.stint });
   }
 
-  /** Of a process on a node, as one that runs there now can prove it. `life`: of the one that asks. */
+  /** Tells whether nothing is left of a process on a node, as a process that runs there now can prove it. `life`: that of the process that asks. */
   isNothingLeft(stint: Stint, life: string): boolean {
     const { member } = this.node(stint.node);
     if (stint.life !== life && member.isAlive && member.life === stint.life) return false;
@@ -249,13 +249,13 @@ export class StonithWorld extends SeatWorld<StonithWorldSpec, StonithEvent, Ston
 
   // ---- devices
 
-  /** Asked, a device says what is so, or nothing. */
+  /** A device that is asked tells the truth, or nothing. */
   askDevice(name: string): "on" | "off" | "unknown" {
     if (!this.isCalm && nextChance(this.rng, this.spec.muteChance)) return "unknown";
     return this.node(name).isOn ? "on" : "off";
   }
 
-  /** An order takes effect. */
+  /** The order of an agent takes effect. */
   hit(aim: Aim): void {
     const node = this.node(aim.node);
     const { holder } = this.store.seat;
@@ -271,7 +271,7 @@ export class StonithWorld extends SeatWorld<StonithWorldSpec, StonithEvent, Ston
     this.powerOff(node, nextBetween(this.rng, 300, this.spec.bootMaxMs));
   }
 
-  /** Everything on the machine ends at once. The seat runs out. */
+  /** Everything on the machine ends at once. The seat expires. */
   powerOff(node: SimNode, bootAfterMs: number): void {
     if (!node.isOn) return;
     this.note({ is: "off", node: node.name });
@@ -300,13 +300,13 @@ export class StonithWorld extends SeatWorld<StonithWorldSpec, StonithEvent, Ston
     for (const process of [node.member, ...node.agents]) this.pause(process, lastsMs);
   }
 
-  // ---- what befalls them
+  // ---- faults
 
   protected override inflict(fault: StonithFault): void {
     inflict(this, fault);
   }
 
-  /** A candidate is killed. What it has started may go on: its keeper ends the agents, and a part of its work may survive. */
+  /** A candidate is killed. Processes that it has started may go on: its keeper ends the agents, and a part of its work may survive. */
   protected override dying(member: SimMember): void {
     const node = this.node(member.name);
     this.note({ is: "killed", node: member.name });

@@ -1,4 +1,4 @@
-// Bans (lease/ban-rule.ts): from the step that writes one, nothing is granted to a session of that node. A store that keeps none declares none, and refuses nothing in their name.
+// Bans (lease/ban-rule.ts): from the step that writes a ban, nothing is granted to a session of that node. A store that keeps no bans declares none, and refuses nothing because of one.
 import type { BanChange, Hold, MemoWrite, MemoWritten, Session, SessionSpec, Version } from "../../lease/exchange.ts";
 import { type KeepsMemos, keepsBans, showsNodeless } from "../../stores/contract.ts";
 import type { Bench, Case } from "./bench.ts";
@@ -23,7 +23,7 @@ export const banCases: readonly Case[] = [
   { name: "candidates whose session speaks for no node are shown, whether they lead or wait", run: showsStrangers },
 ];
 
-/** Only a store that can. */
+/** Only a store that can show them is checked. */
 async function showsStrangers(bench: Bench): Promise<void> {
   const { store } = bench;
   if (!showsNodeless(store) || !keepsBans(store)) return;
@@ -66,7 +66,7 @@ interface WonSeat {
   readonly hold: Hold;
 }
 
-/** Where shooters and targets meet. */
+/** A firing range: the nodes that ban, and the nodes that are banned. */
 class Range {
   readonly bench: Bench;
   readonly store: KeepsMemos;
@@ -91,7 +91,7 @@ class Range {
     return { ...this.bench.spec(ttlMs), node: { name: node, machine } };
   }
 
-  /** As the machine does it: the session carries its node. */
+  /** Opens a session as the machine does: the session carries its node. */
   async open(node: string, machine = "m1", ttlMs?: number): Promise<Session> {
     return { ...(await this.bench.open(this.spec(node, machine, ttlMs))), node };
   }
@@ -129,7 +129,7 @@ class Range {
     return this.write(term, node, true, { ban: { node, stands: true, endsSessions: true }, ...over });
   }
 
-  /** Another key, or another election: nothing of ours stands there. */
+  /** Begins with another key, or another election, where nothing of ours is written. */
   anew(): void {
     this.#n = 0;
     this.#last = undefined;

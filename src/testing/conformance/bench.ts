@@ -1,5 +1,5 @@
-// What every case works with: one opened store, names and nonces that no other run has used, and the few moves of which cases are made.
-// A case says the same thing of a line and of a race; where the two read it differently, the move knows.
+// The tools of every case: one opened store, names and nonces that no other run has used, and the few moves of which cases are made. A case says the same of a line and of a race; where the two differ,
+// the move knows.
 import { randomUUID } from "node:crypto";
 import { performance } from "node:perf_hooks";
 import type {
@@ -27,18 +27,18 @@ export interface Case {
   readonly run: (bench: Bench) => Promise<void>;
 }
 
-/** No answer for this long fails the case. */
+/** A case fails if no answer comes for this long. */
 const ANSWER_WITHIN_MS = 15_000;
-/** Where a case waits for a session to run out: long enough for a few requests on a slow day. */
+/** The ttl where a case waits for a session to expire: long enough for a few requests on a slow day. */
 const SHORT_TTL_MS = 500;
-/** Where none must run out meanwhile. */
+/** The ttl where no session must expire meanwhile. */
 const LONG_TTL_MS = 30_000;
 
 export class Bench {
   readonly store: Store;
   readonly guarantee: Guarantee;
   readonly isLine: boolean;
-  /** Silence is death by a rival's judgement: it swaps over the version that it has watched. */
+  /** A rival judges by silence that a session is dead: it swaps over the version that it has watched. */
   readonly isTaken: boolean;
   readonly #run: string = randomUUID();
   readonly #earlyEnds = new Map<string, readonly string[]>();
@@ -52,7 +52,7 @@ export class Bench {
     this.isTaken = guarantee.judge === "taker" || guarantee.judge === "kernel";
   }
 
-  // ---- what no other run has used
+  // ---- names and nonces that no other run has used
 
   name(label = "name"): Name {
     return `${label} ${this.#run} ${++this.#count}`;
@@ -66,7 +66,7 @@ export class Bench {
     return { nonce: `${this.#run}.s${++this.#count}`, candidate, ttlMs };
   }
 
-  /** As near to `wishMs` as the store can grant. */
+  /** Returns a ttl as near to `wishMs` as the store can grant. */
   ttlMs(wishMs: number): number {
     const { minMs, maxMs, stepMs } = this.guarantee.ttl;
     return Math.min(Math.max(minMs, Math.ceil(wishMs / stepMs) * stepMs), maxMs);
@@ -89,7 +89,7 @@ export class Bench {
     return session;
   }
 
-  /** What its opening has said, or else the guarantee. */
+  /** Tells it by the answer to the session's opening, or else by the guarantee. */
   mayEndEarly(session: Session): boolean {
     return (this.#earlyEnds.get(session.id) ?? this.guarantee.earlyEnds).length > 0;
   }
@@ -112,7 +112,7 @@ export class Bench {
     return checkKind(await this.store.look(questions, this.call()), "seen", "look shows what stands").seats;
   }
 
-  /** Hints until `signal` aborts. */
+  /** Returns hints until `signal` aborts. */
   hints(question: Question, signal: AbortSignal): AsyncIterator<Hint> {
     const hints = this.store.watch([question], { signal, sentAtMs: performance.now() });
     return hints[Symbol.asyncIterator]();
@@ -128,7 +128,7 @@ export class Bench {
     return claimed;
   }
 
-  /** A claim over what stands at the name now. */
+  /** Claims over the present version of the name. */
   async stand(session: Session, name: Name, bid: Bid = this.bid(), value = ""): Promise<Claimed> {
     const over = this.isLine ? undefined : (await this.seat(name)).version;
     return await this.claim(session, name, bid, over, value);
@@ -155,7 +155,7 @@ export class Bench {
     );
   }
 
-  // ---- what is seen of a name
+  // ---- the state of a name
 
   async holder(name: Name): Promise<string | undefined> {
     const { state, holder } = await this.seat(name);
@@ -187,7 +187,7 @@ export class Bench {
     return new Promise((resolve) => setTimeout(resolve, ms));
   }
 
-  /** What `promise` resolves to, or "too late". */
+  /** Resolves as `promise` does, or to "too late". */
   async within<T>(promise: Promise<T>, ms: number): Promise<T | "too late"> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<"too late">((resolve) => (timer = setTimeout(() => resolve("too late"), ms)));
@@ -198,7 +198,7 @@ export class Bench {
     }
   }
 
-  /** Repeats `isSo` until it says so; `line` fails if it has not within what a slow judge of this ttl may take. */
+  /** Repeats `isSo` until it is true. Fails with `line` if it is not true within the time that a slow judge of this ttl may take. */
   async until(isSo: () => Promise<boolean>, ttlMs: number, line: string, expected: string): Promise<void> {
     const lastMs = this.nowMs() + 3 * ttlMs + 5_000;
     for (;;) {

@@ -1,4 +1,4 @@
-// How a case of the suite says that a store is wrong: what the contract asks, what was expected, what came.
+// The failure of a case: the demand of the contract, the expected value, and the actual one.
 import type {
   AskedToLeave,
   Claimed,
@@ -33,7 +33,7 @@ export class NotConforming extends Error {
   }
 }
 
-/** `line` is what the contract says, in words. */
+/** `line` is the demand of the contract, in words. */
 export function check(condition: boolean, line: string, expected: string, actual: unknown): asserts condition {
   if (!condition) throw new NotConforming(line, expected, actual);
 }
@@ -51,13 +51,13 @@ export function checkKind<O extends Outcome, K extends O["kind"]>(
   return outcome as Extract<O, { kind: K }>;
 }
 
-/** Holds by name and bid, in no particular order. */
+/** Compares holds by name and bid, in any order. */
 export function checkHolds(actual: readonly Hold[], expected: readonly Hold[], line: string): void {
   const keys = (holds: readonly Hold[]): readonly string[] => holds.map(({ name, bid }) => `${name} ${bid}`).toSorted();
   checkEqual(keys(actual), keys(expected), line);
 }
 
-/** For people, and for comparing plain values. Long text is cut only where it is shown in full length nowhere else. */
+/** Shows a value for people, and for comparing plain values. Long text is cut, with a sum that tells two texts apart. */
 export function show(value: unknown): string {
   if (value === undefined) return "undefined";
   const text = JSON.stringify(value, (_key, part: unknown) =>
@@ -66,7 +66,7 @@ export function show(value: unknown): string {
   return text.length > 2000 ? `${text.slice(0, 2000)}… (${text.length} characters, sum ${sumOf(text)})` : text;
 }
 
-/** Keeps two long texts that differ from looking alike. */
+/** Prevents two long texts that differ from looking alike. */
 function sumOf(text: string): number {
   let sum = 0;
   for (let index = 0; index < text.length; index++) sum = (Math.imul(sum, 31) + text.charCodeAt(index)) | 0;

@@ -145,7 +145,7 @@ async function staysUnsuccessful(bench: Bench): Promise<void> {
   await bench.checkVacant(name, "a beaten claim changes nothing");
 }
 
-/** A store may always answer `beaten`, with what stands there: then a claim over that version follows. */
+/** A store may always answer `beaten`, with the present seat: then a claim over that version follows. */
 async function asksForVacant(bench: Bench): Promise<void> {
   if (bench.isLine) return;
   const [first, rival] = [await bench.open(), await bench.open()];

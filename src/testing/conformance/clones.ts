@@ -1,5 +1,5 @@
-// Two copies of one process, as a cloned virtual machine has them: of two that keep one session, the second is refused where the store declares so
-// (`refusesClones`). A store that does not declare it answers without beats, so that nobody relies on them.
+// Two copies of one process, as a cloned virtual machine has them: when both keep one session, the second is refused where the store declares so (`refusesClones`). A store that does not declare it
+// answers without beats, so that nobody relies on them.
 import { randomUUID } from "node:crypto";
 import type { Session } from "../../lease/exchange.ts";
 import type { Bench, Case } from "./bench.ts";
@@ -14,7 +14,7 @@ export const cloneCases: readonly Case[] = [
   { name: "a session that names no beats is kept and ended as ever", run: worksWithout },
 ];
 
-/** Opened with a beat. Undefined if the store takes no notice of it, and says so. */
+/** Opens a session with a beat. Undefined if the store ignores beats, and says so. */
 async function begin(bench: Bench): Promise<{ session: Session; beat: string } | undefined> {
   const beat = randomUUID();
   const session = await bench.open({ ...bench.spec(), beat });

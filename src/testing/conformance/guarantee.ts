@@ -1,4 +1,4 @@
-// What a store says of itself: complete, and consistent with itself.
+// The guarantee that a store declares: it is complete, and consistent with itself.
 import type { Bench, Case } from "./bench.ts";
 import { check, checkEqual, checkKind } from "./check.ts";
 
@@ -60,7 +60,7 @@ async function hasConsistentBounds({ guarantee }: Bench): Promise<void> {
   );
 }
 
-/** A store that knows everything beforehand tells nothing. */
+/** A store that knows everything beforehand tells nothing with an opening. */
 async function tellsOfServer(bench: Bench): Promise<void> {
   const spec = bench.spec();
   const line = "what a store learns from its server comes with the opening";

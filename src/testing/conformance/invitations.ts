@@ -1,5 +1,5 @@
-// Who leads next: invitations, where a store passes them on (`PassesInvitations`), and the second of a line, where a store shows it (`ShowsNext`). A store that cannot do the one does not
-// declare it.
+// The next leader: invitations, where a store passes them on (`PassesInvitations`), and the second of a line, where a store shows it (`ShowsNext`). A store that cannot do one of the two does not declare
+// it.
 import type { Hint, Hold, Invitation, Token } from "../../lease/exchange.ts";
 import { passesInvitations, type Store, type ShowsNext } from "../../stores/contract.ts";
 import type { Bench, Case } from "./bench.ts";

@@ -1,4 +1,4 @@
-// Looks: in order, complete, and true to whatever names and values people choose.
+// Looks are in order, complete, and exact for any names and values that people choose.
 import type { Bench, Case } from "./bench.ts";
 import { check, checkEqual } from "./check.ts";
 

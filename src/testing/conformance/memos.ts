@@ -1,4 +1,4 @@
-// Memos: written for the term in the seat and for nobody else, once, in order; read by anybody. A store without them declares none and has no methods for them.
+// Memos are written only for the term in the seat, once, in order; anybody may read them. A store without memos declares none and has no methods for them.
 import type { Hold, StoredMemo, MemoWrite, MemoWritten, Session, Version } from "../../lease/exchange.ts";
 import { type KeepsMemos, keepsMemos } from "../../stores/contract.ts";
 import type { Bench, Case } from "./bench.ts";
@@ -60,7 +60,7 @@ class MemoDesk {
     return checkKind(await this.write(write), "written", line).version;
   }
 
-  /** One key, or all. */
+  /** Reads one key, or all. */
   async read(key = "k"): Promise<readonly StoredMemo[]> {
     const line = "readMemos shows what stands";
     const asked = key === "all" ? undefined : key;
@@ -98,7 +98,7 @@ async function isGuarded(desk: MemoDesk): Promise<void> {
   const bid = bench.bid();
   const older = { ...hold, token: { ...token, value: token.value - 1n } };
   const newer = { ...hold, token: { ...token, value: token.value + 1n } };
-  // In a line the token is the revision of one entry, so that it names the bid already.
+  // In a line the token is the revision of one entry, so it already identifies the bid.
   const ofAnother = bench.isLine ? [] : [{ ...hold, bid, token: { ...token, bid } }];
   for (const other of [older, newer, ...ofAnother])
     checkKind(await desk.write({ ...rest, hold: other }), "seat-lost", line);

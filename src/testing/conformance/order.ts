@@ -1,4 +1,4 @@
-// Order: the places of a line, the versions of a race. Each case says what both shapes owe, and checks the reading of the one at hand.
+// Order: the places of a line, the versions of a race. Each case states the demand on both shapes, and checks the one at hand.
 import type { Claimed, Version } from "../../lease/exchange.ts";
 import type { Bench, Case } from "./bench.ts";
 import { check, checkEqual, checkKind } from "./check.ts";

@@ -1,5 +1,5 @@
-// Requests to hand over, where a store can keep them (`AsksToLeave`): kept for exactly the term that they name, shown to that term's keeps, and to no other. A store that
-// cannot keep them shows none.
+// Requests to hand over, where a store can keep them (`AsksToLeave`): a request is kept for exactly the term that it names, and shown to that term's keeps, and to no other. A store that cannot keep
+// requests shows none.
 import type { Hold, Kept, Token } from "../../lease/exchange.ts";
 import type { AskedToLeave, AsksToLeave, Store } from "../../stores/contract.ts";
 import type { Bench, Case } from "./bench.ts";
@@ -15,7 +15,7 @@ export const requestCases: readonly Case[] = [
 
 type Ask = (name: string, token: Token) => Promise<AskedToLeave>;
 
-/** A session, a name that it holds, and how to ask. Undefined if the store cannot keep requests, and shows none. */
+/** Returns a session, a name that it holds, and a function that asks. Undefined if the store cannot keep requests, and shows none. */
 async function begin(
   bench: Bench,
 ): Promise<{ hold: Hold & { token: Token }; keep: () => Promise<readonly Hold[]>; ask: Ask } | undefined> {
@@ -97,7 +97,7 @@ async function isCleared(bench: Bench): Promise<void> {
   checkHolds(askedOf(await bench.kept(session, [second])), [], line);
 }
 
-/** A rival that watches in silence must see what the holder does, and not what others ask of it. */
+/** A rival that watches for silence must see the holder's own writes, and not the requests of others. */
 async function movesNoVersion(bench: Bench): Promise<void> {
   const begun = await begin(bench);
   if (begun === undefined) return;

@@ -1,4 +1,4 @@
-// Sessions: opened once, kept, over for good; and what a keep reports of the holds that are bound to them.
+// Sessions are opened once, kept, and over for good; a keep reports the holds that are bound to its session.
 import type { Bench, Case } from "./bench.ts";
 import { check, checkEqual, checkHolds, checkKind } from "./check.ts";
 
@@ -46,7 +46,7 @@ async function refusesUnknown(bench: Bench): Promise<void> {
   checkKind(kept, "session-lost", "a session that the store does not know is lost");
 }
 
-/** Another id of the same form, since stores have forms of their own. */
+/** Returns another id of the same form, since stores have forms of their own. */
 function unlike(id: string): string {
   const last = id.at(-1) ?? "";
   return id.slice(0, -1) + (last === "1" ? "2" : "1");

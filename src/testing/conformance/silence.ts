@@ -1,5 +1,5 @@
-// Silence: a session that sends no keeps loses everything, no earlier than its ttl, for good; and nothing but a keep ends the silence.
-// Where the store judges, these cases wait for it. Where a taker does, they take: the recipe vouches for the silence, not the store.
+// Silence: a session that sends no keeps loses everything, no earlier than its ttl, for good; and only a keep ends the silence. Where the store judges, these cases wait for it. Where a rival judges,
+// they take the seat: then the rules that the rival follows vouch for the silence, not the store.
 import type { Hold, Session } from "../../lease/exchange.ts";
 import type { Bench, Case } from "./bench.ts";
 import { check, checkEqual, checkHolds, checkKind } from "./check.ts";
@@ -14,7 +14,7 @@ export const silenceCases: readonly Case[] = [
 
 const FREED = "a session that is silent for its ttl is over";
 
-/** Waits until the judge frees the seat of a silent holder. Returns who has it then. */
+/** Waits until the judge frees the seat of a silent holder. Returns the session that has it then. */
 async function replace(bench: Bench, hold: Hold, ttlMs: number): Promise<Session> {
   const taker = await bench.open();
   if (!bench.isTaken)
@@ -57,7 +57,7 @@ async function waitsForTtl(bench: Bench): Promise<void> {
   const sentAtMs = bench.nowMs();
   await bench.kept(silent, [hold]);
   if (bench.isTaken) {
-    // Nobody claims, so nobody judges: the seat stands, and shows by which ttl to judge it.
+    // No rival claims, so no rival judges: the seat is still held, and shows the ttl to judge it by.
     await bench.sleep(silent.ttlMs * 1.5);
     const seat = await bench.seat(hold.name);
     checkEqual(
@@ -111,7 +111,7 @@ async function openingsExtendNothing(bench: Bench): Promise<void> {
     );
 }
 
-/** On a machine that is busy for longer than the ttl keeps come too late. What the store does then proves nothing, and the case begins again. */
+/** On a machine that is busy for longer than the ttl, keeps come too late. The store's reaction then proves nothing, and the case begins again. */
 async function keepsExtend(bench: Bench): Promise<void> {
   for (let attempt = 1; attempt < ATTEMPTS; attempt++) if (await wasKeptInTime(bench)) return;
   check(await wasKeptInTime(bench), "keeps can be sent within the ttl", "a keep within each ttl", "none in time");

@@ -1,4 +1,4 @@
-// Tokens: given exactly where the store fences, chosen by the grant, growing for ever, and bound to the bid.
+// Tokens exist exactly where the store fences. The grant chooses them, they grow for ever, and each is bound to its bid.
 import type { Hold, Session, Token } from "../../lease/exchange.ts";
 import type { Bench, Case } from "./bench.ts";
 import { check, checkEqual } from "./check.ts";
@@ -36,7 +36,7 @@ async function carriesBid(bench: Bench): Promise<void> {
   check(!isFenced(bench) || a.token?.domain !== "", "a token names its domain", "a domain", a.token);
 }
 
-/** Where a look tells a token at all. Without its domain nobody could compare it (law 10). */
+/** Checks the token that a look shows, if it shows one. Without its domain nobody could compare it: tokens compare only within one domain. */
 async function showsToken(bench: Bench): Promise<void> {
   const hold = await bench.win(await bench.open(), bench.name());
   const holder = (await bench.seat(hold.name)).holder;

@@ -1,4 +1,4 @@
-// Watches: hints, where the guarantee promises them, and an end when the watcher says so.
+// Watches give hints, where the guarantee promises them, and end when the watcher says so.
 import type { Hint, Question, Session } from "../../lease/exchange.ts";
 import type { Bench, Case } from "./bench.ts";
 import { check, checkEqual, checkKind } from "./check.ts";
@@ -9,7 +9,7 @@ export const watchCases: readonly Case[] = [
   { name: "a watch ends when its signal aborts", run: endsOnAbort },
 ];
 
-/** How long a watch gets to take hold before the change: a hint may be lost until then, and on a busy machine that takes longer. The next is tried if the one before was too short. */
+/** The time that a watch gets to take hold before the change: a hint may be lost until then, and on a busy machine that takes longer. If one time was too short, the next is tried. */
 const TAKES_HOLD_MS = [20, 250, 1500] as const;
 const HINT_WITHIN_MS = 3_000;
 const END_WITHIN_MS = 5_000;
@@ -19,7 +19,7 @@ interface Change {
   readonly make: () => Promise<void>;
 }
 
-/** Starts a watch, lets it take hold, makes the change and waits for a hint. `prepare` sets the stage, anew for each try. */
+/** Starts a watch, lets it take hold, makes the change and waits for a hint. `prepare` sets everything up, anew for each try. */
 async function checkWoken(bench: Bench, prepare: () => Promise<Change>): Promise<void> {
   let woken = "";
   for (const takesHoldMs of TAKES_HOLD_MS) {

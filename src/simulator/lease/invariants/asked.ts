@@ -1,6 +1,6 @@
-// ASKED. A term that ends on request (`asked`) was asked: somebody had sent a request with exactly its domain, value and bid. A request that comes late, or that a
-// store still shows from before, ends no term but the one that it names.
-// Source: what docs/GUARANTEES.md says of handing over. Not checked: that a request is obeyed; one that names the present term may be lost, or come too late.
+// ASKED. A term that ends on request (`asked`) was really asked: a request with exactly its domain, value and bid had been sent. A request that comes late, or that a store still shows from before, ends
+// only the term that it names.
+// Source: the section on handing over in docs/GUARANTEES.md. Not checked: that a request is obeyed; a request that names the present term may be lost, or come too late.
 import type { Token } from "../../../lease/exchange.ts";
 import type { Ears, LeaseInvariant, Judgement, ObservationOf } from "../observation.ts";
 import { ByLife } from "./by-life.ts";

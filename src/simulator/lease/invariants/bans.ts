@@ -1,12 +1,12 @@
-// BANS. From the step that writes a ban until the step that writes its lift, the store grants nothing to a session of that node: no term, no memo, no renewal that was asked for since.
-// A ban frees no seat; that is judged by EXCLUSION.
-// Source: lease/ban-rule.ts. Not checked across a failover that forgot: a ban may be gone with it. Nor, of renewals, where the store answers some that it has not heard.
+// BANS. From the step that writes a ban until the step that writes its lift, the store grants nothing to a session of that node: no term, no memo, no renewal that was asked for since. A ban frees no
+// seat; EXCLUSION judges that.
+// Source: lease/ban-rule.ts. Not checked across a failover that forgot: a ban may be gone with it. Renewals are not checked where the store answers some that it has not heard.
 import type { MemoWrite, Name } from "../../../lease/exchange.ts";
 import type { Ears, LeaseInvariant, Judgement, ObservationOf, Who } from "../observation.ts";
 
 interface Renewal {
   readonly node: string;
-  /** How many bans of the node had ended when it was sent; undefined: it was not banned then. */
+  /** The number of bans of the node that had ended when the request was sent; undefined: the node was not banned then. */
   readonly lifts: number | undefined;
 }
 
@@ -24,7 +24,7 @@ export class Bans implements LeaseInvariant {
     awaited: () => this.#standing.clear(),
   };
   readonly #judgement: Judgement;
-  /** Node → the elections whose bans stand. */
+  /** Node → the elections that have banned it. */
   readonly #standing = new Map<string, Set<Name>>();
   readonly #lifts = new Map<string, number>();
   readonly #nodeOf = new Map<string, string>();

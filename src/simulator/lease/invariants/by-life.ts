@@ -1,5 +1,5 @@
-// What an invariant remembers of each life of a process, election by election: mostly its latest term. Invariants ask after every step, and a life stands for few elections: so both are short lists, which cost
-// nothing to go through.
+// The memory of an invariant about each life of a process, election by election: mostly its latest term. Invariants ask after every step, and a life stands for few elections: so both are short lists,
+// which are cheap to go through.
 import type { Name } from "../../../lease/exchange.ts";
 import type { Who } from "../observation.ts";
 
@@ -16,7 +16,7 @@ interface Life<Value> {
 const NOTHING: readonly never[] = [];
 
 export class ByLife<Value> {
-  /** By the number of each life. */
+  /** The lives, by their numbers. */
   readonly #lives: (Life<Value> | undefined)[] = [];
 
   set(who: Who, election: Name, value: Value): void {
@@ -45,7 +45,7 @@ export class ByLife<Value> {
     if (place >= 0) elections?.splice(place, 1);
   }
 
-  /** That life is over. */
+  /** The life of `who` is over. */
   forget(who: Who): void {
     this.#lives[who.number] = undefined;
   }

@@ -1,5 +1,4 @@
-// CLOSED. Once a candidate has closed, it asks the store for nothing and holds nothing. It may still give back: a session that lapsed before is ended there
-// until the store has answered.
+// CLOSED. Once a candidate has closed, it asks the store for nothing and holds nothing. It may still release: a session that expired before is ended at the store until the store has answered.
 // Source: no error is lost, and none crashes the process (law 16), and the promise of `close`. Not checked: how long closing takes; it waits for the work of the last term.
 import type { Bid } from "../../../lease/exchange.ts";
 import type { Ears, LeaseInvariant, Judgement, ObservationOf, Who } from "../observation.ts";

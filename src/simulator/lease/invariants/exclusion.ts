@@ -1,5 +1,5 @@
-// EXCLUSION. No two terms of one election are held at one true instant, where held is what `isHeld` says by each process's own clock at that
-// instant: a paused process counts, since it could wake and ask.
+// EXCLUSION. No two terms of one election are held at one true instant. A term is held if `isHeld` says so by its process's own clock at that instant: a paused process counts, since it could wake and
+// ask.
 // Source: the deadline counts from the send (law 1), a rival waits for a full ttl of silence (law 2), `isHeld()` is computed (law 3), sleep counts (law 4), drain, then release (law 8).
 // Checked after every step of every machine; between steps a belief can only end. Not checked while the promise is void (excuses.ts says when, and for how long).
 // Work that goes on without asking `isHeld` is checked where it has effects (fencing.ts).
@@ -20,9 +20,9 @@ export class Exclusion implements LeaseInvariant {
   readonly hears: Ears;
   readonly #judgement: Judgement;
   readonly #excuses: Excuses;
-  /** The latest term of each process for each election: what its user holds in hand. */
+  /** The latest term of each process for each election: the one that its user has. */
   readonly #latest = new ByLife<Belief>();
-  /** By election: those who believed when last asked. Others do not, since belief begins only in a step. */
+  /** Election → the beliefs that were true when last asked. Others are false, since belief begins only in a step. */
   readonly #believers = new Map<Name, Belief[]>();
 
   constructor(judgement: Judgement) {
@@ -38,7 +38,7 @@ export class Exclusion implements LeaseInvariant {
     };
   }
 
-  /** What the original believes, the copy believes. */
+  /** The copy believes everything that the original believes. */
   #cloned(observation: ObservationOf<"cloned">): void {
     this.#excuses.cloned(observation);
     const { who, copy } = observation;

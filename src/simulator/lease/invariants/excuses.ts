@@ -1,19 +1,18 @@
-// When two leaders at one instant are no breach, because the promise was void. Shared by exclusion and tokens; each excuse is as narrow as
-// the argument for it.
+// The cases in which two leaders at one instant are no breach, because the promise was void. Exclusion and tokens share them; each excuse is as narrow as the argument for it.
 //
-//   frozen     all hands of a process's clock stood still: what it believes is void for the rest of that life (an assumption of law 4, that sleep counts)
-//   session    an operator ended a session: its holder learns by its next keep, or its deadline, which is at most one ttl away (law 14)
+//   frozen     all clocks of a process stood still: its beliefs are void for the rest of that life (an assumption of law 4, that sleep counts)
+//   session    an operator ended a session: its holder learns by its next keep, or its deadline, which is at most one ttl away (law 14: a deletion is a forced takeover)
 //   record     an operator deleted an entry of a line: the next in line is first at once, and the old first likewise learns within a ttl.
 //              Where holds take turns in being asked for, two renewals may come in between: two thirds of a ttl more.
-//              In a race this is NO excuse: the seat shows `missing`, and takers wait the last ttl (law 14)
-//   forgot     a failover lost the last writes: what was granted or kept before it may end early. In a race versions may repeat after it, so that
+//              In a race this is NO excuse: the seat shows `missing`, and takers wait the last ttl (law 14 again)
+//   forgot     a failover lost the last writes: terms that were granted or kept before it may end early. In a race versions may repeat after it, so that
 //              a candidate that looked before may swap over one that is alive again: void for the rest of the run; only tokens help
 //   cloned     a copy of a process goes on beside it: both act for one session until the second of them has next kept, or its deadline has passed: one ttl.
-//              What it gives back until then its twin, or the one that was granted it since, learns of within another
-//   jumped     the store judges by a wall clock that jumped forward: what was granted or kept before it may end early
+//              If it gives something back until then, its twin, or the process that was granted it since, learns of that within another ttl
+//   jumped     the store judges by a wall clock that jumped forward: terms that were granted or kept before it may end early
 //
-// Otherwise an excuse lasts for one ttl after the act: "detected within a ttl" is itself checked. `session` and `record` cover only terms granted before
-// the act; `forgot` and `jumped` also a term granted later, whose session was kept before.
+// Otherwise an excuse lasts for one ttl after the act: "detected within a ttl" is itself checked. `session` and `record` cover only terms granted before the act; `forgot` and `jumped` also cover a term
+// granted later, whose session was kept before.
 import type { Bid, Name, Token } from "../../../lease/exchange.ts";
 import type { Ears, Meddling, ObservationOf, Promises, Who } from "../observation.ts";
 
@@ -33,7 +32,7 @@ export class Excuses {
   };
   readonly #promises: Promises;
   readonly #grantedAtMs = new Map<Bid, number>();
-  /** By bid and value: after a forgetting one bid may be granted twice. */
+  /** Bid and value → epoch. Both are needed: after a forgetting one bid may be granted twice. */
   readonly #epochs = new Map<string, number>();
   readonly #acts: Act[] = [];
   readonly #frozen = new Set<Who>();
@@ -75,7 +74,7 @@ export class Excuses {
     return this.#frozen.has(who);
   }
 
-  /** Whether what was granted to `bid` may have ended without its holder knowing yet. */
+  /** Tells whether the term that was granted to `bid` may have ended without its holder knowing yet. */
   covers(bid: Bid, election: Name, nowMs: number): boolean {
     const grantedAtMs = this.#grantedAtMs.get(bid) ?? nowMs;
     return this.#acts.some(

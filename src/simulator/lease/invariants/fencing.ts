@@ -1,5 +1,5 @@
-// FENCING. A resource never accepts a token after a newer one of the same domain, nor the same value of another bid. This holds in every world, also with
-// stopped clocks, forgetful stores and meddling operators: it remains when exclusion is not promised.
+// FENCING. A resource never accepts a token after a newer one of the same domain, nor the same value of another bid. This holds in every world, also with stopped clocks, forgetful stores and meddling
+// operators: it still holds when exclusion is not promised.
 // A token of another domain is accepted only after an operator has moved the resource there.
 // Source: tokens grow (law 10); raise, then read, then write (law 12).
 import type { Name, Token } from "../../../lease/exchange.ts";

@@ -1,6 +1,6 @@
-// FINALITY. A term that has not been held for an instant is not held ever again: an answer that arrives after the deadline revives nothing.
+// FINALITY. A term that has not been held for an instant is never held again: an answer that arrives after the deadline revives nothing.
 // Source: the deadline counts from the send, and a late answer never moves it (law 1); the signal stays aborted (law 5).
-// Not checked between two steps of one machine: a step would show whatever could be seen there.
+// Not checked between two steps of one machine: the next step would show everything that could be seen there.
 import type { Bid } from "../../../lease/exchange.ts";
 import type { Ears, LeaseInvariant, Judgement, Who } from "../observation.ts";
 import { ByLife } from "./by-life.ts";
@@ -12,7 +12,7 @@ interface WatchedTerm {
 
 export class Finality implements LeaseInvariant {
   readonly name = "finality";
-  // Asked before an answer is handed over and after every step, so that a belief that ended in between is noticed.
+  // The term is asked before an answer is handed over and after every step, so that a belief that ended in between is noticed.
   readonly hears: Ears = {
     elected: ({ who, election, token }) => this.#terms.set(who, election, { bid: token.bid, isOver: false }),
     answer: ({ who }) => this.#ask(who),

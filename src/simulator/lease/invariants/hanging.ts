@@ -1,7 +1,7 @@
-// HANGING. A process whose main loop has not turned for `stallAfterMs` + ttl holds nothing, though its renewal thread may run: its last keep left before
-// the first of the two had passed, and no belief outlives the second.
-// Source: what docs/GUARANTEES.md says of a leader that hangs. By the mono hand of that process alone, and where it has a renewal thread.
-// Not checked: that somebody else leads by then (succession.ts), and that it is not lost before (two-instants.ts).
+// HANGING. A process whose main loop has not turned for `stallAfterMs` + ttl holds nothing, though its renewal thread may run: its last keep left before `stallAfterMs` had passed, and no belief outlives
+// the ttl.
+// Source: the section on a leader that hangs in docs/GUARANTEES.md. It is judged by the monotonic clock of that process alone, and only where it has a renewal thread.
+// Not checked: that another process leads by then (succession.ts), and that the term is not lost before (two-instants.ts).
 import type { Bid } from "../../../lease/exchange.ts";
 import type { Ears, LeaseInvariant, Judgement, ObservationOf, Who } from "../observation.ts";
 import { ByLife } from "./by-life.ts";

@@ -1,4 +1,4 @@
-// Every invariant, in one list. Each is a file: its property, the law it comes from, and what it deliberately does not check.
+// Every invariant, in one list. Each is a file: its property, the law it comes from, and the cases that it deliberately does not check.
 import type { LeaseInvariant, Judgement } from "../observation.ts";
 import { Asked } from "./asked.ts";
 import { Bans } from "./bans.ts";
@@ -19,7 +19,7 @@ import { TruthfulLoss } from "./truthful-loss.ts";
 import { TwoInstants } from "./two-instants.ts";
 
 export interface InvariantSet {
-  /** Must hear of everything before the invariants do. */
+  /** The proofs must hear every observation before the invariants do. */
   readonly proofs: Proofs;
   readonly succession: Succession;
   readonly listeners: readonly LeaseInvariant[];

@@ -1,12 +1,12 @@
-// MEMOS. A memo is written only for the term that was granted last. Those of one key are written in the order of (token, n). A write that was acknowledged was written. A read shows what was acknowledged before it was sent, or something later.
-// And nothing is sent for a term that is not held.
-// Source: docs/MEMOS.md, docs/adr/0037-memos.md. Not checked across a failover that forgot: what was acknowledged before may be gone. Nor for sends of a process whose clock stood
-// still: by its own clock its term is held.
+// MEMOS. A memo is written only for the term that was granted last. Memos of one key are written in the order of (token, n). A write that was acknowledged was written. A read shows the latest memo that
+// was acknowledged before the read was sent, or a later one. And nothing is sent for a term that is not held.
+// Source: docs/MEMOS.md, docs/adr/0037-memos.md. Not checked across a failover that forgot: memos that were acknowledged before may be gone. Sends of a process whose clock stood still are not checked:
+// by its own clock its term is held.
 import type { StoredMemo, MemoWrite, Token } from "../../../lease/exchange.ts";
 import type { Request } from "../../../lease/state.ts";
 import type { Ears, LeaseInvariant, Judgement, ObservationOf, Who } from "../observation.ts";
 
-/** What a memo is ordered by. */
+/** The order of memos. */
 interface MemoOrder {
   readonly token: Pick<Token, "value" | "bid"> | undefined;
   readonly n: number;
@@ -14,7 +14,7 @@ interface MemoOrder {
 
 interface Asked {
   readonly request: Request;
-  /** Of a read: the latest that was acknowledged when it was sent. */
+  /** For a read: the latest memo that was acknowledged when it was sent. */
   readonly known: MemoOrder | undefined;
 }
 
@@ -94,7 +94,7 @@ export class Memos implements LeaseInvariant {
       );
   }
 
-  /** From here on an answer may be one of before. */
+  /** From here on an answer may be one from before the forgetting. */
   #hasForgotten = false;
 
   #forget(): void {

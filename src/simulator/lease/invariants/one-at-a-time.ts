@@ -1,5 +1,5 @@
 // ONE AT A TIME. Within one process a name is not led again before the work of its last term has settled.
-// Source: work that overstays is not elected again (law 8), one at a time in a process (law 11). Not checked: two candidates of one name in one
+// Source: work that overstays is not elected again (law 8), a name has one leader at a time in a process (law 11). Not checked: two candidates of one name in one
 // process; the host queues them before the machine is asked.
 import type { Ears, LeaseInvariant, Judgement, ObservationOf } from "../observation.ts";
 import { ByLife } from "./by-life.ts";

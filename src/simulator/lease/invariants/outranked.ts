@@ -1,6 +1,6 @@
-// OUTRANKED. A term that ends for a candidate with a greater priority (`outranked`) has led for two ttls of its own, by its own monotonic hand, and somebody has sent an invitation
-// for exactly its token with a priority that is greater than that of its candidate. One that comes late ends no later term.
-// Source: what docs/HANDING-OVER.md says of priorities. Not checked: that a leader makes way, or for whom; invitations are hints, and may be lost.
+// OUTRANKED. A term that ends for a candidate with a greater priority (`outranked`) has led for two ttls of its own, by its own monotonic clock, and an invitation for exactly its token was sent with a
+// priority that is greater than that of its candidate. An invitation that comes late ends no later term.
+// Source: the section on priorities in docs/HANDING-OVER.md. Not checked: that a leader makes way, or for which candidate; invitations are hints, and may be lost.
 import type { Token } from "../../../lease/exchange.ts";
 import type { Ears, LeaseInvariant, Judgement, ObservationOf } from "../observation.ts";
 import { ByLife } from "./by-life.ts";
@@ -9,7 +9,7 @@ const LEAST_TENURE_TTLS = 2;
 
 interface Led {
   readonly token: Token;
-  /** On the mono hand. */
+  /** A time on the monotonic clock. */
   readonly since: number;
 }
 
@@ -29,7 +29,7 @@ export class Outranked implements LeaseInvariant {
   };
   readonly #judgement: Judgement;
   readonly #terms = new ByLife<Led>();
-  /** Of the pleas for each term. */
+  /** Term → the greatest priority of the invitations for it. */
   readonly #greatest = new Map<string, number>();
 
   constructor(judgement: Judgement) {

@@ -1,8 +1,8 @@
-// A second book of what was proven, kept from requests and answers alone: when the keep was sent that the store's last word proves, and so
-// when a term's signal and deadline are due. No invariant by itself; those about deadlines ask here instead of asking the machine.
+// A second record of proofs, kept from requests and answers alone: the send time of the last keep that the store's answers prove, and so the times when a term's signal and deadline are due. It is no
+// invariant by itself; the invariants about deadlines ask here instead of asking the machine.
 //
-// An answer to a claim counts before the step that it is handed to, so that the term which that step announces is known. An answer to a
-// keep counts after it: what is due when it arrives is due in spite of it. The same holds for a renewal that an answer to a claim confirms (`dueBefore`).
+// An answer to a claim counts before the step that it is handed to, so that the term which that step announces is known. An answer to a keep counts after it: a signal or deadline that is due when the
+// answer arrives is due in spite of it. The same holds for a renewal that an answer to a claim confirms (`dueBefore`).
 import type { Reading } from "../../../base/clock.ts";
 import type { Bid, Kept, Session } from "../../../lease/exchange.ts";
 import type { Answer, Request } from "../../../lease/state.ts";
@@ -22,25 +22,25 @@ interface Sent {
 }
 
 interface Life {
-  /** What has not been answered yet: never more than a few. */
+  /** Requests that have not been answered yet: never more than a few. */
   readonly requests: Sent[];
-  /** Of each opening and each bid. */
+  /** Opening or bid → the time of its first send. */
   readonly firstSentAt: Map<string, Reading>;
   readonly sessions: Map<string, SessionProof>;
   readonly sessionOf: Map<Bid, string>;
   readonly records: Map<Bid, Reading>;
-  /** Of each keep that proved nothing and may yet be confirmed. */
+  /** The send time of each keep that proved nothing and may yet be confirmed. */
   readonly witnessed: Map<string, Reading>;
   pending: ObservationOf<"answer"> | undefined;
-  /** Of sessions whose renewal the claim at hand has just confirmed: what was proven before. */
+  /** Sessions whose renewal the present claim has just confirmed → the proof before that. */
   readonly before: Map<string, Reading>;
-  /** Of each bid, as it was computed last: most questions are asked again before anything else is proven. */
+  /** Bid → its due times as they were computed last: most questions are asked again before anything else is proven. */
   readonly dues: Map<Bid, TermDue>;
 }
 
-/** What is due for a term, on both hands. */
+/** The due times of a term, on both clocks. */
 export interface TermDue {
-  /** What it follows from. */
+  /** The send time of the keep from which they follow. */
   readonly provenAt: Reading;
   readonly ttlMs: number;
   readonly signalAt: Reading;
@@ -60,7 +60,7 @@ export class Proofs {
     },
   };
   readonly #promises: Promises;
-  /** By the number of each life. */
+  /** The lives, by their numbers. */
   readonly #lives: (Life | undefined)[] = [];
 
   constructor(promises: Promises) {
@@ -77,7 +77,7 @@ export class Proofs {
     return this.#dueBy(who, bid, life?.sessions.get(life.sessionOf.get(bid) ?? "")?.provenAt);
   }
 
-  /** The same without what the answer at hand confirms. */
+  /** The same without the renewal that the present answer confirms. */
   dueBefore(who: Who, bid: Bid): TermDue | undefined {
     const before = this.#lives[who.number]?.before.get(this.sessionOf(who, bid) ?? "");
     return before === undefined ? this.dueOf(who, bid) : this.#dueBy(who, bid, before);
@@ -90,7 +90,7 @@ export class Proofs {
     if (life === undefined || session === undefined || candidate === undefined) return undefined;
     const record = this.#promises.keep === "per-hold" ? life.records.get(bid) : sessionProvenAt;
     if (record === undefined || sessionProvenAt === undefined) return undefined;
-    // A record falls with its session: the one of the two that was proven earlier decides.
+    // A record ends with its session: the one of the two that was proven earlier decides.
     const provenAt = isLater(sessionProvenAt, record) ? record : sessionProvenAt;
     const known = life.dues.get(bid);
     if (known?.provenAt === provenAt && known.ttlMs === session.ttlMs) return known;
@@ -183,7 +183,7 @@ export class Proofs {
     const session = life.sessions.get(kept.session.id);
     if (kept.proves === false && kept.witness !== undefined) life.witnessed.set(kept.witness, sentAt);
     if (session === undefined || kept.proves === false) return;
-    // Of what it did not carry it says nothing, if it has missed something.
+    // A partial keep that reports a lost hold says nothing about the holds that it did not carry.
     if (request.wish?.part === true && kept.lost.length > 0) return;
     const tookMs = Math.max(now.mono - sentAt.mono, now.boot - sentAt.boot);
     if (tookMs > this.#promises.proofWithinMs) return;
@@ -207,7 +207,7 @@ function keyOf(session: Session | { readonly nonce: string }): string {
   return "id" in session ? session.id : session.nonce;
 }
 
-/** Where touches are relayed: the keep that was answered before this one, if both came by one road, and this one was sent later. */
+/** Where touches are relayed: returns the send time of the keep that was answered before this one, if both came by one road, and this one was sent later. */
 function provenByPair(session: SessionProof, sentAt: Reading, road: string | undefined): Reading | undefined {
   const { answeredSentAt, answeredRoad } = session;
   const isOneRoad = road === answeredRoad;
@@ -217,12 +217,12 @@ function provenByPair(session: SessionProof, sentAt: Reading, road: string | und
   return isOneRoad ? answeredSentAt : undefined;
 }
 
-/** Of two readings of one clock. */
+/** Compares two readings of one clock. */
 function isLater(a: Reading, b: Reading): boolean {
   return a.mono > b.mono || a.boot > b.boot;
 }
 
-/** What was proven to the original, was proven to its copy. */
+/** A copy has the proofs of the original. */
 function copyOf(life: Life = newLife()): Life {
   const sessions = [...life.sessions].map(([id, proof]) => [id, { ...proof }] as const);
   return {

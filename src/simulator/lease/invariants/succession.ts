@@ -1,5 +1,5 @@
-// SUCCESSION. Once faults have stopped, somebody leads each election within a bound; and when all candidates but one withdraw, that one leads
-// each within the same bound. The world states the bound (world.ts, `successionMs`).
+// SUCCESSION. Once faults have stopped, some candidate leads each election within a bound; and when all candidates but one withdraw, that one leads each within the same bound. The world states the bound
+// (world.ts, `successionMs`).
 // Source: a loss is not the end, so a candidate campaigns again (law 9). Not checked: how long it takes while faults last, and which of several candidates wins.
 import type { Bid, Name } from "../../../lease/exchange.ts";
 import type { Ears, LeaseInvariant, Judgement, ObservationOf } from "../observation.ts";
@@ -22,7 +22,7 @@ export class Succession implements LeaseInvariant {
     this.#judgement = judgement;
   }
 
-  /** Everybody who was waited for has led. */
+  /** Every candidate that was waited for has led. */
   get isComplete(): boolean {
     return this.#missing.size === 0;
   }

@@ -1,13 +1,13 @@
-// TENURE. No step leaves a term leading that has been led for `maxTenureMs`, and while one leads its machine wants to be woken no later than it has had its time: by its own
-// monotonic hand, from the reading with which it was announced. And a term that ends for that reason (`tenure`) has been led for so long.
-// Source: what docs/GUARANTEES.md says of handing over. Not checked: that another leads afterwards; there may be none. A timer may be late, and a loop blocked.
+// TENURE. No step leaves a term leading that has been led for `maxTenureMs`, and while a term leads its machine wants to be woken no later than at the end of that time: by its own monotonic clock, from
+// the reading with which the term was announced. And a term that ends for that reason (`tenure`) has been led for that long.
+// Source: the section on handing over in docs/GUARANTEES.md. Not checked: that another candidate leads afterwards; there may be none. A timer may be late, and a loop blocked.
 import type { Bid } from "../../../lease/exchange.ts";
 import type { Ears, LeaseInvariant, Judgement, ObservationOf, Who } from "../observation.ts";
 import { ByLife } from "./by-life.ts";
 
 interface Led {
   readonly bid: Bid;
-  /** On the mono hand. */
+  /** A time on the monotonic clock. */
   readonly until: number;
 }
 

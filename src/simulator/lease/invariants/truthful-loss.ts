@@ -1,8 +1,8 @@
-// TRUTHFUL LOSS. A term that ends because the store said so (`superseded`, `session-lost`) has really ended there: its entry is gone. An
-// outage is not a conflict, and an answer meant for an earlier session ends nothing of the present one.
+// TRUTHFUL LOSS. A term that ends because the store said so (`superseded`, `session-lost`) has really ended there: its entry is gone. An outage is not a conflict, and an answer meant for an earlier
+// session ends nothing of the present one.
 // Source: if the store says that the term is over, signal and loss come at once (law 5); a refused renewal is not an outage, and an outage is not a refusal (law 6).
-// Not checked after a process was copied, because its entry stands for its twin. Nor after a failover that forgot, nor after a deletion in a line: an entry that was gone may stand again there, by the
-// old state, or by a claim that is applied a second time. Nor after a ban, which takes the session of its node from its holder, and leaves the entry until the ttl has run out.
+// Not checked after a process was copied, because its entry stands for its twin. Not checked after a failover that forgot, nor after a deletion in a line: there an entry that was gone may be there
+// again, by the old state, or by a claim that is applied a second time. Not checked after a ban either: it takes the session of its node from the holder, and leaves the entry until the ttl is over.
 import type { Bid } from "../../../lease/exchange.ts";
 import type { Ears, LeaseInvariant, Judgement, Meddling, ObservationOf } from "../observation.ts";
 import { ByLife } from "./by-life.ts";

@@ -1,9 +1,8 @@
-// TWO INSTANTS. By the last proven keep: the signal of a held term has aborted once `deadline − drainMs` has passed on either hand, and not for
-// lack of renewal before that; `lost` for lack of renewal comes not before the deadline. Between steps the machine asks to be woken no later
-// than the next of the two. A term is announced only while its signal is still ahead, and held at that instant (law 7).
-// Source: `isHeld()` is computed, not remembered (law 3); the signal comes before the deadline (law 5); a late grant is never announced (law 7). And
-// a safe term is never aborted for lack of renewal.
-// Not checked: that a timer fires in time. A late one costs availability only, because `isHeld` asks the clock.
+// TWO INSTANTS. They are counted from the last proven keep. The signal of a held term has aborted once `deadline − drainMs` has passed on either clock, and it does not abort for lack of renewal before
+// that; `lost` for lack of renewal does not come before the deadline. Between steps the machine asks to be woken no later than the next of the two instants. A term is announced only while its signal is
+// still ahead, and it is held at that instant.
+// Source: `isHeld()` is computed, not remembered (law 3); the signal comes before the deadline (law 5); a late grant is never announced (law 7). And a safe term is never aborted for lack of renewal.
+// Not checked: that a timer fires in time. A late timer costs availability only, because `isHeld` asks the clock.
 import type { Reading } from "../../../base/clock.ts";
 import type { Bid } from "../../../lease/exchange.ts";
 import type { Ears, LeaseInvariant, Judgement, ObservationOf } from "../observation.ts";
@@ -94,7 +93,7 @@ export class TwoInstants implements LeaseInvariant {
   }
 }
 
-/** How far `now` is past `instant`, on the hand that is further on. */
+/** Returns how far `now` is past `instant`, on the clock that is further on. */
 function byMs(instant: Reading, now: Reading): number {
   return Math.max(now.mono - instant.mono, now.boot - instant.boot);
 }

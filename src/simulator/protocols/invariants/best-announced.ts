@@ -1,8 +1,8 @@
-// Nobody says that it leads while a better member is up, can be reached, and has been up since before the election began: it would have answered. An
-// election takes an answer's time, which is two messages and what nodes need in between.
+// No member says that it leads while a better member is up, can be reached, and has been up since before the election began: that one would have answered. An election takes the time of an answer, which
+// is two messages and the time that nodes need in between.
 import type { Invariant } from "./invariant.ts";
 
-/** Of the greatest delay: a question, an answer, and as much again for disks and nodes. */
+/** A multiple of the greatest delay: a question, an answer, and as much again for disks and nodes. */
 const ELECTION_DELAYS = 4;
 
 export const bestAnnounced: Invariant = {

@@ -1,5 +1,5 @@
-// The lecture's own: the elected is the non-faulty process with the best attribute, or nobody is. Judged at rest, when every member that is up can talk to
-// every other: each of them follows the best of them or nobody, and none but the best leads. Equal attributes: the greater id.
+// The definition of the lecture: the elected process is the non-faulty process with the best attribute, or there is none. This is judged at rest, when every member that is up can talk to every other:
+// each of them follows the best of them or nobody, and none but the best leads. Of equal attributes the greater id wins.
 import type { NodeId } from "../../../protocols/node.ts";
 import type { Invariant, WorldView } from "./invariant.ts";
 

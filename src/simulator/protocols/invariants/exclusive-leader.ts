@@ -1,4 +1,4 @@
-// At no true instant do two members act as leader: for protocols whose leadership ends by a clock (`leads`). Gray and Cheriton, Leases; Chubby, section 2.7.
+// At no true instant do two members act as leader. This is for protocols whose leadership ends by a clock (`leads`). Gray and Cheriton, Leases; Chubby, section 2.7.
 import type { Invariant } from "./invariant.ts";
 
 export const exclusiveLeader: Invariant = {

@@ -1,4 +1,4 @@
-// The tokens of the writes that a fenced resource has taken never fall (Kleppmann, How to do distributed locking). Split brain or not.
+// The tokens of the writes that a fenced resource has taken never fall (Kleppmann, How to do distributed locking), with or without a split brain.
 import type { Invariant } from "./invariant.ts";
 
 interface Memory {

@@ -1,4 +1,4 @@
-// The term that a member announces never falls while it lives. Where the term is durable, `durable-term` says so across lives.
+// The term that a member announces never falls while it lives. Where the term is durable, `durable-term` judges it across lives.
 import { perMember } from "./memory.ts";
 import type { Invariant } from "./invariant.ts";
 

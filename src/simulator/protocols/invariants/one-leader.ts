@@ -5,11 +5,11 @@ import { perMember } from "./memory.ts";
 import type { Invariant } from "./invariant.ts";
 
 interface Memory {
-  /** Member → since when it leads; Infinity: it does not. */
+  /** Member → the time since which it leads; Infinity: it does not lead. */
   readonly sinceMs: number[];
 }
 
-/** A message is handled when it arrives; this is for rounding. */
+/** A message is handled when it arrives; this allows for rounding. */
 const GRACE_MS = 1;
 
 export const oneLeader: Invariant<Memory> = {

@@ -1,4 +1,4 @@
-// All subjects: what can be simulated and hunted by name. A new one is its folder and one line here.
+// All subjects that can be simulated and hunted by name. A new one is its folder and one line here.
 import type { Invariant } from "../invariants/invariant.ts";
 import type { AnySubject } from "../subject.ts";
 import { bully } from "./bully/subject.ts";
@@ -14,7 +14,7 @@ export const SUBJECTS: readonly AnySubject[] = [bully, changRoberts, lelann, raf
 /** Every invariant of any subject, once. */
 export const INVARIANTS: readonly Invariant[] = [...new Set(SUBJECTS.flatMap(({ invariants }) => invariants))];
 
-/** The subject of that protocol; throws a RangeError that lists the names if there is none. */
+/** Returns the subject of that protocol; throws a RangeError that lists the names if there is none. */
 export function subjectNamed(name: string): AnySubject {
   const subject = SUBJECTS.find(({ node }) => node.name === name);
   if (subject === undefined)

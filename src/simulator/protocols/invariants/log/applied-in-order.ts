@@ -1,4 +1,4 @@
-// A machine is given every index once in a life, in order: after a snapshot the next one, at first 1. And a snapshot never takes it back. What a host relies on.
+// A machine is given every index once in a life, in order: after a snapshot the next one, at first 1. A snapshot never takes the machine back. A host relies on this.
 import type { Invariant } from "../invariant.ts";
 import { perMember } from "../memory.ts";
 

@@ -1,5 +1,5 @@
-// What a machine is given is on the disks of a majority: only that outlives a crash of any minority. It is the disks that count, not what members remember or say.
-// Raft, section 5.3 (committed entries are durable).
+// An entry that a machine is given is on the disks of a majority: only such an entry outlives a crash of any minority. The disks count, not the memory or the words of members. Raft, section 5.3
+// (committed entries are durable).
 import type { LogPlace } from "../../../../protocols/log-node.ts";
 import type { Invariant, WorldView } from "../invariant.ts";
 

@@ -1,26 +1,26 @@
-// A read is answered only when a majority, the member that answers included, has answered a message that this member sent after the read was asked. Raft, section 8: else a
-// leader that has been replaced, and does not know it, would answer from an old state.
+// A read is answered only when a majority, the member that answers included, has answered a message that this member sent after the read was asked. Raft, section 8: otherwise a leader that has been
+// replaced, and does not know it, would answer from an old state.
 //
-// For any log whose leader confirms reads by rounds of messages. Which messages those are, and which answers, only the subject knows: its invariant is this one, with
-// `sent` and `received` that tell `noteSent` and `noteAnswered` of each.
+// This is for any log whose leader confirms reads by rounds of messages. Only the subject knows which messages and answers those are: its invariant is this one, with `sent` and `received` that tell
+// `noteSent` and `noteAnswered` of each.
 import type { NodeId } from "../../../../protocols/node.ts";
 import type { Invariant } from "../invariant.ts";
 import { forgetOldest, perMember } from "../memory.ts";
 
-/** In which event, and when, a read was asked. */
+/** The event in which a read was asked, and its time. */
 interface AskedRead {
   readonly event: number;
   readonly atMs: number;
 }
 
 export interface ConfirmedReadsMemory {
-  /** Who sent which round to whom → in which event it was sent first. */
+  /** Sender, receiver and round → the event in which the round was sent first. */
   readonly sent: Map<string, number>;
   /** Member → peer → the event of the latest message of the member that the peer has answered. */
   readonly answered: number[][];
   /** Member → request of its present life. */
   readonly asked: Map<number, AskedRead>[];
-  /** Those that were answered in the present event, which is judged when it is over. */
+  /** The requests that were answered in the present event, which is judged when it is over. */
   readonly due: number[];
 }
 
@@ -48,7 +48,7 @@ export const confirmedReads: Invariant<ConfirmedReadsMemory> = {
     for (const request of due.splice(0)) {
       const read = asked[id]?.get(request);
       asked[id]?.delete(request);
-      // What a paused leader is given when it goes on cannot be seen one by one.
+      // The inputs that a paused leader is given when it goes on cannot be seen one by one.
       if (read === undefined || resumedMs >= read.atMs) continue;
       const confirmed = (answered[id] ?? []).filter((at, peer) => peer === id || at >= read.event).length;
       if (confirmed * 2 <= view.nodes)

@@ -1,12 +1,11 @@
-// A read sees every write that was acknowledged before the read began. Herlihy and Wing 1990, for reads of a log; that it sees nothing that was not committed is
-// said by committed-on-majority.ts.
+// A read sees every write that was acknowledged before the read began. Herlihy and Wing 1990, for reads of a log. committed-on-majority.ts judges that it sees nothing that was not committed.
 import type { Invariant } from "../invariant.ts";
 import { perMember } from "../memory.ts";
 
 interface Memory {
   /** The greatest index that a client was told is done. */
   acknowledged: number;
-  /** Member → request → what was acknowledged when it was asked, in this life. */
+  /** Member → request → the index that was acknowledged when it was asked, in this life. */
   readonly asked: Map<number, number>[];
 }
 

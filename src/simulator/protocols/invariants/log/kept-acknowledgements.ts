@@ -1,5 +1,5 @@
-// What a client was told is done is never lost: from then on a majority of the disks has it, whatever crashes. Judged by the last that was acknowledged, since a log
-// that has an entry has all before it (log-matching.ts). Raft, section 5.4 (Leader Completeness).
+// A proposal that a client was told is done is never lost: from then on a majority of the disks has it, whatever crashes. It is judged by the last that was acknowledged, since a log that has an entry
+// has all before it (log-matching.ts). Raft, section 5.4 (Leader Completeness).
 import type { LogPlace } from "../../../../protocols/log-node.ts";
 import type { Invariant } from "../invariant.ts";
 import { holdersOf } from "./committed-on-majority.ts";

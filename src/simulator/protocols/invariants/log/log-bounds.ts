@@ -1,5 +1,5 @@
-// snapshot ≤ applied ≤ committed ≤ last, none of the first three falls in one life, and the machine has been given exactly what the node says is applied. Raft,
-// figure 2 (commitIndex and lastApplied increase monotonically).
+// snapshot ≤ applied ≤ committed ≤ last, none of the first three falls in one life, and the machine has been given exactly the entries that the node says are applied. Raft, figure 2 (commitIndex and
+// lastApplied increase monotonically).
 import type { LogBounds } from "../../../../protocols/log-node.ts";
 import type { Invariant } from "../invariant.ts";
 import { perMember } from "../memory.ts";

@@ -1,12 +1,12 @@
-// Log Matching: where two logs have an entry of the same index and term, it is the same entry, and so are all before it. Judged by each entry and the term of the
-// one before it, from which the rest follows by induction. Raft, section 5.3.
+// Log Matching: where two logs have an entry of the same index and term, it is the same entry, and so are all before it. It is judged by each entry and the term of the one before it; the rest follows by
+// induction. Raft, section 5.3.
 import type { Invariant } from "../invariant.ts";
 import { forgetOldest, perMember } from "../memory.ts";
 
 interface Memory {
-  /** `index/term` → the entry, and the term of the one before it; "?": a snapshot has taken that one's place. */
+  /** `index/term` → the entry, and the term of the one before it; "?": a snapshot has replaced that one. */
   readonly seen: Map<string, { readonly entry: string; previous: string }>;
-  /** Member → up to where its log was looked at, in which life. */
+  /** Member → the index up to which its log was looked at, and the life. */
   readonly looked: number[];
   readonly lives: number[];
 }

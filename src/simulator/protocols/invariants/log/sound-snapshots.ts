@@ -1,5 +1,5 @@
-// A snapshot is the log that it replaces: what a host hands over, what a node installs, and what a machine holds after each entry is what a machine of the judge's own
-// holds that was given every entry one after the other. Raft, section 7. For any log: the subject says which machine its hosts keep.
+// A snapshot is equal to the log that it replaces. The judge has a machine of its own that is given every entry one after the other. The state that a host hands over, the snapshot that a node installs,
+// and the state of a machine after each entry must be equal to the state of the judge's machine. Raft, section 7. This is for any log: the subject says which machine its hosts keep.
 import type { LogEntry, StateMachine } from "../../../../protocols/log-node.ts";
 import type { Message, NodeId } from "../../../../protocols/node.ts";
 import type { HostEvent, Invariant } from "../invariant.ts";
@@ -9,7 +9,7 @@ interface Memory<Machine> {
   readonly machine: Machine;
   /** The last index that the judge's machine was given. */
   index: number;
-  /** Index → what it held after that. */
+  /** Index → the state of that machine after it. */
   readonly states: Map<number, string>;
 }
 

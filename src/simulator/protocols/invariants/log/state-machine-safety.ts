@@ -1,4 +1,4 @@
-// State Machine Safety: where a machine has been given an entry, no machine is ever given another at that index, in any life. Raft, section 5.4.3.
+// State Machine Safety: once a machine has been given an entry, no machine is ever given another at that index, in any life. Raft, section 5.4.3.
 import type { Invariant } from "../invariant.ts";
 import { forgetOldest } from "../memory.ts";
 

@@ -1,10 +1,9 @@
-// A Bully node waits for a coordinator only if the election that it holds now was answered, not an earlier one. Garcia-Molina 1982 assumes it; late
-// messages make it a rule.
+// A Bully node waits for a coordinator only if its present election was answered, not an earlier one. Garcia-Molina 1982 assumes this; with late messages it has to be a rule.
 import { perMember } from "../../invariants/memory.ts";
 import type { BullyInvariant } from "./types.ts";
 
 interface Memory {
-  /** Member → the greatest election of its that was answered. */
+  /** Member → the greatest of its elections that was answered. */
   readonly answered: number[];
 }
 

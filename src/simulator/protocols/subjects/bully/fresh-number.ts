@@ -1,4 +1,4 @@
-// A Bully node never uses an election number of one of its earlier lives: an answer to that one would be taken for an answer to this one.
+// A Bully node never uses an election number of one of its earlier lives: an answer to the earlier election would be taken for an answer to this one.
 import { perMember } from "../../invariants/memory.ts";
 import type { BullyInvariant } from "./types.ts";
 

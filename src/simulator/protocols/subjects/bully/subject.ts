@@ -1,4 +1,4 @@
-// How Bully is hunted: under crashes, with messages that keep to the bound that it assumes.
+// The hunt for Bully: under crashes, with messages that keep to the bound that it assumes.
 import { nextOf } from "../../../../base/rng.ts";
 import { answerTimeoutOf, bully as node, coordinatorTimeoutOf } from "../../../../protocols/bully/bully.ts";
 import type { BullyCommand, BullyImage, BullyMessage, BullyState } from "../../../../protocols/bully/state.ts";

@@ -1,4 +1,4 @@
-// Invariants of Bully, and what they see: typed by its states, its messages and what its disks hold.
+// The types of Bully's invariants: its states, its messages and the data on its disks.
 import type { BullyImage, BullyMessage, BullyState } from "../../../../protocols/bully/state.ts";
 import type { Invariant } from "../../invariants/invariant.ts";
 

@@ -1,19 +1,19 @@
-// A replica that promises to somebody new says for how long others may still rely on it: not less than what it has told them, and they have not given back.
-// Across its lives too. Where that is right everywhere, exclusion follows; where it is wrong, exclusion is a matter of luck. Chubby, section 2.1.
+// A replica that promises to a new holder says for how long others may still rely on it: not less than it has told them, unless they have given the promise back. This holds across its lives too. Where
+// it is right everywhere, exclusion follows; where it is wrong, exclusion is a matter of luck. Chubby, section 2.1.
 import type { NodeId } from "../../../../protocols/node.ts";
 import { perMember } from "../../invariants/memory.ts";
 import type { MasterLeaseInvariant, MasterLeaseView } from "./types.ts";
 
 interface Memory {
   readonly size: number;
-  /** Replica and holder → until when, on the replica's clock, the holder may rely on it, and in which epoch. */
+  /** Replica and holder → the time, on the replica's clock, until which the holder may rely on it, and the epoch. */
   readonly until: Float64Array;
   readonly epochs: Float64Array;
   /** Holder → the last epoch that it has given back. */
   readonly released: number[];
 }
 
-/** Readings of a clock are true time multiplied; this is for rounding. */
+/** Readings of a clock are true time multiplied; this allows for rounding. */
 const GRACE_MS = 1e-3;
 
 export const masterLeaseKeptWord: MasterLeaseInvariant<Memory> = {

@@ -1,5 +1,5 @@
-// What a replica of a master lease promises is on its disk before it says so: an epoch, and to whom. The epoch never falls, and in one epoch it promises to one
-// holder only. A replica that asks has promised itself the lease, too. Chubby, section 2.1: a new epoch at every attempt, and stale ones are refused.
+// A promise of a replica of a master lease, its epoch and its holder, is on disk before the replica tells of it. The epoch never falls, and in one epoch the replica promises to one holder only. A
+// replica that asks has promised itself the lease, too. Chubby, section 2.1: a new epoch at every attempt, and stale ones are refused.
 import type { NodeId } from "../../../../protocols/node.ts";
 import { perMember } from "../../invariants/memory.ts";
 import type { MasterLeaseInvariant, MasterLeaseMember, MasterLeaseView } from "./types.ts";

@@ -1,16 +1,16 @@
-// An answer proves the request that it answers, and no later one: a master dates what a replica has proven at the send of the RENEW that was answered, or of one
-// that was answered before. Gray and Cheriton 1989; dated later, a lease overlaps with the next master's only when much else is slow.
+// An answer proves the request that it answers, and no later one: a master dates a replica's proof at the send of the RENEW that was answered, or of one that was answered before. Gray and Cheriton 1989.
+// If the proof were dated later, a lease would overlap with the next master's only when much else is slow.
 import { perMember } from "../../invariants/memory.ts";
 import type { MasterLeaseInvariant, MasterLeaseView } from "./types.ts";
 
-/** What a master has sent in its present epoch, on its clock, and what was answered. */
+/** The renewals that a master has sent in its present epoch, on its clock, and those that were answered. */
 interface Renewals {
   readonly epoch: number;
-  /** True time of the first. */
+  /** The true time of the first renewal. */
   readonly sinceMs: number;
-  /** The last that was sent. */
+  /** The last renewal that was sent. */
   sequence: number;
-  /** Sequence, modulo the length → when it was sent. */
+  /** Sequence, modulo the length → the time when it was sent. */
   readonly sentAt: Float64Array;
   /** Replica → the latest send that it has answered. */
   readonly provenAt: Float64Array;
@@ -21,7 +21,7 @@ interface Memory {
 }
 
 const SENDS_KEPT = 64;
-/** For rounding. */
+/** This allows for rounding. */
 const GRACE_MS = 1e-3;
 
 export const masterLeaseProofs: MasterLeaseInvariant<Memory> = {
@@ -42,7 +42,7 @@ export const masterLeaseProofs: MasterLeaseInvariant<Memory> = {
     RENEWED({ renewals }, _view, { id, state, resumedMs }, from, message) {
       const { epoch, sequence } = message;
       const [renewal, { tenure }] = [renewals[id], state];
-      // What a paused master is given when it goes on cannot be seen one by one.
+      // The answers that a paused master is given when it goes on cannot be seen one by one.
       if (renewal?.epoch !== epoch || tenure?.epoch !== epoch || resumedMs >= renewal.sinceMs) return undefined;
       if (sequence <= renewal.sequence - SENDS_KEPT) return undefined;
       const provenAt = Math.max(renewal.provenAt[from] ?? -Infinity, renewal.sentAt[sequence % SENDS_KEPT] ?? 0);

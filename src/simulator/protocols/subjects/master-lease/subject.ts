@@ -1,4 +1,4 @@
-// How master leases are hunted: under everything but clocks beyond the bound that they assume.
+// The hunt for master leases: under all faults but clocks beyond the bound that they assume.
 import { nextOf } from "../../../../base/rng.ts";
 import { masterLease as node } from "../../../../protocols/master-lease/master-lease.ts";
 import type {

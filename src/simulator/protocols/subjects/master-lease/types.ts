@@ -1,4 +1,4 @@
-// Invariants of master leases, and what they see: typed by its states, its messages and what its disks hold.
+// The types of the invariants of master leases: its states, its messages and the data on its disks.
 import type {
   MasterLeaseImage,
   MasterLeaseMessage,

@@ -1,16 +1,15 @@
-// Whom a leader takes for active has answered it in its term since it last looked. Thesis, section 6.2: answers to an earlier reign, which may be slow, say nothing
-// about this one.
+// A peer that a leader takes for active has answered it in its term since it last looked. Thesis, section 6.2: answers to an earlier reign, which may be slow, say nothing about this one.
 import type { NodeId } from "../../../../protocols/node.ts";
 import { CHECK_QUORUM } from "../../../../protocols/raft/state.ts";
 import type { RaftInvariant, RaftMember } from "./types.ts";
 
 interface Memory {
   readonly size: number;
-  /** Leader and peer → when the peer last answered it in its term. */
+  /** Leader and peer → the time when the peer last answered it in its term. */
   readonly answeredMs: Float64Array;
 }
 
-/** For rounding: a timer of the member's clock is compared with true time. */
+/** This allows for rounding: a timer of the member's clock is compared with true time. */
 const GRACE_MS = 1e-3;
 
 export const answeredLeader: RaftInvariant<Memory> = {
@@ -27,7 +26,7 @@ export const answeredLeader: RaftInvariant<Memory> = {
   },
 };
 
-/** What a paused leader is given when it goes on cannot be seen one by one. */
+/** The answers that a paused leader is given when it goes on cannot be seen one by one. */
 function judge({ size, answeredMs }: Memory, member: RaftMember, from: NodeId, term: number): string | undefined {
   const state = member.state;
   const lookedMs = member.dueMs(CHECK_QUORUM) - state.timeoutMinMs / member.clockRate - GRACE_MS;

@@ -1,4 +1,4 @@
-// Who gave whom a vote in which term: another by an answer, itself by leading. For invariants; the oldest are forgotten.
+// The votes of each term: an answer shows the vote of another member, and leading shows a member's own. They are for invariants; the oldest are forgotten.
 import type { NodeId } from "../../../../protocols/node.ts";
 import type { RaftMessage } from "../../../../protocols/raft/state.ts";
 import { forgetOldest } from "../../invariants/memory.ts";
@@ -19,7 +19,7 @@ export function candidateOf({ given }: Ballots, voter: NodeId, term: number): No
   return given.get(term * NODES_MAX + voter);
 }
 
-/** Returns for whom else the same member has voted in the same term, if it has. */
+/** Returns the other candidate that the same member has voted for in the same term, if there is one. */
 export function noteVote({ given }: Ballots, voter: NodeId, candidate: NodeId, term: number): NodeId | undefined {
   const key = term * NODES_MAX + voter;
   const before = given.get(key);

@@ -1,5 +1,5 @@
-// Nobody answers with, or leads in, a term or a vote that its disk does not know: so a crash undoes nothing that a peer relies on, and the durable term never falls below what
-// was said. Raft, figure 2 ("updated on stable storage before responding"). A candidate's question and a pre-vote promise nothing.
+// No member answers with, or leads in, a term or a vote that its disk does not have: so a crash undoes nothing that a peer relies on, and the durable term never falls below one that was told. Raft,
+// figure 2 ("updated on stable storage before responding"). A candidate's question and a pre-vote promise nothing.
 import { perMember } from "../../invariants/memory.ts";
 import type { RaftInvariant } from "./types.ts";
 

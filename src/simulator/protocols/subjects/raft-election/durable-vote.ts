@@ -1,12 +1,11 @@
-// What a disk holds never falls: its term only grows, and in one term its vote is given once. Raft, figure 2. A crash may come between any two writes, so
-// each of them must be true by itself.
+// The content of a disk never goes back: its term only grows, and in one term its vote is given once. Raft, figure 2. A crash may come between any two writes, so each of them must be right by itself.
 import { NOBODY } from "../../../../protocols/node.ts";
 import type { RaftWrite } from "../../../../protocols/raft/state.ts";
 import { perMember } from "../../invariants/memory.ts";
 import type { RaftInvariant, RaftMember } from "./types.ts";
 
 interface Memory {
-  /** Member → what its disk held after its last event. */
+  /** Member → the content of its disk after its last event. */
   readonly images: (RaftWrite | undefined)[];
 }
 

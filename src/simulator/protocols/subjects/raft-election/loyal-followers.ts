@@ -1,13 +1,12 @@
-// A member that has heard its leader within the least election timeout grants nobody a pre-vote, and with CheckQuorum no vote in a newer term, unless the
-// leader wants it so. Thesis, sections 4.2.3 and 9.6: what keeps one who cannot hear the leader from deposing it. A member that has not heard it for so long, or whose
-// leader wants it so, takes over the newer term.
+// A member that has heard its leader within the least election timeout grants nobody a pre-vote, and with CheckQuorum no vote in a newer term, unless the leader wants it so. Thesis, sections 4.2.3 and
+// 9.6: this keeps a member that cannot hear the leader from deposing it. A member that has not heard its leader for that long, or whose leader wants it so, takes over the newer term.
 import { NOBODY, type NodeId } from "../../../../protocols/node.ts";
 import { NODES_MAX } from "../../spec.ts";
 import { forgetOldest, perMember } from "../../invariants/memory.ts";
 import type { RaftInvariant, RaftMember } from "./types.ts";
 
 interface Memory {
-  /** Member → whom it followed after its last event, in which term, and when it had last heard it. */
+  /** Member → the leader that it followed after its last event, the term, and the time when it had last heard that leader. */
   readonly leaders: NodeId[];
   readonly terms: number[];
   readonly heardAtMs: number[];
@@ -56,7 +55,7 @@ function isLed({ leaders, heardAtMs }: Memory, member: RaftMember): boolean {
   return leaders[id] !== NOBODY && member.now() - (heardAtMs[id] ?? 0) < timeoutMinMs;
 }
 
-/** What a paused member will have done by the time it answers is not known before it does. */
+/** The acts of a paused member until it answers are not known before it does. */
 function look({ leaders, terms, heardAtMs }: Memory, _view: unknown, { id, state, isPaused }: RaftMember): undefined {
   leaders[id] = isPaused ? NOBODY : state.leader;
   terms[id] = state.term;

@@ -1,5 +1,5 @@
-// A member that is told of a newer term, by an answer or by a leader that hands over, takes it over. Raft, section 5.1. A granted pre-vote tells of none: its term is only
-// asked for. What loyal followers may ignore is in loyal-followers.ts, and what leaders say in obeyed-leader.ts.
+// A member that is told of a newer term, by an answer or by a leader that hands over, takes it over. Raft, section 5.1. A granted pre-vote tells of none: its term is only asked for. loyal-followers.ts
+// has the messages that loyal followers may ignore, and obeyed-leader.ts the messages of leaders.
 import type { NodeId } from "../../../../protocols/node.ts";
 import type { RaftMessage } from "../../../../protocols/raft/state.ts";
 import type { RaftInvariant, RaftMember } from "./types.ts";

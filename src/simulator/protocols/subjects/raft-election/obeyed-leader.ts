@@ -1,5 +1,4 @@
-// A member that hears a leader of its own term, or of a newer one, follows it: also one that has just stood in that term itself. Raft, section 5.2: a candidate that
-// went on would spoil the term for everybody.
+// A member that hears a leader of its own term, or of a newer one, follows it, even if it has just stood in that term itself. Raft, section 5.2: a candidate that went on would spoil the term for all.
 import type { RaftInvariant } from "./types.ts";
 
 export const obeyedLeader: RaftInvariant = {

@@ -1,4 +1,4 @@
-// A member votes for at most one candidate in a term, in however many lives. Raft, section 5.2; what Election Safety rests on.
+// A member votes for at most one candidate in a term, in however many lives. Raft, section 5.2; Election Safety rests on this.
 import type { NodeId } from "../../../../protocols/node.ts";
 import { type Ballots, emptyBallots, noteVote, seeVote } from "./ballots.ts";
 import type { RaftInvariant } from "./types.ts";

@@ -1,12 +1,12 @@
-// An election timer that has not run out is moved only by a change of role, by a valid leader, or by a vote that was given: not by a refusal, a pre-vote or an
-// older term. Raft, section 5.2; else a candidate that cannot win keeps those from standing that can.
+// An election timer that has not expired is moved only by a change of role, by a valid leader, or by a vote that was given: not by a refusal, a pre-vote or an older term. Raft, section 5.2; otherwise a
+// candidate that cannot win would keep members that can win from standing.
 import { NOBODY } from "../../../../protocols/node.ts";
 import { ELECTION, type RaftRole } from "../../../../protocols/raft/state.ts";
 import { perMember } from "../../invariants/memory.ts";
 import type { RaftInvariant, RaftMember, RaftView } from "./types.ts";
 
 interface Memory {
-  /** Member → when its election timer is due, and as what it was set. */
+  /** Member → the time when its election timer is due, and the state in which it was set. */
   readonly dueMs: number[];
   readonly timeoutMs: number[];
   readonly terms: number[];

@@ -1,8 +1,8 @@
-// What the hunt makes of the parameters of Raft's election, and how soon a group agrees under them.
+// The settings that the hunt draws for Raft's election, and the time in which a group agrees under them.
 import { nextOf, type Rng } from "../../../../base/rng.ts";
 import { numberOf, type NodeSettings } from "../../../../protocols/node.ts";
 
-/** Thesis, chapter 9: the range of timeouts should be ten times what a message takes. */
+/** Thesis, chapter 9: the range of timeouts should be ten times the time of a message. */
 export function delayMaxOf(settings: NodeSettings): number {
   const [minMs, maxMs] = [numberOf(settings, "electionTimeoutMinMs"), numberOf(settings, "electionTimeoutMaxMs")];
   return Math.min(maxMs - minMs, minMs) / 10;
@@ -14,9 +14,8 @@ export function agreedWithinMs(settings: NodeSettings): number {
 }
 
 /**
- * Without CheckQuorum nobody promises an end: a leader that hears nobody leads for ever, and, without PreVote too, a member that hears nobody deposes
- * every leader. Without PreVote members that hear nobody, and whose logs are the best, are given votes that are no use to them and keep everybody else
- * waiting: that ends, by chance, and there is no saying when.
+ * Without CheckQuorum no end is promised: a leader that hears no member leads for ever, and, without PreVote too, a member that hears no other deposes every leader. Without PreVote, members that hear no
+ * other and have the best logs are given votes that are no use to them, and keep all others waiting: that ends by chance, at an unknown time.
  */
 export function isLive(settings: NodeSettings): boolean {
   return settings["checkQuorum"] === true && (settings["preVote"] === true || settings["logs"] === "equal");

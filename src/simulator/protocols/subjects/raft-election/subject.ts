@@ -1,4 +1,4 @@
-// How Raft's election is hunted: under everything, since its safety rests on nothing but its disk.
+// The hunt for Raft's election: under all faults, since its safety rests on nothing but its disk.
 import { raftElection as node } from "../../../../protocols/raft/raft.ts";
 import type { RaftCommand, RaftMessage, RaftState, RaftWrite } from "../../../../protocols/raft/state.ts";
 import { monotoneTerm } from "../../invariants/monotone-term.ts";

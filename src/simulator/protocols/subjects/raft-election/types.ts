@@ -1,4 +1,4 @@
-// Invariants of Raft's election, and what they see: typed by its states, its messages and what its disks hold.
+// The types of the invariants of Raft's election: its states, its messages and the data on its disks.
 import type { RaftWrite, RaftMessage, RaftState } from "../../../../protocols/raft/state.ts";
 import type { Invariant, SeenMember, WorldView } from "../../invariants/invariant.ts";
 

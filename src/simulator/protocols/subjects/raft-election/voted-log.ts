@@ -1,4 +1,4 @@
-// Nobody votes, or promises to, for a candidate whose log ends before its own. Raft, section 5.4.1 (election restriction), from which Leader Completeness follows.
+// No member votes, or promises to vote, for a candidate whose log ends before its own. Raft, section 5.4.1 (election restriction), from which Leader Completeness follows.
 import type { RaftInvariant } from "./types.ts";
 
 export const votedLog: RaftInvariant = {

@@ -1,9 +1,9 @@
-// The winner of a round of a ring is the best of those that are in it: the winner's token, or everybody else's, has passed all of them. Judged unless somebody
-// started while the round ran: then a token may have died with its earlier life (see the head of lelann.ts). Chang and Roberts 1979; LeLann 1977.
+// The winner of a round of a ring is the best of the members that are in it: the winner's token, or the tokens of all others, have passed all of them. A round is not judged if a member started while it
+// ran: then a token may have died with that member's earlier life (see the head of lelann.ts). Chang and Roberts 1979; LeLann 1977.
 import type { RingInvariant } from "./types.ts";
 
 interface Memory {
-  /** The newest round, and when the first member entered it. */
+  /** The newest round, and the time when the first member entered it. */
   round: number;
   sinceMs: number;
 }

@@ -1,13 +1,13 @@
-// Nobody sees two elected in one round. A ring has no quorum: groups that never met may use the same number of a round, one after the other; but a member that was up
-// when somebody was elected in a round, and is up again, or still, when another is elected in the same, would have two leaders of one round. The elected
-// process is one particular process: the lecture's definition of election safety.
+// No member sees two elected in one round. A ring has no quorum: groups that never met may use the same number of a round, one after the other. But suppose that a member was up when one process was
+// elected in a round, and is up when another is elected in the same round: it would have two leaders of one round. The elected process is one particular process: this is the lecture's definition of
+// election safety.
 import type { NodeId } from "../../../../protocols/node.ts";
 import { forgetOldest } from "../../invariants/memory.ts";
 import type { RingInvariant } from "./types.ts";
 
 interface Elected {
   readonly leader: NodeId;
-  /** Who was in that round then. */
+  /** The members that were in that round then. */
   readonly members: readonly NodeId[];
 }
 

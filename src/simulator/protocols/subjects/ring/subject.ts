@@ -1,4 +1,4 @@
-// How Chang–Roberts and LeLann are hunted: under crashes, with messages that keep to the bound that they assume, and a detector that makes no mistakes.
+// The hunt for Chang–Roberts and LeLann: under crashes, with messages that keep to the bound that they assume, and a detector that makes no mistakes.
 import { nextOf } from "../../../../base/rng.ts";
 import { numberOf, type NodeSettings } from "../../../../protocols/node.ts";
 import { changRoberts as changRobertsNode } from "../../../../protocols/ring/chang-roberts.ts";
@@ -16,7 +16,7 @@ import { tokenOnce } from "./token-once.ts";
 
 type RingSubject = Subject<RingState, RingMessage, RingImage, RingCommand>;
 
-/** How long a death goes unnoticed; phi-accrual has no bound, this is one for a calm network. */
+/** Returns how long a death goes unnoticed; phi-accrual has no bound, and this is one for a calm network. */
 function detectionOf(settings: NodeSettings): number {
   const isPhi = settings["detector"] === "phi";
   return isPhi ? 10 * numberOf(settings, "heartbeatEveryMs") : numberOf(settings, "heartbeatTimeoutMs");
@@ -44,12 +44,12 @@ function ringSubject(node: RingNode, reordering: boolean): RingSubject {
     initiators: "first",
     drawSettings: (rng) => ({
       delayMs: nextOf(rng, [5, 10, 20]),
-      // Both beyond any answer that can still come: the ring relies on a detector that makes no mistakes.
+      // Both wait longer than any answer that can still come: the ring relies on a detector that makes no mistakes.
       ...nextOf(rng, [{ detector: "heartbeat" }, { detector: "phi", phiThreshold: 40 }]),
     }),
   };
 }
 
 export const changRoberts: RingSubject = ringSubject(changRobertsNode, true);
-/** A token that overtook another would come home before everybody has been seen. */
+/** LeLann tolerates no reordering: a token that overtook another would come home before every member has been seen. */
 export const lelann: RingSubject = ringSubject(lelannNode, false);

@@ -1,11 +1,10 @@
-// In a ring a member sends on each token of a round once, and never one of a round older than it has sent before, in all its lives. So a token whose owner has
-// died does not circulate for ever, a doubled one makes no second trip, and what is left of an aborted round elects nobody. Chang and Roberts 1979 assume
-// it: no failures, no doubles, one election.
+// In a ring a member sends on each token of a round once, and never one of a round older than it has sent before, in all its lives. So a token whose owner has died does not circulate for ever, a doubled
+// one makes no second trip, and the rest of an aborted round elects nobody. Chang and Roberts 1979 assume this: no failures, no doubles, one election.
 import { perMember } from "../../invariants/memory.ts";
 import type { RingInvariant } from "./types.ts";
 
 interface Memory {
-  /** Member → the round it last sent a token of, and what it sent in that round. */
+  /** Member → the round of the last token that it sent, and the tokens that it sent in that round. */
   readonly rounds: number[];
   readonly sent: Set<string>[];
 }

@@ -1,4 +1,4 @@
-// Invariants of rings, and what they see: typed by its states, its messages and what its disks hold.
+// The types of the invariants of rings: their states, their messages and the data on their disks.
 import type { RingImage, RingMessage, RingState } from "../../../../protocols/ring/state.ts";
 import type { Invariant } from "../../invariants/invariant.ts";
 

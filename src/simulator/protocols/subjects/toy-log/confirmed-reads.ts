@@ -1,5 +1,5 @@
-// How the toy's leader confirms reads: each of its messages carries a round, and the answer names it again. The rule itself is invariants/log/confirmed-reads.ts;
-// the toy's leader is never replaced, and it is judged all the same.
+// The toy's leader confirms reads by rounds: each of its messages carries a round, and the answer names it again. The rule itself is in invariants/log/confirmed-reads.ts; the toy's leader is never
+// replaced, and it is judged all the same.
 import {
   confirmedReads,
   type ConfirmedReadsMemory,

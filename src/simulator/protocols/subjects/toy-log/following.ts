@@ -1,4 +1,4 @@
-// A follower of the toy log: takes what follows its own log, and says so when it is on disk.
+// A follower of the toy log: it takes the entries that follow its own log, and answers when they are on disk.
 import type { NodeId } from "../../../../protocols/node.ts";
 import { applyTo, lastOf, persist } from "./log.ts";
 import type { PendingWrite, ToyEffects, ToyMessage, ToyState } from "./state.ts";
@@ -6,14 +6,14 @@ import type { PendingWrite, ToyEffects, ToyMessage, ToyState } from "./state.ts"
 type Append = Extract<ToyMessage, { type: "APPEND" }>;
 type SnapshotMessage = Extract<ToyMessage, { type: "SNAPSHOT" }>;
 
-/** What comes late from an earlier term of the leader is a first part of what the leader has, and is taken like anything else. */
+/** A late message from an earlier term of the leader has a first part of the leader's log, and is taken like any other. */
 function hearLeader(state: ToyState, from: NodeId, term: number, effects: ToyEffects): void {
   if (term < state.term) return;
   state.term = term;
   effects.announce("follower", from, term);
 }
 
-/** The leader sends what follows what this disk has, as it was told, and a disk forgets nothing: there is no gap. */
+/** The leader sends the entries after those that this disk has, as the follower told it, and a disk forgets nothing: there is no gap. */
 export function handleAppend(state: ToyState, from: NodeId, message: Append, effects: ToyEffects): void {
   const { term, round, entries, committed } = message;
   hearLeader(state, from, term, effects);
@@ -24,7 +24,7 @@ export function handleAppend(state: ToyState, from: NodeId, message: Append, eff
   applyTo(state, committed, effects);
 }
 
-/** An older snapshot than its own log says nothing new: it was slow. */
+/** A snapshot that is older than the follower's own log says nothing new: it was slow. */
 export function handleSnapshot(state: ToyState, from: NodeId, message: SnapshotMessage, effects: ToyEffects): void {
   const { term, round, snapshot } = message;
   hearLeader(state, from, term, effects);
@@ -36,7 +36,7 @@ export function handleSnapshot(state: ToyState, from: NodeId, message: SnapshotM
   persist(state, { snapshot }, { to: from, term, round }, effects);
 }
 
-/** Only what a crash would not take. */
+/** Tells only of entries that a crash would not take. */
 export function tellStored(state: ToyState, reply: NonNullable<PendingWrite["reply"]>, effects: ToyEffects): void {
   const { to, term, round } = reply;
   effects.send(to, { type: "APPENDED", term, round, stored: state.stored });

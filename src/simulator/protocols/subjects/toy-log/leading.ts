@@ -1,4 +1,4 @@
-// The leader of the toy log: sends what is on its own disk, commits what a majority has on theirs, and answers reads that a majority has confirmed.
+// The leader of the toy log: it sends the entries that are on its own disk, commits those that a majority has on disk, and answers reads that a majority has confirmed.
 import { NOBODY, type NodeId } from "../../../../protocols/node.ts";
 import type { Proposed } from "../../../../protocols/log-node.ts";
 import { append, applyTo, entryAt, persist } from "./log.ts";
@@ -6,7 +6,7 @@ import { HEARTBEAT, type ToyEffects, type ToyEntry, type ToyMessage, type ToySta
 
 type Appended = Extract<ToyMessage, { type: "APPENDED" }>;
 
-/** So many entries in one message. */
+/** One message has at most this many entries. */
 const BATCH_MAX = 8;
 
 /** The term and its first entry are one write: a crash keeps both or neither. */
@@ -16,7 +16,7 @@ export function appendNothing(state: ToyState, effects: ToyEffects): void {
   persist(state, { term: state.term, entries: [entry] }, undefined, effects);
 }
 
-/** At each write that is done: what is on disk may be sent, and is counted. */
+/** Called at each write that is done: entries on disk may be sent, and are counted. */
 export function leadOn(state: ToyState, effects: ToyEffects): void {
   if (state.stored < state.firstOfTerm) return;
   if (!state.isLeading) {
@@ -32,7 +32,7 @@ export function sendAll(state: ToyState, effects: ToyEffects): void {
   effects.setTimer(HEARTBEAT, state.heartbeatMs);
 }
 
-/** What the peer lacks, as far as that is known; before it has answered, nothing but a question. */
+/** Sends the entries that the peer lacks, as far as that is known; before the peer has answered, nothing but a question. */
 export function sendTo(state: ToyState, peer: NodeId, effects: ToyEffects): void {
   if (peer === state.id) return;
   const { term, round, committed, snapshot } = state;
@@ -43,7 +43,7 @@ export function sendTo(state: ToyState, peer: NodeId, effects: ToyEffects): void
   effects.send(peer, { type: "APPEND", term, round, entries: after(state, previous), committed });
 }
 
-/** Of what is on the own disk: what is sent must not be lost by a crash of the leader. */
+/** Returns only entries on the leader's own disk: an entry that is sent must not be lost by a crash of the leader. */
 function after(state: ToyState, previous: number): readonly ToyEntry[] {
   const entries: ToyEntry[] = [];
   for (let index = previous + 1; index <= Math.min(state.stored, previous + BATCH_MAX); index++) {
@@ -53,7 +53,7 @@ function after(state: ToyState, previous: number): readonly ToyEntry[] {
   return entries;
 }
 
-/** An answer to an earlier life says nothing of this one's rounds. A late one makes a peer look further behind than it is, until the next. */
+/** An answer to an earlier life says nothing about the rounds of this one. A late answer makes a peer look further behind than it is, until the next. */
 export function handleAppended(state: ToyState, from: NodeId, message: Appended, effects: ToyEffects): void {
   if (!state.isLeading || message.term !== state.term) return;
   const before = state.storedBy[from] ?? -1;
@@ -64,7 +64,7 @@ export function handleAppended(state: ToyState, from: NodeId, message: Appended,
   if (message.stored > before && message.stored < state.stored) sendTo(state, from, effects);
 }
 
-/** Up to where a majority has it on disk. */
+/** Commits up to the index that a majority has on disk. */
 function commit(state: ToyState, effects: ToyEffects): void {
   const stored = state.members.map((id) => (id === state.id ? state.stored : (state.storedBy[id] ?? -1)));
   const byMajority = stored.toSorted((a, b) => b - a)[state.majority - 1] ?? 0;
@@ -72,7 +72,7 @@ function commit(state: ToyState, effects: ToyEffects): void {
   tryReads(state, effects);
 }
 
-/** Confirmed by a majority that has answered since the read was asked, and with an entry of this term committed. */
+/** A read is answered when a majority has answered since it was asked, and an entry of this term is committed. */
 export function tryReads(state: ToyState, effects: ToyEffects): void {
   if (state.committed < state.firstOfTerm) return;
   const isConfirmed = (round: number): boolean =>

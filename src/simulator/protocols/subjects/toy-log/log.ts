@@ -1,4 +1,4 @@
-// The toy's log in memory: entries after a snapshot, what is applied, and what is being written.
+// The toy's log in memory: entries after a snapshot, the index that is applied, and the writes that are under way.
 import type { Membership } from "../../../../protocols/log-node.ts";
 import type { Assignment } from "./machine.ts";
 import type { PendingWrite, ToyEffects, ToyEntry, ToyImage, ToySnapshot, ToyState, ToyWrite } from "./state.ts";
@@ -17,21 +17,21 @@ export function membersOf({ members }: ToyState): Membership {
 
 type Content = { readonly kind: "proposal"; readonly proposal: Assignment } | { readonly kind: "nothing" };
 
-/** As leader: after everything that the log has. */
+/** As leader: appends at the end of the log. */
 export function append(state: ToyState, content: Content): ToyEntry {
   const entry: ToyEntry = { index: lastOf(state) + 1, term: state.term, ...content };
   state.entries.push(entry);
   return entry;
 }
 
-/** Asks for a write; when it is done, the log is on disk up to where it ends now. */
+/** Asks for a write; when it is done, the log is on disk up to its present end. */
 export function persist(state: ToyState, write: ToyWrite, reply: PendingWrite["reply"], effects: ToyEffects): void {
   state.ticket++;
   state.pending.push({ ticket: state.ticket, last: lastOf(state), reply });
   effects.persist(state.ticket, write);
 }
 
-/** Applies what is committed, in order. A node never applies beyond its own log. */
+/** Applies committed entries, in order. A node never applies beyond its own log. */
 export function applyTo(state: ToyState, committed: number, effects: ToyEffects): void {
   while (state.committed < Math.min(committed, lastOf(state))) {
     const entry = entryAt(state, state.committed + 1);
@@ -41,13 +41,13 @@ export function applyTo(state: ToyState, committed: number, effects: ToyEffects)
   }
 }
 
-/** The snapshot takes the place of the entries up to it. */
+/** The snapshot replaces the entries up to it. */
 export function shorten(state: ToyState, snapshot: ToySnapshot): void {
   state.entries = state.entries.filter(({ index }) => index > snapshot.index);
   state.snapshot = snapshot;
 }
 
-/** What a restart finds. What a snapshot holds was committed; of the entries after it, that is not known. */
+/** Takes over the data that a restart finds. The content of a snapshot was committed; of the entries after it, that is not known. */
 export function recall(state: ToyState, image: ToyImage | undefined, effects: ToyEffects): void {
   if (image === undefined) return;
   state.term = image.term;

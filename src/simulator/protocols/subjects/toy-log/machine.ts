@@ -1,4 +1,4 @@
-// The toy's state machine: keys with the last value that was set, and how often each was set, so that an entry that is lost or applied twice shows.
+// The toy's state machine: keys with the last value that was set, and the number of times that each was set, so that an entry that is lost or applied twice shows.
 import type { StateMachine } from "../../../../protocols/log-node.ts";
 
 export interface Assignment {
@@ -15,7 +15,7 @@ export interface ToyShelf {
   readonly cells: Map<string, ToyCell>;
 }
 
-/** Sorted by key, so that equal shelves are kept alike. */
+/** The keys are sorted, so that equal shelves are kept alike. */
 export type KeptShelf = readonly (readonly [key: string, value: number, sets: number])[];
 
 export const toyMachine: StateMachine<ToyShelf, Assignment, KeptShelf> = {

@@ -1,9 +1,9 @@
-// THE TOY LOG IS A TEST SUBJECT, NOT FOR USE. The least member is the leader, for ever: nobody takes over from it. It exists so that the contract of a node with
-// a log (src/protocols/log-node.ts), and the world that drives one, are hunted before there is Raft's log.
+// THE TOY LOG IS A TEST SUBJECT, NOT FOR USE. The least member is the leader, for ever: nobody takes over from it. It exists so that the contract of a node with a log (src/protocols/log-node.ts), and
+// the world that drives one, are hunted before there is Raft's log.
 //
-// ASSUMES  A disk keeps what it has acknowledged, in the order of the writes. Messages may be lost, late, doubled, reordered, and from before a restart.
-// PROMISES  What is applied anywhere is on the disks of a majority, the same at each index everywhere. What a client was told is done is never lost. A read
-// sees everything that was done before it began. While the leader and a majority can talk, proposals are applied.
+// ASSUMES  A disk keeps the writes that it has acknowledged, in the order of the writes. Messages may be lost, late, doubled, reordered, and from before a restart.
+// PROMISES  An entry that is applied anywhere is on the disks of a majority, the same at each index everywhere. A proposal that a client was told is done is never lost. A read sees everything that was
+// done before it began. While the leader and a majority can talk, proposals are applied.
 // DOES NOT PROMISE  Anything without the leader. Members do not change: `changeMembers` is refused.
 //
 //   node      input                            next
@@ -12,15 +12,14 @@
 //   leader    stored                           APPEND to all
 //   follower  APPEND                           the entries go to disk; APPENDED when they are there
 //   leader    APPENDED of a majority           committed up to there: apply; followers hear of it with the next APPEND
-//   leader    a peer lacks what was compacted  SNAPSHOT
+//   leader    a peer lacks compacted entries   SNAPSHOT
 //   follower  SNAPSHOT beyond its log          restore; APPENDED when it is on disk
 //   leader    read                             APPEND in a new round; readable when a majority has answered it and an entry of this term is committed
 //
-// WHY LOGS MATCH  The leader sends only what is on its own disk. So whatever a follower has, the leader will have in every later life, at the same index: each
-// follower's log is a first part of the leader's, and nothing is ever taken back.
-// WHY A READ IS FRESH  What was acknowledged was committed by this leader, perhaps in an earlier life, which did not write down what was committed. An entry of
-// its own term that is committed lies behind all of it. Nobody else could have committed anything; the round is there because a node with a log has one, and
-// with a leader that can be replaced it is what a fresh read rests on.
+// WHY LOGS MATCH  The leader sends only entries that are on its own disk. So the leader will have every entry of a follower in every later life, at the same index: each follower's log is a first part of
+// the leader's, and nothing is ever taken back.
+// WHY A READ IS FRESH  An acknowledged proposal was committed by this leader, perhaps in an earlier life, which did not write down what was committed. An entry of the leader's own term that is committed
+// lies behind all of them. No other member could have committed anything. The round is there because a node with a log has one; with a leader that can be replaced, a fresh read rests on it.
 import type { LogNode } from "../../../../protocols/log-node.ts";
 import { NOBODY, numberOf } from "../../../../protocols/node.ts";
 import { appendNothing, handleAppended, leadOn, refusal, sendAll, sendTo, tryReads } from "./leading.ts";

@@ -1,4 +1,4 @@
-// What a node of the toy log knows, what its disk keeps, and what its nodes say to each other.
+// The state of a node of the toy log, the data on its disk, and the messages that its nodes send to each other.
 import type { LogEntry, LogEffects, Snapshot } from "../../../../protocols/log-node.ts";
 import type { NodeId } from "../../../../protocols/node.ts";
 import type { Assignment, KeptShelf } from "./machine.ts";
@@ -7,7 +7,7 @@ export type ToyEntry = LogEntry<Assignment>;
 export type ToySnapshot = Snapshot<KeptShelf>;
 
 export type ToyMessage =
-  /** What the receiver lacks, what is committed, and a number that is asked back, which confirms reads. */
+  /** The entries that the receiver lacks, the committed index, and a number that the answer repeats, which confirms reads. */
   | {
       readonly type: "APPEND";
       readonly term: number;
@@ -15,12 +15,12 @@ export type ToyMessage =
       readonly entries: readonly ToyEntry[];
       readonly committed: number;
     }
-  /** Instead of entries that the leader has no more. */
+  /** A snapshot instead of entries that the leader no longer has. */
   | { readonly type: "SNAPSHOT"; readonly term: number; readonly round: number; readonly snapshot: ToySnapshot }
-  /** My disk has everything up to `stored`. */
+  /** The sender's disk has everything up to `stored`. */
   | { readonly type: "APPENDED"; readonly term: number; readonly round: number; readonly stored: number };
 
-/** One write: a leader's new term, entries that follow what is there, or a snapshot in place of everything up to it. */
+/** One write: a leader's new term, entries that follow the present ones, or a snapshot that replaces everything up to it. */
 export interface ToyWrite {
   readonly term?: number;
   readonly entries?: readonly ToyEntry[];
@@ -31,11 +31,11 @@ export interface ToyImage {
   /** The last term that this node has led. */
   readonly term: number;
   readonly snapshot: ToySnapshot | undefined;
-  /** From `snapshot.index + 1` on, or from 1. */
+  /** The entries from `snapshot.index + 1` on, or from 1. */
   readonly entries: readonly ToyEntry[];
 }
 
-/** A write that is under way: up to where the log is on disk when it is done, and who is then told so. */
+/** A write that is under way: the index up to which the log is on disk when it is done, and the node that is then told so. */
 export interface PendingWrite {
   readonly ticket: number;
   readonly last: number;
@@ -44,7 +44,7 @@ export interface PendingWrite {
 
 export interface PendingRead {
   readonly request: number;
-  /** It is confirmed when a majority has answered this round or a later one. */
+  /** The read is confirmed when a majority has answered this round or a later one. */
   readonly round: number;
 }
 
@@ -54,23 +54,23 @@ export interface ToyState {
   readonly leader: NodeId;
   readonly majority: number;
   readonly heartbeatMs: number;
-  /** The leader's: its own, or the last that this node has heard. */
+  /** The leader's term: its own, or the last that this node has heard. */
   term: number;
   /** As leader: its term is on disk. */
   isLeading: boolean;
   snapshot: ToySnapshot | undefined;
-  /** From `snapshot.index + 1` on, or from 1. */
+  /** The entries from `snapshot.index + 1` on, or from 1. */
   entries: ToyEntry[];
   /** applied = committed: a node applies at once. ≤ the last index */
   committed: number;
-  /** Up to where the log is on the own disk. ≤ the last index */
+  /** The index up to which the log is on the node's own disk. ≤ the last index */
   stored: number;
   ticket: number;
   readonly pending: PendingWrite[];
-  /** As leader: the first index of its own term. Below it, it does not know what is committed. */
+  /** As leader: the first index of its own term. Below it, the leader does not know what is committed. */
   firstOfTerm: number;
   round: number;
-  /** Peer → up to where its disk has the log; −1: it has not said so in this term. */
+  /** Peer → the index up to which its disk has the log; −1: it has not said so in this term. */
   readonly storedBy: number[];
   /** Peer → the last round that it has answered in this term. */
   readonly answered: number[];

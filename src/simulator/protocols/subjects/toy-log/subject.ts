@@ -1,5 +1,5 @@
-// How the toy log is hunted: under everything, with clients that propose and read, and hosts that take snapshots. It is the subject on which the contract of a
-// node with a log, and the invariants of a log, are tried.
+// The hunt for the toy log: under all faults, with clients that propose and read, and hosts that take snapshots. On this subject the contract of a node with a log, and the invariants of a log, are
+// tried.
 import { nextInteger, nextOf } from "../../../../base/rng.ts";
 import { numberOf } from "../../../../protocols/node.ts";
 import { appliedInOrder } from "../../invariants/log/applied-in-order.ts";

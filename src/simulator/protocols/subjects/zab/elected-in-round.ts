@@ -1,14 +1,14 @@
-// A peer that was elected in a round has itself looked in that round, in this life, and a quorum has voted for it in that round. Nobody leads by votes for what it
-// was before: ZOOKEEPER-1514, the backward election round.
+// A peer that was elected in a round has itself looked in that round, in this life, and a quorum has voted for it in that round. No peer leads by votes for an earlier state of it: ZOOKEEPER-1514, the
+// backward election round.
 import type { NodeId } from "../../../../protocols/node.ts";
 import { isMajorityByWeight } from "./weights.ts";
 import { forgetOldest, perMember } from "../../invariants/memory.ts";
 import type { ZabInvariant } from "./types.ts";
 
 interface Memory {
-  /** `round/candidate` → who voted so while looking. */
+  /** `round/candidate` → the peers that voted so while looking. */
   readonly votes: Map<string, Set<NodeId>>;
-  /** Member → `life/round` in which it last looked. */
+  /** Member → the `life/round` in which it last looked. */
   readonly looked: string[];
 }
 
@@ -32,7 +32,7 @@ export const zabElectedInRound: ZabInvariant<Memory> = {
     if (reign === undefined || reign.phase !== "choosing") return undefined;
     if (view.nodes > 1 && looked[member.id] !== `${member.life}/${round}`)
       return `${member.id} was elected in round ${round}, in which it has not looked`;
-    // A group of one tells nobody.
+    // A group of one sends no votes.
     const voters = view.nodes === 1 ? [member.id] : (votes.get(`${round}/${member.id}`) ?? []);
     return isMajorityByWeight(weights, voters)
       ? undefined

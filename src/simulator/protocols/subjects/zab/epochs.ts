@@ -1,6 +1,6 @@
-// What a ZAB peer has on disk: acceptedEpoch ≥ currentEpoch, and neither ever falls, in spite of any crash. What it tells others of them is on disk: the
-// acceptance of an epoch before ACKEPOCH leaves, or NEWEPOCH, and the history before ACKLEADER. And an epoch is accepted for one leader only, in one life:
-// a later one does not know for whom, and counts for nobody in it. Zab, section IV; ZooKeeper's acceptedEpoch and currentEpoch files.
+// The disk of a ZAB peer: acceptedEpoch ≥ currentEpoch, and neither ever falls, in spite of any crash. The epochs that it tells others are on disk: the acceptance of an epoch before ACKEPOCH leaves, or
+// NEWEPOCH, and the history before ACKLEADER. And an epoch is accepted for one leader only, in one life: a later life does not know for which leader, and counts for none in it. Zab, section IV;
+// ZooKeeper's acceptedEpoch and currentEpoch files.
 import type { NodeId } from "../../../../protocols/node.ts";
 import type { ZabImage } from "../../../../protocols/zab/state.ts";
 import { perMember } from "../../invariants/memory.ts";
@@ -9,9 +9,9 @@ import type { ZabInvariant, ZabMember, ZabView } from "./types.ts";
 interface Memory {
   readonly accepted: number[];
   readonly current: number[];
-  /** Member → what it last accepted, and for whom. */
+  /** Member → the epoch that it last accepted, and the leader. */
   readonly promised: ({ readonly epoch: number; readonly to: NodeId } | undefined)[];
-  /** Member → what earlier lives had accepted; for whom, this one cannot know. */
+  /** Member → the epoch that earlier lives had accepted; this life cannot know for which leader. */
   readonly inherited: number[];
 }
 

@@ -1,5 +1,5 @@
-// An elected peer does not wait for those who will not come. When the electors that are left are no quorum, because the others have voted again, it looks again too
-// (ZOOKEEPER-3109). Nor does a follower wait for a leader that has said that it looks.
+// An elected peer does not wait for electors that will not come. When the electors that are left are no quorum, because the others have voted again, it looks again too (ZOOKEEPER-3109). Nor does a
+// follower wait for a leader that has said that it looks.
 import type { NodeId } from "../../../../protocols/node.ts";
 import type { Notification, ZabState } from "../../../../protocols/zab/state.ts";
 import { isMajorityByWeight } from "./weights.ts";

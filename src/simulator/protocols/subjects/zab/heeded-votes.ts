@@ -1,12 +1,11 @@
-// A vote is heeded. While a peer looks it has the best vote of its round that it was sent, also when a quorum has agreed and it only waits for something better.
-// And a peer that looks is answered by those who look in a later round, or who do not look: else it learns of that round, or of the leader, by chance only.
-// ZooKeeper's lookForLeader and WorkerReceiver.
+// A vote is heeded. While a peer looks it has the best vote of its round that it was sent, also when a quorum has agreed and it only waits for a better one. And a peer that looks is answered by peers
+// that look in a later round, or that do not look: otherwise it would learn of that round, or of the leader, by chance only. ZooKeeper's lookForLeader and WorkerReceiver.
 import { isBetterVote } from "./votes.ts";
 import type { ZabInvariant } from "./types.ts";
 
 interface Memory {
   readonly size: number;
-  /** Sender and receiver → in which event the one last told the other its vote. */
+  /** Sender and receiver → the event in which the one last told the other its vote. */
   readonly told: Float64Array;
 }
 

@@ -1,7 +1,6 @@
-// A peer follows for one of three reasons. Either a quorum has voted in its round exactly as it has, and since its own vote last changed it has waited
-// `finalizeWait` for something better. Or it has heard from a quorum in its round, or from a quorum of peers that do not look, that they follow this leader in this
-// epoch, and among the same votes is the leader's own word that it leads. What it counts as its round's votes are of one round. ZooKeeper's finalizeWait and
-// checkLeader; ZOOKEEPER-3537.
+// A peer follows for one of these reasons. Either a quorum has voted in its round exactly as it has, and since its own vote last changed it has waited `finalizeWait` for a better one. Or it has heard
+// from a quorum in its round, or from a quorum of peers that do not look, that they follow this leader in this epoch, and among the same votes is the leader's own word that it leads. The votes that it
+// counts for its round are of one round. ZooKeeper's finalizeWait and checkLeader; ZOOKEEPER-3537.
 import type { NodeId } from "../../../../protocols/node.ts";
 import type { Notification, Vote } from "../../../../protocols/zab/state.ts";
 import { isMajorityByWeight } from "./weights.ts";
@@ -9,11 +8,11 @@ import { perMember } from "../../invariants/memory.ts";
 import type { ZabInvariant, ZabMember } from "./types.ts";
 
 interface Memory {
-  /** Member → its vote while it last looked, and since when it has it; undefined: it has decided since, and was judged. */
+  /** Member → its vote while it last looked, and the time since which it has it; undefined: it has decided since, and was judged. */
   readonly votes: ({ readonly vote: Vote; readonly sinceMs: number } | undefined)[];
 }
 
-/** True time is compared with a timer of the member's clock; this is for rounding. */
+/** True time is compared with a timer of the member's clock; this allows for rounding. */
 const GRACE_MS = 1e-3;
 
 export const zabSoundDecision: ZabInvariant<Memory> = {

@@ -1,11 +1,11 @@
-// A peer that is voted for in a round has stood in that round itself. So nobody is elected by the memory of others: that is why a peer that adopts a newer round
-// weighs votes against its first one, and not against the one it had adopted.
+// A peer that is voted for in a round has stood in that round itself. So no peer is elected by the memory of others. For this reason a peer that adopts a newer round compares votes with its first one,
+// and not with the one it had adopted.
 import type { NodeId } from "../../../../protocols/node.ts";
 import { forgetOldest } from "../../invariants/memory.ts";
 import type { ZabInvariant } from "./types.ts";
 
 interface Memory {
-  /** Round → who proposed itself in it. */
+  /** Round → the peers that proposed themselves in it. */
   readonly stood: Map<number, Set<NodeId>>;
 }
 

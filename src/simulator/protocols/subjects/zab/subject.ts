@@ -1,4 +1,4 @@
-// How ZAB's election is hunted: under everything, since its safety rests on nothing but its disk.
+// The hunt for ZAB's election: under all faults, since its safety rests on nothing but its disk.
 import { nextOf } from "../../../../base/rng.ts";
 import { numberOf, type NodeSettings } from "../../../../protocols/node.ts";
 import type { ZabCommand, ZabImage, ZabMessage, ZabState } from "../../../../protocols/zab/state.ts";
@@ -15,7 +15,7 @@ import { zabSoundDecision } from "./sound-decision.ts";
 import { zabStandingCandidates } from "./standing-candidates.ts";
 import { zabSupportingQuorum } from "./supporting-quorum.ts";
 
-/** Long enough for a few elections in a row that come to nothing, after the slowest peer has spoken. */
+/** This is long enough for a few elections in a row that fail, after the slowest peer has spoken. */
 function withinMs(settings: NodeSettings): number {
   const { initLimitMs, syncLimitMs, maxNotificationMs, finalizeWaitMs, minNotificationMs } = timingOf(settings);
   return 6 * (initLimitMs + syncLimitMs) + 3 * maxNotificationMs + 8 * (finalizeWaitMs + minNotificationMs);

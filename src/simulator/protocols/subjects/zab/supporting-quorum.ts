@@ -1,12 +1,12 @@
-// The leader of an epoch was supported by a quorum that had accepted the epoch for it alone, and of which none had a newer history: (currentEpoch, zxid) on
-// the leader's disk when it proposed the epoch is not less than theirs when they accepted it. Zab, section IV, phase 1.
+// The leader of an epoch was supported by a quorum that had accepted the epoch for it alone, and of which no member had a newer history: (currentEpoch, zxid) on the leader's disk when it proposed the
+// epoch is not less than theirs when they accepted it. Zab, section IV, phase 1.
 import type { NodeId } from "../../../../protocols/node.ts";
 import { isMajorityByWeight } from "./weights.ts";
 import { forgetOldest } from "../../invariants/memory.ts";
 import type { ZabInvariant, ZabMember } from "./types.ts";
 
 interface Memory {
-  /** `epoch/leader` → what it had when it proposed the epoch, and who accepted having what. */
+  /** `epoch/leader` → the leader's history when it proposed the epoch, and the history of each peer that accepted. */
   readonly proposals: Map<string, Proposal>;
 }
 
@@ -33,7 +33,7 @@ export const zabSupportingQuorum: ZabInvariant<Memory> = {
       forgetOldest(proposals, PROPOSALS_MAX);
     } else if (said.type === "ACKEPOCH" && said.counts) {
       const supporters = proposals.get(`${said.epoch}/${to}`)?.supporters;
-      // Said again, it may have that leader's history already.
+      // If the peer says it again, it may have that leader's history already.
       if (supporters?.has(from) === false) supporters.set(from, historyOf(view.member(from)));
     }
     return undefined;
@@ -54,7 +54,7 @@ function isNewer(a: History, b: History): boolean {
   return a.currentEpoch !== b.currentEpoch ? a.currentEpoch > b.currentEpoch : a.zxid > b.zxid;
 }
 
-/** On disk; before the first write, what the peer began with. */
+/** The history on disk; before the first write, the one that the peer began with. */
 function historyOf({ state, disk }: ZabMember): History {
   const { currentEpoch, zxid } = disk.image ?? state;
   return { currentEpoch, zxid };

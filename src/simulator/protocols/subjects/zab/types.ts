@@ -1,4 +1,4 @@
-// Invariants of ZAB, and what they see: typed by its states, its messages and what its disks hold.
+// The types of ZAB's invariants: its states, its messages and the data on its disks.
 import type { ZabImage, ZabMessage, ZabState } from "../../../../protocols/zab/state.ts";
 import type { Invariant, SeenMember, WorldView } from "../../invariants/invariant.ts";
 

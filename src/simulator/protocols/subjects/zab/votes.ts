@@ -1,8 +1,8 @@
-// Which of two votes of ZAB is better: a judge's own order, so that a protocol that orders wrongly is not judged by its own error.
+// Compares two votes of ZAB. This is the judge's own order, so that a protocol that orders wrongly is not judged by its own error.
 import type { NodeId } from "../../../../protocols/node.ts";
 import type { Vote } from "../../../../protocols/zab/state.ts";
 
-/** Epoch, history, id; a candidate of weight 0 is never better. */
+/** The order is by epoch, history and id; a candidate of weight 0 is never better. */
 export function isBetterVote(weights: ReadonlyMap<NodeId, number>, vote: Vote, than: Vote): boolean {
   if (weights.get(vote.leader) === 0) return false;
   if (vote.peerEpoch !== than.peerEpoch) return vote.peerEpoch > than.peerEpoch;

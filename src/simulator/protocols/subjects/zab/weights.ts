@@ -1,4 +1,4 @@
-// Whether some members are more than half of all weight: a judge's own count, so that a protocol that counts wrongly is not judged by its own error.
+// Tells whether some members have more than half of all weight. This is the judge's own count, so that a protocol that counts wrongly is not judged by its own error.
 import type { NodeId } from "../../../../protocols/node.ts";
 
 export function isMajorityByWeight(weights: ReadonlyMap<NodeId, number>, ids: Iterable<NodeId>): boolean {
