@@ -37,8 +37,9 @@ export function createCrowd(): Crowd {
   return { underWay: 0, window: FIRST_WINDOW, narrowedAt: -Infinity, parked: new Set() };
 }
 
-/** Whether another claim may be sent, where `more` are about to be. */
+/** Whether another claim may be sent, where `more` are about to be. A claim that would be the only one under way holds nothing up, and a candidate for one name is no crowd: it never waits for a renewal. */
 export function hasRoom({ crowd, session }: Machine, more: number): boolean {
+  if (crowd.underWay + more === 0) return true;
   const isRenewing = session.kind === "open" && session.errand !== 0;
   return crowd.underWay + more < crowd.window && !(isRenewing && crowd.window < FIRST_WINDOW);
 }
