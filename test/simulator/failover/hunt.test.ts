@@ -10,7 +10,7 @@ describe("the hunt for failovers", () => {
     expect(report.findings).toEqual([]);
     expect(missedTallies(huntNamed("failover"), report.tallies, report.seeds)).toEqual([]);
     expect(new Set(report.hashes).size).toBe(1000);
-  });
+  }, 600_000);
 
   it("tells the same story for the same seed", () => {
     const told = (seed: number): string =>
