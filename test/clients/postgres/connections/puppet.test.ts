@@ -53,6 +53,22 @@ describe("with a client that does as it is told", () => {
     expect(puppets).toHaveLength(2);
   });
 
+  it("cuts off all that are idle when somebody doubts them, and asks the next on a new one", async () => {
+    const both = [ask(), ask()];
+    for (const each of puppets) {
+      each.connected();
+      each.answer("1");
+    }
+    await Promise.all(both);
+    connections.doubt();
+    expect(puppets.map(({ isCutOff }) => isCutOff)).toEqual([true, true]);
+    const next = ask("SELECT 2");
+    expect(puppets).toHaveLength(3);
+    puppet(2).connected();
+    puppet(2).answer("2");
+    expect(await next).toBe("2");
+  });
+
   it("tells a caller that waited in vain that nothing was sent", async () => {
     const all = Array.from({ length: 4 }, () => ask("SELECT 1", 60_000));
     for (const each of puppets) each.connected();
