@@ -55,10 +55,8 @@ describe("with a client that does as it is told", () => {
 
   it("cuts off all that are idle when somebody doubts them, and asks the next on a new one", async () => {
     const both = [ask(), ask()];
-    for (const each of puppets) {
-      each.connected();
-      each.answer("1");
-    }
+    for (const each of puppets) each.connected();
+    for (const each of puppets) each.answer("1");
     await Promise.all(both);
     connections.doubt();
     expect(puppets.map(({ isCutOff }) => isCutOff)).toEqual([true, true]);
