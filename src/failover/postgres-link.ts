@@ -215,7 +215,8 @@ export class PostgresServerLink implements ServerLink {
     if (link === undefined) return undefined;
     const looked = await link.#look().catch(() => undefined);
     link.close();
-    return looked;
+    // Only timeline 1 has no history. A server that does not show the history of a later one has not said where it parted from others.
+    return looked?.history === null && timelineOf(looked) !== 1 ? undefined : looked;
   }
 
   close(): void {
