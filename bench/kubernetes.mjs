@@ -18,6 +18,7 @@ import { control, NAMESPACE, start } from "../scripts/servers/kubernetes.mjs";
 const TTL_MS = 15_000;
 /** Each is renewed by a request of its own, so that there are fewer than elsewhere. */
 const OURS = { store: "kubernetes", many: 100, ttlMs: TTL_MS };
+const ANSWER_WITHIN_MS = 5_000;
 const CRASH_TTL_MS = 2_000;
 /** Silence as the taker counts it (ttl · (1 + 2ρ) and a grain), from the renewal that its watch told it. */
 const CRASH_BOUND_MS = Math.ceil(CRASH_TTL_MS * 1.01 + 5 + CRASH_TTL_MS / 10);
@@ -63,31 +64,46 @@ async function locks({ url, server, count }, raw) {
   return [...lockRows("kubernetes", 1, one, TITLES, []), ...lockRows("kubernetes", 64, many, TITLES, [])];
 }
 
-/** Remembers each Lease as it was last written. @param {string} server @returns {import("./networked/turns.mjs").Lock} */
+/**
+ * Remembers each Lease as it was last written. It does what no correct client can leave out: each request has a timeout, because a lost answer would be waited for for ever; each attempt is a holder
+ * of its own, because after a lost answer nothing else tells whether it was applied; and the version of the write that took the Lease is read as a number, the token.
+ * @param {string} server @returns {import("./networked/turns.mjs").Lock}
+ */
 function bareLock(server) {
   const agent = new Agent({ keepAlive: true, maxSockets: 16 });
   const { hostname, port } = new URL(server);
   /** @type {Map<string, { metadata: object, spec: Record<string, unknown> }>} */
   const leases = new Map();
+  let attempts = 0;
   const send = (/** @type {string} */ method, /** @type {string} */ path, /** @type {object} */ body) =>
     new Promise((resolve, reject) => {
       const text = JSON.stringify(body);
       const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(text) };
+      const late = setTimeout(() => sent.destroy(new Error("no answer in time")), ANSWER_WITHIN_MS);
       const sent = request({ agent, hostname, port, method, path, headers }, (answer) => {
         let said = "";
         answer.setEncoding("utf8").on("data", (part) => (said += part));
-        answer.on("end", () =>
-          (answer.statusCode ?? 500) < 300 ? resolve(JSON.parse(said)) : reject(new Error(said)),
-        );
+        answer.on("error", reject);
+        answer.on("end", () => {
+          clearTimeout(late);
+          if ((answer.statusCode ?? 500) < 300) resolve(JSON.parse(said));
+          else reject(new Error(said));
+        });
       });
-      sent.on("error", reject).end(text);
+      sent
+        .on("error", (error) => {
+          clearTimeout(late);
+          reject(error);
+        })
+        .end(text);
     });
   const path = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases`;
   return async (name) => {
     const lease = leases.get(name) ?? (await send("POST", path, { metadata: { name: `bare-${name}` }, spec: {} }));
     const at = `${new Date().toISOString().slice(0, -1)}000Z`;
-    const mine = { holderIdentity: "bare", leaseDurationSeconds: 15, acquireTime: at, renewTime: at };
+    const mine = { holderIdentity: `bare_${++attempts}`, leaseDurationSeconds: 15, acquireTime: at, renewTime: at };
     const taken = await send("PUT", `${path}/bare-${name}`, { ...lease, spec: mine });
+    if (!(BigInt(taken.metadata.resourceVersion) > 0n)) throw new Error("there is no token");
     const given = { ...mine, holderIdentity: "", leaseDurationSeconds: 1 };
     leases.set(name, await send("PUT", `${path}/bare-${name}`, { ...taken, spec: given }));
   };

@@ -31,7 +31,7 @@ export const newer = {
     if (version === undefined) throw new Error("the PostgreSQL that was fetched does not run here");
     return version;
   },
-  runs: [{ name: "postgres", files: ["test/stores/postgres", "test/fencing/postgres"] }],
+  runs: [{ name: "postgres", files: ["test/stores/postgres", "test/fencing/postgres", "test/failover/postgres"] }],
 };
 
 /** The folder in which its programs can be run. @param {string} fetched @returns {string} */

@@ -9,7 +9,7 @@ import { fetchPackages } from "./servers/private-apt.mjs";
 
 /** `installed`: on the server that is installed, in a way in which `npm test` does not run it. */
 /** @typedef {{ name: string, files: readonly string[], env?: Readonly<Record<string, string>>, installed?: boolean }} Run */
-/** @typedef {{ suite: string, packages: readonly string[], dependencies?: boolean, env(folder: string): Record<string, string>, version(folder: string): string, runs: readonly Run[] }} Newer */
+/** @typedef {{ suite: string, packages: readonly string[], dependencies?: boolean, source?: string, env(folder: string): Record<string, string>, version(folder: string): string, runs: readonly Run[] }} Newer */
 
 const servers = fileURLToPath(new URL("servers", import.meta.url));
 const only = process.argv.slice(2);

@@ -1,17 +1,25 @@
 // @ts-check
-// A Kubernetes API server for elections: the one of this folder (lease-server.mjs), as a process on loopback, since no real one is packaged. Its kubeconfig is a file in
-// its folder. With KUBECONFIG in the environment the conformance suite also runs against that cluster (test/stores/kubernetes/conformance.test.ts).
+// A Kubernetes API server for elections, on loopback: the one of this folder (lease-server.mjs), since no real one is packaged; or a real one, where there is one
+// (api-server.mjs, `npm run test:newer -- kubernetes`). Its kubeconfig is a file in its folder. With KUBECONFIG in the environment the conformance suite also runs
+// against that cluster (test/stores/kubernetes/conformance.test.ts).
 import { writeFileSync } from "node:fs";
 import { request } from "node:https";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { ADMIN, isReal, startReal } from "./api-server.mjs";
 import { freePorts, launch, privateFolder } from "./process.mjs";
 
+export { newer } from "../newer-kubernetes.mjs";
 /** @type {string[]} */
 export const packages = [];
 
 /** The namespace of tests. */
 export const NAMESPACE = "elections";
+
+/**
+ * @typedef {import("./process.mjs").Servers & { kubeconfig: string, direct: string, server: string, data: string }} Started
+ *   `direct`: a kubeconfig that leads to the server itself, where `kubeconfig` leads to a relay before it. `data`: what a backup of it is made of
+ */
 
 /**
  * @param {object} [options]
@@ -22,16 +30,28 @@ export const NAMESPACE = "elections";
  * @param {Record<string, readonly string[]>} [options.rights]
  * @param {number} [options.bookmarkMs]
  * @param {string} [options.version] that it says it is
- * @returns {Promise<import("./process.mjs").Servers & { kubeconfig: string, server: string }>}
+ * @returns {Promise<Started>}
  */
 export async function start({ folder, tls, tokens, rights, bookmarkMs, version } = {}) {
   const own = folder === undefined ? privateFolder("kubernetes") : undefined;
   const base = folder ?? own?.folder ?? "";
+  // Who is known by what is asked of the server of this folder alone: a real one has rules of its own for that (real.test.ts).
+  if (isReal && tls === undefined && tokens === undefined) return await startRealIn(base, () => own?.remove());
   const [port = 0] = await freePorts(1);
   const server = `${tls === undefined ? "http" : "https"}://127.0.0.1:${port}`;
   const kubeconfig = path.join(base, "kubeconfig");
   writeFileSync(kubeconfig, kubeconfigOf(server, tls, Object.keys(tokens ?? {})[0]));
-  const settings = { port, file: path.join(base, "leases.jsonl"), tls, tokens, rights, bookmarkMs, version };
+  const namespaces = [NAMESPACE, "default"];
+  const settings = {
+    port,
+    file: path.join(base, "leases.jsonl"),
+    namespaces,
+    tls,
+    tokens,
+    rights,
+    bookmarkMs,
+    version,
+  };
   const node = await launch({
     url: server,
     command: process.execPath,
@@ -40,9 +60,11 @@ export async function start({ folder, tls, tokens, rights, bookmarkMs, version }
     ready: async () => (await ask(`${server}/version`)).includes("gitVersion"),
   });
   return {
-    urls: [`kubernetes://${NAMESPACE}?kubeconfig=${encodeURIComponent(kubeconfig)}`],
+    urls: [urlOf(kubeconfig)],
     kubeconfig,
+    direct: kubeconfig,
     server,
+    data: settings.file,
     nodes: [node],
     version: async () => `${JSON.parse(await ask(`${server}/version`)).gitVersion} (lease-server)`,
     stop: async () => {
@@ -50,6 +72,32 @@ export async function start({ folder, tls, tokens, rights, bookmarkMs, version }
       own?.remove();
     },
   };
+}
+
+/** @param {string} base @param {() => void} remove @returns {Promise<Started>} */
+async function startRealIn(base, remove) {
+  const { front, server, ca, data, node, stop } = await startReal(base, NAMESPACE);
+  const [kubeconfig, direct] = [path.join(base, "kubeconfig"), path.join(base, "kubeconfig-direct")];
+  writeFileSync(kubeconfig, kubeconfigOf(front, undefined, undefined));
+  writeFileSync(direct, kubeconfigOf(server, { ca }, ADMIN));
+  return {
+    urls: [urlOf(kubeconfig)],
+    kubeconfig,
+    direct,
+    server: front,
+    data,
+    nodes: [node],
+    version: async () => JSON.parse(await ask(`${front}/version`)).gitVersion,
+    stop: async () => {
+      await stop();
+      remove();
+    },
+  };
+}
+
+/** A store in the namespace of tests. @param {string} kubeconfig */
+export function urlOf(kubeconfig) {
+  return `kubernetes://${NAMESPACE}?kubeconfig=${encodeURIComponent(kubeconfig)}`;
 }
 
 /** As kubectl writes one. @param {string} server @param {{ ca?: string, clientCert?: string, clientKey?: string } | undefined} tls @param {string | undefined} token */

@@ -2,8 +2,9 @@
 // What the Kubernetes API server keeps of Leases and namespaces, with its rules for writing them: one number for all writes (`resourceVersion`), a `uid` for each object
 // that is made, and answers that say what was wrong. Everything is in one file, a line for each write, so that a server that was killed goes on where it was.
 //
-// Rules taken from the API server: a PUT must name the version that stands (409), and never writes without one (422). A PUT of a Lease that is not there makes it, unless
-// it names a uid: then it is refused (409). Times of a spec have six digits behind the point. Annotations have 256 KiB together.
+// Rules taken from the API server: a PUT must name the version that stands (409), and never writes without one (422). A PUT of a Lease that is not there makes it (201), unless
+// it names a uid: then it is refused (409). Times of a spec have six digits behind the point. Annotations have 256 KiB together. Whether a real one has the same rules is tried by
+// test/stores/kubernetes/server.test.ts, which runs on both.
 import { randomUUID } from "node:crypto";
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
@@ -29,11 +30,10 @@ const MICRO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 const META_KEY = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 const ANNOTATION_BYTES = 256 * 1024;
-const REQUEST_BYTES = 3 * 1024 * 1024;
 
 /** An answer that is no success, as the API server words it. */
 export class StatusError extends Error {
-  /** @param {number} code @param {string} reason @param {string} message */
+  /** @param {number} code @param {string | undefined} reason an error that nobody has foreseen has none @param {string} message */
   constructor(code, reason, message) {
     super(message);
     this.code = code;
@@ -65,11 +65,12 @@ export class LeaseShelf {
   #file;
   /** @type {Set<(change: Change) => void>} */ #ears = new Set();
 
-  /** @param {string} file */
-  constructor(file) {
+  /** @param {string} file @param {readonly string[]} namespaces that are there; each is made once */
+  constructor(file, namespaces) {
     this.#file = file;
     if (existsSync(file))
       for (const line of readFileSync(file, "utf8").split("\n")) if (line !== "") this.#replay(JSON.parse(line));
+    for (const namespace of namespaces.filter((name) => !this.#namespaces.has(name))) this.#makeNamespace(namespace);
     this.#since = this.#version;
   }
 
@@ -77,13 +78,17 @@ export class LeaseShelf {
     return this.#version;
   }
 
-  /** The uid of a namespace, which is made when it is first asked for. @param {string} name */
+  /** @param {string} name */
+  #makeNamespace(name) {
+    const uid = randomUUID();
+    this.#namespaces.set(name, uid);
+    appendFileSync(this.#file, `${JSON.stringify({ namespace: name, uid })}\n`);
+  }
+
+  /** @param {string} name */
   namespace(name) {
-    const uid = this.#namespaces.get(name) ?? randomUUID();
-    if (!this.#namespaces.has(name)) {
-      this.#namespaces.set(name, uid);
-      appendFileSync(this.#file, `${JSON.stringify({ namespace: name, uid })}\n`);
-    }
+    const uid = this.#namespaces.get(name);
+    if (uid === undefined) throw new StatusError(404, "NotFound", `namespaces "${name}" not found`);
     return {
       kind: "Namespace",
       apiVersion: "v1",
@@ -100,6 +105,11 @@ export class LeaseShelf {
     return lease;
   }
 
+  /** @param {string} namespace @param {string} name */
+  has(namespace, name) {
+    return this.#leases.has(`${namespace}/${name}`);
+  }
+
   /** @param {string} namespace */
   list(namespace) {
     return [...this.#leases.values()].filter(({ metadata }) => metadata.namespace === namespace);
@@ -109,8 +119,10 @@ export class LeaseShelf {
   create(namespace, body) {
     const asked = /** @type {Fields} */ (body["metadata"] ?? {});
     const name = textOf(asked["name"]);
+    this.#mustBeIn(namespace, asked);
+    if (name === "") throw invalid(name, "metadata.name: Required value: name or generateName is required");
     if (asked["resourceVersion"] !== undefined && asked["resourceVersion"] !== "")
-      throw new StatusError(400, "BadRequest", "resourceVersion should not be set on objects to be created");
+      throw new StatusError(500, undefined, "resourceVersion should not be set on objects to be created");
     if (this.#leases.has(`${namespace}/${name}`))
       throw new StatusError(409, "AlreadyExists", `leases.coordination.k8s.io "${name}" already exists`);
     return this.#made(namespace, name, body);
@@ -119,9 +131,14 @@ export class LeaseShelf {
   /** @param {string} namespace @param {string} name @param {Fields} body */
   update(namespace, name, body) {
     const asked = /** @type {Fields} */ (body["metadata"] ?? {});
-    if (body["kind"] !== "Lease")
-      throw new StatusError(400, "BadRequest", "Object 'Kind' is missing in the body of the request");
-    if (asked["name"] !== undefined && asked["name"] !== name)
+    this.#mustBeIn(namespace, asked);
+    if (asked["name"] === undefined || asked["name"] === "")
+      throw new StatusError(
+        400,
+        "BadRequest",
+        `the name of the object (${name} based on URL) was undeterminable: name must be provided`,
+      );
+    if (asked["name"] !== name)
       throw new StatusError(
         400,
         "BadRequest",
@@ -134,10 +151,12 @@ export class LeaseShelf {
         name,
         `Precondition failed: UID in precondition: ${textOf(uid)}, UID in object meta: ${stands?.metadata.uid ?? ""}`,
       );
-    if (stands === undefined) return this.#made(namespace, name, body);
     const version = asked["resourceVersion"];
+    if (version !== undefined && !/^\d*$/.test(textOf(version)))
+      throw new StatusError(500, undefined, `strconv.ParseUint: parsing "${textOf(version)}": invalid syntax`);
+    if (stands === undefined) return this.#made(namespace, name, body);
     if (version === undefined || version === "" || version === "0")
-      throw invalid(name, "metadata.resourceVersion: Invalid value: 0x0: must be specified for an update");
+      throw invalid(name, "metadata.resourceVersion: Invalid value: 0: must be specified for an update");
     if (version !== stands.metadata.resourceVersion)
       throw conflict(
         name,
@@ -175,6 +194,18 @@ export class LeaseShelf {
   listen(ear) {
     this.#ears.add(ear);
     return () => void this.#ears.delete(ear);
+  }
+
+  /** Nothing is written into a namespace that is not there, nor into another than the path says. @param {string} namespace @param {Fields} metadata */
+  #mustBeIn(namespace, metadata) {
+    const said = metadata["namespace"];
+    if (said !== undefined && said !== "" && said !== namespace)
+      throw new StatusError(
+        400,
+        "BadRequest",
+        "the namespace of the provided object does not match the namespace sent on the request",
+      );
+    this.namespace(namespace);
   }
 
   /** @param {string} namespace @param {string} name @param {Fields} body */
@@ -277,6 +308,11 @@ function checkTexts(name, labels = {}, annotations = {}) {
     throw invalid(name, `metadata.annotations: Too long: may not be more than ${ANNOTATION_BYTES} bytes`);
 }
 
+/** @param {unknown} value */
+function isInt32(value) {
+  return Number.isInteger(value) && Math.abs(/** @type {number} */ (value)) < 2 ** 31;
+}
+
 /** @param {string} name @param {Fields} spec */
 function specOf(name, spec) {
   for (const field of ["acquireTime", "renewTime"])
@@ -288,7 +324,7 @@ function specOf(name, spec) {
       );
   const [duration, transitions] = [spec["leaseDurationSeconds"], spec["leaseTransitions"]];
   for (const number of [duration, transitions])
-    if (number !== undefined && number !== null && !Number.isInteger(number))
+    if (number !== undefined && number !== null && !isInt32(number))
       throw new StatusError(400, "BadRequest", "json: cannot unmarshal into Go struct field LeaseSpec of type int32");
   if (typeof duration === "number" && duration <= 0)
     throw invalid(name, "spec.leaseDurationSeconds: Invalid value: must be greater than 0");
@@ -300,5 +336,3 @@ function specOf(name, spec) {
     SPEC.flatMap((field) => (spec[field] === undefined || spec[field] === null ? [] : [[field, spec[field]]])),
   );
 }
-
-export { REQUEST_BYTES };

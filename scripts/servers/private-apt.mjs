@@ -16,7 +16,7 @@ import os from "node:os";
 import path from "node:path";
 import { cacheFolder as sharedCache } from "../cached.mjs";
 
-/** @typedef {{ suite: string, packages: readonly string[], dependencies?: boolean }} Wanted `dependencies`: with everything that they depend on */
+/** @typedef {{ suite: string, packages: readonly string[], dependencies?: boolean, source?: string }} Wanted `dependencies`: with everything that they depend on. `source`: also what this source package was made of, in the folder `source` */
 
 /** Where it is all kept between runs. Deleting it makes the next run fetch anew. */
 export function cacheFolder() {
@@ -29,7 +29,7 @@ export function cacheFolder() {
  */
 export function fetchPackages(
   name,
-  { suite, packages, dependencies = false },
+  { suite, packages, dependencies = false, source },
   say = (line) => process.stderr.write(`${line}\n`),
 ) {
   const folder = path.join(cacheFolder(), `${name}-${suite}`);
@@ -44,6 +44,7 @@ export function fetchPackages(
     const unpacked = path.join(scratch, "unpacked");
     for (const file of readdirSync(downloads))
       if (file.endsWith(".deb")) run("dpkg", ["-x", file, unpacked], downloads);
+    if (source !== undefined) fetchSource(apt, source, scratch, path.join(unpacked, "source"));
     moveTo(unpacked, folder);
   } finally {
     rmSync(scratch, { recursive: true, force: true });
@@ -64,6 +65,17 @@ function download(apt, packages, dependencies, scratch) {
   mkdirSync(downloads);
   run("apt-get", [...apt, "-q", "download", ...packages], downloads);
   return downloads;
+}
+
+/** As its authors have published it, without Debian's patches. @param {readonly string[]} apt @param {string} name @param {string} scratch @param {string} folder */
+function fetchSource(apt, name, scratch, folder) {
+  const downloads = path.join(scratch, "sources");
+  mkdirSync(downloads);
+  mkdirSync(folder);
+  run("apt-get", [...apt, "-q", "--download-only", "source", name], downloads);
+  const original = readdirSync(downloads).find((file) => /\.orig\.tar\.\w+$/.test(file));
+  if (original === undefined) throw new Error(`the source package ${name} has no original source`);
+  run("tar", ["-x", "-C", folder, "-f", original], downloads);
 }
 
 /** Two runs may fetch at once; the first to be ready is taken. @param {string} unpacked @param {string} folder */
@@ -101,7 +113,7 @@ function sourceOf(suite) {
   const own = stanzas().find(({ suites }) => codename !== "" && suites.includes(codename));
   if (own === undefined) throw new Error("this machine names no source of Debian packages: newer servers need Debian");
   const signed = own.signedBy === undefined ? "" : `Signed-By: ${own.signedBy}\n`;
-  return `Types: deb\nURIs: ${own.uri}\nSuites: ${suite}\nComponents: main\n${signed}`;
+  return `Types: deb deb-src\nURIs: ${own.uri}\nSuites: ${suite}\nComponents: main\n${signed}`;
 }
 
 /** Both forms in which apt reads its sources. @returns {{ uri: string, suites: string[], signedBy: string | undefined }[]} */

@@ -5,10 +5,11 @@
 // short compared with a ttl.
 // The client keeps the process alive only while a request waits for its answer.
 import type * as NodeHttp from "node:http";
-import type { Agent, ClientRequest, IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import type { Agent, ClientRequest, IncomingMessage } from "node:http";
 import type { RequestOptions } from "node:https";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
+import type { StopSignal } from "../stop-signal.ts";
 import type { Access, ShownCredential } from "./access.ts";
 import { connectionError, errorOfStatus, KubernetesError } from "./errors.ts";
 import { EventStream, type WatchEars } from "./event-stream.ts";
@@ -33,23 +34,27 @@ export interface Query {
 /** node:http or node:https. It is loaded with the first request, because that takes longer than loading everything else here. */
 type Web = Pick<typeof NodeHttp, "Agent" | "request">;
 
+/** The PEM texts with which a connection was made. */
+type Trust = Readonly<Record<"ca" | "cert" | "key", string | undefined>>;
+
 export class KubernetesClient {
   readonly access: Access;
   /** The parts of the server's URL. */
-  readonly #place: Readonly<Record<"protocol" | "hostname" | "port" | "prefix", string>>;
+  readonly #place: Readonly<Record<"protocol" | "host" | "hostname" | "port" | "prefix", string>>;
   #web: Web | undefined;
-  #agent: { readonly key: string; readonly agent: Agent } | undefined;
+  #agent: { readonly trust: Trust; readonly agent: Agent } | undefined;
   readonly #streams = new Set<EventStream>();
   #isPausing = false;
 
   constructor(access: Access) {
     this.access = access;
-    const { protocol, hostname, port, pathname } = new URL(access.server);
-    this.#place = { protocol, hostname: hostname.replace(/^\[|\]$/g, ""), port, prefix: pathname.replace(/\/$/, "") };
+    const { protocol, host, hostname, port, pathname } = new URL(access.server);
+    const prefix = pathname.replace(/\/$/, "");
+    this.#place = { protocol, host, hostname: hostname.replace(/^\[|\]$/g, ""), port, prefix };
   }
 
   /** Rejects with a KubernetesError. */
-  async send(method: string, path: string, body: unknown, signal: AbortSignal): Promise<ApiAnswer> {
+  async send(method: string, path: string, body: unknown, signal: StopSignal): Promise<ApiAnswer> {
     if (this.#isPausing)
       throw new KubernetesError("busy", "not-applied", `${this.access.server} has asked for a pause (429)`);
     const web = this.#web ?? (await this.#load());
@@ -111,7 +116,7 @@ export class KubernetesClient {
     path: string,
     body: unknown,
     shown: ShownCredential,
-    signal: AbortSignal,
+    signal: StopSignal,
   ): Promise<ApiAnswer> {
     const text = body === undefined ? undefined : JSON.stringify(body);
     const options = this.#optionsFor(web, method, path, shown, text);
@@ -175,19 +180,16 @@ export class KubernetesClient {
 
   #optionsFor(web: Web, method: string, path: string, shown: ShownCredential, body?: string): RequestOptions {
     const { servername, skipsVerification } = this.access;
-    const { protocol, hostname, port, prefix } = this.#place;
-    const { token, password, cert, key } = shown;
-    const basic =
-      password === undefined ? undefined : Buffer.from(`${password.name}:${password.word}`).toString("base64");
-    const authorization = token !== undefined ? `Bearer ${token}` : basic === undefined ? undefined : `Basic ${basic}`;
-    const headers: OutgoingHttpHeaders = { accept: "application/json", "user-agent": "conclave" };
-    if (authorization !== undefined) headers.authorization = authorization;
-    if (body !== undefined) {
-      headers["content-type"] = "application/json";
-      headers["content-length"] = Buffer.byteLength(body);
-    }
+    const { protocol, host, hostname, port, prefix } = this.#place;
+    const { cert, key } = shown;
+    // As a list, names and values in turns: Node writes it as it is, and keeps no copy for questions that nobody asks.
+    const headers = ["host", host, "accept", "application/json", "user-agent", "conclave"];
+    const authorization = authorizationOf(shown);
+    if (authorization !== undefined) headers.push("authorization", authorization);
+    if (body !== undefined)
+      headers.push("content-type", "application/json", "content-length", `${Buffer.byteLength(body)}`);
     const ca = protocol === "http:" ? undefined : this.access.ca();
-    const agent = this.#agentFor(web, `${ca}\n${cert}\n${key}`);
+    const agent = this.#agentFor(web, { ca, cert, key });
     const plain = { method, protocol, hostname, port, path: `${prefix}${path}`, agent, headers };
     if (protocol === "http:") return plain;
     return {
@@ -200,9 +202,10 @@ export class KubernetesClient {
   }
 
   /** Requests with the same certificate and the same trusted authority share connections. */
-  #agentFor(web: Web, key: string): Agent {
-    if (this.#agent?.key === key) return this.#agent.agent;
-    this.#agent?.agent.destroy();
+  #agentFor(web: Web, trust: Trust): Agent {
+    const known = this.#agent;
+    if (known !== undefined && isSameTrust(known.trust, trust)) return known.agent;
+    known?.agent.destroy();
     const settings = {
       keepAlive: true,
       maxSockets: CONNECTIONS,
@@ -210,9 +213,19 @@ export class KubernetesClient {
       scheduling: "lifo" as const,
     };
     const agent = new web.Agent(settings);
-    this.#agent = { key, agent };
+    this.#agent = { trust, agent };
     return agent;
   }
+}
+
+function isSameTrust(a: Trust, b: Trust): boolean {
+  return a.ca === b.ca && a.cert === b.cert && a.key === b.key;
+}
+
+function authorizationOf({ token, password }: ShownCredential): string | undefined {
+  if (token !== undefined) return `Bearer ${token}`;
+  if (password === undefined) return undefined;
+  return `Basic ${Buffer.from(`${password.name}:${password.word}`).toString("base64")}`;
 }
 
 /** Tells whether the request can have reached the server: it has a connection that is established. */
@@ -234,13 +247,14 @@ function lost(cause: Error): KubernetesError {
 
 function bodyOf(response: IncomingMessage): Promise<string> {
   return new Promise((resolve, reject) => {
-    let text = "";
-    response.setEncoding("utf8");
-    response.on("data", (part: string) => {
-      text += part;
-      if (text.length > LONGEST_BODY) response.destroy(new Error("the answer has no end"));
+    const parts: Buffer[] = [];
+    let length = 0;
+    response.on("data", (part: Buffer) => {
+      parts.push(part);
+      length += part.length;
+      if (length > LONGEST_BODY) response.destroy(new Error("the answer has no end"));
     });
-    response.on("end", () => resolve(text));
+    response.on("end", () => resolve((parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)).toString()));
     response.on("error", (error) => reject(lost(error)));
     // "close" also comes after a whole answer. An error made then would be for nobody, and its stack trace costs more than reading the answer.
     response.on("close", () => void (response.readableEnded || reject(lost(new Error("closed")))));

@@ -3,6 +3,7 @@
 //
 // INVARIANT  an answer that writes nothing rests on what the server has just said, never on what was last seen
 // INVARIANT  what is written replaces exactly the Lease that the step was shown (desk.ts)
+import type { StopSignal } from "../../clients/stop-signal.ts";
 import type { Name } from "../contract.ts";
 import type { LeaseDesk } from "./desk.ts";
 import type { KnownLeases } from "./known.ts";
@@ -32,7 +33,7 @@ export class LeaseBook {
   }
 
   /** Asks the server. undefined: there is no such Lease. */
-  async read(name: Name, signal: AbortSignal): Promise<Lease | undefined> {
+  async read(name: Name, signal: StopSignal): Promise<Lease | undefined> {
     const leaseName = leaseNameOf(name);
     const lease = await this.#desk.get(leaseName, signal);
     this.#watcher.compare(leaseName, name, lease);
@@ -51,7 +52,7 @@ export class LeaseBook {
   async write<A extends object | string>(
     name: Name,
     step: LeaseStep<A>,
-    signal: AbortSignal,
+    signal: StopSignal,
   ): Promise<{ readonly written: Lease } | A> {
     const last = this.#known.get(name);
     let shown = last;
@@ -68,7 +69,7 @@ export class LeaseBook {
     throw contention(leaseNameOf(name));
   }
 
-  async #send(name: Name, over: Lease | undefined, next: object, signal: AbortSignal): Promise<Lease | "conflict"> {
+  async #send(name: Name, over: Lease | undefined, next: object, signal: StopSignal): Promise<Lease | "conflict"> {
     const leaseName = leaseNameOf(name);
     const written =
       over === undefined ? await this.#desk.create(next, signal) : await this.#desk.update(leaseName, next, signal);

@@ -4,6 +4,7 @@
 // deleted would bring it back, and its holder would go on beside the one that had taken over. With the uid the update is refused (409), and the look that follows finds nothing.
 import type { ApiAnswer, KubernetesClient } from "../../clients/kubernetes/client.ts";
 import { KubernetesError } from "../../clients/kubernetes/errors.ts";
+import type { StopSignal } from "../../clients/stop-signal.ts";
 import { type Lease, readLease } from "./lease.ts";
 
 export interface ListedLeases {
@@ -26,7 +27,7 @@ export class LeaseDesk {
   }
 
   /** The uid of the namespace: tokens are comparable within it. */
-  async namespaceUid(signal: AbortSignal): Promise<string> {
+  async namespaceUid(signal: StopSignal): Promise<string> {
     const path = `/api/v1/namespaces/${encodeURIComponent(this.#namespace)}`;
     const { status, json } = await this.#client.send("GET", path, undefined, signal);
     const { uid } = ((json ?? {}) as { readonly metadata?: { readonly uid?: unknown } }).metadata ?? {};
@@ -39,7 +40,7 @@ export class LeaseDesk {
   }
 
   /** Such as "v1.35.0"; undefined if the server does not tell. */
-  async serverVersion(signal: AbortSignal): Promise<string | undefined> {
+  async serverVersion(signal: StopSignal): Promise<string | undefined> {
     try {
       const { json } = await this.#client.send("GET", "/version", undefined, signal);
       const { gitVersion } = (json ?? {}) as { readonly gitVersion?: unknown };
@@ -50,17 +51,14 @@ export class LeaseDesk {
   }
 
   /** undefined: there is none of that name. */
-  async get(leaseName: string, signal: AbortSignal): Promise<Lease | undefined> {
+  async get(leaseName: string, signal: StopSignal): Promise<Lease | undefined> {
     const answer = await this.#client.send("GET", `${this.path}/${leaseName}`, undefined, signal);
     if (answer.status === 200) return readLease(answer.json);
     if (answer.status === 404 && isAbout(answer, leaseName)) return undefined;
     throw unexpected(answer, `the Lease ${leaseName}`);
   }
 
-  async list(
-    selector: { readonly label?: string; readonly name?: string },
-    signal: AbortSignal,
-  ): Promise<ListedLeases> {
+  async list(selector: { readonly label?: string; readonly name?: string }, signal: StopSignal): Promise<ListedLeases> {
     const query = new URLSearchParams({
       ...(selector.label === undefined ? {} : { labelSelector: selector.label }),
       ...(selector.name === undefined ? {} : { fieldSelector: `metadata.name=${selector.name}` }),
@@ -72,11 +70,14 @@ export class LeaseDesk {
     };
     const version = metadata?.resourceVersion;
     if (answer.status !== 200 || typeof version !== "string") throw unexpected(answer, "a list of Leases");
-    return { leases: Array.isArray(items) ? items.map(readLease) : [], version };
+    return {
+      leases: Array.isArray(items) ? items.map((item: object) => readLease({ ...KIND, ...item })) : [],
+      version,
+    };
   }
 
   /** "conflict": there is a Lease of that name already. */
-  async create(lease: object, signal: AbortSignal): Promise<Lease | "conflict"> {
+  async create(lease: object, signal: StopSignal): Promise<Lease | "conflict"> {
     const answer = await this.#client.send("POST", this.path, { ...KIND, ...lease }, signal);
     if (answer.status === 201 || answer.status === 200) return readLease(answer.json);
     if (answer.status === 409) return "conflict";
@@ -84,9 +85,8 @@ export class LeaseDesk {
   }
 
   /** "conflict": another version stands there, or another Lease, or none. */
-  async update(leaseName: string, lease: object, signal: AbortSignal): Promise<Lease | "conflict"> {
-    const whole = { ...KIND, ...lease };
-    const answer = await this.#client.send("PUT", `${this.path}/${leaseName}`, whole, signal);
+  async update(leaseName: string, lease: object, signal: StopSignal): Promise<Lease | "conflict"> {
+    const answer = await this.#client.send("PUT", `${this.path}/${leaseName}`, lease, signal);
     if (answer.status === 200) return readLease(answer.json);
     if (answer.status === 409 || answer.status === 404) return "conflict";
     throw unexpected(answer, `the Lease ${leaseName}`);

@@ -23,6 +23,11 @@ export class KnownLeases {
     return this.#leases.get(name);
   }
 
+  /** Of which a Lease was seen. */
+  names(): Iterable<Name> {
+    return this.#leases.keys();
+  }
+
   /** Answers may overtake each other: an older version of the same Lease is ignored. */
   see(name: Name, lease: Lease): void {
     const before = this.#leases.get(name);
@@ -44,6 +49,11 @@ export class KnownLeases {
 
   #lose(name: Name, before: Lease): void {
     this.#gone.set(name, { uid: before.metadata.uid, ttlMs: ttlMsOf(before) });
+  }
+
+  /** Whether the seat at the name is vacant: the state of `seat`, without its version, which is a digest. */
+  isVacant(name: Name, lease: Lease | undefined): boolean {
+    return this.#gone.get(name) === undefined && (lease === undefined || holderOf(lease) === "");
   }
 
   /** The seat at the name; `lease` is the last that was seen of it. */

@@ -6,12 +6,14 @@
 // ARGUMENT for exclusion: every write that makes or keeps a holder names the version and the uid of the Lease that it replaces. That Lease was read to be vacant, to be
 // exactly the version that the taker has watched in silence, or to be held by this very bid. So no other write comes between the reading and the writing. A renewal that is on its
 // way when the Lease is given back, taken or deleted is refused by its version, however late it arrives.
-import { setMaxListeners } from "node:events";
 import { unknown } from "../../base/outcome.ts";
 import { Recent } from "../../base/recent.ts";
 import type { KubernetesClient } from "../../clients/kubernetes/client.ts";
+import { KubernetesError } from "../../clients/kubernetes/errors.ts";
+import type { StopSignal } from "../../clients/stop-signal.ts";
 import { wallClock } from "../../clients/wall-clock.ts";
 import type { Guarantee } from "../../lease/guarantee.ts";
+import { isGivenUp, stopSignalOf } from "../call.ts";
 import type {
   AskedToLeave,
   Call,
@@ -36,7 +38,6 @@ import type {
   Question,
   Refused,
   Released,
-  Seat,
   Session,
   SessionSpec,
   Token,
@@ -99,7 +100,7 @@ export class KubernetesStore implements FencedStore, KeepsMemos, ListsNames, Pas
   async keep(session: Session | SessionSpec, holds: readonly Hold[], call: Call, wish: KeepWish = {}): Promise<Kept> {
     if ("nonce" in session) return await this.#with(call, (signal) => this.#open(session, signal));
     if (this.#isOver(session)) return { kind: "session-lost" };
-    if (call.signal.aborted) return unknown(call.signal.reason);
+    if (isGivenUp(call)) return unknown(call.signal.reason);
     const renewals = await Promise.all(holds.map((hold) => this.#renew(session, hold, call)));
     const failed = renewals.filter(
       (renewal): renewal is Refused | Unknown => renewal !== "lost" && !("metadata" in renewal),
@@ -110,7 +111,7 @@ export class KubernetesStore implements FencedStore, KeepsMemos, ListsNames, Pas
     return { kind: "kept", session: plain(session), ...sorted(holds, renewals), strays };
   }
 
-  async #open({ nonce, candidate, ttlMs }: SessionSpec, signal: AbortSignal): Promise<Kept> {
+  async #open({ nonce, candidate, ttlMs }: SessionSpec, signal: StopSignal): Promise<Kept> {
     const [uid, version] = await Promise.all([
       this.#desk.namespaceUid(signal),
       this.#version ?? this.#desk.serverVersion(signal),
@@ -143,13 +144,24 @@ export class KubernetesStore implements FencedStore, KeepsMemos, ListsNames, Pas
     return found.leases.filter(({ bid }) => !known.has(bid));
   }
 
-  async #leasesOf(session: Session, signal: AbortSignal): Promise<readonly Hold[]> {
-    const label = `${SESSION}=${labelOfSession(session.id)}`;
-    const { leases } = await this.#desk.list({ label }, signal);
+  async #leasesOf(session: Session, signal: StopSignal): Promise<readonly Hold[]> {
+    const leases = await this.#labelled(`${SESSION}=${labelOfSession(session.id)}`, signal);
     return leases.flatMap((lease) => {
       const note = currentNote(lease);
       return note?.session === session.id ? [{ name: nameIn(lease), bid: note.bid }] : [];
     });
+  }
+
+  /** A Role that is limited by resourceNames allows no list by a label. Then the Leases that this handle has seen are read one by one, so that what it holds is given back. */
+  async #labelled(label: string, signal: StopSignal): Promise<readonly Lease[]> {
+    try {
+      return (await this.#desk.list({ label }, signal)).leases;
+    } catch (error) {
+      if (!(error instanceof KubernetesError) || error.problem !== "forbidden") throw error;
+      const names = [...this.#known.names()];
+      const leases = await Promise.all(names.map((name) => this.#desk.get(leaseNameOf(name), signal)));
+      return leases.filter((lease) => lease !== undefined);
+    }
   }
 
   // ---- claim, release
@@ -161,8 +173,7 @@ export class KubernetesStore implements FencedStore, KeepsMemos, ListsNames, Pas
   async #claim(claim: Claim, call: Call): Promise<Claimed> {
     const { session, name } = claim;
     if (this.#isOver(session)) return { kind: "session-lost" };
-    const seat = (of: Name, lease: Lease | undefined): Seat => this.#known.seat(of, lease);
-    const step = claiming(claim, { domain: `kubernetes-${uidIn(session.id)}`, seat, now: this.#now });
+    const step = claiming(claim, { domain: `kubernetes-${uidIn(session.id)}`, known: this.#known, now: this.#now });
     return await this.#with(call, async (signal) => {
       const claimed = await this.#book.write(name, step, signal);
       return "written" in claimed ? { kind: "granted", hold: heldIn(claimed.written, name) } : claimed;
@@ -172,11 +183,10 @@ export class KubernetesStore implements FencedStore, KeepsMemos, ListsNames, Pas
   async release({ session, holds, endSession }: Will, call: Call): Promise<Released> {
     if (endSession) this.#ended.set(session.id, true);
     return await this.#with(call, async (signal) => {
-      const found = endSession ? await this.#leasesOf(session, signal) : [];
-      const all = new Map([...holds, ...found].map((hold) => [`${hold.bid} ${hold.name}`, hold]));
+      const all = endSession ? distinct([...holds, ...(await this.#leasesOf(session, signal))]) : holds;
       const give = (hold: Hold): Promise<unknown> =>
         this.#book.write(hold.name, releasing(session, hold, this.#now), signal);
-      await Promise.all([...all.values()].map(give));
+      await Promise.all(all.map(give));
       return { kind: "released" as const };
     });
   }
@@ -193,7 +203,7 @@ export class KubernetesStore implements FencedStore, KeepsMemos, ListsNames, Pas
     });
   }
 
-  async #read(names: readonly Name[], signal: AbortSignal): Promise<ReadonlyMap<Name, Lease>> {
+  async #read(names: readonly Name[], signal: StopSignal): Promise<ReadonlyMap<Name, Lease>> {
     const found = new Map<Name, Lease>();
     const note = (name: Name, lease: Lease | undefined): void => void (lease === undefined || found.set(name, lease));
     if (names.length <= QUESTIONS_ONE_BY_ONE) {
@@ -262,12 +272,10 @@ export class KubernetesStore implements FencedStore, KeepsMemos, ListsNames, Pas
     this.#client.close();
   }
 
-  async #with<A>({ signal }: Call, ask: (signal: AbortSignal) => Promise<A>): Promise<A | Refused | Unknown> {
-    if (signal.aborted) return unknown(signal.reason);
-    // Every request of a batch adds a listener; Node would take so many for a leak.
-    setMaxListeners(0, signal);
+  async #with<A>(call: Call, ask: (signal: StopSignal) => Promise<A>): Promise<A | Refused | Unknown> {
+    if (isGivenUp(call)) return unknown(call.signal.reason);
     try {
-      return await ask(signal);
+      return await ask(stopSignalOf(call));
     } catch (error) {
       return outcomeOf(error, this.#namespace);
     }
@@ -281,6 +289,10 @@ function uidIn(session: string): string {
 
 function nameIn(lease: Lease): Name {
   return lease.metadata.annotations?.[NAME] ?? lease.metadata.name;
+}
+
+function distinct(holds: readonly Hold[]): readonly Hold[] {
+  return [...new Map(holds.map((hold) => [`${hold.bid} ${hold.name}`, hold])).values()];
 }
 
 function plain({ id, candidate, ttlMs }: Session): Session {

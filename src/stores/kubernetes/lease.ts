@@ -72,7 +72,10 @@ export const SESSION = "conclave/session";
 
 /** Throws a refusal if it is not a Lease. */
 export function readLease(json: unknown): Lease {
-  const { metadata, spec } = (json ?? {}) as { readonly metadata?: Lease["metadata"]; readonly spec?: LeaseSpec };
+  const { metadata, spec } = (json ?? {}) as {
+    readonly metadata?: Lease["metadata"];
+    readonly spec?: LeaseSpec | null;
+  };
   const { name, uid, resourceVersion } = metadata ?? {};
   if (typeof name !== "string" || typeof uid !== "string" || typeof resourceVersion !== "string")
     throw new Refusal(
@@ -84,7 +87,7 @@ export function readLease(json: unknown): Lease {
       "STORE_UNSUPPORTED",
       `kubernetes: the Lease ${name} has the version ${JSON.stringify(resourceVersion)}, which is no number. Tokens are versions, and must compare. Use an API server of Kubernetes itself, or another store.`,
     );
-  return { ...(json as object), metadata: { ...metadata, name, uid, resourceVersion }, spec: spec ?? {} };
+  return spec === undefined || spec === null ? { ...(json as Lease), spec: {} } : (json as Lease);
 }
 
 export function versionNumber({ metadata }: Lease): bigint {
@@ -194,13 +197,20 @@ export function granted(
   const holder = holderName(session.candidate, bid);
   const at = microTime(now);
   const note: TermNote = { holder, candidate: session.candidate, session: session.id, bid, domain };
-  const { [ASKED]: _asked, [INVITED]: _invited, ...annotations } = lease?.metadata.annotations ?? {};
   return {
     ...lease,
     metadata: {
       ...(lease?.metadata ?? { name: leaseName }),
       labels: { ...lease?.metadata.labels, [SESSION]: label },
-      annotations: { ...annotations, [NAME]: name, [TERM]: JSON.stringify(note), [VALUE]: value },
+      // What is undefined is not sent: nobody has asked this term for anything yet.
+      annotations: {
+        ...lease?.metadata.annotations,
+        [NAME]: name,
+        [TERM]: JSON.stringify(note),
+        [VALUE]: value,
+        [ASKED]: undefined,
+        [INVITED]: undefined,
+      },
     },
     spec: {
       ...lease?.spec,
@@ -239,10 +249,9 @@ export function annotated(
 /** The Lease as client-go gives it back: no holder, one second. The annotations stay, so that the bid that held it last is known. */
 export function vacated(lease: Lease, now: Date): object {
   const at = microTime(now);
-  const { [SESSION]: _session, ...labels } = lease.metadata.labels ?? {};
   return {
     ...lease,
-    metadata: { ...lease.metadata, labels },
+    metadata: { ...lease.metadata, labels: { ...lease.metadata.labels, [SESSION]: undefined } },
     spec: { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1, acquireTime: at, renewTime: at },
   };
 }

@@ -5,13 +5,13 @@ import {
   type Hold,
   type Invitation,
   type Name,
-  type Seat,
   type Session,
   type Token,
   VACANT,
 } from "../contract.ts";
 import { readInvitation, writeInvitation } from "../invitations.ts";
 import type { LeaseStep } from "./book.ts";
+import type { KnownLeases } from "./known.ts";
 import {
   annotated,
   ASKED,
@@ -33,7 +33,7 @@ import { ttlTooLong } from "./refusals.ts";
 
 export interface ClaimParts {
   readonly domain: string;
-  readonly seat: (name: Name, lease: Lease | undefined) => Seat;
+  readonly known: Pick<KnownLeases, "isVacant" | "seat">;
   readonly now: () => Date;
 }
 
@@ -50,15 +50,14 @@ export function releasing(session: Session, hold: Hold, now: () => Date): LeaseS
     lease !== undefined && isHeldBy(lease, session, { name, bid }) ? { next: vacated(lease, now()) } : "not ours";
 }
 
-export function claiming(claim: Claim, { domain, seat, now }: ClaimParts): LeaseStep<Claimed> {
+export function claiming(claim: Claim, { domain, known, now }: ClaimParts): LeaseStep<Claimed> {
   const { session, name, bid, value } = claim;
   return (lease) => {
     if (lease !== undefined && isHeldBy(lease, session, { name, bid })) {
       if ((lease.metadata.annotations?.[VALUE] ?? "") === value) return { kind: "granted", hold: heldIn(lease, name) };
       return { next: annotated(lease, undefined, { [VALUE]: value }) };
     }
-    const stands = seat(name, lease);
-    if (!mayReplace(claim, stands, lease)) return { kind: "beaten", seat: stands };
+    if (!mayReplace(claim, lease, known)) return { kind: "beaten", seat: known.seat(name, lease) };
     const theirsMs = lease === undefined ? undefined : foreignTtlMs(lease);
     if (lease !== undefined && theirsMs !== undefined && session.ttlMs > theirsMs)
       return ttlTooLong(lease, session.ttlMs, theirsMs);
@@ -68,9 +67,9 @@ export function claiming(claim: Claim, { domain, seat, now }: ClaimParts): Lease
 }
 
 /** Over VACANT the last bid that held the Lease is not granted again: that claim was applied before, and comes late. */
-function mayReplace({ over, bid }: Claim, seat: Seat, lease: Lease | undefined): boolean {
-  if (over === VACANT) return seat.state === "vacant" && (lease === undefined || noteOf(lease)?.bid !== bid);
-  return over !== undefined && over === seat.version;
+function mayReplace({ name, over, bid }: Claim, lease: Lease | undefined, known: ClaimParts["known"]): boolean {
+  if (over === VACANT) return known.isVacant(name, lease) && (lease === undefined || noteOf(lease)?.bid !== bid);
+  return over !== undefined && over === known.seat(name, lease).version;
 }
 
 /** The ttl of a holder that is none of ours. */

@@ -9,9 +9,14 @@ import { KubernetesClient } from "../../../src/clients/kubernetes/client.ts";
 import { findAccess } from "../../../src/clients/kubernetes/find-access.ts";
 import { kubernetes, kubernetesManifest } from "conclave/stores/kubernetes";
 import type { Kept } from "conclave/stores/contract";
+import { open } from "../../stores/moves.ts";
+import { call, seatOf, win } from "../../stores/kubernetes/stage.ts";
 import { makeCertificates, type Certificates } from "../../stores/etcd/certificates.ts";
 
 const ALL = ["get leases", "list leases", "watch leases", "create leases", "update leases", "get namespaces"];
+
+/** As a Role that is limited by resourceNames gives them. */
+const NAMED = ["get namespaces", ...["get", "list", "watch", "update"].map((verb) => `${verb} leases only-this`)];
 
 let folder = "";
 let files: Certificates;
@@ -22,8 +27,14 @@ beforeAll(async () => {
   const { cert, key, ca, clientCert, clientKey } = files;
   ran = await server.start({
     tls: { cert, key, ca, clientCert, clientKey },
-    tokens: { "first-token": "pod", "second-token": "pod", weak: "weak", blind: "blind" },
-    rights: { pod: ALL, client: ALL, weak: ["get namespaces", "get leases"], blind: ["get leases", "update leases"] },
+    tokens: { "first-token": "pod", "second-token": "pod", weak: "weak", blind: "blind", named: "named" },
+    rights: {
+      pod: ALL,
+      client: ALL,
+      weak: ["get namespaces", "get leases"],
+      blind: ["get leases", "update leases"],
+      named: NAMED,
+    },
   });
 }, 60_000);
 afterAll(async () => {
@@ -207,6 +218,20 @@ describe("a missing right", () => {
     await store.close();
   });
 
+  it("to list all Leases keeps nobody from giving back the one that a Role names", async () => {
+    const name = "only-this";
+    const owner = kubernetes(`kubernetes:?kubeconfig=${encodeURIComponent(kubeconfig("    token: first-token\n"))}`);
+    const first = await open(owner);
+    await owner.release({ session: first, holds: [await win(owner, first, name)], endSession: true }, call());
+    const store = kubernetes(`kubernetes:?kubeconfig=${encodeURIComponent(kubeconfig("    token: named\n"))}`);
+    const session = await open(store);
+    const hold = await win(store, session, name);
+    expect(await store.release({ session, holds: [], endSession: true }, call())).toMatchObject({ kind: "released" });
+    expect(await seatOf(owner, name)).toMatchObject({ state: "vacant" });
+    expect(await store.keep(session, [hold], call())).toMatchObject({ kind: "session-lost" });
+    await Promise.all([owner.close(), store.close()]);
+  });
+
   it("is in the manifest, and nothing more is", () => {
     const manifest = kubernetesManifest({ namespace: "shop", serviceAccount: "billing" });
     for (const right of ALL) {
@@ -228,7 +253,7 @@ describe("the service account of a pod", () => {
     const access = findAccess({}, { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port }, folder);
     expect(access).toMatchObject({ server: ran.server, namespace: "shop" });
     const client = new KubernetesClient(access);
-    const ask = () => client.send("GET", "/api/v1/namespaces/shop", undefined, AbortSignal.timeout(10_000));
+    const ask = () => client.send("GET", "/api/v1/namespaces/elections", undefined, AbortSignal.timeout(10_000));
     expect(await ask()).toMatchObject({ status: 200 });
     writeFileSync(path.join(folder, "token"), "expired");
     await expect(ask()).rejects.toMatchObject({ problem: "unknown-user", outcome: "not-applied" });

@@ -6,9 +6,10 @@ import { describe, it } from "vitest";
 import * as server from "../../../scripts/servers/kubernetes.mjs";
 import { useServers } from "../../support/servers.ts";
 
-describe("kubernetes, by the API server of this repository", () => {
-  const servers = useServers(server);
-  for (const { name, run } of storeConformance(async () => kubernetes(servers().urls[0] ?? ""))) it(name, run, 60_000);
+describe("kubernetes, by the API server of this repository, or by a real one", () => {
+  const servers = useServers(server) as () => server.Started;
+  const open = async (): Promise<ReturnType<typeof kubernetes>> => kubernetes(server.urlOf(servers().direct));
+  for (const { name, run } of storeConformance(open)) it(name, run, 60_000);
 });
 
 describe.runIf(process.env["KUBECONFIG"] !== undefined)("kubernetes, the cluster that KUBECONFIG names", () => {

@@ -5,7 +5,6 @@
 // Taken out (restored-backup): test/defences/restored-backup-any.patch
 import { afterAll, describe, expect, it } from "vitest";
 import { kubernetes } from "conclave/stores/kubernetes";
-import path from "node:path";
 import * as server from "../../../scripts/servers/kubernetes.mjs";
 import { privateFolder } from "../../../scripts/servers/process.mjs";
 import { useKubernetes } from "../../support/real-stores.ts";
@@ -24,15 +23,43 @@ describe.concurrent("while the server runs", { timeout: 60_000 }, () => {
 
 const own = privateFolder("kubernetes-restored");
 afterAll(() => own.remove());
-const restored = useServers(server, { folder: own.folder });
+const restored = useServers(server, { folder: own.folder }) as () => server.Started;
 
 it("restored-backup: a server that is put back grants a number again, and the ledger refuses it until the counter has passed", async () => {
   const [node] = restored().nodes;
   if (node === undefined) throw new Error("no server");
   const place = inFolder(
     () => node,
-    path.join(own.folder, "leases.jsonl"),
+    restored().data,
     () => kubernetes(restored().urls[0] ?? ""),
   );
-  await restoredBackup(place, expect);
+  // A real API server writes things of its own when it starts, so that its counter would soon have passed: more is lost with the backup, and is written again later.
+  let opened = 0;
+  let isRestored = false;
+  const busy = {
+    open: async () => {
+      if (isRestored && ++opened === 2) await writeOthers("later");
+      return place.open();
+    },
+    backUp: async () => {
+      await place.backUp();
+      await writeOthers("lost");
+    },
+    restore: async () => {
+      await place.restore();
+      isRestored = true;
+    },
+  };
+  await restoredBackup(busy, expect);
 }, 60_000);
+
+const OTHERS = 200;
+
+async function writeOthers(label: string): Promise<void> {
+  const leases = `${restored().server}/apis/coordination.k8s.io/v1/namespaces/${server.NAMESPACE}/leases`;
+  for (let count = 0; count < OTHERS; count++) {
+    const body = JSON.stringify({ metadata: { name: `${label}-${count}` }, spec: {} });
+    const { status } = await fetch(leases, { method: "POST", headers: { "content-type": "application/json" }, body });
+    if (status !== 201) throw new Error(`not written: ${status}`);
+  }
+}

@@ -2,7 +2,7 @@
 import { kubernetes } from "conclave/stores/kubernetes";
 import type { Bid, Call, Claimed, FencedStore, Hold, Seat, Session } from "conclave/stores/contract";
 import { control, NAMESPACE, type start } from "../../../scripts/servers/kubernetes.mjs";
-import type { Fault } from "../../../scripts/servers/lease-server.mjs";
+import type { Fault } from "../../../scripts/servers/api-faults.mjs";
 import type { Lease } from "../../../scripts/servers/lease-shelf.mjs";
 
 export type Ran = Awaited<ReturnType<typeof start>>;
@@ -56,7 +56,11 @@ export class Stage {
     body?: object,
   ): Promise<{ readonly status: number; readonly json: unknown }> {
     const path = `${this.server}/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases${lease === "" ? "" : `/${lease}`}`;
-    const answer = await fetch(path, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+    const headers = { "content-type": "application/json" };
+    const answer = await fetch(path, {
+      method,
+      ...(body === undefined ? {} : { headers, body: JSON.stringify(body) }),
+    });
     return { status: answer.status, json: await answer.json() };
   }
 
