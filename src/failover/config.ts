@@ -52,6 +52,7 @@ export interface FailoverConfig {
   readonly promoteWithinMs: number;
   readonly repointWithinMs: number;
   readonly handOverWithinMs: number;
+  readonly yieldAfterMs: number;
 }
 
 const NUMBERS: Readonly<Record<string, readonly [fallback: number, least: number]>> = {
@@ -67,6 +68,7 @@ const NUMBERS: Readonly<Record<string, readonly [fallback: number, least: number
   promoteWithinMs: [15_000, 100],
   repointWithinMs: [10_000, 100],
   handOverWithinMs: [10_000, 100],
+  yieldAfterMs: [5000, 100],
 };
 const KNOWN = ["name", "kind", "store", "monitors", "quorum", "servers", "guards", "stonith", ...Object.keys(NUMBERS)];
 /** A name in PostgreSQL has at most 63 bytes, and the number of a timeline is appended to this one. */
@@ -248,7 +250,7 @@ export interface FailoverChoices {
 
 export function planOf(config: FailoverConfig, { hasGuards, shots, isDryRun }: FailoverChoices): FailoverPlan {
   const { monitors, quorum, lagMax, confirmations, failoversMax, windowMs, settleMs } = config;
-  const { promoteWithinMs, repointWithinMs, handOverWithinMs, lookEveryMs } = config;
+  const { promoteWithinMs, repointWithinMs, handOverWithinMs, yieldAfterMs, lookEveryMs } = config;
   return {
     monitors,
     quorum,
@@ -263,6 +265,7 @@ export function planOf(config: FailoverConfig, { hasGuards, shots, isDryRun }: F
     promoteWithinMs,
     repointWithinMs,
     handOverWithinMs,
+    yieldAfterMs,
     retryMs: lookEveryMs,
     isDryRun,
   };
@@ -273,10 +276,11 @@ export function replicationOf({
   kind,
   servers,
   timeoutMs,
+  ttlMs,
   promoteWithinMs,
   confirmations,
 }: FailoverConfig): Replication {
   return kind === "redis"
-    ? redisReplication(servers, { timeoutMs })
+    ? redisReplication(servers, { timeoutMs, ttlMs })
     : postgresReplication(servers, { timeoutMs, promoteWithinMs, confirmations });
 }

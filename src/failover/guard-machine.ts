@@ -89,7 +89,7 @@ export type GuardEffect =
   | { readonly type: "follow"; readonly primary: string }
   /** Take no writes, wait until `to` has everything, become a replica; answer with `retired`. */
   | { readonly type: "retire"; readonly to: string }
-  /** The hand-over was given up: take writes again. */
+  /** The hand-over was given up: take writes again, if that is still possible. `retired` is answered all the same. */
   | { readonly type: "unretire" };
 
 export interface GuardStepped {
@@ -233,7 +233,8 @@ function heed(state: GuardState): GuardStepped {
     case "primary":
       return heedAsPrimary(state);
     case "retiring":
-      return isMine(state) ? act({ ...state, at: "primary" }, [{ type: "unretire" }]) : still(state);
+      // SAFETY: the outcome is waited for all the same. The service may have been told to become a replica already, and that command may arrive late.
+      return isMine(state) ? act(state, [{ type: "unretire" }]) : still(state);
     case "down":
     case "starting":
     case "checking":

@@ -336,7 +336,8 @@ export class Guard {
     const spec = this.#options.replication.servers[to];
     const outcome = await this.#service.retire(spec, this.#options.handOverWithinMs / 2);
     // As long as the record asks for the hand-over it is tried again, but not at once.
-    if (outcome === "not-done") await nap(PAUSE_MS, this.#stopping.signal);
+    const isAsked = this.#state.record?.step.at === "handing-over";
+    if (outcome === "not-done" && isAsked) await nap(PAUSE_MS, this.#stopping.signal);
     this.#inputs.put({ type: "retired", outcome });
   }
 

@@ -32,6 +32,7 @@ import type {
   Stepped,
   MonitorVote,
 } from "./words.ts";
+import { yieldTerm } from "./yielding.ts";
 
 export const AWAY: FailoverState = { at: "away" };
 
@@ -50,7 +51,9 @@ export function stepFailover(plan: FailoverPlan, state: FailoverState, input: Fa
       if (state.at !== "reading") return ignored(state);
       return input.record === undefined ? begin(plan) : enter(plan, input.record, 0, 0, now);
     case "written":
-      return state.at === "writing" ? enter(plan, state.record, state.errand, state.vain, now) : ignored(state);
+      if (state.at !== "writing") return ignored(state);
+      if (state.isYielding) return { state, effects: [{ type: "resign" }] };
+      return enter(plan, state.record, state.errand, state.vain, now);
     case "unanswered":
       return { state, effects: askAgain(state) };
     case "seat-taken":
@@ -79,7 +82,8 @@ function begin(plan: FailoverPlan): Stepped {
 function enter(plan: FailoverPlan, record: FailoverRecord, before: number, vain: number, now: Moment): Stepped {
   const errand = before + 1;
   const sinceMs = now.nowMs;
-  const acting: Acting = { at: "acting", record, sinceMs, errand, wakeMs: Infinity, told: "", vain, heard: undefined };
+  const nothing = { wakeMs: Infinity, told: "", heard: undefined, missed: undefined };
+  const acting: Acting = { at: "acting", record, sinceMs, errand, vain, ...nothing };
   const told: FailoverEffect = { type: "tell", news: { is: "step", epoch: record.epoch, step: record.step } };
   const { state, effects } = startStep(plan, acting, now);
   return { state, effects: [told, ...effects] };
@@ -142,20 +146,23 @@ function surveyed(plan: FailoverPlan, acting: Acting, views: Views, now: Moment)
   // A server that has handed over answered a moment ago, and has everything. It is waited for, so that an order loses nothing.
   const settleMs = step.at === "choosing" && step.why === "order" ? plan.handOverWithinMs : plan.settleMs;
   const hasSettled = now.nowMs - acting.sinceMs >= settleMs;
-  const choice = besideNobody(plan, record, views, choose(plan, record, views, hasSettled));
+  const found = choose(plan, record, views, hasSettled);
+  const choice = besideNobody(plan, record, views, found);
   if (plan.isDryRun) {
     const server = choice.is === "chosen" ? choice.server : undefined;
     return tell(ignored(acting), { is: "would-choose", server, why: choice.reason });
   }
   if (step.at !== "choosing") return ignored(acting);
   if (choice.is !== "chosen") {
-    const again: Acting = { ...acting, wakeMs: now.nowMs + plan.retryMs };
+    const missed = found.is === "wait" && hasSettled ? views : undefined;
+    const again: Acting = { ...acting, wakeMs: now.nowMs + plan.retryMs, missed };
     return tellOnce(again, { is: choice.is === "refused" ? "refused" : "waiting", why: choice.reason });
   }
   const { server: to, position, reason: why } = choice;
   const { why: cause, from, fencedBy } = step;
   const chosen: FailoverRecord = {
     ...withAttempt(withSet(plan, withFirstHistory(record, choice.history), to), views),
+    yields: undefined,
     step: { at: "promoting", why: cause, from, to, position, fencedBy },
   };
   return tell(write(chosen, acting.errand), { is: "chosen", server: to, position, why });
@@ -191,7 +198,7 @@ function see(plan: FailoverPlan, acting: Acting, sight: Sight, now: Moment): Ste
     case "handing-over":
       return plan.hasGuards ? ignored(acting) : confirm(plan, acting, sight);
     case "choosing":
-      return heedForce(plan, acting, sight);
+      return heedForce(plan, acting, sight, now);
     case "fencing":
       return seeFencing(plan, acting, sight);
     default:
@@ -211,13 +218,14 @@ function seeFencing(plan: FailoverPlan, acting: Acting, { order, views }: Sight)
   return { state, effects: [{ type: "give-seat" }, ...effects] };
 }
 
-/** No server could be chosen, and a human names one. */
-function heedForce(plan: FailoverPlan, acting: Acting, { order }: Sight): Stepped {
+/** No server could be chosen: a human names one, or another monitor has to choose. */
+function heedForce(plan: FailoverPlan, acting: Acting, sight: Sight, now: Moment): Stepped {
   const { record, errand } = acting;
-  if (record.step.at !== "choosing" || order?.kind !== "switchover" || order.id === record.order?.id)
-    return ignored(acting);
-  if (!order.isForced || order.to === undefined || plan.servers[order.to] === undefined) return ignored(acting);
-  const wish = { server: order.to, isForced: true };
+  const { order } = sight;
+  const isNew = order?.kind === "switchover" && order.id !== record.order?.id;
+  if (record.step.at !== "choosing" || !isNew || !order.isForced || plan.servers[order.to ?? ""] === undefined)
+    return yieldTerm(plan, acting, sight.reports, now);
+  const wish = { server: order.to ?? "", isForced: true };
   const answered = { id: order.id, said: `${order.to} is being promoted, as you have said`, isDone: true };
   return write({ ...record, order: answered, step: { ...record.step, wish } }, errand);
 }

@@ -26,6 +26,7 @@ import {
   parseOrder,
   parseRecord,
   parseSeated,
+  parseSees,
   parseVote,
   RECORD_KEY,
   type Seated,
@@ -70,6 +71,10 @@ export class Monitor {
   readonly #links = new Map<string, ServerLink>();
   readonly #views = new Map<string, View>();
   readonly #votes = new Map<string, MonitorVote>();
+  /** For each monitor, the servers that answer it. */
+  readonly #reports = new Map<string, readonly string[]>();
+  /** For each server, when it was asked the last question that it has answered. */
+  readonly #answeredAtMs = new Map<string, number>();
   #detector: DetectorState = UNSEEN;
   #record: FailoverRecord | undefined;
   #latest: Memo | undefined;
@@ -130,6 +135,7 @@ export class Monitor {
       const askedAtMs = this.#clock.now().mono;
       const view = await Promise.race([this.#viewOf(server), nap(2 * timeoutMs, signal)]);
       this.#views.set(server.name, view ?? { is: "unknown" });
+      if (view?.is === "up") this.#answeredAtMs.set(server.name, askedAtMs);
       if (this.#record?.primary === server.name) this.#detect(view ?? { is: "unknown" }, askedAtMs);
       this.#announce();
       this.#conductor?.poke();
@@ -181,6 +187,7 @@ export class Monitor {
         const vote = parseVote(monitor, value);
         if (vote === undefined) this.#votes.delete(monitor);
         else this.#votes.set(monitor, vote);
+        this.#reports.set(monitor, parseSees(value));
       }),
     );
     const holder = this.#observe(seatOf(name), (value) => (this.#holder = parseSeated(value)));
@@ -213,9 +220,16 @@ export class Monitor {
       const { primary, epoch } = this.#detector;
       const isVoting = isDown(this.#detector, downAfterMs, this.#clock.now().mono);
       const vote = isVoting && primary !== undefined ? { primary, epoch } : undefined;
-      await this.#say(seat, formatVote(vote), primary ?? "", isVoting);
+      await this.#say(seat, formatVote(vote, this.#sees()), primary ?? "", isVoting);
       await nap(Math.min(lookEveryMs, downAfterMs / 4), signal);
     }
+  }
+
+  /** A server that misses one look is still counted, so that the seat is not written anew at every look. */
+  #sees(): readonly string[] {
+    const { servers, downAfterMs } = this.#options.config;
+    const sinceMs = this.#clock.now().mono - downAfterMs;
+    return Object.keys(servers).filter((server) => (this.#answeredAtMs.get(server) ?? -Infinity) > sinceMs);
   }
 
   async #say(seat: Election, text: string, primary: string, isVoting: boolean): Promise<void> {
@@ -224,7 +238,7 @@ export class Monitor {
     if (term === undefined || said === this.#voted) return;
     try {
       await term.announce(text);
-      const isNews = isVoting !== this.#voted.includes("primary");
+      const isNews = isVoting !== this.#voted.includes('"primary":');
       this.#voted = said;
       if (isNews) this.#options.tell({ type: "vote", monitor: this.#options.monitor, primary, isDown: isVoting });
     } catch (error) {
@@ -266,7 +280,9 @@ export class Monitor {
   }
 
   #sight(): Sight {
-    return { views: this.views, votes: [...this.#votes.values()], holder: this.#holder, order: this.#order };
+    const others = [...this.#reports].filter(([monitor]) => monitor !== this.#options.monitor);
+    const votes = [...this.#votes.values()];
+    return { views: this.views, votes, holder: this.#holder, order: this.#order, reports: Object.fromEntries(others) };
   }
 
   /** SAFETY: clients are sent to a server only when the record names it and it says itself that it is the primary. */

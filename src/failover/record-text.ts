@@ -60,9 +60,9 @@ export function parseOrder(text: string | undefined): Order | undefined {
   return isKnown && typeof found["id"] === "string" ? (found as unknown as Order) : undefined;
 }
 
-/** The text that a monitor writes in its seat; `null` if it sees nothing wrong. */
-export function formatVote(vote: Omit<MonitorVote, "monitor"> | undefined): string {
-  return JSON.stringify(vote ?? null);
+/** The text that a monitor writes in its seat: its vote, if it sees the primary down, and the servers that answer it. */
+export function formatVote(vote: Omit<MonitorVote, "monitor"> | undefined, sees: readonly string[]): string {
+  return JSON.stringify({ ...vote, sees });
 }
 
 export function parseVote(monitor: string, text: string | undefined): MonitorVote | undefined {
@@ -70,6 +70,12 @@ export function parseVote(monitor: string, text: string | undefined): MonitorVot
   return typeof primary === "string" && Number.isSafeInteger(epoch)
     ? { monitor, primary, epoch: epoch as number }
     : undefined;
+}
+
+/** The servers that answer the monitor which has written this text. A monitor of an earlier version does not say it. */
+export function parseSees(text: string | undefined): readonly string[] {
+  const { sees } = fieldsOf(text ?? "");
+  return Array.isArray(sees) ? sees.filter((server) => typeof server === "string") : [];
 }
 
 /** The value that a guard writes in the seat: which server is the primary, and since which change. */

@@ -95,6 +95,8 @@ export interface FailoverRecord {
   readonly generation?: number | undefined;
   /** The numbers of the promotions that were begun in this change. */
   readonly attempts?: readonly number[] | undefined;
+  /** How often a leader has given its term up in this change, because another monitor saw more servers. */
+  readonly yields?: number | undefined;
   /** The position for which the present primary was chosen. Writes that the primary before has beyond that position are lost. */
   readonly begunAt?: Position | undefined;
   /** Machines that are off because of this group, or may be, and those that were shot at within the window of the limits. The latest one is the last. */

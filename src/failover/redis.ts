@@ -11,13 +11,17 @@ import type { Replication, ServerLink, ServerSpec } from "./replication.ts";
 /** The address of a primary that does not exist: nothing listens on this port. A replica of it is never writable, and copies nothing. */
 const NOBODY = { host: "127.0.0.1", port: 1 };
 const LOOK_EVERY_MS = 20;
-/** The pause of writes lasts longer than the time in which the target must have everything, by this many times the timeout of one command. */
+/** The pause of writes lasts longer than the time in which the target must have everything, by the ttl of the seat and by this many times the timeout of one command. */
 const PAUSE_TIMEOUTS = 10;
 
 export interface RedisReplicationOptions {
   /** The timeout of one command. */
   readonly timeoutMs: number;
+  /** The ttl of the seat `primary/NAME`. @default 5000 */
+  readonly ttlMs?: number | undefined;
 }
+
+const USUAL_TTL_MS = 5000;
 
 /** Says what is wrong with the URL of a server. */
 export function problemOfServer(url: string): string | undefined {
@@ -29,12 +33,13 @@ export function problemOfServer(url: string): string | undefined {
 /** Primary and replicas of Redis or Valkey. */
 export function redisReplication(
   servers: Readonly<Record<string, ServerSpec>>,
-  { timeoutMs }: RedisReplicationOptions,
+  { timeoutMs, ttlMs = USUAL_TTL_MS }: RedisReplicationOptions,
 ): Replication {
+  const place = { servers, timeoutMs, ttlMs };
   return {
     kind: "redis",
     servers,
-    connect: async (server) => new RedisServerLink(await openLink(server, timeoutMs), server, servers, timeoutMs),
+    connect: async (server) => new RedisServerLink(await openLink(server, timeoutMs), server, place),
     stopSignal: "SIGTERM",
     prepare: async ({ command, primary }) => {
       const { host, port } = primary ?? NOBODY;
@@ -48,22 +53,33 @@ function openLink({ url }: ServerSpec, timeoutMs: number): Promise<RedisLink> {
   return RedisLink.open(server as Server, timeoutMs);
 }
 
+interface RedisPlace {
+  readonly servers: Readonly<Record<string, ServerSpec>>;
+  readonly timeoutMs: number;
+  readonly ttlMs: number;
+}
+
 class RedisServerLink implements ServerLink {
   #link: RedisLink;
   readonly #server: ServerSpec;
+  readonly #place: RedisPlace;
   readonly #servers: Readonly<Record<string, ServerSpec>>;
   readonly #timeoutMs: number;
 
   /** The run id of the process that was looked at first. */
   #runId: string | undefined;
-  #isRetiring = false;
+  /**
+   * How far a hand-over has come. `given-up`: this server was told to take writes again. `stepping-down`: the server is told to become a replica, and that cannot be taken back, because the command may arrive late.
+   */
+  #handOver: "none" | "waiting" | "given-up" | "stepping-down" = "none";
   #mayUnpauseLate = false;
 
-  constructor(link: RedisLink, server: ServerSpec, servers: Readonly<Record<string, ServerSpec>>, timeoutMs: number) {
+  constructor(link: RedisLink, server: ServerSpec, place: RedisPlace) {
     this.#link = link;
     this.#server = server;
-    this.#servers = servers;
-    this.#timeoutMs = timeoutMs;
+    this.#place = place;
+    this.#servers = place.servers;
+    this.#timeoutMs = place.timeoutMs;
   }
 
   get isOpen(): boolean {
@@ -97,36 +113,46 @@ class RedisServerLink implements ServerLink {
    *
    * Why a switchover kills no server with writes that only it has: the guard kills a server whose outcome is unknown, so `unknown` is answered only after REPLICAOF was sent. Before that, nothing has changed except for a pause
    * that ends by itself. The server is the primary as before and its guard holds the seat as before, so `not-done` is the truth, whether the server refused, was silent or could not reach its successor. After REPLICAOF the
-   * target has everything, and no write was acknowledged since, because the pause is longer than all the waiting (its end is counted from before it was asked for). So a server that is killed then has nothing that the target
-   * does not have.
+   * target has everything, and no write is acknowledged until the server is a replica or dead:
+   *   - nobody ends the pause any more, because REPLICAOF may be on its way: a server that took writes again and then became a replica would lose them;
+   *   - the pause is longer than all the waiting (its end is counted from before it was asked for). If the guard stands still meanwhile, for longer than the ttl of its seat, then its keeper has killed the server. For a
+   *     shorter time the pause is long enough, because it is longer by that ttl.
+   * So a server that is killed then has nothing that the target does not have.
    *
    * One question may take as long as the whole hand-over, because a busy host is not silent for ever. A connection that the server has closed, as it does with idle ones, is opened anew to the same process.
    */
   async retire(to: ServerSpec, withinMs: number): Promise<GuardOutcome> {
     // SAFETY: a command to take writes again that was sent and not answered may arrive late, and would end the pause of this hand-over.
-    if (this.#mayUnpauseLate) return "not-done";
-    this.#isRetiring = true;
+    if (this.#mayUnpauseLate || this.#handOver !== "none") return "not-done";
+    this.#handOver = "waiting";
+    try {
+      return await this.#retire(to, withinMs);
+    } finally {
+      this.#handOver = "none";
+    }
+  }
+
+  async #retire(to: ServerSpec, withinMs: number): Promise<GuardOutcome> {
     const startMs = performance.now();
     const untilMs = startMs + withinMs;
+    const pauseMs = Math.ceil(withinMs) + PAUSE_TIMEOUTS * this.#timeoutMs + this.#place.ttlMs;
     try {
-      await this.#insist(
-        ["CLIENT", "PAUSE", `${Math.ceil(withinMs) + PAUSE_TIMEOUTS * this.#timeoutMs}`, "WRITE"],
-        untilMs,
-      );
+      await this.#insist(["CLIENT", "PAUSE", `${pauseMs}`, "WRITE"], untilMs);
       const last = viewOf(fieldsOf(String(await this.#insist(["INFO"], untilMs))), this.#servers);
       const hasAll =
         last.is === "up" && last.role === "primary" && (await this.#waitFor(to, last.history, last.position, untilMs));
-      // SAFETY: this is checked right before the command that cannot be taken back. If this server was told meanwhile to take writes again, it does so.
-      if (!hasAll || !this.#isRetiring) return await this.#staysPrimary();
+      // SAFETY: this is checked right before the command that cannot be taken back. If this server was told meanwhile to take writes again, it does so. If the time is over, the pause may be over as well.
+      if (!hasAll || this.#handOver !== "waiting" || performance.now() >= untilMs) return await this.#staysPrimary();
     } catch {
       return await this.#staysPrimary();
     }
+    this.#handOver = "stepping-down";
     return await this.#stepDown(to, untilMs + 4 * this.#timeoutMs);
   }
 
   /** If the command to take writes again is not heard, the writes may still be paused, for as long as the pause was asked for. */
   async #staysPrimary(): Promise<GuardOutcome> {
-    await this.unretire();
+    await this.#takeWrites();
     return "not-done";
   }
 
@@ -136,7 +162,7 @@ class RedisServerLink implements ServerLink {
       await this.#insist(["REPLICAOF", host, `${port}`], untilMs);
       const view = viewOf(fieldsOf(String(await this.#insist(["INFO"], untilMs))), this.#servers);
       if (view.is !== "up" || view.role !== "replica") return "unknown";
-      await this.unretire();
+      await this.#takeWrites();
       return "done";
     } catch {
       return "unknown";
@@ -147,10 +173,10 @@ class RedisServerLink implements ServerLink {
   async #waitFor(to: ServerSpec, history: string, position: number, untilMs: number): Promise<boolean> {
     let link: RedisServerLink | undefined;
     try {
-      while (performance.now() < untilMs && this.#isRetiring) {
+      while (performance.now() < untilMs && this.#handOver === "waiting") {
         if (link?.isOpen !== true) {
           const opened = await openLink(to, this.#timeoutMs).catch(() => undefined);
-          link = opened && new RedisServerLink(opened, to, this.#servers, this.#timeoutMs);
+          link = opened && new RedisServerLink(opened, to, this.#place);
         }
         const view = await link?.view();
         if (view?.is === "up" && view.history === history && view.position >= position) return true;
@@ -162,8 +188,14 @@ class RedisServerLink implements ServerLink {
     }
   }
 
+  /** SAFETY: a server that was told to become a replica is not told to take writes again. `retire` says what has become of it. */
   async unretire(): Promise<void> {
-    this.#isRetiring = false;
+    if (this.#handOver === "stepping-down") return;
+    if (this.#handOver === "waiting") this.#handOver = "given-up";
+    await this.#takeWrites();
+  }
+
+  async #takeWrites(): Promise<void> {
     try {
       await this.#reach(this.#timeoutMs);
     } catch {

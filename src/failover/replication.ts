@@ -27,6 +27,7 @@ export interface ServerLink {
   isFollowing(primary: ServerSpec): Promise<boolean>;
   /** The server takes no more writes, waits until `to` has everything, and then becomes a replica of it, or ends. `not-done`: it takes writes again. */
   retire(to: ServerSpec, withinMs: number): Promise<GuardOutcome>;
+  /** The server takes writes again, unless it was told already to become a replica or to end. `retire`, if it is under way, answers what has become of it. */
   unretire(): Promise<void>;
   close(): void;
 }

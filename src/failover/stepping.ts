@@ -8,7 +8,14 @@ export function ignored(state: FailoverState): Stepped {
 
 /** `vain`: how many shots of this term at the machine that is being fenced have not led to a verified power-off. */
 export function write(record: FailoverRecord, errand: number, vain = 0): Stepped {
-  return { state: { at: "writing", record, errand: errand + 1, vain }, effects: [{ type: "write", record }] };
+  const state = { at: "writing", record, errand: errand + 1, vain, isYielding: false } as const;
+  return { state, effects: [{ type: "write", record }] };
+}
+
+/** Writes the record and then gives the term up. */
+export function writeAndYield(record: FailoverRecord, errand: number): Stepped {
+  const state = { at: "writing", record, errand: errand + 1, vain: 0, isYielding: true } as const;
+  return { state, effects: [{ type: "write", record }] };
 }
 
 export function tell({ state, effects }: Stepped, news: FailoverNews): Stepped {

@@ -3,6 +3,7 @@ import type { StonithPlan } from "../stonith/words.ts";
 import type { ChoiceRule, Views } from "./choice.ts";
 import type { Order } from "./orders.ts";
 import type { FailoverRecord, Step } from "./record.ts";
+import type { SightReports } from "./yielding.ts";
 
 export interface FailoverPlan extends ChoiceRule {
   /** How many configured monitors must see the primary down. */
@@ -22,6 +23,8 @@ export interface FailoverPlan extends ChoiceRule {
   readonly promoteWithinMs: number;
   readonly repointWithinMs: number;
   readonly handOverWithinMs: number;
+  /** How long a leader that does not see enough servers for a choice waits before it lets a monitor lead that does. */
+  readonly yieldAfterMs: number;
   /** The pause before a failed step is tried again. */
   readonly retryMs: number;
   /** The leader decides and reports, and changes nothing. */
@@ -67,12 +70,21 @@ export interface Sight {
   /** The server whose guard holds the seat `primary/NAME` and says that its server is the primary. This is only a hint. */
   readonly holder: { readonly server: string; readonly epoch: number } | undefined;
   readonly order: Order | undefined;
+  /** The servers that answer other monitors. This is only a hint. */
+  readonly reports: SightReports;
 }
 
 export type FailoverState =
   | { readonly at: "away" }
   | { readonly at: "reading" }
-  | { readonly at: "writing"; readonly record: FailoverRecord; readonly errand: number; readonly vain: number }
+  | {
+      readonly at: "writing";
+      readonly record: FailoverRecord;
+      readonly errand: number;
+      readonly vain: number;
+      /** When the record is stored, the term is given up. */
+      readonly isYielding: boolean;
+    }
   | Acting;
 
 export interface Acting {
@@ -90,6 +102,8 @@ export interface Acting {
   readonly vain: number;
   /** The outcome of the last shot of this term, until it is written to the record. */
   readonly heard: FenceReport | undefined;
+  /** The answers of the last survey, if too few servers answered for a choice although they were waited for. */
+  readonly missed: Views | undefined;
 }
 
 export type FailoverInput =
@@ -131,6 +145,8 @@ export type FailoverNews =
   | { readonly is: "step"; readonly epoch: number; readonly step: Step }
   | { readonly is: "waiting"; readonly why: string }
   | { readonly is: "refused"; readonly why: string }
+  /** This leader gives its term up for `to`, which sees more servers. The next leader waits for at least `pauseMs` before it gives up in its turn. */
+  | { readonly is: "yields"; readonly to: string; readonly why: string; readonly pauseMs: number }
   | { readonly is: "powered-off"; readonly server: string; readonly said: string }
   | {
       readonly is: "not-fenced";

@@ -26,6 +26,7 @@ export const PLAN: FailoverPlan = {
   promoteWithinMs: 1000,
   repointWithinMs: 1000,
   handOverWithinMs: 1000,
+  yieldAfterMs: 500,
   retryMs: 50,
   isDryRun: false,
 };
@@ -82,7 +83,7 @@ export class Desk {
   see(sight: Partial<Sight>): readonly string[] {
     return this.on({
       type: "seen",
-      sight: { views: ALL_UP, votes: [], holder: undefined, order: undefined, ...sight },
+      sight: { views: ALL_UP, votes: [], holder: undefined, order: undefined, reports: {}, ...sight },
     });
   }
 

@@ -125,9 +125,21 @@ describe("a guard", () => {
     const unsure = primary();
     unsure.on({ type: "record", record: handing });
     expect(unsure.on({ type: "retired", outcome: "unknown" })).toEqual(["kill"]);
-    const kept = primary();
-    kept.on({ type: "record", record: handing });
-    expect(kept.on({ type: "record", record: record({ at: "steady" }, "me") })).toEqual(["unretire"]);
+  });
+
+  it("asks a service to take writes again when the hand-over was given up, and believes only what it hears of the hand-over", () => {
+    const handing = record({ at: "handing-over", from: "me", to: "b" }, "me");
+    const givenUp = (): Post => {
+      const post = primary();
+      post.on({ type: "record", record: handing });
+      expect(post.on({ type: "record", record: record({ at: "steady" }, "me") })).toEqual(["unretire"]);
+      return post;
+    };
+    expect(givenUp().on({ type: "retired", outcome: "not-done" })).toEqual(["announce"]);
+    expect(givenUp().on({ type: "retired", outcome: "unknown" })).toEqual(["kill"]);
+    expect(givenUp().on({ type: "retired", outcome: "done" })).toEqual(["resign"]);
+    // It is not begun a second time while the first is under way.
+    expect(givenUp().on({ type: "record", record: { ...handing, epoch: 6 } })).toEqual([]);
   });
 
   it("looks on the disk of a replica that ended before it ever answered, once a primary is settled", () => {

@@ -46,6 +46,7 @@ export abstract class Trio {
       timeoutMs: 400,
       settleMs: 200,
       promoteWithinMs: 6000,
+      yieldAfterMs: 1500,
       failoversMax: 1000,
       ...settings,
     };

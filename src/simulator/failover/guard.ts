@@ -23,6 +23,9 @@ export class SimGuard extends FailoverProcess {
   /** The latest record that the guard has seen: the machine is never shown an older one after it. */
   #seen: ModelMemo<FailoverRecord> | undefined;
 
+  /** A hand-over is under way, and was not given up. */
+  #isRetiring = false;
+
   constructor(world: FailoverWorld, service: SimService) {
     super(world, `g${service.name.slice(1)}`);
     this.service = service;
@@ -124,7 +127,8 @@ export class SimGuard extends FailoverProcess {
       case "retire":
         return this.#retire(effect.to);
       case "unretire":
-        return this.#atService(() => (service.isRefusing = false));
+        this.#isRetiring = false;
+        return;
     }
   }
 
@@ -172,6 +176,7 @@ export class SimGuard extends FailoverProcess {
     const { incarnation } = service;
     const target = world.service(to);
     service.isRefusing = true;
+    this.#isRetiring = true;
     const untilMs = world.nowMs + HAND_OVER_MS;
     const answer = (outcome: GuardOutcome): void => {
       const said = nextChance(world.rng, world.spec.unknownChance / 3) ? "unknown" : outcome;
@@ -187,7 +192,7 @@ export class SimGuard extends FailoverProcess {
         if (world.spec.hasTimelines && service.incarnation === incarnation) world.killService(service);
         return;
       }
-      if (world.nowMs < untilMs) return world.later(20, this, look);
+      if (world.nowMs < untilMs && this.#isRetiring) return world.later(20, this, look);
       service.isRefusing = false;
       return answer("not-done");
     };

@@ -9,6 +9,7 @@ export class FailoverJudge extends Judge {
   readonly #plan: FailoverPlan;
   /** The writes that a client was told are done, in a world where that means something. */
   readonly acknowledged: Set<number> = new Set();
+  readonly #yields: { readonly epoch: number; readonly atMs: number }[] = [];
 
   constructor(plan: FailoverPlan, judgedBy: readonly string[] | undefined) {
     super(judgedBy);
@@ -41,6 +42,17 @@ export class FailoverJudge extends Judge {
   freed(holder: SimService | undefined, atMs: number): void {
     if (holder?.isWritable === true)
       this.find("seat-covers-writable", `the seat of ${holder.name} is free, and ${holder.name} is writable`, atMs);
+  }
+
+  /** A leader gives its term up for another monitor. In one change this does not happen in quick succession, and more slowly when every monitor has had its turn. */
+  yielded({ epoch }: FailoverRecord, atMs: number): void {
+    const { monitors, yieldAfterMs } = this.#plan;
+    const earlier = this.#yields.filter((yielded) => yielded.epoch === epoch);
+    const leastMs = earlier.length >= monitors.length ? 2 * yieldAfterMs : yieldAfterMs;
+    const sinceMs = atMs - (earlier.at(-1)?.atMs ?? -Infinity);
+    if (sinceMs < leastMs)
+      this.find("leadership-rests", `it is given up ${Math.round(sinceMs)} ms after it was given up last`, atMs);
+    this.#yields.push({ epoch, atMs });
   }
 
   applied(old: FailoverRecord | undefined, record: FailoverRecord, all: readonly SimService[], atMs: number): void {

@@ -90,11 +90,12 @@ export class SimMonitor extends FailoverProcess {
     const views = this.#views();
     const view = this.#record?.primary === undefined ? undefined : views[this.#record.primary];
     this.#detector = detect(this.#detector, this.#record, view, world.nowMs);
-    this.#vote();
+    this.#vote(views);
     if (this.state.at !== "acting" || !this.isAble) return;
     const { holder } = world.seats.primary;
-    const sight = { views, votes: world.votes.standing(world.nowMs), holder: holder?.value, order: world.order };
-    this.input({ type: "seen", sight });
+    const votes = world.votes.standing(world.nowMs);
+    const reports = world.votes.reportsFor(this.name, world.nowMs);
+    this.input({ type: "seen", sight: { views, votes, holder: holder?.value, order: world.order, reports } });
   }
 
   #views(): Views {
@@ -104,10 +105,12 @@ export class SimMonitor extends FailoverProcess {
     return Object.fromEntries(world.services.map(({ name }) => [name, look(name)]));
   }
 
-  #vote(): void {
+  #vote(views: Views): void {
     const { world, name: monitor } = this;
     const { primary, epoch } = this.#detector;
     if (!this.isAble) return;
+    const sees = Object.keys(views).filter((server) => views[server]?.is === "up");
+    world.votes.report(monitor, sees, world.nowMs + world.spec.ttlMs);
     if (primary === undefined || !isDown(this.#detector, world.spec.downAfterMs, world.nowMs))
       return world.votes.withdraw(monitor);
     world.votes.cast({ monitor, primary, epoch }, world.nowMs + world.spec.ttlMs);
@@ -157,11 +160,18 @@ export class SimMonitor extends FailoverProcess {
       case "hand-over":
         return;
       case "resign":
-        world.count("terms given up for another way to the device");
+        this.#countGivenUp();
         return this.#giveUp();
       case "follow":
         return world.later(world.travel(), this, () => (world.service(effect.server).follows = effect.primary));
     }
+  }
+
+  #countGivenUp(): void {
+    const { state, world } = this;
+    if (state.at !== "writing" || !state.isYielding) return world.count("terms given up for another way to the device");
+    world.count("terms given up for a monitor that sees more");
+    world.judge.yielded(state.record, world.nowMs);
   }
 
   #hear(news: Extract<FailoverEffect, { type: "tell" }>["news"]): void {

@@ -20,6 +20,8 @@ export interface FailoverWorldSpec extends SeatSpec {
   /** The leader of the monitors dies, or is paused, right after one of these steps was written and before it hears of that. */
   readonly strikesAfter: readonly Step["at"][];
   readonly strikeChance: number;
+  /** The servers that a monitor cannot reach when everything else is well again. At least one monitor reaches all of them. */
+  readonly lastingCuts: Readonly<Record<string, readonly string[]>>;
   readonly faults: readonly FailoverFault[];
 }
 
@@ -92,6 +94,7 @@ export function drawFailoverWorld(seed: number): FailoverWorldSpec {
     promoteWithinMs: nextOf(rng, [500, 3000]),
     repointWithinMs: 2000,
     handOverWithinMs: nextOf(rng, [300, 2000]),
+    yieldAfterMs: 800,
     retryMs: 100,
     isDryRun: false,
   };
@@ -111,6 +114,7 @@ export function drawFailoverWorld(seed: number): FailoverWorldSpec {
     forgetsChance: nextOf(rng, [0, 0.3]),
     strikesAfter: STEPS.filter(() => nextChance(rng, 0.5)),
     strikeChance: nextOf(rng, [0, 0.3, 0.6]),
+    lastingCuts: hasTimelines && plan.shots === undefined ? drawLastingCuts(seed, plan) : {},
     faults: drawSeatFaults(
       {
         most: 14,
@@ -132,6 +136,16 @@ export function drawFailoverWorld(seed: number): FailoverWorldSpec {
 function drawRunning(seed: number, servers: number): number | undefined {
   const rng = createRng(seed, 94);
   return nextChance(rng, 0.5) ? nextInteger(rng, 0, servers - 1) : undefined;
+}
+
+/** It is drawn from a stream of its own, so that the rest of a world stays the same. Each monitor but one may be cut off from one server, and no two of them from the same one: a quorum that cannot see a primary replaces it, again and again. There are no devices: a leader does not see that a machine that it shot is back, if it is cut off from it. */
+function drawLastingCuts(seed: number, { monitors, servers }: FailoverPlan): FailoverWorldSpec["lastingCuts"] {
+  const rng = createRng(seed, 95);
+  const whole = nextOf(rng, monitors);
+  const left = Object.keys(servers);
+  const cut = monitors.filter((monitor) => monitor !== whole && nextChance(rng, 0.6));
+  const drop = (): readonly string[] => left.splice(nextInteger(rng, 0, left.length - 1), 1);
+  return Object.fromEntries(cut.map((monitor) => [monitor, drop()]));
 }
 
 /** It is drawn from a stream of its own, so that the rest of a world stays the same. Machines boot by themselves: so only a few may be off at one time, and still everything goes on. */

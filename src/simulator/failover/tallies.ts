@@ -16,6 +16,7 @@ export const FAILOVER_MINIMA = {
   "fences by a device": 100,
   "devices that failed or said nothing": 20,
   "terms given up for another way to the device": 5,
+  "terms given up for a monitor that sees more": 20,
   "guards killed or cut while primary": 300,
   "services killed by their keeper": 100,
   "seats given back unused": 5,

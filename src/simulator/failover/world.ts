@@ -172,6 +172,8 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
   // ---- services
 
   promote(service: SimService, generation: number): void {
+    // A server that is the primary already stays what it is, with the same history: Redis does nothing then.
+    if (service.isWritable) return;
     // As in src/failover/postgres-link.ts, a number is used once.
     if (service.hasTimelines && service.timeline >= generation) return;
     service.promote(generation, `h${++this.writes}`);
@@ -262,7 +264,10 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
   protected override calm(): void {
     super.calm();
     for (const service of this.services) service.mutes = service.lags = 0;
-    for (const monitor of this.monitors) monitor.blind.clear();
+    for (const { blind, name } of this.monitors) {
+      blind.clear();
+      for (const server of this.spec.lastingCuts[name] ?? []) blind.add(server);
+    }
     this.pauseFailover(false);
     this.note({ is: "calm" });
   }
