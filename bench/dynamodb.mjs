@@ -2,7 +2,7 @@
 // `dynamodb:` on one dynalite, beside the fewest correct requests on the bare client: locks taken and given back, 1,000 leaderships held, and leaders that crash or leave.
 // Requests are those that the server counts. dynalite is a stand-in on the same machine: the numbers of requests are those of the service, the times are not.
 //
-// The fewest correct requests write the seat without a look, by one condition, and give it back by another. They know of no session, so that every lock that is held would be
+// The fewest correct requests write the seat without a look, by one condition, and give it back by another; each has a timeout. They know of no session, so that every lock that is held would be
 // renewed by itself, and they cannot tell that their process was declared dead. Ours is as many for a name that the same process has given back; the first time it reads.
 import { DynamoDBClient, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { spawn } from "node:child_process";
@@ -21,6 +21,7 @@ import { freePorts } from "../scripts/servers/process.mjs";
 
 const TTL_MS = 15_000;
 const OURS = { store: "dynamodb", many: 1_000, ttlMs: TTL_MS };
+const ANSWER_WITHIN_MS = 5_000;
 const CRASH_TTL_MS = 2_000;
 /** Silence as the taker counts it (ttl · (1 + 2ρ) and a grain), and a look every tenth of the ttl; each look is two requests. */
 const CRASH_BOUND_MS = Math.ceil(CRASH_TTL_MS * 1.01 + 5 + CRASH_TTL_MS / 10 + 100);
@@ -72,7 +73,14 @@ export async function run() {
 /** @param {Place} place @param {Record<string, unknown>} raw */
 async function locks({ url, endpoint, count }, raw) {
   const candidate = createCandidate({ store: dynamodb(url), ttlMs: TTL_MS });
-  const client = new DynamoDBClient({ endpoint, region: REGION, credentials: CREDENTIALS, maxAttempts: 1 });
+  // Without a timeout a lost answer would be waited for for ever. AWS's client has one as a setting, which costs less than a signal for each request.
+  const client = new DynamoDBClient({
+    endpoint,
+    region: REGION,
+    credentials: CREDENTIALS,
+    maxAttempts: 1,
+    requestHandler: { requestTimeout: ANSWER_WITHIN_MS, throwOnRequestTimeout: true },
+  });
   const withLock = (/** @type {string} */ name) => candidate.withLock(name, async () => {});
   const all = { ours: withLock, minimal: bareLock(client) };
   const { turns, turnMs } = EXTENT;

@@ -1,5 +1,7 @@
 // A call of a store as the runner makes it: its abort signal exists only if the driver asks for one. Most calls are answered long before anybody gives them
 // up, and a signal with a listener costs more than the rest of the call in the process.
+import { setMaxListeners } from "node:events";
+import type { StopSignal } from "../clients/stop-signal.ts";
 import type { Call } from "./contract.ts";
 
 export class LazyCall implements Call {
@@ -48,4 +50,56 @@ export function whenGivenUp(call: Call, then: () => void): (() => void) | undefi
   const { signal } = call;
   signal.addEventListener("abort", then, { once: true });
   return () => signal.removeEventListener("abort", then);
+}
+
+/** The signal of a call for a client that sends several requests for it, each with a listener of its own. */
+export function stopSignalOf(call: Call): StopSignal {
+  if (call.whenGivenUp !== undefined) return signalOf(call);
+  // Every request of a batch adds a listener, and Node would take so many for a leak.
+  setMaxListeners(0, call.signal);
+  return call.signal;
+}
+
+/** A call has one listener, so it has one of these, however often it is asked for. */
+const signals = new WeakMap<Call, CallSignal>();
+
+function signalOf(call: Call): CallSignal {
+  const known = signals.get(call);
+  if (known !== undefined) return known;
+  const signal = new CallSignal(call);
+  signals.set(call, signal);
+  return signal;
+}
+
+/** Passes the one word of a call on to every request that was made for it. */
+class CallSignal implements StopSignal {
+  readonly #call: Call;
+  #listeners: Set<() => void> | undefined;
+
+  constructor(call: Call) {
+    this.#call = call;
+  }
+
+  get aborted(): boolean {
+    return isGivenUp(this.#call);
+  }
+
+  get reason(): unknown {
+    return this.#call.signal.reason;
+  }
+
+  addEventListener(_type: "abort", listener: () => void): void {
+    if (this.#listeners === undefined) whenGivenUp(this.#call, () => this.#tell());
+    (this.#listeners ??= new Set()).add(listener);
+  }
+
+  removeEventListener(_type: "abort", listener: () => void): void {
+    this.#listeners?.delete(listener);
+  }
+
+  #tell(): void {
+    const listeners = [...(this.#listeners ?? [])];
+    this.#listeners?.clear();
+    for (const listener of listeners) listener();
+  }
 }

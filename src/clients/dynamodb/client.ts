@@ -5,10 +5,12 @@
 // `conflict`).
 // Every read is consistent. No request has a timeout of its own: the caller's signal ends it, and then its outcome is not known. Its connection is then closed, and so are the idle connections, which may
 // be just as dead: they would be tried one after the other, and each try would cost the time limit of a request.
-import { setMaxListeners } from "node:events";
 import type { Agent } from "node:http";
+import { Recent } from "../../base/recent.ts";
 import { Refusal } from "../../base/refusal.ts";
 import { loadPeer } from "../load-peer.ts";
+import type { StopSignal } from "../stop-signal.ts";
+import { hearsStop, type SdkClient, withStop } from "./stop.ts";
 
 /** A client of DynamoDB that the user has made: `DynamoDBClient` (or `DynamoDB`) of @aws-sdk/client-dynamodb 3. */
 export interface DynamoClient {
@@ -89,7 +91,7 @@ export class DynamoTable {
   /** Returns one place for each key, in the order of the keys; it is undefined where there is no item. Throws `Throttled` if the table has no capacity left for some of them. */
   async read(
     keys: readonly string[],
-    signal: AbortSignal,
+    signal: StopSignal,
     consistency: Consistency = "consistent",
   ): Promise<readonly (Item | undefined)[]> {
     const ConsistentRead = consistency === "consistent";
@@ -112,7 +114,7 @@ export class DynamoTable {
     keys: readonly string[],
     found: Map<string, Item>,
     ConsistentRead: boolean,
-    signal: AbortSignal,
+    signal: StopSignal,
   ): Promise<void> {
     let left: readonly SdkInput[] = keys.map((key) => this.#key(key));
     while (left.length > 0) {
@@ -132,7 +134,7 @@ export class DynamoTable {
     key: string,
     item: Item,
     when: Pick<Change, "condition" | "values" | "names">,
-    signal: AbortSignal,
+    signal: StopSignal,
   ): Promise<Written> {
     const { condition, values, names } = when;
     const request = {
@@ -145,7 +147,7 @@ export class DynamoTable {
     return await this.#write("PutItemCommand", key, request, signal);
   }
 
-  async change({ key, condition, update, values, names }: Change, signal: AbortSignal): Promise<Written> {
+  async change({ key, condition, update, values, names }: Change, signal: StopSignal): Promise<Written> {
     const request = {
       Key: this.#key(key),
       UpdateExpression: update,
@@ -157,7 +159,7 @@ export class DynamoTable {
     return await this.#write("UpdateItemCommand", key, request, signal);
   }
 
-  async #write(verb: string, key: string, request: SdkInput, signal: AbortSignal): Promise<Written> {
+  async #write(verb: string, key: string, request: SdkInput, signal: StopSignal): Promise<Written> {
     try {
       await this.#send(verb, request, signal);
       return { kind: "written" };
@@ -168,7 +170,7 @@ export class DynamoTable {
   }
 
   /** Some servers (older ones, stand-ins for tests) do not say which item stood there: they are asked for it. Without that answer it is not known whose write was in the way. */
-  async #standing(conflict: unknown, key: string, signal: AbortSignal): Promise<Item | undefined> {
+  async #standing(conflict: unknown, key: string, signal: StopSignal): Promise<Item | undefined> {
     const { Item: item } = conflict as { readonly Item?: Item };
     if (item !== undefined) return item;
     try {
@@ -179,7 +181,7 @@ export class DynamoTable {
   }
 
   /** The keys of an index whose own key is `value`. The index may be late. */
-  async keysOf(index: string, attribute: string, value: string, signal: AbortSignal): Promise<readonly string[]> {
+  async keysOf(index: string, attribute: string, value: string, signal: StopSignal): Promise<readonly string[]> {
     const keys: string[] = [];
     for (let from: unknown; ;) {
       const answer = await this.#send(
@@ -200,7 +202,7 @@ export class DynamoTable {
   }
 
   /** Returns every key that begins with `prefix`. It reads the whole table, page by page. */
-  async *keysFrom(prefix: string, signal: AbortSignal): AsyncGenerator<string> {
+  async *keysFrom(prefix: string, signal: StopSignal): AsyncGenerator<string> {
     for (let from: unknown; ;) {
       const answer = await this.#send(
         "ScanCommand",
@@ -220,7 +222,7 @@ export class DynamoTable {
     }
   }
 
-  async describe(signal: AbortSignal): Promise<TableShape> {
+  async describe(signal: StopSignal): Promise<TableShape> {
     const { Table: table } = await this.#send("DescribeTableCommand", {}, signal);
     const shape = (table ?? {}) as {
       readonly TableId?: string;
@@ -248,9 +250,8 @@ export class DynamoTable {
     return { [this.keyName]: { S: key } };
   }
 
-  async #send(verb: string, input: SdkInput, signal: AbortSignal, isOfTable = true): Promise<SdkInput> {
-    signal.throwIfAborted();
-    setMaxListeners(0, signal); // each request of a call listens to it
+  async #send(verb: string, input: SdkInput, signal: StopSignal, isOfTable = true): Promise<SdkInput> {
+    if (signal.aborted) throw signal.reason;
     this.#commands ??= loadCommands();
     if (this.#client === undefined) {
       this.#agents = makeAgents();
@@ -258,9 +259,10 @@ export class DynamoTable {
     }
     const Command = this.#commands[verb];
     if (Command === undefined) throw tooOld(verb);
-    const command = new Command(isOfTable ? { TableName: this.table, ...input } : input);
+    const whole = isOfTable ? { TableName: this.table, ...input } : input;
     try {
-      return (await this.#client.send(command as never, { abortSignal: signal })) as SdkInput;
+      if (this.isOwn) return (await this.#client.send(new Command(withStop(whole, signal)) as never)) as SdkInput;
+      return (await this.#client.send(new Command(whole) as never, { abortSignal: abortSignalOf(signal) })) as SdkInput;
     } catch (error) {
       if (signal.aborted) closeIdle(this.#agents);
       throw error;
@@ -282,7 +284,19 @@ export class Throttled extends Error {
   }
 }
 
-function namesIn(expression: string, given: Readonly<Record<string, string>> = {}): Record<string, string> {
+/** The names in expressions of late: nearly all requests of a process have the same few expressions. */
+const namesKnown = new Recent<string, Readonly<Record<string, string>>>(100);
+
+function namesIn(expression: string, given?: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  if (given !== undefined) return readNames(expression, given);
+  const known = namesKnown.get(expression);
+  if (known !== undefined) return known;
+  const names = readNames(expression, {});
+  namesKnown.set(expression, names);
+  return names;
+}
+
+function readNames(expression: string, given: Readonly<Record<string, string>>): Record<string, string> {
   const names: Record<string, string> = {};
   for (const [, name = ""] of expression.matchAll(/#(\w+)/g)) names[`#${name}`] = given[`#${name}`] ?? name;
   return names;
@@ -318,11 +332,22 @@ function makeAgents(): Agents {
 function makeClient(commands: Commands, { region, endpoint, credentials }: Connection, agents: Agents): DynamoClient {
   const { DynamoDBClient } = commands;
   if (DynamoDBClient === undefined) throw tooOld("DynamoDBClient");
-  return new DynamoDBClient({
+  const client = new DynamoDBClient({
     maxAttempts: 1,
+    cacheMiddleware: true, // otherwise it sorts some thirty functions anew for every request, which takes as long as our part of it
     requestHandler: { connectionTimeout: CONNECTS_WITHIN_MS, ...agents },
     ...(region === undefined ? {} : { region }),
     ...(endpoint === undefined ? {} : { endpoint }),
     ...(credentials === undefined ? {} : { credentials }),
-  }) as DynamoClient;
+  }) as DynamoClient & SdkClient;
+  hearsStop(client);
+  return client;
+}
+
+/** A client of the user gets a real one: nobody knows what it does with it. */
+function abortSignalOf(signal: StopSignal): AbortSignal {
+  if (signal instanceof AbortSignal) return signal;
+  const controller = new AbortController();
+  signal.addEventListener("abort", () => controller.abort(signal.reason), { once: true });
+  return controller.signal;
 }

@@ -4,6 +4,7 @@
 // operator has deleted; a claim that was applied after its caller had given up (a stray); a request to hand over. They are read beside the keep, not before it: what
 // is read can only be newer. If the reading fails, the session is renewed all the same.
 // Strays are found by an index, which may be late. A stray that is missed stands until its session ends, or until this process claims the name again.
+import { stopSignalOf } from "../call.ts";
 import type { Call, Hold, Session } from "../contract.ts";
 import type { Desk } from "./desk.ts";
 import { nameOf, readSeat, type SeatItem, seatKey } from "./items.ts";
@@ -48,7 +49,7 @@ async function readSeats(desk: Desk, names: readonly string[], call: Call): Prom
 
 async function findStrays(desk: Desk, id: string, holds: readonly Hold[], call: Call): Promise<readonly Hold[]> {
   const known = new Set(holds.map(({ name }) => name));
-  const keys = await desk.table.keysOf(HELD_INDEX, HELD_BY, id, call.signal);
+  const keys = await desk.table.keysOf(HELD_INDEX, HELD_BY, id, stopSignalOf(call));
   const others = keys.map(nameOf).filter((name) => !known.has(name));
   const seats = await readSeats(desk, others, call);
   return [...seats].flatMap(([name, seat]) => {

@@ -6,9 +6,9 @@
 // our own, which sends nothing twice, recognises nothing: a conflict is a conflict.
 // A try that comes late changes nothing: its condition names a stamp, a beat, or a session and a bid, none of which comes back.
 import { randomUUID } from "node:crypto";
-import { isGivenUp } from "../call.ts";
+import { isGivenUp, stopSignalOf } from "../call.ts";
 import type { Call } from "../contract.ts";
-import type { Change, Consistency, DynamoTable, Item, Written } from "../../clients/dynamodb/client.ts";
+import type { Attribute, Change, Consistency, DynamoTable, Item, Written } from "../../clients/dynamodb/client.ts";
 import { text } from "./items.ts";
 import type { Whereabouts } from "./refusals.ts";
 
@@ -43,7 +43,7 @@ export class Desk {
   }
 
   async read(keys: readonly string[], call: Call): Promise<readonly (Item | undefined)[]> {
-    return keys.length === 0 ? [] : await this.table.read(keys, call.signal, this.#consistency);
+    return keys.length === 0 ? [] : await this.table.read(keys, stopSignalOf(call), this.#consistency);
   }
 
   async readOne(key: string, call: Call): Promise<Item | undefined> {
@@ -56,7 +56,7 @@ export class Desk {
     const stamp = `${randomUUID({ disableEntropyCache: true })}${swap.sign === undefined ? "" : `/${swap.sign}`}`;
     const written = await this.table.change(
       changeOf({ ...swap, set: { ...swap.set, stamp: text(stamp) } }),
-      call.signal,
+      stopSignalOf(call),
     );
     if (written.kind === "written") return { ...written, stamp };
     return !this.table.isOwn && written.item?.["stamp"]?.S === stamp ? { kind: "written", stamp } : written;
@@ -64,19 +64,24 @@ export class Desk {
 
   /** Writes without a stamp: for changes that are no sign of life. */
   async note(change: Change, call: Call): Promise<Written> {
-    return await this.table.change(change, call.signal);
+    return await this.table.change(change, stopSignalOf(call));
   }
 }
 
 function changeOf({ key, condition, values = {}, set, atFirst = {} }: Swap): Change {
-  const all = Object.entries(set);
-  const setting = all.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
-  const removing = all.flatMap(([name, value]) => (value === undefined ? [name] : []));
-  const parts = [
-    ...setting.map(([name]) => `#${name} = :set_${name}`),
-    ...Object.keys(atFirst).map((name) => `#${name} = if_not_exists(#${name}, :set_${name})`),
-  ];
-  const update = `SET ${parts.join(", ")}${removing.length === 0 ? "" : ` REMOVE ${removing.map((name) => `#${name}`).join(", ")}`}`;
-  const given = [...setting, ...Object.entries(atFirst)].map(([name, value]) => [`:set_${name}`, value] as const);
-  return { key, condition, update, values: { ...values, ...Object.fromEntries(given) } };
+  const [setting, removing]: [string[], string[]] = [[], []];
+  const given: Record<string, Attribute> = { ...values };
+  for (const [name, value] of Object.entries(set)) {
+    if (value === undefined) removing.push(`#${name}`);
+    else {
+      setting.push(`#${name} = :set_${name}`);
+      given[`:set_${name}`] = value;
+    }
+  }
+  for (const [name, value] of Object.entries(atFirst)) {
+    setting.push(`#${name} = if_not_exists(#${name}, :set_${name})`);
+    given[`:set_${name}`] = value;
+  }
+  const update = `SET ${setting.join(", ")}${removing.length === 0 ? "" : ` REMOVE ${removing.join(", ")}`}`;
+  return { key, condition, update, values: given };
 }

@@ -28,6 +28,7 @@ import type {
   Will,
 } from "../contract.ts";
 import { wallClock } from "../../clients/wall-clock.ts";
+import { stopSignalOf } from "../call.ts";
 import { grantedMs } from "../granted-ttl.ts";
 import { Mailboxes } from "../mailbox.ts";
 import type { DynamoTable } from "../../clients/dynamodb/client.ts";
@@ -82,7 +83,7 @@ export class DynamoStore implements FencedStore, AsksToLeave, KeepsMemos, ListsN
   /** Looks at the table first: nothing is written into a table that is not ours, or that several regions write. */
   async #open(spec: SessionSpec, call: Call): Promise<Kept> {
     const { where, table } = this.#desk;
-    const { id, keys, isGlobal } = await table.describe(call.signal);
+    const { id, keys, isGlobal } = await table.describe(stopSignalOf(call));
     if (isGlobal) throw globalTable(where);
     if (keys.join() !== `${KEY} S`) throw foreignTable(`its key is ${keys.join(" and ")}, not ${KEY} S`, where);
     const domain = `dynamodb-${id ?? where.table}`;
@@ -174,7 +175,7 @@ export class DynamoStore implements FencedStore, AsksToLeave, KeepsMemos, ListsN
   listNames(most: number, call: Call): Promise<ListedNames> {
     return this.#outcome(async () => {
       const names: Name[] = [];
-      for await (const key of this.#desk.table.keysFrom(SEATS, call.signal)) names.push(nameOf(key));
+      for await (const key of this.#desk.table.keysFrom(SEATS, stopSignalOf(call))) names.push(nameOf(key));
       names.sort();
       return { kind: "listed", names: names.slice(0, most), isWhole: names.length <= most };
     });

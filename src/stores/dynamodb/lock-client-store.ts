@@ -23,6 +23,7 @@ import type {
   UnfencedStore,
   Will,
 } from "../contract.ts";
+import { stopSignalOf } from "../call.ts";
 import { VACANT } from "../contract.ts";
 import { grantedMs } from "../granted-ttl.ts";
 import { Mailboxes } from "../mailbox.ts";
@@ -64,7 +65,7 @@ export class LockClientStore implements UnfencedStore {
 
   /** Nothing is written: the session is its nonce. */
   async #open({ nonce, candidate, ttlMs }: SessionSpec, call: Call): Promise<Kept> {
-    const { keys, isGlobal } = await this.#table.describe(call.signal);
+    const { keys, isGlobal } = await this.#table.describe(stopSignalOf(call));
     const { keyName } = this.#table;
     if (isGlobal) throw globalTable(this.#where);
     if (keys.join() !== `${keyName} S`)
@@ -87,7 +88,7 @@ export class LockClientStore implements UnfencedStore {
           ":version": { S: rvn },
         },
       },
-      call.signal,
+      stopSignalOf(call),
     );
     return isApplied(written, rvn);
   }
@@ -111,7 +112,7 @@ export class LockClientStore implements UnfencedStore {
     if (!mayReplace(claim, owner, lock)) return { kind: "beaten", seat: seatOf(name, lock) };
     const rvn = freshVersion();
     const item = itemOf(owner, session.ttlMs, rvn, value);
-    const written = await this.#table.put(name, item, this.#over(lock), call.signal);
+    const written = await this.#table.put(name, item, this.#over(lock), stopSignalOf(call));
     if (isApplied(written, rvn)) return { kind: "granted", hold: { name, bid } };
     const standing = written.kind === "conflict" ? written.item : undefined;
     return { kind: "beaten", seat: seatOf(name, readLock(name, standing, this.#where)) };
@@ -139,7 +140,7 @@ export class LockClientStore implements UnfencedStore {
       const rvn = freshVersion();
       const item = itemOf(lock.owner, lock.ttlMs, rvn, value);
       const when = { condition: IS_MINE, values: { ":owner": { S: lock.owner } } };
-      if (!isApplied(await this.#table.put(name, item, when, call.signal), rvn)) throw overtaken(name);
+      if (!isApplied(await this.#table.put(name, item, when, stopSignalOf(call)), rvn)) throw overtaken(name);
     }
     return { kind: "granted", hold: { name, bid } };
   }
@@ -154,7 +155,7 @@ export class LockClientStore implements UnfencedStore {
             update: "SET #isReleased = :released",
             values: { ...RELEASED, ":owner": { S: ownerOf(session.candidate, bid) } },
           },
-          call.signal,
+          stopSignalOf(call),
         ),
       );
       return { kind: "released" };
@@ -179,7 +180,7 @@ export class LockClientStore implements UnfencedStore {
   }
 
   async #locks(names: readonly Name[], call: Call): Promise<readonly (LockItem | undefined)[]> {
-    const items = names.length === 0 ? [] : await this.#table.read(names, call.signal);
+    const items = names.length === 0 ? [] : await this.#table.read(names, stopSignalOf(call));
     return names.map((name, index) => readLock(name, items[index], this.#where));
   }
 
