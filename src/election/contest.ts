@@ -230,16 +230,16 @@ export class WorkContest<R> extends Contest {
     this.stop();
   }
 
-  /** The work begins in a microtask of its own, because the work of one term must not run while the books of all terms are being changed. */
+  /** The work begins in a microtask of its own, because the work of one term must not run while the books of all terms are being changed. Works that begin together share a reading of the clocks. */
   protected begun(term: HeldTerm): void {
-    queueMicrotask(() => void this.#run(term));
+    void this.arena.runner.shared.next().then(() => this.#run(term));
   }
 
   /** Never rejects. */
   async #run(term: HeldTerm): Promise<void> {
     let verdict: Ending<R>;
     // A term that is lost before its work has begun is never announced (law 7), so its work does not begin.
-    if (!term.isHeld()) {
+    if (!term.mayBegin()) {
       if (!this.#again)
         this.#verdict = { kind: "error", error: new TermLostError(this.name, this.lostFor ?? "expired") };
       if (!this.#again) this.stop();
@@ -251,8 +251,8 @@ export class WorkContest<R> extends Contest {
     } catch (error) {
       verdict = { kind: "error", error };
     }
-    // The clock decides: a blocked loop may have passed the deadline without a timer having fired.
-    const whole = term.isLeading();
+    // The clock decides: a blocked loop may have passed the deadline without a timer having fired. The reading is taken now, after the work, and shared with the other works that settle now.
+    const whole = term.ledAt(await this.arena.runner.shared.next());
     if (this.guests > 0 && whole) this.stop(); // the signal of the guests aborts
     await this.whenGuestsLeft();
     if (whole || !this.#again) {

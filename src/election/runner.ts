@@ -28,7 +28,7 @@ import {
 } from "../lease/machine.ts";
 import type { Effect, Input, Machine } from "../lease/state.ts";
 import type { Store } from "../stores/contract.ts";
-import { ClockReader } from "./clock-reader.ts";
+import { ClockReader, SharedReading } from "./clock-reader.ts";
 import type { Contender } from "./contender.ts";
 import { type Exchange, exchange } from "./ask.ts";
 import { stamped } from "./fresh-beat.ts";
@@ -51,6 +51,8 @@ const HINDERS: ReadonlySet<Doing | undefined> = new Set<Doing>(["open", "claim",
 export class Runner {
   readonly store: Store;
   readonly node: string | undefined;
+  /** The books are up to its readings. */
+  readonly shared: SharedReading = new SharedReading(() => this.#upToDate());
   readonly #clock: Clock;
   readonly #reader: ClockReader;
   readonly #machine: Machine;
@@ -125,17 +127,17 @@ export class Runner {
       this.#chargeThread(this.#thread);
   }
 
-  /** Held is computed, not remembered (law 3): this brings the books up to the clock, aborts the terms that have expired, and only then answers. */
-  isHeld(name: Name, bid: Bid): boolean {
-    return isHeld(this.#machine, name, bid, this.#upToDate());
+  /** Held is computed, not remembered (law 3): this brings the books up to the clock, aborts the terms that have expired, and only then answers. `near` is for work that is about to begin. */
+  isHeld(name: Name, bid: Bid, read: "now" | "near" = "now"): boolean {
+    return isHeld(this.#machine, name, bid, this.#upToDate(read));
   }
 
   lossOf(name: Name, bid: Bid): LossReason {
     return lossOf(this.#machine, name, bid) ?? "expired";
   }
 
-  state(name: Name, bid: Bid): TermState {
-    return termState(this.#machine, name, bid, this.#upToDate());
+  state(name: Name, bid: Bid, at: Reading = this.#upToDate()): TermState {
+    return termState(this.#machine, name, bid, at);
   }
 
   remainingMs(name: Name, bid: Bid): number {
@@ -174,9 +176,9 @@ export class Runner {
     return this.#clock.timer(afterMs, wake);
   }
 
-  #upToDate(): Reading {
+  #upToDate(read: "now" | "near" = "now"): Reading {
     this.#hearThread();
-    const now = this.#reader.now();
+    const now = this.#reader[read]();
     if (isBehindClock(this.#machine, now)) {
       this.#step(TICK, now);
       this.#arrangeTick(true, now);
@@ -271,10 +273,8 @@ export class Runner {
       case "unkept":
         this.#renewals = settled(this.#renewals, ({ id }) => id <= effect.keep, effect.error);
         return;
-      case "carry": {
-        const { opened, keep, hold } = effect;
-        return this.#thread?.say({ word: "carry", opened, keep, hold });
-      }
+      case "carry":
+        return this.#thread?.say({ word: "carry", opened: effect.opened, keep: effect.keep, hold: effect.hold });
       case "done":
         return this.#wishes.done(effect.id, effect.error);
       case "contested":
@@ -321,9 +321,9 @@ export class Runner {
   }
 
   #tellTrouble(error: ConclaveError, name: Name | undefined): void {
-    if (name !== undefined) return this.#contenders.get(name)?.troubled(error, true);
     const all = [...this.#contenders.values()];
-    for (const contender of all) contender.troubled(error, all.length === 1);
+    if (name === undefined) for (const contender of all) contender.troubled(error, all.length === 1);
+    else this.#contenders.get(name)?.troubled(error, true);
   }
 
   /** A term without work settles as soon as it is told that it is lost. Then the event of the machine from the same step is no longer true. */

@@ -76,8 +76,9 @@ export function makeRoom(machine: Machine, now: Reading): void {
   }
 }
 
-export function requestsOf({ crowd }: Machine, claims: readonly Claim[]): readonly (readonly Claim[])[] {
-  const most = Math.min(CLAIMS_PER_REQUEST, Math.ceil(crowd.window / REQUESTS_IN_A_WINDOW));
+export function requestsOf({ crowd, settings }: Machine, claims: readonly Claim[]): readonly (readonly Claim[])[] {
+  const { claimsPerRequest = CLAIMS_PER_REQUEST } = settings.guarantee;
+  const most = Math.min(claimsPerRequest, Math.ceil(crowd.window / REQUESTS_IN_A_WINDOW));
   if (claims.length <= most) return claims.length === 0 ? [] : [claims];
   const requests: (readonly Claim[])[] = [];
   for (let at = 0; at < claims.length; at += most) requests.push(claims.slice(at, at + most));

@@ -73,6 +73,11 @@ export interface Guarantee<F extends Fencing = Fencing> {
    * deleted is noticed by the third renewal at the latest, and not by the next. Undefined: every keep carries all.
    */
   readonly holdsPerKeep?: number | undefined;
+  /**
+   * A request should carry no more claims than this. A store that works through many requests as quickly as through a large one sets it: it works on one of them while the candidate
+   * reads the answer to another. Undefined: a few hundred.
+   */
+  readonly claimsPerRequest?: number | undefined;
   /** Of two copies of one process (a cloned virtual machine) only one can go on to renew their session: keeps swap over the beat that they know (`Session.beats`). */
   readonly refusesClones?: boolean;
   /** The store keeps memos (`KeepsMemos`), so many and so large. Absent: it has none. */

@@ -15,7 +15,7 @@ import { ConclaveError } from "../base/errors.ts";
 import type { Refused } from "../base/outcome.ts";
 import { retryAfterMs } from "./backoff.ts";
 import { prefixOf } from "./beats.ts";
-import { elapsedMs, remainingMs } from "./deadline.ts";
+import { elapsedMs, isPast, remainingMs } from "./deadline.ts";
 import type { Hold, KeepWish, Kept, Met } from "./exchange.ts";
 import { type Bounds, createLifeline, extend } from "./lifeline.ts";
 import { emit, emitError, errorOf, send } from "./report.ts";
@@ -34,11 +34,11 @@ const STRAYS_EVERY = 32;
 /** So many keeps in a row, sent after a doubt, must have found nothing: a request that was given up may be applied for as long as the network keeps it. */
 const CLEAN_SEARCHES = 8;
 
-/** Begins a session, or tries the same opening again. */
+/** Begins a session, or tries the same opening again. An opening that would end as soon as it is granted gives way to a new one, whose pauses go on as they were. */
 export function openSession(machine: Machine, now: Reading, effects: Effect[]): void {
   const { settings, session } = machine;
   const opening: Opening =
-    session.kind === "opening"
+    session.kind === "opening" && !isSpent(settings, session, now)
       ? session
       : {
           kind: "opening",
@@ -53,7 +53,7 @@ export function openSession(machine: Machine, now: Reading, effects: Effect[]): 
           firstSentAt: now,
           errand: 0,
           retryAt: Infinity,
-          failures: 0,
+          failures: session.kind === "opening" ? session.failures : 0,
         };
   machine.session = opening;
   opening.retryAt = Infinity;
@@ -65,6 +65,14 @@ export function openSession(machine: Machine, now: Reading, effects: Effect[]): 
     { method: "keep", session: opening.spec, holds: [] },
     effects,
   );
+}
+
+/**
+ * A session is dated before the first try of its opening. After an outage that was longer than the ttl that date is past: the session would be lost at the moment at which it is granted. If a
+ * try was applied at the store after all, its session holds nothing and runs out by itself.
+ */
+function isSpent(settings: Settings, { firstSentAt }: Opening, now: Reading): boolean {
+  return isPast(createLifeline(firstSentAt, settings.ttlMs, settings.pace, settings).signalAt, now);
 }
 
 /** The store ended a session. A loss is not the end (law 9): the first time the next session is opened at once; then pauses grow, until a keep is proven. */

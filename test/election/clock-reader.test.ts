@@ -85,6 +85,29 @@ it("a lock reads boot time when it is granted, before its work and after it, and
   await candidate.close();
 });
 
+it("locks that are granted together share their readings of boot time", async () => {
+  const clock = new ManualClock();
+  const candidate = createCandidate({ store: memory({ clock }), ttlMs: 1000 });
+  const locks = (): Promise<unknown> =>
+    Promise.all(Array.from({ length: 64 }, (_, name) => candidate.withLock(`x${name}`, async () => {})));
+  await locks();
+  const now = vi.spyOn(clock, "now");
+  await locks();
+  expect(now.mock.calls.length).toBeLessThan(12); // there are two requests, and five readings for each at most
+  await candidate.close();
+});
+
+it("boot time is read anew for work that begins more than a millisecond after the reading", () => {
+  const clock = new ManualClock(1000);
+  const reader = new ClockReader(clock);
+  reader.now();
+  clock.freeze(1);
+  clock.suspend(60_000);
+  expect(reader.near()).toEqual({ mono: 1001, boot: 1000 });
+  clock.freeze(0.1);
+  expect(reader.near()).toEqual({ mono: 1001.1, boot: 61_001.1 });
+});
+
 describe.each([{ shape: "race" }, { shape: "line" }] as const)("a host that falls asleep, on memory: %o", (options) => {
   const TTL_MS = 1000;
 
@@ -98,6 +121,25 @@ describe.each([{ shape: "race" }, { shape: "line" }] as const)("a host that fall
     const locked = candidate.withLock("x", async () => void (begun = true));
     await Promise.all([expect(locked).rejects.toMatchObject({ code: "TERM_LOST" }), clock.advance(5 * TTL_MS)]);
     expect(begun).toBe(false);
+  });
+
+  it("in the work of another term, and blocks the loop, does not begin the work behind it", async () => {
+    const clock = new ManualClock();
+    const candidate = createCandidate({ store: memory({ ...options, clock }), ttlMs: TTL_MS, drainMs: 100 });
+    await candidate.withLock("y", async () => {}); // the session is open from here on
+    const begun: string[] = [];
+    const locks = ["a", "b"].map((name) =>
+      candidate.withLock(name, async () => {
+        begun.push(name);
+        clock.freeze(2);
+        clock.suspend(10 * TTL_MS);
+      }),
+    );
+    const outcomes = Promise.allSettled(locks);
+    await clock.advance(5 * TTL_MS);
+    expect(await outcomes).toMatchObject(locks.map(() => ({ status: "rejected", reason: { code: "TERM_LOST" } })));
+    expect(begun).toHaveLength(1);
+    await candidate.close();
   });
 
   it("between its claim and the answer is not elected by that answer", async () => {

@@ -118,6 +118,7 @@ describe("while the main loop spins", () => {
 
   it("a file that was replaced ends the term at the next question", { timeout: 30_000 }, async () => {
     const { file, log, leader } = await pair({ renewal: "thread", stallAfterMs: 10 * TTL_MS });
+    await nextKeep(file); // from its first renewal on the thread has the file open, and can tell that another is at its path
     const from = nowMs();
     leader.tell(`spin ${2 * TTL_MS}`);
     await sleep(200);

@@ -1,13 +1,13 @@
 // Very many names at once: what is under way together, and that the rest has not been sent.
 import { expect, it } from "vitest";
-import type { Claim } from "conclave/stores/contract";
+import type { Claim, Guarantee } from "conclave/stores/contract";
 import { Rig } from "./rig.ts";
 
 const NAMES = Array.from({ length: 5000 }, (_, index) => `n${index}`);
 
 /** All stand, and the session is open. */
-function crowd(): Rig {
-  const rig = new Rig({ shape: "line", judge: "store-monotonic", holdsPerSession: Infinity });
+function crowd(besides: Partial<Guarantee> = {}): Rig {
+  const rig = new Rig({ shape: "line", judge: "store-monotonic", holdsPerSession: Infinity, ...besides });
   for (const name of NAMES) rig.input({ type: "stand", name, value: "" });
   rig.pass(0);
   rig.keep();
@@ -37,6 +37,14 @@ it("a few claims go out first; as long as answers come quickly there are more, i
   expect(underWay).toEqual([256, 512, 1024, 1024, 1024]);
   for (const { request } of rig.pending)
     expect(request.method === "claim" && request.claims.length).toBeLessThanOrEqual(256);
+});
+
+it("a request carries no more claims than the store asks for", () => {
+  const rig = crowd({ claimsPerRequest: 20 });
+  answer(rig, 1);
+  const sizes = rig.pending.flatMap(({ request }) => (request.method === "claim" ? [request.claims.length] : []));
+  expect(Math.max(...sizes)).toBe(20);
+  expect(claimsIn(rig)).toHaveLength(256);
 });
 
 it("one slow moment halves what is under way, however many answers it has delayed; and again, down to one", () => {

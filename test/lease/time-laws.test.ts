@@ -32,6 +32,29 @@ describe("law 1, deadline from send", () => {
     expect(rig.deadline).toBeCloseTo(first + belief(10_000), 6);
   });
 
+  it("opens anew after an outage longer than the ttl, rather than be granted a session that is past already", () => {
+    const rig = new Rig();
+    rig.input({ type: "stand", name: "x", value: "" });
+    rig.pass(0);
+    const nonces = new Set<unknown>();
+    for (let spentMs = 0; spentMs < 30_000; spentMs += 100) {
+      if (rig.has("keep")) {
+        const call = rig.next("keep");
+        nonces.add((call.request.session as { nonce?: string }).nonce);
+        rig.unknown(call);
+      }
+      rig.pass(100);
+    }
+    for (let guard = 0; guard < 1000 && !rig.has("keep"); guard++) rig.pass(100);
+    const latestSend = rig.now.mono;
+    rig.keep();
+    rig.pass(100);
+    expect(rig.happened("session")).toMatchObject([{ state: "opened" }]);
+    expect(rig.deadline).toBeLessThanOrEqual(latestSend + belief(10_000));
+    // A few openings in thirty seconds, each tried several times: not one for each try.
+    expect(nonces.size).toBeLessThanOrEqual(6);
+  });
+
   it("counts by the ttl that was granted, not the one asked for", () => {
     const rig = new Rig();
     const first = rig.now.mono;

@@ -52,8 +52,9 @@ export class UrlPort implements RedisPort {
     return this.#server.database;
   }
 
-  async run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return await (await this.#connected()).run(script, keys, args);
+  run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    if (this.#open?.isOpen === true) return this.#open.run(script, keys, args);
+    return this.#connected().then((port) => port.run(script, keys, args));
   }
 
   async listen(ears: ChannelEars): Promise<Listening> {
@@ -74,7 +75,6 @@ export class UrlPort implements RedisPort {
   }
 
   async #connected(): Promise<OwnPort> {
-    if (this.#open?.isOpen === true) return this.#open;
     this.#opening ??= this.#connect().finally(() => (this.#opening = undefined));
     this.#open = await this.#opening;
     return this.#open;

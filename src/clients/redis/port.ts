@@ -47,16 +47,14 @@ export class NotSent extends Error {
 }
 
 /** Runs a script by its hash, or with its text where the server does not know it, and so has not run it. */
-export async function bySha(run: {
+export function bySha(run: {
   readonly sha: () => Promise<unknown>;
   readonly text: () => Promise<unknown>;
 }): Promise<unknown> {
-  try {
-    return await run.sha();
-  } catch (error) {
+  return run.sha().catch((error: unknown) => {
     if (!isUnknownScript(error)) throw error;
-    return await run.text();
-  }
+    return run.text();
+  });
 }
 
 function isUnknownScript(error: unknown): boolean {

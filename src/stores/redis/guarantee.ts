@@ -6,6 +6,8 @@ const TTL_MIN_MS = 200;
 const TTL_MAX_MS = 86_400_000;
 /** How many holds one keep of our own layout checks; the others take turns. */
 const HOLDS_PER_KEEP = 256;
+/** While the server works on so many claims, this process reads the answer to those before them. */
+const CLAIMS_PER_REQUEST = 32;
 
 /** ours: a session, and seats that point to it. redlock: one key with an expiry for each name, as the libraries that go by that name write it. */
 export type Layout = "ours" | "redlock";
@@ -66,6 +68,7 @@ export function guaranteeOf({ layout, servers, maxTtlMs, isOwn }: RedisShape): G
     keep: isOne ? "one-request" : "per-hold",
     holdsPerSession: Infinity,
     ...(layout === "ours" && isOne ? { holdsPerKeep: HOLDS_PER_KEEP } : {}),
+    claimsPerRequest: CLAIMS_PER_REQUEST,
     refusesClones: isOwn && isOne,
     under: { ...(isOne ? ONE : SEVERAL), ...(isOwn && isOne ? {} : { machineCloned: NO_BEATS }) },
   };

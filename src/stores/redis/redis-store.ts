@@ -110,10 +110,13 @@ export class RedisStore implements UnfencedStore, ListsNames {
       uptime: this.#parts.minUptimeMs,
       votes: this.#parts.votes,
     };
-    const answer = await this.#ask("claim", namesOf(claims), asked, call, (answer) => ({
-      kind: "claimed" as const,
-      claimed: claims.map((claim, index) => this.#readClaim(claim, listOf<ScriptAnswer>(answer["answers"])[index])),
-    }));
+    const answer = await this.#ask("claim", namesOf(claims), asked, call, (answer) => {
+      const answers = listOf<ScriptAnswer>(answer["answers"]);
+      return {
+        kind: "claimed" as const,
+        claimed: claims.map((claim, index) => this.#readClaim(claim, answers[index])),
+      };
+    });
     return answer.kind === "claimed" ? answer.claimed : claims.map(() => answer);
   }
 
@@ -220,11 +223,12 @@ export class RedisStore implements UnfencedStore, ListsNames {
         resolve(unknown(call.signal.reason));
       });
       const keys = [prefix, ...names.map((name) => this.#keyOf(name))];
+      const answered = (reply: unknown): void => (stop?.(), resolve(read(parseAnswer(reply, where.place))));
+      const failed = (error: unknown): void => (stop?.(), resolve(outcomeOf(error, where)));
       port
         .run(SCRIPTS[verb], keys, [JSON.stringify(asked), layout])
-        .then((reply) => resolve(read(parseAnswer(reply, where.place))))
-        .catch((error: unknown) => resolve(outcomeOf(error, where)))
-        .finally(stop);
+        .then(answered)
+        .catch(failed);
     });
   }
 }

@@ -60,10 +60,14 @@ export class Watcher {
     };
   }
 
-  /** It listens first and looks then, so that changes in between are heard. */
+  /**
+   * It listens first and looks then, so that changes in between are heard. Nobody may watch any more by then, and the store may be closed: a look would connect again, and nobody would end that
+   * connection, so that the process could not exit.
+   */
   async #begin(fresh: readonly Name[], names: readonly Name[], newcomer: Mailbox): Promise<void> {
     await Promise.all(fresh.map((name) => this.#listenTo(name)));
-    await this.#look(names, newcomer);
+    const watched = names.filter((name) => this.#watched.has(name));
+    if (watched.length > 0) await this.#look(watched, newcomer);
   }
 
   async #listenTo(name: Name): Promise<void> {

@@ -47,7 +47,7 @@ end
 if holder.isNew then redis.call('HSET', sessionKey(id), 'candidate', holder.candidate, 'ttl', whole(holder.ttl)) end
 extendSession(holder)
 for index in ipairs(asked.holds) do
-  if stays[index] then redis.call('PEXPIRE', KEYS[1 + index], isOurs and seatLifeMs(holder.ttl) or holder.ttl) end
+  if stays[index] then redis.call('PEXPIRE', KEYS[1 + index], isOurs and seatLifeMs(holder) or whole(holder.ttl)) end
 end
 for _, index in ipairs(vacancies) do
   local hold = asked.holds[index]

@@ -3,7 +3,7 @@
 --
 --   PREFIX:session:ID   hash: candidate, ttl, until (milliseconds of this server's wall clock), beat, ended
 --   PREFIX:holds:ID     hash: name -> bid, newline, key of the seat
---   the seat, ours      hash at PREFIX:seat:NAME: session, bid, value; after a release: was (the bid), at. With a session, was and at are of before, and mean nothing
+--   the seat, ours      hash at PREFIX:seat:NAME: session, bid, value; after a release these are empty, and was (the bid) and at are set. With a session, was and at are of before, and mean nothing
 --   the seat, redlock   a text with an expiry at the name itself; after a release a hash at PREFIX:was:NAME: was, at
 --
 -- INVARIANT  a session lives while now < until and nobody has ended it. `ended` is never taken back, so that a clock that is set back revives nobody
@@ -17,12 +17,15 @@ local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 
 -- How long the end of a session is remembered, so that what is still on its way does not open it again.
 local REMEMBER_SESSION_MS = 3600000
--- How long the last bid of a seat is remembered: a late copy of its claim is then not granted once more.
-local REMEMBER_SEAT_MS = 60000
--- A seat of ours goes away by itself long after its session; every keep that carries it moves that on.
-local function seatLifeMs(ttl) return 4 * ttl + REMEMBER_SESSION_MS end
+-- How long the last bid of a seat is remembered: a late copy of its claim is then not granted once more. A text, because the server takes longer to read a number of Lua.
+local REMEMBER_SEAT_MS = '60000'
 
 local function whole(number) return string.format('%.0f', number) end
+-- A seat of ours goes away by itself long after its session; every keep that carries it moves that on.
+local function seatLifeMs(holder)
+  holder.seatLife = holder.seatLife or whole(4 * holder.ttl + REMEMBER_SESSION_MS)
+  return holder.seatLife
+end
 local function sessionKey(id) return prefix .. ':session:' .. id end
 local function holdsKey(id) return prefix .. ':holds:' .. id end
 local function wasKey(name) return prefix .. ':was:' .. name end
@@ -94,7 +97,7 @@ local function ourSeat(key)
   local record = readOf('HMGET', key, 'session', 'bid', 'value', 'was', 'at')
   if not record then return { state = 'foreign', key = key } end
   local session, bid, value, was, at = record[1], record[2], record[3], record[4], record[5]
-  if session and bid then
+  if bid and session and session ~= '' then
     local holder = living(session)
     if holder then return held(holder, bid, value) end
     return { state = 'vacant', version = '?' .. bid, was = bid, dead = session }
@@ -149,22 +152,28 @@ end
 local function occupy(key, name, holder, bid, value)
   if isOurs then
     redis.call('HSET', key, 'session', holder.id, 'bid', bid, 'value', value)
-    redis.call('PEXPIRE', key, seatLifeMs(holder.ttl))
+    redis.call('PEXPIRE', key, seatLifeMs(holder))
   else
     redis.call('SET', key, seatText(holder, bid, value), 'PX', whole(holder.ends - now))
     redis.call('DEL', wasKey(name))
   end
   redis.call('HSET', holdsKey(holder.id), name, bid .. '\n' .. key)
-  if not holder.hasList then redis.call('PEXPIRE', holdsKey(holder.id), holder.ttl + REMEMBER_SESSION_MS) end
+  if not holder.hasList then redis.call('PEXPIRE', holdsKey(holder.id), whole(holder.ttl + REMEMBER_SESSION_MS)) end
   holder.hasList = true -- its list lasts, as of this script
   tell(name, 'held')
 end
 
+-- What only shortens the life of a key, or frees memory, is never refused for want of it, nor is what follows it: so that comes first.
 local function vacate(key, name, session, bid)
-  redis.call('DEL', key) -- first: what frees memory is never refused for want of it, nor is what follows it
-  local memory = isOurs and key or wasKey(name)
-  redis.call('HSET', memory, 'was', bid, 'at', time[1] .. '.' .. time[2])
-  redis.call('PEXPIRE', memory, REMEMBER_SEAT_MS)
+  local at = time[1] .. '.' .. time[2]
+  if isOurs then
+    redis.call('PEXPIRE', key, REMEMBER_SEAT_MS)
+    redis.call('HSET', key, 'session', '', 'bid', '', 'value', '', 'was', bid, 'at', at)
+  else
+    redis.call('DEL', key)
+    redis.call('HSET', wasKey(name), 'was', bid, 'at', at)
+    redis.call('PEXPIRE', wasKey(name), REMEMBER_SEAT_MS)
+  end
   redis.call('HDEL', holdsKey(session), name)
   tell(name, 'vacant')
 end
