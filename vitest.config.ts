@@ -15,7 +15,10 @@ const alias = publicModules().map(({ name, source }) => ({
 const HEAVY = ["test/incidents/herd.test.ts", "test/stores/sqlite/stress.test.ts"];
 
 /** Those that need what only `npm run test:newer` brings. */
-const FETCHED = process.env["CONCLAVE_GO_CANDIDATE"] === undefined ? ["test/stores/kubernetes/client-go.test.ts"] : [];
+const FETCHED = [
+  ...(process.env["CONCLAVE_GO_CANDIDATE"] === undefined ? ["test/stores/kubernetes/client-go.test.ts"] : []),
+  ...(process.env["CONCLAVE_KUBE_APISERVER"] === undefined ? ["test/stores/kubernetes/real.test.ts"] : []),
+];
 
 export default defineConfig({
   resolve: { alias },

@@ -36,6 +36,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "src/failover/record",
     "src/failover/shots",
     "src/failover/words",
+    "src/failover/yielding",
     "src/partitions/assign",
     "src/partitions/chunk",
     "src/partitions/controller",

@@ -11,7 +11,8 @@ const source = (/** @type {string} */ file) =>
   fileURLToPath(new URL(`../../src/clients/zookeeper/${file}.ts`, import.meta.url));
 
 /**
- * A lock with a session and a token, and nothing else: the entry and the list in one round trip, then the entry is deleted. @param {string} url
+ * A lock with a session and a token, and nothing else: the entry and the list in one round trip, then the entry is deleted. The client gives each request a timeout, as a lost answer demands; the
+ * session keeps the entry for as long as it lives, and the number of the write that made the entry is the token. @param {string} url
  * @returns {Promise<{ lock: (name: string) => Promise<void>, close: () => Promise<void> }>}
  */
 export async function openBareZooKeeper(url) {
@@ -39,7 +40,9 @@ export async function openBareZooKeeper(url) {
   /** @type {Map<string, Promise<unknown>>} */
   const parents = new Map();
   const make = (/** @type {string} */ node) =>
-    session.ask(createRequest(node, empty, OPEN_ACL, PERSISTENT), readCreated, signal);
+    session.ask(createRequest(node, empty, OPEN_ACL, PERSISTENT), readCreated, signal).catch((error) => {
+      if (error.problem !== "node-exists") throw error;
+    });
   return {
     lock: async (name) => {
       const parent = `/minimal-${name}`;
@@ -49,6 +52,7 @@ export async function openBareZooKeeper(url) {
         session.ask(createRequest(`${parent}/e-`, empty, OPEN_ACL, EPHEMERAL_SEQUENTIAL), readCreated, signal),
         session.ask(getChildrenRequest(parent, false), readChildren, signal),
       ]);
+      if (made.stat.czxid <= 0n) throw new Error("there is no token");
       if (line.names.length !== 1) throw new Error("somebody else stands in the line");
       await session.ask(deleteRequest(made.path), () => undefined, signal);
     },

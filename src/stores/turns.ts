@@ -4,7 +4,11 @@
 const UNDER_WAY = 16;
 
 /** As Promise.all over `work`, with a few under way. What has not begun when one fails is not begun. */
-export async function inTurns<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> {
+export async function inTurns<T, R>(
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+  underWay: number = UNDER_WAY,
+): Promise<readonly R[]> {
   const results: R[] = [];
   let next = 0;
   const takeTurns = async (): Promise<void> => {
@@ -14,7 +18,7 @@ export async function inTurns<T, R>(items: readonly T[], work: (item: T) => Prom
     next = items.length;
     throw error;
   };
-  const hands = Array.from({ length: Math.min(UNDER_WAY, items.length) }, () => takeTurns().catch(failed));
+  const hands = Array.from({ length: Math.min(underWay, items.length) }, () => takeTurns().catch(failed));
   await Promise.all(hands);
   return results;
 }

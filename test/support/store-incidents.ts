@@ -336,7 +336,7 @@ export async function middleGoes(store: Opened, expect: ExpectStatic): Promise<v
 }
 
 export interface Restorable {
-  open(): FencedStore;
+  open(): FencedStore | Promise<FencedStore>;
   backUp(): Promise<void>;
   restore(): Promise<void>;
 }
@@ -346,7 +346,7 @@ export async function restoredBackup(place: Restorable, expect: ExpectStatic): P
   const ledger = memoryFence();
   // A candidate of its own each time: one that had seen the greater number would refuse by itself.
   const leadOnce = async (): Promise<{ value: bigint; fate: string }> => {
-    const store = place.open();
+    const store = await place.open();
     const led = await elect("x", { store, ttlMs: 2000 }).lead(async (term) => {
       const fate = await ledger.raise("ledger", term).then(
         () => "written",

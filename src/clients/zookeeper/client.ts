@@ -2,6 +2,7 @@
 // at once, because a session moves to the server that accepted it last.
 //
 // Opening a connection is no request, so trying many servers is not trying a request twice.
+import type { StopSignal } from "../stop-signal.ts";
 import type { Endpoint } from "../url-parts.ts";
 import type { ZooKeeperAddress } from "./address.ts";
 import { Connection } from "./connection.ts";
@@ -20,7 +21,7 @@ export class ZooKeeperClient {
     this.#first = first % address.endpoints.length;
   }
 
-  begin(timeoutMs: number, signal: AbortSignal): Promise<ZooKeeperSession> {
+  begin(timeoutMs: number, signal: StopSignal): Promise<ZooKeeperSession> {
     return ZooKeeperSession.begin(this.#opener, timeoutMs, signal);
   }
 
@@ -28,13 +29,13 @@ export class ZooKeeperClient {
     sessionId: bigint,
     password: Buffer,
     timeoutMs: number,
-    signal: AbortSignal,
+    signal: StopSignal,
   ): Promise<ZooKeeperSession | undefined> {
     return ZooKeeperSession.attach(this.#opener, { sessionId, password, timeoutMs }, signal);
   }
 
   /** The answer of this server to a four-letter word. Undefined if the word is not allowed, or no answer comes. */
-  async word(endpoint: Endpoint, word: "conf" | "srvr", signal: AbortSignal): Promise<string | undefined> {
+  async word(endpoint: Endpoint, word: "conf" | "srvr", signal: StopSignal): Promise<string | undefined> {
     return await askWord(endpoint, this.address.tls, word, signal);
   }
 
@@ -57,7 +58,7 @@ export class ZooKeeperClient {
   async #openAt(
     endpoint: Endpoint,
     asked: Connect,
-    signal: AbortSignal,
+    signal: StopSignal,
   ): Promise<{ readonly connection: Connection; readonly connected: Connected }> {
     const opened = await Connection.open(endpoint, this.address, asked, signal);
     // The next opening begins at another server, because this server may be the reason for the loss.

@@ -1,8 +1,9 @@
-// One connection to one server of ZooKeeper, for one session. It is open when the server has accepted the session. Requests are sent at once and answered in their order; nothing is tried twice here.
+// One connection to one server of ZooKeeper, for one session. It is open when the server has accepted the session. Requests are sent in the same turn of the event loop and answered in their order; nothing is tried twice here.
 //
 // Since answers come in order, a request that its caller gives up without an answer stands before all later ones. So the connection is then closed, the requests that are under way on it have an unknown
 // outcome, and the session may go on with the next connection. A connection keeps the process alive only while an answer is awaited.
 import type { Socket } from "node:net";
+import type { StopSignal } from "../stop-signal.ts";
 import { type Endpoint, nameOf } from "../url-parts.ts";
 import type { ZooKeeperAddress } from "./address.ts";
 import { errorOfCode, CODE, ZooKeeperError } from "./errors.ts";
@@ -61,6 +62,7 @@ export class Connection {
   #closedBy: ZooKeeperError | undefined;
   #lastZxid = 0n;
   #heard = 0;
+  #isGathering = false;
 
   private constructor(endpoint: Endpoint, socket: Socket) {
     this.endpoint = endpoint;
@@ -76,7 +78,7 @@ export class Connection {
     endpoint: Endpoint,
     { tls, user }: Pick<ZooKeeperAddress, "tls" | "user">,
     asked: Connect,
-    signal: AbortSignal,
+    signal: StopSignal,
   ): Promise<{ readonly connection: Connection; readonly connected: Connected }> {
     const socket = await openSocket(endpoint, tls, signal);
     const connection = new Connection(endpoint, socket);
@@ -106,14 +108,14 @@ export class Connection {
     return this.#heard;
   }
 
-  /** Sends the request now. Rejects with a ZooKeeperError, also if the server refuses it. */
-  ask<A>(request: ZooKeeperRequest, read: (reader: JuteReader) => A, signal: AbortSignal): Promise<ZooKeeperReply<A>> {
+  /** Sends the request in this turn of the event loop. Rejects with a ZooKeeperError, also if the server refuses it. */
+  ask<A>(request: ZooKeeperRequest, read: (reader: JuteReader) => A, signal: StopSignal): Promise<ZooKeeperReply<A>> {
     if (request.body.length > LONGEST_REQUEST) return Promise.reject(tooLarge(request));
     return this.#send(request, read, signal, this.#nextXid(), this.#pending);
   }
 
   /** This server alone answers a ping, so the answer proves nothing about the others. */
-  async ping(signal: AbortSignal): Promise<void> {
+  async ping(signal: StopSignal): Promise<void> {
     await this.#send(PING, () => undefined, signal, XID.ping, this.#pongs);
   }
 
@@ -139,7 +141,7 @@ export class Connection {
   #send<A>(
     request: ZooKeeperRequest,
     read: (reader: JuteReader) => A,
-    signal: AbortSignal,
+    signal: StopSignal,
     xid: number,
     queue: Pending[],
   ): Promise<ZooKeeperReply<A>> {
@@ -171,8 +173,21 @@ export class Connection {
         },
       });
       this.#socket.ref();
-      this.#socket.write(frameOf(xid, request));
+      this.#write(frameOf(xid, request));
     });
+  }
+
+  /** The requests of one turn of the event loop leave in one write: each write is a call of the operating system, which takes longer than making the request. */
+  #write(frame: Buffer): void {
+    if (!this.#isGathering) {
+      this.#isGathering = true;
+      this.#socket.cork();
+      process.nextTick(() => {
+        this.#isGathering = false;
+        this.#socket.uncork();
+      });
+    }
+    this.#socket.write(frame);
   }
 
   #nextXid(): number {
@@ -180,7 +195,7 @@ export class Connection {
     return this.#xid;
   }
 
-  #begin(asked: Connect, signal: AbortSignal): Promise<Connected> {
+  #begin(asked: Connect, signal: StopSignal): Promise<Connected> {
     return new Promise((resolve, reject) => {
       const stop = this.listen(
         () => {},
@@ -283,7 +298,7 @@ export class Connection {
   }
 }
 
-function openSocket(endpoint: Endpoint, tls: ZooKeeperAddress["tls"], signal: AbortSignal): Promise<Socket> {
+function openSocket(endpoint: Endpoint, tls: ZooKeeperAddress["tls"], signal: StopSignal): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = startSocket(endpoint, tls);
     const fail = (error: unknown): void => {

@@ -4,32 +4,45 @@
 // INVARIANT  a reader allocates no more than the message has bytes: every count is compared with the bytes that are left before anything is made of it
 import { ZooKeeperError } from "./errors.ts";
 
+/** Most requests are shorter. */
+const FIRST_BYTES = 256;
+
 export class JuteWriter {
-  readonly #parts: Buffer[] = [];
+  /** What is written stands before `#at`. */
+  #bytes = Buffer.allocUnsafe(FIRST_BYTES);
+  #at = 0;
 
   int(value: number): this {
-    const part = Buffer.allocUnsafe(4);
-    part.writeInt32BE(value);
-    return this.#add(part);
+    const at = this.#take(4);
+    this.#bytes.writeInt32BE(value, at);
+    return this;
   }
 
   long(value: bigint): this {
-    const part = Buffer.allocUnsafe(8);
-    part.writeBigInt64BE(value);
-    return this.#add(part);
+    const at = this.#take(8);
+    this.#bytes.writeBigInt64BE(value, at);
+    return this;
   }
 
   bool(value: boolean): this {
-    return this.#add(Buffer.of(value ? 1 : 0));
+    const at = this.#take(1);
+    this.#bytes[at] = value ? 1 : 0;
+    return this;
   }
 
   bytes(value: Uint8Array): this {
     this.int(value.byteLength);
-    return this.#add(Buffer.from(value.buffer, value.byteOffset, value.byteLength));
+    const at = this.#take(value.byteLength);
+    this.#bytes.set(value, at);
+    return this;
   }
 
   text(value: string): this {
-    return this.bytes(Buffer.from(value, "utf8"));
+    const length = Buffer.byteLength(value);
+    this.int(length);
+    const at = this.#take(length);
+    this.#bytes.write(value, at);
+    return this;
   }
 
   vector<T>(items: readonly T[], write: (item: T) => void): this {
@@ -39,12 +52,19 @@ export class JuteWriter {
   }
 
   finish(): Buffer {
-    return Buffer.concat(this.#parts);
+    return this.#bytes.subarray(0, this.#at);
   }
 
-  #add(part: Buffer): this {
-    this.#parts.push(part);
-    return this;
+  /** Returns where the next `length` bytes stand, and makes room for them: `#bytes` may be another buffer afterwards. */
+  #take(length: number): number {
+    const at = this.#at;
+    this.#at += length;
+    if (this.#at > this.#bytes.length) {
+      const wider = Buffer.allocUnsafe(2 * this.#at);
+      this.#bytes.copy(wider, 0, 0, at);
+      this.#bytes = wider;
+    }
+    return at;
   }
 }
 

@@ -3,6 +3,7 @@
 //
 // `road` names the connection: two answers of the same road came over one connection. A session that moves to another thread or process is another object there, which counts its connections from one
 // again: so a road has a mark of the object, too.
+import type { StopSignal } from "../stop-signal.ts";
 import { type Connection, NOT_WANTED, type ZooKeeperReply } from "./connection.ts";
 import { ZooKeeperError } from "./errors.ts";
 import type { JuteReader } from "./jute.ts";
@@ -10,7 +11,7 @@ import { CLOSE, type Connect, type Connected, type ZooKeeperRequest } from "./me
 
 export type Opener = (
   asked: Connect,
-  signal: AbortSignal,
+  signal: StopSignal,
 ) => Promise<{ readonly connection: Connection; readonly connected: Connected }>;
 
 export class ZooKeeperSession {
@@ -37,7 +38,7 @@ export class ZooKeeperSession {
     this.timeoutMs = timeoutMs;
   }
 
-  static async begin(open: Opener, timeoutMs: number, signal: AbortSignal): Promise<ZooKeeperSession> {
+  static async begin(open: Opener, timeoutMs: number, signal: StopSignal): Promise<ZooKeeperSession> {
     const asked = { lastZxid: 0n, timeoutMs, sessionId: 0n, password: Buffer.alloc(16) };
     const { connection, connected } = await open(asked, signal);
     if (connected.sessionId === 0n) {
@@ -51,7 +52,7 @@ export class ZooKeeperSession {
   static async attach(
     open: Opener,
     asked: Omit<Connect, "lastZxid">,
-    signal: AbortSignal,
+    signal: StopSignal,
   ): Promise<ZooKeeperSession | undefined> {
     const { connection, connected } = await open({ ...asked, lastZxid: 0n }, signal);
     if (connected.sessionId === asked.sessionId) return new ZooKeeperSession(open, connection, connected);
@@ -65,7 +66,7 @@ export class ZooKeeperSession {
   }
 
   /** Returns the connection to use now: the last one if it is still open, or a new one. Throws `expired` if the session is over. */
-  async connection(signal: AbortSignal): Promise<Connection> {
+  async connection(signal: StopSignal): Promise<Connection> {
     if (this.#isOver) throw over(this.id);
     if (this.#connection.isOpen) return this.#connection;
     this.#opening ??= this.#reopen().finally(() => (this.#opening = undefined));
@@ -75,15 +76,20 @@ export class ZooKeeperSession {
   async ask<A>(
     request: ZooKeeperRequest,
     read: (reader: JuteReader) => A,
-    signal: AbortSignal,
+    signal: StopSignal,
   ): Promise<ZooKeeperReply<A>> {
-    return await this.on(await this.connection(signal), (connection) => connection.ask(request, read, signal));
+    return await this.askOn(await this.connection(signal), request, read, signal);
   }
 
-  /** Uses a connection as the session's own: the session heeds what the answers say of it. */
-  async on<A>(connection: Connection, use: (connection: Connection) => Promise<A>): Promise<A> {
+  /** Asks over this connection of the session. The session heeds what the answer says of it. */
+  async askOn<A>(
+    connection: Connection,
+    request: ZooKeeperRequest,
+    read: (reader: JuteReader) => A,
+    signal: StopSignal,
+  ): Promise<ZooKeeperReply<A>> {
     try {
-      return await use(connection);
+      return await connection.ask(request, read, signal);
     } catch (error) {
       if (error instanceof ZooKeeperError && error.problem === "expired") this.#end();
       if (error instanceof ZooKeeperError && error.problem === "moved") connection.close("the session has moved");
@@ -98,7 +104,7 @@ export class ZooKeeperSession {
   }
 
   /** Ends the session at ZooKeeper, with every node that is bound to it. */
-  async end(signal: AbortSignal): Promise<void> {
+  async end(signal: StopSignal): Promise<void> {
     if (this.#isOver) return;
     try {
       await this.ask(CLOSE, () => undefined, signal);
@@ -162,7 +168,7 @@ function over(id: bigint): ZooKeeperError {
 }
 
 /** One opening serves all callers that wait. A caller that cannot wait any longer leaves, and nothing was sent for it. */
-function until(opening: Promise<Connection>, signal: AbortSignal): Promise<Connection> {
+function until(opening: Promise<Connection>, signal: StopSignal): Promise<Connection> {
   return new Promise((resolve, reject) => {
     const leave = (): void => {
       const why = signal.reason === NOT_WANTED ? "not wanted any more" : "no connection in time";

@@ -1,5 +1,6 @@
 // ZooKeeper's four-letter words: each is sent on a connection of its own, answered with text, and the connection is closed. `srvr` is allowed unless an operator has forbidden it, `conf` only if an
 // operator has allowed it. Nothing depends on an answer: without an answer the value is simply not known.
+import type { StopSignal } from "../stop-signal.ts";
 import type { Endpoint, TlsSettings } from "../url-parts.ts";
 import { startSocket } from "./socket.ts";
 
@@ -10,7 +11,7 @@ export function askWord(
   endpoint: Endpoint,
   tls: TlsSettings | undefined,
   word: string,
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<string | undefined> {
   return new Promise((resolve) => {
     let said = "";

@@ -34,6 +34,7 @@ import type {
   ShownNext,
   ShowsNext,
 } from "../contract.ts";
+import { isGivenUp } from "../call.ts";
 import { Mailboxes } from "../mailbox.ts";
 import type { SharedShelf } from "./shared-shelf.ts";
 
@@ -50,7 +51,7 @@ export class MemoryStore implements FencedStore, PassesInvitations, ShowsNext, K
   }
 
   async keep(session: Session | SessionSpec, holds: readonly Hold[], call: Call): Promise<Kept> {
-    if (call.signal.aborted) return unknown(call.signal.reason);
+    if (isGivenUp(call)) return unknown(call.signal.reason);
     return this.#shared.access((shelf, nowMs) => {
       const kept = shelf.keep(session, holds, nowMs);
       if ("nonce" in session && kept.kind === "kept") this.#shared.expectEnd(nowMs + kept.session.ttlMs);
@@ -59,7 +60,7 @@ export class MemoryStore implements FencedStore, PassesInvitations, ShowsNext, K
   }
 
   async claim(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]> {
-    if (call.signal.aborted) return claims.map(() => unknown(call.signal.reason));
+    if (isGivenUp(call)) return claims.map(() => unknown(call.signal.reason));
     return this.#shared.access((shelf, nowMs) => {
       const claimed = claims.map((claim) => shelf.claim(claim, nowMs));
       for (const { name } of claims) this.#shared.claimed.add(name);
@@ -70,7 +71,7 @@ export class MemoryStore implements FencedStore, PassesInvitations, ShowsNext, K
   }
 
   async release(will: Will, call: Call): Promise<Released> {
-    if (call.signal.aborted) return unknown(call.signal.reason);
+    if (isGivenUp(call)) return unknown(call.signal.reason);
     return this.#shared.access((shelf, nowMs) => {
       shelf.release(will, nowMs);
       this.#shared.tell(will.endSession ? undefined : will.holds.map(({ name }) => name));
@@ -79,7 +80,7 @@ export class MemoryStore implements FencedStore, PassesInvitations, ShowsNext, K
   }
 
   async look(questions: readonly Question[], call: Call): Promise<Looked> {
-    if (call.signal.aborted) return unknown(call.signal.reason);
+    if (isGivenUp(call)) return unknown(call.signal.reason);
     return this.#shared.access((shelf, nowMs) => ({
       kind: "seen",
       seats: questions.map((question) => shelf.look(question, nowMs)),
@@ -87,7 +88,7 @@ export class MemoryStore implements FencedStore, PassesInvitations, ShowsNext, K
   }
 
   async askToLeave(name: Name, token: Token, call: Call): Promise<AskedToLeave> {
-    if (call.signal.aborted) return unknown(call.signal.reason);
+    if (isGivenUp(call)) return unknown(call.signal.reason);
     return this.#shared.access((shelf, nowMs): AskedToLeave => {
       if (!shelf.askToLeave(name, token)) return { kind: "not-leading", seat: shelf.look({ name }, nowMs) };
       this.#shared.tellAsked(name);
@@ -96,18 +97,18 @@ export class MemoryStore implements FencedStore, PassesInvitations, ShowsNext, K
   }
 
   async invite(name: Name, invitation: Invitation, call: Call): Promise<Invited> {
-    if (call.signal.aborted) return unknown(call.signal.reason);
+    if (isGivenUp(call)) return unknown(call.signal.reason);
     this.#shared.tellInvited(name, invitation);
     return { kind: "told" };
   }
 
   async showNext(name: Name, token: Token, call: Call): Promise<ShownNext> {
-    if (call.signal.aborted) return unknown(call.signal.reason);
+    if (isGivenUp(call)) return unknown(call.signal.reason);
     return this.#shared.access((shelf) => shelf.showNext(name, token));
   }
 
   async writeMemo(write: MemoWrite, call: Call): Promise<MemoWritten> {
-    if (call.signal.aborted) return unknown(call.signal.reason);
+    if (isGivenUp(call)) return unknown(call.signal.reason);
     return this.#shared.access((shelf, nowMs) => {
       const written = shelf.writeMemo(write, nowMs);
       if (written.kind === "written") this.#shared.tellMemo(write.hold.name, write.key);
@@ -117,12 +118,12 @@ export class MemoryStore implements FencedStore, PassesInvitations, ShowsNext, K
   }
 
   async readMemos(name: Name, key: string | undefined, call: Call): Promise<MemosRead> {
-    if (call.signal.aborted) return unknown(call.signal.reason);
+    if (isGivenUp(call)) return unknown(call.signal.reason);
     return this.#shared.access((shelf) => ({ kind: "memos", memos: shelf.readMemos(name, key) }));
   }
 
   async listNames(most: number, call: Call): Promise<ListedNames> {
-    if (call.signal.aborted) return unknown(call.signal.reason);
+    if (isGivenUp(call)) return unknown(call.signal.reason);
     const names = [...this.#shared.claimed].toSorted();
     return { kind: "listed", names: names.slice(0, most), isWhole: names.length <= most };
   }

@@ -171,7 +171,10 @@ class Listening {
   #ears(): NotificationEars {
     return {
       heard: (payload) => this.#heard(payload),
-      listening: () => this.#callOut(),
+      // If nobody watches any more, the store may be closed, and a word to ourselves would connect again.
+      listening: () => {
+        if (!this.#isOver) this.#callOut();
+      },
       broken: () => {
         if (!this.#isOver) this.#uses.broken();
       },

@@ -52,7 +52,7 @@ export function sessionPrefix(layout: LayoutName, session: string): string {
 }
 
 function asUuid(hex: string): string {
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
 export interface LineEntry {
@@ -106,8 +106,12 @@ function foreignChild(layout: LayoutName, parent: string, node: string): Refusal
 /** Names that are used by ZooKeeper or by conclave, or are not allowed. */
 const RESERVED: ReadonlySet<string> = new Set([".", "..", ROOT, "zookeeper"]);
 
+/** Names that stand in a path as they are, unless they are reserved. */
+const PLAIN = /^[\w.:-]+$/;
+
 /** Encodes a name as one part of a path. */
 export function encodeName(name: Name): string {
+  if (PLAIN.test(name) && !RESERVED.has(name)) return name;
   const flaw = flawOf(name);
   if (flaw !== undefined) throw new Refusal("STORE_UNSUPPORTED", `zookeeper: ${show(name)} cannot be kept: ${flaw}`);
   if (name === "") return "%";

@@ -2,6 +2,7 @@
 // for the one before take one round trip: a connection answers in order, and a read that follows a write of the same connection sees it.
 import type { Connection, ZooKeeperReply } from "../../clients/zookeeper/connection.ts";
 import { isProblem } from "../../clients/zookeeper/errors.ts";
+import type { JuteReader } from "../../clients/zookeeper/jute.ts";
 import {
   type Acl,
   ANY,
@@ -26,16 +27,18 @@ import {
   setDataRequest,
   type Stat,
   syncRequest,
+  type ZooKeeperRequest,
 } from "../../clients/zookeeper/messages.ts";
 import type { ZooKeeperSession } from "../../clients/zookeeper/session.ts";
+import type { StopSignal } from "../../clients/stop-signal.ts";
 
 export class Link {
   readonly connection: Connection;
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   readonly acl: readonly Acl[];
   readonly #session: ZooKeeperSession;
 
-  constructor(session: ZooKeeperSession, connection: Connection, acl: readonly Acl[], signal: AbortSignal) {
+  constructor(session: ZooKeeperSession, connection: Connection, acl: readonly Acl[], signal: StopSignal) {
     this.#session = session;
     this.connection = connection;
     this.acl = acl;
@@ -47,35 +50,26 @@ export class Link {
   }
 
   async create(path: string, data: Uint8Array, flags: number): Promise<Created> {
-    return (
-      await this.#ask((connection) =>
-        connection.ask(createRequest(path, data, this.acl, flags), readCreated, this.signal),
-      )
-    ).answer;
+    return (await this.#ask(createRequest(path, data, this.acl, flags), readCreated)).answer;
   }
 
   async setData(path: string, data: Uint8Array, version: number = ANY): Promise<Stat> {
-    return (await this.#ask((connection) => connection.ask(setDataRequest(path, data, version), readStat, this.signal)))
-      .answer;
+    return (await this.#ask(setDataRequest(path, data, version), readStat)).answer;
   }
 
   /** A node that is already gone counts as deleted. */
   async delete(path: string): Promise<void> {
-    try {
-      await this.#ask((connection) => connection.ask(deleteRequest(path), () => undefined, this.signal));
-    } catch (error) {
-      if (!isProblem(error, "no-node")) throw error;
-    }
+    await this.#find(deleteRequest(path), () => undefined);
   }
 
   /** Undefined if there is no such node. With `watch`, the next change of the node, or its creation, is reported. */
-  exists(path: string, watch = false): Promise<Stat | undefined> {
-    return this.#find((connection) => connection.ask(existsRequest(path, watch), readStat, this.signal));
+  async exists(path: string, watch = false): Promise<Stat | undefined> {
+    return (await this.#find(existsRequest(path, watch), readStat))?.answer;
   }
 
   /** Undefined if there is no such node: then nothing is watched. */
-  data(path: string, watch = false): Promise<NodeData | undefined> {
-    return this.#find((connection) => connection.ask(getDataRequest(path, watch), readData, this.signal));
+  async data(path: string, watch = false): Promise<NodeData | undefined> {
+    return (await this.#find(getDataRequest(path, watch), readData))?.answer;
   }
 
   /** Returns the children with the latest write that the server has shown. If the names are undefined, there is no such node, and nothing is watched. */
@@ -83,16 +77,13 @@ export class Link {
     path: string,
     watch = false,
   ): Promise<{ readonly found: Children | undefined; readonly zxid: bigint }> {
-    const found = await this.#find(async (connection) => {
-      const { answer, zxid } = await connection.ask(getChildrenRequest(path, watch), readChildren, this.signal);
-      return { answer: { found: answer, zxid }, zxid };
-    });
-    return found ?? { found: undefined, zxid: this.connection.lastZxid };
+    const reply = await this.#find(getChildrenRequest(path, watch), readChildren);
+    return { found: reply?.answer, zxid: reply?.zxid ?? this.connection.lastZxid };
   }
 
   /** Later reads on this connection show what other clients have written, as far as the leader of the ensemble knew when it was asked. */
   async sync(path: string): Promise<void> {
-    await this.#ask((connection) => connection.ask(syncRequest(path), (reader) => reader.text(), this.signal));
+    await this.#ask(syncRequest(path), (reader) => reader.text());
   }
 
   /** Sends a write, and returns its number too. A majority has agreed to it, even if a part of it was refused. */
@@ -100,24 +91,23 @@ export class Link {
     path: string,
     parts: readonly Part[],
   ): Promise<{ readonly answers: readonly PartAnswer[]; readonly zxid: bigint }> {
-    const { answer, zxid } = await this.#ask((connection) =>
-      connection.ask(multiRequest(path, parts), readMulti, this.signal),
-    );
+    const { answer, zxid } = await this.#ask(multiRequest(path, parts), readMulti);
     return { answers: answer, zxid };
   }
 
   /** The paths of nodes that end with this session. */
   async ephemerals(path: string): Promise<readonly string[]> {
-    return (await this.#ask((connection) => connection.ask(getEphemeralsRequest(path), readTexts, this.signal))).answer;
+    return (await this.#ask(getEphemeralsRequest(path), readTexts)).answer;
   }
 
-  #ask<A>(use: (connection: Connection) => Promise<ZooKeeperReply<A>>): Promise<ZooKeeperReply<A>> {
-    return this.#session.on(this.connection, use);
+  #ask<A>(request: ZooKeeperRequest, read: (reader: JuteReader) => A): Promise<ZooKeeperReply<A>> {
+    return this.#session.askOn(this.connection, request, read, this.signal);
   }
 
-  async #find<A>(use: (connection: Connection) => Promise<ZooKeeperReply<A>>): Promise<A | undefined> {
+  /** Undefined if there is no such node. */
+  async #find<A>(request: ZooKeeperRequest, read: (reader: JuteReader) => A): Promise<ZooKeeperReply<A> | undefined> {
     try {
-      return (await this.#ask(use)).answer;
+      return await this.#ask(request, read);
     } catch (error) {
       if (isProblem(error, "no-node")) return undefined;
       throw error;

@@ -5,6 +5,7 @@
 // process has not opened is taken over with its password. In this way a process that releases for a dead one ends its session.
 import { Refusal } from "../../base/refusal.ts";
 import { Recent } from "../../base/recent.ts";
+import type { StopSignal } from "../../clients/stop-signal.ts";
 import type { ZooKeeperAddress } from "../../clients/zookeeper/address.ts";
 import { ZooKeeperClient } from "../../clients/zookeeper/client.ts";
 import type { Acl, Part } from "../../clients/zookeeper/messages.ts";
@@ -33,6 +34,8 @@ const LINES_REMEMBERED = 10_000;
 /** A candidate's session, and its entries in lines. */
 export class HeldSession {
   readonly session: ZooKeeperSession;
+  /** The id of the session as it stands in the names of its entries. */
+  readonly id: string;
   readonly #entries = new Map<Name, OwnEntry>();
   /** Names for which the answer to a try is not known: there may be more entries than are remembered. */
   readonly doubted: Set<Name> = new Set();
@@ -44,6 +47,7 @@ export class HeldSession {
 
   constructor(session: ZooKeeperSession, pass?: SessionPass) {
     this.session = session;
+    this.id = idOfSession(session.id);
     this.pass = pass;
   }
 
@@ -130,7 +134,7 @@ export class Sessions {
     return this.#nonces.get(nonce);
   }
 
-  async open(spec: SessionSpec, signal: AbortSignal): Promise<Session | Refused> {
+  async open(spec: SessionSpec, signal: StopSignal): Promise<Session | Refused> {
     const client = this.#client();
     const session = await client.begin(spec.ttlMs, signal);
     const { timeoutMs: ttlMs } = session;
@@ -157,7 +161,7 @@ export class Sessions {
   }
 
   /** Ends any session, with every node that is bound to it. A session that is already over counts as ended. */
-  async endAny(session: Pick<Session, "id" | "secret" | "ttlMs">, signal: AbortSignal): Promise<void> {
+  async endAny(session: Pick<Session, "id" | "secret" | "ttlMs">, signal: StopSignal): Promise<void> {
     const held = await this.find(session, signal);
     await held?.session.end(signal);
     this.#held.delete(session.id);
@@ -166,7 +170,7 @@ export class Sessions {
   /** Undefined if the session is over. A session that this process does not have is taken over. */
   async find(
     { id, secret, ttlMs }: Pick<Session, "id" | "secret" | "ttlMs">,
-    signal: AbortSignal,
+    signal: StopSignal,
   ): Promise<HeldSession | undefined> {
     const held = this.#held.get(id);
     if (held?.session.isOver === false) return held;
@@ -188,12 +192,12 @@ export class Sessions {
     return this.#held.get(id)?.session.isOver === false;
   }
 
-  async link(session: ZooKeeperSession, signal: AbortSignal): Promise<Link> {
+  async link(session: ZooKeeperSession, signal: StopSignal): Promise<Link> {
     return new Link(session, await session.connection(signal), this.#acl, signal);
   }
 
   /** The connection for all requests that belong to no candidate. */
-  async onlooker(signal: AbortSignal): Promise<Link> {
+  async onlooker(signal: StopSignal): Promise<Link> {
     const session = await (this.#onlooker ??= this.#beginOnlooker(signal));
     if (session.isOver) {
       this.#onlooker = undefined;
@@ -217,7 +221,7 @@ export class Sessions {
   }
 
   /** Checks whether the server of this session is suitable. It is asked once; a server that does not answer this is accepted. All servers of an ensemble have the same tick. */
-  async #examine(client: ZooKeeperClient, session: ZooKeeperSession, signal: AbortSignal): Promise<void> {
+  async #examine(client: ZooKeeperClient, session: ZooKeeperSession, signal: StopSignal): Promise<void> {
     if (this.#server !== undefined) return this.#checkTicks(session);
     const { endpoint } = await session.connection(signal);
     const [srvr, conf] = await Promise.all([
@@ -245,7 +249,7 @@ export class Sessions {
     onlooker?.then((session) => session.end(AbortSignal.timeout(500)).catch(() => session.leave())).catch(() => {});
   }
 
-  async #beginOnlooker(signal: AbortSignal): Promise<ZooKeeperSession> {
+  async #beginOnlooker(signal: StopSignal): Promise<ZooKeeperSession> {
     try {
       const session = await this.#client().begin(ONLOOKER_TIMEOUT_MS, signal);
       session.stayAlive(this.#beatMs);

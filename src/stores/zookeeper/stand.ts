@@ -31,7 +31,7 @@ import {
 } from "./layout.ts";
 import type { Link } from "./link.ts";
 import type { TreePlace } from "./place.ts";
-import { holdOf, idOfSession, readRecord, recordOf } from "./record.ts";
+import { holdOf, readRecord, recordOf } from "./record.ts";
 import { checkRoom, type HeldSession, type OwnEntry } from "./sessions.ts";
 
 /** ZooKeeper may remove an empty node between two requests. */
@@ -82,9 +82,9 @@ function stood(held: HeldSession, { domain }: TreePlace, claim: Claim, parent: s
 }
 
 /** True if the line also has an entry of this session that it did not know of: then all its entries are sorted out as after a lost answer. */
-function hasOthersOf({ session }: HeldSession, { layout }: TreePlace, { entry, line }: Made): boolean {
-  const prefix = sessionPrefix(layout, idOfSession(session.id));
-  return line.some(({ node }) => node.startsWith(prefix) && !entry.path.endsWith(`/${node}`));
+function hasOthersOf({ id }: HeldSession, { layout }: TreePlace, { entry, line }: Made): boolean {
+  const others = line.filter(({ node }) => !entry.path.endsWith(`/${node}`));
+  return others.some(({ node }) => node.startsWith(sessionPrefix(layout, id)));
 }
 
 async function listLine(link: Link, layout: LayoutName, parent: string): Promise<readonly LineEntry[] | undefined> {
@@ -107,8 +107,8 @@ async function findOwn(
   parent: string,
   line: readonly LineEntry[],
 ): Promise<Own | Claimed> {
-  const { session } = held;
-  const ofSession = line.filter(({ node }) => node.startsWith(sessionPrefix(layout, idOfSession(session.id))));
+  const { session, id } = held;
+  const ofSession = line.filter(({ node }) => node.startsWith(sessionPrefix(layout, id)));
   const [first, ...others] = ofSession;
   if (first === undefined) {
     held.forget(name);
@@ -120,14 +120,7 @@ async function findOwn(
     return { entry: known, isDoubled: others.length > 0 };
   const found = await link.data(path);
   if (found === undefined) return unknown("the entry went away while it was read");
-  return readOwn(
-    path,
-    found,
-    session.id,
-    first.node.startsWith(entryPrefix(layout, idOfSession(session.id), bid)),
-    bid,
-    others.length > 0,
-  );
+  return readOwn(path, found, session.id, first.node.startsWith(entryPrefix(layout, id, bid)), bid, others.length > 0);
 }
 
 async function isStill(link: Link, { path, czxid }: OwnEntry, session: bigint): Promise<boolean> {
@@ -191,7 +184,7 @@ async function makeEntry(
   parent: string,
   isThere: boolean,
 ): Promise<Made> {
-  const prefix = `${parent}/${entryPrefix(place.layout, idOfSession(held.session.id), claim.bid)}`;
+  const prefix = `${parent}/${entryPrefix(place.layout, held.id, claim.bid)}`;
   checkRoom(held, prefix);
   for (let tried = isThere ? 0 : 1; ; tried++) {
     if (tried > 0) await makeParent(link, place, parent);

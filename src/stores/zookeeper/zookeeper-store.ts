@@ -2,10 +2,12 @@
 // of the driver's own (sessions.ts). It opens at the first call, and again whenever it has to.
 import { setMaxListeners } from "node:events";
 import { unknown } from "../../base/outcome.ts";
+import type { StopSignal } from "../../clients/stop-signal.ts";
 import type { ZooKeeperAddress } from "../../clients/zookeeper/address.ts";
 import { NOT_WANTED } from "../../clients/zookeeper/connection.ts";
 import type { Acl } from "../../clients/zookeeper/messages.ts";
 import type { Guarantee } from "../../lease/guarantee.ts";
+import { isGivenUp, stopSignalOf } from "../call.ts";
 import type {
   Call,
   Claim,
@@ -68,6 +70,12 @@ const RECIPES = {
   race: { claim: take, leave: giveBack, look: lookAtSeat },
 } as const;
 
+/**
+ * So many claims, or so many entries that are given back, are under way at once. A server writes what has arrived to its disk together, so that many of them take little longer than one; and a
+ * renewal that waits behind these waits for some milliseconds.
+ */
+const AT_ONCE = 64;
+
 const LOST = { kind: "session-lost" } as const;
 
 export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, ShowsNext, ShowsNodeless, Reopenable {
@@ -94,11 +102,11 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
   }
 
   async claim(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]> {
-    return await inTurns(claims, (claim) =>
+    const claimOne = (claim: Claim): Promise<Claimed> =>
       this.#ofSession<Claimed>(claim.session, call, (link, held, place) =>
         RECIPES[this.#shape].claim(link, held, place, claim),
-      ),
-    );
+      );
+    return await inTurns(claims, claimOne, AT_ONCE);
   }
 
   async release({ session, holds, endSession }: Will, call: Call): Promise<Released> {
@@ -154,7 +162,7 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
     this.#sessions.close();
   }
 
-  async #open(spec: SessionSpec, signal: AbortSignal): Promise<Kept> {
+  async #open(spec: SessionSpec, signal: StopSignal): Promise<Kept> {
     const before = this.#sessions.opened(spec.nonce);
     const session = before ?? (await this.#sessions.open(spec, signal));
     if ("kind" in session) return session;
@@ -179,7 +187,7 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
   }
 
   /** This is asked over the driver's own connection, which extends nothing. */
-  async #isGood(held: HeldSession, signal: AbortSignal): Promise<boolean> {
+  async #isGood(held: HeldSession, signal: StopSignal): Promise<boolean> {
     try {
       await granting(await this.#sessions.onlooker(signal), held, "open", []);
       return true;
@@ -189,26 +197,26 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
     }
   }
 
-  async #end(session: Session, signal: AbortSignal): Promise<void> {
+  async #end(session: Session, signal: StopSignal): Promise<void> {
     const held = await this.#sessions.find(session, signal);
     await held?.session.end(signal);
   }
 
   /** Uses the session's own connection where this process has it. Taking the session over only for this would disconnect its owner. */
-  async #leaveAll(session: Session, holds: readonly Hold[], signal: AbortSignal): Promise<void> {
+  async #leaveAll(session: Session, holds: readonly Hold[], signal: StopSignal): Promise<void> {
     const held = this.#sessions.has(session) ? await this.#sessions.find(session, signal) : undefined;
     const place = { chroot: this.#chroot, layout: this.#layout };
     try {
       const link =
         held === undefined ? await this.#sessions.onlooker(signal) : await this.#sessions.link(held.session, signal);
-      await inTurns(holds, (hold) => RECIPES[this.#shape].leave(link, held, place, session.id, hold));
+      await inTurns(holds, (hold) => RECIPES[this.#shape].leave(link, held, place, session.id, hold), AT_ONCE);
     } catch (error) {
       // A session that is over has nothing left.
       if (held?.session.isOver !== true) throw error;
     }
   }
 
-  async #post(questions: readonly Question[], mailbox: Mailbox, signal: AbortSignal): Promise<void> {
+  async #post(questions: readonly Question[], mailbox: Mailbox, signal: StopSignal): Promise<void> {
     const link = await this.#sessions.onlooker(signal);
     const place = await this.#place(link);
     const post = new Post(
@@ -257,12 +265,10 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
     });
   }
 
-  async #with<A>({ signal }: Call, ask: (signal: AbortSignal) => Promise<A>): Promise<A | Refused | Unknown> {
-    if (signal.aborted) return unknown(signal.reason);
-    // Every request of a batch adds a listener, and Node would take many listeners for a leak.
-    setMaxListeners(0, signal);
+  async #with<A>(call: Call, ask: (signal: StopSignal) => Promise<A>): Promise<A | Refused | Unknown> {
+    if (isGivenUp(call)) return unknown(call.signal.reason);
     try {
-      return await ask(signal);
+      return await ask(stopSignalOf(call));
     } catch (error) {
       return outcomeOf(error, this.#chroot);
     }

@@ -104,3 +104,23 @@ it("bytes that are no messages are refused at once, or waited for without growin
     { numRuns: 2000 },
   );
 });
+
+it("what is written is read again, however long it is", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.string({ unit: "binary", maxLength: 400 }), { maxLength: 20 }),
+      fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+      (texts, n) => {
+        const writer = new JuteWriter();
+        for (const text of texts) writer.text(text).long(n).bool(true).int(7).bytes(Buffer.from(text));
+        const reader = new JuteReader(writer.finish());
+        for (const text of texts) {
+          const bytes = Buffer.from(text);
+          const read = [reader.text(), reader.long(), reader.bool(), reader.int(), reader.bytes().equals(bytes)];
+          expect(read).toEqual([bytes.toString(), n, true, 7, true]);
+        }
+        expect(reader.left).toBe(0);
+      },
+    ),
+  );
+});
