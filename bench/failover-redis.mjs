@@ -174,14 +174,18 @@ async function missingOf(host, keys) {
   return found.filter((count) => count === 0).length;
 }
 
-/** @param {string} host @returns {Promise<{ role: string, pid: number, followers: number } | undefined>} */
+/**
+ * `followers` are those that have their first copy. `connected_slaves` also counts those that still wait for it, so that a primary that is killed then takes all writes with it.
+ * @param {string} host @returns {Promise<{ role: string, pid: number, followers: number } | undefined>}
+ */
 async function infoOf(host) {
   const client = await connect(host, PORT).catch(() => undefined);
   try {
     const info = (await client?.info()) ?? "";
     const field = (/** @type {string} */ name) => new RegExp(`^${name}:(.*)\r$`, "m").exec(info)?.[1] ?? "";
     if (info === "") return undefined;
-    return { role: field("role"), pid: Number(field("process_id")), followers: Number(field("connected_slaves")) };
+    const followers = [...info.matchAll(/^slave\d+:.*\bstate=online\b/gm)].length;
+    return { role: field("role"), pid: Number(field("process_id")), followers };
   } catch {
     return undefined;
   } finally {
