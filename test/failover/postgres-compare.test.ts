@@ -95,9 +95,9 @@ it("without guards: a standby that has more than its primary is not connected to
   expect(await streaming(all.b)).toEqual([]);
   // While its primary does not show the history of its timeline, nobody knows whether c has parted: that must not be taken for "parted", after which data is thrown away.
   const file = "pg_wal/00000002.history";
-  await ask(all.b, `COPY (SELECT 1) TO PROGRAM 'mv ${file} ${file}.aside'`);
+  await ask(all.b, `COPY (SELECT 1) TO PROGRAM 'cat > /dev/null; mv ${file} ${file}.aside'`);
   expect(await link.follow(all.b)).toBe("unknown");
-  await ask(all.b, `COPY (SELECT 1) TO PROGRAM 'mv ${file}.aside ${file}'`);
+  await ask(all.b, `COPY (SELECT 1) TO PROGRAM 'cat > /dev/null; mv ${file}.aside ${file}'`);
   // On a busy machine an answer may be late, which is "unknown" again.
   await expect.poll(() => link.follow(all.b), { timeout: 30_000 }).toBe("parted");
 }, 120_000);
@@ -106,10 +106,10 @@ it("a primary that does not show the history of its timeline has not answered: a
   const all = await trio();
   await promoteB(all);
   const file = "pg_wal/00000002.history";
-  await ask(all.b, `COPY (SELECT 1) TO PROGRAM 'mv ${file} ${file}.aside'`);
+  await ask(all.b, `COPY (SELECT 1) TO PROGRAM 'cat > /dev/null; mv ${file} ${file}.aside'`);
   const link = await linkTo(all.c);
   expect(await link.follow(all.b)).toBe("unknown");
-  await ask(all.b, `COPY (SELECT 1) TO PROGRAM 'mv ${file}.aside ${file}'`);
+  await ask(all.b, `COPY (SELECT 1) TO PROGRAM 'cat > /dev/null; mv ${file}.aside ${file}'`);
   await expect.poll(() => link.follow(all.b), { timeout: 30_000 }).toBe("done");
 }, 120_000);
 
