@@ -5,15 +5,11 @@
 //   npm run servers -- newer               fetches newer servers than Debian stable has, into a folder of their own, for `npm run test:newer`
 //   npm run servers -- check               installs what is missing, starts each once and asks it its version; `npm test` begins with this
 //
-// Each file NAME.mjs of scripts/servers that exports `packages` and `start` is a server.
-import { readdirSync } from "node:fs";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
+// Which servers there are, server-list.mjs reads from the records of the drivers.
 import { parseArgs } from "node:util";
+import { readServers, serverNamed } from "./server-list.mjs";
 import { ensurePackages, TOOLS } from "./servers/packages.mjs";
 import { fetchPackages } from "./servers/private-apt.mjs";
-
-/** @typedef {{ packages: string[], newer?: import("./test-newer.mjs").Newer, start(options?: { nodes?: number, folder?: string }): Promise<import("./servers/process.mjs").Servers> }} Server */
 
 const HELP = `Real servers for tests and for trying things out, on loopback, in private folders, on free ports.
 
@@ -21,8 +17,6 @@ const HELP = `Real servers for tests and for trying things out, on loopback, in 
   npm run servers -- newer               fetches newer servers than Debian stable has, for npm run test:newer
   npm run servers -- check               installs what the tests need, starts each once and asks it its version
 `;
-const folder = fileURLToPath(new URL("servers", import.meta.url));
-const servers = await readServers();
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { nodes: { type: "string", default: "1" }, help: { type: "boolean", default: false } },
@@ -36,12 +30,13 @@ try {
   process.exitCode = 1;
 }
 
-/** @param {string} name */
-async function main(name) {
-  if (name === "check") return await check();
-  if (name === "newer") return fetchNewer();
-  const server = servers.get(name);
-  if (server === undefined) throw new Error(`which one? ${[...servers.keys()].join(", ")}, or check or newer`);
+/** @param {string} word */
+async function main(word) {
+  if (word === "check") return await check();
+  if (word === "newer") return await fetchNewer();
+  const name = await serverNamed(word);
+  const server = (await readServers()).get(name);
+  if (server === undefined) throw new Error(`${name} is not listed`);
   const nodes = Number(values.nodes);
   if (!Number.isSafeInteger(nodes) || nodes < 1) throw new Error(`--nodes ${values.nodes} is not a number of servers`);
   ensurePackages(server.packages);
@@ -66,8 +61,8 @@ function storeUrls(urls) {
   return [`zookeeper://${urls.map((url) => new URL(url).host).join(",")}${new URL(urls[0] ?? "").search}`];
 }
 
-function fetchNewer() {
-  for (const [name, { newer }] of servers) {
+async function fetchNewer() {
+  for (const [name, { newer }] of await readServers()) {
     if (newer === undefined) continue;
     const folder = fetchPackages(name, newer);
     process.stdout.write(`${name} ${newer.version(folder)} in ${folder}\n`);
@@ -75,21 +70,11 @@ function fetchNewer() {
 }
 
 async function check() {
+  const servers = await readServers();
   ensurePackages([...TOOLS, ...[...servers.values()].flatMap(({ packages }) => packages)]);
   for (const [name, server] of servers) {
     const running = await server.start();
     process.stdout.write(`${name} ${await running.version()}\n`);
     await running.stop();
   }
-}
-
-async function readServers() {
-  /** @type {Map<string, Server>} */
-  const found = new Map();
-  for (const file of readdirSync(folder).toSorted()) {
-    if (!file.endsWith(".mjs") || file === "warden.mjs") continue;
-    const module = await import(path.join(folder, file));
-    if (typeof module.start === "function") found.set(file.slice(0, -".mjs".length), module);
-  }
-  return found;
 }

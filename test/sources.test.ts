@@ -10,26 +10,6 @@ const FUNCTION_LINES_MAX = 70;
 /** Invariants, and the subjects that they belong to. */
 const JUDGES = /^src\/simulator\/protocols\/(?:invariants|subjects)\//;
 
-/**
- * Types that several files of src declare and export. A reader meets them in parallel files, such as src/stores/NAME/watcher.ts, where each is the same idea
- * for another server or for another machine. No file imports two of them.
- */
-const SHARED_TYPE_NAMES: Readonly<Record<string, string>> = {
-  Banned: "a request was not carried out, because the node of its session is banned",
-  Connection: "a client's connection to its server",
-  Frames: "cuts the bytes of a connection into messages of that server",
-  Link: "a connection with what every request over it carries",
-  Moment: "the instant that a step of a pure machine is told",
-  OwnEntry: "the entry of this candidate in the queue of that store",
-  Post: "what the watches of one call of `watch` have in common",
-  Row: "one row that a database answers with",
-  StoreParts: "what a driver hands to its store",
-  Stepped: "what a step of a pure machine returns: its state and its effects",
-  Watcher: "wakes the candidates that wait for a name in that store",
-  WatcherParts: "what a driver hands to its watcher",
-  Whereabouts: "which server an error message speaks of",
-};
-
 describe("a file of src", () => {
   it("begins with a comment that says what it promises", () => {
     const bare = [
@@ -119,12 +99,10 @@ describe("a file of src", () => {
       }
     }
     const shared = [...declaredIn].filter(([, places]) => places.size > 1);
-    const problems = shared
-      .filter(([name]) => SHARED_TYPE_NAMES[name] === undefined)
-      .map(([name, places]) => `${[...places].join(", ")}: each exports a type ${name}; name each for what it is`);
+    const problems = shared.map(
+      ([name, places]) => `${[...places].join(", ")}: each exports a type ${name}; name each for what it is`,
+    );
     expect(problems).toEqual([]);
-    const unshared = Object.keys(SHARED_TYPE_NAMES).filter((name) => !shared.some(([other]) => other === name));
-    expect(unshared, "names that are shared no longer; take them off the list").toEqual([]);
   });
 });
 

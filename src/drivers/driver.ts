@@ -14,7 +14,7 @@ export interface Driver {
   readonly addresses?:
     | ((url: string) => Promise<readonly { readonly host: string; readonly port: number }[]>)
     | undefined;
-  /** The file of scripts/servers that starts a server for tests. */
+  /** The file of scripts/servers that starts a server for tests; `npm run servers` lists it. */
   readonly server?: string | undefined;
   /** Makes the store. Asks no server before the store is used. */
   readonly open: (url: string) => Promise<Store>;

@@ -4,11 +4,8 @@ import { ConclaveError } from "../base/errors.ts";
 import { show } from "../base/show.ts";
 import { flawOf } from "../base/text.ts";
 import type { Store } from "../stores/contract.ts";
-import { driverOf, DRIVERS } from "./registry.ts";
+import { driverOf, DRIVERS, PLANNED } from "./registry.ts";
 import { looksUnset, schemeOf } from "../base/url.ts";
-
-/** The reserved names of drivers that are still to come. */
-const PLANNED: ReadonlySet<string> = new Set(["consul", "mysql", "nats"]);
 
 /** Rejects `CONFIG_INVALID` for a scheme without a driver. */
 export async function openStore(url: string): Promise<Store> {

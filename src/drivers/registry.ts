@@ -21,6 +21,9 @@ export const DRIVERS: readonly Driver[] = [
   zookeeperDriver,
 ];
 
+/** The reserved names of drivers that are still to come. */
+export const PLANNED: ReadonlySet<string> = new Set(["consul", "mysql", "nats"]);
+
 /** The driver for a URL, by its scheme. */
 export function driverOf(url: string): Driver | undefined {
   const scheme = schemeOf(url);

@@ -20,10 +20,10 @@ import type { Order } from "./orders.ts";
 import type { FailoverRecord, FencedBy } from "./record.ts";
 import { isOwn, openShot, problemsOf, withOutcome, withShot } from "./shots.ts";
 import { ignored, tell, tellOnce, write } from "./stepping.ts";
-import type { Acting, FailoverPlan, FenceReport, Moment, ShotRules, Stepped } from "./words.ts";
+import type { Acting, FailoverPlan, FenceReport, FailoverMoment, ShotRules, FailoverStepped } from "./words.ts";
 
 /** `isDue`: the pause after an unsuccessful shot is over. */
-export function startFence(plan: FailoverPlan, acting: Acting, now: Moment, isDue: boolean): Stepped {
+export function startFence(plan: FailoverPlan, acting: Acting, now: FailoverMoment, isDue: boolean): FailoverStepped {
   const { step } = acting.record;
   assert(step.at === "fencing", "only what is being fenced is fenced");
   const { shots } = plan;
@@ -33,7 +33,7 @@ export function startFence(plan: FailoverPlan, acting: Acting, now: Moment, isDu
   return write(chosenAfter(acting.record, "nothing"), acting.errand);
 }
 
-function takeSeat(acting: Acting): Stepped {
+function takeSeat(acting: Acting): FailoverStepped {
   return { state: acting, effects: [{ type: "take-seat", errand: acting.errand }] };
 }
 
@@ -43,9 +43,9 @@ function aim(
   rules: ShotRules,
   acting: Acting,
   server: string,
-  now: Moment,
+  now: FailoverMoment,
   isDue: boolean,
-): Stepped {
+): FailoverStepped {
   const { record, errand, vain } = acting;
   const { retryMs, retryMaxMs, attemptsMax } = rules.limits;
   const isOpen = openShot(record) !== undefined;
@@ -65,8 +65,8 @@ function refuseShot(
   acting: Acting,
   server: string,
   problems: readonly string[],
-  now: Moment,
-): Stepped {
+  now: FailoverMoment,
+): FailoverStepped {
   const why = `the machine of ${server} is not powered off: ${problems.join("; ")}`;
   if (isSeatEnough(plan)) return tell(takeSeat(acting), { is: "refused", why });
   if (isOwn(rules, server)) return giveUp(acting, why);
@@ -74,7 +74,7 @@ function refuseShot(
 }
 
 /** Another monitor may reach the device in another way, and runs on another machine. */
-function giveUp(acting: Acting, why: string): Stepped {
+function giveUp(acting: Acting, why: string): FailoverStepped {
   return tell(
     { state: acting, effects: [{ type: "resign" }] },
     { is: "waiting", why: `${why}: another monitor has to` },
@@ -86,7 +86,7 @@ function isSeatEnough({ hasGuards, shots }: FailoverPlan): boolean {
 }
 
 /** Handles the outcome of a shot. */
-export function fenced(plan: FailoverPlan, acting: Acting, heard: FenceReport): Stepped {
+export function fenced(plan: FailoverPlan, acting: Acting, heard: FenceReport): FailoverStepped {
   const { record, errand, vain } = acting;
   if (record.step.at !== "fencing") return ignored(acting);
   const server = record.step.from ?? "";
@@ -102,7 +102,7 @@ export function fenced(plan: FailoverPlan, acting: Acting, heard: FenceReport): 
 }
 
 /** SAFETY: the seat was granted to this leader, in this term, after `fencing` was written. So the term of the guard that held the seat before is over, and its service has ended with it. */
-export function seatTaken({ record, errand, heard }: Acting): Stepped {
+export function seatTaken({ record, errand, heard }: Acting): FailoverStepped {
   const fencedBy = heard?.outcome === "verified" ? "stonith and seat" : "seat";
   return write(chosenAfter(withOutcome(record, heard), fencedBy), errand);
 }
@@ -115,7 +115,7 @@ export function confirmed(
   plan: FailoverPlan,
   acting: Acting,
   { id, server, epoch }: Extract<Order, { kind: "confirm" }>,
-): Stepped {
+): FailoverStepped {
   const { record, errand } = acting;
   const { step } = record;
   if (step.at !== "fencing" || step.from !== server || record.epoch !== epoch) return ignored(acting);

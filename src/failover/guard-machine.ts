@@ -17,6 +17,7 @@
 //   - when the seat expires first, the keeper has killed everything before its deadline (src/supervisor/schedule.ts), and this machine starts nothing before the cell is empty.
 // A promotion or a retirement without an answer has an unknown outcome. The service is then treated as writable, and it is killed.
 import { unreachable } from "../base/assert.ts";
+import type { Stepped } from "../base/stepped.ts";
 import { type FailoverRecord, followed } from "./record.ts";
 
 export interface GuardMoment {
@@ -92,10 +93,7 @@ export type GuardEffect =
   /** The hand-over was given up: take writes again, if that is still possible. `retired` is answered all the same. */
   | { readonly type: "unretire" };
 
-export interface GuardStepped {
-  readonly state: GuardState;
-  readonly effects: readonly GuardEffect[];
-}
+export type GuardStepped = Stepped<GuardState, GuardEffect>;
 
 export function guardOf(server: string): GuardState {
   return { at: "down", server, record: undefined, follows: undefined, isSeatAsked: false, life: 0, mends: false };

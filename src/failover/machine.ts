@@ -27,9 +27,9 @@ import type {
   FailoverNews,
   FailoverPlan,
   FailoverState,
-  Moment,
+  FailoverMoment,
   Sight,
-  Stepped,
+  FailoverStepped,
   MonitorVote,
 } from "./words.ts";
 import { yieldTerm } from "./yielding.ts";
@@ -41,7 +41,12 @@ export function wakeAtMs(state: FailoverState): number {
   return state.at === "acting" ? state.wakeMs : Infinity;
 }
 
-export function stepFailover(plan: FailoverPlan, state: FailoverState, input: FailoverInput, now: Moment): Stepped {
+export function stepFailover(
+  plan: FailoverPlan,
+  state: FailoverState,
+  input: FailoverInput,
+  now: FailoverMoment,
+): FailoverStepped {
   switch (input.type) {
     case "lead":
       return { state: { at: "reading" }, effects: [{ type: "read" }] };
@@ -74,12 +79,18 @@ function askAgain(state: FailoverState): readonly FailoverEffect[] {
 }
 
 /** No monitor has led this group before. */
-function begin(plan: FailoverPlan): Stepped {
+function begin(plan: FailoverPlan): FailoverStepped {
   return plan.isDryRun ? { state: AWAY, effects: [] } : write(firstRecord, 0);
 }
 
 /** The record is stored: its step begins, or begins again. */
-function enter(plan: FailoverPlan, record: FailoverRecord, before: number, vain: number, now: Moment): Stepped {
+function enter(
+  plan: FailoverPlan,
+  record: FailoverRecord,
+  before: number,
+  vain: number,
+  now: FailoverMoment,
+): FailoverStepped {
   const errand = before + 1;
   const sinceMs = now.nowMs;
   const nothing = { wakeMs: Infinity, told: "", heard: undefined, missed: undefined };
@@ -89,7 +100,7 @@ function enter(plan: FailoverPlan, record: FailoverRecord, before: number, vain:
   return { state, effects: [told, ...effects] };
 }
 
-function startStep(plan: FailoverPlan, acting: Acting, now: Moment): Stepped {
+function startStep(plan: FailoverPlan, acting: Acting, now: FailoverMoment): FailoverStepped {
   const { record, errand } = acting;
   const { step } = record;
   if (plan.isDryRun) return ignored(acting);
@@ -121,7 +132,7 @@ function startStep(plan: FailoverPlan, acting: Acting, now: Moment): Stepped {
 
 type WhileActing = Extract<FailoverInput, { type: "seat-taken" | "fenced" | "surveyed" | "seen" | "tick" }>;
 
-function act(plan: FailoverPlan, acting: Acting, input: WhileActing, now: Moment): Stepped {
+function act(plan: FailoverPlan, acting: Acting, input: WhileActing, now: FailoverMoment): FailoverStepped {
   switch (input.type) {
     case "seat-taken":
       return input.errand === acting.errand ? seatTaken(acting) : ignored(acting);
@@ -140,7 +151,7 @@ function act(plan: FailoverPlan, acting: Acting, input: WhileActing, now: Moment
 
 // ---- fence, then read, then choose
 
-function surveyed(plan: FailoverPlan, acting: Acting, views: Views, now: Moment): Stepped {
+function surveyed(plan: FailoverPlan, acting: Acting, views: Views, now: FailoverMoment): FailoverStepped {
   const { record } = acting;
   const { step } = record;
   // A server that has handed over answered a moment ago, and has everything. It is waited for, so that an order loses nothing.
@@ -187,7 +198,7 @@ function writableIn(views: Views): readonly string[] {
 
 // ---- what is seen
 
-function see(plan: FailoverPlan, acting: Acting, sight: Sight, now: Moment): Stepped {
+function see(plan: FailoverPlan, acting: Acting, sight: Sight, now: FailoverMoment): FailoverStepped {
   switch (acting.record.step.at) {
     case "steady":
       return watch(plan, acting, sight, now);
@@ -207,7 +218,7 @@ function see(plan: FailoverPlan, acting: Acting, sight: Sight, now: Moment): Ste
 }
 
 /** Either a human says that the machine that is being fenced is off, or another machine that was shot at is back and no longer counts as off. */
-function seeFencing(plan: FailoverPlan, acting: Acting, { order, views }: Sight): Stepped {
+function seeFencing(plan: FailoverPlan, acting: Acting, { order, views }: Sight): FailoverStepped {
   const { record } = acting;
   if (plan.isDryRun || plan.shots === undefined) return ignored(acting);
   if (order?.kind === "confirm" && order.id !== record.order?.id) return confirmed(plan, acting, order);
@@ -219,7 +230,7 @@ function seeFencing(plan: FailoverPlan, acting: Acting, { order, views }: Sight)
 }
 
 /** No server could be chosen: a human names one, or another monitor has to choose. */
-function heedForce(plan: FailoverPlan, acting: Acting, sight: Sight, now: Moment): Stepped {
+function heedForce(plan: FailoverPlan, acting: Acting, sight: Sight, now: FailoverMoment): FailoverStepped {
   const { record, errand } = acting;
   const { order } = sight;
   const isNew = order?.kind === "switchover" && order.id !== record.order?.id;
@@ -230,7 +241,7 @@ function heedForce(plan: FailoverPlan, acting: Acting, sight: Sight, now: Moment
   return write({ ...record, order: answered, step: { ...record.step, wish } }, errand);
 }
 
-function watch(plan: FailoverPlan, acting: Acting, sight: Sight, now: Moment): Stepped {
+function watch(plan: FailoverPlan, acting: Acting, sight: Sight, now: FailoverMoment): FailoverStepped {
   const { record, errand } = acting;
   const { order } = sight;
   if (order !== undefined && order.id !== record.order?.id && !plan.isDryRun)
@@ -263,7 +274,7 @@ function votersOf(
   );
 }
 
-function down(plan: FailoverPlan, acting: Acting, votes: readonly string[], now: Moment): Stepped {
+function down(plan: FailoverPlan, acting: Acting, votes: readonly string[], now: FailoverMoment): FailoverStepped {
   const { record, errand } = acting;
   const server = record.primary ?? "";
   if (plan.isDryRun) {
@@ -291,7 +302,7 @@ function down(plan: FailoverPlan, acting: Acting, votes: readonly string[], now:
 }
 
 /** Without guards: a server that follows another server, or none, is told which one to follow. */
-function takeBack(acting: Acting, { views }: Sight): Stepped {
+function takeBack(acting: Acting, { views }: Sight): FailoverStepped {
   const { primary } = acting.record;
   if (primary === undefined) return ignored(acting);
   const stray = Object.entries(views).filter(
@@ -317,7 +328,7 @@ function lostBy({ histories, begunAt }: FailoverRecord, server: string, view: Vi
 }
 
 /** The chosen server says itself that it is the primary, and its guard says that it holds the seat for it. */
-function confirm(plan: FailoverPlan, acting: Acting, { views, holder }: Sight): Stepped {
+function confirm(plan: FailoverPlan, acting: Acting, { views, holder }: Sight): FailoverStepped {
   const { record, errand } = acting;
   const { step } = record;
   if (step.at !== "promoting" && step.at !== "handing-over") return ignored(acting);
@@ -341,7 +352,7 @@ function confirm(plan: FailoverPlan, acting: Acting, { views, holder }: Sight): 
 }
 
 /** A primary that fails now is replaced at once: the other servers need not follow it first. */
-function repoint(plan: FailoverPlan, acting: Acting, sight: Sight, now: Moment): Stepped {
+function repoint(plan: FailoverPlan, acting: Acting, sight: Sight, now: FailoverMoment): FailoverStepped {
   const { record, errand } = acting;
   const voters = votersOf(plan, record, sight.votes);
   if (voters.length >= plan.quorum) return down(plan, acting, voters, now);
@@ -355,7 +366,7 @@ function repoint(plan: FailoverPlan, acting: Acting, sight: Sight, now: Moment):
 
 // ---- time
 
-function wake(plan: FailoverPlan, acting: Acting, now: Moment): Stepped {
+function wake(plan: FailoverPlan, acting: Acting, now: FailoverMoment): FailoverStepped {
   const { record } = acting;
   const errand = acting.errand + 1;
   const { step } = record;
@@ -378,7 +389,7 @@ function wake(plan: FailoverPlan, acting: Acting, now: Moment): Stepped {
 }
 
 /** The old primary stays, because it was not replaced. If it has stopped taking writes meanwhile, the monitors see that. */
-function giveUp(record: FailoverRecord, step: Extract<Step, { at: "handing-over" }>, errand: number): Stepped {
+function giveUp(record: FailoverRecord, step: Extract<Step, { at: "handing-over" }>, errand: number): FailoverStepped {
   const said = `${step.from} did not hand over to ${step.to} in time, and stays the primary`;
   const order = record.order && { ...record.order, said, isDone: false };
   const { state, effects } = write({ ...record, order, step: { at: "steady" } }, errand);

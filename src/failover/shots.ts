@@ -6,7 +6,7 @@ import { problemsOfShot, recentOf } from "../stonith/limits.ts";
 import { NO_RECORD, SAID_MAX, type StonithRecord } from "../stonith/record.ts";
 import type { Views } from "./choice.ts";
 import type { FailoverRecord, Shot } from "./record.ts";
-import type { FailoverPlan, Moment, ShotRules } from "./words.ts";
+import type { FailoverPlan, FailoverMoment, ShotRules } from "./words.ts";
 
 /** The shot at the machine that is being fenced now. Undefined if none was decided yet. */
 export function openShot({ step, epoch, shots = [] }: FailoverRecord): Shot | undefined {
@@ -20,7 +20,12 @@ export function mayShoot(record: FailoverRecord | undefined, server: string, epo
 }
 
 /** Why this leader must not shoot at the machine of `server`; empty if it may. */
-export function problemsOf(rules: ShotRules, record: FailoverRecord, server: string, now: Moment): readonly string[] {
+export function problemsOf(
+  rules: ShotRules,
+  record: FailoverRecord,
+  server: string,
+  now: FailoverMoment,
+): readonly string[] {
   const { step } = record;
   const isOrdered = step.at === "fencing" && step.why === "order";
   const circumstances = { now: { ...now, random: 0 }, isOrdered };
@@ -44,7 +49,7 @@ export function withShot(
   { limits }: ShotRules,
   record: FailoverRecord,
   server: string,
-  { wallMs, nowMs }: Moment,
+  { wallMs, nowMs }: FailoverMoment,
 ): FailoverRecord {
   const moment = { wallMs, nowMs, random: 0 };
   const isRecent = (shot: Shot): boolean =>

@@ -1,4 +1,5 @@
 // The inputs, the state and the effects of the machine of the leader of the monitors (machine.ts). Types only.
+import type { Stepped } from "../base/stepped.ts";
 import type { StonithPlan } from "../stonith/words.ts";
 import type { ChoiceRule, Views } from "./choice.ts";
 import type { Order } from "./orders.ts";
@@ -48,7 +49,7 @@ export interface FenceReport {
   readonly said: string;
 }
 
-export interface Moment {
+export interface FailoverMoment {
   /** By the monotonic clock. */
   readonly nowMs: number;
   /** By the wall clock, which is used only for the rate limit. */
@@ -164,7 +165,4 @@ export type FailoverNews =
       readonly lost: Readonly<Record<string, number>>;
     };
 
-export interface Stepped {
-  readonly state: FailoverState;
-  readonly effects: readonly FailoverEffect[];
-}
+export type FailoverStepped = Stepped<FailoverState, FailoverEffect>;

@@ -9,7 +9,7 @@
 import { choose, type Views } from "./choice.ts";
 import type { FailoverRecord } from "./record.ts";
 import { ignored, tell, writeAndYield } from "./stepping.ts";
-import type { Acting, FailoverPlan, Moment, Stepped } from "./words.ts";
+import type { Acting, FailoverPlan, FailoverMoment, FailoverStepped } from "./words.ts";
 
 /** The pause is doubled at most this many times. */
 const DOUBLINGS_MAX = 5;
@@ -18,7 +18,12 @@ const DOUBLINGS_MAX = 5;
 export type SightReports = Readonly<Record<string, readonly string[]>>;
 
 /** Too few servers answer this leader, and another monitor says that enough answer it. */
-export function yieldTerm(plan: FailoverPlan, acting: Acting, reports: SightReports, now: Moment): Stepped {
+export function yieldTerm(
+  plan: FailoverPlan,
+  acting: Acting,
+  reports: SightReports,
+  now: FailoverMoment,
+): FailoverStepped {
   const { record, errand, missed, sinceMs } = acting;
   if (missed === undefined || plan.isDryRun || now.nowMs - sinceMs < pauseOf(plan, record)) return ignored(acting);
   const to = betterPlaced(plan, record, missed, reports);

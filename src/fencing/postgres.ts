@@ -15,6 +15,7 @@
 // Needs: every writer of the guarded rows calls `admit` first, inside its transaction.
 import { ConclaveError } from "../base/errors.ts";
 import { sqlLiteral } from "../base/sql-literal.ts";
+import type { Row } from "../clients/row.ts";
 import { admit, adopted, type Adopted, type Lowering, type Move, moveDomain, type Remembered } from "./guard.ts";
 import { resourceOf, textOf, tokenOf } from "./input.ts";
 import { adoptByCommand, type HowToAdopt } from "./refusals.ts";
@@ -274,8 +275,6 @@ CREATE UNIQUE INDEX IF NOT EXISTS ${this.#table.split(".").at(-1)}_present ON ${
     }
   }
 }
-
-type Row = Readonly<Record<string, unknown>>;
 
 /** Uses the method that the transaction has. Drizzle has a `query` too, which is not a function. */
 function send(transaction: PostgresTransaction, text: string): PromiseLike<unknown> {

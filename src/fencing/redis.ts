@@ -13,7 +13,7 @@
 import { ConclaveError, invalidConfig } from "../base/errors.ts";
 import { Recent } from "../base/recent.ts";
 import { isClient, placeOfClient, portOf, type RedisClient, UrlPort } from "../clients/redis/client.ts";
-import { outcomeOf, type Whereabouts } from "../clients/redis/errors.ts";
+import { outcomeOf, type RedisWhereabouts } from "../clients/redis/errors.ts";
 import { type RedisPort, scriptOf } from "../clients/redis/port.ts";
 import { parseUrl, placeOf, problemOfUrl } from "../clients/redis/url.ts";
 import { show } from "../base/show.ts";
@@ -121,7 +121,7 @@ interface Changed {
 class KeyFence implements RedisFence<Fenced | Signed> {
   readonly #port: RedisPort;
   readonly #prefix: string;
-  readonly #where: Whereabouts;
+  readonly #where: RedisWhereabouts;
   readonly #howToAdopt: HowToAdopt;
   readonly #verifier: Verifier | undefined;
   /** The fence's text as last seen. If it is out of date, the comparison fails, and its answer shows what is there. */
@@ -254,7 +254,7 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as readonly unknown[]) : [];
 }
 
-function errorOf(error: unknown, where: Whereabouts): ConclaveError {
+function errorOf(error: unknown, where: RedisWhereabouts): ConclaveError {
   const outcome = outcomeOf(error, where);
   if (outcome.kind === "unknown")
     return new ConclaveError(

@@ -7,7 +7,7 @@ import { InputQueue } from "../base/input-queue.ts";
 import type { UnfencedTerm } from "../election/term.ts";
 import {
   AWAY,
-  type Moment,
+  type ScheduleMoment,
   type SlotNews,
   type Plan,
   type ScheduleEffect,
@@ -87,7 +87,7 @@ export class Attendant<T extends UnfencedTerm> {
     }
   }
 
-  #moment(): Moment {
+  #moment(): ScheduleMoment {
     const { term, clock, closing } = this.#options;
     const isLeading = !closing.aborted && term.isLeading();
     return { wallMs: wallOf(clock), isLeading, isHeld: term.isHeld() };

@@ -17,6 +17,7 @@
 // Clocks of processes differ, and a slot is due by the leader's own clock. A leader whose clock is behind waits, because the mark is already later;
 // one whose clock is ahead begins early, once.
 import { assert, unreachable } from "../base/assert.ts";
+import type { Stepped } from "../base/stepped.ts";
 import type { Mark } from "./mark.ts";
 import { dueSlots, type NextSlot } from "./slots.ts";
 
@@ -31,7 +32,7 @@ export interface Plan {
 }
 
 /** Read at the moment of the step. */
-export interface Moment {
+export interface ScheduleMoment {
   /** UTC by the clock of this host. */
   readonly wallMs: number;
   /** `term.isLeading()`. Work is begun, and a slot is passed, only while this holds. */
@@ -96,10 +97,7 @@ export type SlotNews =
   | { readonly is: "unfinished"; readonly slotMs: number }
   | { readonly is: "ahead"; readonly slotMs: number; readonly nextMs: number };
 
-export interface Stepped {
-  readonly state: ScheduleState;
-  readonly effects: readonly ScheduleEffect[];
-}
+export type ScheduleStepped = Stepped<ScheduleState, ScheduleEffect>;
 
 export const AWAY: ScheduleState = { at: "away" };
 
@@ -108,7 +106,12 @@ export function wakeAtMs(state: ScheduleState): number {
   return state.at === "waiting" || state.at === "ahead" ? state.wakeMs : Infinity;
 }
 
-export function stepSchedule(plan: Plan, state: ScheduleState, input: ScheduleInput, now: Moment): Stepped {
+export function stepSchedule(
+  plan: Plan,
+  state: ScheduleState,
+  input: ScheduleInput,
+  now: ScheduleMoment,
+): ScheduleStepped {
   switch (input.type) {
     case "lead":
       // Work of an earlier term may still run. The election is not led again before that work has settled, so this cannot happen.
@@ -134,7 +137,7 @@ export function stepSchedule(plan: Plan, state: ScheduleState, input: ScheduleIn
   }
 }
 
-function ignored(state: ScheduleState): Stepped {
+function ignored(state: ScheduleState): ScheduleStepped {
   return { state, effects: [] };
 }
 
@@ -148,7 +151,7 @@ function askAgain(state: ScheduleState): readonly ScheduleEffect[] {
  * The first step in a term is to learn what has been done. If there is no mark there was no term before; a mark is written then, so that the second
  * term does not miss a slot that came before it.
  */
-function learn(plan: Plan, sinceMs: number, mark: Mark | undefined, now: Moment): Stepped {
+function learn(plan: Plan, sinceMs: number, mark: Mark | undefined, now: ScheduleMoment): ScheduleStepped {
   if (mark !== undefined) {
     const book: TermNotes = { mark, sinceMs, countedMs: -Infinity };
     const known = choose(plan, book, now);
@@ -159,18 +162,18 @@ function learn(plan: Plan, sinceMs: number, mark: Mark | undefined, now: Moment)
   return write(book, initial, undefined);
 }
 
-function write(book: TermNotes, mark: Mark, begins: Slot | undefined): Stepped {
+function write(book: TermNotes, mark: Mark, begins: Slot | undefined): ScheduleStepped {
   return { state: { at: "writing", book, mark, begins }, effects: [{ type: "write", mark }] };
 }
 
 /** SAFETY: the last look before a slot begins. The mark is acknowledged; that took time, in which the term may have ended. */
-function goOn(plan: Plan, state: Extract<ScheduleState, { at: "writing" }>, now: Moment): Stepped {
+function goOn(plan: Plan, state: Extract<ScheduleState, { at: "writing" }>, now: ScheduleMoment): ScheduleStepped {
   const book: TermNotes = { ...state.book, mark: state.mark };
   if (state.begins === undefined) return choose(plan, book, now);
   return now.isLeading ? begin(book, state.begins) : { state: AWAY, effects: [] };
 }
 
-function begin(book: TermNotes, slot: Slot): Stepped {
+function begin(book: TermNotes, slot: Slot): ScheduleStepped {
   return {
     state: { at: "running", book, slot, hasLeft: false },
     effects: [
@@ -184,8 +187,8 @@ function settle(
   plan: Plan,
   { book, slot, hasLeft }: Extract<ScheduleState, { at: "running" }>,
   outcome: "done" | "failed" | "stopped",
-  now: Moment,
-): Stepped {
+  now: ScheduleMoment,
+): ScheduleStepped {
   const { slotMs } = slot;
   const ended: SlotNews = { is: "ended", slotMs, outcome };
   // Work that was stopped with its term is not passed: the next term begins it again, unless its mark was written before it began.
@@ -195,7 +198,7 @@ function settle(
 }
 
 /** Which slot comes next, and whether it is due. */
-function choose(plan: Plan, book: TermNotes, now: Moment): Stepped {
+function choose(plan: Plan, book: TermNotes, now: ScheduleMoment): ScheduleStepped {
   if (!now.isLeading) return { state: { at: "waiting", book, wakeMs: Infinity }, effects: [] };
   const { slotMs } = book.mark;
   const nextMs = plan.next(now.wallMs);
@@ -213,7 +216,7 @@ function choose(plan: Plan, book: TermNotes, now: Moment): Stepped {
   return leftOut === 0 ? begun : told({ is: "missed", slotMs: slot.slotMs, count: leftOut }, begun);
 }
 
-function wait(plan: Plan, book: TermNotes, now: Moment): Stepped {
+function wait(plan: Plan, book: TermNotes, now: ScheduleMoment): ScheduleStepped {
   const nextMs = plan.next(Math.max(book.mark.slotMs, now.wallMs));
   const state: ScheduleState = { at: "waiting", book, wakeMs: nextMs ?? Infinity };
   return told({ is: "waiting", nextMs }, { state, effects: [] });
@@ -242,15 +245,15 @@ function dueNow(plan: Plan, { mark, sinceMs, countedMs }: TermNotes, wallMs: num
   return { slot: { slotMs, isCatchUp }, leftOut: due.leftOut, countedMs: nowCountedMs };
 }
 
-function markOf(plan: Plan, slotMs: number, state: Mark["state"], now: Moment): Mark {
+function markOf(plan: Plan, slotMs: number, state: Mark["state"], now: ScheduleMoment): Mark {
   return { slotMs, state, atMs: now.wallMs, nextMs: plan.next(slotMs) };
 }
 
 /** News of a mark that is ahead is told once, however often it is looked at. */
-function toldOnce(before: ScheduleState, stepped: Stepped): Stepped {
+function toldOnce(before: ScheduleState, stepped: ScheduleStepped): ScheduleStepped {
   return before.at === "ahead" && stepped.state.at === "ahead" ? { state: stepped.state, effects: [] } : stepped;
 }
 
-function told(news: SlotNews, { state, effects }: Stepped): Stepped {
+function told(news: SlotNews, { state, effects }: ScheduleStepped): ScheduleStepped {
   return { state, effects: [{ type: "tell", news }, ...effects] };
 }

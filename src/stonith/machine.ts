@@ -55,14 +55,14 @@ import {
 import type {
   StonithRequest,
   Leading,
-  Moment,
+  StonithMoment,
   StonithEffect,
   StonithInput,
   StonithNews,
   StonithPlan,
   StonithSight,
   StonithState,
-  Stepped,
+  StonithStepped,
 } from "./words.ts";
 
 export const AWAY: StonithState = { at: "away" };
@@ -89,7 +89,12 @@ export function mayShoot({ isHeld, record, bans }: LastLook, me: Stint, intent: 
   return hasStint(open.joined, me) && bans.includes(node);
 }
 
-export function stepStonith(plan: StonithPlan, state: StonithState, input: StonithInput, now: Moment): Stepped {
+export function stepStonith(
+  plan: StonithPlan,
+  state: StonithState,
+  input: StonithInput,
+  now: StonithMoment,
+): StonithStepped {
   if (input.type === "lead") return ask(firstState(plan, input.token), { is: "read" });
   if (input.type === "leave" || state.at === "away") return { state: AWAY, effects: [] };
   switch (input.type) {
@@ -154,11 +159,11 @@ function firstState({ node, life }: StonithPlan, token: string): Leading {
   };
 }
 
-function same(state: Leading): Stepped {
+function same(state: Leading): StonithStepped {
   return { state, effects: [] };
 }
 
-function ask(state: Leading, asked: StonithRequest): Stepped {
+function ask(state: Leading, asked: StonithRequest): StonithStepped {
   const { is: type, ...what } = asked;
   return { state: { ...state, asked, wakeMs: Infinity }, effects: [{ type, ...what } as StonithEffect] };
 }
@@ -168,7 +173,7 @@ function answered(state: Leading): Leading {
 }
 
 /** A write, a ban or a lift is committed. */
-function written(state: Leading, now: Moment): Leading {
+function written(state: Leading, now: StonithMoment): Leading {
   const { asked } = state;
   if (asked?.is === "write") return { ...answered(state), record: asked.record };
   if (asked?.is === "ban") return { ...answered(state), bannedAtMs: { ...state.bannedAtMs, [asked.node]: now.nowMs } };
@@ -180,7 +185,7 @@ function written(state: Leading, now: Moment): Leading {
 }
 
 /** What has come into the audit log with this write. */
-function withNews(after: Leading, { state, effects }: Stepped, before: Leading): Stepped {
+function withNews(after: Leading, { state, effects }: StonithStepped, before: Leading): StonithStepped {
   const fresh = after.record.history.filter((entry) => !before.record.history.includes(entry));
   const news = fresh.map((entry): StonithEffect => ({ type: "tell", news: { is: "history", entry } }));
   return { state, effects: [...news, ...effects] };
@@ -194,7 +199,7 @@ function shotEnded(
   { retryMs, retryMaxMs }: StonithPlan,
   state: Leading,
   { outcome, said, isGone }: Extract<StonithInput, { type: "shot" }>,
-  now: Moment,
+  now: StonithMoment,
 ): Leading {
   const { shot, failures } = state;
   if (shot === undefined) return state;
@@ -211,7 +216,7 @@ function shotEnded(
 
 // ---- what to do now
 
-function decide(plan: StonithPlan, before: Leading, now: Moment): Stepped {
+function decide(plan: StonithPlan, before: Leading, now: StonithMoment): StonithStepped {
   const state: Leading = { ...before, wakeMs: Infinity };
   if (state.asked !== undefined || state.work === "resigned") return same(state);
   const record = caughtUp(plan, state, now);
@@ -241,12 +246,12 @@ function decide(plan: StonithPlan, before: Leading, now: Moment): Stepped {
   return ordered === undefined ? same(caught) : aim(plan, caught, ordered, now);
 }
 
-function write(state: Leading, record: StonithRecord): Stepped {
+function write(state: Leading, record: StonithRecord): StonithStepped {
   return ask(state, { is: "write", record });
 }
 
 /** The record with everything that has been learned and does not stand in it yet. */
-function caughtUp(plan: StonithPlan, state: Leading, now: Moment): StonithRecord {
+function caughtUp(plan: StonithPlan, state: Leading, now: StonithMoment): StonithRecord {
   const { me, lifted, ended, goneFor, seenOn, sight } = state;
   let { record } = state;
   const closed = lifted === undefined ? undefined : intentAgainst(record, lifted);
@@ -272,31 +277,31 @@ function isClosable({ record, shot }: Leading, { id, node, joined, off, isOrdere
   return isQuiet && !isNeeded;
 }
 
-function leaveCleanly(state: Leading, now: Moment): Stepped {
+function leaveCleanly(state: Leading, now: StonithMoment): StonithStepped {
   const { shot, record, me } = state;
   if (shot !== undefined) return stopShot(state);
   if (hasStint(record.acting, me)) return write(state, withoutActing(record, me, now));
   return resign(state, "its work has ended");
 }
 
-function resign(state: Leading, why: string): Stepped {
+function resign(state: Leading, why: string): StonithStepped {
   return { state: { ...state, work: "resigned" }, effects: [{ type: "resign", why }] };
 }
 
-function stopShot(state: Leading): Stepped {
+function stopShot(state: Leading): StonithStepped {
   const { shot } = state;
   if (shot === undefined || shot.isStopped) return same(state);
   return { state: { ...state, shot: { ...shot, isStopped: true } }, effects: [{ type: "stop-shot" }] };
 }
 
 /** Candidates that obey no ban may be granted the seat while their node is shot at, and do not write who acts. */
-function refuseForeign(state: Leading): Stepped {
+function refuseForeign(state: Leading): StonithStepped {
   const why = `candidates that obey no bans are in the same line: ${state.sight.foreign.join(", ")}`;
   if (state.shot !== undefined) return stopShot(state);
   return tellOnce(state, { is: "waiting", why });
 }
 
-function needlessShot(state: Leading): Stepped | undefined {
+function needlessShot(state: Leading): StonithStepped | undefined {
   const { shot, record } = state;
   if (shot === undefined || shot.isStopped) return undefined;
   const intent = record.intents.find(({ id }) => id === shot.intent);
@@ -319,7 +324,7 @@ function failuresOf(record: StonithRecord, node: string): number {
 }
 
 /** The intent, the ban and the shot come in this order; each begins only when the one before is committed. */
-function aim(plan: StonithPlan, state: Leading, node: string, now: Moment): Stepped {
+function aim(plan: StonithPlan, state: Leading, node: string, now: StonithMoment): StonithStepped {
   const { record, me } = state;
   const aimAtMs = state.aimAtMs ?? now.nowMs + plan.delayMs + now.random * plan.spreadMs;
   const aiming: Leading = { ...state, aimAtMs };
@@ -343,7 +348,7 @@ function aim(plan: StonithPlan, state: Leading, node: string, now: Moment): Step
   return shoot({ ...aiming, wakeMs: firedAtMs }, intent);
 }
 
-function shoot(state: Leading, { id: intent, node }: Intent): Stepped {
+function shoot(state: Leading, { id: intent, node }: Intent): StonithStepped {
   const errand = state.errand + 1;
   const shot = { intent, node, errand, isStopped: false };
   const effects: readonly StonithEffect[] = [
@@ -357,7 +362,7 @@ function noWayTo(node: string): StonithNews {
   return { is: "waiting", why: `nothing is configured that powers ${node} off: a human has to confirm that it is off` };
 }
 
-function open(plan: StonithPlan, state: Leading, node: string, now: Moment): Stepped {
+function open(plan: StonithPlan, state: Leading, node: string, now: StonithMoment): StonithStepped {
   const { record, me } = state;
   const problems = problemsOfShot(plan, record, node, { now, isOrdered: false });
   if (problems.length === 0) {
@@ -375,7 +380,7 @@ function open(plan: StonithPlan, state: Leading, node: string, now: Moment): Ste
 }
 
 /** SAFETY: the work begins when the record in the store names this term as acting, and no other. */
-function begin({ watchdog }: StonithPlan, state: Leading, now: Moment): Stepped {
+function begin({ watchdog }: StonithPlan, state: Leading, now: StonithMoment): StonithStepped {
   const { record, me } = state;
   const others = record.acting.filter((stint) => !isSameStint(stint, me));
   if (others.length > 0)
@@ -387,7 +392,7 @@ function begin({ watchdog }: StonithPlan, state: Leading, now: Moment): Stepped 
   return { state: { ...state, work: "begun" }, effects: [{ type: "begin" }, { type: "tell", news: { is: "begun" } }] };
 }
 
-function tellOnce(state: Leading, news: StonithNews): Stepped {
+function tellOnce(state: Leading, news: StonithNews): StonithStepped {
   const told = JSON.stringify(news);
   if (told === state.told) return same(state);
   return { state: { ...state, told }, effects: [{ type: "tell", news }] };

@@ -15,7 +15,7 @@ import {
   SAID_MAX,
 } from "./record.ts";
 import { closedOff, historyLine, openIntent } from "./steps.ts";
-import type { Leading, Moment, StonithPlan } from "./words.ts";
+import type { Leading, StonithMoment, StonithPlan } from "./words.ts";
 
 export type StonithOrder =
   | (OrderHead & { readonly kind: "fence"; readonly why: string })
@@ -48,7 +48,7 @@ interface OrderHead {
 const ORDER_FRESH_MS = 600_000;
 
 /** The record with the answer to the order: done, or refused in words. */
-export function decideOrder(plan: StonithPlan, state: Leading, order: StonithOrder, now: Moment): StonithRecord {
+export function decideOrder(plan: StonithPlan, state: Leading, order: StonithOrder, now: StonithMoment): StonithRecord {
   const { record, me } = state;
   const answer = (after: StonithRecord, said: string, isDone: boolean): StonithRecord =>
     withAnswer(after, { id: order.id, said, isDone });
@@ -82,7 +82,11 @@ export function decideOrder(plan: StonithPlan, state: Leading, order: StonithOrd
 
 type Confirmation = Extract<StonithOrder, { kind: "confirm" }>;
 
-function confirmed(state: Leading, order: Confirmation, now: Moment): readonly [StonithRecord | undefined, string] {
+function confirmed(
+  state: Leading,
+  order: Confirmation,
+  now: StonithMoment,
+): readonly [StonithRecord | undefined, string] {
   const { record } = state;
   const { node, says } = order;
   const intent = record.intents.find((each) => each.node === node && each.id === order.intent);
@@ -117,6 +121,6 @@ function hushed({ shot, me }: Leading, intent: Intent, shown: readonly Stint[]):
   return { ...intent, joined, isOrdered: false };
 }
 
-function noted({ me }: Leading, record: StonithRecord, order: Confirmation, now: Moment): StonithRecord {
+function noted({ me }: Leading, record: StonithRecord, order: Confirmation, now: StonithMoment): StonithRecord {
   return withHistory(record, historyLine(me, now, "confirmed", order.node, `${order.by} says: ${order.says}`));
 }

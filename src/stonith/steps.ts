@@ -17,9 +17,15 @@ import {
   SAID_MAX,
 } from "./record.ts";
 import { recentOf } from "./limits.ts";
-import type { Leading, Moment, StonithPlan } from "./words.ts";
+import type { Leading, StonithMoment, StonithPlan } from "./words.ts";
 
-export function historyLine(me: Stint, { wallMs }: Moment, is: HistoryKind, node: string, said: string): HistoryEntry {
+export function historyLine(
+  me: Stint,
+  { wallMs }: StonithMoment,
+  is: HistoryKind,
+  node: string,
+  said: string,
+): HistoryEntry {
   return { wallMs, token: me.token, by: me.node, is, node, said: said.slice(0, SAID_MAX) };
 }
 
@@ -34,7 +40,7 @@ export function openIntent(
   plan: StonithPlan,
   record: StonithRecord,
   me: Stint,
-  now: Moment,
+  now: StonithMoment,
   { node, why, isOrdered }: Wanted,
 ): StonithRecord {
   const opened = record.opened + 1;
@@ -58,7 +64,7 @@ export function openIntent(
 }
 
 /** SAFETY: it stands in the store before an agent of this term is started. */
-export function joinIntent(record: StonithRecord, intent: Intent, me: Stint, now: Moment): StonithRecord {
+export function joinIntent(record: StonithRecord, intent: Intent, me: Stint, now: StonithMoment): StonithRecord {
   const after = withIntent(record, { ...intent, joined: [...intent.joined, me], wasJoined: true });
   const again = record.history.some(
     ({ is, token, node }) => is === "joined" && token === me.token && node === intent.node,
@@ -77,7 +83,7 @@ export function closedOff(
   intent: Intent | undefined,
   by: OffBy,
   me: Stint,
-  now: Moment,
+  now: StonithMoment,
 ): StonithRecord {
   const isProved = by !== "human";
   const acting = isProved ? record.acting.filter((stint) => stint.node !== node) : record.acting;
@@ -99,7 +105,7 @@ export function afterShot(
   record: StonithRecord,
   id: string,
   me: Stint,
-  now: Moment,
+  now: StonithMoment,
   { outcome, said, isGone }: { readonly outcome: ShotOutcome; readonly said: string; readonly isGone: boolean },
 ): StonithRecord {
   const intent = record.intents.find((each) => each.id === id);
@@ -122,7 +128,7 @@ export function withoutJoined(record: StonithRecord, id: string, me: Stint): Sto
 }
 
 /** Takes out what is known to be over, by the notes of the processes themselves and by what is left on this node. Returns the record itself if nothing is. */
-export function tidied({ record, me, sight, homeGone }: Leading, now: Moment): StonithRecord {
+export function tidied({ record, me, sight, homeGone }: Leading, now: StonithMoment): StonithRecord {
   const { settled, gone } = sight.notes;
   const isOver = (stint: Stint): boolean => hasStint(settled, stint) || isOwnPast(stint);
   const isOwnPast = (stint: Stint): boolean => stint.node === me.node && hasStint(homeGone, stint);
@@ -150,19 +156,19 @@ export function tidied({ record, me, sight, homeGone }: Leading, now: Moment): S
   return withHistory({ ...record, acting, intents, off }, ...lines);
 }
 
-export function withActing(record: StonithRecord, entry: ActingStint, now: Moment): StonithRecord {
+export function withActing(record: StonithRecord, entry: ActingStint, now: StonithMoment): StonithRecord {
   const after = { ...record, acting: [...record.acting, entry] };
   return withHistory(after, historyLine(entry, now, "acting", entry.node, `the work of term ${entry.token} begins`));
 }
 
 /** The clean release: only when the work has ended, and only in its own term. */
-export function withoutActing(record: StonithRecord, me: Stint, now: Moment): StonithRecord {
+export function withoutActing(record: StonithRecord, me: Stint, now: StonithMoment): StonithRecord {
   const after = { ...record, acting: record.acting.filter((stint) => !isSameStint(stint, me)) };
   return withHistory(after, historyLine(me, now, "released", me.node, `the work of term ${me.token} has ended`));
 }
 
 /** To be used after the store has answered the lift. A node that was shot at without a verified answer may be off: it counts as off until it is seen on. */
-export function withoutIntent(record: StonithRecord, intent: Intent, me: Stint, now: Moment): StonithRecord {
+export function withoutIntent(record: StonithRecord, intent: Intent, me: Stint, now: StonithMoment): StonithRecord {
   const without = { ...record, intents: record.intents.filter(({ id }) => id !== intent.id) };
   const mayBeOff = intent.off === undefined && intent.wasJoined;
   const after = mayBeOff ? withOff(without, intent.node, intent.id) : without;

@@ -1,4 +1,5 @@
 // What the machine of a guarded election (machine.ts) is told, keeps, and asks for. Types only.
+import type { Stepped } from "../base/stepped.ts";
 import type { StonithOrder } from "./orders.ts";
 import type { HistoryEntry, ShotOutcome, Stint, StonithRecord, Watchdog } from "./record.ts";
 
@@ -36,7 +37,7 @@ export interface StonithPlan {
   readonly isOnlyForOrders: boolean;
 }
 
-export interface Moment {
+export interface StonithMoment {
   /** By the monotonic clock. */
   readonly nowMs: number;
   /** By the wall clock, for the rate limit and the audit log alone. */
@@ -177,7 +178,4 @@ export type StonithNews =
   | { readonly is: "shooting"; readonly node: string; readonly intent: string }
   | { readonly is: "begun" };
 
-export interface Stepped {
-  readonly state: StonithState;
-  readonly effects: readonly StonithEffect[];
-}
+export type StonithStepped = Stepped<StonithState, StonithEffect>;

@@ -3,7 +3,8 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { DRIVERS, driverOf } from "../../src/drivers/registry.ts";
+import { readServers, serverNamed } from "../../scripts/server-list.mjs";
+import { DRIVERS, driverOf, PLANNED } from "../../src/drivers/registry.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const read = (file: string): string => readFileSync(path.join(root, file), "utf8");
@@ -38,6 +39,23 @@ describe("CONTRIBUTING's list of what a driver consists of", () => {
   });
 });
 
+describe("npm run servers", () => {
+  it("lists the server of each record, and those beside the stores", async () => {
+    const ofStores = DRIVERS.flatMap(({ server }) => server ?? []);
+    expect([...(await readServers()).keys()]).toEqual([...ofStores, "ipmi", "pgbouncer"].toSorted());
+  });
+
+  it("takes the name of a store or a scheme for its server, and says why there is no other", async () => {
+    for (const { name, schemes, server } of DRIVERS)
+      for (const word of [name, ...schemes]) {
+        if (server === undefined) await expect(serverNamed(word)).rejects.toThrow(`${name} needs no server`);
+        else expect(await serverNamed(word)).toBe(server);
+      }
+    for (const word of PLANNED) await expect(serverNamed(word)).rejects.toThrow(`no driver for ${word} yet`);
+    await expect(serverNamed("nothing")).rejects.toThrow("which one? dynamodb, etcd");
+  });
+});
+
 describe("a driver", () => {
   it("is found by each of its schemes, and no scheme is two drivers'", () => {
     const schemes = DRIVERS.flatMap((driver) => driver.schemes);
@@ -45,5 +63,6 @@ describe("a driver", () => {
     for (const driver of DRIVERS)
       for (const scheme of driver.schemes) expect(driverOf(`${scheme.toUpperCase()}://host`)).toBe(driver);
     expect(driverOf("nothing")).toBeUndefined();
+    expect(schemes.filter((scheme) => PLANNED.has(scheme))).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   AWAY,
-  type Moment,
+  type ScheduleMoment,
   type SlotNews,
   type Plan,
   type ScheduleEffect,
@@ -28,8 +28,8 @@ class Desk {
     this.#plan = { ...PLAN, ...plan };
   }
 
-  at(wallMs: number, input: ScheduleInput, moment: Partial<Moment> = {}): readonly string[] {
-    const now: Moment = { wallMs, isLeading: true, isHeld: true, ...moment };
+  at(wallMs: number, input: ScheduleInput, moment: Partial<ScheduleMoment> = {}): readonly string[] {
+    const now: ScheduleMoment = { wallMs, isLeading: true, isHeld: true, ...moment };
     const { state, effects } = stepSchedule(this.#plan, this.state, input, now);
     this.state = state;
     return effects.map(inWords);

@@ -51,7 +51,7 @@ export interface TableShape {
 }
 
 /** The place that a client of our own connects to. The AWS client finds out the fields that are undefined as it always does: from the environment, a profile or a role. */
-export interface Connection {
+export interface DynamoPlace {
   readonly region?: string | undefined;
   readonly endpoint?: string | undefined;
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined;
@@ -74,13 +74,13 @@ export class DynamoTable {
   readonly keyName: string;
   /** The client was made here: it tries nothing twice, and it is closed here. */
   readonly isOwn: boolean;
-  readonly #connection: Connection;
+  readonly #connection: DynamoPlace;
   #client: DynamoClient | undefined;
   /** Only a client that was made here has them. */
   #agents: Agents | undefined;
   #commands: Commands | undefined;
 
-  constructor(table: string, keyName: string, source: DynamoClient | Connection) {
+  constructor(table: string, keyName: string, source: DynamoClient | DynamoPlace) {
     this.table = table;
     this.keyName = keyName;
     this.isOwn = !("send" in source);
@@ -329,7 +329,7 @@ function makeAgents(): Agents {
   };
 }
 
-function makeClient(commands: Commands, { region, endpoint, credentials }: Connection, agents: Agents): DynamoClient {
+function makeClient(commands: Commands, { region, endpoint, credentials }: DynamoPlace, agents: Agents): DynamoClient {
   const { DynamoDBClient } = commands;
   if (DynamoDBClient === undefined) throw tooOld("DynamoDBClient");
   const client = new DynamoDBClient({

@@ -2,11 +2,11 @@
 // program on AWS (environment, profile, role); credentials in the URL are only for stand-ins on the developer's own machine.
 import { problemsOfKeys } from "../../base/option-keys.ts";
 import { decode } from "../url-parts.ts";
-import type { Connection } from "./client.ts";
+import type { DynamoPlace } from "./client.ts";
 
 export interface TableUrl {
   readonly table: string;
-  readonly connection: Connection;
+  readonly connection: DynamoPlace;
   /** Everything after the question mark. */
   readonly settings: ReadonlyMap<string, string>;
 }

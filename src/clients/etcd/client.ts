@@ -5,9 +5,9 @@
 // Opening a connection is no request, so trying many endpoints is not trying a request twice. A request is sent once.
 import { type Endpoint, nameOf } from "../url-parts.ts";
 import type { EtcdAddress } from "./address.ts";
-import { Connection } from "./connection.ts";
+import { EtcdConnection } from "./connection.ts";
 import { EtcdError, isPermissionDenied } from "./errors.ts";
-import { Link } from "./link.ts";
+import { EtcdLink } from "./link.ts";
 import type { Status } from "./messages.ts";
 import { atLeast, older } from "./version.ts";
 
@@ -19,9 +19,9 @@ const FIRST_TO_HIDE_STATUS = "3.5.28";
 
 export class EtcdClient {
   readonly address: EtcdAddress;
-  readonly #connections = new Set<Connection>();
-  #current: Link | undefined;
-  #opening: Promise<Link> | undefined;
+  readonly #connections = new Set<EtcdConnection>();
+  #current: EtcdLink | undefined;
+  #opening: Promise<EtcdLink> | undefined;
   #first = 0;
   #cluster: bigint | undefined;
   #oldestSeen: string | undefined;
@@ -36,7 +36,7 @@ export class EtcdClient {
   }
 
   /** Returns a connection that is fit, or throws an EtcdError whose request was certainly not applied. */
-  async link(signal: AbortSignal): Promise<Link> {
+  async link(signal: AbortSignal): Promise<EtcdLink> {
     if (this.#current?.connection.isFit === true) return this.#current;
     this.#opening ??= this.#open().finally(() => (this.#opening = undefined));
     return await until(this.#opening, signal, this.address);
@@ -49,7 +49,7 @@ export class EtcdClient {
     this.#connections.clear();
   }
 
-  async #open(): Promise<Link> {
+  async #open(): Promise<EtcdLink> {
     const { endpoints } = this.address;
     const failed = this.#current?.connection.endpoint;
     if (failed !== undefined) this.#first = (endpoints.indexOf(failed) + 1) % endpoints.length;
@@ -63,10 +63,10 @@ export class EtcdClient {
     return link;
   }
 
-  async #tryEndpoint(endpoint: Endpoint, signal: AbortSignal): Promise<Link> {
-    const forget = (closed: Connection): void => void this.#connections.delete(closed);
-    const connection = await Connection.open(endpoint, this.address.tls, signal, forget);
-    const link = new Link(connection, this.address.user);
+  async #tryEndpoint(endpoint: Endpoint, signal: AbortSignal): Promise<EtcdLink> {
+    const forget = (closed: EtcdConnection): void => void this.#connections.delete(closed);
+    const connection = await EtcdConnection.open(endpoint, this.address.tls, signal, forget);
+    const link = new EtcdLink(connection, this.address.user);
     this.#connections.add(connection);
     try {
       await link.authenticate(signal);
@@ -86,7 +86,7 @@ export class EtcdClient {
     }
   }
 
-  async #examine(link: Link, signal: AbortSignal): Promise<void> {
+  async #examine(link: EtcdLink, signal: AbortSignal): Promise<void> {
     const { version, leader, header } = await statusOf(link, signal);
     if (!atLeast(version, OLDEST))
       throw new EtcdError("unsupported", "not-applied", `etcd ${version} is older than 3.4`);
@@ -106,7 +106,7 @@ export class EtcdClient {
  * Asks only for what a user without any right on keys may ask. A refused status request still says how new the member is. The rest is in the head of an answer that every user gets who may log in: the
  * remaining time of a lease that cannot exist. (The list of members is not such an answer: 3.5.28 hides it too.)
  */
-async function statusOf(link: Link, signal: AbortSignal): Promise<Status> {
+async function statusOf(link: EtcdLink, signal: AbortSignal): Promise<Status> {
   try {
     return await link.status(signal);
   } catch (error) {
@@ -120,8 +120,8 @@ async function statusOf(link: Link, signal: AbortSignal): Promise<Status> {
 /** Starts one try after the other. The next starts when the one before has failed or is slow; the first success ends the others. */
 function firstOf(
   endpoints: readonly Endpoint[],
-  attempt: (endpoint: Endpoint, signal: AbortSignal) => Promise<Link>,
-): Promise<Link> {
+  attempt: (endpoint: Endpoint, signal: AbortSignal) => Promise<EtcdLink>,
+): Promise<EtcdLink> {
   return new Promise((resolve, reject) => {
     const controller = new AbortController();
     const errors: EtcdError[] = [];
@@ -175,7 +175,7 @@ function allFailed(errors: readonly EtcdError[], endpoints: readonly Endpoint[])
 }
 
 /** One opening serves all callers that wait. A caller that cannot wait any longer leaves, and nothing was sent for it. */
-function until(opening: Promise<Link>, signal: AbortSignal, { endpoints }: EtcdAddress): Promise<Link> {
+function until(opening: Promise<EtcdLink>, signal: AbortSignal, { endpoints }: EtcdAddress): Promise<EtcdLink> {
   return new Promise((resolve, reject) => {
     const leave = (): void =>
       reject(

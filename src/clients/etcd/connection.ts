@@ -9,7 +9,7 @@ import { connect as connectPlain, type Socket } from "node:net";
 import { connect as connectSecure } from "node:tls";
 import { type Endpoint, nameOf, type TlsSettings } from "../url-parts.ts";
 import { EtcdError, errorOfStatus, unreadable } from "./errors.ts";
-import { Frames } from "./frames.ts";
+import { EtcdFrames } from "./frames.ts";
 import { connectionError } from "./reasons.ts";
 
 const PING_EVERY_MS = 10_000;
@@ -30,16 +30,20 @@ export interface Stream {
   cancel(): void;
 }
 
-export class Connection {
+export class EtcdConnection {
   readonly endpoint: Endpoint;
   readonly #session: ClientHttp2Session;
-  readonly #whenClosed: (connection: Connection) => void;
+  readonly #whenClosed: (connection: EtcdConnection) => void;
   #pinger: NodeJS.Timeout | undefined;
   #unaryCalls = 0;
   #streams = 0;
   #isSuspect = false;
 
-  private constructor(endpoint: Endpoint, session: ClientHttp2Session, whenClosed: (connection: Connection) => void) {
+  private constructor(
+    endpoint: Endpoint,
+    session: ClientHttp2Session,
+    whenClosed: (connection: EtcdConnection) => void,
+  ) {
     this.endpoint = endpoint;
     this.#session = session;
     this.#whenClosed = whenClosed;
@@ -53,11 +57,11 @@ export class Connection {
     endpoint: Endpoint,
     tls: TlsSettings | undefined,
     signal: AbortSignal,
-    whenClosed: (connection: Connection) => void,
-  ): Promise<Connection> {
+    whenClosed: (connection: EtcdConnection) => void,
+  ): Promise<EtcdConnection> {
     const socket = openSocket(endpoint, tls);
     try {
-      return new Connection(endpoint, await greet(socket, endpoint, tls !== undefined, signal), whenClosed);
+      return new EtcdConnection(endpoint, await greet(socket, endpoint, tls !== undefined, signal), whenClosed);
     } catch (cause) {
       socket.destroy();
       throw connectionError(endpoint, tls, cause);
@@ -152,7 +156,7 @@ export class Connection {
       ...metadata,
     });
     this.#changeStreams(1);
-    const frames = new Frames(hear);
+    const frames = new EtcdFrames(hear);
     let status: { readonly code: number; readonly message: string } | undefined;
     let cause: unknown;
     let broken: EtcdError | undefined;

@@ -8,7 +8,7 @@ export const MESSAGE_MAX: number = 64 * 1024 * 1024;
 const HEAD = 5;
 const FIRST = 64 * 1024;
 
-export class Frames {
+export class EtcdFrames {
   readonly #hear: (message: Buffer) => void;
   readonly #head: Buffer = Buffer.alloc(HEAD);
   #headFilled = 0;

@@ -1,6 +1,6 @@
 // etcd's methods over one connection, which leads to one member. A caller that needs two answers of the same member takes one link and uses it for both.
 import type { User } from "../url-parts.ts";
-import { type Connection, type Metadata } from "./connection.ts";
+import { type EtcdConnection, type Metadata } from "./connection.ts";
 import { EtcdError, unreadable, wantsNewToken } from "./errors.ts";
 import {
   authenticateRequest,
@@ -33,8 +33,8 @@ import { WatchStream } from "./watch-stream.ts";
 /** This is sent with every request: a member that knows of no leader refuses at once, instead of waiting for one. */
 const LEADER_WANTED = { hasleader: "true" } as const;
 
-export class Link {
-  readonly connection: Connection;
+export class EtcdLink {
+  readonly connection: EtcdConnection;
   readonly #user: User | undefined;
   /**
    * The token stands for the password. Each connection has its own: a token names an index of the log, and a member that has not reached that index yet lets the request wait. A cluster that was restored
@@ -45,7 +45,7 @@ export class Link {
   #coming: Promise<string | undefined> | undefined;
   #watches: WatchStream | undefined;
 
-  constructor(connection: Connection, user: User | undefined) {
+  constructor(connection: EtcdConnection, user: User | undefined) {
     this.connection = connection;
     this.#user = user;
   }

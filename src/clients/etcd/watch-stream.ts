@@ -1,5 +1,5 @@
 // All watches over one connection, in one stream. Each has a number that we choose. A watch ends when this side or the server cancels it, or with the stream.
-import type { Connection, Metadata, Stream } from "./connection.ts";
+import type { EtcdConnection, Metadata, Stream } from "./connection.ts";
 import { readWatch, watchCancelRequest, watchCreateRequest, type WatchEvent, type WatchRequest } from "./messages.ts";
 import { ProtobufMessage } from "./protobuf.ts";
 
@@ -15,7 +15,7 @@ export class WatchStream {
   #last = 0n;
   #isOver = false;
 
-  constructor(connection: Connection, metadata: Metadata) {
+  constructor(connection: EtcdConnection, metadata: Metadata) {
     this.#stream = connection.stream(
       "/etcdserverpb.Watch/Watch",
       metadata,

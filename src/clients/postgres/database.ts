@@ -4,8 +4,7 @@
 // (connections.ts); there a call leaves nothing behind, also when it fails.
 import { Refusal } from "../../base/refusal.ts";
 import { loadPeer } from "../load-peer.ts";
-
-export type Row = Readonly<Record<string, unknown>>;
+import type { Row } from "../row.ts";
 
 export interface NotificationEars {
   readonly heard: (payload: string) => void;

@@ -12,11 +12,11 @@ import {
   loadClient,
   onlyValue,
   type OwnDatabase,
-  type Row,
 } from "./database.ts";
 import { missingPart } from "./pg-parts.ts";
 import { Refusal } from "../../base/refusal.ts";
 import { processWide } from "../../base/process-wide.ts";
+import type { Row } from "../row.ts";
 
 /** The part of a `Pool` or a `Client` of pg that is used. A Client must be connected, and nobody else may use it. */
 export interface PgClient {

@@ -9,8 +9,8 @@ import {
   loadClient,
   onlyValue,
   type OwnDatabase,
-  type Row,
 } from "./database.ts";
+import type { Row } from "../row.ts";
 
 /** The part of the sql function of postgres that is used. */
 export interface PostgresClient {

@@ -8,14 +8,14 @@ import { isDistrusted } from "../distrusted.ts";
 
 type Ruling = readonly [code: RefusalCode, message: string, retryable: boolean];
 
-export interface Whereabouts {
+export interface RedisWhereabouts {
   /** "db.example:6379", or "the server"; it never contains a password. */
   readonly place: string;
   /** The command that gives a user the rights it needs. */
   readonly grant: string;
 }
 
-export function outcomeOf(error: unknown, where: Whereabouts): Refused | Unknown {
+export function outcomeOf(error: unknown, where: RedisWhereabouts): Refused | Unknown {
   if (error instanceof Refusal) return error.refused;
   const ruling = rulingOf(error, where);
   if (ruling === undefined) return unknown(error);
@@ -23,7 +23,7 @@ export function outcomeOf(error: unknown, where: Whereabouts): Refused | Unknown
   return { kind: "refused", code, message: `redis: ${message}`, retryable, cause: error };
 }
 
-function rulingOf(error: unknown, where: Whereabouts): Ruling | undefined {
+function rulingOf(error: unknown, where: RedisWhereabouts): Ruling | undefined {
   if (error instanceof NothingInstalled) return ["STORE_UNSUPPORTED", error.message, false];
   const cause = error instanceof NotSent ? (error.cause ?? error) : error;
   const { code, text } = troubleOf(cause);
@@ -70,11 +70,11 @@ function ofConnection(code: string, text: string, place: string): Ruling {
 }
 
 /** The server has answered with an error. A script repeats the words of the command that failed inside it. */
-function ofServer(text: string, where: Whereabouts): Ruling | undefined {
+function ofServer(text: string, where: RedisWhereabouts): Ruling | undefined {
   return ofAccess(text, where) ?? ofData(text, where) ?? ofState(text, where);
 }
 
-function ofAccess(text: string, { place, grant }: Whereabouts): Ruling | undefined {
+function ofAccess(text: string, { place, grant }: RedisWhereabouts): Ruling | undefined {
   if (/WRONGPASS|invalid password|AUTH .*called without any password|invalid username-password/i.test(text))
     return ["STORE_DENIED", `${place} does not accept this user or password (${text}). Check the URL.`, false];
   if (/NOAUTH|Authentication required/i.test(text))
@@ -98,7 +98,7 @@ function ofAccess(text: string, { place, grant }: Whereabouts): Ruling | undefin
   return undefined;
 }
 
-function ofData(text: string, { place }: Whereabouts): Ruling | undefined {
+function ofData(text: string, { place }: RedisWhereabouts): Ruling | undefined {
   const foreign = /CONCLAVE-FOREIGN (\S+)/.exec(text)?.[1];
   if (foreign !== undefined || /WRONGTYPE/.test(text))
     return ["STORE_FOREIGN_DATA", foreignText(foreign ?? "a key of ours", place), false];
@@ -124,7 +124,7 @@ export function foreignText(key: string, place: string): string {
   return `the key ${JSON.stringify(key)} at ${place} holds something that conclave has not written, and that is no lock. Nothing was written. Use another prefix or name, or remove it while no candidate runs.`;
 }
 
-function ofState(text: string, { place }: Whereabouts): Ruling | undefined {
+function ofState(text: string, { place }: RedisWhereabouts): Ruling | undefined {
   if (/READONLY/.test(text))
     return [
       "STORE_UNREACHABLE",

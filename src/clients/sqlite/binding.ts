@@ -6,9 +6,9 @@ import { show } from "../../base/show.ts";
 import { flawOf } from "../../base/text.ts";
 import { loadPeer } from "../load-peer.ts";
 import { Refusal } from "../../base/refusal.ts";
+import type { Row } from "../row.ts";
 
 export type Value = string | number | null;
-export type Row = Readonly<Record<string, unknown>>;
 
 /** The part of an open database that is used: `DatabaseSync` of node:sqlite, `Database` of better-sqlite3 or of libsql. */
 export interface SqliteDatabase {
@@ -63,7 +63,7 @@ function open(name: BindingName, module: unknown, path: string): OwnDatabase {
 }
 
 /** A connection with its statements prepared once. */
-export class Connection {
+export class PreparedConnection {
   readonly #database: SqliteDatabase;
   readonly #isOwn: boolean;
   readonly #statements = new Map<string, Statement>();

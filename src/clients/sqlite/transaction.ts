@@ -10,12 +10,12 @@
 // into the database (a checkpoint syncs the log first, at synchronous = NORMAL too). A power cut ends every process of the host, so that no process is left that believes in a term; the next token comes
 // from the counter, which only lasting commits change. A lost release shows a seat as held by a session that is gone: candidates wait for it to expire, a ttl at most.
 // docs/adr/0036-giving-back-on-sqlite.md
-import type { Connection } from "./binding.ts";
+import type { PreparedConnection } from "./binding.ts";
 
 /** COMMIT was sent and failed. */
 export class CommitFailed extends Error {}
 
-export function transact<R>(connection: Connection, what: "lasting" | "passing", work: () => R): R {
+export function transact<R>(connection: PreparedConnection, what: "lasting" | "passing", work: () => R): R {
   connection.setSynced(what === "lasting");
   connection.run("BEGIN IMMEDIATE");
   let result: R;
@@ -29,7 +29,7 @@ export function transact<R>(connection: Connection, what: "lasting" | "passing",
   return result;
 }
 
-function commit(connection: Connection): void {
+function commit(connection: PreparedConnection): void {
   try {
     connection.run("COMMIT");
   } catch (cause) {
@@ -38,7 +38,7 @@ function commit(connection: Connection): void {
   }
 }
 
-function rollBackIfOpen(connection: Connection): void {
+function rollBackIfOpen(connection: PreparedConnection): void {
   try {
     connection.run("ROLLBACK");
   } catch {

@@ -5,7 +5,7 @@
 import type { StopSignal } from "../stop-signal.ts";
 import type { Endpoint } from "../url-parts.ts";
 import type { ZooKeeperAddress } from "./address.ts";
-import { Connection } from "./connection.ts";
+import { ZooKeeperConnection } from "./connection.ts";
 import { ZooKeeperError } from "./errors.ts";
 import type { Connect, Connected } from "./messages.ts";
 import { askWord } from "./words.ts";
@@ -59,8 +59,8 @@ export class ZooKeeperClient {
     endpoint: Endpoint,
     asked: Connect,
     signal: StopSignal,
-  ): Promise<{ readonly connection: Connection; readonly connected: Connected }> {
-    const opened = await Connection.open(endpoint, this.address, asked, signal);
+  ): Promise<{ readonly connection: ZooKeeperConnection; readonly connected: Connected }> {
+    const opened = await ZooKeeperConnection.open(endpoint, this.address, asked, signal);
     // The next opening begins at another server, because this server may be the reason for the loss.
     const next = this.#first;
     opened.connection.listen(

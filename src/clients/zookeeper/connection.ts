@@ -7,7 +7,7 @@ import type { StopSignal } from "../stop-signal.ts";
 import { type Endpoint, nameOf } from "../url-parts.ts";
 import type { ZooKeeperAddress } from "./address.ts";
 import { errorOfCode, CODE, ZooKeeperError } from "./errors.ts";
-import { Frames } from "./frames.ts";
+import { ZooKeeperFrames } from "./frames.ts";
 import { JuteReader } from "./jute.ts";
 import {
   authRequest,
@@ -49,10 +49,10 @@ interface Pending {
   readonly fail: (error: ZooKeeperError) => void;
 }
 
-export class Connection {
+export class ZooKeeperConnection {
   readonly endpoint: Endpoint;
   readonly #socket: Socket;
-  readonly #frames = new Frames();
+  readonly #frames = new ZooKeeperFrames();
   readonly #pending: Pending[] = [];
   readonly #pongs: Pending[] = [];
   readonly #listeners = new Set<(event: WatchedEvent) => void>();
@@ -79,9 +79,9 @@ export class Connection {
     { tls, user }: Pick<ZooKeeperAddress, "tls" | "user">,
     asked: Connect,
     signal: StopSignal,
-  ): Promise<{ readonly connection: Connection; readonly connected: Connected }> {
+  ): Promise<{ readonly connection: ZooKeeperConnection; readonly connected: Connected }> {
     const socket = await openSocket(endpoint, tls, signal);
-    const connection = new Connection(endpoint, socket);
+    const connection = new ZooKeeperConnection(endpoint, socket);
     try {
       const connected = await connection.#begin(asked, signal);
       if (connected.isReadOnly)

@@ -6,7 +6,7 @@ import { ZooKeeperError } from "./errors.ts";
 /** ZooKeeper's own limit is 1 MB; lists of children may be longer where the limit was raised. */
 export const LONGEST_FRAME: number = 16 * 1024 * 1024;
 
-export class Frames {
+export class ZooKeeperFrames {
   #parts: Buffer[] = [];
   #length = 0;
 

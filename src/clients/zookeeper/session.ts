@@ -4,7 +4,7 @@
 // `road` names the connection: two answers of the same road came over one connection. A session that moves to another thread or process is another object there, which counts its connections from one
 // again: so a road has a mark of the object, too.
 import type { StopSignal } from "../stop-signal.ts";
-import { type Connection, NOT_WANTED, type ZooKeeperReply } from "./connection.ts";
+import { type ZooKeeperConnection, NOT_WANTED, type ZooKeeperReply } from "./connection.ts";
 import { ZooKeeperError } from "./errors.ts";
 import type { JuteReader } from "./jute.ts";
 import { CLOSE, type Connect, type Connected, type ZooKeeperRequest } from "./messages.ts";
@@ -12,17 +12,17 @@ import { CLOSE, type Connect, type Connected, type ZooKeeperRequest } from "./me
 export type Opener = (
   asked: Connect,
   signal: StopSignal,
-) => Promise<{ readonly connection: Connection; readonly connected: Connected }>;
+) => Promise<{ readonly connection: ZooKeeperConnection; readonly connected: Connected }>;
 
 export class ZooKeeperSession {
   readonly id: bigint;
   readonly password: Buffer;
   readonly timeoutMs: number;
   readonly #open: Opener;
-  #connection: Connection;
-  #opening: Promise<Connection> | undefined;
+  #connection: ZooKeeperConnection;
+  #opening: Promise<ZooKeeperConnection> | undefined;
   #lastZxid = 0n;
-  readonly #roads = new WeakMap<Connection, number>();
+  readonly #roads = new WeakMap<ZooKeeperConnection, number>();
   #count = 0;
   readonly #mark = process.getBuiltinModule("node:crypto").randomBytes(8).toString("hex");
   #isOver = false;
@@ -30,7 +30,7 @@ export class ZooKeeperSession {
   #beating: NodeJS.Timeout | undefined;
   #beatMs = Infinity;
 
-  private constructor(open: Opener, connection: Connection, { sessionId, password, timeoutMs }: Connected) {
+  private constructor(open: Opener, connection: ZooKeeperConnection, { sessionId, password, timeoutMs }: Connected) {
     this.#open = open;
     this.#connection = connection;
     this.id = sessionId;
@@ -66,7 +66,7 @@ export class ZooKeeperSession {
   }
 
   /** Returns the connection to use now: the last one if it is still open, or a new one. Throws `expired` if the session is over. */
-  async connection(signal: StopSignal): Promise<Connection> {
+  async connection(signal: StopSignal): Promise<ZooKeeperConnection> {
     if (this.#isOver) throw over(this.id);
     if (this.#connection.isOpen) return this.#connection;
     this.#opening ??= this.#reopen().finally(() => (this.#opening = undefined));
@@ -83,7 +83,7 @@ export class ZooKeeperSession {
 
   /** Asks over this connection of the session. The session heeds what the answer says of it. */
   async askOn<A>(
-    connection: Connection,
+    connection: ZooKeeperConnection,
     request: ZooKeeperRequest,
     read: (reader: JuteReader) => A,
     signal: StopSignal,
@@ -97,7 +97,7 @@ export class ZooKeeperSession {
     }
   }
 
-  road(connection: Connection): string {
+  road(connection: ZooKeeperConnection): string {
     const known = this.#roads.get(connection) ?? ++this.#count;
     this.#roads.set(connection, known);
     return `${this.#mark}/${known}`;
@@ -142,7 +142,7 @@ export class ZooKeeperSession {
     this.#connection.close();
   }
 
-  async #reopen(): Promise<Connection> {
+  async #reopen(): Promise<ZooKeeperConnection> {
     if (this.#connection.lastZxid > this.#lastZxid) this.#lastZxid = this.#connection.lastZxid;
     const { id: sessionId, password, timeoutMs } = this;
     const asked = { lastZxid: this.#lastZxid, timeoutMs, sessionId, password };
@@ -168,7 +168,7 @@ function over(id: bigint): ZooKeeperError {
 }
 
 /** One opening serves all callers that wait. A caller that cannot wait any longer leaves, and nothing was sent for it. */
-function until(opening: Promise<Connection>, signal: StopSignal): Promise<Connection> {
+function until(opening: Promise<ZooKeeperConnection>, signal: StopSignal): Promise<ZooKeeperConnection> {
   return new Promise((resolve, reject) => {
     const leave = (): void => {
       const why = signal.reason === NOT_WANTED ? "not wanted any more" : "no connection in time";

@@ -10,7 +10,7 @@ import { isGivenUp, stopSignalOf } from "../call.ts";
 import type { Call } from "../contract.ts";
 import type { Attribute, Change, Consistency, DynamoTable, Item, Written } from "../../clients/dynamodb/client.ts";
 import { text } from "./items.ts";
-import type { Whereabouts } from "./refusals.ts";
+import type { DynamoWhereabouts } from "./refusals.ts";
 
 /** A condition and what to set; the stamp is added. Attributes that are undefined are removed. */
 export interface Swap {
@@ -32,11 +32,11 @@ export type ItemSwapped =
 
 export class Desk {
   readonly table: DynamoTable;
-  readonly where: Whereabouts;
+  readonly where: DynamoWhereabouts;
   readonly #consistency: Consistency;
 
   /** A desk that reads loosely is for hints: nothing may be claimed, kept or given back by what it reads. */
-  constructor(table: DynamoTable, where: Whereabouts, consistency: Consistency = "consistent") {
+  constructor(table: DynamoTable, where: DynamoWhereabouts, consistency: Consistency = "consistent") {
     this.table = table;
     this.where = where;
     this.#consistency = consistency;

@@ -38,7 +38,7 @@ import { GUARANTEE } from "./guarantee.ts";
 import { inTurns } from "./in-turns.ts";
 import { askedItem, flag, nameOf, SEATS, seatKey, text, whole } from "./items.ts";
 import { readMemos, writeMemo } from "./memos.ts";
-import { foreignTable, globalTable, outcomeOf, type Whereabouts } from "./refusals.ts";
+import { foreignTable, globalTable, outcomeOf, type DynamoWhereabouts } from "./refusals.ts";
 import { KEY } from "./schema.ts";
 import { Scouts } from "./scouts.ts";
 import { DynamoShelf, seatOf } from "./shelf.ts";
@@ -57,7 +57,7 @@ export class DynamoStore implements FencedStore, AsksToLeave, KeepsMemos, ListsN
   readonly #mailboxes = new Mailboxes();
   readonly #scouts: Scouts | undefined;
 
-  constructor(table: DynamoTable, where: Whereabouts, { lookMs, now = wallClock }: DynamoSettings = {}) {
+  constructor(table: DynamoTable, where: DynamoWhereabouts, { lookMs, now = wallClock }: DynamoSettings = {}) {
     this.guarantee = lookMs === undefined ? GUARANTEE : { ...GUARANTEE, lookMs, tellsFew: false };
     this.#desk = new Desk(table, where);
     this.#shelf = new DynamoShelf(this.#desk, now);

@@ -11,7 +11,7 @@
 import { asBid, type Bid, type StoredMemo, type Name, type Token } from "../contract.ts";
 import { memoVersion } from "../memos.ts";
 import type { Attribute, Item } from "../../clients/dynamodb/client.ts";
-import { foreignItem, type Whereabouts } from "./refusals.ts";
+import { foreignItem, type DynamoWhereabouts } from "./refusals.ts";
 import { KEY } from "./schema.ts";
 
 export interface SessionItem {
@@ -66,7 +66,7 @@ export const text = (value: string): Attribute => ({ S: value });
 export const whole = (value: number | bigint): Attribute => ({ N: `${value}` });
 export const flag = (value: boolean): Attribute => ({ BOOL: value });
 
-export function readSession(item: Item | undefined, where: Whereabouts): SessionItem | undefined {
+export function readSession(item: Item | undefined, where: DynamoWhereabouts): SessionItem | undefined {
   return read(item, where, (fields) => ({
     candidate: fields.text("candidate"),
     ttlMs: fields.ttl("ttlMs"),
@@ -77,7 +77,7 @@ export function readSession(item: Item | undefined, where: Whereabouts): Session
   }));
 }
 
-export function readSeat(item: Item | undefined, where: Whereabouts): SeatItem | undefined {
+export function readSeat(item: Item | undefined, where: DynamoWhereabouts): SeatItem | undefined {
   return read(item, where, (fields) => ({
     session: fields.text("session"),
     candidate: fields.text("candidate"),
@@ -93,7 +93,7 @@ export function readSeat(item: Item | undefined, where: Whereabouts): SeatItem |
   }));
 }
 
-export function readName(item: Item | undefined, where: Whereabouts): NameItem | undefined {
+export function readName(item: Item | undefined, where: DynamoWhereabouts): NameItem | undefined {
   return read(item, where, (fields) => ({
     era: fields.whole("era"),
     ttlMs: fields.ttl("ttlMs"),
@@ -102,7 +102,7 @@ export function readName(item: Item | undefined, where: Whereabouts): NameItem |
 }
 
 /** The memos of a seat, in the order of their keys. */
-export function readMemosOf(item: Item | undefined, where: Whereabouts): readonly StoredMemo[] {
+export function readMemosOf(item: Item | undefined, where: DynamoWhereabouts): readonly StoredMemo[] {
   const memos = read(item, where, (fields) => {
     return Object.entries(fields.map("memos")).map(([key, { M: memo = {} }]) => readMemo(key, new Fields(memo)));
   });
@@ -139,7 +139,7 @@ function readMemo(key: string, fields: Fields): StoredMemo {
   return { key, value: fields.text("value"), token, n, version: memoVersion(token, n) };
 }
 
-function read<T>(item: Item | undefined, where: Whereabouts, parse: (fields: Fields) => T): T | undefined {
+function read<T>(item: Item | undefined, where: DynamoWhereabouts, parse: (fields: Fields) => T): T | undefined {
   if (item === undefined) return undefined;
   try {
     return parse(new Fields(item));

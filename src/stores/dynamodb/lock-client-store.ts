@@ -31,7 +31,7 @@ import type { DynamoTable, Item, Written } from "../../clients/dynamodb/client.t
 import { inTurns } from "./in-turns.ts";
 import { LOCK_CLIENT_GUARANTEE } from "./guarantee.ts";
 import { itemOf, type LockItem, ownerOf, readLock, seatOf, versionOf } from "./lock-item.ts";
-import { foreignTable, globalTable, outcomeOf, overtaken, type Whereabouts } from "./refusals.ts";
+import { foreignTable, globalTable, outcomeOf, overtaken, type DynamoWhereabouts } from "./refusals.ts";
 
 const RELEASED: Item = { ":released": { S: "1" } };
 const IS_MINE = "#ownerName = :owner AND attribute_not_exists(#isReleased)";
@@ -39,10 +39,10 @@ const IS_MINE = "#ownerName = :owner AND attribute_not_exists(#isReleased)";
 export class LockClientStore implements UnfencedStore {
   readonly guarantee: typeof LOCK_CLIENT_GUARANTEE;
   readonly #table: DynamoTable;
-  readonly #where: Whereabouts;
+  readonly #where: DynamoWhereabouts;
   readonly #mailboxes = new Mailboxes();
 
-  constructor(table: DynamoTable, where: Whereabouts, lookMs: number | undefined) {
+  constructor(table: DynamoTable, where: DynamoWhereabouts, lookMs: number | undefined) {
     this.guarantee = lookMs === undefined ? LOCK_CLIENT_GUARANTEE : { ...LOCK_CLIENT_GUARANTEE, lookMs };
     this.#table = table;
     this.#where = where;

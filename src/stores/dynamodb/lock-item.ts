@@ -8,7 +8,7 @@
 //   isReleased (S)             "1": given back, the item stays
 import { asBid, asVersion, type Bid, type Name, type Seat, type Version } from "../contract.ts";
 import type { Item } from "../../clients/dynamodb/client.ts";
-import { foreignItem, type Whereabouts } from "./refusals.ts";
+import { foreignItem, type DynamoWhereabouts } from "./refusals.ts";
 
 export interface LockItem {
   readonly owner: string;
@@ -25,7 +25,7 @@ export function ownerOf(candidate: string, bid: Bid): string {
   return `${candidate}${SIGN}${bid}`;
 }
 
-export function readLock(key: string, item: Item | undefined, where: Whereabouts): LockItem | undefined {
+export function readLock(key: string, item: Item | undefined, where: DynamoWhereabouts): LockItem | undefined {
   if (item === undefined) return undefined;
   const owner = item["ownerName"]?.S;
   const rvn = item["recordVersionNumber"]?.S;

@@ -10,7 +10,7 @@ import { makingCommand } from "./schema.ts";
 import { isDistrusted } from "../../clients/distrusted.ts";
 
 /** Where the table is, for messages. There is no secret in it. */
-export interface Whereabouts {
+export interface DynamoWhereabouts {
   readonly table: string;
   readonly region?: string | undefined;
   readonly endpoint?: string | undefined;
@@ -27,7 +27,7 @@ interface Trouble {
   readonly tries: number | undefined;
 }
 
-export function outcomeOf(error: unknown, where: Whereabouts): Refused | Unknown {
+export function outcomeOf(error: unknown, where: DynamoWhereabouts): Refused | Unknown {
   if (error instanceof Refusal) return error.refused;
   const trouble = troubleOf(error);
   const isLastOfMany = where.isBorrowed && (trouble.tries ?? 2) > 1;
@@ -51,7 +51,7 @@ function troubleOf(error: unknown): Trouble {
 }
 
 /** "table conclave in eu-central-1", "table conclave at http://127.0.0.1:4567". */
-export function placeOf({ table, region, endpoint }: Whereabouts): string {
+export function placeOf({ table, region, endpoint }: DynamoWhereabouts): string {
   return `table ${table}${endpoint !== undefined ? ` at ${endpoint}` : region !== undefined ? ` in ${region}` : ""}`;
 }
 
@@ -77,7 +77,7 @@ function ofConfig({ name, text }: Trouble): Ruling | undefined {
 }
 
 /** Nothing was ever sent. */
-function ofConnection({ code, text }: Trouble, where: Whereabouts): Ruling | undefined {
+function ofConnection({ code, text }: Trouble, where: DynamoWhereabouts): Ruling | undefined {
   const place = where.endpoint ?? `DynamoDB${where.region === undefined ? "" : ` in ${where.region}`}`;
   if (NOT_CONNECTED.has(code))
     return [
@@ -104,7 +104,7 @@ const WRONG_CREDENTIALS = new Set([
   "SignatureDoesNotMatch",
 ]);
 
-function ofAccess({ name, text }: Trouble, where: Whereabouts): Ruling | undefined {
+function ofAccess({ name, text }: Trouble, where: DynamoWhereabouts): Ruling | undefined {
   if (WRONG_CREDENTIALS.has(name))
     return [
       "STORE_DENIED",
@@ -148,7 +148,7 @@ const BUSY = new Set([
   "TransactionConflictException",
 ]);
 
-function ofTable({ name, text }: Trouble, where: Whereabouts): Ruling | undefined {
+function ofTable({ name, text }: Trouble, where: DynamoWhereabouts): Ruling | undefined {
   const place = placeOf(where);
   if (BUSY.has(name))
     return [
@@ -181,7 +181,7 @@ function ofTable({ name, text }: Trouble, where: Whereabouts): Ruling | undefine
   return undefined;
 }
 
-function otherTable(text: string, where: Whereabouts): Ruling {
+function otherTable(text: string, where: DynamoWhereabouts): Ruling {
   return [
     "STORE_FOREIGN_DATA",
     `${placeOf(where)} is not one of conclave's (${text}). Nothing was written. Use a table of its own: ${makingCommand(where)}`,
@@ -189,12 +189,12 @@ function otherTable(text: string, where: Whereabouts): Ruling {
   ];
 }
 
-export function foreignTable(text: string, where: Whereabouts): Refusal {
+export function foreignTable(text: string, where: DynamoWhereabouts): Refusal {
   const [code, message] = otherTable(text, where);
   return new Refusal(code, `dynamodb: ${message}`);
 }
 
-export function globalTable(where: Whereabouts): Refusal {
+export function globalTable(where: DynamoWhereabouts): Refusal {
   return new Refusal(
     "STORE_UNSUPPORTED",
     `dynamodb: ${placeOf(where)} is a global table: each region grants by itself, and the last writer wins, so that two would lead. Nothing was written. Use a table in one region: ${makingCommand(where)}`,
@@ -202,7 +202,7 @@ export function globalTable(where: Whereabouts): Refusal {
 }
 
 /** An item at one of our keys that none of our writes has left. */
-export function foreignItem(key: string, what: string, where: Whereabouts): Refusal {
+export function foreignItem(key: string, what: string, where: DynamoWhereabouts): Refusal {
   return new Refusal(
     "STORE_FOREIGN_DATA",
     `dynamodb: the item ${JSON.stringify(key)} of ${placeOf(where)} is not one of conclave's, or was edited (${what}). Nothing was written. Put it right while no candidate runs, or use another table.`,

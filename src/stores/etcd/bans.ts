@@ -12,14 +12,12 @@
 // leases that speak for the node. Each of these leases was recorded when no ban was in force, because `recordNode` compares that. So it was recorded before the ban, and its process is gone. The leases to end
 // are decided in that step. A revocation names the id of the lease, which no other lease ever has, so it is right however late it arrives. Two machines never have keys below one
 // node at the same revision, because `recordNode` compares that too.
-import type { Link } from "../../clients/etcd/link.ts";
+import type { EtcdLink } from "../../clients/etcd/link.ts";
 import { type Compare, type KeyValue, type Operation, rangeEndOf } from "../../clients/etcd/messages.ts";
 import { bannedNode, twinNode } from "../../lease/ban-rule.ts";
+import { Banned } from "../banned.ts";
 import type { BanChange, Name, NodeIdentity, Refused, Session } from "../contract.ts";
 import { ROOT, sessionOfLease } from "./entry.ts";
-
-/** A session of a banned node has asked for something. The answer is `session-lost`. */
-export class Banned extends Error {}
 
 function banRoot(prefix: string, node: string): Buffer {
   return Buffer.from(`${prefix}${ROOT}/ban/${encodeURIComponent(node)}/`);
@@ -71,7 +69,7 @@ export function readBan(prefix: string, node: string): Operation {
 
 /** Throws if a ban is in force. It is called after a comparison has failed that may have failed for another reason. */
 export async function throwIfBanned(
-  link: Link,
+  link: EtcdLink,
   prefix: string,
   { node }: Pick<Session, "node">,
   signal: AbortSignal,
@@ -95,7 +93,7 @@ export function nodeKey(prefix: string, node: NodeIdentity, lease: bigint): Buff
 
 /** Records that this lease speaks for the node, and checks in the same step whether it may. */
 export async function recordNode(
-  link: Link,
+  link: EtcdLink,
   prefix: string,
   node: NodeIdentity,
   lease: bigint,

@@ -7,7 +7,7 @@ import { unknown } from "../../base/outcome.ts";
 import { Recent } from "../../base/recent.ts";
 import type { EtcdClient } from "../../clients/etcd/client.ts";
 import { NOT_WANTED } from "../../clients/etcd/connection.ts";
-import type { Link } from "../../clients/etcd/link.ts";
+import type { EtcdLink } from "../../clients/etcd/link.ts";
 import type { Guarantee } from "../../lease/guarantee.ts";
 import type {
   Call,
@@ -99,7 +99,7 @@ export class EtcdStore implements FencedStore, KeepsMemos, ListsNames, ShowsNext
   async look(questions: readonly Question[], call: Call): Promise<Looked> {
     const [only, another] = questions;
     const keys = only !== undefined && another === undefined ? `${this.#prefix}${only.name}/` : this.#prefix;
-    const ask = async (link: Link, signal: AbortSignal): Promise<Looked> => ({
+    const ask = async (link: EtcdLink, signal: AbortSignal): Promise<Looked> => ({
       kind: "seen",
       seats: await lookAt(link, this.#prefix, questions, signal),
     });
@@ -107,7 +107,7 @@ export class EtcdStore implements FencedStore, KeepsMemos, ListsNames, ShowsNext
   }
 
   async showNext(name: Name, token: Token, call: Call): Promise<ShownNext> {
-    const ask = (link: Link, signal: AbortSignal): Promise<ShownNext> =>
+    const ask = (link: EtcdLink, signal: AbortSignal): Promise<ShownNext> =>
       showNext(link, this.#prefix, name, token, signal);
     return await this.#with(call, ask, `${this.#prefix}${name}/`);
   }
@@ -117,12 +117,13 @@ export class EtcdStore implements FencedStore, KeepsMemos, ListsNames, ShowsNext
   }
 
   async writeMemo(write: MemoWrite, call: Call): Promise<MemoWritten> {
-    const ask = (link: Link, signal: AbortSignal): Promise<MemoWritten> => writeMemo(link, this.#prefix, write, signal);
+    const ask = (link: EtcdLink, signal: AbortSignal): Promise<MemoWritten> =>
+      writeMemo(link, this.#prefix, write, signal);
     return await this.#withMemos(call, write.hold.name, ask);
   }
 
   async readMemos(name: Name, key: string | undefined, call: Call): Promise<MemosRead> {
-    const ask = (link: Link, signal: AbortSignal): Promise<MemosRead> =>
+    const ask = (link: EtcdLink, signal: AbortSignal): Promise<MemosRead> =>
       readMemos(link, this.#prefix, name, key, signal);
     return await this.#withMemos(call, name, ask);
   }
@@ -171,14 +172,14 @@ export class EtcdStore implements FencedStore, KeepsMemos, ListsNames, ShowsNext
   #withMemos<A>(
     call: Call,
     name: Name,
-    ask: (link: Link, signal: AbortSignal) => Promise<A>,
+    ask: (link: EtcdLink, signal: AbortSignal) => Promise<A>,
   ): Promise<A | Refused | Unknown> {
     return this.#with(call, ask, memoRoot(this.#prefix, name), countKey(this.#prefix, name));
   }
 
   async #with<A>(
     { signal }: Call,
-    ask: (link: Link, signal: AbortSignal) => Promise<A>,
+    ask: (link: EtcdLink, signal: AbortSignal) => Promise<A>,
     keys = this.#prefix,
     alone?: string,
   ): Promise<A | Refused | Unknown> {

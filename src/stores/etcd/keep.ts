@@ -10,10 +10,11 @@
 // the raft term that answered it: a later read through the same member and in the same term confirms it as the read of a keep does. The argument above does not depend
 // on how much time lies between the two.
 import { EtcdError, isLeaseNotFound, isPermissionDenied } from "../../clients/etcd/errors.ts";
-import type { Link } from "../../clients/etcd/link.ts";
+import type { EtcdLink } from "../../clients/etcd/link.ts";
 import type { Header, KeyValue, Operation } from "../../clients/etcd/messages.ts";
 import type { Hold, KeepWish, Kept, Session, SessionSpec } from "../contract.ts";
-import { Banned, isNodeKey, noBan, recordNode, throwIfBanned } from "./bans.ts";
+import { Banned } from "../banned.ts";
+import { isNodeKey, noBan, recordNode, throwIfBanned } from "./bans.ts";
 import { keyOf, keyTextOf, leaseOfNonce, leaseOfSession, nameOfKey, readRecord, sessionOfLease } from "./entry.ts";
 import { inTurns, piecesOf } from "../turns.ts";
 
@@ -22,7 +23,7 @@ export const READS_PER_TXN = 128;
 
 /** `wasGranted`: this nonce was answered before, so its lease is over if it is not there. */
 export async function openLease(
-  link: Link,
+  link: EtcdLink,
   prefix: string,
   spec: SessionSpec,
   wasGranted: boolean,
@@ -40,7 +41,7 @@ export async function openLease(
 }
 
 async function grantOrFind(
-  link: Link,
+  link: EtcdLink,
   lease: bigint,
   ttlSeconds: number,
   signal: AbortSignal,
@@ -55,13 +56,13 @@ async function grantOrFind(
   }
 }
 
-async function grantedSeconds(link: Link, lease: bigint, signal: AbortSignal): Promise<number | undefined> {
+async function grantedSeconds(link: EtcdLink, lease: bigint, signal: AbortSignal): Promise<number | undefined> {
   const found = await link.timeToLive(lease, false, signal);
   return found.ttlSeconds < 0 || found.grantedSeconds <= 0 ? undefined : found.grantedSeconds;
 }
 
 export async function keepLease(
-  link: Link,
+  link: EtcdLink,
   prefix: string,
   session: Session,
   holds: readonly Hold[],
@@ -100,7 +101,7 @@ export function witnessOf({ clusterId, memberId, raftTerm }: Header): string {
 
 /** Finds what else the lease carries. This also shows that the lease is there: before 3.4.38 and 3.5.23, etcd may answer that a lease is renewed although it is gone. */
 async function findStrays(
-  link: Link,
+  link: EtcdLink,
   prefix: string,
   session: Session,
   holds: readonly Hold[],
@@ -115,7 +116,7 @@ async function findStrays(
 
 /** Returns the holds that are gone, as they were read after the renewal whose header is given. Throws if the read does not confirm that renewal. */
 async function readConfirmed(
-  link: Link,
+  link: EtcdLink,
   prefix: string,
   session: Session,
   holds: readonly Hold[],
@@ -146,7 +147,7 @@ interface Found {
  * contain a read all the same: etcd answers a transaction without any read from the member's own memory, without asking the others, and that confirms nothing.
  */
 async function findLost(
-  link: Link,
+  link: EtcdLink,
   prefix: string,
   session: Session,
   holds: readonly Hold[],
@@ -177,7 +178,7 @@ function isSame(entry: KeyValue | undefined, hold: Hold): boolean {
 
 /** Reads keys, at most as many as one transaction can read. */
 async function readKeys(
-  link: Link,
+  link: EtcdLink,
   keys: readonly (Buffer | string)[],
   signal: AbortSignal,
 ): Promise<{ readonly header: Header; readonly entries: readonly (KeyValue | undefined)[] }> {
@@ -192,7 +193,7 @@ function prefixKey(prefix: string): Buffer {
 }
 
 /** A session without holds is confirmed by a read of nothing. Rights are checked after the read was confirmed, so a refusal confirms it too. */
-async function readNothing(link: Link, prefix: string, session: Session, signal: AbortSignal): Promise<Header> {
+async function readNothing(link: EtcdLink, prefix: string, session: Session, signal: AbortSignal): Promise<Header> {
   try {
     await throwIfBanned(link, prefix, session, signal);
     return (await link.range({ key: prefixKey(prefix), limit: 1, keysOnly: true }, signal)).header;
@@ -204,7 +205,7 @@ async function readNothing(link: Link, prefix: string, session: Session, signal:
 
 /** Reads the keys of this lease that were not sent along, as far as they are entries of ours. */
 async function readStrays(
-  link: Link,
+  link: EtcdLink,
   prefix: string,
   keys: readonly Buffer[],
   signal: AbortSignal,
@@ -220,7 +221,7 @@ async function readStrays(
 }
 
 /** Ends the lease and everything bound to it. A lease that is already gone counts as ended. */
-export async function endLease(link: Link, session: Pick<Session, "id">, signal: AbortSignal): Promise<void> {
+export async function endLease(link: EtcdLink, session: Pick<Session, "id">, signal: AbortSignal): Promise<void> {
   try {
     await link.revokeLease(leaseOfSession(session.id), signal);
   } catch (error) {

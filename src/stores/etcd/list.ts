@@ -1,6 +1,6 @@
 // Lists the elections below a prefix: the name of every key that has the form of an entry. Those of Go are among them. Other data there is not listed: an entry ends
 // in the number of the lease that it is bound to. Where nobody stands nothing is left, so an election that had a leader before is not listed.
-import type { Link } from "../../clients/etcd/link.ts";
+import type { EtcdLink } from "../../clients/etcd/link.ts";
 import { rangeEndOf } from "../../clients/etcd/messages.ts";
 import type { ListedNames, Name } from "../contract.ts";
 import { nameOfKey, sessionOfLease } from "./entry.ts";
@@ -9,7 +9,12 @@ import { nameOfKey, sessionOfLease } from "./entry.ts";
 const PAGE = 1000;
 const ZERO = Buffer.from([0]);
 
-export async function listNames(link: Link, prefix: string, most: number, signal: AbortSignal): Promise<ListedNames> {
+export async function listNames(
+  link: EtcdLink,
+  prefix: string,
+  most: number,
+  signal: AbortSignal,
+): Promise<ListedNames> {
   const names = new Set<Name>();
   const start = prefix === "" ? ZERO : Buffer.from(prefix);
   const rangeEnd = prefix === "" ? ZERO : rangeEndOf(start); // zero as the end means all keys

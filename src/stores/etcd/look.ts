@@ -1,6 +1,6 @@
 // Looks at names: the first entry of each line, and the place of one's own. One transaction of reads serves all of them. More are needed only for a line in which
 // others are before me, or whose keys are mixed with other data.
-import type { Link } from "../../clients/etcd/link.ts";
+import type { EtcdLink } from "../../clients/etcd/link.ts";
 import type { KeyValue, Operation, RangeResponse } from "../../clients/etcd/messages.ts";
 import type { Name, Question, Seat, ShownNext, ShownNodeless, Token } from "../contract.ts";
 import { readNodes } from "./bans.ts";
@@ -12,7 +12,7 @@ import { inTurns, piecesOf } from "../turns.ts";
 const QUESTIONS_PER_TXN = 60;
 
 export async function lookAt(
-  link: Link,
+  link: EtcdLink,
   prefix: string,
   questions: readonly Question[],
   signal: AbortSignal,
@@ -23,7 +23,7 @@ export async function lookAt(
 }
 
 async function lookAtChunk(
-  link: Link,
+  link: EtcdLink,
   prefix: string,
   questions: readonly Question[],
   signal: AbortSignal,
@@ -88,7 +88,7 @@ function seatOf(
 
 /** `shown` is the oldest key below the name. The whole line is read only if that key is no entry. */
 export async function firstEntry(
-  link: Link,
+  link: EtcdLink,
   line: Line,
   shown: KeyValue | undefined,
   signal: AbortSignal,
@@ -104,7 +104,7 @@ const FIRST_FEW = 16;
 
 /** Shows the candidate behind the entry that was made at revision `token.value`, if that entry is the first. This takes one linearizable read. */
 export async function showNext(
-  link: Link,
+  link: EtcdLink,
   prefix: string,
   name: Name,
   token: Token,
@@ -127,7 +127,7 @@ export async function showNext(
  * node has that key beside it.
  */
 export async function showNodeless(
-  link: Link,
+  link: EtcdLink,
   prefix: string,
   name: Name,
   signal: AbortSignal,

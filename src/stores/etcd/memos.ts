@@ -9,7 +9,7 @@
 // ARGUMENT: one transaction, at its place in etcd's order of all writes, compares the create revision of the term's own entry, which is its token. If the entry is gone, because it was
 // given back or deleted, or because its lease expired, the transaction writes nothing. An entry that is made anew has another revision. An entry that was granted is the first, and
 // stays the first while it is there. The mod revision of the memo tells it from every other write of that key, because revisions of the store only grow.
-import type { Link } from "../../clients/etcd/link.ts";
+import type { EtcdLink } from "../../clients/etcd/link.ts";
 import { type Compare, type KeyValue, type Operation, rangeEndOf } from "../../clients/etcd/messages.ts";
 import type { Refused } from "../../base/outcome.ts";
 import {
@@ -40,7 +40,7 @@ export function countKey(prefix: string, name: Name): string {
 }
 
 export async function writeMemo(
-  link: Link,
+  link: EtcdLink,
   prefix: string,
   write: MemoWrite,
   signal: AbortSignal,
@@ -99,7 +99,7 @@ function notWritten({ hold, key, value, n, over }: MemoWrite, stands: KeyValue |
 }
 
 export async function readMemos(
-  link: Link,
+  link: EtcdLink,
   prefix: string,
   name: Name,
   key: string | undefined,

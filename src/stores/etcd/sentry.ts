@@ -1,7 +1,7 @@
 // Hints for one name. A candidate in the queue watches its own entry, and the one right before it. When the one before goes, the next one before is looked for, and a
 // hint is given when there is none. So a leader that leaves wakes one candidate and not all. An onlooker watches the first entry, or watches an empty line for
 // a new candidate. Every watch begins right after the revision at which its key was read, so no change is missed between the two.
-import type { Link } from "../../clients/etcd/link.ts";
+import type { EtcdLink } from "../../clients/etcd/link.ts";
 import type { KeyValue, Operation, RangeRequest, WatchEvent } from "../../clients/etcd/messages.ts";
 import type { Hint, Name, Question } from "../contract.ts";
 import { domainOf, holderOf, keyOf, kindOf, type Line, lineOf, readRecord, versionOf } from "./entry.ts";
@@ -10,8 +10,8 @@ import { memoKey } from "./memos.ts";
 import { firstOfLine } from "./stand.ts";
 import { inTurns, piecesOf } from "../turns.ts";
 
-export interface Post {
-  readonly link: Link;
+export interface EtcdPost {
+  readonly link: EtcdLink;
   readonly prefix: string;
   /** The signal for requests. */
   readonly signal: AbortSignal;
@@ -25,7 +25,7 @@ export interface Post {
 /** Each question takes two reads; etcd takes at most 128 operations in a transaction. */
 const QUESTIONS_PER_TXN = 60;
 
-export async function standSentries(post: Post, questions: readonly Question[]): Promise<void> {
+export async function standSentries(post: EtcdPost, questions: readonly Question[]): Promise<void> {
   const ofMemos = questions.filter(({ memo }) => memo !== undefined);
   const lookingOn = questions.filter(({ bid, memo }) => bid === undefined && memo === undefined);
   const inLine = questions.filter(({ bid }) => bid !== undefined);
@@ -36,7 +36,7 @@ export async function standSentries(post: Post, questions: readonly Question[]):
 
 /** Calls `then` for each event of the key until the post ends or `then` returns "enough". */
 function follow(
-  post: Post,
+  post: EtcdPost,
   request: { readonly key: Uint8Array; readonly rangeEnd?: Uint8Array },
   after: bigint,
   then: (event: WatchEvent) => "enough" | undefined,
@@ -58,13 +58,13 @@ function follow(
 }
 
 /** A request to etcd that fails ends the watch that it was made for: a caller that still wants a watch begins anew. */
-function again(post: Post, next: () => Promise<void>): void {
+function again(post: EtcdPost, next: () => Promise<void>): void {
   next().catch(() => post.end());
 }
 
 // ---- in the line
 
-async function watchOwn(post: Post, questions: readonly Question[]): Promise<void> {
+async function watchOwn(post: EtcdPost, questions: readonly Question[]): Promise<void> {
   const asked = questions.map(({ name, bid, session }) => {
     const line = lineOf(post.prefix, name);
     return { line, bid, key: keyOf(post.prefix, name, session?.id ?? "") };
@@ -96,7 +96,7 @@ interface Standing {
 }
 
 /** New entries come only at the end of the queue. So the second in the queue becomes the first when the first one goes, and need not ask again. */
-async function watchPredecessors(post: Post, standing: readonly Standing[]): Promise<void> {
+async function watchPredecessors(post: EtcdPost, standing: readonly Standing[]): Promise<void> {
   const found = await findPredecessors(post, standing);
   standing.forEach((each, index) => {
     const { revision, before, isFirst } = found[index] ?? NOBODY;
@@ -134,7 +134,7 @@ interface Predecessor {
 const NOBODY: Predecessor = { revision: 0n, before: undefined, isFirst: true };
 
 async function findPredecessors(
-  { link, signal }: Post,
+  { link, signal }: EtcdPost,
   standing: readonly Standing[],
 ): Promise<readonly Predecessor[]> {
   const ranges = standing.map(({ line, own }) => rangeBefore(line, own));
@@ -161,7 +161,7 @@ function rangeBefore(line: Line, own: KeyValue): RangeRequest {
 // ---- a memo
 
 /** Gives one hint at the beginning too. */
-async function watchMemo(post: Post, name: Name, memo: string): Promise<void> {
+async function watchMemo(post: EtcdPost, name: Name, memo: string): Promise<void> {
   const key = memoKey(post.prefix, name, memo);
   const { header } = await post.link.range({ key, keysOnly: true }, post.signal);
   follow(post, { key }, header.revision, () => {
@@ -174,7 +174,7 @@ async function watchMemo(post: Post, name: Name, memo: string): Promise<void> {
 // ---- looking on
 
 /** Gives one hint at the beginning too: something may have changed between the caller's look and now. */
-async function watchFirst(post: Post, line: Line): Promise<void> {
+async function watchFirst(post: EtcdPost, line: Line): Promise<void> {
   const { name, start, end } = line;
   const range = { key: start, rangeEnd: end, order: "oldest first", limit: 1, keysOnly: true } as const;
   const { header, kvs } = await post.link.range(range, post.signal);

@@ -8,11 +8,12 @@
 // That read is also the one that keep.ts needs to confirm a renewal: it was sent after the renewal was answered, and it shows an entry that is bound to the lease. So a grant
 // confirms the keep whose witness the claim names, if the same member has answered both in the same raft term.
 import { EtcdError, isLeaseNotFound } from "../../clients/etcd/errors.ts";
-import type { Link } from "../../clients/etcd/link.ts";
+import type { EtcdLink } from "../../clients/etcd/link.ts";
 import type { Compare, Header, KeyValue, Operation, TxnRequest, TxnResponse } from "../../clients/etcd/messages.ts";
 import { unknown } from "../../base/outcome.ts";
 import type { Bid, Claim, Claimed, Hold, Session } from "../contract.ts";
-import { Banned, noBan } from "./bans.ts";
+import { Banned } from "../banned.ts";
+import { noBan } from "./bans.ts";
 import {
   domainOf,
   holdOf,
@@ -39,7 +40,7 @@ export function firstOfLine({ start, end }: Line, keysOnly: boolean): Operation 
 
 /** Answers in the order of `claims`, each for itself. Claims of one session are sent together, and those that already stand are sent separately. */
 export async function joinAll(
-  link: Link,
+  link: EtcdLink,
   prefix: string,
   claims: readonly Claim[],
   signal: AbortSignal,
@@ -56,7 +57,7 @@ export async function joinAll(
 }
 
 async function joinTogether(
-  link: Link,
+  link: EtcdLink,
   prefix: string,
   claims: readonly Claim[],
   signal: AbortSignal,
@@ -85,7 +86,7 @@ async function joinTogether(
 const NO_ANSWER = unknown("no answer for this claim");
 
 /** The entry is in the line, with something before it. Another look finds its place. */
-interface Behind extends OwnEntry {
+interface Behind extends EtcdOwnEntry {
   readonly kind: "behind";
   readonly hold: Hold;
   readonly confirms?: true;
@@ -97,7 +98,7 @@ interface Together {
   readonly each: readonly (TxnBody | undefined)[];
 }
 
-function join(link: Link, prefix: string, claims: readonly Claim[], signal: AbortSignal): Promise<Together> {
+function join(link: EtcdLink, prefix: string, claims: readonly Claim[], signal: AbortSignal): Promise<Together> {
   return txnTogether(
     link,
     claims.map((claim) => joinRequest(prefix, claim)),
@@ -113,7 +114,7 @@ function guardOf(prefix: string, [claim]: readonly Claim[]): readonly Compare[] 
 
 /** The entry that a join finds if it is not the first try. A candidate whose entry is gone joins anew, at the end. */
 async function readStanding(
-  link: Link,
+  link: EtcdLink,
   prefix: string,
   claims: readonly Claim[],
   signal: AbortSignal,
@@ -143,7 +144,7 @@ function recordOf({ session, bid, value }: Claim): Buffer {
 }
 
 async function readJoin(
-  link: Link,
+  link: EtcdLink,
   prefix: string,
   claim: Claim,
   header: Header,
@@ -176,7 +177,7 @@ function foreignEntry(key: Buffer): Claimed {
 
 /** A claim of a bid that already stands only changes the announced value. */
 async function announce(
-  link: Link,
+  link: EtcdLink,
   own: KeyValue,
   value: Buffer,
   lease: bigint,
@@ -189,7 +190,7 @@ async function announce(
 
 /** At least one key is before each of these. */
 async function findPlaces(
-  link: Link,
+  link: EtcdLink,
   behind: readonly Behind[],
   guard: readonly Compare[],
   signal: AbortSignal,
@@ -199,7 +200,7 @@ async function findPlaces(
 }
 
 async function placeAmong(
-  link: Link,
+  link: EtcdLink,
   { line, key, hold, revision, confirms }: Behind,
   ahead: readonly KeyValue[] | undefined,
   signal: AbortSignal,
@@ -217,7 +218,7 @@ async function placeAmong(
 }
 
 /** An entry of ours, by its create revision. */
-export interface OwnEntry {
+export interface EtcdOwnEntry {
   readonly line: Line;
   readonly key: Buffer;
   readonly revision: bigint;
@@ -225,8 +226,8 @@ export interface OwnEntry {
 
 /** For each place: the keys that were made below its name before it, or undefined if that entry is no longer there. At most TOGETHER_MAX places. */
 export async function entriesBefore(
-  link: Link,
-  places: readonly OwnEntry[],
+  link: EtcdLink,
+  places: readonly EtcdOwnEntry[],
   signal: AbortSignal,
   guard: readonly Compare[] = [],
 ): Promise<readonly (readonly KeyValue[] | undefined)[]> {
@@ -249,7 +250,7 @@ export async function entriesBefore(
 }
 
 function beforeRequest(
-  { line, key, revision }: OwnEntry,
+  { line, key, revision }: EtcdOwnEntry,
   limit: number | undefined,
   guard: readonly Compare[],
 ): TxnRequest {
@@ -259,7 +260,7 @@ function beforeRequest(
 
 /** The condition is session and bid. With the token, one request serves all. Without a token, or if another entry of that bid stands there, a look comes first. */
 export async function leaveAll(
-  link: Link,
+  link: EtcdLink,
   prefix: string,
   session: Session,
   holds: readonly Hold[],
@@ -289,7 +290,7 @@ function leaveRequest({ key, createRevision }: Leaving): TxnRequest {
 }
 
 async function finishLeaving(
-  link: Link,
+  link: EtcdLink,
   leaving: Leaving,
   answer: TxnBody | undefined,
   signal: AbortSignal,
@@ -307,7 +308,7 @@ type TxnBody = Omit<TxnResponse, "header">;
 
 /** Nested transactions, each with its own comparison: one request and one commit for all. */
 async function txnTogether(
-  link: Link,
+  link: EtcdLink,
   requests: readonly TxnRequest[],
   signal: AbortSignal,
   guard: readonly Compare[] = [],

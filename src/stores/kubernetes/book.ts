@@ -10,7 +10,7 @@ import type { KnownLeases } from "./known.ts";
 import { type Lease, NAME } from "./lease.ts";
 import { leaseNameOf } from "./names.ts";
 import { contention, mustBeElection } from "./refusals.ts";
-import type { Watcher } from "./watcher.ts";
+import type { KubernetesWatcher } from "./watcher.ts";
 
 /** How often a write that lost against another write of the same Lease is tried anew within one call. */
 const TRIES = 5;
@@ -24,9 +24,9 @@ export type LeaseStep<A> = (lease: Lease | undefined) => Next | A;
 export class LeaseBook {
   readonly #desk: LeaseDesk;
   readonly #known: KnownLeases;
-  readonly #watcher: Watcher;
+  readonly #watcher: KubernetesWatcher;
 
-  constructor(desk: LeaseDesk, known: KnownLeases, watcher: Watcher) {
+  constructor(desk: LeaseDesk, known: KnownLeases, watcher: KubernetesWatcher) {
     this.#desk = desk;
     this.#known = known;
     this.#watcher = watcher;

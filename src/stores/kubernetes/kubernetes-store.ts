@@ -56,14 +56,14 @@ import { memosOf, memoStep } from "./memos.ts";
 import { labelOfSession, leaseNameOf } from "./names.ts";
 import { outcomeOf } from "./refusals.ts";
 import { askedOf, asking, inviting, claiming, heldIn, releasing, renewing } from "./steps.ts";
-import { Watcher } from "./watcher.ts";
+import { KubernetesWatcher } from "./watcher.ts";
 
 /** More sessions than one process ends while their requests can still be under way. */
 const SESSIONS_REMEMBERED = 1000;
 /** More questions than this are answered by one list. */
 const QUESTIONS_ONE_BY_ONE = 8;
 
-export interface StoreParts {
+export interface KubernetesStoreParts {
   readonly client: KubernetesClient;
   readonly namespace: string;
   /** The clock for the times of a Lease, which are for people. */
@@ -77,7 +77,7 @@ export class KubernetesStore implements FencedStore, KeepsMemos, ListsNames, Pas
   readonly #namespace: string;
   readonly #desk: LeaseDesk;
   readonly #known = new KnownLeases();
-  readonly #watcher: Watcher;
+  readonly #watcher: KubernetesWatcher;
   readonly #book: LeaseBook;
   readonly #now: () => Date;
   readonly #ended = new Recent<string, true>(SESSIONS_REMEMBERED);
@@ -86,11 +86,11 @@ export class KubernetesStore implements FencedStore, KeepsMemos, ListsNames, Pas
   #uid: string | undefined;
   #version: string | undefined;
 
-  constructor({ client, namespace, now = wallClock, silenceMs }: StoreParts) {
+  constructor({ client, namespace, now = wallClock, silenceMs }: KubernetesStoreParts) {
     this.#client = client;
     this.#namespace = namespace;
     this.#desk = new LeaseDesk(client, namespace);
-    this.#watcher = new Watcher({ client, desk: this.#desk, known: this.#known, silenceMs });
+    this.#watcher = new KubernetesWatcher({ client, desk: this.#desk, known: this.#known, silenceMs });
     this.#book = new LeaseBook(this.#desk, this.#known, this.#watcher);
     this.#now = now;
   }

@@ -29,7 +29,7 @@ const FRESH_MS = 10_000;
 const LAG_MS = 2_000;
 const LIST_WITHIN_MS = 10_000;
 
-export interface WatcherParts {
+export interface KubernetesWatcherParts {
   readonly client: KubernetesClient;
   readonly desk: LeaseDesk;
   readonly known: KnownLeases;
@@ -43,8 +43,8 @@ interface MemoWatch {
   readonly mailbox: Mailbox;
 }
 
-export class Watcher {
-  readonly #parts: WatcherParts;
+export class KubernetesWatcher {
+  readonly #parts: KubernetesWatcherParts;
   readonly #watched = new Watched();
   readonly #memos = new Set<MemoWatch>();
   /** Which names are watched, by the names of their Leases. */
@@ -53,7 +53,7 @@ export class Watcher {
   readonly #invited = new Map<Name, string | undefined>();
   #round: Round | undefined;
 
-  constructor(parts: WatcherParts) {
+  constructor(parts: KubernetesWatcherParts) {
     this.#parts = parts;
   }
 
@@ -178,7 +178,7 @@ interface Uses {
 
 /** One list and the watches that follow it. */
 class Round {
-  readonly #parts: WatcherParts;
+  readonly #parts: KubernetesWatcherParts;
   readonly #uses: Uses;
   readonly #only: string | undefined;
   #cancel: () => void = () => {};
@@ -195,7 +195,7 @@ class Round {
   isLive = false;
   isFresh = false;
 
-  constructor(parts: WatcherParts, only: string | undefined, uses: Uses) {
+  constructor(parts: KubernetesWatcherParts, only: string | undefined, uses: Uses) {
     this.#parts = parts;
     this.#only = only;
     this.#uses = uses;

@@ -1,11 +1,11 @@
 // What the functions of the database answer (sql/functions.sql), read and checked: rows can be edited by hand, and nothing may be decided on nonsense.
 import { asBid, asVersion, type Bid, type Hold, type Seat, type Session } from "../contract.ts";
 import { withBeat } from "../../lease/beat-rule.ts";
-import { edited, type Whereabouts } from "./refusals.ts";
+import { edited, type PostgresWhereabouts } from "./refusals.ts";
 
 export type AnswerRow = Readonly<Record<string, unknown>>;
 
-export function readSession(id: string, answer: AnswerRow, where: Whereabouts): Session {
+export function readSession(id: string, answer: AnswerRow, where: PostgresWhereabouts): Session {
   const what = `session ${id}`;
   const session = {
     id,
@@ -16,12 +16,12 @@ export function readSession(id: string, answer: AnswerRow, where: Whereabouts): 
   return withBeat(session, typeof answer["beat"] === "string" ? answer["beat"] : undefined);
 }
 
-export function readSeats(answer: unknown, where: Whereabouts): readonly Seat[] {
+export function readSeats(answer: unknown, where: PostgresWhereabouts): readonly Seat[] {
   if (!Array.isArray(answer)) throw edited("a look", answer, where);
   return answer.map((seat) => readSeat(seat as AnswerRow, where));
 }
 
-export function readSeat(seat: AnswerRow, where: Whereabouts): Seat {
+export function readSeat(seat: AnswerRow, where: PostgresWhereabouts): Seat {
   const name = readText(seat["name"], "a name", where);
   const version = asVersion(readText(seat["version"], `the version of "${name}"`, where));
   switch (seat["state"]) {
@@ -36,7 +36,7 @@ export function readSeat(seat: AnswerRow, where: Whereabouts): Seat {
   }
 }
 
-function readHolder(name: string, seat: AnswerRow, where: Whereabouts): Pick<Seat, "holder" | "ttlMs"> {
+function readHolder(name: string, seat: AnswerRow, where: PostgresWhereabouts): Pick<Seat, "holder" | "ttlMs"> {
   const what = `the record of "${name}"`;
   const holder = {
     candidate: readText(seat["candidate"], `${what}, candidate`, where),
@@ -53,7 +53,7 @@ function readHolder(name: string, seat: AnswerRow, where: Whereabouts): Pick<Sea
 export function readAudit(
   seats: unknown,
   holds: readonly Hold[],
-  where: Whereabouts,
+  where: PostgresWhereabouts,
 ): { readonly lost: readonly Hold[]; readonly strays: readonly Hold[] } {
   if (!Array.isArray(seats)) throw edited("the seats of a session", seats, where);
   const standing = new Map<string, Bid>();
@@ -65,7 +65,7 @@ export function readAudit(
 }
 
 /** The requests to hand over that a keep has shown. Functions that were made by an earlier version show none. */
-export function readAsked(asked: unknown, where: Whereabouts): readonly Hold[] | undefined {
+export function readAsked(asked: unknown, where: PostgresWhereabouts): readonly Hold[] | undefined {
   if (asked === undefined || asked === null) return undefined;
   if (!Array.isArray(asked)) throw edited("the requests to hand over", asked, where);
   return (asked as AnswerRow[]).map((request) => {
@@ -76,17 +76,17 @@ export function readAsked(asked: unknown, where: Whereabouts): readonly Hold[] |
   });
 }
 
-export function readText(value: unknown, what: string, where: Whereabouts): string {
+export function readText(value: unknown, what: string, where: PostgresWhereabouts): string {
   if (typeof value !== "string") throw edited(what, value, where);
   return value;
 }
 
-export function readToken(value: unknown, what: string, where: Whereabouts): bigint {
+export function readToken(value: unknown, what: string, where: PostgresWhereabouts): bigint {
   if (typeof value !== "string" || !/^[1-9]\d*$/.test(value)) throw edited(`${what}, token`, value, where);
   return BigInt(value);
 }
 
-function readTtl(value: unknown, what: string, where: Whereabouts): number {
+function readTtl(value: unknown, what: string, where: PostgresWhereabouts): number {
   if (typeof value !== "number" || !Number.isSafeInteger(value) || value <= 0)
     throw edited(`${what}, ttl`, value, where);
   return value;

@@ -2,10 +2,10 @@
 import { bannedNode, twinNode } from "../../lease/ban-rule.ts";
 import type { NodeIdentity, Refused } from "../contract.ts";
 import { type AnswerRow, readText } from "./answers.ts";
-import { edited, knowsNo, type Whereabouts } from "./refusals.ts";
+import { edited, knowsNo, type PostgresWhereabouts } from "./refusals.ts";
 
 /** Undefined: the session was opened, and its node is recorded. Functions of an earlier version ignore a node, and do not name it in their answer. */
-export function nodeRefused(node: NodeIdentity, answer: AnswerRow, where: Whereabouts): Refused | undefined {
+export function nodeRefused(node: NodeIdentity, answer: AnswerRow, where: PostgresWhereabouts): Refused | undefined {
   if (answer["kind"] === "twin") return twinNode("postgres", node);
   if (answer["kind"] === "kept")
     return answer["node"] === node.name

@@ -3,7 +3,7 @@ import { unbannedNode } from "../../lease/ban-rule.ts";
 import { asBid, type StoredMemo, type MemosRead, type MemoWrite, type MemoWritten } from "../contract.ts";
 import { memoVersion, MEMOS, tooMany } from "../memos.ts";
 import { type AnswerRow, readText, readToken } from "./answers.ts";
-import { edited, type Whereabouts } from "./refusals.ts";
+import { edited, type PostgresWhereabouts } from "./refusals.ts";
 
 /** The argument of the function `write_memo`. */
 export function wishOf({ session, hold, key, value, n, over, ban }: MemoWrite): object {
@@ -11,7 +11,7 @@ export function wishOf({ session, hold, key, value, n, over, ban }: MemoWrite): 
   return { name, session: session.id, bid, token: `${token?.value}`, key, value, n, over, ban, keys: MEMOS.keys };
 }
 
-export function readWritten({ hold, n, ban }: MemoWrite, answer: AnswerRow, where: Whereabouts): MemoWritten {
+export function readWritten({ hold, n, ban }: MemoWrite, answer: AnswerRow, where: PostgresWhereabouts): MemoWritten {
   const { name, token } = hold;
   switch (answer["kind"]) {
     case "session-lost":
@@ -29,17 +29,17 @@ export function readWritten({ hold, n, ban }: MemoWrite, answer: AnswerRow, wher
   throw edited("the answer to a memo", answer["kind"], where);
 }
 
-export function readMemos(name: string, { memos, domain }: AnswerRow, where: Whereabouts): MemosRead {
+export function readMemos(name: string, { memos, domain }: AnswerRow, where: PostgresWhereabouts): MemosRead {
   if (!Array.isArray(memos)) throw edited("a list of memos", memos, where);
   const origin = readText(domain, "the token domain", where);
   return { kind: "memos", memos: memos.map((memo) => readMemo(name, memo as AnswerRow, origin, where)) };
 }
 
-function readStanding(name: string, memo: unknown, domain: string, where: Whereabouts): StoredMemo | undefined {
+function readStanding(name: string, memo: unknown, domain: string, where: PostgresWhereabouts): StoredMemo | undefined {
   return memo === null ? undefined : readMemo(name, memo as AnswerRow, domain, where);
 }
 
-function readMemo(name: string, memo: AnswerRow, domain: string, where: Whereabouts): StoredMemo {
+function readMemo(name: string, memo: AnswerRow, domain: string, where: PostgresWhereabouts): StoredMemo {
   const key = readText(memo["key"], `a memo of "${name}", key`, where);
   const what = `the memo "${key}" of "${name}"`;
   const bid = asBid(readText(memo["bid"], `${what}, bid`, where));

@@ -53,15 +53,15 @@ import {
   readToken,
 } from "./answers.ts";
 import type { Database } from "../../clients/postgres/database.ts";
-import { edited, insideTransaction, knowsNo, otherLayout, outcomeOf, type Whereabouts } from "./refusals.ts";
+import { edited, insideTransaction, knowsNo, otherLayout, outcomeOf, type PostgresWhereabouts } from "./refusals.ts";
 import { readMemos, readWritten, wishOf } from "./memos.ts";
 import { LAYOUT, listNamesSql, notifySql } from "./schema.ts";
 import { Tables } from "./tables.ts";
-import { invitedWord, Watcher } from "./watcher.ts";
+import { invitedWord, PostgresWatcher } from "./watcher.ts";
 
-export interface StoreParts {
+export interface PostgresStoreParts {
   readonly database: Database;
-  readonly where: Whereabouts;
+  readonly where: PostgresWhereabouts;
   readonly guarantee: Guarantee<"fenced">;
   /** Whether missing tables are made. */
   readonly createTables: boolean;
@@ -88,19 +88,19 @@ type Reader<A> = (answer: AnswerRow) => A;
 export class PostgresStore implements ListsNames, PassesInvitations, KeepsMemos, FencedStore {
   readonly guarantee: Guarantee<"fenced">;
   readonly #database: Database;
-  readonly #where: Whereabouts;
+  readonly #where: PostgresWhereabouts;
   readonly #byClock: boolean;
   readonly #tables: Tables;
-  readonly #watcher: Watcher;
+  readonly #watcher: PostgresWatcher;
   readonly #mailboxes = new Mailboxes();
 
-  constructor({ database, where, guarantee, createTables }: StoreParts) {
+  constructor({ database, where, guarantee, createTables }: PostgresStoreParts) {
     this.guarantee = guarantee;
     this.#database = database;
     this.#where = where;
     this.#byClock = guarantee.judge === "store-wall";
     this.#tables = new Tables(database, where, createTables);
-    this.#watcher = new Watcher({ database, channel: where.schema, look: (names) => this.#glance(names) });
+    this.#watcher = new PostgresWatcher({ database, channel: where.schema, look: (names) => this.#glance(names) });
   }
 
   async keep(session: Session | SessionSpec, holds: readonly Hold[], call: Call): Promise<Kept> {
@@ -300,7 +300,7 @@ export class PostgresStore implements ListsNames, PassesInvitations, KeepsMemos,
     return this.#mailboxes.watch(call.signal, (mailbox) => this.#watcher.add(questions, mailbox));
   }
 
-  async #glance(names: readonly string[]): ReturnType<ConstructorParameters<typeof Watcher>[0]["look"]> {
+  async #glance(names: readonly string[]): ReturnType<ConstructorParameters<typeof PostgresWatcher>[0]["look"]> {
     const never = new AbortController().signal;
     const looked = await this.look(
       names.map((name) => ({ name })),

@@ -5,13 +5,13 @@ import { Refusal } from "../../base/refusal.ts";
 import * as client from "../../clients/postgres/errors.ts";
 
 /** Where, for messages: never with a password in it. */
-export interface Whereabouts {
+export interface PostgresWhereabouts {
   /** "db.example:5432/app", or "the database". */
   readonly place: string;
   readonly schema: string;
 }
 
-export function outcomeOf(error: unknown, where: Whereabouts): Refused | Unknown {
+export function outcomeOf(error: unknown, where: PostgresWhereabouts): Refused | Unknown {
   return client.outcomeOf(error, where.place, (trouble) => ofLimit(trouble, where) ?? ofStatement(trouble, where));
 }
 
@@ -20,7 +20,7 @@ function refusal(code: RefusalCode, message: string, details?: ConstructorParame
 }
 
 /** What this server cannot do, however often it is asked. */
-function ofLimit({ code, text }: client.Trouble, { place, schema }: Whereabouts): client.Ruling | undefined {
+function ofLimit({ code, text }: client.Trouble, { place, schema }: PostgresWhereabouts): client.Ruling | undefined {
   switch (code) {
     case "54000":
       return [
@@ -47,7 +47,10 @@ function ofLimit({ code, text }: client.Trouble, { place, schema }: Whereabouts)
 }
 
 /** The statement failed. */
-function ofStatement({ code, text }: client.Trouble, { place, schema }: Whereabouts): client.Ruling | undefined {
+function ofStatement(
+  { code, text }: client.Trouble,
+  { place, schema }: PostgresWhereabouts,
+): client.Ruling | undefined {
   const option = schema === "conclave" ? "" : ` --schema ${schema}`;
   switch (code) {
     case "3F000":
@@ -105,20 +108,25 @@ function foreign(text: string, place: string, schema: string): client.Ruling {
 }
 
 /** The tables are there, and their functions know nothing of `what`. `meanwhile`: what to do until they do. */
-export function knowsNo(what: string, meanwhile: string, cause: unknown, { place, schema }: Whereabouts): Refused {
+export function knowsNo(
+  what: string,
+  meanwhile: string,
+  cause: unknown,
+  { place, schema }: PostgresWhereabouts,
+): Refused {
   const option = schema === "conclave" ? "" : ` --schema ${schema}`;
   const message = `the functions in schema "${schema}" of ${place} are from a version of conclave that knows no ${what}. Run as their owner, while candidates run or not: npx conclave schema postgres${option} | psql "$DATABASE_URL" (with --grant USER, if candidates log in as another user). ${meanwhile}`;
   return refusal("STORE_UNSUPPORTED", message, { cause }).refused;
 }
 
-export function mayNotMake(cause: unknown, { place, schema }: Whereabouts): Refused {
+export function mayNotMake(cause: unknown, { place, schema }: PostgresWhereabouts): Refused {
   const option = schema === "conclave" ? "" : ` --schema ${schema}`;
   const message = `${place} has no tables of conclave in schema "${schema}", and this user may not make the tables (${client.troubleOf(cause).text}). Run once, as an owner: npx conclave schema postgres${option} --grant USER | psql "$DATABASE_URL"`;
   return refusal("STORE_DENIED", message, { cause: client.withoutScript(cause) }).refused;
 }
 
 /** An answer that none of our functions gives. */
-export function edited(what: string, value: unknown, { place, schema }: Whereabouts): Refusal {
+export function edited(what: string, value: unknown, { place, schema }: PostgresWhereabouts): Refusal {
   const shown = JSON.stringify(String(value).slice(0, 60));
   return refusal(
     "STORE_FOREIGN_DATA",
@@ -126,7 +134,7 @@ export function edited(what: string, value: unknown, { place, schema }: Whereabo
   );
 }
 
-export function otherLayout(layout: unknown, own: number, { place, schema }: Whereabouts): Refusal {
+export function otherLayout(layout: unknown, own: number, { place, schema }: PostgresWhereabouts): Refusal {
   const isNewer = Number(layout) > own;
   return refusal(
     "STORE_UNSUPPORTED",

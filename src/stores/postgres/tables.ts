@@ -8,19 +8,19 @@
 import { randomUUID } from "node:crypto";
 import type { Refused, Unknown } from "../../base/outcome.ts";
 import type { Database } from "../../clients/postgres/database.ts";
-import { mayNotMake, outcomeOf, type Whereabouts } from "./refusals.ts";
+import { mayNotMake, outcomeOf, type PostgresWhereabouts } from "./refusals.ts";
 import { isDomainSql, makingSql } from "./schema.ts";
 
 const PATIENCE_MS = 10_000;
 
 export class Tables {
   readonly #database: Database;
-  readonly #where: Whereabouts;
+  readonly #where: PostgresWhereabouts;
   readonly #isWanted: boolean;
   /** They have answered, or were made here: from then on nothing is made any more. */
   #areMet = false;
 
-  constructor(database: Database, where: Whereabouts, isWanted: boolean) {
+  constructor(database: Database, where: PostgresWhereabouts, isWanted: boolean) {
     this.#database = database;
     this.#where = where;
     this.#isWanted = isWanted;

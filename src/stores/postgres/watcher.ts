@@ -36,22 +36,22 @@ function readInvitedWord(
   }
 }
 
-export interface WatcherParts {
+export interface PostgresWatcherParts {
   readonly database: Database;
   readonly channel: string;
   /** undefined: could not be seen now. */
   readonly look: (names: readonly Name[]) => Promise<readonly Seat[] | undefined>;
 }
 
-export class Watcher {
-  readonly #parts: WatcherParts;
+export class PostgresWatcher {
+  readonly #parts: PostgresWatcherParts;
   readonly #watched = new Watched();
   readonly #memos = new Set<{ readonly hint: Hint; readonly mailbox: Mailbox }>();
   /** What was last seen by looking. */
   readonly #seen = new Map<Name, string>();
   #listening: Listening | undefined;
 
-  constructor(parts: WatcherParts) {
+  constructor(parts: PostgresWatcherParts) {
     this.#parts = parts;
   }
 
@@ -136,7 +136,7 @@ interface Uses {
 
 /** One try to listen, and the looks until it is heard. */
 class Listening {
-  readonly #parts: WatcherParts;
+  readonly #parts: PostgresWatcherParts;
   readonly #uses: Uses;
   readonly #echo: string = `${ECHO}${randomUUID()}`;
   #timer: NodeJS.Timeout | undefined;
@@ -144,7 +144,7 @@ class Listening {
   #isOver = false;
   isHearing = false;
 
-  constructor(parts: WatcherParts, uses: Uses) {
+  constructor(parts: PostgresWatcherParts, uses: Uses) {
     this.#parts = parts;
     this.#uses = uses;
     this.#lookLater();

@@ -3,7 +3,7 @@
 // The server judges: a session lives until the instant that its last renewal has written, by the server's wall clock. guarantee.ts declares what that clock, a failover or a restart
 // can break. Because of these, terms of this store have no tokens.
 import { type Refused, unknown, type Unknown } from "../../base/outcome.ts";
-import { foreignText, outcomeOf, type Whereabouts } from "../../clients/redis/errors.ts";
+import { foreignText, outcomeOf, type RedisWhereabouts } from "../../clients/redis/errors.ts";
 import type { RedisPort } from "../../clients/redis/port.ts";
 import type { Guarantee } from "../../lease/guarantee.ts";
 import type {
@@ -32,11 +32,11 @@ import { type ScriptAnswer, holdsAt, leftMsOf, listOf, parseAnswer, seatOf, sess
 import type { Layout } from "./guarantee.ts";
 import { Keyspace } from "./keyspace.ts";
 import { PROBE, SCRIPTS, type Verb } from "./scripts.ts";
-import { Watcher } from "./watcher.ts";
+import { RedisWatcher } from "./watcher.ts";
 
-export interface StoreParts {
+export interface RedisStoreParts {
   readonly port: RedisPort;
-  readonly where: Whereabouts;
+  readonly where: RedisWhereabouts;
   readonly guarantee: Guarantee<"unfenced">;
   readonly layout: Layout;
   /** The prefix of our own keys. */
@@ -49,14 +49,14 @@ export interface StoreParts {
 
 export class RedisStore implements UnfencedStore, ListsNames {
   readonly guarantee: Guarantee<"unfenced">;
-  readonly #parts: StoreParts;
-  readonly #watcher: Watcher;
+  readonly #parts: RedisStoreParts;
+  readonly #watcher: RedisWatcher;
   readonly #mailboxes = new Mailboxes();
 
-  constructor(parts: StoreParts) {
+  constructor(parts: RedisStoreParts) {
     this.guarantee = parts.guarantee;
     this.#parts = parts;
-    this.#watcher = new Watcher({
+    this.#watcher = new RedisWatcher({
       port: parts.port,
       channel: (name) => `${parts.prefix}:told:${name}`,
       keyspace: parts.layout === "ours" ? undefined : keyspaceOf(parts),
@@ -184,7 +184,7 @@ export class RedisStore implements UnfencedStore, ListsNames {
   }
 
   /** For hints: each seat, and how long it is held at least. undefined: it could not be read now. */
-  async #glance(names: readonly Name[]): ReturnType<ConstructorParameters<typeof Watcher>[0]["look"]> {
+  async #glance(names: readonly Name[]): ReturnType<ConstructorParameters<typeof RedisWatcher>[0]["look"]> {
     const call = { signal: new AbortController().signal, sentAtMs: 0 };
     const looked = await this.#ask("look", names, { names }, call, (answer) => ({
       kind: "glanced" as const,
@@ -233,7 +233,7 @@ export class RedisStore implements UnfencedStore, ListsNames {
   }
 }
 
-function keyspaceOf({ port, prefix }: StoreParts): Keyspace {
+function keyspaceOf({ port, prefix }: RedisStoreParts): Keyspace {
   const probeKey = `${prefix}:probe`;
   return new Keyspace({ database: port.database, probeKey, probe: () => port.run(PROBE, [probeKey], []) });
 }

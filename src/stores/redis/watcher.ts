@@ -24,7 +24,7 @@ export interface Glance {
   readonly leftMs: number | undefined;
 }
 
-export interface WatcherParts {
+export interface RedisWatcherParts {
   readonly port: RedisPort;
   readonly channel: (name: Name) => string;
   /** For a name that is a key which others write, too. Undefined: every writer publishes its changes. */
@@ -33,8 +33,8 @@ export interface WatcherParts {
   readonly look: (names: readonly Name[]) => Promise<readonly Glance[] | undefined>;
 }
 
-export class Watcher {
-  readonly #parts: WatcherParts;
+export class RedisWatcher {
+  readonly #parts: RedisWatcherParts;
   readonly #watched = new Watched();
   /** When each name is looked at next; one timer for the first of them. */
   readonly #dueAtMs = new Map<Name, number>();
@@ -46,7 +46,7 @@ export class Watcher {
   #listening: Promise<Listening> | undefined;
   #heard = new Set<Name>();
 
-  constructor(parts: WatcherParts) {
+  constructor(parts: RedisWatcherParts) {
     this.#parts = parts;
   }
 

@@ -1,6 +1,6 @@
 // Nodes and bans of a file (lease/ban-rule.ts). Everything here runs inside the transaction of the claim, keep, opening or memo that it judges. BEGIN IMMEDIATE has made that transaction the
 // only writer before it reads, so no ban comes between a look at the bans and the grant. Sessions without a node cost nothing.
-import type { Connection } from "../../clients/sqlite/binding.ts";
+import type { PreparedConnection } from "../../clients/sqlite/binding.ts";
 import { bannedNode, twinNode, unbannedNode } from "../../lease/ban-rule.ts";
 import type { BanChange, Name, Refused, Session, SessionSpec } from "../contract.ts";
 import type { HostKernel } from "./kernel.ts";
@@ -8,11 +8,11 @@ import { readText } from "./place.ts";
 import * as sql from "./schema.ts";
 
 export class SqliteBans {
-  readonly #connection: Connection;
+  readonly #connection: PreparedConnection;
   readonly #kernel: HostKernel | undefined;
   #areThere = false;
 
-  constructor(connection: Connection, kernel: HostKernel | undefined) {
+  constructor(connection: PreparedConnection, kernel: HostKernel | undefined) {
     this.#connection = connection;
     this.#kernel = kernel;
   }

@@ -1,6 +1,7 @@
 // The memos of a file. One transaction reads session, seat and memo, and writes. BEGIN IMMEDIATE makes it the only writer before it reads, so no claim comes
 // between: a memo of a term that was replaced finds another token in the seat, and is not written. The write is synced before it is answered, as a grant is.
-import type { Connection, Row } from "../../clients/sqlite/binding.ts";
+import type { Row } from "../../clients/row.ts";
+import type { PreparedConnection } from "../../clients/sqlite/binding.ts";
 import { transact } from "../../clients/sqlite/transaction.ts";
 import { asBid, type StoredMemo, type MemoWrite, type MemoWritten, type Name } from "../contract.ts";
 import { ownNode } from "../../lease/ban-rule.ts";
@@ -10,12 +11,12 @@ import { isTrue, readNumber, readText, readWhole } from "./place.ts";
 import * as sql from "./schema.ts";
 
 export class SqliteMemos {
-  readonly #connection: Connection;
+  readonly #connection: PreparedConnection;
   readonly #domain: string;
   readonly #bans: SqliteBans;
   #isThere = false;
 
-  constructor(connection: Connection, domain: string, bans: SqliteBans) {
+  constructor(connection: PreparedConnection, domain: string, bans: SqliteBans) {
     this.#bans = bans;
     this.#connection = connection;
     this.#domain = domain;

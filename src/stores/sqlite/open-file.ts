@@ -3,7 +3,12 @@
 import { randomUUID } from "node:crypto";
 import { mkdirSync, realpathSync } from "node:fs";
 import path from "node:path";
-import { type BindingName, Connection, openDatabase, type SqliteDatabase } from "../../clients/sqlite/binding.ts";
+import {
+  type BindingName,
+  PreparedConnection,
+  openDatabase,
+  type SqliteDatabase,
+} from "../../clients/sqlite/binding.ts";
 import { checkPlace, idOf, isOpenHere, lifeFolderOf } from "./file-system.ts";
 import { identify } from "./identity.ts";
 import type { HostKernel } from "./kernel.ts";
@@ -46,7 +51,7 @@ function openPath(source: Extract<Source, { path: string }>, kernel: HostKernel 
   const before = place === undefined ? undefined : idOf(place);
   const database = openDatabase(place ?? MEMORY, source.binding);
   try {
-    const connection = new Connection(database, true);
+    const connection = new PreparedConnection(database, true);
     connection.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA page_size = ${PAGE_BYTES}`);
     const shelf = layOut(connection, place, true, kernel);
     return fileAt(place, before, shelf, () => void database.close());
@@ -58,7 +63,7 @@ function openPath(source: Extract<Source, { path: string }>, kernel: HostKernel 
 
 /** Uses a database of the user: other tables may be in it, and it is not closed here. */
 function adopt(database: SqliteDatabase, kernel: HostKernel | undefined): OpenFile {
-  const connection = new Connection(database, false);
+  const connection = new PreparedConnection(database, false);
   const place = pathOf(database);
   if (place !== undefined) checkPlace(place);
   const before = place === undefined ? undefined : idOf(place);
@@ -117,7 +122,7 @@ function fileAt(
 
 /** A file that is used by conclave alone must be ours or empty. Nothing is written before that is known. */
 function layOut(
-  connection: Connection,
+  connection: PreparedConnection,
   place: string | undefined,
   isOwnFile: boolean,
   kernel: HostKernel | undefined,
@@ -132,7 +137,7 @@ function layOut(
 }
 
 /** A power cut must not undo a commit that was answered: a token would be granted twice. */
-function setDurability(connection: Connection, shown: string, inMemory: boolean): void {
+function setDurability(connection: PreparedConnection, shown: string, inMemory: boolean): void {
   const mode = connection.all("PRAGMA journal_mode = WAL")[0]?.["journal_mode"];
   if (mode !== "wal" && !inMemory) {
     const message = `sqlite: ${shown} cannot be switched to WAL (it stays in ${String(mode)} mode). Close other programs that have it open, or use a local disk.`;
@@ -142,7 +147,7 @@ function setDurability(connection: Connection, shown: string, inMemory: boolean)
 }
 
 /** The token domain of a file that is ours. Undefined if the file has no tables of ours, and they may be made. */
-function readDomain(connection: Connection, shown: string, isOwnFile: boolean): string | undefined {
+function readDomain(connection: PreparedConnection, shown: string, isOwnFile: boolean): string | undefined {
   const tables = connection.all(sql.TABLES).map((row) => readText(row["name"], "a table's name"));
   if (!tables.includes("conclave_meta")) {
     const foreign = tables.filter((name) => isOwnFile || name.startsWith("conclave_s") || name === "conclave_counter");
@@ -163,7 +168,7 @@ function otherSchema(shown: string, schema: number): Refusal {
   return new Refusal("STORE_UNSUPPORTED", message);
 }
 
-function create(connection: Connection): string {
+function create(connection: PreparedConnection): string {
   const domain = `sqlite-${randomUUID()}`;
   connection.exec(sql.CREATE);
   connection.exec(sql.CREATE_MEMOS);
@@ -172,7 +177,7 @@ function create(connection: Connection): string {
 }
 
 /** A file that an earlier version has made has no table for requests to hand over, or for invitations. That version works with the file as before. */
-function makeAsked(connection: Connection): void {
+function makeAsked(connection: PreparedConnection): void {
   const tables = connection.all(sql.TABLES).map(({ name }) => name);
   if (tables.includes("conclave_asked") && tables.includes("conclave_invited")) return;
   transact(connection, "lasting", () => {

@@ -8,7 +8,7 @@
 // giving the seat back. Conclave does none of that (sql/statements.sql), so somebody did it by hand, and the holder learns of it at its next keep: wait as if the seat were held.
 import path from "node:path";
 import { asBid, asVersion, type Bid, type Seat } from "../contract.ts";
-import type { Row } from "../../clients/sqlite/binding.ts";
+import type { Row } from "../../clients/row.ts";
 import type { HostKernel } from "./kernel.ts";
 import { edited } from "./refusals.ts";
 

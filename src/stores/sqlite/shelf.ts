@@ -21,7 +21,8 @@ import { asBid, VACANT } from "../contract.ts";
 import { withBeat } from "../../lease/beat-rule.ts";
 import { writeInvitation } from "../invitations.ts";
 import { markOf } from "../mark.ts";
-import { checkTexts, type Connection, type Row } from "../../clients/sqlite/binding.ts";
+import type { Row } from "../../clients/row.ts";
+import { checkTexts, type PreparedConnection } from "../../clients/sqlite/binding.ts";
 import { numberOf } from "./beat.ts";
 import type { HostKernel } from "./kernel.ts";
 import { SqliteBans } from "./bans.ts";
@@ -48,7 +49,7 @@ export class SqliteShelf {
   readonly domain: string;
   readonly memos: SqliteMemos;
   readonly #bans: SqliteBans;
-  readonly #connection: Connection;
+  readonly #connection: PreparedConnection;
   readonly #kernel: HostKernel | undefined;
 
   /** The folder of the sockets that are beside the database. */
@@ -56,7 +57,7 @@ export class SqliteShelf {
   /** True if somebody else was quicker than the last claim through this connection, as far as that is known. */
   #isContested = true;
 
-  constructor(connection: Connection, domain: string, kernel: HostKernel | undefined, lifeFolder: string) {
+  constructor(connection: PreparedConnection, domain: string, kernel: HostKernel | undefined, lifeFolder: string) {
     this.domain = domain;
     this.#bans = new SqliteBans(connection, kernel);
     this.memos = new SqliteMemos(connection, domain, this.#bans);

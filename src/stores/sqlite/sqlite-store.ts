@@ -47,9 +47,9 @@ import { type StoredSeat, seatOf, type SocketFile } from "./place.ts";
 import { evidenceOf, probe } from "./probe.ts";
 import { Refusal } from "../../base/refusal.ts";
 import { outcomeOf } from "./refusals.ts";
-import { Watcher } from "./watcher.ts";
+import { SqliteWatcher } from "./watcher.ts";
 
-export interface StoreParts {
+export interface SqliteStoreParts {
   readonly source: Source;
   readonly url: string;
   /** The place that is shown in messages. */
@@ -73,8 +73,8 @@ export class SqliteStore implements ListsNames, PassesInvitations, FencedStore, 
   /** Two libraries that use one file in one process lose each other's locks, because POSIX gives the locks to the process. */
   readonly isBorrowed: boolean;
   readonly guarantee: Guarantee<"fenced">;
-  readonly #parts: StoreParts;
-  readonly #watcher: Watcher;
+  readonly #parts: SqliteStoreParts;
+  readonly #watcher: SqliteWatcher;
   readonly #mailboxes = new Mailboxes();
   readonly #releases: { will: Will; call: Call; resolve: (released: Released) => void }[] = [];
   /**
@@ -89,12 +89,12 @@ export class SqliteStore implements ListsNames, PassesInvitations, FencedStore, 
   #notice: Refusal | undefined;
   #isTelling = false;
 
-  constructor(parts: StoreParts) {
+  constructor(parts: SqliteStoreParts) {
     this.#parts = parts;
     this.url = parts.url;
     this.isBorrowed = "database" in parts.source;
     this.guarantee = parts.guarantee;
-    this.#watcher = new Watcher(
+    this.#watcher = new SqliteWatcher(
       () => (this.#file ??= openFile(parts.source, parts.kernel)),
       parts.kernel,
       () => this.#lit?.socket.path,

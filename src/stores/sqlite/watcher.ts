@@ -24,7 +24,7 @@ const LOOK_SELDOM_MS = 1000;
 /** After this many looks, a holder that could not be reached, and is not proven dead, is tried again. */
 const LOOKS_PER_RENEWAL = 20;
 
-export class Watcher {
+export class SqliteWatcher {
   readonly #file: () => OpenFile;
   readonly #kernel: HostKernel | undefined;
   /** The socket of this very process, which need not be watched. */

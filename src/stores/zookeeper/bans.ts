@@ -36,14 +36,12 @@ import {
   PERSISTENT,
 } from "../../clients/zookeeper/messages.ts";
 import { bannedNode, twinNode } from "../../lease/ban-rule.ts";
+import { Banned } from "../banned.ts";
 import type { BanChange, Name, NodeIdentity, Refused, Session } from "../contract.ts";
 import { inTurns } from "../turns.ts";
 import { ensureNodes } from "./domain.ts";
 import { encodeName, ROOT } from "./layout.ts";
-import type { Link } from "./link.ts";
-
-/** A session asked for something, and its node is banned, or was banned since the session was opened. The answer is `session-lost`. */
-export class Banned extends Error {}
+import type { ZooKeeperLink } from "./link.ts";
 
 /** The checks in every multi that grants something to a session. Empty for a session without a node. */
 export type SessionPass = readonly Part[];
@@ -75,7 +73,7 @@ function gateData(machine: string, bans: readonly Name[]): Buffer {
 }
 
 /** Reads the gate as it is now, or was a moment ago: only the multi that follows decides. The gate is made if it is missing. */
-async function readGate(link: Link, chroot: string, node: string): Promise<Gate> {
+async function readGate(link: ZooKeeperLink, chroot: string, node: string): Promise<Gate> {
   const paths = pathsOf(chroot, node);
   for (let tried = 0; tried < TRIES; tried++) {
     const [, found] = await Promise.all([link.sync(paths.gate), link.data(paths.gate)]);
@@ -127,7 +125,7 @@ export const CHANGED: ReadonlySet<number> = new Set([CODE.noNode, CODE.nodeExist
 
 /** Sends a multi that grants something to the session of this pass, or says something in its name. If the pass is no longer good, it throws `Banned`, and nothing was applied. */
 export async function granting(
-  link: Link,
+  link: ZooKeeperLink,
   { pass = [] }: { readonly pass: SessionPass | undefined },
   path: string,
   parts: readonly Part[],
@@ -149,7 +147,7 @@ export interface Speaker {
 
 /** Records that this session speaks for the node, and checks in the same step whether it may. `link` is the session's own. */
 export async function enrol(
-  link: Link,
+  link: ZooKeeperLink,
   chroot: string,
   node: NodeIdentity,
   speaker: Speaker,
@@ -171,7 +169,7 @@ export async function enrol(
 
 /** The parts of a multi that come before the record of a session, and the version that the gate has then. INVARIANT 3: the machine of the gate is changed only when there is no session. */
 function entrance(
-  { acl }: Link,
+  { acl }: ZooKeeperLink,
   gate: Gate,
   machine: string,
 ): { readonly parts: readonly Part[]; readonly version: number } {
@@ -193,7 +191,7 @@ function passOf({ gate }: GatePaths, version: number, own: string): SessionPass 
 }
 
 /** Reads the pass of a session that another process or thread has opened. Throws `Banned` if the session does not speak for that node. */
-export async function readPass(link: Link, chroot: string, node: string, id: string): Promise<SessionPass> {
+export async function readPass(link: ZooKeeperLink, chroot: string, node: string, id: string): Promise<SessionPass> {
   const paths = pathsOf(chroot, node);
   const own = `${paths.sessions}/${id}`;
   // The session was at another server until now. This server must have seen what the session has written there.
@@ -216,7 +214,7 @@ export interface Target {
 }
 
 /** Reads in this order, over one connection: the gate first, then the sessions. */
-export async function readTarget(link: Link, chroot: string, name: Name, ban: BanChange): Promise<Target> {
+export async function readTarget(link: ZooKeeperLink, chroot: string, name: Name, ban: BanChange): Promise<Target> {
   const gate = await readGate(link, chroot, ban.node);
   const isBanned = gate.bans.includes(name);
   const speakers = ban.endsSessions === true ? await readSpeakers(link, gate) : [];
@@ -230,7 +228,7 @@ function effectOf({ gate, machine, bans, version }: Gate, name: Name, stands: bo
   return { setData: gate, data: gateData(machine, next), version };
 }
 
-async function readSpeakers(link: Link, { sessions }: Gate): Promise<Target["speakers"]> {
+async function readSpeakers(link: ZooKeeperLink, { sessions }: Gate): Promise<Target["speakers"]> {
   const { found } = await link.children(sessions);
   const read = await inTurns(found?.names ?? [], async (id) => {
     const path = `${sessions}/${id}`;

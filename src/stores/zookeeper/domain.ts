@@ -2,14 +2,14 @@
 // ensemble has other numbers, and there the node of the domain has another id, or is made anew.
 import { isProblem } from "../../clients/zookeeper/errors.ts";
 import { ANY, PERSISTENT } from "../../clients/zookeeper/messages.ts";
-import type { Link } from "./link.ts";
+import type { ZooKeeperLink } from "./link.ts";
 import { ROOT } from "./layout.ts";
 
 export function domainPath(chroot: string): string {
   return `${chroot}/${ROOT}/domain`;
 }
 
-export async function findDomain(link: Link, chroot: string): Promise<string> {
+export async function findDomain(link: ZooKeeperLink, chroot: string): Promise<string> {
   const path = domainPath(chroot);
   const found = await link.data(path);
   if (found !== undefined) return found.data.toString("utf8");
@@ -21,12 +21,12 @@ export async function findDomain(link: Link, chroot: string): Promise<string> {
 }
 
 /** A write to which a majority agrees, and which changes nothing. A read after it over the same connection shows every write that was answered before. */
-export async function confirmMajority(link: Link, chroot: string): Promise<void> {
+export async function confirmMajority(link: ZooKeeperLink, chroot: string): Promise<void> {
   await link.multi("read", [{ check: domainPath(chroot), version: ANY }]);
 }
 
 /** Makes each part of a path, from the top. A node that exists is left as it is. */
-export async function ensureNodes(link: Link, path: string): Promise<void> {
+export async function ensureNodes(link: ZooKeeperLink, path: string): Promise<void> {
   const parts = path.split("/").slice(1);
   for (let depth = 1; depth <= parts.length; depth++) {
     const above = `/${parts.slice(0, depth).join("/")}`;
@@ -35,7 +35,7 @@ export async function ensureNodes(link: Link, path: string): Promise<void> {
 }
 
 export async function createIfMissing(
-  link: Link,
+  link: ZooKeeperLink,
   path: string,
   data: Buffer,
   flags: number = PERSISTENT,

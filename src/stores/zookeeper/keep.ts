@@ -12,15 +12,15 @@ import type { Hold, KeepWish, Kept, Session } from "../contract.ts";
 import { inTurns } from "../turns.ts";
 import { domainPath } from "./domain.ts";
 import { entryPrefix, parentOf, partsOfPath } from "./layout.ts";
-import type { Link } from "./link.ts";
+import type { ZooKeeperLink } from "./link.ts";
 import type { TreePlace } from "./place.ts";
 import { readRecord } from "./record.ts";
 import { pathsOf } from "./seat.ts";
 import { granting } from "./bans.ts";
-import type { HeldSession, OwnEntry } from "./sessions.ts";
+import type { HeldSession, ZooKeeperOwnEntry } from "./sessions.ts";
 
 export async function keep(
-  link: Link,
+  link: ZooKeeperLink,
   held: HeldSession,
   place: TreePlace,
   session: Session,
@@ -36,7 +36,7 @@ export async function keep(
 
 /** Sends the write, and returns the holds that are gone. */
 async function renew(
-  link: Link,
+  link: ZooKeeperLink,
   held: HeldSession,
   place: TreePlace,
   session: Session,
@@ -55,14 +55,20 @@ async function renew(
 }
 
 /** The bid alone is not enough: an entry that was deleted and joined again has another token. */
-function knownEntry(held: HeldSession, { name, bid, token }: Hold): OwnEntry | undefined {
+function knownEntry(held: HeldSession, { name, bid, token }: Hold): ZooKeeperOwnEntry | undefined {
   const entry = held.entry(name);
   if (entry === undefined || entry.bid !== bid) return undefined;
   return token === undefined || token.value === entry.czxid ? entry : undefined;
 }
 
 /** Compares the write that made the entry, which is the token; in a race the path is the same for everybody. */
-async function stands(link: Link, held: HeldSession, place: TreePlace, session: Session, hold: Hold): Promise<boolean> {
+async function stands(
+  link: ZooKeeperLink,
+  held: HeldSession,
+  place: TreePlace,
+  session: Session,
+  hold: Hold,
+): Promise<boolean> {
   const { token, bid } = hold;
   const path = knownEntry(held, hold)?.path ?? (await findPath(link, place, session, hold));
   if (path === undefined) return false;
@@ -77,7 +83,7 @@ async function stands(link: Link, held: HeldSession, place: TreePlace, session: 
 
 /** Finds the path of a hold that this process has not claimed. */
 async function findPath(
-  link: Link,
+  link: ZooKeeperLink,
   { chroot, shape, layout }: TreePlace,
   session: Session,
   { name, bid }: Hold,
@@ -91,7 +97,7 @@ async function findPath(
 
 /** Finds entries of this session that were not sent along. A second entry of a hold that was sent is no stray: it goes when the hold is given back. */
 async function findStrays(
-  link: Link,
+  link: ZooKeeperLink,
   place: TreePlace,
   session: Session,
   holds: readonly Hold[],

@@ -1,6 +1,6 @@
 // The requests that the parts of this driver send over one connection: ZooKeeper's requests by name, on the session that they belong to. Requests that are sent without waiting
 // for the one before take one round trip: a connection answers in order, and a read that follows a write of the same connection sees it.
-import type { Connection, ZooKeeperReply } from "../../clients/zookeeper/connection.ts";
+import type { ZooKeeperConnection, ZooKeeperReply } from "../../clients/zookeeper/connection.ts";
 import { isProblem } from "../../clients/zookeeper/errors.ts";
 import type { JuteReader } from "../../clients/zookeeper/jute.ts";
 import {
@@ -32,13 +32,13 @@ import {
 import type { ZooKeeperSession } from "../../clients/zookeeper/session.ts";
 import type { StopSignal } from "../../clients/stop-signal.ts";
 
-export class Link {
-  readonly connection: Connection;
+export class ZooKeeperLink {
+  readonly connection: ZooKeeperConnection;
   readonly signal: StopSignal;
   readonly acl: readonly Acl[];
   readonly #session: ZooKeeperSession;
 
-  constructor(session: ZooKeeperSession, connection: Connection, acl: readonly Acl[], signal: StopSignal) {
+  constructor(session: ZooKeeperSession, connection: ZooKeeperConnection, acl: readonly Acl[], signal: StopSignal) {
     this.#session = session;
     this.connection = connection;
     this.acl = acl;

@@ -3,10 +3,10 @@ import { Refusal } from "../../base/refusal.ts";
 import type { ListedNames } from "../contract.ts";
 import { inTurns } from "../turns.ts";
 import { decodeName, EPOCH, readLine, ROOT, SEAT } from "./layout.ts";
-import type { Link } from "./link.ts";
+import type { ZooKeeperLink } from "./link.ts";
 import type { TreePlace } from "./place.ts";
 
-export async function listNames(link: Link, place: TreePlace, most: number): Promise<ListedNames> {
+export async function listNames(link: ZooKeeperLink, place: TreePlace, most: number): Promise<ListedNames> {
   const { chroot } = place;
   const top = chroot === "" ? "/" : chroot;
   await link.sync(top);

@@ -5,7 +5,7 @@ import type { Name, Question, Seat, ShownNext, ShownNodeless, Token } from "../c
 import { inTurns } from "../turns.ts";
 import { confirmMajority } from "./domain.ts";
 import { type LineEntry, entryPrefix, parentOf, readLine } from "./layout.ts";
-import type { Link } from "./link.ts";
+import type { ZooKeeperLink } from "./link.ts";
 import { holderOf, readRecord, versionOf } from "./record.ts";
 import type { TreePlace } from "./place.ts";
 import { pathsOf } from "./seat.ts";
@@ -21,7 +21,7 @@ export interface SeenLine {
 
 /** This takes one round trip. */
 export async function seeLine(
-  link: Link,
+  link: ZooKeeperLink,
   { chroot, layout }: TreePlace,
   name: string,
   watch = false,
@@ -31,7 +31,7 @@ export async function seeLine(
   return { parent, entries: found === undefined ? [] : readLine(layout, parent, found.names), zxid };
 }
 
-export async function lookAt(link: Link, place: TreePlace, question: Question): Promise<Seat | Unknown> {
+export async function lookAt(link: ZooKeeperLink, place: TreePlace, question: Question): Promise<Seat | Unknown> {
   for (let tried = 0; tried < TRIES; tried++) {
     const seat = await lookOnce(link, place, question);
     if (seat !== undefined) return seat;
@@ -39,7 +39,7 @@ export async function lookAt(link: Link, place: TreePlace, question: Question): 
   return unknown("the first of the line changes faster than it can be read");
 }
 
-async function lookOnce(link: Link, place: TreePlace, question: Question): Promise<Seat | undefined> {
+async function lookOnce(link: ZooKeeperLink, place: TreePlace, question: Question): Promise<Seat | undefined> {
   const { name } = question;
   const { parent, entries, zxid } = await seeLine(link, place, name);
   const where = placeOf(place, question, entries);
@@ -65,7 +65,7 @@ function placeOf({ layout }: TreePlace, { bid, session }: Question, entries: rea
 }
 
 /** Shows the candidate behind the entry that was made by write `token.value`, if that entry is the first. */
-export async function showNext(link: Link, place: TreePlace, name: Name, token: Token): Promise<ShownNext> {
+export async function showNext(link: ZooKeeperLink, place: TreePlace, name: Name, token: Token): Promise<ShownNext> {
   const { parent, entries } = await seeLine(link, place, name);
   const [first, second] = await Promise.all(entries.slice(0, 2).map(({ node }) => link.data(`${parent}/${node}`)));
   if (first?.stat.czxid !== token.value || place.domain !== token.domain) return { kind: "not-leading" };
@@ -79,7 +79,7 @@ export async function showNext(link: Link, place: TreePlace, name: Name, token: 
  * Shows the candidates whose record names no node: those of other programs, those of earlier versions, and those that gave none. A record with a node was written only with a pass (bans.ts). First a write is sent to
  * which a majority agrees, so that every candidate that has joined before is shown.
  */
-export async function showNodeless(link: Link, place: TreePlace, name: Name): Promise<ShownNodeless> {
+export async function showNodeless(link: ZooKeeperLink, place: TreePlace, name: Name): Promise<ShownNodeless> {
   await confirmMajority(link, place.chroot);
   const paths = await pathsOfAll(link, place, name);
   const shown = await inTurns(paths, async (path) => {
@@ -90,7 +90,7 @@ export async function showNodeless(link: Link, place: TreePlace, name: Name): Pr
   return { kind: "nodeless", candidates: shown.flat() };
 }
 
-async function pathsOfAll(link: Link, place: TreePlace, name: Name): Promise<readonly string[]> {
+async function pathsOfAll(link: ZooKeeperLink, place: TreePlace, name: Name): Promise<readonly string[]> {
   if (place.shape === "race") return [pathsOf(place.chroot, name).seat];
   const { parent, entries } = await seeLine(link, place, name);
   return entries.map(({ node }) => `${parent}/${node}`);

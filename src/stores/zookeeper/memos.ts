@@ -26,7 +26,7 @@ import { inTurns } from "../turns.ts";
 import { CHANGED, failureIn, granting, readTarget, type Target } from "./bans.ts";
 import { confirmMajority, ensureNodes } from "./domain.ts";
 import { decodeName, encodeName, ROOT } from "./layout.ts";
-import type { Link } from "./link.ts";
+import type { ZooKeeperLink } from "./link.ts";
 import type { HeldSession } from "./sessions.ts";
 
 export function memoRoot(chroot: string, name: Name): string {
@@ -44,7 +44,7 @@ const TRIES = 10;
 export type EndSession = (session: Pick<Session, "id" | "secret" | "ttlMs">) => Promise<void>;
 
 export async function writeMemo(
-  link: Link,
+  link: ZooKeeperLink,
   held: HeldSession,
   chroot: string,
   write: MemoWrite,
@@ -72,7 +72,7 @@ export async function writeMemo(
 
 /** Undefined means that nothing was written, because the gate of the node that is banned has changed since it was read. */
 async function writeOnce(
-  link: Link,
+  link: ZooKeeperLink,
   held: HeldSession,
   write: MemoWrite,
   path: string,
@@ -105,14 +105,14 @@ async function endAll({ speakers }: Target, endSession: EndSession): Promise<voi
   }
 }
 
-function partOf(write: MemoWrite, path: string, { acl }: Link): Part {
+function partOf(write: MemoWrite, path: string, { acl }: ZooKeeperLink): Part {
   const data = valueOf(write);
   if (write.over === undefined) return { create: path, data, acl, flags: PERSISTENT };
   return { setData: path, data, version: Number(write.over.split(".")[1]) };
 }
 
 /** Makes the root of the memos if need be, and returns how many memos the name has. */
-async function makeRoom(link: Link, root: string): Promise<number> {
+async function makeRoom(link: ZooKeeperLink, root: string): Promise<number> {
   const stat = await link.exists(root);
   if (stat !== undefined) return stat.numChildren;
   await ensureNodes(link, root);
@@ -132,7 +132,12 @@ function notWritten({ hold, key, value, n }: MemoWrite, path: string, stands: No
   return isSame && memo.value === value ? { kind: "written", version: memo.version } : { kind: "conflict", memo };
 }
 
-export async function readMemos(link: Link, chroot: string, name: Name, key: string | undefined): Promise<MemosRead> {
+export async function readMemos(
+  link: ZooKeeperLink,
+  chroot: string,
+  name: Name,
+  key: string | undefined,
+): Promise<MemosRead> {
   await confirmMajority(link, chroot);
   const root = memoRoot(chroot, name);
   const keys = key === undefined ? await keysBelow(link, root) : [key];
@@ -150,7 +155,7 @@ export async function readMemos(link: Link, chroot: string, name: Name, key: str
   return { kind: "memos", memos: memos.toSorted((a, b) => (a.key < b.key ? -1 : 1)) };
 }
 
-async function keysBelow(link: Link, root: string): Promise<readonly string[]> {
+async function keysBelow(link: ZooKeeperLink, root: string): Promise<readonly string[]> {
   const { found } = await link.children(root);
   return (found?.names ?? []).flatMap((node) => decodeName(node) ?? []);
 }

@@ -15,7 +15,7 @@ import { ANY, EPHEMERAL, type Part, type PartAnswer, PERSISTENT } from "../../cl
 import { type Claim, type Claimed, type Hold, type Question, type Seat, VACANT } from "../contract.ts";
 import { granting } from "./bans.ts";
 import { ensureNodes } from "./domain.ts";
-import type { Link } from "./link.ts";
+import type { ZooKeeperLink } from "./link.ts";
 import type { TreePlace } from "./place.ts";
 import { holdOf, recordOf, sessionOfId } from "./record.ts";
 import {
@@ -29,12 +29,12 @@ import {
   see,
   seatOf,
 } from "./seat.ts";
-import { checkRoom, type HeldSession, type OwnEntry } from "./sessions.ts";
+import { checkRoom, type HeldSession, type ZooKeeperOwnEntry } from "./sessions.ts";
 
 /** A node that was read may have changed when it is written over. */
 const TRIES = 3;
 
-export async function take(link: Link, held: HeldSession, place: TreePlace, claim: Claim): Promise<Claimed> {
+export async function take(link: ZooKeeperLink, held: HeldSession, place: TreePlace, claim: Claim): Promise<Claimed> {
   const { name, bid } = claim;
   const paths = pathsOf(place.chroot, name);
   checkRoom(held, paths.seat);
@@ -76,12 +76,12 @@ function isPair({ seat, epoch }: Seen): boolean {
 
 /** This takes one round trip. Undefined if something changed since it was read. */
 async function make(
-  link: Link,
+  link: ZooKeeperLink,
   held: HeldSession,
   paths: Paths,
   seen: Seen,
   claim: Claim,
-): Promise<OwnEntry | undefined> {
+): Promise<ZooKeeperOwnEntry | undefined> {
   const { parts, version } = grantOf(link, paths, seen, claim);
   const [written, listed] = await Promise.allSettled([
     granting(link, held, paths.seat, parts),
@@ -108,7 +108,7 @@ interface Grant {
   readonly version: number;
 }
 
-function grantOf({ acl }: Link, paths: Paths, { seat, epoch }: Seen, claim: Claim): Grant {
+function grantOf({ acl }: ZooKeeperLink, paths: Paths, { seat, epoch }: Seen, claim: Claim): Grant {
   const data = epochData((epoch?.count ?? 0) + 1, claim.bid);
   const removed: readonly Part[] = seat === undefined ? [] : [{ delete: paths.seat, version: ANY }];
   const raised: Part =
@@ -137,7 +137,7 @@ function isDone(answers: readonly PartAnswer[], path: string): boolean {
 
 const CHANGED: ReadonlySet<number> = new Set([CODE.noNode, CODE.nodeExists, CODE.badVersion]);
 
-async function undo(link: Link, paths: Paths, { epoch }: Seen, version: number): Promise<void> {
+async function undo(link: ZooKeeperLink, paths: Paths, { epoch }: Seen, version: number): Promise<void> {
   const gone: readonly Part[] =
     epoch === undefined ? [{ delete: paths.epoch, version }] : [{ check: paths.epoch, version }];
   await link.multi(paths.seat, [...gone, { delete: paths.seat, version: ANY }]);
@@ -145,7 +145,7 @@ async function undo(link: Link, paths: Paths, { epoch }: Seen, version: number):
 
 /** A claim of the bid that holds the seat only changes the announced value. */
 async function standing(
-  link: Link,
+  link: ZooKeeperLink,
   held: HeldSession,
   { chroot, domain }: TreePlace,
   claim: Claim,
@@ -170,7 +170,7 @@ async function standing(
 
 /** The condition is session and bid, by the epoch of the grant. */
 export async function giveBack(
-  link: Link,
+  link: ZooKeeperLink,
   held: HeldSession | undefined,
   { chroot }: Pick<TreePlace, "chroot">,
   session: string,
@@ -185,14 +185,14 @@ export async function giveBack(
   held.doubted.delete(name);
 }
 
-async function removed(link: Link, paths: Paths, checks: readonly Part[]): Promise<boolean> {
+async function removed(link: ZooKeeperLink, paths: Paths, checks: readonly Part[]): Promise<boolean> {
   const { answers } = await link.multi(paths.seat, [...checks, { delete: paths.seat, version: ANY }]);
   return isDone(answers, paths.seat);
 }
 
 /** Removes what is found now. A try that is still on its way is found later by a keep, as a stray. */
 async function removeOf(
-  link: Link,
+  link: ZooKeeperLink,
   paths: Paths,
   chroot: string,
   session: string,
@@ -210,7 +210,7 @@ async function removeOf(
 }
 
 export async function lookAtSeat(
-  link: Link,
+  link: ZooKeeperLink,
   { chroot, domain }: TreePlace,
   { name }: Question,
 ): Promise<Seat | Unknown> {

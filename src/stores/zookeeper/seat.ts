@@ -10,7 +10,7 @@ import { show } from "../../base/show.ts";
 import type { NodeData } from "../../clients/zookeeper/messages.ts";
 import { asBid, asVersion, type Bid, type Name, type Seat, type Version } from "../contract.ts";
 import { EPOCH, layoutOf, parentOf, SEAT } from "./layout.ts";
-import type { Link } from "./link.ts";
+import type { ZooKeeperLink } from "./link.ts";
 import { holderOf, readRecord, type Record } from "./record.ts";
 
 export interface Paths {
@@ -44,7 +44,7 @@ export interface Seen {
 }
 
 /** This takes one round trip. Throws a Refusal if the node is no race; nothing was written. The parts need not be of one instant: only the multi that follows decides. */
-export async function see(link: Link, chroot: string, name: Name): Promise<Seen> {
+export async function see(link: ZooKeeperLink, chroot: string, name: Name): Promise<Seen> {
   const paths = pathsOf(chroot, name);
   const [, { found, zxid }, seat, epoch] = await Promise.all([
     link.sync(paths.parent),

@@ -5,7 +5,7 @@ import type { WatchedEvent } from "../../clients/zookeeper/messages.ts";
 import type { Hint, Name, Question } from "../contract.ts";
 import { inTurns } from "../turns.ts";
 import { type LineEntry, entryPrefix } from "./layout.ts";
-import type { Link } from "./link.ts";
+import type { ZooKeeperLink } from "./link.ts";
 import { seeLine } from "./look.ts";
 import { memoPath } from "./memos.ts";
 import { versionOf } from "./record.ts";
@@ -14,15 +14,15 @@ import type { TreePlace } from "./place.ts";
 
 type Listener = (event: WatchedEvent) => void;
 
-export class Post {
-  readonly link: Link;
+export class ZooKeeperPost {
+  readonly link: ZooKeeperLink;
   readonly place: TreePlace;
   readonly #hint: (hint: Hint) => void;
   readonly #end: () => void;
   readonly #listeners = new Map<string, Set<Listener>>();
   readonly #stop: () => void;
 
-  constructor(link: Link, place: TreePlace, hint: (hint: Hint) => void, end: () => void) {
+  constructor(link: ZooKeeperLink, place: TreePlace, hint: (hint: Hint) => void, end: () => void) {
     this.link = link;
     this.place = place;
     this.#hint = hint;

@@ -15,10 +15,10 @@ import type { Bid, Met, Name, Refused, Session, SessionSpec } from "../contract.
 import { enrol, type SessionPass } from "./bans.ts";
 import { findDomain } from "./domain.ts";
 import { LEAST_TICKS, proofOf } from "./guarantee.ts";
-import { Link } from "./link.ts";
+import { ZooKeeperLink } from "./link.ts";
 import { idOfSession, sessionOfId } from "./record.ts";
 
-export interface OwnEntry {
+export interface ZooKeeperOwnEntry {
   readonly bid: Bid;
   readonly path: string;
   readonly czxid: bigint;
@@ -36,7 +36,7 @@ export class HeldSession {
   readonly session: ZooKeeperSession;
   /** The id of the session as it stands in the names of its entries. */
   readonly id: string;
-  readonly #entries = new Map<Name, OwnEntry>();
+  readonly #entries = new Map<Name, ZooKeeperOwnEntry>();
   /** Names for which the answer to a try is not known: there may be more entries than are remembered. */
   readonly doubted: Set<Name> = new Set();
   /** The pass of a session that speaks for a node. Undefined if it speaks for none, or if another process has opened it and the pass is not read yet. */
@@ -70,11 +70,11 @@ export class HeldSession {
     return this.#entries.size;
   }
 
-  entry(name: Name): OwnEntry | undefined {
+  entry(name: Name): ZooKeeperOwnEntry | undefined {
     return this.#entries.get(name);
   }
 
-  note(name: Name, entry: OwnEntry): void {
+  note(name: Name, entry: ZooKeeperOwnEntry): void {
     this.forget(name);
     this.#entries.set(name, entry);
     this.#pathBytes += bytesOf(entry);
@@ -99,7 +99,7 @@ export function checkRoom(held: HeldSession, path: string): void {
 }
 
 /** The bytes of a path with its length before it, as a server writes it. */
-function bytesOf({ path }: OwnEntry): number {
+function bytesOf({ path }: ZooKeeperOwnEntry): number {
   return Buffer.byteLength(path) + 4;
 }
 
@@ -192,12 +192,12 @@ export class Sessions {
     return this.#held.get(id)?.session.isOver === false;
   }
 
-  async link(session: ZooKeeperSession, signal: StopSignal): Promise<Link> {
-    return new Link(session, await session.connection(signal), this.#acl, signal);
+  async link(session: ZooKeeperSession, signal: StopSignal): Promise<ZooKeeperLink> {
+    return new ZooKeeperLink(session, await session.connection(signal), this.#acl, signal);
   }
 
   /** The connection for all requests that belong to no candidate. */
-  async onlooker(signal: StopSignal): Promise<Link> {
+  async onlooker(signal: StopSignal): Promise<ZooKeeperLink> {
     const session = await (this.#onlooker ??= this.#beginOnlooker(signal));
     if (session.isOver) {
       this.#onlooker = undefined;
@@ -211,7 +211,7 @@ export class Sessions {
     }
   }
 
-  async domain(link: Link): Promise<string> {
+  async domain(link: ZooKeeperLink): Promise<string> {
     return (this.#domain ??= await findDomain(link, this.#address.chroot));
   }
 

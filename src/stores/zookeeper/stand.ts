@@ -29,22 +29,22 @@ import {
   sessionPrefix,
   wrappedCounter,
 } from "./layout.ts";
-import type { Link } from "./link.ts";
+import type { ZooKeeperLink } from "./link.ts";
 import type { TreePlace } from "./place.ts";
 import { holdOf, readRecord, recordOf } from "./record.ts";
-import { checkRoom, type HeldSession, type OwnEntry } from "./sessions.ts";
+import { checkRoom, type HeldSession, type ZooKeeperOwnEntry } from "./sessions.ts";
 
 /** ZooKeeper may remove an empty node between two requests. */
 const TRIES = 3;
 
-export async function join(link: Link, held: HeldSession, place: TreePlace, claim: Claim): Promise<Claimed> {
+export async function join(link: ZooKeeperLink, held: HeldSession, place: TreePlace, claim: Claim): Promise<Claimed> {
   const claimed = await joinLine(link, held, place, claim);
   if (claimed.kind === "granted" && held.pass !== undefined) await confirmPass(link, held);
   return claimed;
 }
 
 /** This is called after the list. The entry exists by now, so a request that was not sent does not mean that the claim was not applied. */
-async function confirmPass(link: Link, held: HeldSession): Promise<void> {
+async function confirmPass(link: ZooKeeperLink, held: HeldSession): Promise<void> {
   try {
     await granting(link, held, "claim", []);
   } catch (error) {
@@ -53,7 +53,7 @@ async function confirmPass(link: Link, held: HeldSession): Promise<void> {
   }
 }
 
-async function joinLine(link: Link, held: HeldSession, place: TreePlace, claim: Claim): Promise<Claimed> {
+async function joinLine(link: ZooKeeperLink, held: HeldSession, place: TreePlace, claim: Claim): Promise<Claimed> {
   const { name } = claim;
   const parent = parentOf(place.chroot, name);
   const known = held.entry(name);
@@ -87,20 +87,24 @@ function hasOthersOf({ id }: HeldSession, { layout }: TreePlace, { entry, line }
   return others.some(({ node }) => node.startsWith(sessionPrefix(layout, id)));
 }
 
-async function listLine(link: Link, layout: LayoutName, parent: string): Promise<readonly LineEntry[] | undefined> {
+async function listLine(
+  link: ZooKeeperLink,
+  layout: LayoutName,
+  parent: string,
+): Promise<readonly LineEntry[] | undefined> {
   const { found } = await link.children(parent);
   return found === undefined ? undefined : readLine(layout, parent, found.names);
 }
 
 interface Own {
-  readonly entry: OwnEntry | undefined;
+  readonly entry: ZooKeeperOwnEntry | undefined;
   /** More than one try was applied. */
   readonly isDoubled: boolean;
 }
 
 /** Returns an entry of this bid, or the answer that another bid of this session stands there. */
 async function findOwn(
-  link: Link,
+  link: ZooKeeperLink,
   held: HeldSession,
   { layout }: TreePlace,
   { name, bid }: Claim,
@@ -123,7 +127,7 @@ async function findOwn(
   return readOwn(path, found, session.id, first.node.startsWith(entryPrefix(layout, id, bid)), bid, others.length > 0);
 }
 
-async function isStill(link: Link, { path, czxid }: OwnEntry, session: bigint): Promise<boolean> {
+async function isStill(link: ZooKeeperLink, { path, czxid }: ZooKeeperOwnEntry, session: bigint): Promise<boolean> {
   const stat = await link.exists(path);
   return stat?.ephemeralOwner === session && stat.czxid === czxid;
 }
@@ -149,18 +153,18 @@ function foreignEntry(path: string): Refusal {
 }
 
 /** Nobody else makes a node of this path, because it contains session, bid and number. */
-function entryOf(bid: Claim["bid"], path: string, czxid: bigint, value: string): OwnEntry {
+function entryOf(bid: Claim["bid"], path: string, czxid: bigint, value: string): ZooKeeperOwnEntry {
   return { bid, path, czxid, value, checks: [{ check: path, version: ANY }] };
 }
 
 /** A claim of a bid that already stands only changes the announced value. */
 async function announce(
-  link: Link,
+  link: ZooKeeperLink,
   held: HeldSession,
-  entry: OwnEntry,
-  known: OwnEntry | undefined,
+  entry: ZooKeeperOwnEntry,
+  known: ZooKeeperOwnEntry | undefined,
   claim: Claim,
-): Promise<OwnEntry> {
+): Promise<ZooKeeperOwnEntry> {
   const written = known?.path === entry.path ? known.value : entry.value;
   if (written === claim.value) return { ...entry, value: written };
   const { answers } = await granting(link, held, entry.path, [
@@ -172,12 +176,12 @@ async function announce(
 }
 
 interface Made {
-  readonly entry: OwnEntry;
+  readonly entry: ZooKeeperOwnEntry;
   readonly line: readonly LineEntry[];
 }
 
 async function makeEntry(
-  link: Link,
+  link: ZooKeeperLink,
   held: HeldSession,
   place: TreePlace,
   claim: Claim,
@@ -198,7 +202,7 @@ async function makeEntry(
 
 /** This takes one round trip: the list follows the entry on the same connection. */
 async function createAndList(
-  link: Link,
+  link: ZooKeeperLink,
   held: HeldSession,
   { layout }: TreePlace,
   claim: Claim,
@@ -222,7 +226,7 @@ async function createAndList(
 }
 
 async function createEntry(
-  link: Link,
+  link: ZooKeeperLink,
   held: HeldSession,
   prefix: string,
   data: Buffer,
@@ -241,7 +245,7 @@ async function createEntry(
   return { path, czxid: zxid };
 }
 
-async function makeParent(link: Link, { chroot, layout }: TreePlace, parent: string): Promise<void> {
+async function makeParent(link: ZooKeeperLink, { chroot, layout }: TreePlace, parent: string): Promise<void> {
   try {
     await createIfMissing(link, parent, Buffer.alloc(0), parentFlags(layout));
   } catch (error) {
@@ -254,7 +258,7 @@ async function makeParent(link: Link, { chroot, layout }: TreePlace, parent: str
 function placeIn(
   parent: string,
   line: readonly LineEntry[],
-  own: OwnEntry,
+  own: ZooKeeperOwnEntry,
   { name, bid }: Claim,
   domain: string,
 ): Claimed {
@@ -266,7 +270,7 @@ function placeIn(
 
 /** The condition is session and bid: both are in the name of the node. */
 export async function leave(
-  link: Link,
+  link: ZooKeeperLink,
   held: HeldSession | undefined,
   { chroot, layout }: Pick<TreePlace, "chroot" | "layout">,
   session: string,
@@ -281,7 +285,7 @@ export async function leave(
 }
 
 /** Deletes what is found now. A try that is still on its way is found later by a keep, as a stray. */
-async function deleteAllOf(link: Link, parent: string, prefix: string): Promise<void> {
+async function deleteAllOf(link: ZooKeeperLink, parent: string, prefix: string): Promise<void> {
   const { found } = await link.children(parent);
   const own = found?.names.filter((node) => node.startsWith(prefix)) ?? [];
   await Promise.all(own.map((node) => link.delete(`${parent}/${node}`)));

@@ -41,18 +41,19 @@ import type {
 } from "../contract.ts";
 import { type Mailbox, Mailboxes } from "../mailbox.ts";
 import { inTurns } from "../turns.ts";
-import { Banned, granting, readPass } from "./bans.ts";
+import { Banned } from "../banned.ts";
+import { granting, readPass } from "./bans.ts";
 import { guaranteeOf } from "./guarantee.ts";
 import { keep } from "./keep.ts";
 import type { LayoutName } from "./layout.ts";
-import type { Link } from "./link.ts";
+import type { ZooKeeperLink } from "./link.ts";
 import { listNames } from "./list.ts";
 import { lookAt, showNext, showNodeless } from "./look.ts";
 import { readMemos, writeMemo } from "./memos.ts";
 import type { TreePlace, ShapeName } from "./place.ts";
 import { giveBack, lookAtSeat, take } from "./race.ts";
 import { outcomeOf } from "./refusals.ts";
-import { Post } from "./sentry.ts";
+import { ZooKeeperPost } from "./sentry.ts";
 import { type HeldSession, Sessions } from "./sessions.ts";
 import { join, leave } from "./stand.ts";
 
@@ -219,7 +220,7 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
   async #post(questions: readonly Question[], mailbox: Mailbox, signal: StopSignal): Promise<void> {
     const link = await this.#sessions.onlooker(signal);
     const place = await this.#place(link);
-    const post = new Post(
+    const post = new ZooKeeperPost(
       link,
       place,
       (hint) => mailbox.put(hint),
@@ -230,7 +231,7 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
     await post.stand(questions);
   }
 
-  async #place(link: Link): Promise<TreePlace> {
+  async #place(link: ZooKeeperLink): Promise<TreePlace> {
     return {
       chroot: this.#chroot,
       shape: this.#shape,
@@ -242,7 +243,7 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
   #ofSession<A>(
     session: Session,
     call: Call,
-    ask: (link: Link, held: HeldSession, place: TreePlace) => Promise<A>,
+    ask: (link: ZooKeeperLink, held: HeldSession, place: TreePlace) => Promise<A>,
   ): Promise<A | typeof LOST | Refused | Unknown> {
     return this.#with<A | typeof LOST>(call, async (signal) => {
       const held = await this.#sessions.find(session, signal);
@@ -258,7 +259,10 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
     });
   }
 
-  #lookingOn<A>(call: Call, ask: (link: Link, place: TreePlace) => Promise<A>): Promise<A | Refused | Unknown> {
+  #lookingOn<A>(
+    call: Call,
+    ask: (link: ZooKeeperLink, place: TreePlace) => Promise<A>,
+  ): Promise<A | Refused | Unknown> {
     return this.#with(call, async (signal) => {
       const link = await this.#sessions.onlooker(signal);
       return await ask(link, await this.#place(link));

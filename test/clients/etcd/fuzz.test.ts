@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { etcd } from "conclave/stores/etcd";
 import { etcdFence } from "conclave/fencing/etcd";
 import type { FencedStore, Looked } from "conclave/stores/contract";
-import { Frames, MESSAGE_MAX } from "../../../src/clients/etcd/frames.ts";
+import { EtcdFrames, MESSAGE_MAX } from "../../../src/clients/etcd/frames.ts";
 import {
   readHeader,
   readKeepAlive,
@@ -146,7 +146,7 @@ describe("the frames of a stream", () => {
       fc.property(bodies, fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 }), (sent, cuts) => {
         const stream = Buffer.concat(sent.map((body) => frame(Buffer.from(body))));
         const heard: Buffer[] = [];
-        const frames = new Frames((message) => heard.push(message));
+        const frames = new EtcdFrames((message) => heard.push(message));
         for (let at = 0, turn = 0; at < stream.length; turn++) {
           const end = at + (cuts[turn % cuts.length] ?? 1);
           frames.push(stream.subarray(at, end));
@@ -162,7 +162,7 @@ describe("the frames of a stream", () => {
     const body = Buffer.alloc(8 * 1024 * 1024, 1);
     const whole = frame(body);
     let heard = 0;
-    const frames = new Frames((message) => (heard = message.length));
+    const frames = new EtcdFrames((message) => (heard = message.length));
     for (let at = 0; at < whole.length; at += 100) frames.push(whole.subarray(at, at + 100));
     expect(heard).toBe(body.length);
   });
@@ -172,8 +172,8 @@ describe("the frames of a stream", () => {
     ["announces one byte too many", Buffer.concat([Buffer.of(0), int32(MESSAGE_MAX + 1)]), `${MESSAGE_MAX + 1} bytes`],
     ["is compressed", Buffer.from("0100000000", "hex"), "compressed"],
   ])("one that %s is refused as soon as its head is there", (_, head, why) => {
-    expect(refusal(() => new Frames(() => {}).push(head))).toContain(why);
-    const slow = new Frames(() => {});
+    expect(refusal(() => new EtcdFrames(() => {}).push(head))).toContain(why);
+    const slow = new EtcdFrames(() => {});
     slow.push(head.subarray(0, 3));
     expect(refusal(() => slow.push(Buffer.concat([head.subarray(3), Buffer.of(0)])))).toContain(why);
   });

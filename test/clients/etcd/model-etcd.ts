@@ -1,7 +1,7 @@
 // etcd as a model in memory, behind the methods that a driver calls: keys with create and mod revisions, leases, transactions, watches with a history. One request
 // is one step, and a test says what happens between two of them. What it does is what etcd's API documents; the conformance suite runs against real ones.
 import { EtcdError } from "../../../src/clients/etcd/errors.ts";
-import type { Link } from "../../../src/clients/etcd/link.ts";
+import type { EtcdLink } from "../../../src/clients/etcd/link.ts";
 import type {
   Compare,
   Header,
@@ -35,7 +35,7 @@ export class ModelEtcd {
   readonly #history: WatchEvent[] = [];
   readonly #watches = new Set<Watch>();
 
-  get link(): Link {
+  get link(): EtcdLink {
     const link = {
       range: (request: RangeRequest) => this.#request("range", () => this.#range(request)),
       txn: (request: TxnRequest) =>
@@ -59,7 +59,7 @@ export class ModelEtcd {
         })),
       watches: () => ({ add: this.#watch.bind(this) }),
     };
-    return link as unknown as Link;
+    return link as unknown as EtcdLink;
   }
 
   get header(): Header {

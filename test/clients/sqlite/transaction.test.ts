@@ -1,17 +1,17 @@
 // One transaction on a connection that the test plays: what is said to SQLite, in which order, and what is undone when something fails.
 import { describe, expect, it } from "vitest";
-import type { Connection } from "../../../src/clients/sqlite/binding.ts";
+import type { PreparedConnection } from "../../../src/clients/sqlite/binding.ts";
 import { CommitFailed, transact } from "../../../src/clients/sqlite/transaction.ts";
 
 /** `fails`: the statement that throws. */
-function played(fails?: string): { readonly connection: Connection; readonly said: string[] } {
+function played(fails?: string): { readonly connection: PreparedConnection; readonly said: string[] } {
   const said: string[] = [];
   const say = (text: string): void => {
     said.push(text);
     if (text === fails) throw new Error(`${text} failed`);
   };
   const connection = { run: say, setSynced: (isSynced: boolean) => say(`synced ${isSynced}`) };
-  return { connection: connection as unknown as Connection, said };
+  return { connection: connection as unknown as PreparedConnection, said };
 }
 
 describe("a transaction", () => {

@@ -1,7 +1,7 @@
 // A server that speaks ZooKeeper's protocol as a test tells it to: it accepts sessions, notes what it is asked, and answers by a function. No tree, no ensemble.
 import { createServer, type Server, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
-import { Frames } from "../../../src/clients/zookeeper/frames.ts";
+import { ZooKeeperFrames } from "../../../src/clients/zookeeper/frames.ts";
 import { JuteReader, JuteWriter } from "../../../src/clients/zookeeper/jute.ts";
 
 export interface Asked {
@@ -69,7 +69,7 @@ export class FakeZooKeeper {
     this.#sockets.add(socket);
     socket.on("error", () => {});
     socket.on("close", () => this.#sockets.delete(socket));
-    const frames = new Frames();
+    const frames = new ZooKeeperFrames();
     let isConnected = false;
     socket.on("data", (part) => {
       for (const frame of frames.add(part)) {

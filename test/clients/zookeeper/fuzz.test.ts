@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ZooKeeperError } from "../../../src/clients/zookeeper/errors.ts";
-import { Frames } from "../../../src/clients/zookeeper/frames.ts";
+import { ZooKeeperFrames } from "../../../src/clients/zookeeper/frames.ts";
 import { JuteReader, JuteWriter } from "../../../src/clients/zookeeper/jute.ts";
 import {
   readChildren,
@@ -78,7 +78,7 @@ it("messages come out whole, however the bytes are cut", () => {
       fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 }),
       (messages, cuts) => {
         const bytes = Buffer.concat(messages.flatMap((each) => [new JuteWriter().bytes(each).finish()]));
-        const frames = new Frames();
+        const frames = new ZooKeeperFrames();
         const got: Buffer[] = [];
         for (let at = 0, turn = 0; at < bytes.length; turn++) {
           const length = cuts[turn % cuts.length] ?? 1;
@@ -96,7 +96,7 @@ it("bytes that are no messages are refused at once, or waited for without growin
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
       try {
-        new Frames().add(Buffer.from(bytes));
+        new ZooKeeperFrames().add(Buffer.from(bytes));
       } catch (error) {
         if (!(error instanceof ZooKeeperError)) throw error;
       }

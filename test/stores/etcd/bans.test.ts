@@ -6,7 +6,7 @@ import { createCandidate } from "conclave";
 import { keepsBans, type MemoWrite } from "conclave/stores/contract";
 import { etcd } from "conclave/stores/etcd";
 import { EtcdError } from "../../../src/clients/etcd/errors.ts";
-import { Link } from "../../../src/clients/etcd/link.ts";
+import { EtcdLink } from "../../../src/clients/etcd/link.ts";
 import * as etcdServer from "../../../scripts/servers/etcd.mjs";
 import { useServers } from "../../support/servers.ts";
 import { call, hold, open } from "../moves.ts";
@@ -78,7 +78,7 @@ it("a revocation that is refused after the memo was written leaves the outcome u
   if (banned.kind !== "written") throw new Error(banned.kind);
   const end: MemoWrite = { ...write, n: 2, over: banned.version, ban: { ...ban, endsSessions: true } };
   const revoke = vi
-    .spyOn(Link.prototype, "revokeLease")
+    .spyOn(EtcdLink.prototype, "revokeLease")
     .mockRejectedValue(new EtcdError("unreachable", "not-applied", "given up before it was sent"));
   expect((await store.writeMemo(end, call())).kind).toBe("unknown");
   expect(revoke).toHaveBeenCalled();

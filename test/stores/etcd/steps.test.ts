@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { asBid, type Claimed, type Hint, type Hold, type Session } from "conclave/stores/contract";
 import { endLease, keepLease, openLease } from "../../../src/stores/etcd/keep.ts";
 import { leaseOfNonce, sessionOfLease } from "../../../src/stores/etcd/entry.ts";
-import { type Post, standSentries } from "../../../src/stores/etcd/sentry.ts";
+import { type EtcdPost, standSentries } from "../../../src/stores/etcd/sentry.ts";
 import { joinAll, leaveAll } from "../../../src/stores/etcd/stand.ts";
 import { ModelEtcd } from "../../clients/etcd/model-etcd.ts";
 
@@ -326,7 +326,7 @@ describe("a session", () => {
 describe("a watch", () => {
   async function watch(model: ModelEtcd, session: Session, bid: string): Promise<readonly Hint[]> {
     const hints: Hint[] = [];
-    const post: Post = {
+    const post: EtcdPost = {
       link: model.link,
       prefix: PREFIX,
       signal,

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import type { Database, NotificationEars } from "../../../src/clients/postgres/database.ts";
 import { Mailbox } from "../../../src/stores/mailbox.ts";
-import { Watcher } from "../../../src/stores/postgres/watcher.ts";
+import { PostgresWatcher } from "../../../src/stores/postgres/watcher.ts";
 
 it.each([
   [true, "a watch that was stopped while it connected sends no word to itself", 0],
@@ -20,7 +20,7 @@ it.each([
     doubt: () => {},
     close: async () => {},
   };
-  const watcher = new Watcher({ database, channel: "conclave", look: async () => undefined });
+  const watcher = new PostgresWatcher({ database, channel: "conclave", look: async () => undefined });
   const stop = watcher.add([{ name: "a" }], new Mailbox(() => {}));
   if (isStopped) stop();
   ears?.listening();

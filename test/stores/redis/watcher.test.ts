@@ -2,18 +2,18 @@
 import { expect, it } from "vitest";
 import type { Listening, RedisPort } from "../../../src/clients/redis/port.ts";
 import { Mailbox } from "../../../src/stores/mailbox.ts";
-import { Watcher } from "../../../src/stores/redis/watcher.ts";
+import { RedisWatcher } from "../../../src/stores/redis/watcher.ts";
 
 const NOTHING: Listening = { add: async () => {}, remove: () => {}, stop: () => {} };
 
 /** `connected` ends the connecting that a watch waits for. `looks`: the names of each look. */
-function stage(): { watcher: Watcher; connected: (listening: Listening) => void; looks: (readonly string[])[] } {
+function stage(): { watcher: RedisWatcher; connected: (listening: Listening) => void; looks: (readonly string[])[] } {
   let connected!: (listening: Listening) => void;
   const connecting = new Promise<Listening>((resolve) => (connected = resolve));
   const looks: (readonly string[])[] = [];
   const port = { listen: () => connecting } as unknown as RedisPort;
   const look = async (names: readonly string[]): Promise<undefined> => void looks.push(names);
-  const watcher = new Watcher({ port, channel: (name) => `channel of ${name}`, keyspace: undefined, look });
+  const watcher = new RedisWatcher({ port, channel: (name) => `channel of ${name}`, keyspace: undefined, look });
   return { watcher, connected, looks };
 }
 

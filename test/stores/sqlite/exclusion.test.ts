@@ -15,7 +15,7 @@ import {
   VACANT,
   type Version,
 } from "conclave/stores/contract";
-import { Connection } from "../../../src/clients/sqlite/binding.ts";
+import { PreparedConnection } from "../../../src/clients/sqlite/binding.ts";
 import * as sql from "../../../src/stores/sqlite/schema.ts";
 import { SqliteShelf } from "../../../src/stores/sqlite/shelf.ts";
 import { Database } from "./by-hand.ts";
@@ -276,7 +276,7 @@ describe("on the disk", () => {
     database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; ${sql.CREATE} ${sql.CREATE_ASKED}`);
     database.exec("INSERT INTO conclave_meta (only, schema, domain, change) VALUES (1, 1, 'd', 0)");
     const commits: number[] = [];
-    const connection = new Connection(
+    const connection = new PreparedConnection(
       {
         exec: (text) => database.exec(text),
         prepare: (text) => {

@@ -16,12 +16,13 @@ import {
 import { zookeeper } from "conclave/stores/zookeeper";
 import { parseAddress } from "../../../src/clients/zookeeper/address.ts";
 import { ZooKeeperClient } from "../../../src/clients/zookeeper/client.ts";
-import type { Connection } from "../../../src/clients/zookeeper/connection.ts";
+import type { ZooKeeperConnection } from "../../../src/clients/zookeeper/connection.ts";
 import { ZooKeeperError } from "../../../src/clients/zookeeper/errors.ts";
 import { EPHEMERAL, OPEN_ACL, type Part, PERSISTENT } from "../../../src/clients/zookeeper/messages.ts";
 import type { ZooKeeperSession } from "../../../src/clients/zookeeper/session.ts";
-import { Banned, enrol } from "../../../src/stores/zookeeper/bans.ts";
-import { Link } from "../../../src/stores/zookeeper/link.ts";
+import { Banned } from "../../../src/stores/banned.ts";
+import { enrol } from "../../../src/stores/zookeeper/bans.ts";
+import { ZooKeeperLink } from "../../../src/stores/zookeeper/link.ts";
 import { writeMemo } from "../../../src/stores/zookeeper/memos.ts";
 import type { TreePlace } from "../../../src/stores/zookeeper/place.ts";
 import { take } from "../../../src/stores/zookeeper/race.ts";
@@ -42,7 +43,7 @@ const onEvent = (): void => {};
 const fresh = (label: string): string => `${label}-${++count}`;
 
 /** A connection before one of whose multis something else happens. */
-class Meddled extends Link {
+class Meddled extends ZooKeeperLink {
   #countdown = 0;
   #meddle: (() => Promise<void>) | undefined;
 
@@ -53,7 +54,7 @@ class Meddled extends Link {
   }
 
   /** The others are sent at once, in the order in which they are asked for. */
-  override multi(path: string, parts: readonly Part[]): ReturnType<Link["multi"]> {
+  override multi(path: string, parts: readonly Part[]): ReturnType<ZooKeeperLink["multi"]> {
     const meddle = this.#meddle;
     if (meddle === undefined || --this.#countdown > 0) return super.multi(path, parts);
     this.#meddle = undefined;
@@ -74,7 +75,7 @@ afterEach(async () => {
 async function begin(): Promise<{ readonly session: ZooKeeperSession; readonly link: Meddled }> {
   const session = await new ZooKeeperClient(parseAddress(servers().urls[0] ?? "", ["tickMs"])).begin(TTL_MS, signal());
   sessions.push(session);
-  const connection: Connection = await session.connection(signal());
+  const connection: ZooKeeperConnection = await session.connection(signal());
   return { session, link: new Meddled(session, connection, OPEN_ACL, signal()) };
 }
 

@@ -28,7 +28,7 @@ import {
   setDataRequest,
 } from "../../../src/clients/zookeeper/messages.ts";
 import type { ZooKeeperSession } from "../../../src/clients/zookeeper/session.ts";
-import { Link } from "../../../src/stores/zookeeper/link.ts";
+import { ZooKeeperLink } from "../../../src/stores/zookeeper/link.ts";
 import { take } from "../../../src/stores/zookeeper/race.ts";
 import { HeldSession } from "../../../src/stores/zookeeper/sessions.ts";
 import type { ZooKeeperStore } from "../../../src/stores/zookeeper/zookeeper-store.ts";
@@ -121,7 +121,7 @@ describe("a path that has the other shape's children is refused, and nothing is 
   it("to a race whose path a line joins between its reading and its writing: nothing of the race stays", async () => {
     const name = fresh();
     const own = await new ZooKeeperClient(parseAddress(servers().urls[0] ?? "", ["tickMs"])).begin(4000, signal());
-    const link = new Link(own, await own.connection(signal()), OPEN_ACL, signal());
+    const link = new ZooKeeperLink(own, await own.connection(signal()), OPEN_ACL, signal());
     const read = link.data.bind(link);
     await make(`/${name}`, PERSISTENT);
     link.data = async (path) => {
@@ -174,7 +174,7 @@ it("a seat that is another's now is lost to its old holder, who can do nothing t
 it("a seat taken between the reading and the writing is left as it is", async () => {
   const [session, rival, name] = [await open(), await open(), fresh()];
   const own = await new ZooKeeperClient(parseAddress(servers().urls[0] ?? "", ["tickMs"])).begin(4000, signal());
-  const link = new Link(own, await own.connection(signal()), OPEN_ACL, signal());
+  const link = new ZooKeeperLink(own, await own.connection(signal()), OPEN_ACL, signal());
   const write = link.multi.bind(link);
   let taken: Hold | undefined;
   link.multi = async (path, parts) => {
@@ -196,7 +196,7 @@ it("a seat taken between the reading and the writing is left as it is", async ()
 it("a write that comes late is refused, though the seat is vacant again: its epoch has passed", async () => {
   const [session, name] = [await open(), fresh()];
   const own = await new ZooKeeperClient(parseAddress(servers().urls[0] ?? "", ["tickMs"])).begin(4000, signal());
-  const link = new Link(own, await own.connection(signal()), OPEN_ACL, signal());
+  const link = new ZooKeeperLink(own, await own.connection(signal()), OPEN_ACL, signal());
   const write = link.multi.bind(link);
   let tries = 0;
   await store.release({ session, holds: [await win(session, name)], endSession: false }, call());

@@ -28,7 +28,7 @@ import {
   readMulti,
 } from "../../../src/clients/zookeeper/messages.ts";
 import type { ZooKeeperSession } from "../../../src/clients/zookeeper/session.ts";
-import { Link } from "../../../src/stores/zookeeper/link.ts";
+import { ZooKeeperLink } from "../../../src/stores/zookeeper/link.ts";
 import { HeldSession } from "../../../src/stores/zookeeper/sessions.ts";
 import { join } from "../../../src/stores/zookeeper/stand.ts";
 import * as server from "../../../scripts/servers/zookeeper.mjs";
@@ -141,7 +141,7 @@ it("a claim reads no older copy than the hint that led to it: it syncs before it
   const [leader, name] = [await open(), fresh()];
   await claim(leader, name);
   const own = await new ZooKeeperClient(parseAddress(servers().urls[0] ?? "", ["tickMs"])).begin(4000, signal());
-  const link = new Link(own, await own.connection(signal()), OPEN_ACL, signal());
+  const link = new ZooKeeperLink(own, await own.connection(signal()), OPEN_ACL, signal());
   const held = new HeldSession(own);
   const place = { chroot: "", shape: "line", layout: "latch", domain: "d" } as const;
   const session = { id: own.id.toString(16).padStart(16, "0"), candidate: "web-2", ttlMs: 4000 };
