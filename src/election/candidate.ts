@@ -37,7 +37,7 @@ import { labelOf } from "./store-label.ts";
 import { PERMITS_MAX, problemsOfPermits, SeatedSemaphore } from "./semaphore.ts";
 import { borrowStore } from "./store-use.ts";
 import type { UnfencedTerm } from "./term.ts";
-import { Turns } from "./turns.ts";
+import { Turns, type Word } from "./turns.ts";
 import { noteDomain, noteElection, noteMemory } from "./twins.ts";
 import { type Listener, Voice } from "./voice.ts";
 
@@ -182,9 +182,10 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
       signal?.throwIfAborted();
       if (waitMs > 0) this.#elections.get(name)?.warnOfLock();
       const promised = { resolve: (value: R | undefined) => resolve(value as R), reject };
-      const contest = new WorkContest<R>(this.#arena(), name, asWork<T, R>(work), false, promised);
+      const arena = this.#arena();
+      const contest = new WorkContest<R>(arena, name, asWork<T, R>(work), false, promised);
       const giveUp = (): void => {
-        if (contest.term === undefined) contest.fail(lockTimeout(name, waitMs, contest.trouble));
+        if (contest.term === undefined) contest.fail(lockTimeout(name, waitMs, arena.turns.whyWaiting(name)));
       };
       const timer = waitMs === Infinity || waitMs === 0 ? undefined : this.#clock.timer(waitMs, giveUp);
       const stopWaiting = onAbort(signal, () => contest.fail(signal?.reason));
@@ -195,7 +196,7 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
         this.#locks.delete(contest);
       });
       if (waitMs > 0) contest.begin();
-      else contest.beginOnly(lockTimeout(name, waitMs));
+      else contest.beginOnly(lockTimeout(name, waitMs, "taken"));
     });
   }
 
@@ -322,14 +323,15 @@ function checkedWait(waitMs: unknown): number {
   throw new ConclaveError("CONFIG_INVALID", `withLock: waitMs ${show(waitMs)} is not a number of milliseconds`);
 }
 
-/** `trouble` is the reason why the store has not said whether the lock is free. */
-function lockTimeout(name: string, waitMs: number, trouble?: ConclaveError): ConclaveError {
-  if (trouble !== undefined) {
-    const message = `"${name}" could not be had within ${waitMs} ms, because the store did not say whether it is free: ${askedOnce(trouble.message)}`;
-    return new ConclaveError("LOCK_TIMEOUT", message, { cause: trouble });
+/** `why`: what the store has said meanwhile; undefined if it has said nothing. */
+function lockTimeout(name: string, waitMs: number, why: Word | undefined): ConclaveError {
+  if (why === "taken") {
+    const message = `"${name}" was not free within ${waitMs} ms. Wait longer (waitMs), or see who holds it: candidate.election("${name}").leader()`;
+    return new ConclaveError("LOCK_TIMEOUT", message);
   }
-  return new ConclaveError(
-    "LOCK_TIMEOUT",
-    `"${name}" was not free within ${waitMs} ms. Wait longer (waitMs), or see who holds it: candidate.election("${name}").leader()`,
-  );
+  const could = `"${name}" could not be had within ${waitMs} ms, because the store`;
+  if (why === undefined)
+    return new ConclaveError("LOCK_TIMEOUT", `${could} has not said yet whether it is free. Wait longer (waitMs)`);
+  const message = `${could} did not say whether it is free: ${askedOnce(why.message)}`;
+  return new ConclaveError("LOCK_TIMEOUT", message, { cause: why });
 }

@@ -11,7 +11,7 @@ import type { Bid, Name, Token } from "../lease/exchange.ts";
 import type { Contender } from "./contender.ts";
 import { HeldTerm } from "./held-term.ts";
 import type { Runner } from "./runner.ts";
-import type { Turn, Turns } from "./turns.ts";
+import type { Turn, Turns, Word } from "./turns.ts";
 
 export interface Arena {
   readonly runner: Runner;
@@ -37,8 +37,6 @@ export abstract class Contest implements Contender {
   protected readonly brief: boolean = false;
   /** True if it wants an answer and does not wait: a store that does not answer ends it too. */
   protected readonly asksOnce: boolean = false;
-  /** Why the store could not be asked since its last answer. */
-  trouble: ConclaveError | undefined;
   /** How many works of `ifLeading` run in the present term. The term is not settled before they are, because it is released only after its work (law 8). */
   protected guests = 0;
   #guestsGone: (() => void)[] = [];
@@ -53,24 +51,22 @@ export abstract class Contest implements Contender {
   }
 
   /** Waits for this caller's turn in the process, then stands. */
-  begin(): void {
-    this.#stopWaiting = this.arena.turns.take(this.name, (turn) => {
+  begin(hear?: (word: Word) => void): void {
+    const stand = (turn: Turn): void => {
       this.#turn = turn;
       this.arena.runner.stand(this.name, this.brief, this);
-    });
+    };
+    this.#stopWaiting = this.arena.turns.take(this.name, stand, hear);
+  }
+
+  /** Stands if it is this caller's turn now. If it is not, what the caller before it hears of the store is the answer for this one, too. */
+  beginOnce(): void {
+    this.begin((word) => (word === "taken" ? this.contested() : this.troubled(word, false)));
   }
 
   /** It is still this caller's turn: it could not stand before. */
   protected standAgain(): void {
     this.arena.runner.stand(this.name, this.brief, this);
-  }
-
-  /** Stands only if it is this caller's turn now. */
-  beginNow(): boolean {
-    this.#turn = this.arena.turns.tryTake(this.name);
-    if (this.#turn === undefined) return false;
-    this.arena.runner.stand(this.name, this.brief, this);
-    return true;
   }
 
   /** Runs `work` in the present term, beside the other work that runs in it. */
@@ -115,6 +111,7 @@ export abstract class Contest implements Contender {
     const term: HeldTerm = new HeldTerm(this.arena.runner, this.name, this.arena.id, bid, token, giveUp);
     this.term = term;
     this.lostFor = undefined;
+    this.tell("taken");
     this.begun(term);
   }
 
@@ -127,17 +124,22 @@ export abstract class Contest implements Contender {
     this.term?.abort(reason);
   }
 
+  /** What the store has said to this caller, for those who wait behind it. */
+  protected tell(word: Word): void {
+    this.#turn?.tell(word);
+  }
+
   /** The store has given a definite answer, so the trouble before it is over. */
   contested(): void {
-    this.trouble = undefined;
+    this.tell("taken");
   }
 
   troubled(error: ConclaveError, isOnlyOne: boolean): void {
-    this.trouble = error;
+    // While this caller has the name, it is not free, whatever the store answers.
+    if (this.term === undefined || this.term.reason !== undefined) this.tell(error);
     if (!this.asksOnce || this.stopping || this.term !== undefined) return;
     if (isOnlyOne) this.deliver(error);
-    const { code, message, retryable, cause } = error;
-    this.fail(new ConclaveError(code, `"${this.name}": ${askedOnce(message)}`, { retryable, cause }));
+    this.fail(askedInVain(this.name, error));
   }
 
   released(): void {}
@@ -180,6 +182,11 @@ export abstract class Contest implements Contender {
   protected abstract finished(error: ConclaveError | undefined): void;
 }
 
+/** The error of a caller that asks once, where the store does not say whether the name is free. */
+export function askedInVain(name: Name, { code, message, retryable, cause }: ConclaveError): ConclaveError {
+  return new ConclaveError(code, `"${name}": ${askedOnce(message)}`, { retryable, cause });
+}
+
 export interface Promised<R> {
   readonly resolve: (value: R) => void;
   readonly reject: (reason: unknown) => void;
@@ -212,11 +219,11 @@ export class WorkContest<R> extends Contest {
     this.#promised = promised;
   }
 
-  /** Begins only if nobody stands before it, in this process or at the store; otherwise it fails with `error`. */
+  /** Fails with `error` if somebody has the name, in this process or at the store; and with the error of a store that does not say. */
   beginOnly(error: unknown): void {
     this.#unless = error;
     this.asksOnce = true;
-    if (!this.beginNow()) this.fail(error);
+    this.beginOnce();
   }
 
   override contested(): void {

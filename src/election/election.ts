@@ -150,7 +150,7 @@ export class NamedElection<T extends UnfencedTerm> implements Election<T> {
       };
       this.#enter(contest, signal, giveUp);
       if (mode === "once") contest.begin();
-      else if (!contest.beginNow()) contest.free();
+      else contest.beginOnce();
     });
   }
 

@@ -44,6 +44,7 @@ export class HoldContest extends Contest {
   override free(error?: ConclaveError): void {
     if (error === undefined || this.#mode !== "always" || this.stopping) return super.free(error);
     this.arena.delivered.set(error, false);
+    this.tell(error);
     this.#pause = this.arena.runner.timer(this.#pauseMs, () => {
       this.#pause = undefined;
       this.standAgain();

@@ -7,27 +7,35 @@ import type { Arena, Promised } from "./contest.ts";
 import type { HeldTerm } from "./held-term.ts";
 import { HoldContest } from "./hold-contest.ts";
 import { HeldPermit, seatName } from "./permit.ts";
+import type { Word } from "./turns.ts";
 
 /** The contest of the call for one seat. */
 class SeatContest extends HoldContest {
   readonly #whenContested: () => void;
+  readonly #toOthers: (word: Word) => void;
   protected override readonly asksOnce: boolean;
 
   constructor(
-    arena: Arena,
     name: Name,
-    asksOnce: boolean,
+    { arena, triesOnce, tell }: PermitCallOptions,
     promised: Promised<HeldTerm | undefined>,
     whenContested: () => void,
   ) {
     super(arena, name, "once", promised);
-    this.asksOnce = asksOnce;
+    this.asksOnce = triesOnce;
     this.#whenContested = whenContested;
+    this.#toOthers = tell;
   }
 
   override contested(): void {
     super.contested();
     this.#whenContested();
+  }
+
+  /** The other calls of the semaphore wait behind the whole call, not only behind this contest. */
+  protected override tell(word: Word): void {
+    super.tell(word);
+    this.#toOthers(word);
   }
 }
 
@@ -40,6 +48,8 @@ export interface PermitCallOptions {
   readonly order: readonly number[];
   /** The call gives up when all permits are taken. */
   readonly triesOnce: boolean;
+  /** Tells the other calls of this semaphore what the store has said. */
+  readonly tell: (word: Word) => void;
 }
 
 export class PermitCall {
@@ -47,8 +57,7 @@ export class PermitCall {
   readonly permit: Promise<HeldPermit | undefined>;
   /** Resolves when nothing of the call remains; never rejects. */
   readonly over: Promise<void>;
-  readonly #arena: Arena;
-  readonly #semaphore: string;
+  readonly #options: PermitCallOptions;
   readonly #search: SeatSearch;
   readonly #contests = new Map<number, SeatContest>();
   #settle!: Promised<HeldPermit | undefined>;
@@ -56,10 +65,9 @@ export class PermitCall {
   #isRunning = false;
   #held: { readonly contest: SeatContest; readonly term: HeldTerm } | undefined;
 
-  constructor({ arena, semaphore, order, triesOnce }: PermitCallOptions) {
-    this.#arena = arena;
-    this.#semaphore = semaphore;
-    this.#search = createSearch(order, triesOnce);
+  constructor(options: PermitCallOptions) {
+    this.#options = options;
+    this.#search = createSearch(options.order, options.triesOnce);
     this.permit = new Promise((resolve, reject) => (this.#settle = { resolve, reject }));
     this.over = new Promise((resolve) => (this.#resolveOver = resolve));
     this.permit.catch(() => {}); // the caller that awaits the permit gets the error
@@ -128,13 +136,8 @@ export class PermitCall {
       resolve: (term) => term && this.#input({ type: "granted", seat }),
       reject: (error) => error !== LEFT && !this.isHeld && this.#fail(error),
     };
-    const contest = new SeatContest(
-      this.#arena,
-      seatName(this.#semaphore, seat),
-      this.#search.triesOnce,
-      promised,
-      () => this.#input({ type: "contested", seat }),
-    );
+    const name = seatName(this.#options.semaphore, seat);
+    const contest = new SeatContest(name, this.#options, promised, () => this.#input({ type: "contested", seat }));
     this.#contests.set(seat, contest);
     void contest.over.then(() => {
       this.#contests.delete(seat);
@@ -155,7 +158,7 @@ export class PermitCall {
     const term = contest?.term;
     if (contest === undefined || term === undefined) return;
     this.#held = { contest, term };
-    this.#settle.resolve(new HeldPermit(this.#semaphore, seat, term));
+    this.#settle.resolve(new HeldPermit(this.#options.semaphore, seat, term));
   }
 
   #noteEnd(): void {

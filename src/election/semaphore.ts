@@ -6,6 +6,7 @@ import type { Seat } from "../lease/exchange.ts";
 import { restMs, seatOrder } from "../lease/seats.ts";
 import type { Settings } from "../lease/settings.ts";
 import { onAbort, untilAborted } from "./abort.ts";
+import { askedInVain } from "./contest.ts";
 import { checkedDrain, checkWork, closedError, type Home, signalOf } from "./election.ts";
 import type { CampaignOptions, CloseOptions, LeadOptions, LookOptions } from "./face.ts";
 import { nap } from "./nap.ts";
@@ -13,7 +14,7 @@ import { randomSeed } from "./nonce.ts";
 import { isTaken, lookAtAll } from "./observe.ts";
 import { type HeldPermit, type Permit, type PermitHolder, seatName, seatOfName, type Semaphore } from "./permit.ts";
 import { isOwnError, PermitCall } from "./permit-call.ts";
-import { type Turn, Turns } from "./turns.ts";
+import { type Turn, Turns, type Word } from "./turns.ts";
 import { type Listener, sameMark } from "./voice.ts";
 
 export const PERMITS_MAX = 100;
@@ -38,6 +39,7 @@ export function problemsOfPermits(permits: unknown, unfenced: unknown): readonly
 /** One call of a user, while it has its turn. */
 interface Use {
   readonly stop: AbortController;
+  readonly turn: Turn;
   leave(): void;
 }
 
@@ -218,14 +220,13 @@ export class SeatedSemaphore implements Semaphore {
     if (this.#closed !== undefined) throw closedError(this.name);
   }
 
-  /** Waits for its turn, unless `now` is set. Undefined if it was stopped before, or if it is not its turn. */
+  /** Waits for its turn; with `now` only until the call before it has heard of the store. Undefined if it was stopped before, or if a seat is taken. Rejects if the store does not say. */
   async #enter(signal: AbortSignal | undefined, now: boolean): Promise<Use | undefined> {
     const stop = new AbortController();
     if (this.#uses.size === 0) this.#leave = this.#home.whenBusy(seatName(this.name, 0));
     this.#uses.add(stop);
     const off = onAbort(signal, () => stop.abort(signal?.reason));
-    if (now) await Promise.all([...this.#calls].filter(({ isLeaving }) => isLeaving).map(({ over }) => over));
-    const turn = now ? this.#turns.tryTake("") : await this.#turn(stop.signal);
+    let turn: Turn | undefined;
     let isIn = true;
     const leave = (): void => {
       if (!isIn) return;
@@ -238,14 +239,22 @@ export class SeatedSemaphore implements Semaphore {
       this.#leave();
       if (this.#closed === undefined) this.#home.whenIdle(seatName(this.name, 0));
     };
-    if (turn !== undefined && !stop.signal.aborted) return { stop, leave };
+    try {
+      if (now) await Promise.all([...this.#calls].filter(({ isLeaving }) => isLeaving).map(({ over }) => over));
+      turn = await this.#turn(stop.signal, now);
+    } catch (error) {
+      leave();
+      throw error;
+    }
+    if (turn !== undefined && !stop.signal.aborted) return { stop, turn, leave };
     leave();
     return undefined;
   }
 
-  #turn(signal: AbortSignal): Promise<Turn | undefined> {
-    return new Promise((resolve) => {
-      const stopWaiting = this.#turns.take("", resolve);
+  #turn(signal: AbortSignal, now: boolean): Promise<Turn | undefined> {
+    return new Promise((resolve, reject) => {
+      const hear = (word: Word): void => (word === "taken" ? resolve(undefined) : reject(askedInVain(this.name, word)));
+      const stopWaiting = this.#turns.take("", resolve, now ? hear : undefined);
       onAbort(signal, () => {
         stopWaiting();
         resolve(undefined);
@@ -254,13 +263,14 @@ export class SeatedSemaphore implements Semaphore {
   }
 
   /** Asks which seats seem to be free, and begins. Undefined if it was stopped meanwhile. */
-  async #search({ stop: { signal } }: Use, triesOnce: boolean): Promise<PermitCall | undefined> {
+  async #search({ turn, stop: { signal } }: Use, triesOnce: boolean): Promise<PermitCall | undefined> {
     const { permits } = this;
     const seats = await this.#seen();
     if (signal.aborted) return undefined;
     const nowMs = this.#home.lookout.clock.now().mono;
     const order = seatOrder(permits, randomSeed() % permits, (seat) => !isTaken(seats[seat], nowMs));
-    const call = new PermitCall({ arena: this.#home.arena(), semaphore: this.name, order, triesOnce });
+    const tell = (word: Word): void => turn.tell(word);
+    const call = new PermitCall({ arena: this.#home.arena(), semaphore: this.name, order, triesOnce, tell });
     this.#calls.add(call);
     void call.over.then(() => this.#calls.delete(call));
     call.begin();

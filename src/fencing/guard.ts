@@ -1,6 +1,8 @@
 // What a guard does with the rule (rule.ts): `admit` gives what to remember from now on, or throws the refusal in words; `moveDomain` likewise for a
 // deliberate move to another store, or a repair. The rule, and the argument why a guard that keeps to it makes a stale leader harmless, stand in rule.ts.
 import { ConclaveError } from "../base/errors.ts";
+import { show } from "../base/show.ts";
+import { flawOf } from "../base/text.ts";
 import { adoptByCall, foreignToken, type HowToAdopt, leftDomain, sameNumber, staleToken } from "./refusals.ts";
 import {
   judge,
@@ -103,6 +105,7 @@ function checkLowering(resource: string, lowering: Lowering): Lowering {
   if (typeof from !== "bigint" || typeof to !== "bigint")
     throw refusedMove(resource, `pass { domain, from, to }, both values as bigint`);
   if (to < 0n || to >= from) throw refusedMove(resource, `${to} is not below ${from}`);
+  mustBeDomain(resource, domain);
   return { domain, from, to };
 }
 
@@ -110,8 +113,16 @@ function checkMove(resource: string, move: Move): Move {
   const { from, to } = (move ?? {}) as Partial<Move>;
   if (typeof from !== "string" || typeof to !== "string")
     throw refusedMove(resource, `pass { from, to }, both domains as in token.domain`);
+  mustBeDomain(resource, from);
+  mustBeDomain(resource, to);
   if (from === to) throw refusedMove(resource, `from and to are both ${from}`);
   return { from, to };
+}
+
+/** A text that no token can have as its domain must not be remembered: a guard that cannot write it as it is may write that of another domain in its place, and two domains would be one. */
+function mustBeDomain(resource: string, domain: string): void {
+  const flaw = domain === "" ? "it is empty" : flawOf(domain);
+  if (flaw !== undefined) throw refusedMove(resource, `${show(domain)} is not a domain: ${flaw}`);
 }
 
 function refusedMove(resource: string, why: string): ConclaveError {

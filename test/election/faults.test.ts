@@ -45,6 +45,31 @@ describe("law 9, before the first exchange", () => {
     await expect(make().withLock("x", async () => {})).rejects.toMatchObject({ code: "STORE_DENIED" });
   });
 
+  it("one that asks once behind start(), which goes on trying, is told of the refusal and not that somebody leads", async () => {
+    const right = memory();
+    const guarantee = { ...right.guarantee, holdsPerSession: 1 };
+    const full = new Proxy(right, {
+      get(target, key) {
+        const value: unknown = key === "guarantee" ? guarantee : Reflect.get(target, key, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+    for (const [store, code] of [
+      [refusing(memory(), { retryable: false, times: Infinity }), "STORE_DENIED"],
+      [full, "STORE_FULL"],
+    ] as const) {
+      const candidate = createCandidate({ store: store as never, ttlMs: 1000, onEvent: () => {} });
+      candidate.election("only").start();
+      candidate.election("x").start();
+      const asked = [candidate.election("x").tryCampaign(), candidate.withLock("x", async () => {}, { waitMs: 0 })];
+      for (const each of asked) {
+        const hangs = new Promise((resolve) => setTimeout(resolve, 5000, "hangs"));
+        expect(await Promise.race([each.catch((error: unknown) => error), hangs])).toMatchObject({ code });
+      }
+      await candidate.close();
+    }
+  });
+
   it("a caller that waits behind in the process is told too, and a later try may succeed", async () => {
     const candidate = createCandidate({
       store: refusing(memory(), { retryable: false, times: 2 }) as never,

@@ -31,7 +31,7 @@ it("whole pairs and every other character pass", () => {
   expect(flawOf("😀 ä 漢 \u200D \uFFFD")).toBeUndefined();
 });
 
-describe.each(BAD)("%s", (_what, text) => {
+describe.each(BAD)("%s", (what, text) => {
   it("is no name of an election, of a lock, nor an id", async () => {
     const store = fakeStore();
     expect(() => elect(text, { store })).toThrow(expect.objectContaining(invalid));
@@ -71,6 +71,23 @@ describe.each(BAD)("%s", (_what, text) => {
     const handler = fencedHandler(memoryFence(), text, async () => new Response("done"));
     const request = new Request("http://localhost/", { headers: fencingHeaders(by) });
     await expect(handler(request)).rejects.toMatchObject(invalid);
+  });
+
+  it("is no domain that a guard adopts, or takes a token back from", async () => {
+    const by = { token: parseToken("d:1:b") };
+    const memory = memoryFence();
+    const durable = durableFence(path.join(folder, "domains"));
+    const file = fileFence(folder, `domains-${BAD.findIndex(([each]) => each === what)}`);
+    await Promise.all([memory.raise("r", by), durable.raise("r", by), file.raise(by)]);
+    for (const move of [
+      { from: "d", to: text },
+      { from: text, to: "d" },
+      { domain: text, from: 2n, to: 1n },
+    ]) {
+      expect(() => memory.adopt("r", move)).toThrow(expect.objectContaining(invalid));
+      expect(() => durable.adopt("r", move)).toThrow(expect.objectContaining(invalid));
+      await expect(file.adopt(move)).rejects.toMatchObject(invalid);
+    }
   });
 
   it("is refused by sqlite, given to it directly", async () => {

@@ -88,6 +88,18 @@ describe.each(everyFence)("a fence of kind %s", { timeout: 60_000 }, (_, make) =
     expect(await guard.adopt(back)).toEqual({ changed: true, from: { domain: "etcd-2", value: 3n }, to: left });
   });
 
+  it("moves from and to no domain that no token can have", async () => {
+    const guard = make(folder);
+    await guard.raise(by(1, "b", "etcd-1"));
+    for (const flawed of ["e\uD83D", "\uDE00e", "e\0", ""]) {
+      expect(await codeOf(guard.adopt({ from: "etcd-1", to: flawed }))).toBe("CONFIG_INVALID");
+      expect(await codeOf(guard.adopt({ from: flawed, to: "etcd-1" }))).toBe("CONFIG_INVALID");
+      expect(await codeOf(guard.adopt({ domain: flawed, from: 1n, to: 0n }))).toBe("CONFIG_INVALID");
+    }
+    expect(await codeOf(guard.raise(by(5, "z", "e%EF%BF%BD")))).toBe("TOKEN_FOREIGN");
+    expect(await codeOf(guard.raise(by(2, "c", "etcd-1")))).toBe("admitted");
+  });
+
   it("takes back a token that no store has granted, once, also if it leaves the domain and comes back", async () => {
     const guard = make(folder);
     await guard.raise(by(41, "b", "etcd-1"));
