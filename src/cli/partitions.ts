@@ -20,8 +20,9 @@ export const help: string = `usage: conclave partitions status GROUP [--leads] [
   undrain   MEMBER may lead again
   transfer  MEMBER leads PARTITION while it is there; without MEMBER any may lead it again
   demo      real processes on a sqlite: store, or that of --store, share partitions; one is killed, one
-            is stopped past its ttl and goes on, one is cut off from a store at one network address.
-            Exits 0 only if by their own notes no partition was led by two at once
+            is stopped past its ttl and goes on, one is cut off from a store at one network address;
+            then the controller is stopped, and the next one killed. Exits 0 only if by their own notes
+            no partition was led by two at once, and nothing moved but what the one had that was gone
 
 ${STORE_HELP}
   --json        one JSON object; of status {"group", "partitions", "controller", "members", "unled",

@@ -6,6 +6,7 @@
 //   balance    A member's share is its weight's part of the total. It has at most its share and 5 %, and at least its share less 5 %; or one partition more or less, where 5 % is
 //              less than that.
 //   movement   For balance, partitions move only from members above their share to members below it, and no partition moves twice. So after a join about as many move as the new member's share.
+//              With weights, zones or preferences balance may need a move after a crash too: it takes a partition that was just placed, if the member has one, before one that was led.
 //   zone       A partition with a zone goes to a member of that zone if one has room. It is not moved for the zone's sake.
 //   preferred  A partition goes to its preferred member while that is there and has room, and is moved for that; the other moves for balance leave it there if others will do.
 //
@@ -53,6 +54,7 @@ export function assign(order: AssignOrder): Int32Array {
   deal.placeOrphans();
   deal.shed();
   deal.fill();
+  deal.limitMoves();
   return wanted;
 }
 
@@ -64,14 +66,12 @@ class Deal {
   /** The greatest weight of a partition that may move. */
   readonly #grain: number;
   readonly #moved: Uint8Array;
-  #movesLeft: number;
   #lists: number[][] | undefined;
 
   constructor(order: AssignOrder, wanted: Int32Array) {
-    const { members, weights, movesMax = Infinity } = order;
+    const { members, weights } = order;
     this.#order = order;
     this.#wanted = wanted;
-    this.#movesLeft = movesMax;
     this.#moved = new Uint8Array(wanted.length);
     const loads = new Float64Array(members.length);
     let total = 0;
@@ -119,7 +119,6 @@ class Deal {
       if (to < 0 || from === to || from === FIXED || this.#moved[partition] === 1) continue;
       const load = (home[to] as number) + this.#weight(partition);
       if (members[to]?.isDraining === true || load > this.#upper(to) + DUST) continue;
-      if (from !== NOBODY && !this.#spend()) continue;
       home[to] = load;
       this.#move(partition, to);
     }
@@ -157,19 +156,45 @@ class Deal {
     for (const to of needy)
       while (this.#isBelow(to)) {
         const from = donors.top;
-        if (from === undefined || this.#excess(from) <= DUST || this.#movesLeft <= 0) return;
+        if (from === undefined || this.#excess(from) <= DUST) return;
         if (this.#giveAway(from, to)) donors.sinkTop();
         else donors.removeTop();
       }
+  }
+
+  /**
+   * All moves were planned, and the first of them are made now. To plan only as many as may be made would not do: preferences, which come first, would use them all, and what they move would have to
+   * go back for the balance, again and again.
+   */
+  limitMoves(): void {
+    const { preferred, movesMax = Infinity } = this.#order;
+    const moves = this.#takenFromLiving();
+    const isHome = (partition: number): boolean => preferred?.[partition] === this.#wanted[partition];
+    const ordered = [...moves.filter((partition) => !isHome(partition)), ...moves.filter(isHome)];
+    for (const partition of ordered.slice(movesMax)) this.#wanted[partition] = this.#order.owners[partition] as number;
+  }
+
+  /** Without those that were asked for. */
+  #takenFromLiving(): readonly number[] {
+    const { owners, members, pinned } = this.#order;
+    const taken: number[] = [];
+    for (const [partition, owner] of owners.entries())
+      if (owner >= 0 && this.#wanted[partition] !== owner)
+        if (members[owner]?.isDraining !== true && pinned?.has(partition) !== true) taken.push(partition);
+    return taken;
   }
 
   #isBelow(member: number): boolean {
     return this.#order.members[member]?.isDraining !== true && this.#loads.loadOf(member) < this.#lower(member) - DUST;
   }
 
+  #over(member: number): number {
+    return this.#loads.loadOf(member) - (this.#shares[member] as number);
+  }
+
   /** How much a member has above its share, for its weight. */
   #excess(member: number): number {
-    return (this.#loads.loadOf(member) - (this.#shares[member] as number)) / (this.#order.members[member]?.weight ?? 1);
+    return this.#over(member) / (this.#order.members[member]?.weight ?? 1);
   }
 
   /** Moves one partition so that the two members become more even. False: there is none, or no move is left. */
@@ -179,9 +204,7 @@ class Deal {
     while (list.length > 0) {
       const partition = list.pop() as number;
       const to = toward ?? this.#loads.least();
-      if (to === undefined || to === from) return false;
-      if (this.#excessWith(to, partition) >= this.#excess(from) - DUST) continue;
-      if (!this.#spend()) return false;
+      if (to === undefined || !this.#isMoreEven(partition, from, to)) continue;
       this.#move(partition, to);
       this.#moved[partition] = 1;
       return true;
@@ -189,21 +212,26 @@ class Deal {
     return false;
   }
 
-  #excessWith(member: number, partition: number): number {
-    const weight = this.#order.members[member]?.weight ?? 1;
-    return this.#excess(member) + this.#weight(partition) / weight;
+  /** Counted in partitions and not by weight: then, if no move makes it more even, nobody has more than its share and one partition. */
+  #isMoreEven(partition: number, from: number, to: number): boolean {
+    return to !== from && this.#over(to) + this.#weight(partition) < this.#over(from) - DUST;
   }
 
-  /** What each member has and may give, the best to give last: partitions that prefer another member or none come before those that prefer this one; among these, the heavy ones. */
+  /** What each member has and may give, the best to give last: partitions that prefer another member or none come before those that prefer this one; among these, those that nobody led; then the heavy ones. */
   #listAll(): number[][] {
-    const { preferred, weights, members } = this.#order;
+    const { preferred, weights, members, owners } = this.#order;
     const lists: number[][] = members.map(() => []);
-    for (let partition = 0; partition < this.#wanted.length; partition++)
-      if (this.#moved[partition] === 0) lists[this.#wanted[partition] as number]?.push(partition);
+    const isNew = (partition: number): number => (owners[partition] === this.#wanted[partition] ? 0 : 1);
+    for (const round of [0, 1])
+      for (let partition = 0; partition < this.#wanted.length; partition++)
+        if (this.#moved[partition] === 0 && isNew(partition) === round)
+          lists[this.#wanted[partition] as number]?.push(partition);
     if (preferred === undefined && weights === undefined) return lists;
     return lists.map((list, member) => {
       const isAway = (partition: number): number => (preferred?.[partition] === member ? 0 : 1);
-      return list.toSorted((a, b) => isAway(a) - isAway(b) || this.#weight(a) - this.#weight(b) || a - b);
+      return list.toSorted(
+        (a, b) => isAway(a) - isAway(b) || isNew(a) - isNew(b) || this.#weight(a) - this.#weight(b) || a - b,
+      );
     });
   }
 
@@ -213,12 +241,6 @@ class Deal {
     if (from >= 0) this.#loads.add(from, -weight);
     this.#loads.add(to, weight);
     this.#wanted[partition] = to;
-  }
-
-  #spend(): boolean {
-    if (this.#movesLeft <= 0) return false;
-    this.#movesLeft--;
-    return true;
   }
 
   #weight(partition: number): number {

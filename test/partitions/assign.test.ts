@@ -108,6 +108,30 @@ describe("assign", () => {
     expect(moves(owners, assign({ members, owners, movesMax: 0 }))).toBe(0);
   });
 
+  it("comes to rest with preferred members and few moves at once, and is even within one partition or 5 %", () => {
+    const order = fc.record({
+      weights: fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 2, maxLength: 5 }),
+      homes: fc.array(fc.integer({ min: -1, max: 4 }), { minLength: 1, maxLength: 40 }),
+      movesMax: fc.integer({ min: 1, max: 3 }),
+    });
+    fc.assert(
+      fc.property(order, ({ weights, homes, movesMax }) => {
+        const members = weights.map((weight) => ({ weight }));
+        const preferred = Int32Array.from(homes, (home) => (home < members.length ? home : NOBODY));
+        const given = { members, preferred, movesMax };
+        let owners = assign({ ...given, owners: new Int32Array(homes.length), movesMax: 0 });
+        for (let calls = 0; calls < 100; calls++) owners = assign({ ...given, owners });
+        expect(assign({ ...given, owners })).toEqual(owners);
+        const total = weights.reduce((sum, weight) => sum + weight, 0);
+        for (const [member, load] of loadsOf(owners, members.length).entries()) {
+          const share = (homes.length * (weights[member] ?? 0)) / total;
+          expect(Math.abs(load - share)).toBeLessThanOrEqual(Math.max(1, share * 0.05) + 1e-9);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   it("is even within 10 % or one partition, and stable, for any members, partitions and history", () => {
     const order = fc.record({
       members: fc.integer({ min: 1, max: 12 }),

@@ -1,61 +1,12 @@
 // Members of a group on a store in this process: who leads what, and what becomes of it when members come, leave, drain and fail. In real time, with short ttls; nothing here rests on exact instants.
 import { memory } from "conclave/stores/memory";
-import { joinPartitions, type PartitionGroup, type PartitionOptions, type PartitionTerm } from "conclave/partitions";
+import { joinPartitions, type PartitionOptions } from "conclave/partitions";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { redis } from "conclave/stores/redis";
 import type { FencedStore } from "conclave/stores/contract";
+import { closeAll, Floor } from "./floor.ts";
 
-const PARTITIONS = 12;
-const open: PartitionGroup[] = [];
-
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((group) => group.close()));
-});
-
-/** Who works on which partition, as the works themselves see it. */
-class Floor {
-  readonly store = memory();
-  readonly at: Set<string>[] = Array.from({ length: PARTITIONS }, () => new Set());
-  readonly epochs: bigint[][] = Array.from({ length: PARTITIONS }, () => []);
-  readonly overlaps: string[] = [];
-
-  async join(id: string, options: Partial<PartitionOptions> = {}): Promise<PartitionGroup> {
-    const group = await joinPartitions("orders", {
-      store: this.store,
-      id,
-      partitions: PARTITIONS,
-      ttlMs: 1200,
-      gatherMs: 50,
-      onEvent: () => {},
-      onAssigned: (partition, term) => this.work(id, partition, term),
-      ...options,
-    });
-    open.push(group);
-    return group;
-  }
-
-  async work(id: string, partition: number, term: PartitionTerm): Promise<void> {
-    const here = this.at[partition] ?? new Set();
-    if (here.size > 0) this.overlaps.push(`${id} begins ${partition} beside ${[...here].join()}`);
-    if (!term.isHeld()) this.overlaps.push(`${id} begins ${partition} and does not hold it`);
-    here.add(id);
-    this.epochs[partition]?.push(term.token.value);
-    await new Promise<void>((resolve) => term.signal.addEventListener("abort", () => resolve(), { once: true }));
-    here.delete(id);
-  }
-
-  loads(): Readonly<Record<string, number>> {
-    const loads: Record<string, number> = {};
-    for (const here of this.at) for (const id of here) loads[id] = (loads[id] ?? 0) + 1;
-    return loads;
-  }
-
-  async rests(loads: Readonly<Record<string, number>>): Promise<void> {
-    await vi.waitFor(() => expect(this.loads()).toEqual(loads), { timeout: 15_000, interval: 20 });
-    expect(this.overlaps).toEqual([]);
-    for (const epochs of this.epochs) expect(epochs).toEqual(epochs.toSorted((a, b) => (a < b ? -1 : 1)));
-  }
-}
+afterEach(closeAll);
 
 describe("a group", () => {
   it("shares its partitions evenly, moves some to a member that comes, and gives them back when it leaves", async () => {

@@ -14,6 +14,12 @@ export class Hand {
   /** Id → when this member, as the controller, was last granted its seat. */
   readonly proved: Map<string, number> = new Map();
   controls = false;
+  /** When its partitions were last others than before. */
+  changedMs = 0;
+  /** How many partitions it has ceased to lead so far. */
+  givenUp = 0;
+  /** How often it has lost its session so far. */
+  lost = 0;
   isBlocked = false;
   isStopped = false;
   isCut = false;
@@ -44,12 +50,19 @@ export class Hand {
   }
 
   #heard(said: MemberMessage): void {
-    if (said.event === "leads") this.leads = new Set(said.partitions);
+    if (said.event === "leads") this.#heardLeads(new Set(said.partitions));
+    if (said.event === "lost") this.lost++;
     if (said.event === "controls") this.controls = said.is;
     if (said.event === "proved") this.proved.set(said.id, nowMs());
     if (said.event === "blocked") this.isBlocked = true;
     if (said.event === "trouble") this.errors += said.message;
     this.#hear();
+  }
+
+  #heardLeads(leads: ReadonlySet<number>): void {
+    for (const partition of this.leads) if (!leads.has(partition)) this.givenUp++;
+    this.leads = leads;
+    this.changedMs = nowMs();
   }
 
   block(ms: number): void {

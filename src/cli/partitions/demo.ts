@@ -1,6 +1,7 @@
 // `conclave partitions demo`: real processes share partitions on a sqlite: store, or another one. One is killed, and the others lead what it led; one is stopped past its ttl, and wakes to find that
-// it leads nothing; one is cut off from its store, where that is reached over a network, and must stop by itself. Between these the group comes to rest: every partition is led, and the
-// loads are even. What is measured is the time until the partitions of the one that is gone are led by others. Exits 0 only if, by what the members noted themselves, no partition was held by two at one instant, epochs grew, and every partition was led again.
+// it leads nothing; one is cut off from its store, where that is reached over a network, and must stop by itself. Then the controller itself is stopped, and the one after it is killed. Between these the group
+// comes to rest: every partition is led, the loads are even, and nothing has moved for a ttl. What is measured is the time until the partitions of the one that is gone are led by others, and what
+// moves beside them. Exits 0 only if, by what the members noted themselves, no partition was held by two at one instant, epochs grew, every partition was led again, and no other member gave one up.
 import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -20,6 +21,8 @@ const RELAYED = 2;
 /** A share of the even load: the group has come to rest when no member is further from the even load than this. */
 const UNEVEN = 0.1;
 const TTL_LEAST_MS = 1000;
+/** A candidate renews at least so often in a ttl. */
+const RENEWALS = 3;
 
 export interface DemoFlags {
   readonly json: boolean;
@@ -38,8 +41,14 @@ interface Act {
   readonly ms: number;
   /** The time until the controller had a proof that the member is over: the store's part of `ms`. */
   readonly provenMs?: number | undefined;
-  /** Whether one member was the controller for all that time: then one ttl and one renewal interval are promised, else two ttls. */
+  /** Whether it was the controller. */
+  readonly controlled: boolean;
+  /** Whether one member was the controller for all that time. */
   readonly keptController: boolean;
+  /** What is promised for `ms`, but for the requests: one ttl and one renewal interval while the controller stays, two ttls and one renewal interval else. */
+  readonly boundMs?: number | undefined;
+  /** How many partitions the other members gave up meanwhile; undefined: one of them lost its own session, so that it is not judged. */
+  readonly moved?: number | undefined;
 }
 
 export async function runPartitionsDemo(flags: DemoFlags, extra: string | undefined, program: URL): Promise<number> {
@@ -77,16 +86,40 @@ function conclude(
   say: (line: string) => void,
 ): number {
   const { terms, overlaps, regressions, unread } = verdict;
-  const problems = [...overlaps, ...regressions, ...unread.map((line) => `this line cannot be read: ${line}`)];
+  const moves = acts.filter(({ moved = 0 }) => moved > 0);
+  const problems = [
+    ...overlaps,
+    ...regressions,
+    ...unread.map((line) => `this line cannot be read: ${line}`),
+    ...moves.map(({ who, what, moved }) => `when ${who} was ${what}, ${moved} partitions of the others moved`),
+  ];
   const ok = problems.length === 0 && terms > 0;
+  const gaps = gapsOf(acts);
   const summary = `${overlaps.length} overlaps in ${terms} leaderships, judged from the members' own notes: ${folder}`;
-  if (isJson)
-    process.stdout.write(
-      `${JSON.stringify({ ok, acts, terms, overlaps: overlaps.length, problems, summary, folder })}\n`,
-    );
+  const shown = { ok, acts, gaps, terms, overlaps: overlaps.length, problems, summary, folder };
+  if (isJson) process.stdout.write(`${JSON.stringify(shown)}\n`);
   for (const problem of problems.slice(0, 10)) say(`NOT TRUE: ${problem}`);
+  for (const { boundMs, longestMs, led } of gaps)
+    say(`longest time that a partition had no leader: ${longestMs} ms of ${boundMs} ms (${led} partitions)`);
   say(summary);
   return ok ? YES : NO;
+}
+
+/** The longest time that a partition of a member that was gone had no leader, for each bound that is promised. */
+interface Gap {
+  readonly boundMs: number;
+  readonly longestMs: number;
+  /** How many partitions had to be led again. */
+  readonly led: number;
+}
+
+function gapsOf(acts: readonly Act[]): readonly Gap[] {
+  const bounds = new Set(acts.flatMap(({ boundMs }) => boundMs ?? []));
+  return [...bounds].map((boundMs) => {
+    const bound = acts.filter((act) => act.boundMs === boundMs);
+    const led = bound.reduce((sum, act) => sum + act.led, 0);
+    return { boundMs, longestMs: Math.max(...bound.map(({ ms }) => ms)), led };
+  });
 }
 
 /** Somebody has pressed Ctrl-C, or the terminal is gone. */
@@ -136,17 +169,28 @@ class Play {
     const { members, partitions, ttlMs } = this.#options;
     this.#say(`${members} processes share ${partitions} partitions, ttl ${ttlMs} ms`);
     await this.#act("begun", undefined, (): void => {});
-    const killed = this.#victim();
-    await this.#act("killed", killed, () => void killed.kill());
-    const stopped = this.#victim();
-    stopped.block(BLOCK_MS);
-    await this.#until(`${stopped.id} to block`, () => stopped.isBlocked);
-    await this.#act("stopped", stopped, () => stopped.stop());
-    await this.#act("resumed", stopped, () => stopped.resume());
-    const cut = this.#relays.length === 0 ? undefined : this.#victim(({ relay }) => relay !== undefined);
-    if (cut === undefined) return;
-    await this.#act("cut", cut, () => cut.cut());
-    await this.#act("mended", cut, () => cut.mend());
+    await this.#kill(this.#victim());
+    await this.#stop(this.#victim());
+    if (this.#relays.length > 0) await this.#cut(this.#victim(({ relay }) => relay !== undefined));
+    await this.#stop(await this.#controllerItself());
+    await this.#kill(await this.#controllerItself());
+  }
+
+  async #kill(hand: Hand): Promise<void> {
+    await this.#act("killed", hand, () => void hand.kill());
+  }
+
+  async #stop(hand: Hand): Promise<void> {
+    await this.#quiet();
+    hand.block(BLOCK_MS);
+    await this.#until(`${hand.id} to block`, () => hand.isBlocked);
+    await this.#act("stopped", hand, () => hand.stop());
+    await this.#act("resumed", hand, () => hand.resume());
+  }
+
+  async #cut(hand: Hand): Promise<void> {
+    await this.#act("cut", hand, () => hand.cut());
+    await this.#act("mended", hand, () => hand.mend());
   }
 
   /** A member that leads something and does not control the group. */
@@ -156,30 +200,81 @@ class Play {
     return hand;
   }
 
+  async #controllerItself(): Promise<Hand> {
+    await this.#until("a controller", () => this.#controller() !== undefined);
+    return this.#controller() as Hand;
+  }
+
+  /** What was on the move has arrived: otherwise it would seem that the next act has moved it. */
+  async #quiet(): Promise<void> {
+    const { ttlMs } = this.#options;
+    const isQuiet = (): boolean =>
+      this.#isAtRest() && this.#hands.every(({ changedMs }) => nowMs() - changedMs > ttlMs);
+    await this.#until("nothing to move", isQuiet, RESTS_WITHIN_MS);
+  }
+
   async #act(what: Act["what"], hand: Hand | undefined, act: () => void): Promise<void> {
+    if (what === "killed" || what === "cut") await this.#quiet();
     const startedMs = nowMs();
     const wanted = [...(hand?.leads ?? [])];
+    const others = this.#hands.filter((each) => each !== hand && each.isThere);
+    const before = countsOf(others);
     const controller = this.#controller();
     this.#hasChangedController = false;
     act();
-    if (hand === undefined) await this.#until("every partition to be led", () => this.#isWhole(), RESTS_WITHIN_MS);
-    else if (hand.isThere && what !== "killed") await this.#until(`${hand.id} to lead`, () => hand.leads.size > 0);
-    else await this.#until(`the partitions of ${hand.id} to be led`, () => this.#areLed(wanted, hand));
+    await this.#until(...this.#outcomeOf(hand, what, wanted));
     const ms = Math.round(nowMs() - startedMs);
     const led = hand?.isThere === true ? 0 : wanted.length;
-    const who = hand?.id ?? "all";
     const keptController = !this.#hasChangedController && controller === this.#controller();
-    const provenMs = led === 0 ? undefined : this.#provenMs(who, startedMs);
-    this.acts.push({ what, who, led, ms, keptController, provenMs });
-    const outcome =
-      hand === undefined ? "every partition is led" : hand.isThere ? "it leads again" : "others lead all of them";
-    const proven = provenMs === undefined ? "" : `, its end was proven after ${provenMs} ms`;
-    const replaced = keptController || hand === undefined ? "" : ", with another controller";
-    const which = led > 0 ? ` with ${led} partitions` : "";
-    this.#say(`${who} ${what}${which}: ${outcome} after ${ms} ms${proven}${replaced}`);
     await this.#until("the group to come to rest", () => this.#isAtRest(), RESTS_WITHIN_MS);
+    const after = countsOf(others);
+    this.#tell({
+      what,
+      who: hand?.id ?? "all",
+      led,
+      ms,
+      controlled: hand !== undefined && hand === controller,
+      keptController,
+      ...(led === 0
+        ? {}
+        : {
+            provenMs: this.#provenMs(hand?.id ?? "", startedMs),
+            boundMs: this.#boundMs(keptController),
+            moved: after.lost > before.lost ? undefined : after.givenUp - before.givenUp,
+          }),
+    });
     const loads = this.#hands.map((each) => `${each.id} ${stateOf(each)}`);
     this.#say(`  at rest after ${Math.round(nowMs() - startedMs)} ms: ${loads.join("  ")}`);
+  }
+
+  #outcomeOf(
+    hand: Hand | undefined,
+    what: Act["what"],
+    wanted: readonly number[],
+  ): readonly [what: string, isSo: () => boolean, withinMs: number] {
+    if (hand === undefined) return ["every partition to be led", () => this.#isWhole(), RESTS_WITHIN_MS];
+    if (hand.isThere && what !== "killed") return [`${hand.id} to lead`, () => hand.leads.size > 0, WITHIN_MS];
+    return [`the partitions of ${hand.id} to be led`, () => this.#areLed(wanted, hand), WITHIN_MS];
+  }
+
+  #boundMs(keptController: boolean): number {
+    const { ttlMs } = this.#options;
+    return Math.ceil((keptController ? ttlMs : 2 * ttlMs) + ttlMs / RENEWALS);
+  }
+
+  #tell(act: Act): void {
+    this.acts.push(act);
+    const { what, who, led, ms, controlled, keptController, provenMs, boundMs, moved } = act;
+    const outcome = who === "all" ? "every partition is led" : led > 0 ? "others lead all of them" : "it leads again";
+    const proven = provenMs === undefined ? "" : `, its end was proven after ${provenMs} ms`;
+    const replaced = keptController || who === "all" ? "" : ", with another controller";
+    const which = led > 0 ? ` with ${led} partitions` : "";
+    const name = controlled ? `${who}, the controller,` : who;
+    const bound = boundMs === undefined ? "" : ` (of ${boundMs} ms)`;
+    this.#say(`${name} ${what}${which}: ${outcome} after ${ms} ms${bound}${proven}${replaced}`);
+    if (led === 0) return;
+    const unjudged = "another member lost its session meanwhile: what moved is not judged";
+    this.#say(moved === undefined ? `  ${unjudged}` : `  ${moved} partitions of the others moved`);
   }
 
   #provenMs(id: string, startedMs: number): number | undefined {
@@ -187,8 +282,8 @@ class Play {
     return times.length === 0 ? undefined : Math.round(Math.min(...times) - startedMs);
   }
 
-  #controller(): string | undefined {
-    return this.#hands.find(({ controls, isKilled }) => controls && !isKilled)?.id;
+  #controller(): Hand | undefined {
+    return this.#hands.find(({ controls, isThere }) => controls && isThere);
   }
 
   #areLed(partitions: readonly number[], gone: Hand): boolean {
@@ -240,6 +335,12 @@ class Play {
     const logs = readdirSync(folder).filter((name) => name.endsWith(".log"));
     return judgePartitions(logs.map((name) => readFileSync(path.join(folder, name), "utf8")));
   }
+}
+
+/** What members have given up, and how often they lost their sessions, since they began. */
+function countsOf(hands: readonly Hand[]): { readonly givenUp: number; readonly lost: number } {
+  const sum = (of: (hand: Hand) => number): number => hands.reduce((all, hand) => all + of(hand), 0);
+  return { givenUp: sum((hand) => hand.givenUp), lost: sum((hand) => hand.lost) };
 }
 
 function stateOf({ isKilled, isStopped, isCut, leads }: Hand): string {

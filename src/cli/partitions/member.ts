@@ -36,6 +36,7 @@ class GroupMember {
           this.#say({ event: "trouble", message: event.error.message });
         const [, other] =
           /^partitions\/demo\/member\/(.*)$/.exec("election" in event ? (event.election ?? "") : "") ?? [];
+        if (event.type === "lost" && other === id) this.#say({ event: "lost" });
         if (event.type === "elected" && other !== undefined && other !== id) this.#say({ event: "proved", id: other });
       },
       onAssigned: (partition, term) => this.#lead(partition, term),

@@ -14,6 +14,8 @@ export type MemberMessage =
   | { readonly event: "controls"; readonly is: boolean }
   /** This member controls the group, and was granted the seat of another: that one is over. */
   | { readonly event: "proved"; readonly id: string }
+  /** The term of its own seat has ended before its time. */
+  | { readonly event: "lost" }
   | { readonly event: "blocked" }
   | { readonly event: "trouble"; readonly message: string };
 

@@ -19,17 +19,22 @@ export interface Handle {
 
 export class PartitionJudge extends Judge {
   readonly #layout: PartitionLayout;
+  readonly #areAlike: boolean;
   readonly #handles: Handle[][];
   readonly #newest: (Revision | undefined)[];
+  /** When each partition was begun last. */
+  readonly #begunMs: number[] = [];
   /** `partition epoch` → the session that the store's chunk named. */
   readonly #named = new Map<string, string>();
   /** A member has come, or an operator has asked for something, since everything was led and nothing moved. */
   isCaused = true;
   #causedAtMs = 0;
 
-  constructor(layout: PartitionLayout, judgedBy: readonly string[] | undefined) {
+  /** `areAlike`: all members and partitions are. Otherwise a preferred member may have room when another is gone, and weights and zones may not be even without a move. */
+  constructor(layout: PartitionLayout, areAlike: boolean, judgedBy: readonly string[] | undefined) {
     super(judgedBy);
     this.#layout = layout;
+    this.#areAlike = areAlike;
     this.#handles = Array.from({ length: layout.count }, () => []);
     this.#newest = Array.from({ length: layout.count });
   }
@@ -64,10 +69,17 @@ export class PartitionJudge extends Judge {
     if (newest !== undefined && compareRevisions(epoch, newest) <= 0)
       this.find("epochs-grow", story(`${said(newest)} was begun before`), nowMs);
     this.#newest[partition] = epoch;
+    this.#begunMs[partition] = nowMs;
     if (this.#named.get(keyOf(partition, epoch)) !== sessionKey)
       this.find("named-session", story("the store has assigned that to another session"), nowMs);
     const open = (this.#handles[partition] ?? []).filter(({ isOver }) => !isOver);
     this.#handles[partition] = [...open, handle];
+  }
+
+  /** The time is over within which the deaths of `sinceMs` must have been made good. What has begun since may be on the move again, where members are preferred. */
+  ledAgain(unledNow: readonly number[], sinceMs: number, when: string, nowMs: number): void {
+    const unled = unledNow.filter((partition) => (this.#begunMs[partition] ?? 0) < sinceMs);
+    if (unled.length > 0) this.find("led-again", `nobody leads ${unled.join(", ")} ${when}`, nowMs);
   }
 
   /** A chunk as the store has applied it. */
@@ -85,7 +97,7 @@ export class PartitionJudge extends Judge {
   /** Neither a crash nor a change of the controller moves a partition of a living member. */
   #judgeMove(partition: number, old: ChunkEntry | undefined, entry: ChunkEntry, nowMs: number): void {
     const isRevoked = entry.revokedAt !== undefined && old?.revokedAt === undefined;
-    if (isRevoked && !this.isCaused)
+    if (isRevoked && !this.isCaused && this.#areAlike)
       this.find("movement", `partition ${partition} is revoked, and nobody has come or was wished for`, nowMs);
     if (old?.owner !== undefined && old.revokedAt === undefined && old.owner.key !== entry.owner?.key) {
       const holder = this.heldBy(partition, nowMs);

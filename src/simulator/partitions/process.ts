@@ -9,6 +9,7 @@ import {
   type ControllerInput,
   type ControllerState,
   createController,
+  type GroupPlan,
   idsToWatch,
   type SeatedMember,
   stepController,
@@ -24,6 +25,7 @@ import {
 } from "../../partitions/member.ts";
 import { Writer } from "./writer.ts";
 import type { Handle } from "./judge.ts";
+import { zoneIn } from "./spec.ts";
 import type { SimSession } from "./store.ts";
 import type { PartitionWorld } from "./world.ts";
 
@@ -40,6 +42,13 @@ interface Office {
   readonly token: number;
   readonly machine: ControllerState;
   readonly writers: readonly Writer<Chunk>[];
+  /** What it has seen at each seat of a member: the last renewal, and since when it has seen no later one. */
+  readonly silences: Map<number, Silence>;
+}
+
+interface Silence {
+  readonly deadlineMs: number;
+  readonly sinceMs: number;
 }
 
 export class PartitionProcess extends Process {
@@ -189,11 +198,25 @@ export class PartitionProcess extends Process {
           writer.over = memos.get(index)?.version;
           return writer;
         });
-        this.office = { token, machine: createController({ layout, movesAtOnce }, term, chunks), writers };
+        const plan = { layout, movesAtOnce, ...this.#tastes() };
+        this.office = { token, machine: createController(plan, term, chunks), writers, silences: new Map() };
         this.lookAround();
       },
       () => this.rule(token),
     );
+  }
+
+  #tastes(): Pick<GroupPlan, "zoneOf" | "preferredOf"> {
+    const { spec } = this.#world;
+    const { hasZones, preferred } = spec;
+    const preferredOf = (partition: number): string | undefined => {
+      const who = preferred?.[partition];
+      return who === undefined ? undefined : `m${who}`;
+    };
+    return {
+      ...(hasZones ? { zoneOf: (partition: number) => zoneIn(spec, partition) } : {}),
+      ...(preferred === undefined ? {} : { preferredOf }),
+    };
   }
 
   /** One look at all seats, and what those in them have said. */
@@ -201,8 +224,11 @@ export class PartitionProcess extends Process {
     const { office } = this;
     if (office === undefined) return;
     this.ask(
-      () => ({ members: this.#world.seen(), wishes: this.#world.wishes }),
-      ({ members, wishes }) => {
+      () => ({ members: this.#world.seen(), wishes: this.#world.wishes, renewals: this.#world.renewals() }),
+      ({ members, wishes, renewals }) => {
+        for (const [who, deadlineMs] of renewals)
+          if (office.silences.get(who)?.deadlineMs !== deadlineMs)
+            office.silences.set(who, { deadlineMs, sinceMs: this.#world.nowMs });
         this.#govern(office, { type: "wishes", wishes });
         this.#govern(office, { type: "seen", members });
       },
@@ -211,6 +237,14 @@ export class PartitionProcess extends Process {
 
   watches(who: number): boolean {
     return this.office !== undefined && this.who !== who && idsToWatch(this.office.machine).has(`m${who}`);
+  }
+
+  /** Whether this controller may take the seat of a member whose session has run out: where takers judge, it has seen no renewal for a ttl. */
+  mayTake(who: number): boolean {
+    const { spec, nowMs } = this.#world;
+    if (!spec.takersJudge) return true;
+    const silence = this.office?.silences.get(who);
+    return silence !== undefined && nowMs >= silence.sinceMs + spec.ttlMs;
   }
 
   hearOver(who: number, below: number): void {
@@ -252,6 +286,8 @@ export class PartitionProcess extends Process {
 
   /** What the world shows of it to a controller. */
   asSeen(acks: readonly Ack[]): SeatedMember | undefined {
-    return this.standing && { session: this.standing.ref, weight: 1, acks };
+    const { spec } = this.#world;
+    const zone = zoneIn(spec, this.who);
+    return this.standing && { session: this.standing.ref, weight: spec.weights[this.who] ?? 1, zone, acks };
   }
 }

@@ -15,8 +15,16 @@ export interface PartitionWorldSpec extends TaskSpec, RequestLinks {
   /** The chance of work that goes on for much longer. */
   readonly deafChance: number;
   readonly faults: readonly PartitionFault[];
+  /** The weight of each member; members and partitions have two zones in turn, if any; the member that each partition prefers. */
+  readonly weights: readonly number[];
+  readonly hasZones: boolean;
+  readonly preferred: readonly (number | undefined)[] | undefined;
+  /** Who takes a seat must itself have seen its silence for a ttl, as on PostgreSQL and Kubernetes; otherwise the store judges. */
+  readonly takersJudge: boolean;
   /** Long after the calm has begun everything must be led. Then one member is killed. */
   readonly killAtMs: number;
+  /** Then the controller dies, and another member with it if there is a third. Otherwise one member that is not the controller. */
+  readonly killsController: boolean;
 }
 
 export type PartitionFaultKind = "kill" | "pause" | "cut" | "leave" | "drain" | "transfer";
@@ -49,10 +57,43 @@ export function drawPartitionWorld(seed: number): PartitionWorldSpec {
     stopMaxMs: nextOf(rng, [0, 10, ttlMs]),
     deafChance: nextOf(rng, [0, 0.3]),
     faults: drawFaults(calmAtMs, ttlMs, members, count, rng),
+    ...drawTastes(members, count, rng),
+    takersJudge: nextChance(rng, 0.5),
+    killsController: nextChance(rng, 0.5),
     calmAtMs,
     killAtMs: calmAtMs + 12_000,
     endMs: calmAtMs + 12_000 + 3 * ttlMs,
   };
+}
+
+function drawTastes(
+  members: number,
+  count: number,
+  rng: Rng,
+): Pick<PartitionWorldSpec, "weights" | "hasZones" | "preferred"> {
+  const isWeighted = nextChance(rng, 0.3);
+  const isChoosy = nextChance(rng, 0.3);
+  return {
+    weights: Array.from({ length: members }, () => (isWeighted ? nextInteger(rng, 1, 3) : 1)),
+    hasZones: nextChance(rng, 0.3),
+    preferred: isChoosy
+      ? Array.from({ length: count }, () => (nextChance(rng, 0.3) ? undefined : nextInteger(rng, 0, members - 1)))
+      : undefined,
+  };
+}
+
+export function hasWeights({ weights }: PartitionWorldSpec): boolean {
+  return weights.some((weight) => weight !== weights[0]);
+}
+
+/** Whether members or partitions are not all alike. Otherwise nothing of the living moves when a member dies. */
+export function hasTastes(spec: PartitionWorldSpec): boolean {
+  return hasWeights(spec) || spec.hasZones || spec.preferred !== undefined;
+}
+
+/** The zone of a member or partition of this number. */
+export function zoneIn({ hasZones }: PartitionWorldSpec, number: number): string | undefined {
+  return hasZones ? `z${number % 2}` : undefined;
 }
 
 function drawFaults(

@@ -9,6 +9,8 @@ export interface SimSession {
   readonly who: number;
   deadlineMs: number;
   isEnded: boolean;
+  /** Its process has given it back. Otherwise it ran out. */
+  isReleased: boolean;
 }
 
 export class PartitionSeat<V> {

@@ -16,6 +16,12 @@ export const PARTITION_MINIMA = {
   "acks refused to a replaced session": 5,
   unanswered: 1000,
   "chunks read out of order": 100,
+  "led again under the same controller": 300,
+  "led again under another controller": 300,
+  "led again after more than a ttl and a renewal": 50,
+  "worlds with weights": 100,
+  "worlds with zones": 100,
+  "worlds with preferred members": 100,
   "members restarted into their seat": 300,
 } as const;
 

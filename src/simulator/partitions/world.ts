@@ -9,8 +9,9 @@ import { TaskWorld, type TaskWorldOptions } from "../kernel/task-world.ts";
 import { PartitionJudge } from "./judge.ts";
 import { PartitionProcess } from "./process.ts";
 import { inflict } from "./inflict.ts";
-import { isAtRest, unledAt } from "./rest.ts";
-import type { PartitionFault, PartitionWorldSpec } from "./spec.ts";
+import { lastDeath } from "./last-death.ts";
+import { isAtRest } from "./rest.ts";
+import { hasTastes, hasWeights, type PartitionFault, type PartitionWorldSpec } from "./spec.ts";
 import { type SimSession, SimStore } from "./store.ts";
 import { PARTITION_MINIMA, type PartitionTally } from "./tallies.ts";
 import type { PartitionEvent, PartitionHappening } from "./trace.ts";
@@ -26,11 +27,14 @@ export class PartitionWorld extends TaskWorld<PartitionWorldSpec, PartitionEvent
   constructor(spec: PartitionWorldSpec, options: TaskWorldOptions) {
     super(spec, options, { stream: 92, minima: PARTITION_MINIMA });
     this.store = new SimStore(spec.members);
-    this.judge = new PartitionJudge(spec.layout, options.judgedBy);
+    this.judge = new PartitionJudge(spec.layout, !hasTastes(spec), options.judgedBy);
     this.links = spec;
     this.processes = Array.from({ length: spec.members }, (_, who) => new PartitionProcess(this, who));
     this.arrangeFaults();
-    this.later(spec.killAtMs, undefined, () => this.#lastDeath());
+    this.later(spec.killAtMs, undefined, () => lastDeath(this));
+    if (hasWeights(spec)) this.count("worlds with weights");
+    if (spec.hasZones) this.count("worlds with zones");
+    if (spec.preferred !== undefined) this.count("worlds with preferred members");
     for (const process of this.processes)
       this.again(
         undefined,
@@ -97,9 +101,19 @@ export class PartitionWorld extends TaskWorld<PartitionWorldSpec, PartitionEvent
     });
   }
 
+  /** What a look shows of the renewals at the seats of members: each renewal has another deadline. */
+  renewals(): ReadonlyMap<number, number> {
+    return new Map(
+      this.store.members.flatMap(({ holder }, who) =>
+        holder === undefined ? [] : [[who, holder.deadlineMs] as const],
+      ),
+    );
+  }
+
   release(session: SimSession, isTold: boolean): void {
     if (!isTold || this.nowMs >= session.deadlineMs) return;
     session.deadlineMs = this.nowMs;
+    session.isReleased = true;
     this.#end(session);
   }
 
@@ -123,7 +137,12 @@ export class PartitionWorld extends TaskWorld<PartitionWorldSpec, PartitionEvent
 
   #sessionOf(process: PartitionProcess): SimSession {
     if (process.session !== undefined && !process.session.isEnded) return process.session;
-    const session: SimSession = { who: process.who, deadlineMs: this.nowMs + this.spec.ttlMs, isEnded: false };
+    const session: SimSession = {
+      who: process.who,
+      deadlineMs: this.nowMs + this.spec.ttlMs,
+      isEnded: false,
+      isReleased: false,
+    };
     process.session = session;
     this.#sessions.add(session);
     return session;
@@ -133,9 +152,11 @@ export class PartitionWorld extends TaskWorld<PartitionWorldSpec, PartitionEvent
   #grantMember(process: PartitionProcess): void {
     const seat = this.store.members[process.who];
     if (seat === undefined || seat.isHeld) return;
+    const hasRunOut = seat.holder?.isReleased === false;
+    const isOpenTo = (controller: PartitionProcess): boolean => !hasRunOut || controller.mayTake(process.who);
     const able = [
       ...(process.isEligible && (process.session === undefined || process.isHeld()) ? [process] : []),
-      ...this.processes.filter((each) => each.isAble && each.isHeld() && each.watches(process.who)),
+      ...this.processes.filter((each) => each.isAble && each.isHeld() && each.watches(process.who) && isOpenTo(each)),
     ];
     if (able.length === 0) return;
     const taker = nextOf(this.rng, able);
@@ -184,22 +205,5 @@ export class PartitionWorld extends TaskWorld<PartitionWorldSpec, PartitionEvent
     this.wishes = NO_WISHES;
     this.judge.cause(this.nowMs);
     this.note({ is: "calm" });
-  }
-
-  #lastDeath(): void {
-    const unled = unledAt(this);
-    if (unled.length > 0) this.judge.find("progress", `nobody leads ${unled.join(", ")} in the calm`, this.nowMs);
-    if (this.judge.isCaused) this.judge.find("balance", "the calm has not come to rest", this.nowMs);
-    const victim = this.processes.find(({ office, standing }) => office === undefined && standing !== undefined);
-    if (victim === undefined || this.spec.members === 1) return;
-    this.note({ is: "last-death", who: victim.who });
-    victim.kill();
-    const { ttlMs } = this.spec;
-    // One ttl, one renewal interval (a third), and what a look and two requests take here.
-    this.later(ttlMs + ttlMs / 3 + 100, undefined, () => {
-      const left = unledAt(this);
-      if (left.length > 0)
-        this.judge.find("led-again", `nobody leads ${left.join(", ")} a ttl and a renewal after a death`, this.nowMs);
-    });
   }
 }

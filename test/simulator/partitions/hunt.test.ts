@@ -28,7 +28,7 @@ describe("the hunt for partitions", () => {
 
 describe("the store of that world", () => {
   it("takes a memo that is sent again for the same, and refuses one of a term that was replaced, or over something else", () => {
-    const session: SimSession = { who: 0, deadlineMs: 100, isEnded: false };
+    const session: SimSession = { who: 0, deadlineMs: 100, isEnded: false, isReleased: false };
     const seat = new PartitionSeat<string>();
     const token = seat.grant(session);
     const first = { token, n: 1, over: undefined, value: "a" };
