@@ -182,13 +182,13 @@ describe("TLS", () => {
     const store = redis(`${at()}?conclave_ca=${files.ca}`, { client });
     await hold(store, await open(store), `tls ${client}`);
     await store.close();
-    expect(await lookRefused(at(), { client })).toMatch(/^STORE_UNREACHABLE: .*certificate that is not trusted/);
+    expect(await lookRefused(at(), { client })).toMatch(/^STORE_DENIED: .*certificate that is not trusted/);
     expect(await lookRefused(at().replace("rediss:", "redis:"), { client })).toMatch(
       /^STORE_UNREACHABLE retryable: .*rediss:\/\//,
     );
     const plain = (servers().urls[0] ?? "").replace("redis:", "rediss:");
     expect(await lookRefused(plain, { client })).toMatch(
-      /^STORE_UNREACHABLE.*(?:does not speak TLS|cannot be reached)/,
+      /^STORE_(?:DENIED|UNREACHABLE).*(?:does not speak TLS|cannot be reached)/,
     );
   });
 });
@@ -234,6 +234,8 @@ describe("options and URLs", () => {
     ["redis://a?conclave_layot=redlock", {}, /"conclave_layot" is not a setting of it: conclave_layout, /],
     ["redis://a?layout=redlock", {}, /"layout" is written conclave_layout in the URL/],
     ["redis://u:50%zz@a", {}, /write %25 for the sign itself/],
+    ["rediss://a?conclave_cert=/f", {}, /conclave_cert and conclave_key go together/],
+    ["redis://a?conclave_ca=/f", {}, /conclave_ca belongs to TLS: write rediss:/],
     ["rediss://a?conclave_ca=/no/such/file", {}, /conclave_ca cannot be read: ENOENT/],
   ])("%s with %j", (given, options, said) => {
     expect(() => redis(given, options as RedisOptions)).toThrow(said);
