@@ -1,6 +1,9 @@
 // A password of a URL, and what a request carries, are never shown: not in an error with all its causes, not in an event, a line of a log, or a warning.
+import { Redis } from "ioredis";
+import { createClient } from "redis";
 import { expect, it } from "vitest";
 import { redisFence } from "conclave/fencing/redis";
+import type { UnfencedStore } from "conclave/stores/contract";
 import { redis } from "conclave/stores/redis";
 import * as server from "../../../scripts/servers/redis.mjs";
 import { allThatIsShown, overheard } from "../../support/secrets.ts";
@@ -34,6 +37,21 @@ it.each(CLIENTS)("a password for a server that does not know how to log in (%s)"
   const shown = await allThatIsShown(redis(wrong(bare().urls[0]), { client }));
   expect(shown).toMatch(/unknown command/);
   expect(shown).not.toContain(SECRET);
+});
+
+it("a wrong password in a client of the user's", async () => {
+  const io = new Redis(wrong(), { maxRetriesPerRequest: 0, retryStrategy: () => null });
+  io.on("error", () => {});
+  const look = (store: UnfencedStore) => store.look([{ name: "x" }], call(AbortSignal.timeout(3000)));
+  const shown = await overheard(() => look(redis(io)));
+  io.disconnect();
+  const node = createClient({ url: wrong(), socket: { reconnectStrategy: false } });
+  node.on("error", () => {});
+  await node.connect().catch(() => {});
+  const shownToo = await overheard(() => look(redis(node)));
+  expect(shown).toMatch(/STORE_(?:DENIED|UNREACHABLE)[^]*(?:NOAUTH|WRONGPASS|closed)/);
+  expect(shownToo).toMatch(/client that was passed in is not open/);
+  expect(shown + shownToo).not.toContain(SECRET);
 });
 
 it("a wrong password of a guard", async () => {
