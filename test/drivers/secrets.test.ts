@@ -9,7 +9,7 @@ import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import pg from "pg";
 import sql from "postgres";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { createCandidate } from "conclave";
+import { createCandidate, openStore } from "conclave";
 import { etcdFence } from "conclave/fencing/etcd";
 import { dynamodb } from "conclave/stores/dynamodb";
 import { etcd } from "conclave/stores/etcd";
@@ -22,6 +22,7 @@ import * as kubernetesServer from "../../scripts/servers/kubernetes.mjs";
 import * as postgresServer from "../../scripts/servers/postgres.mjs";
 import { privateFolder } from "../../scripts/servers/process.mjs";
 import * as zookeeperServer from "../../scripts/servers/zookeeper.mjs";
+import { passwordHidden } from "../../src/base/url.ts";
 import { allThatIsShown, overheard } from "../support/secrets.ts";
 import { useServers } from "../support/servers.ts";
 import { by } from "../fencing/tokens.ts";
@@ -38,6 +39,34 @@ async function hidden(store: Store, refused: RegExp): Promise<void> {
   expect(shown).toMatch(refused);
   expect(shown).not.toContain(SECRET);
 }
+
+describe("a password with signs that a URL wants to be escaped", () => {
+  const PLACES = {
+    redis: "127.0.0.1:1/0",
+    rediss: "127.0.0.1:1/0",
+    postgres: "127.0.0.1:1/app",
+    etcd: "127.0.0.1:1",
+    zookeeper: "127.0.0.1:1",
+    dynamodb: "conclave?region=eu&endpoint=http://127.0.0.1:1",
+  };
+  const SIGNS = ["@", "/", "?", "#", "%", "%zz", ":", " ", "[", "\\", ","];
+
+  it.each(Object.entries(PLACES))(
+    "is not repeated, whole or in part, where the URL is not understood: %s",
+    async (scheme, place) => {
+      for (const sign of SIGNS) {
+        const url = `${scheme}://user:${SECRET}${sign}${SECRET}@${place}`;
+        const shown = await overheard(async (show) => {
+          const store = await openStore(url);
+          show(await store.look([{ name: "x" }], { signal: AbortSignal.timeout(1000), sentAtMs: 0 }));
+          await store.close();
+        });
+        expect(shown, url).not.toContain(SECRET);
+      }
+      expect(passwordHidden(`${scheme}://user:${SECRET}@${SECRET}@${place}`)).not.toContain(SECRET);
+    },
+  );
+});
 
 describe("PostgreSQL", PATIENT, () => {
   const servers = useServers(postgresServer);

@@ -52,6 +52,7 @@ export function problemOfUrl(url: string): string | undefined {
   if (looksUnset(url)) return `${show(url)} is not a URL. Is the environment variable set?`;
   const parts = partsOf(url);
   if (parts === undefined) return "what was passed does not begin with redis:// or rediss://";
+  if (parts.hosts.some(({ host }) => host.includes("@"))) return "an @ in a user or a password is written %40";
   if (parts.hosts.some(({ host }) => host === "")) return "the URL names no host";
   if (parts.hosts.some(({ port }) => !(port > 0 && port < 65_536)))
     return "a port of the URL is not a number up to 65535";
