@@ -47,6 +47,8 @@ function librariesIn(folder) {
   return { LD_LIBRARY_PATH: libraries, LUA_CPATH: path.join(libraries, "lua/5.1/?.so") };
 }
 
+/** `clientAuth`: clients must show a certificate, as redis-server itself would have it. @typedef {{ cert: string, key: string, ca: string, clientAuth?: boolean }} Tls */
+
 /**
  * @param {object} [options]
  * @param {string} [options.folder] of its log; a private one if not given
@@ -54,7 +56,7 @@ function librariesIn(folder) {
  * @param {readonly string[]} [options.args] more of redis-server's options, for each
  * @param {Record<string, string>} [options.env] of the servers
  * @param {string} [options.password] that it asks for
- * @param {{ cert: string, key: string, ca: string }} [options.tls] files: TLS is spoken, and nothing else
+ * @param {Tls} [options.tls] files: TLS is spoken, and nothing else
  * @returns {Promise<import("./process.mjs").Servers>}
  */
 export async function start({ folder, nodes: count = 1, args = [], env = {}, password, tls } = {}) {
@@ -75,7 +77,7 @@ export async function start({ folder, nodes: count = 1, args = [], env = {}, pas
 
 /**
  * @param {number} port @param {string} base
- * @param {{ args: readonly string[], env: Record<string, string>, password?: string | undefined, tls?: { cert: string, key: string, ca: string } | undefined }} options
+ * @param {{ args: readonly string[], env: Record<string, string>, password?: string | undefined, tls?: Tls | undefined }} options
  */
 function serverAt(port, base, { args, env, password, tls }) {
   const folder = path.join(base, `${port}`);
@@ -91,7 +93,8 @@ function serverAt(port, base, { args, env, password, tls }) {
     "--tls-key-file",
     tls.key,
   ];
-  const trust = tls === undefined ? [] : ["--tls-ca-cert-file", tls.ca, "--tls-auth-clients", "no"];
+  const auth = tls?.clientAuth === true ? "yes" : "no";
+  const trust = tls === undefined ? [] : ["--tls-ca-cert-file", tls.ca, "--tls-auth-clients", auth];
   const memoryOnly = ["--dir", folder, "--save", "", "--appendonly", "no"];
   const secret = password === undefined ? [] : ["--requirepass", password];
   return {

@@ -55,13 +55,13 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, boolean>> = {
   STORE_UNREACHABLE: true,
   /** No answer in time: unknown whether it was applied. */
   STORE_TIMEOUT: true,
-  /** The store refused for want of a right or a password. */
+  /** The store refused for want of a right or a password, or the two sides do not trust each other's certificates. */
   STORE_DENIED: false,
   /** Something that is not ours stands where our record should be. Nothing was written. */
   STORE_FOREIGN_DATA: false,
   /** This store cannot do what was asked. */
   STORE_UNSUPPORTED: false,
-  /** The session carries as many holds as the store allows. */
+  /** There is no room: for one more hold in the session, for a value of that size, or in the server. */
   STORE_FULL: false,
   /** This node is to be powered off, or was: nothing is granted to it until the ban is lifted. */
   NODE_BANNED: true,

@@ -22,7 +22,7 @@ export function urlOfFile(scheme: string, file: string): string {
 
 /** For a command that somebody may copy: with PASSWORD where the password is. */
 export function passwordHidden(url: string): string {
-  return url.replace(/^([^:]+:\/\/[^:@/?#]*):[^@/?#]*@/, "$1:PASSWORD@");
+  return url.replace(/^([^:]+:\/\/[^:@/?#]*):[^/?#]*@/, "$1:PASSWORD@");
 }
 
 /** Of a URL with a server only the scheme, and what follows the last `@` up to the query. */

@@ -34,8 +34,19 @@ export function nameOf({ host, port }: Endpoint): string {
 export function endpointOf(store: string, host: string, defaultPort: number): Endpoint {
   const match = /^(\[[0-9a-f:.%]+\]|[^:[\]\s]+)(?::([0-9]{1,5}))?$/i.exec(host);
   const port = Number(match?.[2] ?? defaultPort);
-  if (match === null || port < 1 || port > 65_535) throw invalidConfig(store, [`${show(host)} is not host:port`]);
+  if (match === null || port < 1 || port > 65_535)
+    throw invalidConfig(store, [`${show(withoutTail(host))} is not host:port`]);
   return { host: (match[1] ?? "").replace(/^\[|\]$/g, ""), port };
+}
+
+/** Where a password has a / in it, what looks like a port is its beginning. */
+function withoutTail(host: string): string {
+  return host.replace(/^([^:[\]]*):.*\D.*$/s, "$1:…");
+}
+
+/** The names of settings, for messages. Where a password has a ? in it, what looks like a setting is its end. */
+export function shownSettings(keys: readonly string[]): string {
+  return keys.map((key) => (key.includes("@") ? "a text with an @" : show(key))).join(", ");
 }
 
 /** `credentials`: "" or "user:password@". */

@@ -8,12 +8,12 @@
 //              then on. However late it arrives, it is refused, and nobody waits for it. So no older write changes what the leader reads after `raise` by a linearizable read.
 //   unknown    A transaction without an answer may be applied later, under the same comparison. The caller is told STORE_TIMEOUT, not that it failed.
 // Needs: every writer of the guarded keys writes through `write`, or compares what `raise` returned in a transaction of its own client.
-import { ConclaveError } from "../base/errors.ts";
+import { ConclaveError, type ErrorCode } from "../base/errors.ts";
 import { Recent } from "../base/recent.ts";
 import { passwordHidden } from "../base/url.ts";
 import { parseAddress } from "../clients/etcd/address.ts";
 import { EtcdClient } from "../clients/etcd/client.ts";
-import { EtcdError } from "../clients/etcd/errors.ts";
+import { EtcdError, type EtcdProblem } from "../clients/etcd/errors.ts";
 import { deniedReason } from "../clients/etcd/reasons.ts";
 import type { Operation, TxnRequest, TxnResponse } from "../clients/etcd/messages.ts";
 import { admit, adopted, type Adopted, type Lowering, type Move, moveDomain, type Remembered } from "./guard.ts";
@@ -223,6 +223,8 @@ function bytesOf(value: string | Uint8Array): Buffer {
   return typeof value === "string" ? Buffer.from(value, "utf8") : Buffer.from(value);
 }
 
+const CODES: Partial<Record<EtcdProblem, ErrorCode>> = { tls: "STORE_DENIED", "too-large": "STORE_FULL" };
+
 function errorOf(error: unknown, keys: string): unknown {
   if (!(error instanceof EtcdError)) return error;
   if (error.outcome === "unknown")
@@ -233,8 +235,11 @@ function errorOf(error: unknown, keys: string): unknown {
     );
   if (error.problem === "denied")
     return new ConclaveError("STORE_DENIED", `etcdFence: ${deniedReason(error.message, keys)}`, { cause: error });
-  const code = error.problem === "tls" ? "STORE_DENIED" : "STORE_UNREACHABLE";
-  return new ConclaveError(code, `etcdFence: ${error.message}. Nothing was written.`, { cause: error });
+  return new ConclaveError(
+    CODES[error.problem] ?? "STORE_UNREACHABLE",
+    `etcdFence: ${error.message}. Nothing was written.`,
+    { cause: error },
+  );
 }
 
 function readKnown(key: string, { responses }: TxnResponse): Known {

@@ -15,7 +15,7 @@ import { Recent } from "../base/recent.ts";
 import { isClient, placeOfClient, portOf, type RedisClient, UrlPort } from "../clients/redis/client.ts";
 import { outcomeOf, type RedisWhereabouts } from "../clients/redis/errors.ts";
 import { type RedisPort, scriptOf } from "../clients/redis/port.ts";
-import { parseUrl, placeOf, problemOfUrl } from "../clients/redis/url.ts";
+import { parseUrl, placeOf, problemOfUrl, tlsOfUrl } from "../clients/redis/url.ts";
 import { show } from "../base/show.ts";
 import { passwordHidden } from "../base/url.ts";
 import { admit, adopted, type Adopted, type Lowering, type Move, moveDomain, type Remembered } from "./guard.ts";
@@ -86,7 +86,8 @@ export function redisFence(
     throw invalidConfig("redisFence", ["data and fence are in one server: name one"]);
   const flags = ["--guard", passwordHidden(source), ...(prefix === DEFAULT_PREFIX ? [] : ["--prefix", prefix])];
   const howToAdopt = adoptByCommand(flags);
-  return new KeyFence({ port: new UrlPort(server), place: placeOf(server), prefix, howToAdopt, verifier });
+  const [place, tls] = [placeOf(server), tlsOfUrl(server)];
+  return new KeyFence({ port: new UrlPort(server), place, tls, prefix, howToAdopt, verifier });
 }
 
 // KEYS[1] the fence, then one key for each write. ARGV[1] the text that must stand in the fence ("" for none), ARGV[2] the text to install ("" for none), ARGV[3] the writes as JSON.
@@ -104,9 +105,8 @@ for index, write in ipairs(cjson.decode(ARGV[3])) do
 end
 return cjson.encode({ replies = replies })`);
 
-interface FenceParts {
+interface FenceParts extends Pick<Whereabouts, "place" | "tls"> {
   readonly port: RedisPort;
-  readonly place: string;
   readonly prefix: string;
   readonly howToAdopt: HowToAdopt;
   readonly verifier: Verifier | undefined;
@@ -127,13 +127,13 @@ class KeyFence implements RedisFence<Fenced | Signed> {
   /** The fence's text as last seen. If it is out of date, the comparison fails, and its answer shows what is there. */
   readonly #known = new Recent<string, string>(RESOURCES_REMEMBERED);
 
-  constructor({ port, place, prefix, howToAdopt, verifier }: FenceParts) {
+  constructor({ port, place, tls, prefix, howToAdopt, verifier }: FenceParts) {
     this.#port = port;
     this.#prefix = prefix;
     this.#howToAdopt = howToAdopt;
     this.#verifier = verifier;
     const grant = `ACL SETUSER NAME ~${prefix}* +eval +evalsha +get +set, and the keys and commands of your writes`;
-    this.#where = { place, grant };
+    this.#where = { place, tls, grant };
   }
 
   async raise(resource: string, by: Fenced | Signed): Promise<void> {
@@ -256,19 +256,20 @@ function listOf(value: unknown): readonly unknown[] {
 
 function errorOf(error: unknown, where: RedisWhereabouts): ConclaveError {
   const outcome = outcomeOf(error, where);
+  const { cause } = outcome;
   if (outcome.kind === "unknown")
     return new ConclaveError(
       "STORE_TIMEOUT",
       `redisFence: ${where.place} did not answer. It may have been written, or may still be; read before you write again.`,
-      { cause: error },
+      { cause },
     );
   if (/CROSSSLOT/.test(outcome.message))
     return new ConclaveError(
       "STORE_UNSUPPORTED",
       'redisFence: in a cluster fence and data must be in one slot: write the same hash tag into both, as in the resource "{orders}" and the key "{orders}:7". Nothing was written.',
-      { cause: error },
+      { cause },
     );
-  return new ConclaveError(outcome.code, outcome.message.replace(/^redis:/, "redisFence:"), { cause: error });
+  return new ConclaveError(outcome.code, outcome.message.replace(/^redis:/, "redisFence:"), { cause });
 }
 
 function edited(key: string): ConclaveError {

@@ -8,8 +8,9 @@ import { problemsOfKeys, problemsOfSettings } from "../base/option-keys.ts";
 import { show } from "../base/show.ts";
 import { looksUnset } from "../base/url.ts";
 import { isClient, isCluster, placeOfClient, portOf, type RedisClient, UrlPort } from "../clients/redis/client.ts";
+import type { Whereabouts } from "../clients/redis/errors.ts";
 import type { RedisPort } from "../clients/redis/port.ts";
-import { CA_SETTING, parseUrl, placeOf, problemOfUrl } from "../clients/redis/url.ts";
+import { parseUrl, placeOf, problemOfUrl, TLS_SETTINGS, tlsOfUrl } from "../clients/redis/url.ts";
 import type { Reopenable, UnfencedStore } from "./contract.ts";
 import { guaranteeOf, type Layout } from "./redis/guarantee.ts";
 import { RedisStore } from "./redis/redis-store.ts";
@@ -92,7 +93,7 @@ function fromUrl(url: string, options: RedisOptions): UnfencedStore & Reopenable
   const problem = problemOfUrl(url);
   if (problem !== undefined) throw invalidConfig("redis", [problem]);
   const { servers, settings } = parseUrl(url);
-  const known = [...Object.values(OWN_SETTINGS), CA_SETTING];
+  const known = [...Object.values(OWN_SETTINGS), ...TLS_SETTINGS];
   const unread = [...problemsOfSettings(settings.keys(), known), ...bareSettings(settings)];
   if (unread.length > 0) throw invalidConfig("redis", unread);
   const maxTtl = settings.get(OWN_SETTINGS.maxTtlMs);
@@ -103,7 +104,11 @@ function fromUrl(url: string, options: RedisOptions): UnfencedStore & Reopenable
     client: options.client ?? ((settings.get(OWN_SETTINGS.client) ?? undefined) as "ioredis" | "redis" | undefined),
   };
   const good = checked(own, servers.length);
-  const ports = servers.map((server) => ({ port: new UrlPort(server, good.client), place: placeOf(server) }));
+  const ports = servers.map((server) => ({
+    port: new UrlPort(server, good.client),
+    place: placeOf(server),
+    tls: tlsOfUrl(server),
+  }));
   const store = storeOf(ports, good, true);
   const again = reopeningUrl(url, own);
   // It may carry a password: not a field that is printed with the object.
@@ -156,7 +161,7 @@ function problemsOfSeveral(servers: number, maxTtlMs: number | undefined): strin
 }
 
 function storeOf(
-  ports: readonly { readonly port: RedisPort; readonly place: string }[],
+  ports: readonly ({ readonly port: RedisPort } & Pick<Whereabouts, "place" | "tls">)[],
   { layout, prefix, maxTtlMs }: Checked,
   isOwn: boolean,
 ): UnfencedStore {
@@ -164,7 +169,7 @@ function storeOf(
   const votes = ports.length > 1;
   const shared = { guarantee, layout, prefix, minUptimeMs: maxTtlMs, votes };
   const grant = grantOf(prefix, layout);
-  const stores = ports.map(({ port, place }) => new RedisStore({ port, where: { place, grant }, ...shared }));
+  const stores = ports.map(({ port, ...where }) => new RedisStore({ port, where: { ...where, grant }, ...shared }));
   const [only] = stores;
   return only === undefined || votes ? new RedlockStore(stores, guarantee) : only;
 }

@@ -44,7 +44,7 @@ const LASTING: readonly (readonly [what: string, url: () => string, said: RegExp
     () => database.replace(/[^/]*$/, "nope"),
     /STORE_UNREACHABLE: .*"nope" does not exist. Create it/,
   ],
-  ["TLS that is not there", () => `${database}?sslmode=require`, /STORE_UNREACHABLE: .*does not speak TLS.*sslmode/],
+  ["TLS that is not there", () => `${database}?sslmode=require`, /STORE_DENIED: .*does not speak TLS.*sslmode/],
 ];
 const PASSING: readonly (readonly [what: string, url: () => string, said: RegExp])[] = [
   ["etcd where nobody listens", () => "etcd://127.0.0.1:1", /STORE_UNREACHABLE: .*nothing listens there/],

@@ -8,6 +8,7 @@ import {
   decode,
   type Endpoint,
   endpointOf,
+  shownSettings,
   TLS_SETTINGS,
   tlsOf,
   type TlsSettings,
@@ -69,7 +70,7 @@ function partsOf(url: unknown): UrlParts {
   const settings = [...new URLSearchParams(query).keys()];
   const unknown = settings.filter((key) => !TLS_SETTINGS.some((known) => known === key));
   if (unknown.length > 0)
-    throw invalid(`${unknown.map(show).join(", ")} is not a setting of it: ${TLS_SETTINGS.join(", ")} are`);
+    throw invalid(`${shownSettings(unknown)} is not a setting of it: ${TLS_SETTINGS.join(", ")} are`);
   if (scheme.toLowerCase() === "etcd" && settings.length > 0)
     throw invalid(`${settings.join(", ")} belongs to TLS: write etcds://`);
   return {

@@ -1,8 +1,11 @@
 // A program that provides our credential, as kubeconfig files of the big clouds name one (client-go's credential plugins): it is run, and prints an ExecCredential. That credential is shown until it
-// expires by its own word, or is refused. One run serves all requests that wait for it.
+// expires by its own word, or is refused. One run serves all requests that wait for it. What it prints, its arguments and its environment may be secret: no error repeats them, except for the first line that
+// the program itself writes to its users on stderr.
+import type { ExecFileException } from "node:child_process";
 import path from "node:path";
 import type { Credentials, ShownCredential } from "./access.ts";
 import { KubernetesError } from "./errors.ts";
+import { plainCause } from "../plain-cause.ts";
 import { wallClock } from "../wall-clock.ts";
 
 const RUNS_AT_MOST_MS = 30_000;
@@ -59,7 +62,13 @@ export class ExecCredentials implements Credentials {
       };
       const child = execFile(program, args, options, (error, stdout, stderr) => {
         if (error === null) resolve(stdout);
-        else reject(this.#failed(firstLine(stderr) || error.message, error));
+        else
+          reject(
+            this.#failed(
+              firstLine(stderr) || endOf(error),
+              plainCause(error, () => endOf(error)),
+            ),
+          );
       });
       child.stdin?.end();
     });
@@ -82,17 +91,23 @@ export class ExecCredentials implements Credentials {
   #parsed(printed: string): { readonly status?: Readonly<Record<string, unknown>> } {
     try {
       return JSON.parse(printed) as { readonly status?: Readonly<Record<string, unknown>> };
-    } catch (cause) {
-      throw this.#failed("what it printed is no JSON", cause);
+    } catch {
+      throw this.#failed("what it printed is no JSON"); // the error of the parser quotes it
     }
   }
 
   #failed(why: string, cause?: unknown): KubernetesError {
     const { command, installHint } = this.#plugin;
-    const hint = installHint === undefined ? "" : ` ${firstLine(installHint)}`;
-    const message = `the program ${command}, which the kubeconfig names to say who we are, did not: ${why}.${hint}`;
+    const hint = installHint === undefined ? "" : `. ${firstLine(installHint).replace(/\.$/, "")}`;
+    const message = `the program ${command}, which the kubeconfig names to say who we are, did not: ${why}${hint}`;
     return new KubernetesError("unknown-user", "not-applied", message, cause);
   }
+}
+
+/** Node's own message has the whole command in it. */
+function endOf({ code, signal }: ExecFileException): string {
+  if (typeof code === "number") return `it ended with ${code}`;
+  return signal ? `it was ended by ${signal}` : `it could not be run (${code ?? "no reason is known"})`;
 }
 
 function firstLine(text: string): string {

@@ -94,13 +94,13 @@ function ofConnection({ code, text, syscall }: Trouble, place: string): Ruling |
     ];
   if (isDistrusted(code) || code === "EPROTO")
     return [
-      "STORE_UNREACHABLE",
+      "STORE_DENIED",
       `${place} shows a certificate that is not trusted here (${code}). Give its authority with ?sslrootcert=FILE, or NODE_EXTRA_CA_CERTS; the name in the URL must be one of the certificate's.`,
       false,
     ];
   if (/does not support SSL/i.test(text))
     return [
-      "STORE_UNREACHABLE",
+      "STORE_DENIED",
       `${place} does not speak TLS, and it was asked for. Turn ssl on at the server, or take sslmode out of the URL.`,
       false,
     ];

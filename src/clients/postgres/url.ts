@@ -3,9 +3,9 @@
 import { show } from "../../base/show.ts";
 import { looksUnset } from "../../base/url.ts";
 
-/** The parts of the URL up to the query: user and password, hosts, database. undefined: it is not a URL of PostgreSQL. */
+/** The parts of the URL up to the query: user and password up to the last @, as clients read it, hosts, database. undefined: it is not a URL of PostgreSQL. */
 function partsOf(url: string): { readonly hosts: string; readonly database: string } | undefined {
-  const parsed = /^postgres(?:ql)?:\/\/(?:[^@/?#]*@)?([^/?#]*)(?:\/([^?#]*))?/i.exec(url);
+  const parsed = /^postgres(?:ql)?:\/\/(?:[^/?#]*@)?([^/?#]*)(?:\/([^?#]*))?/i.exec(url);
   return parsed === null ? undefined : { hosts: parsed[1] ?? "", database: parsed[2] ?? "" };
 }
 

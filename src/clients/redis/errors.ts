@@ -5,6 +5,9 @@ import { Refusal } from "../../base/refusal.ts";
 import { NothingInstalled } from "./client.ts";
 import { NotSent } from "./port.ts";
 import { isDistrusted } from "../distrusted.ts";
+import { plainCause } from "../plain-cause.ts";
+import { withoutArguments } from "./resp.ts";
+import type { TlsOfUrl } from "./url.ts";
 
 type Ruling = readonly [code: RefusalCode, message: string, retryable: boolean];
 
@@ -13,14 +16,17 @@ export interface RedisWhereabouts {
   readonly place: string;
   /** The command that gives a user the rights it needs. */
   readonly grant: string;
+  /** What a URL says of TLS. undefined: a client that the user made. */
+  readonly tls?: TlsOfUrl | undefined;
 }
 
 export function outcomeOf(error: unknown, where: RedisWhereabouts): Refused | Unknown {
   if (error instanceof Refusal) return error.refused;
   const ruling = rulingOf(error, where);
-  if (ruling === undefined) return unknown(error);
+  const cause = plainCause(error, withoutArguments);
+  if (ruling === undefined) return unknown(cause);
   const [code, message, retryable] = ruling;
-  return { kind: "refused", code, message: `redis: ${message}`, retryable, cause: error };
+  return { kind: "refused", code, message: `redis: ${message}`, retryable, cause };
 }
 
 function rulingOf(error: unknown, where: RedisWhereabouts): Ruling | undefined {
@@ -30,43 +36,62 @@ function rulingOf(error: unknown, where: RedisWhereabouts): Ruling | undefined {
   const said = ofServer(text, where);
   if (said !== undefined) return said;
   if (!(error instanceof NotSent)) return undefined;
-  return ofConnection(code, text, where.place);
+  return ofTls(code, text, where) ?? ofConnection(code, text, where);
 }
 
 function troubleOf(error: unknown): { readonly code: string; readonly text: string } {
   const { code, message } = (error ?? {}) as Record<string, unknown>;
-  return { code: typeof code === "string" ? code : "", text: typeof message === "string" ? message : String(error) };
+  const text = typeof message === "string" ? message : String(error);
+  return { code: typeof code === "string" ? code : "", text: withoutArguments(text) };
+}
+
+/** Neither side has heard a word of Redis: what is wrong will not go away by itself. */
+function ofTls(code: string, text: string, { place, tls }: Whereabouts): Ruling | undefined {
+  const denied = (message: string): Ruling => ["STORE_DENIED", `${place} ${message}`, false];
+  if (isDistrusted(code))
+    return denied(
+      `shows a certificate that is not trusted here (${code}). Give its authority with ?conclave_ca=FILE, or NODE_EXTRA_CA_CERTS; the name in the URL must be one of the certificate's.`,
+    );
+  if (/^ERR_OSSL|PEM routines/.test(code || text))
+    return denied(
+      `was not asked, because a file of the URL cannot be used (${code || text}). conclave_ca and conclave_cert are certificates as PEM, and conclave_key is the key of conclave_cert, without a passphrase.`,
+    );
+  if (/ALERT/.test(code) || /\balert\b/.test(text))
+    return denied(`ended the TLS handshake (${code || text}). ${clientCertificate(tls)}`);
+  if (code === "EPROTO" || /^ERR_SSL|wrong version number/i.test(code || text))
+    return denied(
+      `does not speak TLS, and rediss:// asked for it (${code || text}). Write redis://, or name the TLS port of the server.`,
+    );
+  return undefined;
+}
+
+function clientCertificate(tls: TlsOfUrl | undefined): string {
+  return tls === "with-certificate"
+    ? "Does it accept the certificate of conclave_cert? Its authority must be in the server's tls-ca-cert-file."
+    : "If it asks for client certificates, as redis-server does unless tls-auth-clients says otherwise, pass one: ?conclave_cert=FILE&conclave_key=FILE.";
 }
 
 /** Nothing was ever sent. */
-function ofConnection(code: string, text: string, place: string): Ruling {
+function ofConnection(code: string, text: string, { place, tls }: Whereabouts): Ruling {
   if (/client that was passed in/.test(text)) return ["STORE_UNREACHABLE", `${text}.`, false];
-  if (isDistrusted(code))
-    return [
-      "STORE_UNREACHABLE",
-      `${place} shows a certificate that is not trusted here (${code}). Give its authority with ?conclave_ca=FILE, or NODE_EXTRA_CA_CERTS; the name in the URL must be one of the certificate's.`,
-      false,
-    ];
-  if (code === "EPROTO" || /^ERR_SSL|wrong version number/i.test(code || text))
-    return [
-      "STORE_UNREACHABLE",
-      `${place} does not speak TLS, and rediss:// asked for it (${code || text}). Write redis://, or name the TLS port of the server.`,
-      false,
-    ];
   if (code === "ENOTFOUND")
     return [
       "STORE_UNREACHABLE",
       `${place} cannot be reached: its host is not a name that can be found (ENOTFOUND). Is it spelled right, and can it be resolved from here? It is tried again.`,
       true,
     ];
-  const mayBeTls = /closed|ECONNRESET|unexpectedly/i.test(`${code} ${text}`)
-    ? " If the server wants TLS, write rediss://."
-    : "";
+  const isClosed = /closed|ECONNRESET|EPIPE|unexpectedly/i.test(`${code} ${text}`);
   return [
     "STORE_UNREACHABLE",
-    `${place} cannot be reached (${code || text}). Is it running, and is the address right?${mayBeTls} It is tried again.`,
+    `${place} cannot be reached (${code || text}). Is it running, and is the address right?${isClosed ? ` ${closedAdvice(tls)}` : ""} It is tried again.`,
     true,
   ];
+}
+
+/** A connection that was merely closed may have met a server that was stopping. A server that wants a certificate closes it, too, and its word of why may be lost. */
+function closedAdvice(tls: TlsOfUrl | undefined): string {
+  if (tls === undefined || tls === "none") return "If the server wants TLS, write rediss://.";
+  return `${clientCertificate(tls)} If it does not speak TLS, write redis://.`;
 }
 
 /** The server has answered with an error. A script repeats the words of the command that failed inside it. */
@@ -116,7 +141,11 @@ function ofData(text: string, { place }: RedisWhereabouts): Ruling | undefined {
     ];
   if (/unicode escape|CROSSSLOT/i.test(text)) return ["STORE_UNSUPPORTED", `${place} cannot do that (${text}).`, false];
   if (/proto-max-bulk-len|invalid bulk length|string exceeds maximum allowed size/i.test(text))
-    return ["STORE_FULL", `a value is too large for ${place} (${text}). Choose a smaller one.`, false];
+    return [
+      "STORE_FULL",
+      `a name, id or value is too large for ${place} (${text}). Nothing was written. Make it smaller, or raise proto-max-bulk-len at the server.`,
+      false,
+    ];
   return undefined;
 }
 

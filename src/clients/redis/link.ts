@@ -2,7 +2,7 @@
 // connection is closed for good, so that nothing sent on it can reach a server that was started later: a link leads to one process or to none.
 import { connect as connectPlain, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { encodeCommand, type Reply, ReplyError, RespReader } from "./resp.ts";
+import { encodeCommand, type Reply, ReplyError, RespReader, withoutArguments } from "./resp.ts";
 import type { Server } from "./url.ts";
 
 interface Waiting {
@@ -32,7 +32,7 @@ export class RedisLink {
         await link.ask(username === undefined ? ["AUTH", password] : ["AUTH", username, password], withinMs);
       } catch (error) {
         link.close();
-        throw error;
+        throw error instanceof ReplyError ? new ReplyError(withoutArguments(error.message)) : error;
       }
     return link;
   }

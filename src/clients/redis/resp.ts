@@ -8,6 +8,11 @@ export class ReplyError extends Error {
   override readonly name: string = "ReplyError";
 }
 
+/** A server that does not know a command repeats its arguments, and with AUTH and HELLO these are a password. */
+export function withoutArguments(text: string): string {
+  return text.replaceAll(/,? with args beginning with:.*/g, "");
+}
+
 const BYTES_MAX = 4 * 1024 * 1024;
 const ITEMS_MAX = 100_000;
 const DEPTH_MAX = 8;

@@ -1,5 +1,6 @@
-// Reads a URL of Redis: one server, or several that know nothing of each other; a user, a password, a database, TLS. It is read here and not by a client, so that two clients cannot read it differently,
+// Reads a URL of Redis: one server, or several that know nothing of each other; a user, a password, a database, TLS, a certificate of ours. It is read here and not by a client, so that two clients cannot read it differently,
 // and so that no message repeats a password.
+import { invalidConfig } from "../../base/errors.ts";
 import { show } from "../../base/show.ts";
 import { looksUnset } from "../../base/url.ts";
 import { decode, readPem } from "../url-parts.ts";
@@ -13,7 +14,23 @@ export interface Server {
   readonly username?: string | undefined;
   readonly password?: string | undefined;
   readonly database: number;
-  readonly tls?: { readonly servername?: string; readonly ca?: string } | undefined;
+  readonly tls?: ServerTls | undefined;
+}
+
+/** Texts as PEM. `cert` and `key`: our own certificate, where the server asks for client certificates. */
+interface ServerTls {
+  readonly servername?: string;
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+/** What a URL says of TLS, for advice. */
+export type TlsOfUrl = "none" | "without-certificate" | "with-certificate";
+
+export function tlsOfUrl({ tls }: Server): TlsOfUrl {
+  if (tls === undefined) return "none";
+  return tls.cert === undefined ? "without-certificate" : "with-certificate";
 }
 
 export interface ParsedUrl {
@@ -22,8 +39,8 @@ export interface ParsedUrl {
 }
 
 const PORT = 6379;
-/** The setting that names the file of the trusted certificate authority. */
-export const CA_SETTING = "conclave_ca";
+/** The settings that name files: the authority that is trusted, our own certificate and its key. */
+export const TLS_SETTINGS = ["conclave_ca", "conclave_cert", "conclave_key"] as const;
 
 /** Host and port, for messages. */
 export function placeOf(server: Server): string {
@@ -35,6 +52,7 @@ export function problemOfUrl(url: string): string | undefined {
   if (looksUnset(url)) return `${show(url)} is not a URL. Is the environment variable set?`;
   const parts = partsOf(url);
   if (parts === undefined) return "what was passed does not begin with redis:// or rediss://";
+  if (parts.hosts.some(({ host }) => host.includes("@"))) return "an @ in a user or a password is written %40";
   if (parts.hosts.some(({ host }) => host === "")) return "the URL names no host";
   if (parts.hosts.some(({ port }) => !(port > 0 && port < 65_536)))
     return "a port of the URL is not a number up to 65535";
@@ -44,21 +62,30 @@ export function problemOfUrl(url: string): string | undefined {
   return undefined;
 }
 
-/** Reads a URL that has no problem. Throws if a password is not encoded as URLs require, or if the file of an authority cannot be read. */
+/** Reads a URL that has no problem. Throws if a password is not encoded as URLs require, or if a file of TLS cannot be read or lacks its other half. */
 export function parseUrl(url: string): ParsedUrl {
   const { scheme, user, password, hosts, database, query } = partsOf(url) ?? FAILED;
   const settings = new URLSearchParams(query);
-  const ca = settings.get(CA_SETTING);
-  const trusted = ca === null ? {} : { ca: readPem("redis", CA_SETTING, ca).toString() };
+  const files = filesOf(settings, scheme === "rediss");
   const servers = hosts.map(({ host, port }) => ({
     host,
     port,
     username: user === "" ? undefined : decode("redis", user),
     password: password === undefined ? undefined : decode("redis", password),
     database: Number(database),
-    tls: scheme === "rediss" ? { ...(isAddress(host) ? {} : { servername: host }), ...trusted } : undefined,
+    tls: scheme === "rediss" ? { ...(isAddress(host) ? {} : { servername: host }), ...files } : undefined,
   }));
   return { servers, settings };
+}
+
+function filesOf(settings: URLSearchParams, isSecure: boolean): Omit<ServerTls, "servername"> {
+  const given = TLS_SETTINGS.filter((setting) => settings.has(setting));
+  if (given.length > 0 && !isSecure)
+    throw invalidConfig("redis", [`${given.join(", ")} belongs to TLS: write rediss://`]);
+  if (settings.has("conclave_cert") !== settings.has("conclave_key"))
+    throw invalidConfig("redis", ["conclave_cert and conclave_key go together"]);
+  const read = (setting: string): string => readPem("redis", setting, settings.get(setting) ?? "").toString();
+  return Object.fromEntries(given.map((setting) => [setting.replace("conclave_", ""), read(setting)]));
 }
 
 interface Parts {

@@ -9,6 +9,7 @@ import {
   decode,
   type Endpoint,
   endpointOf,
+  shownSettings,
   TLS_SETTINGS,
   tlsOf,
   type TlsSettings,
@@ -59,7 +60,7 @@ export function parseAddress(url: unknown, others: readonly string[]): ZooKeeper
 function problemOfSettings(keys: readonly string[], isSecure: boolean, others: readonly string[]): string | undefined {
   const known: readonly string[] = [...others, ...TLS_SETTINGS];
   const unknown = keys.filter((key) => !known.includes(key));
-  if (unknown.length > 0) return `${unknown.map(show).join(", ")} is not a setting of it: ${known.join(", ")} are`;
+  if (unknown.length > 0) return `${shownSettings(unknown)} is not a setting of it: ${known.join(", ")} are`;
   const secure = keys.filter((key) => TLS_SETTINGS.some((known) => known === key));
   return !isSecure && secure.length > 0 ? `${secure.join(", ")} belongs to TLS: write zookeepers://` : undefined;
 }

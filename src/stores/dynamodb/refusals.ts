@@ -8,6 +8,7 @@ import { unknown } from "../../base/outcome.ts";
 import { Refusal } from "../../base/refusal.ts";
 import { makingCommand } from "./schema.ts";
 import { isDistrusted } from "../../clients/distrusted.ts";
+import { plainCause } from "../../clients/plain-cause.ts";
 
 /** Where the table is, for messages. There is no secret in it. */
 export interface DynamoWhereabouts {
@@ -34,9 +35,18 @@ export function outcomeOf(error: unknown, where: DynamoWhereabouts): Refused | U
   const ruling =
     ofConfig(trouble) ??
     (isLastOfMany ? undefined : (ofConnection(trouble, where) ?? ofAccess(trouble, where) ?? ofTable(trouble, where)));
-  if (ruling === undefined) return unknown(error);
+  const cause = causeOf(error);
+  if (ruling === undefined) return unknown(cause);
   const [code, message, retryable] = ruling;
-  return { kind: "refused", code, message: `dynamodb: ${message}`, retryable, cause: error };
+  return { kind: "refused", code, message: `dynamodb: ${message}`, retryable, cause };
+}
+
+/** AWS asks for the id of a request when it is asked for help. */
+function causeOf(error: unknown): unknown {
+  const cause = plainCause(error);
+  const { httpStatusCode, requestId } =
+    (error as { readonly $metadata?: Record<string, unknown> } | undefined)?.$metadata ?? {};
+  return requestId === undefined ? cause : Object.assign(cause as Error, { httpStatusCode, requestId });
 }
 
 function troubleOf(error: unknown): Trouble {

@@ -23,7 +23,11 @@ const SENTENCES: Readonly<Record<EtcdProblem, Sentence>> = {
     true,
     "Make room: etcdctl compact, etcdctl defrag, etcdctl alarm disarm. It is tried again.",
   ],
-  "too-large": ["STORE_UNSUPPORTED", false, "Announce a shorter value, or raise etcd's --max-request-bytes."],
+  "too-large": [
+    "STORE_FULL",
+    false,
+    "Nothing was written. Announce a shorter value, or raise etcd's --max-request-bytes.",
+  ],
   busy: ["STORE_UNREACHABLE", true, "It is tried again."],
   other: ["STORE_UNREACHABLE", true, "It is tried again."],
 };

@@ -15,7 +15,7 @@ const SENTENCES: Readonly<Record<KubernetesProblem, Sentence>> = {
   forbidden: ["STORE_DENIED", false, ""],
   busy: ["STORE_UNREACHABLE", true, "It is tried again."],
   "too-large": [
-    "STORE_UNSUPPORTED",
+    "STORE_FULL",
     false,
     "Announce a shorter value, or keep fewer memos: the annotations of a Lease have 256 KiB together. Nothing was written.",
   ],

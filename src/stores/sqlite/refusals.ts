@@ -150,8 +150,8 @@ function ofContent(code: number, text: string, place: string): [RefusalCode, str
       ];
     case TOOBIG:
       return [
-        "STORE_UNSUPPORTED",
-        `a name, id or value is too long for SQLite (${text}). Choose a shorter one.`,
+        "STORE_FULL",
+        `a name, id or value is too long for SQLite (${text}). Nothing was written. Choose a shorter one.`,
         false,
       ];
     default:

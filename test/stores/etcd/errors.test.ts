@@ -241,9 +241,11 @@ describe("what stands there already", () => {
     expect(await store.claim([claim], { signal: AbortSignal.timeout(5000), sentAtMs: 0 })).toMatchObject([
       {
         kind: "refused",
-        code: "STORE_UNSUPPORTED",
+        code: "STORE_FULL",
         retryable: false,
-        message: expect.stringMatching(/shorter value|max-request-bytes/) as unknown,
+        message: expect.stringMatching(
+          /(?:too large|larger than max).*Nothing was written.*shorter value.*max-request-bytes/,
+        ) as unknown,
       },
     ]);
     await store.close();

@@ -94,19 +94,19 @@ describe("refuses, and says what to do:", () => {
   it("TLS where there is none, and a certificate that nobody vouches for", async () => {
     const plain = await newDatabase(primary());
     expect(await keep(postgres(`${plain}?sslmode=verify-full`))).toMatchObject({
-      code: "STORE_UNREACHABLE",
+      code: "STORE_DENIED",
       retryable: false,
       message: saying(/does not speak TLS/),
     });
     const [url = ""] = secure().urls;
     await byHand(url, postgresSchema());
     expect(await keep(postgres(`${url}?sslmode=verify-full`))).toMatchObject({
-      code: "STORE_UNREACHABLE",
+      code: "STORE_DENIED",
       retryable: false,
       message: saying(/certificate that is not trusted here.*sslrootcert/),
     });
     expect(await keep(postgres(sql(url, { ssl: { rejectUnauthorized: true } })))).toMatchObject({
-      code: "STORE_UNREACHABLE",
+      code: "STORE_DENIED",
       retryable: false,
     });
     expect(await keep(postgres(`${url}?sslmode=no-verify`))).toMatchObject({ kind: "kept" });

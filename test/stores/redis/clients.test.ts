@@ -5,13 +5,14 @@ import { Redis } from "ioredis";
 import { readFileSync } from "node:fs";
 import { createClient } from "redis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { createCandidate } from "conclave";
 import { redis, type RedisClient } from "conclave/stores/redis";
 import { freePorts, privateFolder } from "../../../scripts/servers/process.mjs";
 import * as server from "../../../scripts/servers/redis.mjs";
 import { useServers } from "../../support/servers.ts";
 import { makeCertificates } from "../etcd/certificates.ts";
 import { call, hold, open } from "../moves.ts";
-import { byHand } from "./stage.ts";
+import { byHand, untilItVotes } from "./stage.ts";
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -49,7 +50,7 @@ function keep(client: Redis): Redis {
   return client;
 }
 
-async function connected(options: Parameters<typeof createClient>[0]): Promise<RedisClient> {
+async function connected(options: Parameters<typeof createClient>[0]) {
   const client = createClient(options);
   client.on("error", () => {});
   closing.push(() => {
@@ -88,6 +89,34 @@ describe.each(Object.entries(CLIENTS))("%s, with TLS, a user and a password", (n
     expect(await hint).toMatchObject({ done: false });
     await hints.return?.();
     await Promise.all([mine.close(), theirs.close()]);
+  });
+});
+
+describe("several clients of both libraries", () => {
+  const three = useServers(server, { nodes: 3 });
+  const TTL_MS = 1000;
+
+  it("are one store: a name is held past its ttl, a rival waits, and the clients stay open when it closes", async () => {
+    const [one = "", two = "", third = ""] = three().urls;
+    const io = [keep(new Redis(one)), keep(new Redis(third))] as const;
+    const node = await connected({ url: two });
+    const clients = [io[0], node, io[1]];
+    const [mine, theirs] = [redis(clients, { maxTtlMs: TTL_MS }), redis(clients, { maxTtlMs: TTL_MS })];
+    await untilItVotes(mine);
+    const options = { ttlMs: TTL_MS, drainMs: 100, unfenced: true } as const;
+    const [holder, rival] = [
+      createCandidate({ store: mine, ...options }),
+      createCandidate({ store: theirs, ...options }),
+    ];
+    const term = await holder.election("several").campaign();
+    const next = rival.election("several").campaign();
+    await new Promise((resolve) => setTimeout(resolve, 2.5 * TTL_MS));
+    expect([term.isHeld(), (await rival.election("several").leader())?.id]).toEqual([true, holder.id]);
+    await holder.close();
+    expect((await next).isHeld()).toBe(true);
+    await rival.close();
+    await Promise.all([mine.close(), theirs.close()]);
+    expect(await Promise.all([io[0].ping(), node.ping(), io[1].ping()])).toEqual(["PONG", "PONG", "PONG"]);
   });
 });
 

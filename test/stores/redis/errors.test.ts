@@ -5,6 +5,7 @@ import { createClient } from "redis";
 import { afterAll, describe, expect, it } from "vitest";
 import { createCandidate, elect, isConclaveError, openStore } from "conclave";
 import { redis, type RedisClient, type RedisOptions } from "conclave/stores/redis";
+import { type Bid, type Claimed, VACANT } from "conclave/stores/contract";
 import { privateFolder } from "../../../scripts/servers/process.mjs";
 import * as server from "../../../scripts/servers/redis.mjs";
 import { useServers } from "../../support/servers.ts";
@@ -157,6 +158,34 @@ it("a full memory refuses what is new, and renews and frees what is there", asyn
   }
 });
 
+describe("a value that is too large for the server", () => {
+  const MOST = 1024 * 1024; // the least that may be configured
+  const small = useServers(server, { args: ["--proto-max-bulk-len", `${MOST}`] });
+
+  // The server answers and closes the connection while we still write, so that its answer may be lost on the way. What has no answer is unknown, and is asked again.
+  it.each(CLIENTS)("is refused for good, and nothing was written; a smaller one is taken (%s)", async (client) => {
+    const at = small().urls[0] ?? "";
+    const store = redis(at, { client });
+    const session = await open(store);
+    const claimOf = async (bytes: number): Promise<Claimed | undefined> => {
+      const claim = { session, name: client, bid: `b.${bytes}` as Bid, over: VACANT, value: "v".repeat(bytes) };
+      return (await store.claim([claim], call(AbortSignal.timeout(8000))))[0];
+    };
+    for (const bytes of [MOST, 2 * MOST]) {
+      let claimed = await claimOf(bytes);
+      for (let tries = 1; tries < 100 && claimed?.kind === "unknown"; tries++) claimed = await claimOf(bytes);
+      expect(claimed).toMatchObject({ kind: "refused", code: "STORE_FULL", retryable: false });
+      expect(claimed).toHaveProperty(
+        "message",
+        expect.stringMatching(/too large.*Nothing was written.*proto-max-bulk/),
+      );
+    }
+    expect(await byHand(at, "EXISTS", `{conclave}:seat:${client}`)).toBe(0);
+    expect(await claimOf(MOST / 2)).toMatchObject({ kind: "granted" });
+    await store.close();
+  });
+});
+
 it("a replica is named, and tried again", async () => {
   const [port] = [new URL(servers().urls[0] ?? "").port];
   const replica = await server.start({ args: ["--replicaof", "127.0.0.1", port, "--masterauth", "geheim"] });
@@ -182,13 +211,13 @@ describe("TLS", () => {
     const store = redis(`${at()}?conclave_ca=${files.ca}`, { client });
     await hold(store, await open(store), `tls ${client}`);
     await store.close();
-    expect(await lookRefused(at(), { client })).toMatch(/^STORE_UNREACHABLE: .*certificate that is not trusted/);
+    expect(await lookRefused(at(), { client })).toMatch(/^STORE_DENIED: .*certificate that is not trusted/);
     expect(await lookRefused(at().replace("rediss:", "redis:"), { client })).toMatch(
       /^STORE_UNREACHABLE retryable: .*rediss:\/\//,
     );
     const plain = (servers().urls[0] ?? "").replace("redis:", "rediss:");
     expect(await lookRefused(plain, { client })).toMatch(
-      /^STORE_UNREACHABLE.*(?:does not speak TLS|cannot be reached)/,
+      /^STORE_(?:DENIED|UNREACHABLE).*(?:does not speak TLS|cannot be reached)/,
     );
   });
 });
@@ -234,6 +263,8 @@ describe("options and URLs", () => {
     ["redis://a?conclave_layot=redlock", {}, /"conclave_layot" is not a setting of it: conclave_layout, /],
     ["redis://a?layout=redlock", {}, /"layout" is written conclave_layout in the URL/],
     ["redis://u:50%zz@a", {}, /write %25 for the sign itself/],
+    ["rediss://a?conclave_cert=/f", {}, /conclave_cert and conclave_key go together/],
+    ["redis://a?conclave_ca=/f", {}, /conclave_ca belongs to TLS: write rediss:/],
     ["rediss://a?conclave_ca=/no/such/file", {}, /conclave_ca cannot be read: ENOENT/],
   ])("%s with %j", (given, options, said) => {
     expect(() => redis(given, options as RedisOptions)).toThrow(said);
