@@ -100,6 +100,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "src/election",
     "src/fencing/token",
     "src/lease/state",
+    "src/protocols/rendezvous",
     "src/stores/contract",
     "src/stores/memos",
   ],

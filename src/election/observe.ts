@@ -42,7 +42,10 @@ async function look(lookout: Lookout, name: Name): Promise<Leader | undefined> {
 }
 
 /** Looks once at several names. */
-export function lookAtAll(lookout: Lookout, names: readonly Name[]): Promise<readonly Seat[]> {
+export function lookAtAll(
+  lookout: Pick<Lookout, "store" | "clock" | "requestTimeoutMs">,
+  names: readonly Name[],
+): Promise<readonly Seat[]> {
   const { store, clock, requestTimeoutMs } = lookout;
   return new Promise((resolve, reject) => {
     const request = { method: "look", questions: names.map((name) => ({ name })) } as const;

@@ -9,6 +9,7 @@ import { onAbort, untilAborted } from "./abort.ts";
 import { askedInVain } from "./contest.ts";
 import { checkedDrain, checkWork, closedError, type Home, signalOf } from "./election.ts";
 import type { CampaignOptions, CloseOptions, LeadOptions, LookOptions } from "./face.ts";
+import type { Inside } from "./inside.ts";
 import { nap } from "./nap.ts";
 import { randomSeed } from "./nonce.ts";
 import { isTaken, lookAtAll } from "./observe.ts";
@@ -195,6 +196,11 @@ export class SeatedSemaphore implements Semaphore {
       return isOwn ? listener(event) : undefined;
     };
     return this.#home.subscribe(sameMark(own, listener));
+  }
+
+  inside(): Inside {
+    const { store, clock } = this.#home.lookout;
+    return { store, clock, tell: (event) => this.#home.tell(event) };
   }
 
   close(options: CloseOptions = {}): Promise<void> {

@@ -6,7 +6,6 @@
 import type { Clock } from "../base/clock.ts";
 import { ConclaveError, isConclaveError } from "../base/errors.ts";
 import { textOfError } from "../base/harmless.ts";
-import { whenAborted } from "../election/abort.ts";
 import type { Election } from "../election/face.ts";
 import { writeReservedMemo } from "../election/memo.ts";
 import { nap } from "../election/nap.ts";
@@ -18,6 +17,7 @@ import { chunkKey, INDEX_KEY, MEMBER_KEY, reserved } from "./names.ts";
 import { LedPartition, type PartitionTerm } from "./partition-term.ts";
 import { epochDomain, type Revision } from "./revision.ts";
 import { formatStatement, type Index, parseIndex } from "./texts.ts";
+import { workUntil } from "./work.ts";
 
 /** The work of a partition while a member leads it. */
 export type PartitionWork = (partition: number, term: PartitionTerm) => Promise<unknown>;
@@ -36,8 +36,6 @@ export interface MemberHostOptions {
   readonly report: (error: ConclaveError) => void;
 }
 
-const PAUSE_FIRST_MS = 1000;
-const PAUSE_LAST_MS = 60_000;
 const AGAIN_MS = 200;
 /** How many chunks are read at once. */
 const READS_MAX = 8;
@@ -141,27 +139,13 @@ export class MemberHost {
     const { group, id, term } = this.#options;
     const led = new LedPartition(group, partition, id, term, this.#domain, epoch);
     this.#led.set(partition, led);
-    void this.#work(partition, led).then(() => {
+    const { clock, work, report } = this.#options;
+    const call = (): Promise<unknown> => work(partition, led);
+    void workUntil({ group, partition, signal: led.signal, clock, call, report }).then(() => {
       led.end();
       this.#led.delete(partition);
       this.#input({ type: "settled", partition });
     });
-  }
-
-  /** Never rejects, and does not settle before the signal has aborted. If the work ends early, the partition stays led without doing anything; if it fails, it begins again after a pause. */
-  async #work(partition: number, led: LedPartition): Promise<void> {
-    const { clock, work, report } = this.#options;
-    const stopped = whenAborted(led.signal);
-    for (let waitMs = PAUSE_FIRST_MS; !led.signal.aborted; waitMs = Math.min(PAUSE_LAST_MS, 2 * waitMs))
-      try {
-        await work(partition, led);
-        return await stopped;
-      } catch (error) {
-        if (led.signal.aborted) return;
-        const message = `the work of partition ${partition} of "${led.group}" rejected: ${textOfError(error)}. It begins again in ${waitMs / 1000} s. Its error is the cause of this one.`;
-        report(new ConclaveError("PARTITION_FAILED", message, { cause: error }));
-        await nap(waitMs, led.signal, clock);
-      }
   }
 
   /** Writes the latest acks, one write at a time. An ack stays true, so those in between need not be written. */

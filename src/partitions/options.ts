@@ -63,9 +63,11 @@ export interface ResolvedOptions {
 
 const LEAST_MOVES = 10;
 
+export const defaultId = (): string => hostname();
+
 export function resolvePartitions(group: string, options: PartitionOptions): ResolvedOptions {
   const call = `joinPartitions(${show(group)})`;
-  const { store, partitions, id = hostname(), weight = 1, zone, mayControl = true, gatherMs = 1000 } = options ?? {};
+  const { store, partitions, id = defaultId(), weight = 1, zone, mayControl = true, gatherMs = 1000 } = options ?? {};
   if (store !== undefined) requirePartitions(store);
   const { count, weightOf, zoneOf, preferredOf } =
     typeof partitions === "number" ? { count: partitions } : (partitions ?? { count: Number.NaN });
