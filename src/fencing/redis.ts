@@ -105,7 +105,7 @@ for index, write in ipairs(cjson.decode(ARGV[3])) do
 end
 return cjson.encode({ replies = replies })`);
 
-interface FenceParts extends Pick<Whereabouts, "place" | "tls"> {
+interface FenceParts extends Pick<RedisWhereabouts, "place" | "tls"> {
   readonly port: RedisPort;
   readonly prefix: string;
   readonly howToAdopt: HowToAdopt;

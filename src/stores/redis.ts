@@ -8,7 +8,7 @@ import { problemsOfKeys, problemsOfSettings } from "../base/option-keys.ts";
 import { show } from "../base/show.ts";
 import { looksUnset } from "../base/url.ts";
 import { isClient, isCluster, placeOfClient, portOf, type RedisClient, UrlPort } from "../clients/redis/client.ts";
-import type { Whereabouts } from "../clients/redis/errors.ts";
+import type { RedisWhereabouts } from "../clients/redis/errors.ts";
 import type { RedisPort } from "../clients/redis/port.ts";
 import { parseUrl, placeOf, problemOfUrl, TLS_SETTINGS, tlsOfUrl } from "../clients/redis/url.ts";
 import type { Reopenable, UnfencedStore } from "./contract.ts";
@@ -161,7 +161,7 @@ function problemsOfSeveral(servers: number, maxTtlMs: number | undefined): strin
 }
 
 function storeOf(
-  ports: readonly ({ readonly port: RedisPort } & Pick<Whereabouts, "place" | "tls">)[],
+  ports: readonly ({ readonly port: RedisPort } & Pick<RedisWhereabouts, "place" | "tls">)[],
   { layout, prefix, maxTtlMs }: Checked,
   isOwn: boolean,
 ): UnfencedStore {

@@ -46,7 +46,7 @@ function troubleOf(error: unknown): { readonly code: string; readonly text: stri
 }
 
 /** Neither side has heard a word of Redis: what is wrong will not go away by itself. */
-function ofTls(code: string, text: string, { place, tls }: Whereabouts): Ruling | undefined {
+function ofTls(code: string, text: string, { place, tls }: RedisWhereabouts): Ruling | undefined {
   const denied = (message: string): Ruling => ["STORE_DENIED", `${place} ${message}`, false];
   if (isDistrusted(code))
     return denied(
@@ -72,7 +72,7 @@ function clientCertificate(tls: TlsOfUrl | undefined): string {
 }
 
 /** Nothing was ever sent. */
-function ofConnection(code: string, text: string, { place, tls }: Whereabouts): Ruling {
+function ofConnection(code: string, text: string, { place, tls }: RedisWhereabouts): Ruling {
   if (/client that was passed in/.test(text)) return ["STORE_UNREACHABLE", `${text}.`, false];
   if (code === "ENOTFOUND")
     return [
