@@ -43,6 +43,7 @@ const QUICK = [
   "test/stonith/machine",
   "test/drivers/",
   ...["call", "memory", "swap"].map((name) => `test/stores/${name}.test.ts`),
+  "test/patches.test.ts",
   "test/sources.test.ts",
   "test/tidy.test.ts",
   "test/docs.test.ts",
