@@ -199,9 +199,9 @@ export class Connection {
     return new Promise((resolve, reject) => {
       const stop = this.listen(
         () => {},
-        () => fail(new Error("closed")),
+        () => fail(this.#closedBy?.cause ?? new Error("closed")),
       );
-      const fail = (error: Error): void => {
+      const fail = (error: unknown): void => {
         over();
         reject(error);
       };
