@@ -156,8 +156,8 @@ describe("the README's program works when it is pasted", () => {
     ["zookeeper", "ZOOKEEPER_URL", inZooKeeper],
     ["dynamodb", "DYNAMODB_URL", inDynamoDB],
     ["kubernetes", "KUBERNETES_URL", inKubernetes],
-  ])("about %s", (store, variable, { url }) => {
-    const { status, stdout, stderr } = runFromReadme(store, { [variable]: url(), NODE_NO_WARNINGS: "1" });
+  ])("about %s", (store, variable, server) => {
+    const { status, stdout, stderr } = runFromReadme(store, { [variable]: server.url(), NODE_NO_WARNINGS: "1" });
     expect([status, stdout], stderr).toEqual([0, expect.stringMatching(/^leading with token \d+$/m)]);
   });
 });

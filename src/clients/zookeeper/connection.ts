@@ -199,9 +199,9 @@ export class Connection {
     return new Promise((resolve, reject) => {
       const stop = this.listen(
         () => {},
-        () => fail(this.#closedBy?.cause ?? new Error("closed")),
+        () => fail(this.#closedBy?.cause instanceof Error ? this.#closedBy.cause : new Error("closed")),
       );
-      const fail = (error: unknown): void => {
+      const fail = (error: Error): void => {
         over();
         reject(error);
       };

@@ -30,8 +30,8 @@ describe("a drill on a store with tokens finds no overlap, and every stale write
   it.each([
     ["Kubernetes", useKubernetes()],
     ["DynamoDB", useDynamoDB()],
-  ])("%s", PATIENT, async (_, { url }) => {
-    const { code, report, stderr } = await drill(url());
+  ])("%s", PATIENT, async (_, store) => {
+    const { code, report, stderr } = await drill(store.url());
     expect(report, stderr).toMatchObject({ rounds: ROUNDS, overlaps: 0, problems: [], ok: true });
     expect(report.staleWrites.accepted).toBe(0);
     expect(Object.keys(report.failoverMs)).toEqual(["crash", "pause"]);
