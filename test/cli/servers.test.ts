@@ -151,14 +151,17 @@ describe("what will not go away by itself", () => {
   ] as const;
   const LEADS: readonly string[] = ["drill", "run"];
 
-  it.each(LASTING)("%s: leader, observe and drill say so and exit 3, run exits 125", async (_, url, said) => {
-    for (const [command, args, code] of COMMANDS) {
-      const more = url().startsWith("redis:") && LEADS.includes(command) ? ["--unfenced"] : [];
-      const ended = await cli.run([command, "--store", url(), ...more, ...args]);
-      expect(ended, command).toMatchObject({ code, stdout: "" });
-      expectOneLine(ended, command, said);
-    }
-  });
+  it.concurrent.each(LASTING)(
+    "%s: leader, observe and drill say so and exit 3, run exits 125",
+    async (_, url, said) => {
+      for (const [command, args, code] of COMMANDS) {
+        const more = url().startsWith("redis:") && LEADS.includes(command) ? ["--unfenced"] : [];
+        const ended = await cli.run([command, "--store", url(), ...more, ...args]);
+        expect(ended, command).toMatchObject({ code, stdout: "" });
+        expectOneLine(ended, command, said);
+      }
+    },
+  );
 });
 
 describe("what may pass", () => {
