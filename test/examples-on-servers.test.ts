@@ -1,5 +1,5 @@
 // The examples that need a server, on one.
-import { spawn, spawnSync } from "node:child_process";
+import { spawn, spawnSync, type SpawnSyncReturns } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -19,6 +19,7 @@ import { by, codeOf } from "./fencing/tokens.ts";
 import { within } from "./fencing/transactions.ts";
 import { newDatabase } from "./stores/postgres/stage.ts";
 import { runExample } from "./support/example.ts";
+import { useDynamoDB, useKubernetes, useZooKeeper } from "./support/real-stores.ts";
 import { useServers } from "./support/servers.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -142,14 +143,35 @@ describe("on Redis", () => {
     expect(lines).toEqual(["without a fence: old leader", "with a fence:    successor; the late write: TOKEN_STALE"]);
   });
 
-  it("the README's program about Redis works when it is pasted", () => {
-    const readme = readFileSync(path.join(root, "README.md"), "utf8");
-    const program = /^```ts\n((?:(?!^```)[\s\S])*?conclave\/stores\/redis[\s\S]*?)^```/m.exec(readme)?.[1] ?? "";
-    const { status, stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
-      cwd: root,
-      encoding: "utf8",
-      env: { ...process.env, REDIS_URL: redis().urls[0] },
-    });
+  it("the README's program works when it is pasted", () => {
+    const { status, stdout, stderr } = runFromReadme("redis", { REDIS_URL: redis().urls[0] });
     expect([status, stdout, stderr]).toEqual([0, "warming, alone: true\n", ""]);
   });
 });
+
+describe("the README's program works when it is pasted", () => {
+  const [inZooKeeper, inDynamoDB, inKubernetes] = [useZooKeeper(), useDynamoDB(), useKubernetes()];
+
+  it.each([
+    ["zookeeper", "ZOOKEEPER_URL", inZooKeeper],
+    ["dynamodb", "DYNAMODB_URL", inDynamoDB],
+    ["kubernetes", "KUBERNETES_URL", inKubernetes],
+  ])("about %s", (store, variable, server) => {
+    const { status, stdout, stderr } = runFromReadme(store, { [variable]: server.url(), NODE_NO_WARNINGS: "1" });
+    expect([status, stdout], stderr).toEqual([0, expect.stringMatching(/^leading with token \d+$/m)]);
+  });
+});
+
+/** The block of the README that imports this store, as a user has pasted it. */
+function runFromReadme(store: string, env: NodeJS.ProcessEnv): SpawnSyncReturns<string> {
+  const readme = readFileSync(path.join(root, "README.md"), "utf8");
+  const blocks = [...readme.matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(([, program = ""]) => program);
+  const program =
+    blocks.find((each) => each.includes(`from "conclave/stores/${store}"`)) ?? "throw new Error('no block')";
+  return spawnSync(process.execPath, ["--input-type=module", "-e", program], {
+    cwd: root,
+    encoding: "utf8",
+    env: { ...process.env, ...env },
+    timeout: 30_000,
+  });
+}

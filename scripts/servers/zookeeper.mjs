@@ -1,6 +1,7 @@
 // @ts-check
-// ZooKeeper, one server or an ensemble, on loopback. The tick is 500 ms, so that sessions of two seconds can be had; its URLs say so.
-import { mkdirSync, writeFileSync } from "node:fs";
+// ZooKeeper, one server or an ensemble, on loopback. The tick is 500 ms, so that sessions of two seconds can be had; its URLs say so. CONCLAVE_ZOOKEEPER_JARS names the folder with another version of it
+// than the installed one; its libraries are those of the machine.
+import { existsSync, mkdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { createConnection } from "node:net";
 import path from "node:path";
 import { freePorts, launch, privateFolder } from "./process.mjs";
@@ -27,12 +28,32 @@ const NETTY = [
   "transport-native-epoll",
   "transport-native-unix-common",
 ];
-/** The last ones are for TLS. */
-const JARS = ["zookeeper", "slf4j-simple", ...NETTY.map((part) => `netty-${part}`)].map(
-  (name) => `/usr/share/java/${name}.jar`,
-);
+const INSTALLED = "/usr/share/java";
+const OWN = process.env["CONCLAVE_ZOOKEEPER_JARS"] ?? INSTALLED;
+/** The installed zookeeper-jute would come with the other version's own list of libraries, so the right one stands before it. The last ones are for TLS. */
+const JARS = [
+  ...["zookeeper-jute", "zookeeper"].map((name) => path.join(OWN, `${name}.jar`)),
+  ...["slf4j-simple", ...NETTY.map((part) => `netty-${part}`)].map((name) => path.join(INSTALLED, `${name}.jar`)),
+];
 const JAVA = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xms32m", "-Xmx192m", "-Djava.net.preferIPv4Stack=true"];
 const ANSWERS_WITHIN_MS = 2_000;
+
+/** Everything that runs on a real server of it. The candidates of Curator and kazoo are those of the machine. */
+const TESTS = ["test/stores/zookeeper", "test/incidents/inner-cut.test.ts", "test/stonith/zookeeper.test.ts"];
+
+/** @type {import("../test-newer.mjs").Newer} */
+export const newer = {
+  suite: "sid",
+  packages: ["libzookeeper-java"],
+  env: (folder) => ({ CONCLAVE_ZOOKEEPER_JARS: path.join(folder, INSTALLED) }),
+  version: (folder) => {
+    const jar = path.join(folder, INSTALLED, "zookeeper.jar");
+    const version = /-(\d[\d.]*)\.jar$/.exec(existsSync(jar) ? readlinkSync(jar) : "")?.[1];
+    if (version === undefined) throw new Error("the package that was fetched has no ZooKeeper");
+    return version;
+  },
+  runs: [{ name: "zookeeper", files: TESTS }],
+};
 
 /** PEM files for clients; with clientAuth it asks for a certificate. */
 /** @typedef {{ store: string, trust: string, clientAuth?: boolean }} Tls */

@@ -21,13 +21,20 @@ export function connectReason(cause: unknown, tls: TlsSettings | undefined, word
   const said = cause instanceof Error ? cause.message : String(cause);
   const lasting = tls === undefined ? undefined : secureReason(code, said, tls, words);
   if (lasting !== undefined) return { isLasting: true, text: lasting };
-  const isClosed = code === "ECONNRESET" || said === "closed" || code.startsWith("ERR_HTTP2");
-  const passing = isClosed
+  const passing = wasClosed(cause)
     ? words.closed(tls)
     : isAbort(cause)
       ? "did not answer in time"
       : `could not be reached (${said})`;
   return { isLasting: false, text: UNREACHED[code] ?? passing };
+}
+
+/** The server was there, and closed the connection without a word. */
+export function wasClosed(cause: unknown): boolean {
+  const code = codeOf(cause);
+  return (
+    code === "ECONNRESET" || code.startsWith("ERR_HTTP2") || (cause instanceof Error && cause.message === "closed")
+  );
 }
 
 /** The keys are Node's error codes. */

@@ -1,13 +1,18 @@
 // The command line on real servers, with what people get wrong: every message is one line with its code, says what to do and shows no password; the exit code is the
 // documented one; and it ends, at once where nothing will mend it, and when it is told to where it tries again.
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postgresSchema } from "conclave/stores/postgres";
+import * as dynamodbServer from "../../scripts/servers/dynamodb.mjs";
 import * as etcdServer from "../../scripts/servers/etcd.mjs";
+import * as kubernetesServer from "../../scripts/servers/kubernetes.mjs";
 import * as postgresServer from "../../scripts/servers/postgres.mjs";
+import * as redisServer from "../../scripts/servers/redis.mjs";
+import * as zookeeperServer from "../../scripts/servers/zookeeper.mjs";
 import { urlOf } from "../stores/etcd/etcd.ts";
 import { byHand, newDatabase } from "../stores/postgres/stage.ts";
+import { urlOf as zookeeperUrl } from "../stores/zookeeper/zookeeper.ts";
 import { useServers } from "../support/servers.ts";
 import { kill } from "../supervisor/stage.ts";
 import { CommandLine, type Ended } from "./command.ts";
@@ -24,8 +29,34 @@ beforeAll(async () => {
   await byHand(server, "CREATE DATABASE empty");
 });
 
+const ensemble = useServers(zookeeperServer);
+const keys = useServers(redisServer, { password: "geheim" });
+const cluster = useServers(kubernetesServer, { tokens: { geheim: "anna" } });
+const tables = useServers(dynamodbServer);
+beforeAll(async () => {
+  const { code } = await cli.run(["run", "x", "--store", mine("anna:geheim"), "--", "true"]);
+  expect(code).toBe(0);
+});
+
 const as = (user: string): string => database.replace("postgres@", `${user}@`);
-const LASTING: readonly (readonly [what: string, url: () => string, said: RegExp])[] = [
+/** Below a node that belongs to anna. */
+const mine = (user: string): string =>
+  zookeeperUrl(ensemble(), { chroot: "/mine" }).replace("zookeeper://", `zookeeper://${user}@`);
+const keysAs = (password: string): string => (keys().urls[0] ?? "").replace("redis://", `redis://:${password}@`);
+const tablesAt = (table: string, endpoint = tables().nodes[0]?.url ?? ""): string =>
+  `dynamodb://local:geheim@${table}?region=local&endpoint=${endpoint}`;
+/** A kubeconfig with this token, and with another server if one is given. */
+const clusterAs = (token: string, server?: string): string => {
+  const kubeconfig = new URL(cluster().urls[0] ?? "").searchParams.get("kubeconfig") ?? "";
+  const text = readFileSync(kubeconfig, "utf8").replace("token: geheim", `token: ${token}`);
+  const file = cli.file(`kubeconfig-${++files}`);
+  writeFileSync(file, server === undefined ? text : text.replace(/server: .*/, `server: ${server}`));
+  return `kubernetes://${kubernetesServer.NAMESPACE}?kubeconfig=${encodeURIComponent(file)}`;
+};
+let files = 0;
+
+type Row = readonly [what: string, url: () => string, said: RegExp];
+const LASTING: readonly Row[] = [
   [
     "a wrong password",
     () => as("app:geheimnis"),
@@ -45,11 +76,62 @@ const LASTING: readonly (readonly [what: string, url: () => string, said: RegExp
     /STORE_UNREACHABLE: .*"nope" does not exist. Create it/,
   ],
   ["TLS that is not there", () => `${database}?sslmode=require`, /STORE_DENIED: .*does not speak TLS.*sslmode/],
+  [
+    "zookeeper with a wrong password",
+    () => mine("anna:geheimnis"),
+    /STORE_DENIED: .*setAcl -R \/mine .*A wrong password shows as a missing right/,
+  ],
+  [
+    "zookeeper with no password",
+    () => mine("x:y").replace("x:y@", ""),
+    /STORE_DENIED: .*user and password into the URL/,
+  ],
+  [
+    "redis with a wrong password",
+    () => keysAs("geheimnis"),
+    /STORE_DENIED: .*does not accept this user or password.*Check the URL/,
+  ],
+  ["redis with no password", () => keys().urls[0] ?? "", /STORE_DENIED: .*Write it into the URL/],
+  ["kubernetes with a wrong token", () => clusterAs("geheimnis"), /STORE_DENIED: .*401/],
+  ["dynamodb with no such table", () => tablesAt("nope"), /STORE_UNSUPPORTED: .*there is no table nope.*Make it once/],
 ];
-const PASSING: readonly (readonly [what: string, url: () => string, said: RegExp])[] = [
+const [NOBODY, NO_NAME] = ["127.0.0.1:1", "no-such-host.invalid"];
+const PASSING: readonly Row[] = [
   ["etcd where nobody listens", () => "etcd://127.0.0.1:1", /STORE_UNREACHABLE: .*nothing listens there/],
   ["etcd over TLS that is not there", () => urlOf(members()).replace("etcd:", "etcds:"), /then write etcd:/],
   ["postgres where nobody listens", () => "postgres://app:geheim@127.0.0.1:1/x", /STORE_UNREACHABLE: .*address right/],
+  [
+    "zookeeper where nobody listens",
+    () => `zookeeper://anna:geheim@${NOBODY}/mine`,
+    /STORE_UNREACHABLE: .*nothing listens/,
+  ],
+  [
+    "zookeeper at a name that is not there",
+    () => `zookeeper://anna:geheim@${NO_NAME}`,
+    /STORE_UNREACHABLE: .*not a name that/,
+  ],
+  ["redis where nobody listens", () => `redis://:geheim@${NOBODY}`, /STORE_UNREACHABLE: .*is the address right/],
+  ["redis at a name that is not there", () => `redis://:geheim@${NO_NAME}`, /STORE_UNREACHABLE: .*not a name that/],
+  [
+    "kubernetes where nobody listens",
+    () => clusterAs("geheim", `http://${NOBODY}`),
+    /STORE_UNREACHABLE: .*nothing listens/,
+  ],
+  [
+    "kubernetes at a name that is not there",
+    () => clusterAs("geheim", `http://${NO_NAME}`),
+    /STORE_UNREACHABLE: .*not a name/,
+  ],
+  [
+    "dynamodb where nobody listens",
+    () => tablesAt("conclave", `http://${NOBODY}`),
+    /STORE_UNREACHABLE: .*Check region, endpoint/,
+  ],
+  [
+    "dynamodb at a name that is not there",
+    () => tablesAt("conclave", `http://${NO_NAME}`),
+    /STORE_UNREACHABLE: .*ENOTFOUND/,
+  ],
 ];
 
 function expectOneLine({ stderr }: Ended, command: string, said: RegExp): void {
@@ -67,33 +149,41 @@ describe("what will not go away by itself", () => {
     ["drill", ["--rounds", "1", "--faults", "crash"], 3],
     ["run", ["x", "--", "echo", "led"], 125],
   ] as const;
+  const LEADS: readonly string[] = ["drill", "run"];
 
-  it.each(LASTING)("%s: leader, observe and drill say so and exit 3, run exits 125", async (_, url, said) => {
-    for (const [command, args, code] of COMMANDS) {
-      const ended = await cli.run([command, "--store", url(), ...args]);
-      expect(ended, command).toMatchObject({ code, stdout: "" });
-      expectOneLine(ended, command, said);
-    }
-  });
+  it.concurrent.each(LASTING)(
+    "%s: leader, observe and drill say so and exit 3, run exits 125",
+    async (_, url, said) => {
+      for (const [command, args, code] of COMMANDS) {
+        const more = url().startsWith("redis:") && LEADS.includes(command) ? ["--unfenced"] : [];
+        const ended = await cli.run([command, "--store", url(), ...more, ...args]);
+        expect(ended, command).toMatchObject({ code, stdout: "" });
+        expectOneLine(ended, command, said);
+      }
+    },
+  );
 });
 
 describe("what may pass", () => {
-  it.each(PASSING)("%s: leader says so and exits 3, and claims not to go on", async (_, url, said) => {
+  it.concurrent.each(PASSING)("%s: leader says so and exits 3, and claims not to go on", async (_, url, said) => {
     const ended = await cli.run(["leader", "x", "--store", url()]);
     expect(ended).toMatchObject({ code: 3, stdout: "" });
     expectOneLine(ended, "leader", said);
     expect(ended.stderr).not.toMatch(/tried again/);
   });
 
-  it.each(PASSING)("%s: observe says so once, goes on, and ends when it is told to", async (_, url, said) => {
-    const observing = await cli.start(["observe", "x", "--store", url()]);
-    await expect.poll(() => observing.stderr, { timeout: 10_000 }).toMatch(/It is tried again\.\n$/);
-    await new Promise((resolve) => setTimeout(resolve, 2000)); // and would have said it again
-    observing.signal("SIGINT");
-    const ended = await observing.ended;
-    expect(ended).toMatchObject({ code: 130, stdout: "" });
-    expectOneLine(ended, "observe", said);
-  });
+  it.concurrent.each(PASSING)(
+    "%s: observe says so once, goes on, and ends when it is told to",
+    async (_, url, said) => {
+      const observing = await cli.start(["observe", "x", "--store", url()]);
+      await expect.poll(() => observing.stderr, { timeout: 10_000 }).toMatch(/It is tried again\.\n$/);
+      await new Promise((resolve) => setTimeout(resolve, 2000)); // and would have said it again
+      observing.signal("SIGINT");
+      const ended = await observing.ended;
+      expect(ended).toMatchObject({ code: 130, stdout: "" });
+      expectOneLine(ended, "observe", said);
+    },
+  );
 
   it("a replica: who leads can be read, and a process that wants to lead is told where to, once and in full", async () => {
     const replica = database.replace(/:\d+\//, `:${new URL(databases().urls[1] ?? "").port}/`);

@@ -72,23 +72,43 @@ interface EnsembleModule {
   start(options: { readonly nodes: number; readonly place: (index: number) => Place }): Promise<Servers>;
 }
 
+interface Settings {
+  readonly ttlMs: number;
+  readonly drainMs: number;
+}
+
 /** What runs, and where. */
-export interface Ensemble {
-  readonly contest: Contest;
+interface Arena {
+  /** One for each URL. */
+  readonly contests: readonly Contest[];
   readonly servers: () => Servers;
   /** The host that a server or a candidate runs on. */
   readonly placeOf: (of: ServerNode | Player) => Host;
-  /** A candidate on that host. */
+  /** A candidate of this contest on that host. */
+  readonly join: (contest: Contest, id: string, host: Host) => Promise<Player>;
+}
+
+/** The same with one contest. */
+export interface Ensemble extends Omit<Arena, "contests" | "join"> {
+  readonly contest: Contest;
   readonly join: (id: string, host: Host) => Promise<Player>;
 }
 
 /** Three servers and three candidates for the tests of this file, each on a host of its own. After each test the network is whole again, and somebody leads. */
-export function useEnsemble(
+export function useEnsemble(module: EnsembleModule, urlOf: (servers: Servers) => string, settings: Settings): Ensemble {
+  const { contests, join, ...arena } = useContests(module, [urlOf], settings);
+  const [contest] = contests as [Contest];
+  return { ...arena, contest, join: (id, host) => join(contest, id, host) };
+}
+
+/** Several contests on three servers, each with three candidates: a fault of the servers is tried on all of them at once. Every server and every candidate has a host of its own. */
+export function useContests(
   module: EnsembleModule,
-  urlOf: (servers: Servers) => string,
-  { ttlMs, drainMs }: { readonly ttlMs: number; readonly drainMs: number },
-): Ensemble {
-  const contest = new Contest();
+  urls: readonly ((servers: Servers) => string)[],
+  { ttlMs, drainMs }: Settings,
+): Arena {
+  const contests = urls.map(() => new Contest());
+  const places = new Map<Player, Host>();
   let network: Network | undefined;
   let running: Servers | undefined;
   const hostAt = (index: number): Host => {
@@ -100,24 +120,29 @@ export function useEnsemble(
     if (running === undefined) throw new Error("the servers are not started yet");
     return running;
   };
-  const join: Ensemble["join"] = (id, { prefix }) =>
-    contest.join({ store: urlOf(servers()), id, ttlMs, drainMs, under: prefix });
+  const join: Arena["join"] = async (contest, id, host) => {
+    const store = urls[contests.indexOf(contest)]?.(servers()) ?? "";
+    const player = await contest.join({ store, id, ttlMs, drainMs, under: host.prefix });
+    places.set(player, host);
+    return player;
+  };
   beforeAll(async () => {
-    network = openNetwork(6);
+    network = openNetwork(3 + 3 * contests.length);
     const place = (index: number): Place => ({ host: hostAt(index).address, prefix: hostAt(index).prefix });
     running = await module.start({ nodes: 3, place });
-    for (const index of [3, 4, 5]) await join(`c${index}`, hostAt(index));
+    for (const [number, contest] of contests.entries())
+      for (const index of [3, 4, 5]) await join(contest, `c${index}`, hostAt(index + 3 * number));
   }, 90_000);
   afterAll(async () => {
-    await contest.end();
+    await Promise.all(contests.map((contest) => contest.end()));
     await running?.stop();
     network?.stop();
   }, 60_000);
   afterEach(async () => {
     for (const host of network?.hosts ?? []) host.heal();
-    await contest.leader();
+    await Promise.all(contests.map((contest) => contest.leader()));
   });
-  const placeOf: Ensemble["placeOf"] = (of) =>
-    hostAt("url" in of ? servers().nodes.findIndex(({ url }) => url === of.url) : 3 + contest.players.indexOf(of));
-  return { contest, servers, placeOf, join };
+  const placeOf: Arena["placeOf"] = (of) =>
+    "url" in of ? hostAt(servers().nodes.findIndex(({ url }) => url === of.url)) : (places.get(of) ?? hostAt(-1));
+  return { contests, servers, placeOf, join };
 }

@@ -119,7 +119,7 @@ export type Place = () => { readonly path: string } | { readonly store: string }
 /** For `it.each`: name and place. */
 export function usePlaces(
   stage: Stage,
-  stores: RealStores = useRealStores(),
+  stores: readonly (readonly [name: string, store: Pick<RealStore, "url">])[] = useRealStores(),
 ): readonly (readonly [name: string, place: Place])[] {
   let files = 0;
   return [

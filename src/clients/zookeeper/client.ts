@@ -8,6 +8,7 @@ import type { ZooKeeperAddress } from "./address.ts";
 import { ZooKeeperConnection } from "./connection.ts";
 import { ZooKeeperError } from "./errors.ts";
 import type { Connect, Connected } from "./messages.ts";
+import { explained } from "./reasons.ts";
 import { askWord } from "./words.ts";
 import { type Opener, ZooKeeperSession } from "./session.ts";
 
@@ -41,18 +42,20 @@ export class ZooKeeperClient {
 
   readonly #opener: Opener = async (asked, signal) => {
     const { endpoints } = this.address;
-    const errors: ZooKeeperError[] = [];
+    const failed: { readonly endpoint: Endpoint; readonly error: ZooKeeperError }[] = [];
     for (let tried = 0; tried < endpoints.length; tried++) {
       const endpoint = endpoints[this.#first] as Endpoint;
       try {
         return await this.#openAt(endpoint, asked, signal);
       } catch (error) {
-        errors.push(error as ZooKeeperError);
+        failed.push({ endpoint, error: error as ZooKeeperError });
         this.#first = (this.#first + 1) % endpoints.length;
         if (signal.aborted) break;
       }
     }
-    throw allFailed(errors);
+    // They are asked for their reasons only now, so that this delays no server that would accept the session.
+    const { tls } = this.address;
+    throw allFailed(await Promise.all(failed.map(({ endpoint, error }) => explained(endpoint, tls, error, signal))));
   };
 
   async #openAt(

@@ -199,7 +199,7 @@ export class ZooKeeperConnection {
     return new Promise((resolve, reject) => {
       const stop = this.listen(
         () => {},
-        () => fail(new Error("closed")),
+        () => fail(this.#closedBy?.cause instanceof Error ? this.#closedBy.cause : new Error("closed")),
       );
       const fail = (error: Error): void => {
         over();

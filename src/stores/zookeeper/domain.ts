@@ -25,12 +25,22 @@ export async function confirmMajority(link: ZooKeeperLink, chroot: string): Prom
   await link.multi("read", [{ check: domainPath(chroot), version: ANY }]);
 }
 
-/** Makes each part of a path, from the top. A node that exists is left as it is. */
+/** Makes each part of a path, from the top. A node that exists is left as it is, and one that may not be read is taken to exist: if it does not, nothing can be made below it. */
 export async function ensureNodes(link: ZooKeeperLink, path: string): Promise<void> {
   const parts = path.split("/").slice(1);
   for (let depth = 1; depth <= parts.length; depth++) {
     const above = `/${parts.slice(0, depth).join("/")}`;
-    if ((await link.exists(above)) === undefined) await createIfMissing(link, above, Buffer.alloc(0));
+    if (!(await isThere(link, above))) await createIfMissing(link, above, Buffer.alloc(0));
+  }
+}
+
+/** Since 3.9 a server says whether a node exists only to those who may read it. */
+async function isThere(link: Link, path: string): Promise<boolean> {
+  try {
+    return (await link.exists(path)) !== undefined;
+  } catch (error) {
+    if (isProblem(error, "denied")) return true;
+    throw error;
   }
 }
 

@@ -167,6 +167,19 @@ describe("a session", () => {
     await Promise.all([closing.stop(), well.stop()]);
   });
 
+  it.each([
+    ["Zookeeper version: 3.9.6\nMode: read-only\n", /has no majority, and is read-only/],
+    ["This ZooKeeper instance is not currently serving requests\n", /has no majority: too many/],
+    [
+      "Zookeeper version: 3.9.6\nMode: follower\n",
+      /closed the connection at once: it has no majority, it is stopping, or/,
+    ],
+    ["", /closed the connection at once: it has no majority, it is stopping, or/],
+  ])("that no server accepts is refused with what the server says of itself: %j", async (says, reason) => {
+    Object.assign(fake, { says, accept: () => "close" });
+    await expect(client().begin(4000, soon())).rejects.toThrow(reason);
+  });
+
   it("sends nothing by itself: who forgets it lets it run out", async () => {
     const session = await client().begin(300, soon());
     await new Promise((resolve) => setTimeout(resolve, 400));

@@ -24,6 +24,8 @@ export class FakeZooKeeper {
   /** 0: the session that was asked for is over. */
   accept: (asked: bigint) => bigint | "close" | "silence" = (asked) => (asked === 0n ? 0x1234n : asked);
   isReadOnly = false;
+  /** The answer to the word `srvr`. */
+  says = "";
   zxid = 7n;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -72,11 +74,13 @@ export class FakeZooKeeper {
     const frames = new ZooKeeperFrames();
     let isConnected = false;
     socket.on("data", (part) => {
+      if (!isConnected && part.toString() === "srvr") return void socket.end(this.says);
       for (const frame of frames.add(part)) {
         if (isConnected) this.#hear(socket, frame);
         else this.#connect(socket, frame);
         isConnected = true;
       }
+      return undefined;
     });
   }
 

@@ -8,7 +8,7 @@ import { createCandidate } from "conclave";
 import { sqlite } from "conclave/stores/sqlite";
 import { root } from "../../support/bundle.ts";
 import { nowMs, type Player, sleep, Stage } from "../../support/processes.ts";
-import { usePlaces } from "../../support/real-stores.ts";
+import { useDynamoDB, usePlaces, useRealStores, useZooKeeper } from "../../support/real-stores.ts";
 import { happens, isGone, kill, until } from "../../supervisor/stage.ts";
 
 const TTL_MS = 60_000;
@@ -18,7 +18,7 @@ const A_WHILE_MS = 400;
 const FENCED = { effectsAreFenced: true } as const;
 
 const stage = new Stage();
-const places = usePlaces(stage);
+const places = usePlaces(stage, [...useRealStores(), ["zookeeper", useZooKeeper()], ["dynamodb", useDynamoDB()]]);
 afterAll(() => stage.end());
 
 /** What a candidate has started to keep it, as the kernel lists it. */

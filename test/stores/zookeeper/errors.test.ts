@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { createCandidate, elect, isConclaveError } from "conclave";
+import { asBid, VACANT } from "conclave/stores/contract";
 import { zookeeper } from "conclave/stores/zookeeper";
 import { privateFolder } from "../../../scripts/servers/process.mjs";
 import * as server from "../../../scripts/servers/zookeeper.mjs";
@@ -67,6 +68,32 @@ describe("TLS", () => {
   });
 });
 
+// With TLS 1.2 a server refuses a certificate before the handshake is over, with TLS 1.3 after it.
+describe.each([
+  ["TLSv1.2", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"],
+  ["TLSv1.3", "TLS_AES_128_GCM_SHA256"],
+])("a server that asks for a client certificate, with %s", (protocol, cipher) => {
+  const config = { "ssl.protocol": protocol, "ssl.enabledProtocols": protocol, "ssl.ciphersuites": cipher };
+  const strict = useServers(server, { tls: { store, trust: files.ca, clientAuth: true }, config });
+  const at = (settings = ""): string => `${strict().urls[0] ?? ""}&ca=${files.ca}${settings}`;
+
+  it("accepts one that its authority has signed", async () => {
+    const store = zookeeper(at(`&cert=${files.clientCert}&key=${files.clientKey}`));
+    await using candidate = createCandidate({ store, ttlMs: 4000 });
+    expect((await candidate.election("strict").campaign()).isHeld()).toBe(true);
+  });
+
+  it("refuses who shows none, and the message names both settings", async () => {
+    expect(await lookRefused(at())).toMatch(/^STORE_DENIED: .*\?cert=FILE&key=FILE/);
+    expect(await refusalOf(at())).toMatch(/^STORE_DENIED: .*\?cert=FILE&key=FILE/);
+  });
+
+  it("refuses one of another authority, and the message says where to look", async () => {
+    const other = at(`&cert=${files.otherCa}&key=${path.join(own.folder, "other.key")}`);
+    expect(await lookRefused(other)).toMatch(/^STORE_DENIED: .*does not accept the client certificate.*trust store/);
+  });
+});
+
 describe("users", () => {
   it("keep their nodes to themselves, and another is told which rights to give", async () => {
     const at = (user: string): Promise<string> => plain().then((host) => `zookeeper://${user}${host}/mine?tickMs=500`);
@@ -104,6 +131,36 @@ describe("the tick", () => {
       ),
     });
   });
+});
+
+describe("a value that is longer than ZooKeeper takes", () => {
+  const TOO_LONG = "x".repeat(1_100_000);
+  const call = () => ({ signal: AbortSignal.timeout(5000), sentAtMs: performance.now() });
+
+  it.each(["line", "race"] as const)(
+    "is refused in a %s; nothing was written, and the session goes on",
+    async (shape) => {
+      const opened = zookeeper(`zookeeper://${await plain()}?tickMs=500`, { shape });
+      const name = `long-${shape}`;
+      const kept = await opened.keep({ nonce: name, candidate: "c", ttlMs: 8000 }, [], call());
+      if (kept.kind !== "kept") throw new Error(kept.kind);
+      const [session, over] = [kept.session, VACANT];
+      const [long] = await opened.claim([{ session, name, bid: asBid("long"), over, value: TOO_LONG }], call());
+      expect(long).toMatchObject({ kind: "refused", retryable: false, message: expect.stringMatching(TOLD) });
+      expect(await opened.look([{ name }], call())).toMatchObject({ kind: "seen", seats: [{ state: "vacant" }] });
+      expect(await opened.keep(session, [], call())).toMatchObject({
+        kind: "kept",
+        road: kept.road,
+        lost: [],
+        strays: [],
+      });
+      const [short] = await opened.claim([{ session, name, bid: asBid("short"), over, value: "x" }], call());
+      expect(short).toMatchObject({ kind: "granted" });
+      await opened.release({ session, holds: [], endSession: true }, call());
+      await opened.close();
+    },
+  );
+  const TOLD = /a request of \d+ bytes, and ZooKeeper takes 1000000 at most.*Nothing was written/;
 });
 
 it("a server that is not there is tried again, and named", async () => {
