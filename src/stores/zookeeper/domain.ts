@@ -35,7 +35,7 @@ export async function ensureNodes(link: ZooKeeperLink, path: string): Promise<vo
 }
 
 /** Since 3.9 a server says whether a node exists only to those who may read it. */
-async function isThere(link: Link, path: string): Promise<boolean> {
+async function isThere(link: ZooKeeperLink, path: string): Promise<boolean> {
   try {
     return (await link.exists(path)) !== undefined;
   } catch (error) {
