@@ -1,9 +1,15 @@
 // The dry run of an order to fence: it is refused exactly what the order would be refused, and it says all of it.
-import { decisionOf, type DecisionOptions, parseStonithConfig, type StonithStatus } from "conclave/stonith";
+import {
+  decisionOf,
+  type DecisionOptions,
+  parseStonithConfig,
+  type StonithRecord,
+  type StonithStatus,
+} from "conclave/stonith";
 import type { Store } from "conclave/stores/contract";
 import { memory } from "conclave/stores/memory";
 import { describe, expect, it } from "vitest";
-import { NO_RECORD, type StonithRecord } from "../../src/stonith/record.ts";
+import { NO_RECORD } from "../../src/stonith/record.ts";
 import { acted, intent, stint } from "./desk.ts";
 
 const NODE = { levels: [[{ kind: "command", off: ["/bin/true"], status: ["/bin/true"] }]] };
