@@ -2,10 +2,11 @@
 // written under the lock of the group's registry; the controller carries it out when it can.
 import { createCandidate, requireFenced, type Store } from "../index.ts";
 import { drainMember, groupStatus, type GroupStatus, transferPartition } from "../partitions/admin.ts";
-import { type Context, NO, UsageError, YES } from "./command.ts";
+import { type Context, NO, NOT_UNDERSTOOD, UsageError, YES } from "./command.ts";
 import { readCount, readFlags, refuseVerb } from "./flags.ts";
 import { runPartitionsDemo } from "./partitions/demo.ts";
 import { chooseStore, missingFile, STORE_HELP } from "./store.ts";
+import { fit } from "./words.ts";
 
 export const help: string = `usage: conclave partitions status GROUP [--leads] [--store URL] [--json]
        conclave partitions drain GROUP MEMBER
@@ -47,6 +48,10 @@ export async function run(args: readonly string[], { home }: Context): Promise<n
   const { values, positionals } = readFlags({ args: [...args], options: OPTIONS, allowPositionals: true });
   const [what, group, ...rest] = positionals;
   if (what === "demo") return await runPartitionsDemo(values, group, new URL("./partitions/member.js", home));
+  if (what === undefined) {
+    process.stderr.write(fit(help));
+    return NOT_UNDERSTOOD;
+  }
   if (group === undefined) throw new UsageError(usageOf(what));
   const act = actOf(what, rest);
   const store = await chooseStore(values.store);
@@ -62,7 +67,7 @@ type Wish =
   | { readonly drain: string; readonly isDraining: boolean }
   | { readonly partition: number; readonly to: string | undefined };
 
-function actOf(what: string | undefined, rest: readonly string[]): "status" | Wish {
+function actOf(what: string, rest: readonly string[]): "status" | Wish {
   const [first, second] = rest;
   if (what === "status" && rest.length === 0) return "status";
   if ((what === "drain" || what === "undrain") && rest.length === 1 && first !== undefined)
@@ -81,8 +86,7 @@ const VERBS: Readonly<Record<string, string>> = {
 };
 
 /** How a verb is used, for a command line that leaves something out or says too much. */
-function usageOf(what: string | undefined): string {
-  if (what === undefined) return `a verb is missing; it is one of ${Object.keys(VERBS).join(", ")}`;
+function usageOf(what: string): string {
   const names = Object.hasOwn(VERBS, what) ? VERBS[what] : undefined;
   if (names === undefined) return refuseVerb(what, Object.keys(VERBS));
   return `it is used as: conclave partitions ${what} ${names}`;

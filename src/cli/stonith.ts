@@ -24,8 +24,10 @@ that fails, or of which nobody knows what came of it, permits no takeover: then 
   fence NODE           asks the leader to power NODE off, and waits until that is verified. It has no power of its own
     --why TEXT         for the record
     --node NODE        if nobody leads: campaign from this node, one of the configured ones, and carry the order out from here
-    --dry-run          print whether NODE would be shot, and every reason; nothing is ordered
-  confirm NODE         you say what no device can: the leader believes you. It prints what that means first
+    --dry-run          print whether NODE would be shot, and every reason for and against it, that of a store that is refused included;
+                       nothing is ordered
+  confirm NODE         you say what no device can: the leader believes you. It prints what that means first. Exit code 1
+                       where nothing is open that you could confirm
     --i-have-seen-that-it-is-off    NODE is off, or cut off from everything that the leader works on
     --no-shot-can-come              every process that had begun to shoot at NODE is dead: its ban may be lifted
     --it-is-on-again                NODE no longer counts as one of the nodes that are off

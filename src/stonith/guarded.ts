@@ -1,7 +1,6 @@
 // A guarded election: for work on a resource that compares no token. Its next leader begins only when the machine of the last one is off for certain,
 // or the work of the last one has certainly ended (machine.ts
 // says when that is, and why). It is used like `elect(…).lead(work)`, with a node, a configuration and devices.
-import { ConclaveError, invalidConfig } from "../base/errors.ts";
 import type { Clock } from "../base/clock.ts";
 import { createCandidate } from "../election/candidate.ts";
 import { nodeClock } from "../election/clock.ts";
@@ -10,9 +9,10 @@ import { RESERVED } from "../election/memo.ts";
 import { nap } from "../election/nap.ts";
 import type { Term } from "../election/term.ts";
 import type { ConclaveEvent } from "../lease/events.ts";
-import { cannotKeepBans, keepsBans, showsNodeless, type Store } from "../stores/contract.ts";
+import type { Store } from "../stores/contract.ts";
+import { admitNode, refusalOfStore } from "./admission.ts";
 import { type StonithConfig, stonithPlanOf } from "./config.ts";
-import { FedWatchdog, inspectWatchdog, type WatchdogFound } from "./devices/watchdog.ts";
+import { FedWatchdog, type WatchdogFound, type WatchdogPlaces } from "./devices/watchdog.ts";
 import { GuardedTerm } from "./guarded-term.ts";
 import { isLifeOver, ownLife } from "./life.ts";
 import { Notebook } from "./notebook.ts";
@@ -28,6 +28,7 @@ import {
 } from "./record-text.ts";
 import { NO_RECORD, type Stint } from "./record.ts";
 import type { Shooter } from "./shooter.ts";
+import { isStranger, strangersIn } from "./strangers.ts";
 import type { Notes, StonithNews, StonithPlan, StonithSight } from "./words.ts";
 
 /** Options of `guardedElection`. */
@@ -50,10 +51,6 @@ export interface GuardedOptions {
 
 /** How long to wait for notes that are due when the election is closed. Without them an unneeded shot may follow. */
 const NOTES_WITHIN_MS = 3000;
-/** How long a look at the whole line may take. */
-const LINE_WITHIN_MS = 5000;
-/** The ids of candidates of conclave end with the nonce of their process. */
-const OF_CONCLAVE = /_[0-9a-f]{16}-\d+$/;
 
 /** What a guarded election does, beside the events of its candidate. */
 export type GuardedEvent =
@@ -78,12 +75,13 @@ export class GuardedElection implements AsyncDisposable {
   readonly #foreign = new Set<string>();
   #isWatching = false;
 
-  constructor(options: GuardedOptions) {
+  /** `places`: where the kernel tells of watchdogs, for a test that has none. */
+  constructor(options: GuardedOptions, places: WatchdogPlaces = {}) {
     const { config, store, node } = options;
     this.#options = options;
     this.name = config.election;
     this.node = typeof node === "string" ? node : node.name;
-    this.#watchdog = checked(options, this.node);
+    this.#watchdog = checked(options, this.node, places);
     const candidateOptions = { store, node, ttlMs: config.ttlMs, onEvent: (event: ConclaveEvent) => this.#tell(event) };
     this.#candidate = createCandidate(candidateOptions as unknown as CandidateOptions<Store>) as Candidate;
     this.#election = this.#candidate.election(this.name);
@@ -178,22 +176,9 @@ export class GuardedElection implements AsyncDisposable {
       const memo = await this.#candidate.election(notesOf(this.name, member)).memo(RESERVED + NOTES_KEY);
       notes = all(notes, parseNotes(memo?.value));
     }
-    const foreign = [...new Set([...this.#foreign, ...(await this.#nodeless())])];
+    const waiting = await strangersIn(this.#options.store, this.name, this.#clock);
+    const foreign = [...new Set([...this.#foreign, ...waiting])];
     return { notes, order: parseOrder(order?.value), foreign };
-  }
-
-  /**
-   * The candidates that lead or wait in the line and obey no ban, where the store can show them. SAFETY: if this cannot be read, it is not taken for an
-   * empty list: nothing is decided before it was read.
-   */
-  async #nodeless(): Promise<readonly string[]> {
-    const { store } = this.#options;
-    if (!showsNodeless(store)) return [];
-    const call = { signal: AbortSignal.timeout(LINE_WITHIN_MS), sentAtMs: this.#clock.now().mono };
-    const shown = await store.showNodeless(this.name, call);
-    if (shown.kind === "nodeless") return shown.candidates;
-    const why = shown.kind === "refused" ? shown.message : "no answer";
-    throw new ConclaveError("STORE_TIMEOUT", `it is not known who stands in the line of "${this.name}": ${why}`);
   }
 
   /** Leaders that are no candidates of conclave obey no ban, and do not write who acts. */
@@ -201,7 +186,7 @@ export class GuardedElection implements AsyncDisposable {
     const { signal } = this.#closing;
     try {
       for await (const leader of this.#election.observe({ signal }))
-        if (leader !== undefined && !OF_CONCLAVE.test(leader.id)) this.#foreign.add(leader.id);
+        if (leader !== undefined && isStranger(leader)) this.#foreign.add(leader.id);
     } catch (error) {
       if (!signal.aborted) this.#report("the line could not be watched", error);
     }
@@ -259,22 +244,15 @@ export function guardedElection(options: GuardedOptions): GuardedElection {
   return new GuardedElection(options);
 }
 
-function checked({ config, store, storeWithoutQuorum }: GuardedOptions, node: string): WatchdogFound | undefined {
-  const call = `guardedElection("${config.election}")`;
-  if (!keepsBans(store)) throw cannotKeepBans(store);
-  if (!store.guarantee.quorum && storeWithoutQuorum !== "only for tests") {
-    const message = `${call}: ${store.guarantee.store} is one server, and may forget a ban when that is lost: a shot could hit the next leader. Use a store with a quorum (etcd, ZooKeeper). In tests: storeWithoutQuorum: "only for tests".`;
-    throw new ConclaveError("STORE_UNSUPPORTED", message);
-  }
-  const found = config.nodes[node];
-  if (found === undefined)
-    throw invalidConfig(call, [
-      `there is no node "${node}" in its configuration: ${Object.keys(config.nodes).join(", ")}`,
-    ]);
-  if (found.watchdog === undefined) return undefined;
-  const watchdog = inspectWatchdog(found.watchdog, config.ttlMs);
-  if ("problems" in watchdog) throw invalidConfig(call, watchdog.problems);
-  return watchdog;
+function checked(
+  { config, store, storeWithoutQuorum }: GuardedOptions,
+  node: string,
+  places: WatchdogPlaces,
+): WatchdogFound | undefined {
+  const isForTests = storeWithoutQuorum === "only for tests";
+  const refusal = refusalOfStore(store, { isForTests, wayAround: 'storeWithoutQuorum: "only for tests"' });
+  if (refusal !== undefined) throw refusal;
+  return admitNode(config, node, places);
 }
 
 /** The notes of every member together: none is dropped. */

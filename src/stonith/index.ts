@@ -8,6 +8,7 @@ export {
   stonithStatus,
   untilOff,
 } from "./admin.ts";
+export { refusalOfStore, type StoreInTests } from "./admission.ts";
 export type { Agents, AgentLimits } from "./agents.ts";
 export {
   type LoadedConfig,
@@ -22,8 +23,8 @@ export type { AgentCommand, AgentEnd, Device, DeviceCall, Ordered, Power } from 
 export { command, type CommandOptions } from "./devices/command.ts";
 export { fenceAgent, type FenceAgentOptions } from "./devices/fence-agent.ts";
 export { ipmi, type IpmiOptions } from "./devices/ipmi.ts";
-export { FedWatchdog, inspectWatchdog, type WatchdogFound } from "./devices/watchdog.ts";
-export { type Decision, decisionOf } from "./dry-run.ts";
+export { FedWatchdog, inspectWatchdog, type WatchdogFound, type WatchdogPlaces } from "./devices/watchdog.ts";
+export { type Decision, type DecisionOptions, decisionOf } from "./dry-run.ts";
 export { GuardedCommand, type GuardedCommandEvent, type GuardedCommandOptions } from "./guarded-command.ts";
 export { GuardedElection, guardedElection, type GuardedEvent, type GuardedOptions } from "./guarded.ts";
 export { openRunner } from "./open-runner.ts";

@@ -57,6 +57,15 @@ describe("conclave partitions", () => {
     expect(leads.every(({ epoch }) => BigInt(epoch) > 2n ** 64n)).toBe(true);
   });
 
+  it("without a verb it prints how it is used, as conclave stonith and conclave failover do", async () => {
+    const bare = await cli.run(["partitions"]);
+    expect(bare).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringMatching(/^usage: [^]*drain GROUP/) as string,
+    });
+  });
+
   it("drain, undrain and transfer ask the controller, which does it", async () => {
     const held = (): readonly number[] => groups.map((group) => group.held().length);
     expect((await run("drain", "orders", "a")).code).toBe(0);

@@ -6,6 +6,7 @@ import { CommandLine, type Running } from "./command.ts";
 const cli = new CommandLine();
 afterAll(() => cli.end());
 const PATIENT = { timeout: 120_000 };
+const FOR_TESTS = "--store-without-quorum-only-for-tests";
 
 /** A machine is a file: the command writes into it, and looks into it. */
 const power = (node: string): string => cli.file(`${node}.power`);
@@ -64,16 +65,38 @@ describe("conclave stonith", () => {
 
   it("fence --dry-run prints the decision with its reasons, and orders nothing", PATIENT, async () => {
     const file = config();
-    const { code, stdout } = await run("fence", "db-1", "--config", file, "--dry-run");
+    const { code, stdout } = await run("fence", "db-1", "--config", file, "--dry-run", FOR_TESTS);
     expect(code).toBe(0);
     expect(stdout).toContain("db-1 would be shot");
     expect(stdout).toContain("nobody leads");
     expect(stdout).toContain("its devices say that it is on");
     const none = config({ nodes: { ...GOOD.nodes, "db-4": {} } });
-    const refused = await run("fence", "db-4", "--config", none, "--dry-run", "--json");
+    const refused = await run("fence", "db-4", "--config", none, "--dry-run", FOR_TESTS, "--json");
     expect(refused.code).toBe(1);
     expect(JSON.parse(refused.stdout)).toMatchObject({ node: "db-4", isAllowed: false });
+    expect((await run("status", "--config", none)).stdout).toMatch(/db-4 +no device/);
     expect((await run("history", "--config", file)).stdout).toBe("nothing has happened yet\n");
+  });
+
+  it("fence --dry-run refuses what the order itself is refused, in its words", PATIENT, async () => {
+    const nodes = { ...GOOD.nodes, "db-3": { levels: [[device("db-3")]], watchdog: "/dev/no-such-watchdog" } };
+    const file = config({ nodes });
+    const order = ["fence", "db-1", "--config", file, "--node", "db-2"];
+    const refused = await run(...order, "--wait", "20s");
+    expect(refused.code).toBe(3);
+    const dry = await run(...order, "--dry-run");
+    expect(dry.code).toBe(1);
+    expect(dry.stdout).toContain("db-1 would NOT be shot");
+    // In the words of the command line, whose user has no options of the library.
+    for (const said of [refused.stderr, dry.stdout]) {
+      expect(said).toContain("may forget a ban");
+      expect(said).toContain(`In tests: ${FOR_TESTS}.`);
+    }
+    const would = async (...args: readonly string[]): Promise<string> =>
+      (await run("fence", ...args, "--config", file, "--dry-run", FOR_TESTS)).stdout;
+    expect(await would("db-2", "--node", "db-2")).toMatch(/would NOT be shot[^]*never powers itself off/);
+    expect(await would("db-1", "--node", "db-3")).toMatch(/would NOT be shot[^]*there is no such device/);
+    expect(await would("db-1", "--node", "db-2")).toMatch(/would be shot[^]*db-2 would campaign, and shoot/);
   });
 
   it("fence without a leader is no answer, and nothing is shot", PATIENT, async () => {
@@ -82,30 +105,32 @@ describe("conclave stonith", () => {
     expect(stderr).toContain("no leader has answered");
   });
 
-  it("confirm tells what it means, and wants it said in a flag", PATIENT, async () => {
-    const file = config();
-    const asked = await run("confirm", "db-1", "--config", file);
-    expect(asked.code).toBe(2);
-    expect(asked.stderr).toContain("You say that you have seen that db-1 is off");
-    expect(asked.stderr).toContain("two act at once, and data may be destroyed");
-    expect(asked.stderr).toContain("--i-have-seen-that-it-is-off");
-    const both = await run("confirm", "db-1", "--config", file, "--i-have-seen-that-it-is-off", "--it-is-on-again");
-    expect(both.stderr).toContain("one at a time");
-    const unheard = await run("confirm", "db-1", "--config", file, "--i-have-seen-that-it-is-off", "--wait", "2s");
-    expect(unheard.code).toBe(3);
-  });
+  it(
+    "confirm says that there is nothing to confirm where nothing is open, as failover confirm does",
+    PATIENT,
+    async () => {
+      const file = config();
+      for (const flag of [[], ["--i-have-seen-that-it-is-off"], ["--no-shot-can-come"], ["--it-is-on-again"]]) {
+        const { code, stderr } = await run("confirm", "db-1", "--config", file, ...flag);
+        expect(stderr).toContain("there is nothing to confirm");
+        expect(code).toBe(1);
+      }
+      const both = await run("confirm", "db-1", "--config", file, "--i-have-seen-that-it-is-off", "--it-is-on-again");
+      expect(both.code).toBe(2);
+      expect(both.stderr).toContain("one at a time");
+    },
+  );
 
   it("knows its verbs, its nodes and its file", PATIENT, async () => {
     expect((await run("shoot")).stderr).toContain("run, status, fence, confirm or history");
     expect((await run("fence", "db-9", "--config", config())).stderr).toContain("the nodes are db-1, db-2, db-3");
     expect((await run("status")).stderr).toContain("--config FILE is missing");
     expect((await run("status", "--config", config({}, 0o666))).stderr).toContain("others may change it");
-    expect((await run()).code).toBe(2);
+    expect(await run()).toMatchObject({ code: 2, stderr: expect.stringMatching(/^usage: /) as string });
   });
 });
 
 describe("conclave stonith run", () => {
-  const FOR_TESTS = "--store-without-quorum-only-for-tests";
   const settings = (name: string): object => ({
     election: name,
     store: `sqlite:${cli.file(`${name}.db`)}`,
@@ -164,6 +189,21 @@ describe("conclave stonith run", () => {
     expect((await leader.ended).code).toBe(0);
   });
 
+  it("confirm tells what it means, and wants it said in a flag", PATIENT, async () => {
+    const file = config(settings("confirmed"));
+    const leader = await candidate(file, "db-1", `echo begun > "${cli.file("at-work")}"; exec sleep 1000`);
+    await expect.poll(() => existsSync(cli.file("at-work")), { timeout: 60_000 }).toBe(true);
+    const asked = await run("confirm", "db-1", "--config", file);
+    expect(asked.code).toBe(2);
+    expect(asked.stderr).toContain("You say that you have seen that db-1 is off");
+    expect(asked.stderr).toContain("two act at once, and data may be destroyed");
+    expect(asked.stderr).toContain("--i-have-seen-that-it-is-off");
+    await leader.kill();
+    const unheard = await run("confirm", "db-1", "--config", file, "--i-have-seen-that-it-is-off", "--wait", "2s");
+    expect(unheard.code).toBe(3);
+    expect(unheard.stderr).toContain("no leader has answered");
+  });
+
   it("is not needed to fence: where nobody leads, fence campaigns itself", PATIENT, async () => {
     const file = config(settings("alone"));
     const { code, stdout, stderr } = await run("fence", "db-2", "--config", file, "--node", "db-3", FOR_TESTS);
@@ -177,5 +217,6 @@ describe("conclave stonith run", () => {
     const { code, stderr } = await run(...args);
     expect(code).toBe(3);
     expect(stderr).toContain("may forget a ban");
+    expect(stderr).toContain(`In tests: ${FOR_TESTS}.`);
   });
 });

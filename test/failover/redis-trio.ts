@@ -1,6 +1,8 @@
 // The trio of Redis.
 import { mkdirSync } from "node:fs";
 import { RedisLink } from "../../src/clients/redis/link.ts";
+import type { FailoverRecord, Views } from "conclave/failover";
+import { nowMs, sleep } from "../support/processes.ts";
 import { type Look, Trio } from "./trio.ts";
 
 const QUICK = [
@@ -54,5 +56,15 @@ export class RedisTrio extends Trio {
     } finally {
       link.close();
     }
+  }
+
+  /** Waits until nothing is under way and the record knows the history of the primary. Redis names it anew when the first replica comes: before the monitors have heard of that, no replica can take its place. */
+  async known(): Promise<void> {
+    for (const untilMs = nowMs() + 30_000; nowMs() < untilMs; await sleep(50)) {
+      const { record, servers } = (await this.order("status")) as { record?: FailoverRecord; servers: Views };
+      const view = servers[record?.primary ?? ""];
+      if (record?.step.at === "steady" && view?.is === "up" && view.history === record.histories[0]) return;
+    }
+    throw new Error(`the history of the primary does not become known\n${await this.story()}`);
   }
 }

@@ -1,7 +1,7 @@
 // Failover that powers the machine of the old primary off: a real trio of Redis, monitors as processes of the command line, and a switch that obeys, lies or is mute. A machine that stands still as a whole is stopped with
 // everything on it: guard, keeper and server.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { FailoverRecord, Shot, Views } from "conclave/failover";
+import type { FailoverRecord, Shot } from "conclave/failover";
 import { areGone, MachineTrio } from "./machines.ts";
 import { Onlooker, SERVERS } from "./trio.ts";
 
@@ -83,13 +83,7 @@ describe("failover by devices beside guards, where they are required", () => {
 
   it("promotes nobody while a machine that stands still is not verified to be off, although its seat has run out; then it does", async () => {
     const old = await trio.whole();
-    // Redis names its history anew when its first replica comes: the monitors know the replicas only when they have heard of that.
-    const isKnown = async (): Promise<boolean> => {
-      const { record, servers } = (await trio.order("status")) as { record: FailoverRecord; servers: Views };
-      const view = servers[old];
-      return record.step.at === "steady" && view?.is === "up" && view.history === record.histories[0];
-    };
-    await expect.poll(isKnown, LONG).toBe(true);
+    await trio.known();
     trio.mood("mute");
     const pids = await trio.freeze(old);
     await expect.poll(async () => (await shotAt(trio, old))?.vain, LONG).toBeGreaterThan(1);

@@ -50,7 +50,8 @@ export abstract class Trio {
       failoversMax: 1000,
       ...settings,
     };
-    writeFileSync(this.config, JSON.stringify(config));
+    // The URL of a store may hold a password.
+    writeFileSync(this.config, JSON.stringify(config), { mode: 0o600 });
     await this.serve();
     await Promise.all(MONITORS.map((name) => this.monitor(name)));
   }

@@ -1,33 +1,19 @@
 // Guarded elections with real terms, memos and bans, on a store in memory; machines are objects, and the shooter does as it is told.
 import { createCandidate, type Term } from "conclave";
 import {
-  type GuardedElection,
+  GuardedElection,
   guardedElection,
   type GuardedEvent,
+  type GuardedOptions,
   giveStonithOrder,
-  parseStonithConfig,
   shownOf,
   stonithStatus,
   type Shooter,
 } from "conclave/stonith";
 import { memory } from "conclave/stores/memory";
 import type { FencedStore, ShownNodeless, ShowsNodeless, Store } from "conclave/stores/contract";
-import { afterEach, describe, expect, it } from "vitest";
-
-const NODES = { a: { levels: [[{ kind: "command", off: ["/bin/true"], status: ["/bin/true"] }]] } };
-const CONFIG = parseStonithConfig(
-  JSON.stringify({
-    election: "ledger",
-    nodes: { ...NODES, b: NODES.a, c: NODES.a },
-    ttlMs: 1000,
-    delayMs: 100,
-    spreadMs: 50,
-    retryMs: 50,
-    retryMaxMs: 200,
-    attemptsMax: 100,
-  }),
-  "the test",
-);
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { CONFIG, WatchdogOfTest } from "./watchdog.ts";
 
 type Fate = "off" | "failed" | "unknown";
 
@@ -50,8 +36,8 @@ class Room {
   readonly machines = new Map<string, Machine>();
   fate: Fate = "off";
 
-  machine(name: string): Machine {
-    const machine = new Machine(this, name);
+  machine(name: string, dog?: WatchdogOfTest): Machine {
+    const machine = new Machine(this, name, dog);
     this.machines.set(name, machine);
     return machine;
   }
@@ -83,18 +69,20 @@ class Machine {
   #power = new AbortController();
   readonly #stop = new AbortController();
 
-  constructor(room: Room, name: string) {
+  constructor(room: Room, name: string, dog?: WatchdogOfTest) {
     this.room = room;
     this.name = name;
-    this.guarded = guardedElection({
-      config: CONFIG,
+    const options: GuardedOptions = {
+      config: dog?.config ?? CONFIG,
       node: { name, machine: `machine of ${name}` },
       store: this.#link(room.store),
       shooter: room.shooter(name),
       storeWithoutQuorum: "only for tests",
       lookEveryMs: 50,
       tell: (event) => this.#hear(event),
-    });
+    };
+    this.guarded = dog === undefined ? guardedElection(options) : new GuardedElection(options, dog.places);
+    dog?.guard(() => this.powerOff());
   }
 
   /** Works until it is stopped, or its machine is off. `isStubborn`: whatever its term says. */
@@ -292,6 +280,59 @@ describe("a guarded election", () => {
     await obeying;
     expect(made.log).toEqual([]);
     await operator.close();
+  });
+});
+
+describe("a guarded election with a hardware watchdog", () => {
+  let dog: WatchdogOfTest;
+  beforeEach(() => void (dog = new WatchdogOfTest()));
+  afterEach(() => dog.end());
+
+  function machines(): readonly [Room, Machine, Machine] {
+    const made = new Room();
+    const [a, b] = [made.machine("a", dog), made.machine("b", dog)];
+    opened.push(a, b);
+    return [made, a, b];
+  }
+
+  it("arms it before the work begins, says so in the record, feeds it, and disarms it when the work has ended", async () => {
+    const [made, a] = machines();
+    const heardAtBegin: string[] = [];
+    const stop = new AbortController();
+    const stopped = new Promise((resolve) => stop.signal.addEventListener("abort", resolve));
+    const leading = a.guarded.lead(
+      async () => {
+        heardAtBegin.push(dog.heard);
+        await stopped;
+        heardAtBegin.push(dog.heard.slice(-1));
+      },
+      { signal: stop.signal },
+    );
+    await expect.poll(() => heardAtBegin.length, POLL).toBe(1);
+    expect(heardAtBegin).toEqual(["1"]);
+    const reader = createCandidate({ store: made.store });
+    const { record } = await stonithStatus(reader, "ledger");
+    expect(record.acting).toMatchObject([{ node: "a", watchdog: { timeoutMs: 1000, ttlMs: 1000 } }]);
+    await expect.poll(() => dog.heard.length, POLL).toBeGreaterThan(6);
+    expect(a.isCut).toBe(false);
+    stop.abort();
+    await leading;
+    expect(heardAtBegin).toEqual(["1", "1"]);
+    expect(dog.heard).toMatch(/^1+V$/);
+    await reader.close();
+  });
+
+  it("feeds it only while the term is held; the next leader waits until it has reset the machine, and shoots nobody", async () => {
+    const [made, a, b] = machines();
+    void a.lead(true);
+    await expect.poll(() => made.log, POLL).toEqual(["a in term 1"]);
+    a.isCut = true;
+    void b.lead();
+    await expect.poll(() => made.log.at(-1), POLL).toBe("b in term 2");
+    expect(made.log).toEqual(["a in term 1", "b in term 2"]);
+    expect(dog.heard).toMatch(/^1+$/);
+    expect(made.shots).toEqual([]);
+    expect(b.news).toEqual(expect.arrayContaining(["opened", "off", "lifted", "begun"]));
   });
 });
 

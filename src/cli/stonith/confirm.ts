@@ -33,10 +33,24 @@ export async function confirm(args: readonly string[]): Promise<number> {
     checkNode(setup, node);
     const { record } = await stonithStatus(setup.candidate, setup.config.election);
     const shown = shownOf(record, node);
+    if (!isOpen(says, shown)) return tellNothing(node, says, shown);
     process.stderr.write(`${[...about(node, shown), ...meaningOf(node, says)].join("\n")}\n`);
     if (flag === undefined && !(await isTyped(node))) return NO;
     return await order(setup, { node, says, shown, waitMs, isJson: values.json });
   });
+}
+
+/** Whether what was seen has something that this confirmation would be about. */
+function isOpen(says: Says, { acting, intent, since }: Shown): boolean {
+  if (says === "on") return since !== undefined;
+  return intent !== undefined || (says === "off" && acting.length > 0);
+}
+
+function tellNothing(node: string, says: Says, { since }: Shown): number {
+  const why = says === "on" ? "is not taken for off" : "is not being fenced";
+  const but = says === "on" || since === undefined ? "" : ", but that it is on again: --it-is-on-again";
+  process.stderr.write(`conclave stonith: ${node} ${why}: there is nothing to confirm${but}\n`);
+  return NO;
 }
 
 function about(node: string, { acting, intent }: Shown): readonly string[] {

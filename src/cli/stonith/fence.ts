@@ -1,16 +1,27 @@
 // `conclave stonith fence NODE`: an order to the leader, which carries it out by its own rules or refuses it in words. This command has no power of its own.
 import {
+  type DecisionOptions,
   decisionOf,
   giveStonithOrder,
   guardedElection,
   openRunner,
-  type StonithStatus,
+  type StoreInTests,
   stonithStatus,
   untilOff,
 } from "../../stonith/index.ts";
 import { NO, UNKNOWN, YES } from "../command.ts";
 import { onlyName, readDuration, readFlags } from "../flags.ts";
-import { asJson, checkNode, COMMON, operator, type StonithSetup, withSetup } from "./setup.ts";
+import {
+  asJson,
+  checkNode,
+  checkStore,
+  COMMON,
+  operator,
+  type StonithSetup,
+  STORE_IN_TESTS,
+  storeInTests,
+  withSetup,
+} from "./setup.ts";
 import { powerOf } from "./status.ts";
 
 const OPTIONS = {
@@ -19,7 +30,7 @@ const OPTIONS = {
   wait: { type: "string", default: "2m" },
   "dry-run": { type: "boolean", default: false },
   node: { type: "string" },
-  "store-without-quorum-only-for-tests": { type: "boolean", default: false },
+  ...STORE_IN_TESTS,
 } as const;
 
 export async function fence(args: readonly string[]): Promise<number> {
@@ -30,11 +41,12 @@ export async function fence(args: readonly string[]): Promise<number> {
   return await withSetup(values, { devices: values["dry-run"] || from !== undefined }, async (setup) => {
     checkNode(setup, node);
     const found = await stonithStatus(setup.candidate, setup.config.election);
-    if (values["dry-run"]) return await tellDecision(setup, found, node, values.json);
+    const inTests = storeInTests(values);
+    if (from !== undefined && found.leader === undefined) checkNode(setup, from);
+    if (values["dry-run"]) return await tellDecision(setup, node, { ...inTests, status: found, from }, values.json);
     const give = (): Promise<number> => order(setup, { node, why: values.why, isJson: values.json }, signal);
     if (from === undefined || found.leader !== undefined) return await give();
-    checkNode(setup, from);
-    return await asCandidate(setup, from, values["store-without-quorum-only-for-tests"], give);
+    return await asCandidate(setup, from, inTests, give);
   });
 }
 
@@ -42,11 +54,11 @@ export async function fence(args: readonly string[]): Promise<number> {
 async function asCandidate(
   setup: StonithSetup,
   node: string,
-  isForTests: boolean,
+  inTests: StoreInTests,
   give: () => Promise<number>,
 ): Promise<number> {
   const { config, store } = setup;
-  const forTests = isForTests ? { storeWithoutQuorum: "only for tests" as const } : {};
+  const forTests = checkStore(store, inTests);
   const guarded = guardedElection({ config, node, store, shooter: openRunner(setup), ...forTests });
   const given = new AbortController();
   const obeying = guarded.obey(given.signal);
@@ -89,9 +101,15 @@ function toldOf(node: string, off: Awaited<ReturnType<typeof untilOff>>): string
   return `${node} is not verified to be off. The leader goes on trying, and nothing is taken over until it is, or until a human says so: conclave stonith confirm ${node}`;
 }
 
-async function tellDecision(setup: StonithSetup, found: StonithStatus, node: string, isJson: boolean): Promise<number> {
+async function tellDecision(
+  setup: StonithSetup,
+  node: string,
+  asked: Omit<DecisionOptions, "config" | "store" | "power">,
+  isJson: boolean,
+): Promise<number> {
+  const { config, store } = setup;
   const power = (await powerOf(setup))[node];
-  const decision = decisionOf(setup.config, found, node, power);
+  const decision = await decisionOf(node, { ...asked, config, store, power });
   const reasons = decision.reasons.map((reason) => `  - ${reason}`);
   const said = [`${node} would ${decision.isAllowed ? "" : "NOT "}be shot:`, ...reasons, ""].join("\n");
   process.stdout.write(isJson ? asJson({ ...decision, power }) : said);

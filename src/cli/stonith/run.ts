@@ -6,13 +6,13 @@ import { levelOf } from "../../telemetry/index.ts";
 import { INTERRUPTED, UsageError, YES } from "../command.ts";
 import { readDuration, readFlags } from "../flags.ts";
 import { line, stopSignal } from "../long-run.ts";
-import { checkNode, COMMON, type StonithSetup, withSetup } from "./setup.ts";
+import { checkNode, checkStore, COMMON, type StonithSetup, STORE_IN_TESTS, storeInTests, withSetup } from "./setup.ts";
 
 const OPTIONS = {
   ...COMMON,
   node: { type: "string" },
   drain: { type: "string" },
-  "store-without-quorum-only-for-tests": { type: "boolean", default: false },
+  ...STORE_IN_TESTS,
 } as const;
 
 type Exit = NonNullable<Awaited<ReturnType<GuardedCommand["run"]>>>;
@@ -30,8 +30,8 @@ export async function run(args: readonly string[]): Promise<number> {
   return await withSetup(values, { devices: true }, async (setup) => {
     checkNode(setup, node);
     const drainMs = values.drain === undefined ? setup.config.ttlMs / 5 : readDuration("--drain", values.drain);
-    const isForTests = values["store-without-quorum-only-for-tests"];
-    return await lead(setup, { node, command: [program, ...rest], drainMs, isJson: values.json, isForTests });
+    const forTests = checkStore(setup.store, storeInTests(values));
+    return await lead(setup, { node, command: [program, ...rest], drainMs, isJson: values.json, forTests });
   });
 }
 
@@ -40,10 +40,10 @@ interface Asked {
   readonly command: readonly [string, ...string[]];
   readonly drainMs: number;
   readonly isJson: boolean;
-  readonly isForTests: boolean;
+  readonly forTests: ReturnType<typeof checkStore>;
 }
 
-async function lead(setup: StonithSetup, { node, command, drainMs, isJson, isForTests }: Asked): Promise<number> {
+async function lead(setup: StonithSetup, { node, command, drainMs, isJson, forTests }: Asked): Promise<number> {
   const { config, store } = setup;
   const say = (event: object): void => void process.stderr.write(line(event, isJson));
   const guarded = guardedElection({
@@ -52,7 +52,7 @@ async function lead(setup: StonithSetup, { node, command, drainMs, isJson, isFor
     store,
     shooter: openRunner(setup, { tell: (news) => say({ type: "device", ...news }) }),
     tell: (event) => isLoud(event) && say(event),
-    ...(isForTests ? { storeWithoutQuorum: "only for tests" as const } : {}),
+    ...forTests,
   });
   const work = new GuardedCommand({ election: config.election, node, command, drainMs, tell: say });
   const { signal, name } = stopSignal();

@@ -1,7 +1,7 @@
 // What every verb of `conclave stonith` begins with: the configuration, the store, a candidate that looks and gives orders.
 import { hostname, userInfo } from "node:os";
 import { type Candidate, createCandidate, isConclaveError, type Store, type UnfencedTerm } from "../../index.ts";
-import { type LoadedConfig, loadStonithConfig } from "../../stonith/index.ts";
+import { type LoadedConfig, loadStonithConfig, refusalOfStore, type StoreInTests } from "../../stonith/index.ts";
 import { UsageError } from "../command.ts";
 import { chooseStore } from "../store.ts";
 
@@ -53,6 +53,21 @@ async function load(file: string, devices: boolean): Promise<LoadedConfig> {
 export function checkNode({ config }: LoadedConfig, node: string): void {
   if (Object.hasOwn(config.nodes, node)) return;
   throw new UsageError(`${node} is not configured: the nodes are ${Object.keys(config.nodes).join(", ")}`);
+}
+
+/** The flag of the verbs that campaign. */
+export const STORE_IN_TESTS = { "store-without-quorum-only-for-tests": { type: "boolean", default: false } } as const;
+
+export function storeInTests(flags: { readonly "store-without-quorum-only-for-tests": boolean }): StoreInTests {
+  const isForTests = flags["store-without-quorum-only-for-tests"];
+  return { isForTests, wayAround: "--store-without-quorum-only-for-tests" };
+}
+
+/** What a guarded election needs to know of it. Refuses here already, in the words of the command line. */
+export function checkStore(store: Store, inTests: StoreInTests): { readonly storeWithoutQuorum?: "only for tests" } {
+  const refusal = refusalOfStore(store, inTests);
+  if (refusal !== undefined) throw refusal;
+  return inTests.isForTests ? { storeWithoutQuorum: "only for tests" } : {};
 }
 
 /** Who gives an order, for the audit log. */

@@ -1,5 +1,5 @@
 // `conclave stonith status`: how a guarded election stands, and what the devices of its nodes say. Reads only, and gives no order.
-import { openRunner, type Power, type StonithStatus, stonithStatus } from "../../stonith/index.ts";
+import { openRunner, type Power, type StonithConfig, type StonithStatus, stonithStatus } from "../../stonith/index.ts";
 import { NO, YES } from "../command.ts";
 import { readFlags } from "../flags.ts";
 import { asJson, COMMON, type StonithSetup, withSetup } from "./setup.ts";
@@ -14,9 +14,7 @@ export async function status(args: readonly string[]): Promise<number> {
       stonithStatus(setup.candidate, setup.config.election),
       devices ? powerOf(setup) : Promise.resolve({}),
     ]);
-    process.stdout.write(
-      values.json ? asJson({ ...found, power }) : told(found, Object.keys(setup.config.nodes), power),
-    );
+    process.stdout.write(values.json ? asJson({ ...found, power }) : told(found, setup.config, power));
     const isOpen = found.record.intents.some(({ off }) => off === undefined);
     return isOpen || found.leader === undefined ? NO : YES;
   });
@@ -37,13 +35,13 @@ export async function powerOf(setup: StonithSetup): Promise<Powers> {
   }
 }
 
-function told({ election, record, leader, bans }: StonithStatus, nodes: readonly string[], power: Powers): string {
+function told({ election, record, leader, bans }: StonithStatus, { nodes }: StonithConfig, power: Powers): string {
   const led =
     leader === undefined
       ? "nobody leads"
       : `${leader.id} leads${leader.token === undefined ? "" : ` (token ${leader.token})`}`;
   const shown = new Set([
-    ...nodes,
+    ...Object.keys(nodes),
     ...record.acting.map(({ node }) => node),
     ...record.intents.map(({ node }) => node),
   ]);
@@ -54,7 +52,7 @@ function told({ election, record, leader, bans }: StonithStatus, nodes: readonly
         `  ${node.padEnd(12)} ${factsOf(
           node,
           record,
-          power[node],
+          nodes[node]?.levels.length === 0 ? "none" : power[node],
           bans.map((ban) => ban.node),
         ).join("; ")}`,
     ),
@@ -73,15 +71,21 @@ function told({ election, record, leader, bans }: StonithStatus, nodes: readonly
 function factsOf(
   node: string,
   { acting, off }: StonithStatus["record"],
-  power: Power | undefined,
+  power: Power | "none" | undefined,
   banned: readonly string[],
 ): readonly string[] {
   const acts = acting.filter((stint) => stint.node === node).map(({ token }) => token);
   const facts = [
-    ...(power === undefined ? [] : [power.is === "unknown" ? `power UNKNOWN (${power.why})` : `power ${power.is}`]),
+    ...(power === undefined ? [] : [powerInWords(power)]),
     ...(acts.length === 0 ? [] : [`acting since term ${acts.join(", ")}`]),
     ...(banned.includes(node) ? ["BANNED"] : []),
     ...(off.some((each) => each.node === node) ? ["counts as off"] : []),
   ];
   return facts.length === 0 ? ["idle"] : facts;
+}
+
+/** Without a device nobody can say whether it is on. */
+function powerInWords(power: Power | "none"): string {
+  if (power === "none") return "no device";
+  return power.is === "unknown" ? `power UNKNOWN (${power.why})` : `power ${power.is}`;
 }

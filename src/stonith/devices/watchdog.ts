@@ -17,6 +17,7 @@ import path from "node:path";
 import type { Clock, Timer } from "../../base/clock.ts";
 import { ConclaveError } from "../../base/errors.ts";
 
+/** Where this host tells of its watchdogs, and whether it is a virtual machine. */
 export interface WatchdogPlaces {
   /** @default "/sys/class/watchdog" */
   readonly sys?: string | undefined;
