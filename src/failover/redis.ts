@@ -99,7 +99,12 @@ class RedisServerLink implements ServerLink {
     return Number.isInteger(pid) ? pid : undefined;
   }
 
+  /**
+   * SAFETY: all other connections are closed first. A leader may have told this process to follow another server, when it took writes and was not the primary (strays.ts). If that order is still on its way, it never arrives:
+   * it would make a replica of the rightful primary, which would then lose its last writes. A server that refuses this command to the guard is promoted all the same. Clients connect again, as with Redis Sentinel.
+   */
   async promote(): Promise<GuardOutcome> {
+    void this.#ask(["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]).catch(() => {}); // without an answer, the next command has none either
     return await this.#becomes("primary", ["REPLICAOF", "NO", "ONE"]);
   }
 

@@ -95,7 +95,8 @@ export class SimMonitor extends FailoverProcess {
     const { holder } = world.seats.primary;
     const votes = world.votes.standing(world.nowMs);
     const reports = world.votes.reportsFor(this.name, world.nowMs);
-    this.input({ type: "seen", sight: { views, votes, holder: holder?.value, order: world.order, reports } });
+    const askedAtMs = Object.fromEntries(Object.keys(views).map((server) => [server, world.nowMs]));
+    this.input({ type: "seen", sight: { views, askedAtMs, votes, holder: holder?.value, order: world.order, reports } });
   }
 
   #views(): Views {
