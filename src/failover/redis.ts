@@ -108,7 +108,9 @@ class RedisServerLink implements ServerLink {
     return await this.#becomes("primary", ["REPLICAOF", "NO", "ONE"]);
   }
 
+  /** A server that no guard has started may be configured to take writes as a replica, too. */
   async follow({ host, port }: ServerSpec): Promise<GuardOutcome> {
+    void this.#ask(["CONFIG", "SET", "replica-read-only", "yes"]).catch(() => {}); // where CONFIG is forbidden, the setting stays
     return await this.#becomes("replica", ["REPLICAOF", host, `${port}`]);
   }
 

@@ -134,13 +134,29 @@ describe("the return of an old primary by an enabled unit", () => {
   }, 60_000);
 });
 
+function specOf(name: string, url: string): ServerSpec {
+  const { hostname: host, port } = new URL(url);
+  return { name, url: `redis://${host}:${port}`, host, port: Number(port), priority: 100 };
+}
+
+it("a server that is configured to take writes as a replica takes none when it was told to follow another", async () => {
+  const redis = await start({ nodes: 2, args: ["--replica-read-only", "no"] });
+  try {
+    const [a, b] = [specOf("a", redis.urls[0] ?? ""), specOf("b", redis.urls[1] ?? "")];
+    const link = await redisReplication({ a, b }, { timeoutMs: 1000 }).connect(a);
+    expect(await link.follow(b)).toBe("done");
+    link.close();
+    const client = await RedisLink.open({ host: a.host, port: a.port, database: 0 }, 2000);
+    await expect(client.ask(["SET", "k", "v"], 2000)).rejects.toThrow("READONLY");
+    client.close();
+  } finally {
+    await redis.stop();
+  }
+}, 60_000);
+
 it("an order to follow another server that was sent before a server is promoted never arrives", async () => {
   const redis = await start({ nodes: 2 });
   const wire = await Wire.to(redis.urls[0] ?? "");
-  const specOf = (name: string, url: string): ServerSpec => {
-    const { hostname: host, port } = new URL(url);
-    return { name, url: `redis://${host}:${port}`, host, port: Number(port), priority: 100 };
-  };
   const [slow, a, b] = [specOf("a", wire.url), specOf("a", redis.urls[0] ?? ""), specOf("b", redis.urls[1] ?? "")];
   const linkTo = (server: ServerSpec): Promise<ServerLink> =>
     redisReplication({ a, b }, { timeoutMs: 1000 }).connect(server);
