@@ -13,7 +13,7 @@
 //
 // Positions are read after the fence because they change until then. The survey is an effect of entering `choosing`, and only an answer to that very survey counts.
 import { unreachable } from "../base/assert.ts";
-import { type Choice, choose, type View, type Views } from "./choice.ts";
+import { type Choice, choose, type Views } from "./choice.ts";
 import { confirmed, fenced, seatTaken, startFence } from "./fencing.ts";
 import { decideOrder } from "./orders.ts";
 import { type FailoverRecord, firstRecord, type Step, withHistory } from "./record.ts";
@@ -25,7 +25,6 @@ import type {
   Acting,
   FailoverEffect,
   FailoverInput,
-  FailoverNews,
   FailoverPlan,
   FailoverState,
   Moment,

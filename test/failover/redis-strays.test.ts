@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { redisReplication, type ServerLink, type ServerSpec } from "conclave/failover";
 import { start } from "../../scripts/servers/redis.mjs";
 import { RedisLink } from "../../src/clients/redis/link.ts";
+import { sleep } from "../support/processes.ts";
 import { Wire } from "../support/wire.ts";
 import { RedisTrio } from "./redis-trio.ts";
 import { MONITORS, SERVERS } from "./trio.ts";
@@ -54,8 +55,10 @@ class OneServerWriter {
   }
 
   async #write(trio: UnitTrio, server: string): Promise<void> {
-    for (let n = 0; this.#isOn; n++)
-      if ((await trio.say(server, "SET", `kept:${n}`, "1")) === "OK") this.acknowledged.push(`kept:${n}`);
+    while (this.#isOn) {
+      const key = `kept:${this.acknowledged.length}`;
+      if ((await trio.say(server, "SET", key, "1")) === "OK") this.acknowledged.push(key);
+    }
   }
 
   async stop(): Promise<void> {
@@ -119,6 +122,17 @@ describe("the return of an old primary by an enabled unit", () => {
     expect(await trio.order("resume")).toMatchObject({ isDone: true });
     await expect.poll(() => trio.role(old)).toBe("replica");
     expect(await trio.order("status")).toMatchObject({ strays: [] });
+  }, 60_000);
+
+  it("a replica that was told to follow another server than the primary, as by an order that came late, is told again by its guard", async () => {
+    const other = SERVERS.find((name) => name !== old && name !== next) ?? "";
+    expect(await trio.say(other, "REPLICAOF", "127.0.0.1", `${trio.ports.get(old)}`)).toBe("OK");
+    const follows = async (): Promise<string> =>
+      /master_port:\d+/.exec(String(await trio.say(other, "INFO")))?.[0] ?? "";
+    const wanted = `master_port:${trio.ports.get(next)}`;
+    for (const untilMs = performance.now() + 10_000; performance.now() < untilMs; await sleep(50))
+      if ((await follows()) === wanted) break;
+    expect(await follows()).toBe(wanted);
   }, 60_000);
 
   it("when it has ended, its guard starts it as a replica; the new primary has every write that it acknowledged", async () => {

@@ -85,7 +85,7 @@ describe("with guards, a second server that takes writes", () => {
 /** A leader whose record says that a is the primary, and b takes writes. `whenAsked` is done when b is asked, before it answers. */
 async function ordered(
   whenAsked: (term: object) => Promise<unknown>,
-  { view = STRAY["b"] as View, outcome = "done", lastMs = 250 } = {},
+  { view = STRAY["b"], outcome = "done", lastMs = 250 }: { view?: View; outcome?: string; lastMs?: number } = {},
 ): Promise<{ readonly orders: readonly string[]; readonly told: readonly string[] }> {
   const candidate = createCandidate({ store: memory(), ttlMs: 3000, id: "m1" });
   const orders: string[] = [];
