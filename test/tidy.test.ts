@@ -35,6 +35,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "src/failover/orders",
     "src/failover/record",
     "src/failover/shots",
+    "src/failover/strays",
     "src/failover/words",
     "src/failover/yielding",
     "src/partitions/assign",

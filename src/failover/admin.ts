@@ -22,6 +22,7 @@ import {
 } from "./record-text.ts";
 import type { FailoverRecord } from "./record.ts";
 import type { Replication } from "./replication.ts";
+import { straysIn } from "./strays.ts";
 
 /** One configured monitor. */
 export interface MonitorStatus {
@@ -41,6 +42,8 @@ export interface FailoverStatus {
   readonly seated: Seated | undefined;
   readonly monitors: readonly MonitorStatus[];
   readonly servers: Views;
+  /** Servers that take writes although the record names another primary. */
+  readonly strays: readonly string[];
 }
 
 /** Finds out the status of a group: reads the store, and asks every server. */
@@ -56,14 +59,17 @@ export async function statusOf(
     const holder = await candidate.election(monitorOf(name, monitor)).leader();
     return { monitor, isThere: holder !== undefined, votes: parseVote(monitor, holder?.value)?.primary };
   });
-  const [record, leader, seated, all, servers] = await Promise.all([
-    readRecord(candidate, name),
+  const record = await readRecord(candidate, name);
+  const [leader, seated, all, servers] = await Promise.all([
     candidate.election(leaderOf(name)).leader(),
     seatValue(seatOf(name)),
     Promise.all(monitors),
     viewsOf(replication),
   ]);
-  return { name, record, leader: leader?.id, seated: parseSeated(seated), monitors: all, servers };
+  // A server that was replaced while this was read is no stray: the record must be of one change before and after the servers were asked.
+  const after = straysIn(record, servers).length > 0 ? await readRecord(candidate, name) : undefined;
+  const strays = after !== undefined && after.epoch === record?.epoch ? straysIn(after, servers) : [];
+  return { name, record, leader: leader?.id, seated: parseSeated(seated), monitors: all, servers, strays };
 }
 
 export async function readRecord(

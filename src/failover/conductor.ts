@@ -1,7 +1,7 @@
 // Carries out one term of the leader of the monitors: does what machine.ts asks for, and tells it the results. It decides nothing itself, except how long to pause after the store did not answer.
 //
 // SAFETY: an agent that powers a machine off is started only after a last look: the record is read again and must say that this server is being fenced, and then the term must be held by the clock. The agent is killed before
-// the deadline of this term (src/stonith/runner.ts).
+// the deadline of this term (src/stonith/runner.ts). A server is told to follow another one only after a last look of the same kind (strays.ts).
 import type { Clock, Reading, Timer } from "../base/clock.ts";
 import { isConclaveError } from "../base/errors.ts";
 import { InputQueue } from "../base/input-queue.ts";
@@ -13,9 +13,11 @@ import type { View } from "./choice.ts";
 import { AWAY, stepFailover, wakeAtMs } from "./machine.ts";
 import { formatRecord, parseRecord, RECORD_KEY } from "./record-text.ts";
 import type { FailoverRecord } from "./record.ts";
-import type { Promotion, Replication, ServerLink } from "./replication.ts";
+import type { GuardOutcome } from "./guard-machine.ts";
+import type { Promotion, Replication, ServerLink, ServerSpec } from "./replication.ts";
 import { mayShoot } from "./shots.ts";
 import type { PowerFence } from "./stonith.ts";
+import { mayTakeBack } from "./strays.ts";
 import type { FailoverEffect, FailoverInput, FailoverNews, FailoverPlan, FailoverState, Sight } from "./words.ts";
 
 export interface ConductorOptions {
@@ -37,6 +39,8 @@ export interface ConductorOptions {
 }
 
 const PAUSE_MS = 100;
+/** A stray that does not obey is told again after so many looks. */
+const PAUSE_LOOKS = 4;
 
 export class Conductor {
   readonly #options: ConductorOptions;
@@ -54,8 +58,8 @@ export class Conductor {
   #shot: AbortController | undefined;
   /** Servers that are being told whom to follow. */
   readonly #following = new Set<string>();
-  /** Servers of which a human was told that they have parted, and from whom. */
-  readonly #parted = new Map<string, string>();
+  /** Servers of which a human was told that they cannot follow, and whom. */
+  readonly #vain = new Map<string, string>();
   /** True if the term was given up, so that another monitor may lead. */
   hasGivenUp = false;
 
@@ -268,20 +272,43 @@ export class Conductor {
 
   /** One at a time for each server: it may take longer than the next look, which asks for it again. */
   async #follow(server: string, primary: string): Promise<void> {
+    const { plan, lookEveryMs, term } = this.#options;
     const spec = this.#options.replication.servers[primary];
     if (spec === undefined || this.#following.has(server)) return;
     this.#following.add(server);
     const link = await this.#connect(server);
-    const outcome = this.#options.term.isLeading() ? await link?.follow(spec) : undefined;
+    const outcome = link && (await this.#takeBack(link, server, spec).catch(() => undefined));
     link?.close();
+    if (plan.hasGuards && outcome !== "done") await nap(PAUSE_LOOKS * lookEveryMs, term.signal);
     this.#following.delete(server);
-    if (outcome === "parted" && this.#parted.get(server) !== primary)
-      this.#options.report(
-        `${server} has what ${primary} does not have, and cannot follow it. Take it back with pg_rewind, or make it anew with pg_basebackup`,
-        undefined,
-      );
-    if (outcome === "parted") this.#parted.set(server, primary);
-    else if (outcome === "done") this.#parted.delete(server);
+    this.#reportVain(server, primary, outcome);
+  }
+
+  /** SAFETY: the order of these questions is the argument of strays.ts. The last of them is put to the clock, and the order is sent over the connection on which the server has answered. */
+  async #takeBack(link: ServerLink, server: string, primary: ServerSpec): Promise<GuardOutcome | "parted" | undefined> {
+    const { plan, election, term } = this.#options;
+    const view = await link.view();
+    if (plan.hasGuards && (view.is !== "up" || view.role !== "primary")) return "done";
+    const memo = await election.memo(RESERVED + RECORD_KEY);
+    const record = memo === undefined ? undefined : parseRecord(memo.value);
+    if (!mayTakeBack(plan, record, server, primary.name) || !term.isLeading()) return undefined;
+    return await link.follow(primary);
+  }
+
+  /** Once for each server and primary. */
+  #reportVain(server: string, primary: string, outcome: GuardOutcome | "parted" | undefined): void {
+    if (outcome === "done") return void this.#vain.delete(server);
+    const why = outcome === undefined ? undefined : this.#whyVain(server, primary, outcome);
+    if (why === undefined || this.#vain.get(server) === primary) return;
+    this.#vain.set(server, primary);
+    this.#options.report(why, undefined);
+  }
+
+  #whyVain(server: string, primary: string, outcome: GuardOutcome | "parted"): string | undefined {
+    if (outcome === "parted")
+      return `${server} has what ${primary} does not have, and cannot follow it. Take it back with pg_rewind, or make it anew with pg_basebackup`;
+    if (!this.#options.plan.hasGuards || outcome !== "not-done") return undefined;
+    return `${server} takes writes beside ${primary}, and cannot be made a replica from here: end it on its host, so that its guard starts it as a replica`;
   }
 
   async #connect(server: string): Promise<ServerLink | undefined> {

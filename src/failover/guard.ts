@@ -207,6 +207,8 @@ export class Guard {
     const { link } = this.#service;
     if (at !== "replica" || primary === undefined || link === undefined) return;
     if (this.#untold !== primary.name && (await link.isFollowing(primary))) return;
+    // SAFETY: meanwhile the service may have become the primary, or follows another server. The command is sent without a pause after this look, and a promotion goes over the same connection after it.
+    if (this.#state.at !== "replica" || this.#state.follows !== primary.name || this.#service.link !== link) return;
     const outcome = await link.follow(primary);
     const isNew = this.#untold === primary.name && this.#state.follows === primary.name;
     if (outcome === "done" && isNew) this.#untold = undefined;

@@ -20,5 +20,6 @@ export { SentinelPort, sentinelViewOf } from "./sentinel.ts";
 export { type Address, type SentinelView, switchMessages } from "./sentinel-words.ts";
 export { type CheckedRules, type PowerFence, shotRulesOf } from "./stonith.ts";
 export type { StonithKey } from "./stonith-key.ts";
+export { strangerAt } from "./strangers.ts";
 export { enabledUnits, USUAL_UNITS } from "./units.ts";
 export type { ShotRules } from "./words.ts";

@@ -13,18 +13,18 @@
 //
 // Positions are read after the fence because they change until then. The survey is an effect of entering `choosing`, and only an answer to that very survey counts.
 import { unreachable } from "../base/assert.ts";
-import { type Choice, choose, type View, type Views } from "./choice.ts";
+import { type Choice, choose, type Views } from "./choice.ts";
 import { confirmed, fenced, seatTaken, startFence } from "./fencing.ts";
 import { decideOrder } from "./orders.ts";
 import { type FailoverRecord, firstRecord, type Step, withHistory } from "./record.ts";
 import { isDeviceAlone, openShot, withBack } from "./shots.ts";
 import { ignored, tell, tellOnce, write } from "./stepping.ts";
+import { heedStrays } from "./strays.ts";
 import { afterVain, isUsed, withAttempt, withFirstHistory, withSet } from "./succession.ts";
 import type {
   Acting,
   FailoverEffect,
   FailoverInput,
-  FailoverNews,
   FailoverPlan,
   FailoverState,
   FailoverMoment,
@@ -47,6 +47,18 @@ export function stepFailover(
   input: FailoverInput,
   now: FailoverMoment,
 ): FailoverStepped {
+  return keepStrays(state, step(plan, state, input, now));
+}
+
+/** A stray is told of once, also if another record is written meanwhile. */
+function keepStrays(before: FailoverState, { state, effects }: FailoverStepped): FailoverStepped {
+  const isDuring = (at: FailoverState): at is Extract<FailoverState, { at: "acting" | "writing" }> =>
+    at.at === "acting" || at.at === "writing";
+  if (!isDuring(before) || !isDuring(state) || state.strays !== undefined) return { state, effects };
+  return { state: { ...state, strays: before.strays }, effects };
+}
+
+function step(plan: FailoverPlan, state: FailoverState, input: FailoverInput, now: FailoverMoment): FailoverStepped {
   switch (input.type) {
     case "lead":
       return { state: { at: "reading" }, effects: [{ type: "read" }] };
@@ -201,11 +213,11 @@ function writableIn(views: Views): readonly string[] {
 function see(plan: FailoverPlan, acting: Acting, sight: Sight, now: FailoverMoment): FailoverStepped {
   switch (acting.record.step.at) {
     case "steady":
-      return watch(plan, acting, sight, now);
+      return heedStrays(plan, watch(plan, acting, sight, now), sight);
     case "promoting":
       return confirm(plan, acting, sight);
     case "repointing":
-      return repoint(plan, acting, sight, now);
+      return heedStrays(plan, repoint(plan, acting, sight, now), sight);
     case "handing-over":
       return plan.hasGuards ? ignored(acting) : confirm(plan, acting, sight);
     case "choosing":
@@ -252,7 +264,7 @@ function watch(plan: FailoverPlan, acting: Acting, sight: Sight, now: FailoverMo
   if (record.primary !== undefined && voters.length >= plan.quorum) return down(plan, acting, voters, now);
   const renewed = withSeenHistory(plan, record, sight);
   if (renewed !== record && !plan.isDryRun) return write(renewed, errand);
-  return plan.hasGuards || plan.isDryRun ? ignored(acting) : takeBack(acting, sight);
+  return ignored(acting);
 }
 
 /** The primary in its seat may change the name of its history: Redis does so when its first replica connects. A replica that has the new name must not be taken for a stranger. */
@@ -301,32 +313,6 @@ function down(plan: FailoverPlan, acting: Acting, votes: readonly string[], now:
   return tell(write(begun, errand), { is: "objectively-down", server, votes });
 }
 
-/** Without guards: a server that follows another server, or none, is told which one to follow. */
-function takeBack(acting: Acting, { views }: Sight): FailoverStepped {
-  const { primary } = acting.record;
-  if (primary === undefined) return ignored(acting);
-  const stray = Object.entries(views).filter(
-    ([server, view]) => server !== primary && view.is === "up" && (view.role === "primary" || view.follows !== primary),
-  );
-  const isWritable = ([server, view]: (typeof stray)[number]): boolean =>
-    view.is === "up" && view.role === "primary" && server !== primary;
-  const writable = stray.filter(isWritable).map(([server]) => server);
-  const effects = stray.map(([server]): FailoverEffect => ({ type: "follow", server, primary }));
-  if (writable.length === 0) return { state: acting, effects };
-  const servers = [primary, ...writable];
-  const told = `two writable: ${servers.join(" ")}`;
-  if (told === acting.told) return { state: acting, effects };
-  const lost = Object.fromEntries(writable.flatMap((server) => lostBy(acting.record, server, views[server])));
-  const news: FailoverNews = { is: "two-writable", servers, lost };
-  return { state: { ...acting, told }, effects: [{ type: "tell", news }, ...effects] };
-}
-
-/** Data that only the primary before has. Its history is an earlier one, and the present primary was chosen for a position in that history. */
-function lostBy({ histories, begunAt }: FailoverRecord, server: string, view: View | undefined): [string, number][] {
-  if (view?.is !== "up" || begunAt === undefined || !histories.slice(1).includes(view.history)) return [];
-  return [[server, Math.max(0, view.position - begunAt)]];
-}
-
 /** The chosen server says itself that it is the primary, and its guard says that it holds the seat for it. */
 function confirm(plan: FailoverPlan, acting: Acting, { views, holder }: Sight): FailoverStepped {
   const { record, errand } = acting;
@@ -361,7 +347,7 @@ function repoint(plan: FailoverPlan, acting: Acting, sight: Sight, now: Failover
   const renewed = withSeenHistory(plan, record, sight);
   if (isDone && others.length > 0) return write({ ...renewed, step: { at: "steady" } }, errand);
   if (renewed !== record) return write(renewed, errand);
-  return plan.hasGuards ? ignored(acting) : takeBack(acting, sight);
+  return ignored(acting);
 }
 
 // ---- time

@@ -282,7 +282,9 @@ export class Monitor {
   #sight(): Sight {
     const others = [...this.#reports].filter(([monitor]) => monitor !== this.#options.monitor);
     const votes = [...this.#votes.values()];
-    return { views: this.views, votes, holder: this.#holder, order: this.#order, reports: Object.fromEntries(others) };
+    const askedAtMs = Object.fromEntries(this.#answeredAtMs);
+    const reports = Object.fromEntries(others);
+    return { views: this.views, askedAtMs, votes, holder: this.#holder, order: this.#order, reports };
   }
 
   /** SAFETY: clients are sent to a server only when the record names it and it says itself that it is the primary. */

@@ -11,6 +11,7 @@ import type { Replication, ServerLink, ServerSpec } from "./replication.ts";
 /** The address of a primary that does not exist: nothing listens on this port. A replica of it is never writable, and copies nothing. */
 const NOBODY = { host: "127.0.0.1", port: 1 };
 const LOOK_EVERY_MS = 20;
+const PATIENCE_MS = 60_000;
 /** The pause of writes lasts longer than the time in which the target must have everything, by the ttl of the seat and by this many times the timeout of one command. */
 const PAUSE_TIMEOUTS = 10;
 
@@ -99,11 +100,18 @@ class RedisServerLink implements ServerLink {
     return Number.isInteger(pid) ? pid : undefined;
   }
 
+  /**
+   * SAFETY: all other connections are closed first. A leader may have told this process to follow another server, when it took writes and was not the primary (strays.ts). If that order is still on its way, it never arrives:
+   * it would make a replica of the rightful primary, which would then lose its last writes. A server that refuses this command to the guard is promoted all the same. Clients connect again, as with Redis Sentinel.
+   */
   async promote(): Promise<GuardOutcome> {
+    void this.#ask(["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]).catch(() => {}); // without an answer, the next command has none either
     return await this.#becomes("primary", ["REPLICAOF", "NO", "ONE"]);
   }
 
+  /** A server that no guard has started may be configured to take writes as a replica, too. */
   async follow({ host, port }: ServerSpec): Promise<GuardOutcome> {
+    void this.#ask(["CONFIG", "SET", "replica-read-only", "yes"]).catch(() => {}); // where CONFIG is forbidden, the setting stays
     return await this.#becomes("replica", ["REPLICAOF", host, `${port}`]);
   }
 
@@ -231,9 +239,18 @@ class RedisServerLink implements ServerLink {
     this.#link = link;
   }
 
-  /** A replica that was told which server to follow tries until it can, and copies everything anew if it has parted. */
-  async isFollowing(): Promise<boolean> {
-    return true;
+  /**
+   * A replica that was told which server to follow tries until it can, and copies everything anew if it has parted. It follows another one if an order of the monitors has arrived late, or somebody has told it to. A server
+   * that takes writes is left to the leader of the monitors, which reads the record first. The answer is waited for: a replica that is busy is not at fault, and this connection is needed to promote it.
+   */
+  async isFollowing({ name }: ServerSpec): Promise<boolean> {
+    try {
+      await this.#reach(this.#timeoutMs);
+      const view = viewOf(fieldsOf(String(await this.#ask(["INFO"], PATIENCE_MS))), this.#servers);
+      return view.is !== "up" || view.role === "primary" || view.follows === name;
+    } catch {
+      return false;
+    }
   }
 
   close(): void {

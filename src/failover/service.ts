@@ -11,6 +11,7 @@ import { type Instants, isPast, killGraceMs, later } from "../supervisor/schedul
 import type { GuardOutcome } from "./guard-machine.ts";
 import { childMark, marksWith } from "./leftovers.ts";
 import type { Replication, ServerLink, ServerSpec } from "./replication.ts";
+import { strangerAt } from "./strangers.ts";
 
 export type ServiceEvent = {
   readonly type: "service";
@@ -46,6 +47,8 @@ const SHORT_LIFE_MS = 2000;
 /** How long a replica may take to end by itself. */
 const GENTLE_MS = 30_000;
 const LOOK_EVERY_MS = 50;
+/** How often a guard looks whether a stranger still has its address. */
+const STRANGER_EVERY_MS = 1000;
 
 export class Service {
   readonly #options: ServiceOptions;
@@ -69,6 +72,7 @@ export class Service {
     const signal = this.#options.stopping;
     this.#count = life;
     if (life > 1) await nap(this.#pauseMs, signal);
+    await this.#untilAlone();
     if (signal.aborted) return;
     try {
       const primary = follows === undefined ? undefined : this.#options.replication.servers[follows];
@@ -83,6 +87,17 @@ export class Service {
       this.#options.trouble("the service could not be started", error);
       this.#pauseMs = Math.min(PAUSE_LAST_MS, 2 * this.#pauseMs);
       this.#options.emptied(life);
+    }
+  }
+
+  /** A service that was started beside a stranger could not have its address, and would end at once. With PostgreSQL, the files that `prepare` changes may be in use. */
+  async #untilAlone(): Promise<void> {
+    const { replication, server, stopping, trouble } = this.#options;
+    for (let said = ""; !stopping.aborted; await nap(STRANGER_EVERY_MS, stopping)) {
+      const stranger = await strangerAt(replication, server);
+      if (stranger === undefined) return;
+      if (stranger !== said) trouble(`${stranger}. Nothing is started here before it has ended`);
+      said = stranger;
     }
   }
 

@@ -66,6 +66,8 @@ export interface MonitorVote {
 /** The facts that are seen from time to time, without being asked for. */
 export interface Sight {
   readonly views: Views;
+  /** For each server that answers: when it was asked the question that `views` has the answer to, by the monotonic clock. */
+  readonly askedAtMs: Readonly<Record<string, number>>;
   /** The votes of monitors whose seat is held now and that see the primary down. */
   readonly votes: readonly MonitorVote[];
   /** The server whose guard holds the seat `primary/NAME` and says that its server is the primary. This is only a hint. */
@@ -85,6 +87,7 @@ export type FailoverState =
       readonly vain: number;
       /** When the record is stored, the term is given up. */
       readonly isYielding: boolean;
+      readonly strays?: readonly string[] | undefined;
     }
   | Acting;
 
@@ -105,6 +108,8 @@ export interface Acting {
   readonly heard: FenceReport | undefined;
   /** The answers of the last survey, if too few servers answered for a choice although they were waited for. */
   readonly missed: Views | undefined;
+  /** The strays that were told of, each with its history (strays.ts). */
+  readonly strays?: readonly string[] | undefined;
 }
 
 export type FailoverInput =
@@ -135,6 +140,7 @@ export type FailoverEffect =
   /** Promote the server; only without guards. The result is seen later, as a sight. */
   | { readonly type: "promote"; readonly server: string }
   | { readonly type: "hand-over"; readonly from: string; readonly to: string }
+  /** Tell the server to follow the primary. Right before that, the host asks `mayTakeBack` (strays.ts) with a record that it has read after the server answered, and then asks the term by the clock. */
   | { readonly type: "follow"; readonly server: string; readonly primary: string }
   /** Give the term up, and let another monitor lead. */
   | { readonly type: "resign" }
@@ -157,7 +163,7 @@ export type FailoverNews =
     }
   | { readonly is: "would-choose"; readonly server: string | undefined; readonly why: string }
   | { readonly is: "chosen"; readonly server: string; readonly position: number; readonly why: string }
-  /** This happens only without a fence: a server that was replaced has continued to write. */
+  /** The record names the first of `servers` as the primary, and the others take writes beside it: nothing has fenced them, or they were started or promoted beside their guard. */
   | {
       readonly is: "two-writable";
       readonly servers: readonly string[];

@@ -81,9 +81,11 @@ export class Desk {
   }
 
   see(sight: Partial<Sight>): readonly string[] {
+    const { views = ALL_UP } = sight;
+    const askedAtMs = Object.fromEntries(Object.keys(views).map((server) => [server, this.nowMs]));
     return this.on({
       type: "seen",
-      sight: { views: ALL_UP, votes: [], holder: undefined, order: undefined, reports: {}, ...sight },
+      sight: { views, askedAtMs, votes: [], holder: undefined, order: undefined, reports: {}, ...sight },
     });
   }
 

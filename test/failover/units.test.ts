@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
 import { enabledUnits, USUAL_UNITS } from "conclave/failover";
+import { start } from "../../scripts/servers/redis.mjs";
 import { CommandLine } from "../cli/command.ts";
 import { writeFileSync, chmodSync, mkdirSync } from "node:fs";
 import path from "node:path";
@@ -18,9 +19,9 @@ function systemctl(unit: string): string {
   return folder;
 }
 
-function config(kind: "redis" | "postgres"): string {
+function config(kind: "redis" | "postgres", url = `${kind}://127.0.0.1:1`): string {
   const file = cli.file(`${kind}.json`);
-  const servers = { a: `${kind}://127.0.0.1:1`, b: `${kind}://127.0.0.1:2` };
+  const servers = { a: url, b: `${kind}://127.0.0.1:2` };
   writeFileSync(
     file,
     JSON.stringify({ name: "orders", kind, store: `sqlite:${cli.file("store.db")}`, monitors: ["m"], servers }),
@@ -46,6 +47,20 @@ describe("a unit that would start the service by itself", () => {
       expect(() => readFileSync(started)).toThrow(/ENOENT/);
     },
   );
+
+  it("and has started the service already: the refusal says that it takes writes now, and how to end it", async () => {
+    const redis = await start();
+    try {
+      const [url = ""] = redis.urls;
+      const args = ["failover", "guard", "--config", config("redis", url), "--server", "a"];
+      const env = { PATH: `${systemctl("redis-server.service")}:${process.env["PATH"]}` };
+      const { code, stderr } = await cli.run([...args, "--", "/usr/bin/true"], env);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/process \d+ answers at 127.0.0.1:\d+, .* It takes writes NOW, .* End it: kill \d+/);
+    } finally {
+      await redis.stop();
+    }
+  });
 
   it("is one that is enabled in any way, and not one that is disabled or masked", () => {
     const states: Readonly<Record<string, string>> = {

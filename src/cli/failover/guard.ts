@@ -1,5 +1,5 @@
 // `conclave failover guard --server S -- command…`: the guard beside one server.
-import { enabledUnits, Guard, type GuardEvent, serveGuard, USUAL_UNITS } from "../../failover/index.ts";
+import { enabledUnits, Guard, type GuardEvent, serveGuard, strangerAt, USUAL_UNITS } from "../../failover/index.ts";
 import { findCommand } from "../../supervisor/index.ts";
 import { levelOf } from "../../telemetry/index.ts";
 import { INTERRUPTED, NO, UsageError, YES } from "../command.ts";
@@ -44,6 +44,8 @@ export async function guard(args: readonly string[]): Promise<number> {
   const usual = [...(USUAL_UNITS[config.kind] ?? []), ...(values.unit ?? [])];
   const units = enabledUnits(usual.filter((unit) => !ignored.has(unit)));
   if (units.length > 0) {
+    const stranger = await strangerAt(replication, server);
+    if (stranger !== undefined) process.stderr.write(`conclave failover guard: ${stranger}\n`);
     process.stderr.write(
       `conclave failover guard: ${units.join(", ")} is enabled, and would start the service beside this guard, as a primary. Disable it: systemctl disable --now ${units.join(" ")}. If it serves something else: --ignore-unit NAME\n`,
     );

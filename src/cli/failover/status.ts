@@ -1,5 +1,5 @@
 // `conclave failover status`: how a group stands. Reads only.
-import { type FailoverStatus, type Shot, statusOf } from "../../failover/index.ts";
+import { type FailoverConfig, type FailoverStatus, type Shot, statusOf } from "../../failover/index.ts";
 import { createCandidate } from "../../index.ts";
 import { NO, YES } from "../command.ts";
 import { readFlags } from "../flags.ts";
@@ -12,7 +12,7 @@ export async function status(args: readonly string[]): Promise<number> {
   try {
     const found = await statusOf(candidate, config, replication);
     const primary = found.seated?.server ?? (config.hasGuards ? undefined : primaryWithoutGuards(found));
-    process.stdout.write(values.json ? `${JSON.stringify(found)}\n` : told(found, primary));
+    process.stdout.write(values.json ? `${JSON.stringify(found)}\n` : told(found, primary, dangersOf(found, config)));
     return primary === undefined ? NO : YES;
   } finally {
     await candidate.close();
@@ -26,10 +26,27 @@ function primaryWithoutGuards({ record, servers }: FailoverStatus): string | und
   return view?.is === "up" && view.role === "primary" ? record?.primary : undefined;
 }
 
-function told({ name, record, leader, monitors, servers }: FailoverStatus, primary: string | undefined): string {
+/** A stray in a group with guards has been started, or promoted, beside its guard. */
+function dangersOf({ record, strays }: FailoverStatus, { kind, hasGuards }: FailoverConfig): readonly string[] {
+  const ends = kind === "redis" && record?.isPaused !== true ? "A monitor that leads makes it a replica. " : "";
+  const cure = hasGuards
+    ? `${ends}End that process on its host, and disable the unit that started it; its guard says which. Then its guard starts it as a replica`
+    : `${ends}Otherwise end it, and start it as a replica`;
+  return strays.map(
+    (server) =>
+      `  DANGER    ${server} TAKES WRITES beside ${record?.primary}: they are lost when it becomes a replica. ${cure}`,
+  );
+}
+
+function told(
+  { name, record, leader, monitors, servers }: FailoverStatus,
+  primary: string | undefined,
+  dangers: readonly string[],
+): string {
   const step = record === undefined ? "no monitor has ever led" : `${record.step.at}, epoch ${record.epoch}`;
   return [
     `${name}: ${primary ?? "nobody"} is the primary${record?.isPaused === true ? "; failover is PAUSED" : ""}`,
+    ...dangers,
     `  step      ${step}${record?.primary === undefined || record.primary === primary ? "" : `; the record names ${record.primary}`}`,
     `  leader    ${leader ?? "none"}`,
     ...monitors.map(

@@ -48,12 +48,23 @@ export class SimGuard extends FailoverProcess {
     this.world.again(
       this,
       () => 4 * this.nap(),
-      () => this.#look(),
+      () => this.#look(() => this.#tellAgain()),
     );
   }
 
   override shown(): void {
     if (this.isAble) this.world.later(this.world.travel(), this, () => this.#look());
+  }
+
+  /** As src/failover/guard.ts does. Without orders of monitors that come late, no replica follows another server than it was told to. */
+  #tellAgain(): void {
+    const { world, service, state } = this;
+    const { follows } = state;
+    if (world.spec.strays.length === 0 || state.at !== "replica" || follows === undefined) return;
+    if (service.role === "replica" && service.follows !== follows)
+      this.#atService(
+        () => this.state.at === "replica" && this.state.follows === follows && (service.follows = follows),
+      );
   }
 
   #look(then?: () => void): void {
@@ -123,7 +134,10 @@ export class SimGuard extends FailoverProcess {
           () => this.state.at === "primary" && this.#carryOut(effect),
         );
       case "follow":
-        return this.#atService(() => (service.follows = effect.primary));
+        return this.#atService(() => {
+          if (service.isStray) service.obey(effect.primary);
+          else service.follows = effect.primary;
+        });
       case "retire":
         return this.#retire(effect.to);
       case "unretire":

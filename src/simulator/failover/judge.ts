@@ -18,7 +18,7 @@ export class FailoverJudge extends Judge {
 
   /** `seated`: the server whose guard holds the seat, according to the store. */
   becameWritable(service: SimService, all: readonly SimService[], seated: string | undefined, atMs: number): void {
-    const others = all.filter((other) => other !== service && other.isWritable).map(({ name }) => name);
+    const others = all.filter((other) => other !== service && other.isRightful).map(({ name }) => name);
     if (others.length > 0)
       this.find("one-writable", `${service.name} becomes writable while ${others.join(", ")} is`, atMs);
     if (this.#plan.hasGuards && seated !== service.name)
@@ -40,8 +40,21 @@ export class FailoverJudge extends Judge {
 
   /** A seat was freed: its holder is not writable any more. */
   freed(holder: SimService | undefined, atMs: number): void {
-    if (holder?.isWritable === true)
+    if (holder?.isRightful === true)
       this.find("seat-covers-writable", `the seat of ${holder.name} is free, and ${holder.name} is writable`, atMs);
+  }
+
+  /** With guards, only a server that was promoted behind the back of its guard is told of as a second one that takes writes. */
+  toldOfStrays(servers: readonly SimService[], atMs: number): void {
+    const rightful = servers.filter(({ isStray }) => !isStray).map(({ name }) => name);
+    if (this.#plan.hasGuards && rightful.length > 0)
+      this.find("no-false-stray", `${rightful.join(", ")} is told of, and is no stray`, atMs);
+  }
+
+  /** A server that takes writes rightfully is never told to follow another one. */
+  toldToFollow(service: SimService, primary: string, atMs: number): void {
+    if (service.isRightful)
+      this.find("rightful-stays", `${service.name} takes writes rightfully, and is told to follow ${primary}`, atMs);
   }
 
   /** A leader gives its term up for another monitor. In one change this does not happen in quick succession, and more slowly when every monitor has had its turn. */
@@ -62,7 +75,7 @@ export class FailoverJudge extends Judge {
     if (step.at === "promoting" || (step.at === "choosing" && !isUnfenced)) {
       // Before there was a record nothing is fenced: a server that is writable already is adopted, and no other is promoted.
       const adopted = step.at === "promoting" && isUnfenced ? step.to : undefined;
-      const writable = all.filter(({ name, isWritable }) => isWritable && name !== adopted).map(({ name }) => name);
+      const writable = all.filter(({ name, isRightful }) => isRightful && name !== adopted).map(({ name }) => name);
       if (writable.length > 0)
         this.find("fenced-before-choice", `${step.at} is written while ${writable.join(", ")} is writable`, atMs);
     }

@@ -5,9 +5,13 @@ import { detect, type DetectorState, isDown, UNSEEN } from "../../failover/detec
 import { AWAY, stepFailover, wakeAtMs } from "../../failover/machine.ts";
 import type { FailoverRecord } from "../../failover/record.ts";
 import { mayShoot } from "../../failover/shots.ts";
+import { mayTakeBack } from "../../failover/strays.ts";
 import type { FailoverEffect, FailoverInput, FailoverState } from "../../failover/words.ts";
 import type { SeatHolder } from "../kernel/seat.ts";
 import { FailoverProcess, type SeatName } from "./process.ts";
+
+/** How late an order to a server may arrive: later than it takes to promote that server. */
+const LATE_MAX_MS = 6000;
 
 interface LeaderTerm {
   readonly token: number;
@@ -95,7 +99,11 @@ export class SimMonitor extends FailoverProcess {
     const { holder } = world.seats.primary;
     const votes = world.votes.standing(world.nowMs);
     const reports = world.votes.reportsFor(this.name, world.nowMs);
-    this.input({ type: "seen", sight: { views, votes, holder: holder?.value, order: world.order, reports } });
+    const askedAtMs = Object.fromEntries(Object.keys(views).map((server) => [server, world.nowMs]));
+    this.input({
+      type: "seen",
+      sight: { views, askedAtMs, votes, holder: holder?.value, order: world.order, reports },
+    });
   }
 
   #views(): Views {
@@ -163,6 +171,7 @@ export class SimMonitor extends FailoverProcess {
         this.#countGivenUp();
         return this.#giveUp();
       case "follow":
+        if (world.spec.plan.hasGuards) return this.#takeBack(term, effect.server, effect.primary);
         return world.later(world.travel(), this, () => (world.service(effect.server).follows = effect.primary));
     }
   }
@@ -177,6 +186,11 @@ export class SimMonitor extends FailoverProcess {
   #hear(news: Extract<FailoverEffect, { type: "tell" }>["news"]): void {
     const { world } = this;
     if (news.is === "waiting") world.count("choices that waited");
+    if (news.is === "two-writable")
+      world.judge.toldOfStrays(
+        news.servers.slice(1).map((server) => world.service(server)),
+        world.nowMs,
+      );
     world.note({ is: "news", monitor: this.name, news });
   }
 
@@ -210,6 +224,26 @@ export class SimMonitor extends FailoverProcess {
       },
       () => this.#term === term && this.input({ type: "unanswered" }),
     );
+  }
+
+  /** As in src/failover/conductor.ts: the server is asked first, then the record is read, and the term is asked by the clock last. The order may arrive late. */
+  #takeBack(term: LeaderTerm, server: string, primary: string): void {
+    const { world } = this;
+    const service = world.service(server);
+    world.later(world.travel(), this, () => {
+      if (this.#term !== term || !service.isWritable || service.mutes > 0 || this.blind.has(server)) return;
+      const { connection } = service;
+      this.ask(
+        () => world.shelf.stored,
+        (stored) => {
+          if (this.#term !== term || !mayTakeBack(world.spec.plan, stored?.value, server, primary)) return;
+          if (!world.isLeading("leader", this)) return;
+          const lateMs = nextChance(world.rng, 0.3) ? nextBetween(world.rng, 0, LATE_MAX_MS) : 0;
+          world.later(world.travel() + lateMs, undefined, () => world.takeBack(service, primary, connection));
+        },
+        () => {},
+      );
+    });
   }
 
   #survey(errand: number): void {

@@ -27,6 +27,10 @@ export class SimService {
   /** Its machine is on. */
   isPowered = true;
   incarnation = 0;
+  /** How often its guard, or a leader without guards, has promoted it. Connections from before a promotion are closed. */
+  promotions = 0;
+  /** It takes writes because somebody has promoted it beside its guard. */
+  isStray = false;
   /** The service was the primary once, and has not followed another since. */
   wasPrimary = false;
   /** The standbys that may confirm its commits, as it was told when it was promoted. */
@@ -44,8 +48,33 @@ export class SimService {
     return this.hasTimelines ? `t${this.timeline}` : this.#name;
   }
 
+  /** What a connection that is opened now leads to. */
+  get connection(): { readonly incarnation: number; readonly promotions: number } {
+    return { incarnation: this.incarnation, promotions: this.promotions };
+  }
+
   get isWritable(): boolean {
     return this.isAlive && this.role === "primary";
+  }
+
+  /** It takes writes by the word of its guard, or of a leader without guards. */
+  get isRightful(): boolean {
+    return this.isWritable && !this.isStray;
+  }
+
+  /** As by a human at a prompt, behind the back of its guard. */
+  strayFrom(name: string): void {
+    this.role = "primary";
+    this.isStray = true;
+    this.follows = undefined;
+    this.#name = name;
+  }
+
+  /** It was told to follow `primary`, and takes no more writes. */
+  obey(primary: string): void {
+    this.role = "replica";
+    this.isStray = false;
+    this.follows = primary;
   }
 
   has(write: number): boolean {
@@ -56,6 +85,7 @@ export class SimService {
     this.isAlive = true;
     this.incarnation++;
     this.role = "replica";
+    this.isStray = false;
     this.follows = follows;
     this.isLinked = false;
     this.isRefusing = false;
@@ -76,6 +106,8 @@ export class SimService {
 
   promote(generation: number, name: string): void {
     this.role = "primary";
+    this.isStray = false;
+    this.promotions++;
     this.wasPrimary = true;
     this.isRefusing = false;
     this.follows = undefined;

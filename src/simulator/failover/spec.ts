@@ -22,6 +22,8 @@ export interface FailoverWorldSpec extends SeatSpec {
   readonly strikeChance: number;
   /** The servers that a monitor cannot reach when everything else is well again. At least one monitor reaches all of them. */
   readonly lastingCuts: Readonly<Record<string, readonly string[]>>;
+  /** When which server is promoted behind the back of its guard, if it is a replica then and nothing is under way. */
+  readonly strays: readonly { readonly atMs: number; readonly server: string }[];
   readonly faults: readonly FailoverFault[];
 }
 
@@ -115,6 +117,7 @@ export function drawFailoverWorld(seed: number): FailoverWorldSpec {
     strikesAfter: STEPS.filter(() => nextChance(rng, 0.5)),
     strikeChance: nextOf(rng, [0, 0.3, 0.6]),
     lastingCuts: hasTimelines && plan.shots === undefined ? drawLastingCuts(seed, plan) : {},
+    strays: plan.hasGuards && !hasTimelines ? drawStrays(seed, servers, calmAtMs) : [],
     faults: drawSeatFaults(
       {
         most: 14,
@@ -146,6 +149,16 @@ function drawLastingCuts(seed: number, { monitors, servers }: FailoverPlan): Fai
   const cut = monitors.filter((monitor) => monitor !== whole && nextChance(rng, 0.6));
   const drop = (): readonly string[] => left.splice(nextInteger(rng, 0, left.length - 1), 1);
   return Object.fromEntries(cut.map((monitor) => [monitor, drop()]));
+}
+
+/** It is drawn from a stream of its own, so that the rest of a world stays the same. Some of them come when nothing else fails any more. */
+function drawStrays(seed: number, servers: number, calmAtMs: number): FailoverWorldSpec["strays"] {
+  const rng = createRng(seed, 96);
+  const count = nextChance(rng, 0.5) ? nextInteger(rng, 1, 4) : 0;
+  return Array.from({ length: count }, () => ({
+    atMs: nextBetween(rng, 2000, calmAtMs + 5000),
+    server: `s${nextInteger(rng, 0, servers - 1)}`,
+  }));
 }
 
 /** It is drawn from a stream of its own, so that the rest of a world stays the same. Machines boot by themselves: so only a few may be off at one time, and still everything goes on. */

@@ -24,6 +24,8 @@ export const FAILOVER_MINIMA = {
   "old primaries taken back": 300,
   "replicas mended": 40,
   "choices that waited": 300,
+  strays: 100,
+  "strays taken back": 50,
   "writes taken while taken for down": 500,
   "acknowledged writes lost without synchrony": 100,
 } as const;

@@ -54,6 +54,7 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
     this.arrangeFaults();
     this.every(WRITE_EVERY_MS, () => writeEverywhere(this));
     this.every(COPY_EVERY_MS, () => replicate(this));
+    for (const { atMs, server } of spec.strays) this.later(atMs, undefined, () => this.#stray(this.service(server)));
     this.every(SEATS_EVERY_MS, () => this.#turnSeats());
   }
 
@@ -173,7 +174,7 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
 
   promote(service: SimService, generation: number): void {
     // A server that is the primary already stays what it is, with the same history: Redis does nothing then.
-    if (service.isWritable) return;
+    if (service.isRightful) return;
     // As in src/failover/postgres-link.ts, a number is used once.
     if (service.hasTimelines && service.timeline >= generation) return;
     service.promote(generation, `h${++this.writes}`);
@@ -193,6 +194,24 @@ export class FailoverWorld extends SeatWorld<FailoverWorldSpec, FailoverEvent, F
   }
 
   // ---- faults
+
+  /** Somebody promotes a replica beside its guard. */
+  #stray(service: SimService): void {
+    const record = this.shelf.stored?.value;
+    if (record?.step.at !== "steady" || record.primary === service.name || !service.isAlive) return;
+    if (service.role !== "replica" || this.guardOf(service.name)?.state.at !== "replica") return;
+    service.strayFrom(`stray${++this.writes}`);
+    this.count("strays");
+    this.note({ is: "writable", server: service.name });
+  }
+
+  /** An order to follow `primary` arrives, over a connection on which the server took writes after so many promotions. */
+  takeBack(service: SimService, primary: string, { incarnation, promotions }: SimService["connection"]): void {
+    if (!service.isAlive || service.incarnation !== incarnation || service.promotions !== promotions) return;
+    this.judge.toldToFollow(service, primary, this.nowMs);
+    if (service.isStray) this.count("strays taken back");
+    service.obey(primary);
+  }
 
   killService(service: SimService): void {
     if (!service.isAlive) return;
