@@ -44,9 +44,9 @@ export class PartitionJudge extends Judge {
     this.#causedAtMs = nowMs;
   }
 
-  /** Everything is at rest. Earlier writes may be on their way until `latestMs`. */
-  rest(nowMs: number, latestMs: number): void {
-    if (nowMs - this.#causedAtMs > latestMs) this.isCaused = false;
+  /** Writes that were caused earlier may be on their way until `latestMs`; if everything is at rest then, nothing has a cause to move. */
+  restAfter(latestMs: number, nowMs: number, isAtRest: () => boolean): void {
+    if (this.isCaused && nowMs - this.#causedAtMs > latestMs && isAtRest()) this.isCaused = false;
   }
 
   /** Whether its process believes at this instant that it holds it. A stopped process goes on believing. */

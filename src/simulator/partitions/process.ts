@@ -23,6 +23,7 @@ import {
   type MemberState,
   stepMember,
 } from "../../partitions/member.ts";
+import { isSameRevision } from "../../partitions/revision.ts";
 import { Writer } from "./writer.ts";
 import type { Handle } from "./judge.ts";
 import { zoneIn } from "./spec.ts";
@@ -164,20 +165,28 @@ export class PartitionProcess extends Process {
     if (session !== undefined) this.#world.release(session, this.isAble);
   }
 
+  /** Only those that have changed, as the index tells a real member. */
   readChunks(): void {
+    for (let index = 0; index < chunksOf(this.#world.spec.layout); index++) this.readChunk(index);
+  }
+
+  readChunk(index: number): void {
     const { standing } = this;
     if (standing === undefined || standing.machine.hasLeft) return;
-    for (let index = 0; index < chunksOf(this.#world.spec.layout); index++)
-      this.ask(
-        () => this.#world.store.controller.memos.get(index)?.value,
-        (chunk) => {
-          if (chunk === undefined || this.standing !== standing) return;
-          const seen = standing.machine.seen.get(index);
-          if (seen !== undefined && (seen.term.token > chunk.revision.term.token || seen.n > chunk.revision.n))
-            this.#world.count("chunks read out of order");
-          this.#input({ type: "chunk", index, chunk });
-        },
-      );
+    const { memos } = this.#world.store.controller;
+    const stands = memos.get(index)?.value.revision;
+    const known = standing.machine.seen.get(index);
+    if (stands === undefined || (known !== undefined && isSameRevision(known, stands))) return;
+    this.ask(
+      () => memos.get(index)?.value,
+      (chunk) => {
+        if (chunk === undefined || this.standing !== standing) return;
+        const seen = standing.machine.seen.get(index);
+        if (seen !== undefined && (seen.term.token > chunk.revision.term.token || seen.n > chunk.revision.n))
+          this.#world.count("chunks read out of order");
+        this.#input({ type: "chunk", index, chunk });
+      },
+    );
   }
 
   // ---- as the controller

@@ -82,7 +82,8 @@ export class PartitionWorld extends TaskWorld<PartitionWorldSpec, PartitionEvent
       if (before?.owner === undefined || entry.epoch === before.epoch) continue;
       this.count(before.revokedAt === undefined ? "taken from the dead" : "handed over by ack");
     }
-    for (const process of this.processes) this.later(nextBetween(this.rng, 0, 5), process, () => process.readChunks());
+    for (const process of this.processes)
+      this.later(nextBetween(this.rng, 0, 5), process, () => process.readChunk(index));
   }
 
   state(who: number, write: ModelMemoWrite<readonly Ack[]>): MemoAnswer {
@@ -132,7 +133,7 @@ export class PartitionWorld extends TaskWorld<PartitionWorldSpec, PartitionEvent
       }
     for (const process of this.processes) this.#grantMember(process);
     this.#grantController();
-    if (this.judge.isCaused && isAtRest(this)) this.judge.rest(this.nowMs, 3 * this.spec.ttlMs + 1000);
+    this.judge.restAfter(3 * this.spec.ttlMs + 1000, this.nowMs, () => isAtRest(this));
   }
 
   #sessionOf(process: PartitionProcess): SimSession {
