@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { RedisTrio } from "./redis-trio.ts";
 import { MONITORS, SERVERS } from "./trio.ts";
+import { signalTo } from "../../scripts/servers/signal.mjs";
 
 /** What the switch does: what it is told; nothing, although it says that it was done; nothing, and it answers nothing. */
 export type Mood = "honest" | "lying" | "mute";
@@ -98,7 +99,7 @@ export class MachineTrio extends RedisTrio {
   async freeze(name: string): Promise<readonly number[]> {
     const pids = [...new Set([...this.#marked(name), await this.pidOf(name)])];
     writeFileSync(this.cli.file(`node-${name}`), pids.join(" "));
-    for (const pid of pids) process.kill(pid, "SIGSTOP");
+    for (const pid of pids) signalTo(pid, "SIGSTOP");
     return pids;
   }
 
@@ -111,7 +112,7 @@ export class MachineTrio extends RedisTrio {
 
   override async end(): Promise<void> {
     await super.end();
-    for (const name of SERVERS) for (const pid of this.#marked(name)) process.kill(pid, "SIGKILL");
+    for (const name of SERVERS) for (const pid of this.#marked(name)) signalTo(pid, "SIGKILL");
     for (const server of this.servers.values()) server.kill("SIGKILL");
   }
 }
