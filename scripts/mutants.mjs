@@ -58,6 +58,7 @@ const HUNT_MS = 600_000;
 const QUICK = new Set([
   "test/clients/etcd/errors.test.ts",
   "test/clients/etcd/fuzz.test.ts",
+  "test/clients/etcd/status.test.ts",
   "test/clients/postgres/connections/puppet.test.ts",
   "test/clients/postgres/errors.test.ts",
   "test/clients/redis/client.test.ts",
@@ -66,6 +67,7 @@ const QUICK = new Set([
   "test/keeper/fate.test.ts",
   "test/stores/dynamodb/clones.test.ts",
   "test/stores/dynamodb/interleavings.test.ts",
+  "test/stores/etcd/sentry.test.ts",
   "test/stores/etcd/steps.test.ts",
   "test/stores/postgres/answers.test.ts",
   "test/stores/redis/majority.test.ts",
