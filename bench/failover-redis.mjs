@@ -160,7 +160,7 @@ async function oneRound(system, hosts, folder, here, name, fault) {
       spawnIn(old, process.execPath, client(logs.inside, "inside", old.address), path.join(folder, "inside.err")),
       launch(process.execPath, client(logs.outside, "outside", here, name), path.join(folder, "outside.err")),
     ],
-    fault: () => (fault === "killed" ? void signalTo(pid, "SIGKILL") : old.cut()),
+    fault: () => (fault === "killed" ? signalTo(pid, "SIGKILL") : old.cut()),
     heal: () => old.heal(),
     withinMs: 40_000,
     missing: async (keys) => await missingOf(hosts[await primaryOf(hosts, system.followersMin)]?.address ?? "", keys),
